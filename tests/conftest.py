@@ -1,4 +1,5 @@
 import os
+from typing import TYPE_CHECKING
 
 import pytest
 from django.conf import settings
@@ -11,6 +12,12 @@ from pytest_django import DjangoDbBlocker
 from reflection_app.config.static_files import collect_static
 from tests.databases import copy_database, migrated_template
 from tests.emptying import empty_databases
+from tests.pages_as_read import _read_pages
+
+if TYPE_CHECKING:
+    from tests.api.caller import Caller
+
+__all__ = ["_read_pages"]
 
 # On a busy machine an example takes as long as it takes.
 ON_ANY_MACHINE = of_hypothesis(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -64,3 +71,12 @@ def collected() -> None:
     """What a web server in a process of its own serves, as `manage.py up` would have collected it."""
     with override_settings(STORAGES=COLLECTED):
         collect_static()
+
+
+@pytest.fixture
+def caller(db: None) -> "Caller":
+    """A pipeline: a client of REST with a key of a project of its own, which may do all that keys may."""
+    # Imported here: it brings the models, and this file is read before Django is set up.
+    from tests.api.caller import make_caller
+
+    return make_caller()

@@ -4,8 +4,8 @@ from reflection_app.core.models import Project
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests.critiques import critique
-from tests.runner.scripts import scripted_run
+from tests.runs.critiques import critique
+from tests.runs.scripts import scripted_run
 
 
 def finished_run(project: Project) -> Run:

@@ -27,14 +27,14 @@ from reflection_app.teams.models import Delivery, Secret, Webhook
 from reflection_app.teams.tools import add_builtin_tools
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.api.stories import waiting_review
-from tests.bulk import done_bulk
-from tests.completeness import completeness_check
 from tests.factories import make_member
 from tests.notebook.entries import make_entry
-from tests.questions import waiting_question
-from tests.reports import begun_run, kept_report
-from tests.tickets import external_run, ticket_of
-from tests.tool_failures import report
+from tests.repairs.completeness import completeness_check
+from tests.repairs.reports import begun_run, kept_report
+from tests.repairs.tickets import external_run, ticket_of
+from tests.repairs.tool_failures import report
+from tests.reviews.bulk import done_bulk
+from tests.runs.questions import waiting_question
 
 pytestmark = pytest.mark.django_db
 

@@ -6,10 +6,10 @@ import pytest
 from playwright.sync_api import expect
 
 from reflection_app.reviews.models import Review
-from tests.broken_tests import run_with_script
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
+from tests.runs.broken_tests import run_with_script
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

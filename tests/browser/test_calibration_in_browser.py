@@ -13,7 +13,7 @@ from reflection_app.metrics.calibration import VERDICTS
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
-from tests.judgements import imported, lines, recorded_pairs, row, rows_of
+from tests.metrics.judgements import imported, lines, recorded_pairs, row, rows_of
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -8,9 +8,9 @@ from playwright.sync_api import expect
 from reflection_app.core.models import Project, Role
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
-from tests.completeness import SAVE, reading_project, supplemented
 from tests.factories import make_member
 from tests.loops.completeness.scenes import checked, wanted
+from tests.repairs.completeness import SAVE, reading_project, supplemented
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

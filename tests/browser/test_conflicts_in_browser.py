@@ -10,7 +10,7 @@ from reflection_app.core.models import Project, Role
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
-from tests.web.test_conflicts import open_conflict
+from tests.notebook.test_conflicts import open_conflict
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

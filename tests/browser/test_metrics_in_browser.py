@@ -9,9 +9,9 @@ from reflection_app.core.models import Role
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
+from tests.metrics.metric_rows import decide, fill
 from tests.notebook.exposed import approved_lesson
 from tests.notebook.exposed import fill as fill_lift
-from tests.web.metric_rows import decide, fill
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

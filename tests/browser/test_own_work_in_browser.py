@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from tests.attacks.test_own_work import AUTHORS, story
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
+from tests.reviews.test_own_work import AUTHORS, story
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -9,7 +9,7 @@ from reflection_app.reviews.models import Panel, PanelState, Review
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member
-from tests.panels import SECRET_REASON, adjudication, fresh, open_panel, panel_project
+from tests.reviews.panels import SECRET_REASON, adjudication, fresh, open_panel, panel_project
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

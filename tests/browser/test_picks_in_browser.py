@@ -9,7 +9,7 @@ from reflection_app.reviews.models import Review, ReviewState
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
-from tests.picks import unsettled_pick
+from tests.reviews.picks import unsettled_pick
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

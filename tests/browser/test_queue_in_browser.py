@@ -12,7 +12,7 @@ from reflection_app.reviews.models import Review, ReviewState
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
-from tests.waiting_rows import waiting_rows
+from tests.reviews.waiting_rows import waiting_rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Visit = Callable[..., Visitor]

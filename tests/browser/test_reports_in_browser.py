@@ -13,7 +13,7 @@ from reflection_app.repairs.models import AgentInstruction, Report
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
-from tests.reports import begun_run, kept_report, revised_run
+from tests.repairs.reports import begun_run, kept_report, revised_run
 from tests.web.stories import HOSTILE
 
 pytestmark = [

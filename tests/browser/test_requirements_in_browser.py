@@ -7,10 +7,10 @@ from playwright.sync_api import Page
 
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
-from tests.critiques import critique
 from tests.factories import make_member
+from tests.runs.critiques import critique
+from tests.tasks.test_requirements_pages import WANTED, papers
 from tests.web.stories import project_with, waiting_review
-from tests.web.test_requirements import WANTED, papers
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -10,7 +10,7 @@ from reflection_app.reviews.models import Review, ReviewState
 from tests.browser.conftest import Server, Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member
-from tests.review_items import handed_in, rejected, revised, seat, with_calls
+from tests.reviews.review_items import handed_in, rejected, revised, seat, with_calls
 from tests.web.stories import HOSTILE
 
 pytestmark = [

@@ -11,7 +11,7 @@ from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
 from tests.notebook.entries import make_entry
-from tests.runner.test_lessons import haiku_run, lesson, project_telling
+from tests.runs.test_lessons import haiku_run, lesson, project_telling
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -18,7 +18,7 @@ from reflection_app.sessions.recording import (
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member
-from tests.sessions import INLINE, turns, watched_project
+from tests.sessions.recorded import INLINE, turns, watched_project
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

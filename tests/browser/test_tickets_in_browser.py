@@ -12,11 +12,11 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
-from tests.critiques import critique
 from tests.factories import make_member, make_project
-from tests.tickets import external_run, ticket_of
+from tests.repairs.tickets import external_run, ticket_of
+from tests.runs.critiques import critique
+from tests.runs.test_protocol_pages import protocol_run
 from tests.web.stories import waiting_review
-from tests.web.test_protocol_pages import protocol_run
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -9,8 +9,8 @@ from reflection_app.core.models import Role
 from tests.browser.conftest import Visitor
 from tests.browser.test_desk_in_browser import problems_of
 from tests.factories import make_member, make_project
-from tests.tool_failures import report, tell
-from tests.web.test_tool_failures import LIST, SHEET, hostile
+from tests.repairs.test_tool_failures_pages import LIST, SHEET, hostile
+from tests.repairs.tool_failures import report, tell
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -13,7 +13,7 @@ from reflection_app.sessions.traces import LATE, assemble_due, take_spans
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
-from tests.otlp.spans import TRACE_ID, agent, asks, chat, tells, text, tool
+from tests.sessions.spans import TRACE_ID, agent, asks, chat, tells, text, tool
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

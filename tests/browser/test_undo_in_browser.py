@@ -10,9 +10,9 @@ from reflection_app.reviews.deciding import undo_decision
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
 from tests.browser.conftest import Visitor
-from tests.critiques import critique
 from tests.factories import make_member
-from tests.undoing import claimed, decide
+from tests.reviews.undoing import claimed, decide
+from tests.runs.critiques import critique
 from tests.web.stories import project_with, unsure_project, waiting_review
 
 pytestmark = [

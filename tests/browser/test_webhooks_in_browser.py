@@ -13,11 +13,11 @@ from reflection_app.core.models import Role
 from reflection_app.runs.events import EventType
 from reflection_app.teams.models import Webhook
 from reflection_app.teams.webhook_sending import send_due
+from tests.adapters.outgoing.conftest import loopback
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project, submit
-from tests.outgoing.conftest import loopback
-from tests.webhooks import Receiver, happen, make_webhook
+from tests.teams.webhooks import Receiver, happen, make_webhook
 
 __all__ = ["loopback"]
 pytestmark = [

@@ -12,8 +12,8 @@ from reflection_app.runs.models import Step, StepState
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, submit
-from tests.live.test_partial_text import writing_project
-from tests.live.test_watching import wait_until_watched
+from tests.runs.test_partial_text import writing_project
+from tests.runs.test_watching import wait_until_watched
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -4,7 +4,7 @@ import json
 
 from tests.end_to_end.desk import Desk
 from tests.end_to_end.playback import Playback, requests_for
-from tests.forgeries import FORGED_REPLIES, OWN, PLANTED, WORK
+from tests.loops.forgeries import FORGED_REPLIES, OWN, PLANTED, WORK
 from tests.openai_server import OpenAIServer
 
 LIMITS = {"max_iterations": 2, "token_budget": 1_000_000, "time_budget_s": 600}

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.critiques import critique
 from tests.end_to_end.desk import Desk
 from tests.end_to_end.playback import Playback, python, requests_for
 from tests.loops.completeness.scenes import checked
 from tests.openai_server import OpenAIServer, ScriptedAnswers
+from tests.runs.critiques import critique
 
 _numbers = count(1)
 PATIENT = {"time_budget_s": 60}

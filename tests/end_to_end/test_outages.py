@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
-from tests.critiques import critique
 from tests.end_to_end.desk import Desk
 from tests.end_to_end.playback import Playback, python, requests_for
 from tests.openai_server import OpenAIServer, Reply
+from tests.runs.critiques import critique
 
 TESTS = {"entry_point": "f", "cases": [{"args": [1], "expected": 2}]}
 RIGHT = python("def f(x):\n    return x + 1")

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from tests.critiques import critique
 from tests.end_to_end.desk import Desk
 from tests.end_to_end.playback import Playback, requests_for
 from tests.openai_server import OpenAIServer
+from tests.runs.critiques import critique
 
 
 def test_a_rejected_attempt_waits_for_a_decision_and_then_goes_on(

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.critiques import critique
 from tests.end_to_end.desk import Desk
 from tests.end_to_end.playback import Playback
 from tests.end_to_end.thinking import Mind
+from tests.runs.critiques import critique
 
 _numbers = count(1)
 ROOM = {"time_budget_s": 60, "token_budget": 200_000}

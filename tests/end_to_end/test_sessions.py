@@ -7,7 +7,7 @@ from typing import Any
 from tests.end_to_end.desk import Desk
 from tests.end_to_end.playback import Playback, requests_for
 from tests.openai_server import OpenAIServer
-from tests.sessions import INLINE, recorded_sessions, turns_reflected_on
+from tests.sessions.recorded import INLINE, recorded_sessions, turns_reflected_on
 
 SESSIONS = 20
 AT_ONCE = 8

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from tests.adapters.outgoing.server import reply
 from tests.end_to_end.desk import Desk
 from tests.end_to_end.playback import Playback
 from tests.end_to_end.thinking import Mind
 from tests.end_to_end.tool_servers import ToolServer
-from tests.outgoing.server import reply
 
 _numbers = count(1)
 ROOM = {"time_budget_s": 60, "token_budget": 200_000}

@@ -1,7 +1,7 @@
 """A receiver is told by the desk's own workers, the second time where it stumbles the first."""
 
 from tests.end_to_end.desk import Desk
-from tests.webhooks import Receiver
+from tests.teams.webhooks import Receiver
 
 
 def test_a_receiver_that_stumbles_is_told_again_what_became_of_a_run(desk: Desk) -> None:

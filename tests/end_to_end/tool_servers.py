@@ -4,8 +4,8 @@ import json
 import threading
 from typing import Any
 
+from tests.adapters.outgoing.server import Heard, RawServer, Reply, reply
 from tests.end_to_end.desk import Desk
-from tests.outgoing.server import Heard, RawServer, Reply, reply
 
 FREE = {"type": "object", "additionalProperties": True}
 

@@ -91,7 +91,7 @@ def first_of(many: int) -> "Review":
     from reflection_app.reviews.claiming import claim_next
     from reflection_app.reviews.models import Review
     from reflection_app.runs.models import Verdict
-    from tests.waiting_rows import waiting_rows
+    from tests.reviews.waiting_rows import waiting_rows
 
     project = Project.objects.get(slug="demo")
     Review.objects.filter(project=project).delete()

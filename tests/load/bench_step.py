@@ -131,8 +131,8 @@ def scripted_step_ms(project: Any) -> float:
     """What a step of a code-free run takes where no model is called at all: journal and loop alone."""
     from reflection_app.runs.advance import advance
     from reflection_app.runs.models import Step
-    from tests.critiques import critique
-    from tests.runner.scripts import scripted_run
+    from tests.runs.critiques import critique
+    from tests.runs.scripts import scripted_run
 
     answers = {f"attempt-{number}/answer": f"draft {number}" for number in range(1, 4)}
     answers |= {f"attempt-{number}/critique": critique(30 + 5 * number) for number in range(1, 4)}

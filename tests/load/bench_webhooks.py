@@ -56,7 +56,7 @@ def measure(messages: int, *, port: int) -> None:
     from reflection_app.runs.events import EventType
     from reflection_app.teams.webhook_sending import send_due
     from tests.factories import make_project, submit
-    from tests.webhooks import make_webhook
+    from tests.teams.webhooks import make_webhook
 
     run = submit(make_project())
     webhook, _secret = make_webhook(run.project, f"http://127.0.0.1:{port}/", [EventType.STEP_FINISHED])

@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.critiques import critique
 from tests.openai_server import OpenAIServer, Reply, Request
+from tests.runs.critiques import critique
 
 DRAFT = re.compile(r"<work-\w+>.*?draft (\d+)", re.DOTALL)
 WORDS = "The sea is wide, the wind is up, and every boat knows its own way home. " * 6

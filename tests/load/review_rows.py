@@ -15,7 +15,7 @@ from reflection_app.metrics.models import FigureDue
 from reflection_app.reviews.models import Review, ReviewSkip, ReviewState
 from reflection_app.runs.models import Step
 from tests.load.copies import copy_row, indexes_built_afterwards
-from tests.waiting_rows import waiting_rows
+from tests.reviews.waiting_rows import waiting_rows
 
 SET = Path(__file__).parents[1] / "notebook" / "recall_set.json"
 TABLES = tuple(f"reflection_app_{name}" for name in ("task", "run", "step", "attempt", "verdict", "review"))

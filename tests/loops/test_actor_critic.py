@@ -14,8 +14,8 @@ from reflection_app.loops.attempt_effects import (
 from reflection_app.loops.requirements import Requirements
 from reflection_app.loops.task_spec import ReviewPolicy
 from reflection_app.loops.verdicts import Issue, Outcome, Verdict
-from tests.critiques import critique
 from tests.loops.playing import play, said, sequence, text_spec
+from tests.runs.critiques import critique
 
 
 def decided(verdict: Verdict, *, score: float = 70, issues: tuple[Issue, ...] = (), reason: str = "") -> ReviewDecision:

@@ -12,8 +12,8 @@ from reflection_app.loops.effects import ChooseLoop, Route
 from reflection_app.loops.task_spec import Limits, Mode, TaskKind, TaskSpec
 from reflection_app.loops.tool_calls import ToolCall, ToolSpec
 from reflection_app.loops.verdicts import Outcome
-from tests.critiques import critique
 from tests.loops.playing import NO_AUDIT, TESTS, Played, play, said, sequence
+from tests.runs.critiques import critique
 
 TOOL = ToolSpec(name="search")
 

@@ -12,8 +12,8 @@ from reflection_app.loops.effect import Performed, Spent
 from reflection_app.loops.effects import AnyEffect
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.verdicts import Outcome
-from tests.critiques import critique
 from tests.loops.playing import NO_AUDIT, TESTS, Played, noted, play, report, said
+from tests.runs.critiques import critique
 
 NOTHING: dict[AnswerFault, dict[str, Any]] = {
     AnswerFault.EMPTY: {"text": ""},

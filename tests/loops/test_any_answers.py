@@ -37,8 +37,8 @@ from reflection_app.loops.requirements import CountRequirement, Requirements
 from reflection_app.loops.task_spec import Execution, Limits, Mode, Redo, ReviewPolicy, TaskKind, TaskSpec
 from reflection_app.loops.tool_calls import ToolCall, ToolFailure, ToolResult, ToolSpec
 from reflection_app.loops.verdicts import Ended, IssueCategory, Outcome, Referee, Verdict
-from tests.critiques import critique
 from tests.loops.playing import TESTS, noted, play, said
+from tests.runs.critiques import critique
 
 MOST_CALLS = 300
 READ = ToolSpec(name="read", parameters={"type": "object", "required": ["path"]})

@@ -13,7 +13,7 @@ from reflection_app.loops.requirement_checks import check_requirements
 from reflection_app.loops.requirements import RequirementResult, Requirements, RequirementsReport
 from reflection_app.loops.task_spec import Thresholds
 from reflection_app.loops.verdicts import IssueCategory, Severity, Verdict
-from tests.critiques import critique
+from tests.runs.critiques import critique
 
 
 def verdict_on(text: str) -> Verdict:

@@ -22,6 +22,7 @@ from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.loops.task_spec import Execution, Limits, Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolFailure, ToolSpec
 from reflection_app.loops.verdicts import Outcome
+from tests.loops.malformed import MALFORMED
 from tests.loops.playing import Played, noted, play, said
 from tests.loops.tool_playing import (
     ADD,
@@ -37,7 +38,6 @@ from tests.loops.tool_playing import (
     tool_spec,
     worked,
 )
-from tests.malformed import MALFORMED
 
 ODD = "the flumph is in the wrong house"
 FAILED = FailedCall(tool="weather", params={"city": "Roma"}, error=ODD, tools=(WEATHER, ADD))

@@ -19,8 +19,8 @@ from reflection_app.loops.effects import AnyEffect
 from reflection_app.loops.generated_tests import failures_prompt
 from reflection_app.loops.task_spec import Limits, Mode, ReviewPolicy, TaskSpec
 from reflection_app.loops.verdicts import Outcome, Referee, Verdict
-from tests.critiques import critique
 from tests.loops.playing import Played, noted, play, said
+from tests.runs.critiques import critique
 
 FIVE = "\n".join(f"assert f({number}) == {number + 1}" for number in range(1, 6))
 

@@ -16,8 +16,8 @@ from reflection_app.loops.project_settings import LessonSettings
 from reflection_app.loops.task_spec import Execution, Limits, Mode, Redo, TaskSpec
 from reflection_app.loops.tool_calls import ToolCall, ToolResult, ToolSpec
 from reflection_app.loops.values import assistant, system, user
-from tests.critiques import critique
 from tests.loops.playing import TESTS, noted, play, report, said
+from tests.runs.critiques import critique
 
 BLOCK = "[[notebook:begin:x]] the lesson $task {braces} [[notebook:end:x]]"
 GIVEN = Lesson(

@@ -14,9 +14,9 @@ from reflection_app.loops.requirements import CountRequirement, Requirements
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolResult, ToolSpec
 from reflection_app.loops.verdicts import Outcome, Referee
-from tests.critiques import critique
+from tests.loops.malformed import MALFORMED
 from tests.loops.playing import NO_AUDIT, Played, noted, play, said
-from tests.malformed import MALFORMED
+from tests.runs.critiques import critique
 
 MODES = (Mode.ACTOR_CRITIC, Mode.REFLEXION, Mode.REFLECTION_PROTOCOL, Mode.PLANNING)
 # What makes no attempt fail and no work pass: every role but the malformed one answers just as it should.

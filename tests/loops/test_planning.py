@@ -20,7 +20,6 @@ from reflection_app.loops.plans import PlanFault, PlanStepState
 from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.loops.tool_calls import ToolFailure
 from reflection_app.loops.verdicts import Outcome, Referee, Verdict
-from tests.critiques import critique
 from tests.loops.playing import Played, play, said
 from tests.loops.tool_playing import (
     asked_for,
@@ -34,6 +33,7 @@ from tests.loops.tool_playing import (
     verdicts_of,
     worked,
 )
+from tests.runs.critiques import critique
 
 TWO_STEPS = plan_text(("look", "weather", []), ("choose", None, ["look"]))
 ROME = call_text(city="Rome")

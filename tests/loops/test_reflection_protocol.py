@@ -16,7 +16,6 @@ from reflection_app.loops.protocol.stages import Classified, Explored, RepairSta
 from reflection_app.loops.task_spec import Redo, ReviewPolicy, ReviewRule
 from reflection_app.loops.tickets import Trigger
 from reflection_app.loops.verdicts import Issue, Outcome, Referee, Verdict
-from tests.critiques import critique
 from tests.loops.playing import play, said
 from tests.loops.protocol.playing import (
     PAPERS,
@@ -34,6 +33,7 @@ from tests.loops.protocol.playing import (
     stages,
     tickets_of,
 )
+from tests.runs.critiques import critique
 
 SIX = ["explore", "reflect", "classify", "plan", "execute", "submit"]
 

@@ -30,9 +30,9 @@ from reflection_app.loops.task_spec import (
     TaskSpec,
 )
 from reflection_app.loops.verdicts import Judgement, Outcome, Referee, Verdict
-from tests.critiques import critique
 from tests.loops.playing import Played, play, said, sequence, text_spec
 from tests.loops.rule_playing import decided_by
+from tests.runs.critiques import critique
 
 LET_STAND = ReviewRule(action=RuleAction.STAND)
 WAIT = ReviewRule()

@@ -11,7 +11,7 @@ import pytest
 
 from reflection_app.metrics.calibration import by_critic, compared_items
 from tests.factories import make_project
-from tests.judgements import JUDGES, imported, recorded_pairs, rows_of
+from tests.metrics.judgements import JUDGES, imported, recorded_pairs, rows_of
 
 # As the file writes them: the first is better, neither is, the second is; in the order PASS, REVISE, REJECT.
 ANSWERS = ("1", "0", "2")

@@ -5,8 +5,8 @@ import pytest
 from reflection_app.metrics.completeness_figures import Worth, completeness_figures, recurring_supplements
 from reflection_app.repairs.models import CompletenessCheck, Supplement
 from reflection_app.runs.models import Run, RunState
-from tests.completeness import reading_project, supplemented
 from tests.loops.completeness.scenes import checked
+from tests.repairs.completeness import reading_project, supplemented
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

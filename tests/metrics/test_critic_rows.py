@@ -22,8 +22,8 @@ from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, Step
 from reflection_app.tasks.models import Task
 from tests.factories import make_project
-from tests.panels import adjudication, people, say
-from tests.reviewed import criticised, decide, review_of
+from tests.reviews.panels import adjudication, people, say
+from tests.reviews.reviewed import criticised, decide, review_of
 
 # Advancing a run gives its connection back, so these tests cannot live in one transaction.
 pytestmark = pytest.mark.django_db(transaction=True)

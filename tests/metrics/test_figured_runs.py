@@ -16,13 +16,13 @@ from reflection_app.reviews.deciding import undo_decision
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests.critiques import critique
 from tests.factories import make_member, make_project
 from tests.metrics.recorded import begin
 from tests.metrics.test_figures import NOON, bars, every_sum, figured, on, two_attempts, values
-from tests.runner.scripts import RIGHT, WRONG, code_run, scripted_run
-from tests.tool_failures import report
-from tests.undoing import claimed, decide
+from tests.repairs.tool_failures import report
+from tests.reviews.undoing import claimed, decide
+from tests.runs.critiques import critique
+from tests.runs.scripts import RIGHT, WRONG, code_run, scripted_run
 
 pytestmark = pytest.mark.django_db
 

@@ -17,10 +17,10 @@ from reflection_app.metrics.models import DayCount, DayFigure, DaySpend, RunFigu
 from reflection_app.metrics.run_facts import LATENCIES, LONGER
 from reflection_app.metrics.runs_behind import runs_behind
 from reflection_app.runs.models import Run
-from tests.critiques import critique
 from tests.factories import make_project
 from tests.metrics.plain_figures import dearest_by_hand, figures_by_hand
 from tests.metrics.recorded import Rows, begin, random_project
+from tests.runs.critiques import critique
 
 pytestmark = pytest.mark.django_db
 

@@ -17,8 +17,8 @@ from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Run, Step
 from tests.factories import make_member, make_project
 from tests.metrics.recorded import Rows, begin
-from tests.panels import adjudication, open_panel, panel_project, people, say
-from tests.undoing import claimed, decide, gone_on
+from tests.reviews.panels import adjudication, open_panel, panel_project, people, say
+from tests.reviews.undoing import claimed, decide, gone_on
 
 pytestmark = pytest.mark.django_db
 

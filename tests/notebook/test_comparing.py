@@ -14,8 +14,8 @@ from notebook_app.kinds import DESK, By, Change, EntryKind
 from notebook_app.models import Conflict, ConflictKind, ConflictState, Entry, Settlement
 from notebook_app.proposing import Proposal, keep
 from notebook_app.public import edit, reject, reopen
-from tests.actions.test_reviews import together
 from tests.notebook.embedding_rows import active
+from tests.reviews.test_reviews import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -21,8 +21,8 @@ from notebook_app.public import (
     sum_recalls,
     withhold,
 )
-from tests.actions.test_reviews import together
 from tests.notebook.exposed import Found, approved_lesson, draw, row_of
+from tests.reviews.test_reviews import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

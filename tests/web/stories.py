@@ -11,8 +11,8 @@ from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests.critiques import critique
 from tests.factories import make_member, make_project, submit
+from tests.runs.critiques import critique
 
 HOSTILE = '<script>alert(1)</script> <img src=x onerror=alert(2)> [go](javascript:alert(3)) "><b onclick=alert(4)>x</b>'
 

@@ -19,12 +19,12 @@ from reflection_app.teams.members import create_invitation
 from reflection_app.teams.models import Delivery, Secret, Webhook
 from reflection_app.teams.tools import add_builtin_tools
 from reflection_app.web.urls import project_pages
-from tests.bulk import done_bulk
 from tests.factories import make_api_key, make_member, make_project
-from tests.questions import waiting_question
-from tests.reports import begun_run, kept_report
-from tests.tickets import external_run, ticket_of
-from tests.tool_failures import report
+from tests.repairs.reports import begun_run, kept_report
+from tests.repairs.tickets import external_run, ticket_of
+from tests.repairs.tool_failures import report
+from tests.reviews.bulk import done_bulk
+from tests.runs.questions import waiting_question
 from tests.web.stories import logged_in, unsure_project, waiting_review
 
 # Advancing a run gives its connection back, so these tests cannot live in one transaction.

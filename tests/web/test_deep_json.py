@@ -7,10 +7,10 @@ from django.test import Client
 
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
-from tests.outgoing.conftest import loopback
-from tests.tools.making import http_tool
+from tests.adapters.outgoing.conftest import loopback
+from tests.adapters.tools.making import http_tool
+from tests.runs.test_forks_pages import told_run
 from tests.web.stories import logged_in
-from tests.web.test_forks import told_run
 
 __all__ = ["loopback"]
 # Advancing a run gives its connection back, so these tests cannot live in one transaction.

@@ -7,8 +7,8 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from reflection_app.runs.models import Run
-from tests.critiques import critique
 from tests.factories import make_project, submit
+from tests.runs.critiques import critique
 from tests.web.stories import finished, logged_in, project_with, unsure_project, waiting_review
 
 # Advancing a run gives its connection back, so these tests cannot live in one transaction.

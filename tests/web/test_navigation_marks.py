@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from reflection_app.core.models import Role
 from tests.factories import make_member, make_project
-from tests.web.metric_rows import fill
+from tests.metrics.metric_rows import fill
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MARKED = re.compile(r'<a href="([^"]+)" aria-current="')

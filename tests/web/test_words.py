@@ -13,8 +13,8 @@ from reflection_app.runs.views.graph import TALLEST_OPEN, draw
 from reflection_app.runs.views.live import fragments_of
 from reflection_app.runs.views.story import tell
 from reflection_app.web.template_filters import duration, first_sentence
-from tests.critiques import critique
 from tests.factories import make_member, submit
+from tests.runs.critiques import critique
 from tests.web.stories import finished, logged_in, project_with, unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -13,7 +13,7 @@ import pytest
 from reflection_app.loops.diagnosis.diagnose import diagnose_by_rules
 from reflection_app.loops.diagnosis.diagnoses import Diagnosis, ErrorType, FailedCall, Remedy, Source
 from reflection_app.loops.tool_failures import is_tool_failure
-from tests.sessions import recorded_sessions
+from tests.sessions.recorded import recorded_sessions
 
 PAGE = Path(__file__).parents[3] / "docs" / "tool-failures.md"
 PARAMETER = ErrorType.PARAMETER_ERROR

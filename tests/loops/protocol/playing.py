@@ -32,8 +32,8 @@ from reflection_app.loops.requirements import CountRequirement, Requirements
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.tickets import TicketDraft
 from reflection_app.loops.verdicts import IssueCategory, Verdict
-from tests.critiques import critique
 from tests.loops.playing import NO_AUDIT, Played, noted, said
+from tests.runs.critiques import critique
 
 PAPERS = Requirements(counts=(CountRequirement(path="papers", min=5),))
 REFLECTION: dict[str, Any] = {

@@ -13,7 +13,6 @@ from reflection_app.loops.protocol.reports import ProposalKind
 from reflection_app.loops.protocol.stages import Classified, RepairKind, RepairStatus
 from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.verdicts import Outcome, Verdict
-from tests.critiques import critique
 from tests.loops.playing import play
 from tests.loops.protocol.playing import (
     FAILED,
@@ -38,6 +37,7 @@ from tests.loops.protocol.playing import (
     tickets_of,
 )
 from tests.loops.tool_playing import ADD, WEATHER, call_text, failed, worked
+from tests.runs.critiques import critique
 
 UNKNOWN = "I don't know which venues count."
 

@@ -10,7 +10,6 @@ from reflection_app.loops.attempt_effects import Generate, RecordVerdict
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed, Spent
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.verdicts import Outcome, Verdict
-from tests.critiques import critique
 from tests.loops.playing import play, said
 from tests.loops.protocol.playing import (
     PAPERS,
@@ -26,6 +25,7 @@ from tests.loops.protocol.playing import (
     reports_of,
     stages,
 )
+from tests.runs.critiques import critique
 
 WHOLE = json.dumps(REFLECTION | PLAN)
 MALFORMED = {

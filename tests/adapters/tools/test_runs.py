@@ -1,0 +1,89 @@
+"""Tools as steps of runs: journalled, timed, repeated under the same key, and without a database connection."""
+
+import json
+import socket
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from reflection_app.loops.attempt_effects import CallTool
+from reflection_app.loops.tool_calls import ToolFailure
+from reflection_app.runs.advance import advance
+from reflection_app.runs.models import Run, Step
+from reflection_app.runs.performing import perform
+from tests.adapters.outgoing.server import Heard, RawServer, reply
+from tests.adapters.tools.making import SECRET_VALUE, http_tool, run_of, secret
+from tests.factories import make_project
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+SCHEMA: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+
+def test_a_tasks_tool_call_is_a_step_of_its_run_and_its_secret_is_in_none() -> None:
+    project = make_project()
+    with RawServer(lambda heard, to: reply(heard.headers["authorization"].encode())(heard, to)) as server:
+        secret(project, server.url)
+        headers = {"Authorization": "Bearer {secret:TOKEN}"}
+        http_tool(project, f"{server.url}/{{city}}", parameters=SCHEMA, headers=headers)
+        run = run_of(project, tool_call={"tool": "lookup", "arguments": {"city": "Bern"}})
+        advance(run.pk)
+    run = Run.objects.get(pk=run.pk)
+    assert run.outcome == "succeeded", run.error
+    step = Step.objects.get(run=run, kind="call_tool")
+    assert [heard.path for heard in server.heard] == ["/Bern"]
+    assert server.heard[0].headers["authorization"] == f"Bearer {SECRET_VALUE}"
+    assert server.heard[0].headers["idempotency-key"] == f"{run.pk}/{step.key}"
+    assert step.result is not None
+    assert step.result["content"] == "Bearer [secret TOKEN]"
+    stored = json.dumps([list(Step.objects.filter(run=run).values()), list(run.events.values())], default=str)
+    assert SECRET_VALUE not in stored
+
+
+def test_a_call_made_again_after_a_crash_carries_the_same_key() -> None:
+    project = make_project()
+    with RawServer(reply()) as server:
+        http_tool(project, server.url)
+        run = run_of(project)
+        effect = CallTool(key="attempt-1/call", tool="lookup", arguments={}, timeout_s=5)
+        for _ in range(2):
+            perform(effect, run_id=run.pk, model="", seq=1)
+    assert len({heard.headers["idempotency-key"] for heard in server.heard}) == 1
+    assert len(server.heard) == 2
+
+
+def test_no_database_connection_is_held_while_a_tool_works() -> None:
+    project = make_project()
+    held: list[bool] = []
+    mine = connection
+
+    def look(heard: Heard, to: socket.socket) -> None:
+        held.append(mine.connection is not None)
+        reply()(heard, to)
+
+    with RawServer(look) as server:
+        http_tool(project, server.url)
+        run = run_of(project)
+        # The connection object of this thread, which the server's thread only looks at.
+        mine = connection._connections[connection._alias]  # type: ignore[attr-defined]
+        assert mine.connection is not None
+        performed = perform(CallTool(key="k", tool="lookup", arguments={}, timeout_s=5), run_id=run.pk, model="", seq=1)
+    assert performed.value.ok
+    assert held == [False]
+
+
+def test_a_call_takes_no_longer_than_the_effect_says_and_its_duration_is_kept() -> None:
+    project = make_project()
+
+    def silent(_heard: Heard, to: socket.socket) -> None:
+        to.settimeout(60)
+        to.recv(1)
+
+    with RawServer(silent) as server:
+        http_tool(project, server.url, timeout_s=60)
+        run = run_of(project)
+        performed = perform(
+            CallTool(key="k", tool="lookup", arguments={}, timeout_s=0.6), run_id=run.pk, model="", seq=1
+        )
+    assert performed.value.failure is ToolFailure.TIMED_OUT
+    assert 0.5 <= performed.spent.duration_s < 20

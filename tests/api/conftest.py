@@ -1,8 +1,0 @@
-import pytest
-
-from tests.api.caller import Caller, make_caller
-
-
-@pytest.fixture
-def caller(db: None) -> Caller:
-    return make_caller()

@@ -1,0 +1,276 @@
+"""The pages of metrics: the choice in the address, what each figure leads to, files, and projects with nothing yet."""
+
+import csv
+import io
+import json
+import re
+from datetime import timedelta
+from html import unescape
+from typing import Any
+
+import plotly.graph_objects as plotly
+import pytest
+from django.db.models import F
+from django.test import Client
+from django.utils import timezone
+
+from reflection_app.core.models import Project
+from reflection_app.metrics.models import RunFigure
+from reflection_app.runs.models import Run
+from tests.factories import make_member, make_project
+from tests.metrics.metric_rows import fill
+from tests.web.stories import HOSTILE, logged_in, unsure_project, waiting_review
+
+pytestmark = pytest.mark.django_db(transaction=True)
+FIGURE = re.compile(r'data-chart="([^"]*)"')
+
+
+def charts_of(text: str) -> list[dict[str, Any]]:
+    return [json.loads(unescape(found)) for found in FIGURE.findall(text)]
+
+
+def address(project: Project, rest: str = "") -> str:
+    return f"/p/{project.slug}/metrics/{rest}"
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("measured")
+
+
+def test_every_chart_is_one_that_plotly_itself_accepts(client: Client, project: Project) -> None:
+    fill(project, runs=40)
+    page = logged_in(client, project).get(address(project)).text
+    found = charts_of(page)
+    assert len(found) >= 10
+    for one in found:
+        drawn = plotly.Figure(one)
+        assert [trace.type for trace in drawn.data]
+
+
+def test_each_bar_leads_to_as_many_runs_as_it_is_long(client: Client, project: Project) -> None:
+    fill(project, runs=60)
+    logged_in(client, project)
+    charts = {family(one): one for one in charts_of(client.get(address(project)).text)}
+    for name in ("modes", "outcomes", "failures", "referees", "latency", "agents", "kinds", "attempts_to_success"):
+        (trace,) = charts[name]["data"]
+        for length, href in zip(trace["x"] if "orientation" in trace else trace["y"], trace["customdata"], strict=True):
+            if href:
+                behind = client.get(href)
+                assert behind.context["behind"].runs.count() == length, href
+
+
+def test_an_hour_of_a_short_period_leads_to_the_runs_of_that_hour(client: Client, project: Project) -> None:
+    some = fill(project, runs=40, days=1)[::3]
+    later = RunFigure.objects.filter(pk__in=[figure.pk for figure in some])
+    later.update(finished_at=F("finished_at") + timedelta(hours=5))
+    page = logged_in(client, project).get(address(project, "?period=24h"))
+    chart = page.context["sections"][0].charts[0]
+    assert [row[0].text[-5:] for row in chart.rows] == ["00:00", "05:00"]
+    for _from, with_reflection, _without, counted in chart.rows:
+        behind = client.get(with_reflection.href).context["behind"]
+        assert (behind.runs.count(), "UTC" in behind.choice) == (int(counted.text), True)
+        (those_that_did,) = (part for part in behind.parts if part.words == "Those that did")
+        assert "hour=" in those_that_did.query
+
+
+def family(chart: dict[str, Any]) -> str:
+    leads = [href for href in chart["data"][0]["customdata"] if href]
+    found = re.search(r"figure=(\w+)", leads[0])
+    assert found is not None
+    return found[1]
+
+
+def test_every_headline_leads_to_its_runs_and_those_to_their_parts(client: Client, project: Project) -> None:
+    figures = fill(project, runs=50, days=5)
+    logged_in(client, project)
+    page = client.get(address(project))
+    shown = {figure.name: figure for figure in page.context["all_figures"]}
+    rate = shown["success_rate_with_reflection"]
+    assert rate.of == "50"
+    behind = client.get(rate.href)
+    assert behind.context["behind"].runs.count() == 50
+    assert "Runs behind “Success with reflection”" in behind.text
+    succeeded = {figure.run_id for figure in figures if figure.enabled_succeeded}
+    parts = {part.words: part.query for part in behind.context["behind"].parts}
+    did = client.get(f"/p/measured/runs/?{parts['Those that did']}").context["behind"].runs
+    assert {run.pk for run in did} == succeeded
+    did_not = client.get(f"/p/measured/runs/?{parts['Those that did not']}").context["behind"].runs
+    assert {run.pk for run in did_not} == {figure.run_id for figure in figures} - succeeded
+    for figure in page.context["all_figures"]:
+        if figure.href:
+            assert client.get(figure.href).status_code == 200
+
+
+def test_the_list_behind_a_figure_goes_on_page_by_page(client: Client, project: Project) -> None:
+    fill(project, runs=70, days=3)
+    logged_in(client, project)
+    first = client.get("/p/measured/runs/?figure=runs&period=7d")
+    assert len(first.context["runs"]) == 50
+    query = f"{first.context['filters'].query}&before={first.context['older']}"
+    assert len(client.get(f"/p/measured/runs/?{query}").context["runs"]) == 20
+
+
+def test_a_figure_that_is_none_is_told(client: Client, project: Project) -> None:
+    page = logged_in(client, project).get("/p/measured/runs/?figure=nonsense").text
+    assert "There is no figure or bar of this name" in page
+    assert "Back to the metrics" in page
+
+
+def test_all_runs_of_a_task_are_behind_its_bar_and_another_projects_task_has_none(
+    client: Client, project: Project
+) -> None:
+    task = fill(project, runs=8)[0].task_id
+    logged_in(client, project)
+    assert client.get(f"/p/measured/runs/?figure=task&key={task}").context["behind"].runs.count() == 9
+    other = fill(make_project("other"), runs=1)[0].task_id
+    assert client.get(f"/p/measured/runs/?figure=task&key={other}").context["behind"].runs.count() == 0
+    assert client.get("/p/measured/runs/?figure=task&key=x").context["behind"].runs.count() == 0
+
+
+def test_filters_and_days_are_in_the_address_and_in_every_link(client: Client, project: Project) -> None:
+    fill(project, runs=90)
+    logged_in(client, project)
+    page = client.get(address(project, "?agent=docs-writer&mode=planning&period=90d"))
+    chosen = page.context["asked"].chosen
+    assert (chosen.agent, chosen.mode, chosen.days) == ("docs-writer", "planning", 90)
+    counted = RunFigure.objects.filter(agent="docs-writer", mode="planning").count()
+    assert page.context["metrics"].figures["runs"].value == counted > 0
+    (figure,) = [one for one in page.context["all_figures"] if one.name == "runs"]
+    assert client.get(figure.href).context["behind"].runs.count() == counted
+    assert "?period=7d&amp;agent=docs-writer&amp;mode=planning" in page.text
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("since=yesterday", "First day: Write a day like 2026-01-31."),
+        ("since=2026-02-30&until=2026-03-01", "First day: Write a day like 2026-01-31."),
+        ("until=9999999-01-01", "Last day: Write a day like 2026-01-31."),
+        ("since=2026-03-02&until=2026-03-01", "First day: The first day is after the last one."),
+        ("since=2020-01-01&until=2026-03-01", "First day: At most 366 days at once."),
+        ("since=0001-01-01&until=0001-01-02", "First day: This is no day of a calendar that the desk has."),
+    ],
+)
+def test_days_that_are_none_are_named_and_the_usual_time_is_shown(
+    client: Client, project: Project, query: str, said: str
+) -> None:
+    page = logged_in(client, project).get(address(project, f"?{query}"))
+    assert said in page.text
+    assert page.context["asked"].chosen.days == 30
+
+
+@pytest.mark.parametrize("rest", ["", "reviews/"])
+def test_nothing_in_an_address_breaks_a_page(client: Client, project: Project, rest: str) -> None:
+    logged_in(client, project)
+    for query in ("agent=%00", "mode=x", f"model={'m' * 5000}", "kind=%F0%9F%A6%8A", "period=never", "scripted=yes"):
+        assert client.get(address(project, f"{rest}?{query}")).status_code == 200, query
+
+
+def test_names_by_agents_are_shown_to_the_letter(client: Client, project: Project) -> None:
+    fill(project, runs=5, agent=HOSTILE[:60])
+    fill(project, runs=5, agent="other", seed=3)
+    page = logged_in(client, project).get(address(project)).text
+    assert "<script>alert" not in page
+    texts = json.dumps(charts_of(page))
+    # Plotly reads its texts as HTML of its own.
+    assert "<script" not in texts
+    assert "&lt;script" in texts
+
+
+def test_scripts_are_as_strict_as_everywhere(client: Client, project: Project) -> None:
+    policy = logged_in(client, project).get(address(project)).headers["Content-Security-Policy"]
+    assert "script-src 'self';" in policy
+    assert "style-src 'self' 'unsafe-inline'" in policy
+    elsewhere = client.get("/p/measured/runs/").headers["Content-Security-Policy"]
+    assert "unsafe-inline" not in elsewhere
+
+
+def test_the_script_is_served_and_no_other_file_of_its_package(client: Client, project: Project) -> None:
+    page = logged_in(client, project).get(address(project)).text
+    found = re.search(r'data-plotly="([^"]+)"', page)
+    assert found is not None
+    script = client.get(found[1])
+    script.close()
+    assert script.status_code == 200
+    assert client.get(found[1].replace("plotly.min.js", "widgetbundle.js")).status_code == 404
+
+
+def test_what_to_do_next_is_told_where_there_is_nothing(client: Client, project: Project) -> None:
+    logged_in(client, project)
+    assert "No run has ended yet" in client.get(address(project)).text
+    fill(project, runs=3, days=2, is_scripted=True)
+    Run.objects.filter(project=project, state="finished").update(is_scripted=True)
+    page = client.get(address(project)).text
+    assert "Only demonstration runs so far" in page
+    assert "?scripted=1" in page
+    assert client.get(address(project, "?scripted=1")).context["metrics"].figures["runs"].value == 3
+    fill(project, runs=3, days=2)
+    assert "No run matches" in client.get(address(project, "?agent=nobody")).text
+    assert "No run ended in this time" in client.get(address(project, "?since=2020-01-01&until=2020-02-01")).text
+
+
+def test_the_files_have_the_figures_of_the_page(client: Client, project: Project) -> None:
+    fill(project, runs=30, agent="=1+1")
+    fill(project, runs=3, agent="b", seed=5)
+    logged_in(client, project)
+    answer = client.get(address(project, "runs.json?period=90d"))
+    assert answer.headers["Content-Disposition"].startswith('attachment; filename="metrics-runs-measured-')
+    told = answer.json()
+    assert told["figures"]["runs"]["value"] == 33
+    lines = list(csv.DictReader(io.StringIO(client.get(address(project, "runs.csv?period=90d")).text)))
+    (runs,) = [line for line in lines if line["what"] == "figure" and line["name"] == "runs"]
+    assert float(runs["value"]) == 33
+    # No spreadsheet takes a name for a formula.
+    assert {line["key"] for line in lines if line["name"] == "agents"} == {"'=1+1", "b"}
+    assert client.get(address(project, "runs.xls")).status_code == 404
+    assert client.get(address(project, "others.csv")).status_code == 404
+
+
+def test_reviews_have_their_page_and_files(client: Client) -> None:
+    review = waiting_review(unsure_project("reviewed"))
+    project = review.project
+    logged_in(client, project)
+    page = client.get(address(project, "reviews/?scripted=1"))
+    values = {figure.name: figure.value for figure in page.context["headline"]}
+    assert (values["queue_length"], values["decided"], values["overrule_rate"]) == ("1", "0", "–")
+    (ages,) = [one for one in page.context["charts"] if one.name == "ages"]
+    assert [cell.text for cell in ages.rows[0]] == ["up to 1 h", "1"]
+    review.decided_at = timezone.now()
+    review.decision, review.state, review.decided_by_label = "overrule", "decided", "Ann <b>"
+    review.save()
+    page = client.get(address(project, "reviews/?scripted=1"))
+    charts = {chart.name: chart for chart in page.context["charts"]}
+    assert [cell.text for cell in charts["reviewers"].rows[0]] == ["Ann <b>", "1", "1", "100 %", "21–100 %"]
+    assert "<b>" not in page.text.split("</head>")[1].split("<main")[1]
+    for name in ("reviewers", "reasons", "decision-time", "overruled"):
+        cells = [cell for row in charts[name].rows for cell in row if cell.href]
+        assert cells
+        assert [run.pk for run in client.get(cells[0].href).context["behind"].runs] == [review.run_id]
+        plotly.Figure(charts[name].figure)
+    told = client.get(address(project, "reviews.json?scripted=1")).json()
+    assert told["figures"]["decided"]["value"] == 1
+    assert "overrule_rate,Ann <b>" in client.get(address(project, "reviews.csv?scripted=1")).text
+
+
+def test_an_empty_desk_and_an_empty_notebook_say_so(client: Client, project: Project) -> None:
+    logged_in(client, project)
+    assert "Nothing to review, and nothing decided in this time" in client.get(address(project, "reviews/")).text
+    assert "Nothing can be told of lessons yet" in client.get(address(project, "lessons/")).text
+
+
+def test_the_overview_says_how_the_last_week_went(client: Client, project: Project) -> None:
+    logged_in(client, project)
+    assert client.get("/p/measured/").context["figures"] == []
+    fill(project, runs=20, days=7)
+    page = client.get("/p/measured/")
+    rate = page.context["figures"][0]
+    assert (rate.name, rate.of) == ("success_rate_with_reflection", "20")
+    assert client.get(rate.href).context["behind"].runs.count() == 20
+    assert 'href="/p/measured/metrics/?period=7d"' in page.text
+
+
+def test_a_stranger_finds_no_metrics(client: Client, project: Project) -> None:
+    client.force_login(make_member(make_project("elsewhere")))
+    for rest in ("", "reviews/", "lessons/", "runs.csv"):
+        assert client.get(address(project, rest)).status_code == 404

@@ -1,0 +1,195 @@
+"""Curating by ordinary forms, as a browser without scripts sends them."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from notebook_app.models import Entry
+from notebook_app.public import EntryKind, EntryState, KeptEntry, entry_of, versions_of
+from reflection_app.core.models import Project, Role
+from tests.factories import make_project
+from tests.notebook.test_notebook_pages import INBOX, PAGES, proposed
+from tests.web.stories import logged_in
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("desk")
+
+
+@pytest.fixture
+def curator(client: Client, project: Project) -> Client:
+    return logged_in(client, project, Role.CURATOR)
+
+
+def page_of(entry: KeptEntry, what: str = "") -> str:
+    return f"{PAGES}entries/{entry.id}/{what}"
+
+
+def now(entry: KeptEntry) -> KeptEntry:
+    found = entry_of(entry.project_id, entry.id)
+    assert found is not None
+    return found
+
+
+def curate(client: Client, entry: KeptEntry, act: str, **fields: Any) -> Any:
+    given = {"act": act, "version": entry.version, "from": "inbox", "list": "sort=name"} | fields
+    return client.post(page_of(entry, "curate/"), given)
+
+
+def test_after_a_decision_the_next_of_the_same_list_is_shown_and_undo_brings_it_back(
+    curator: Client, project: Project
+) -> None:
+    first, second, _ = proposed(project, "Alpha", "Beta", "Gamma")
+    answer = curate(curator, first, "approve")
+    assert answer.status_code == 302
+    assert answer["Location"] == f"{INBOX}?sort=name&entry={second.id}"
+    page = curator.get(answer["Location"]).text
+    assert "Approved:" in page
+    assert f"{page_of(first)}undo/" in page
+    assert now(first).state is EntryState.APPROVED
+    curator.post(page_of(first, "undo/"), {"version": now(first).version, "from": "inbox", "list": "sort=name"})
+    assert now(first).state is EntryState.PROPOSED
+    assert f"{page_of(first)}undo/" not in curator.get(INBOX).text
+
+
+def test_whoever_is_late_is_told_who_was_quicker_and_keeps_what_was_typed(curator: Client, project: Project) -> None:
+    entry = proposed(project, "Alpha")[0]
+    curator.post(page_of(entry, "tags/"), {"tags": "one，two", "version": entry.version})
+    assert now(entry).tags == ("one", "two")
+    late = curate(curator, entry, "reject", reason="My reason")
+    assert late.status_code == 409
+    assert "changed this entry meanwhile" in late.text
+    assert 'value="My reason"' in late.text
+    assert now(entry).state is EntryState.PROPOSED
+    typed = {"name": "Mine", "content": "All that I typed", "version": entry.version}
+    late = curator.post(page_of(entry, "edit/"), typed)
+    assert late.status_code == 409
+    assert "All that I typed" in late.text
+    assert f'name="version" value="{now(entry).version}"' in late.text
+
+
+def test_an_edit_makes_a_version_that_can_be_restored(curator: Client, project: Project) -> None:
+    entry = proposed(project, "Alpha", content="As it was")[0]
+    given = {"name": "Alpha", "content": "As it is", "when": "Often", "tags": "a, b", "version": entry.version}
+    assert curator.post(page_of(entry, "edit/"), given).status_code == 302
+    page = curator.get(page_of(entry)).text
+    assert "<del>was</del>" in page
+    assert "<ins>is</ins>" in page
+    assert "Restore version 1" in page
+    assert now(entry).details == {"when": "Often"}
+    assert now(entry).tags == ("a", "b")
+    curator.post(page_of(entry, "restore/"), {"number": "1", "version": now(entry).version})
+    assert now(entry).content == "As it was"
+    assert [version.number for version in versions_of(now(entry))] == [3, 2, 1]
+    assert curator.post(page_of(entry, "restore/"), {"number": "99"}).status_code == 400
+
+
+def test_a_form_that_is_refused_names_the_field_and_loses_nothing(curator: Client, project: Project) -> None:
+    address = f"{PAGES}entries/new/"
+    assert "Each kind has fields of its own" in curator.get(address).text
+    answer = curator.post(address, {"kind": "error_note", "name": " ", "cause": "A cause", "content": "Words"})
+    assert answer.status_code == 400
+    assert "Nothing was saved" in answer.text
+    assert ">A cause</textarea>" in answer.text
+    assert 'id="error-name"' in answer.text
+    answer = curator.post(address, {"kind": "anti_pattern", "name": "Looping", "symptoms": "One\n\nTwo\n"})
+    entry = Entry.objects.get(name="Looping")
+    assert answer["Location"] == f"{PAGES}entries/{entry.pk}/"
+    assert entry.details == {"symptoms": ["One", "Two"]}
+
+
+def test_many_are_decided_together_and_taken_back(curator: Client, project: Project) -> None:
+    first, second, third = proposed(project, "Alpha", "Beta", "Gamma")
+    Entry.objects.filter(pk=second.id).update(flags=[{"rule": "orders", "quote": "ignore all"}])
+    chosen = {"entry": [str(first.id), str(second.id)], "act": "approve", "from": "inbox"}
+    page = curator.post(f"{PAGES}together/", chosen, follow=True).text
+    assert "Approved 1 entry." in page
+    assert "Beta: " in page
+    assert [now(one).state for one in (first, third)] == [EntryState.APPROVED, EntryState.PROPOSED]
+    assert now(second).state is EntryState.PROPOSED
+    undo = page.split('action="/p/desk/notebook/together/')[1].split("/undo/")[0]
+    curator.post(f"{PAGES}together/{undo}/undo/", {"from": "inbox"})
+    assert now(first).state is EntryState.PROPOSED
+    empty = curator.post(f"{PAGES}together/", {"act": "approve", "from": "inbox"})
+    assert empty.status_code == 400
+    assert "Select one entry at least." in empty.text
+
+
+def test_stale_entries_are_listed_and_retired_with_a_reason(curator: Client, project: Project) -> None:
+    old, fresh = proposed(project, "Old", "Fresh")
+    for entry in (old, fresh):
+        curate(curator, entry, "approve")
+    Entry.objects.filter(pk=old.id).update(decided_at=timezone.now() - timedelta(days=40))
+    page = curator.get(f"{PAGES}stale/").text.split('id="notebook-rows"')[1]
+    assert "Old" in page
+    assert "Fresh" not in page
+    chosen = {"entry": [str(old.id)], "act": "retire", "from": "stale"}
+    refused = curator.post(f"{PAGES}together/", chosen, follow=True)
+    assert now(old).state is EntryState.APPROVED
+    assert "Say why they are retired" in refused.text
+    curator.post(f"{PAGES}together/", chosen | {"reason": "Nobody asks"})
+    assert now(old).state is EntryState.RETIRED
+    assert now(old).reason == "Nobody asks"
+
+
+def test_two_are_merged_and_one_is_split(curator: Client, project: Project) -> None:
+    first, second = proposed(project, "Retry a call", "Retry a call once", content="Retry the call")
+    assert "Retry a call once" in curator.get(page_of(first, "merge/")).text
+    beside = curator.get(page_of(first, f"merge/?into={second.id}")).text
+    assert "Merge, in the words of the other" in beside
+    given = {"into": second.id, "version": first.version, "into_version": second.version, "act": "merge"}
+    assert curator.post(page_of(first, "merge/"), given)["Location"] == page_of(second)
+    assert now(first).state is EntryState.MERGED
+    assert now(second).occurrences == 3
+    assert "Retry a call" in curator.get(page_of(second)).text
+    given = {"name": "A part of it", "content": "Only the part", "version": now(second).version}
+    made = curator.post(page_of(second, "split/"), given)
+    part = Entry.objects.get(name="A part of it")
+    assert made["Location"] == f"{PAGES}entries/{part.pk}/"
+    assert part.kind == EntryKind.LESSON
+
+
+def test_filters_of_the_address_narrow_the_lists_and_what_is_senseless_is_told(
+    curator: Client, project: Project
+) -> None:
+    proposed(project, "Alpha", kind="rule", tags=("red",))
+    proposed(project, "Beta", agent="bot", category="tool_misuse")
+    for query, shown, hidden in (
+        ("q=alph", "Alpha", "Beta"),
+        ("kind=rule", "Alpha", "Beta"),
+        ("tag=red", "Alpha", "Beta"),
+        ("agent=bot", "Beta", "Alpha"),
+        ("category=tool_misuse", "Beta", "Alpha"),
+    ):
+        page = curator.get(f"{PAGES}?{query}").text
+        assert f">{shown}</a>" in page, query
+        assert f">{hidden}</a>" not in page, query
+    page = curator.get(f"{PAGES}?kind=nonsense&state=approved&owner=nobody-known").text
+    assert "There is no such kind of entry." in page
+    assert "No entry matches" in page
+
+
+def test_a_version_tells_what_changed_in_the_words_and_nothing_of_the_row(curator: Client, project: Project) -> None:
+    [entry] = proposed(project, "Alpha")
+    curate(curator, entry, "approve")
+    page = curator.get(page_of(entry)).text
+    assert "approved it" in page
+    assert not [inner for inner in ("decided at", "decided by label", "fields changed", "+00:00<") if inner in page]
+
+
+def test_an_entry_without_a_name_is_told_so_in_its_own_words_and_nothing_typed_is_lost(
+    curator: Client, project: Project
+) -> None:
+    typed = {"kind": "lesson", "name": "  ", "content": "All that I typed", "tags": "x" * 61}
+    answer = curator.post(f"{PAGES}entries/new/", typed)
+    assert answer.status_code == 400
+    assert "Give it a name, in at most 200 characters." in answer.text
+    assert "At most 20 tags, of at most 60 characters each." in answer.text
+    assert "All that I typed" in answer.text
+    assert "key is for" not in answer.text

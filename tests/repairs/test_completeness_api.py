@@ -1,0 +1,218 @@
+"""Histories of work done elsewhere, checked by REST."""
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from reflection_app.adapters.llm.scripted import register_script
+from reflection_app.api import waiting
+from reflection_app.core.audit import AuditEntry
+from reflection_app.runs.advance import advance
+from reflection_app.runs.models import Run, RunState
+from reflection_app.tasks.models import Task
+from tests.api.caller import Caller, assert_problem, fields, make_caller
+from tests.factories import submit
+from tests.loops.completeness.scenes import checked, wanted
+from tests.repairs.completeness import INCOMPLETE, completeness_check, reading_project, supplemented
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+BODY: dict[str, Any] = {
+    "objective": "搜索最新 AI 动态并通知用户",
+    "history": [{"operation": "搜索最新 AI 动态", "tool": "search_web", "ok": True, "result": "新闻列表"}],
+    "tools": [{"name": "search_web"}, {"name": "qq_message_send", "description": "发送消息", "parameters": {}}],
+    "kind": "news",
+    "agent": "小助手",
+    "external_id": "job-7",
+}
+NOTIFY = checked(
+    wanted("发送搜索结果通知", "任务明确要求通知用户", "qq_message_send", "fax"),
+    wanted("搜索最新AI动态", ""),
+    analysis="不完整：查询后未发送通知",
+    missing=["用户通知"],
+)
+
+
+def caller_of(*said: str) -> Caller:
+    answers = {
+        f"history/completeness{again}": text for again, text in zip(("", "/again-1", "/again-2"), said, strict=False)
+    }
+    return make_caller(reading_project(models_by_role={"default": register_script(f"rest-{uuid4().hex}", answers)}))
+
+
+@pytest.fixture
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiting moves the runs on itself, since no worker runs beside these tests."""
+    monkeypatch.setattr(waiting, "sleep", lambda _seconds: advance_all())
+
+
+def advance_all() -> None:
+    for run_id in Run.objects.filter(state=RunState.QUEUED).values_list("pk", flat=True):
+        advance(run_id)
+
+
+@pytest.mark.usefixtures("_at_once")
+def test_a_history_is_checked_and_told_with_what_the_guards_left_out() -> None:
+    agent = caller_of(NOTIFY)
+    answer = agent.post("completeness-checks?wait=10", BODY)
+    assert answer.status == 201, answer.body
+    check = answer.body
+    assert (check["state"], check["analysis"], check["missing_aspects"]) == (
+        "incomplete",
+        "不完整：查询后未发送通知",
+        ["用户通知"],
+    )
+    assert check["supplements"] == [
+        {
+            "operation": "发送搜索结果通知",
+            "reason": "任务明确要求通知用户",
+            "suggested_tools": ["qq_message_send"],
+        }
+    ]
+    assert [one["operation"] for one in check["dropped"]] == ["发送搜索结果通知", "搜索最新AI动态"]
+    assert (check["steps_ok"], check["error"], check["supplements_count"]) == (True, None, 1)
+    assert (check["kind"], check["agent"], check["external_id"]) == ("news", "小助手", "job-7")
+    assert check["tokens"] > 0
+    assert agent.get(f"completeness-checks/{check['id']}").body == check
+    events = agent.get(f"runs/{check['run_id']}/events").body["results"]
+    [told] = [event["payload"] for event in events if event["type"] == "reflection"]
+    assert told == {
+        "isComplete": False,
+        "analysis": "不完整：查询后未发送通知",
+        "missingsCount": 1,
+        "supplementsCount": 1,
+    }
+    assert AuditEntry.objects.filter(action="task.submitted").exists()
+
+
+def test_without_waiting_it_is_being_checked_until_it_was() -> None:
+    agent = caller_of(checked(analysis="任务目标已充分达成"))
+    check = agent.post("completeness-checks", BODY).body
+    assert (check["state"], check["finished_at"], check["steps_ok"]) == ("checking", None, None)
+    advance_all()
+    assert agent.get(f"completeness-checks/{check['id']}").body["state"] == "complete"
+
+
+def test_a_check_that_fails_is_unchecked_and_says_why() -> None:
+    agent = caller_of("完整", "完整", "完整")
+    check = agent.post("completeness-checks", BODY).body
+    advance_all()
+    told = agent.get(f"completeness-checks/{check['id']}").body
+    assert (told["state"], told["supplements"]) == ("unchecked", [])
+    assert "no usable answer in 3 tries" in told["error"]
+
+    given_up = agent.post("completeness-checks", BODY).body
+    agent.post(f"runs/{given_up['run_id']}/cancel")
+    told = agent.get(f"completeness-checks/{given_up['id']}").body
+    assert (told["state"], told["error"]) == ("unchecked", "The check ended before it could tell: cancelled.")
+
+
+def test_checks_are_listed_newest_first_and_filtered_by_state_and_kind() -> None:
+    agent = caller_of(NOTIFY)
+    done = agent.post("completeness-checks", BODY).body["id"]
+    advance_all()
+    other = agent.post("completeness-checks", BODY | {"kind": "other"}).body["id"]
+    assert [one["id"] for one in agent.get("completeness-checks").body["results"]] == [other, done]
+    found = {
+        state: [one["id"] for one in agent.get("completeness-checks", state=state).body["results"]]
+        for state in ("checking", "complete", "incomplete", "unchecked")
+    }
+    assert found == {"checking": [other], "complete": [], "incomplete": [done], "unchecked": []}
+    assert [one["id"] for one in agent.get("completeness-checks", kind="other").body["results"]] == [other]
+    assert_problem(agent.get("completeness-checks", state="finished"), 400)
+
+
+def test_other_runs_are_no_checks() -> None:
+    agent = caller_of()
+    task = agent.post("tasks", {"objective": "Write a haiku.", "kind": "creative_writing"}).body
+    assert_problem(agent.get(f"completeness-checks/{task['run']['id']}"), 404)
+    assert agent.get("completeness-checks").body["results"] == []
+
+
+def test_the_same_key_sent_again_checks_once() -> None:
+    agent = caller_of(NOTIFY)
+    first = agent.post("completeness-checks", BODY, Idempotency_Key="once")
+    second = agent.post("completeness-checks", BODY, Idempotency_Key="once")
+    assert (second.status, second.body["id"]) == (201, first.body["id"])
+    assert second.headers["idempotency-replayed"] == "true"
+    assert Task.objects.count() == 1
+    assert_problem(agent.post("completeness-checks", BODY | {"kind": "x"}, Idempotency_Key="once"), 422)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"objective": ""}, "objective"),
+        ({"objective": "  "}, "objective"),
+        ({"objective": "x" * 20_001}, "objective"),
+        ({"history": None}, "history"),
+        ({"history": [{"tool": "x"}]}, "history.0.operation"),
+        ({"history": [{"operation": " "}]}, "history.0.operation"),
+        ({"history": [{"operation": "x", "ok": "perhaps"}]}, "history.0.ok"),
+        ({"history": [{"operation": "x", "result": "y" * 20_001}]}, "history.0.result"),
+        ({"history": [{"operation": "x", "done": True}]}, "history.0.done"),
+        ({"history": [{"operation": "x"}] * 501}, "history"),
+        ({"history": [{"operation": "x", "result": "字" * 15_000}] * 30}, "history"),
+        ({"tools": [{}]}, "tools.0.name"),
+        ({"tools": [{"name": " "}]}, "tools.0.name"),
+        ({"tools": [{"name": "x", "parameters": []}]}, "tools.0.parameters"),
+        ({"tools": [{"name": "x"}] * 101}, "tools"),
+        ({"settings": {"max_supplements": 21}}, "settings.max_supplements"),
+        ({"settings": {"temperature": -1}}, "settings.temperature"),
+        ({"settings": {"top_p": 0}}, "settings.top_p"),
+        ({"settings": {"max_retries": 6}}, "settings.max_retries"),
+        ({"settings": {"enabled": False}}, "settings.enabled"),
+        ({"mode": "planning"}, "mode"),
+        ({"kind": "x" * 61}, "kind"),
+    ],
+)
+def test_what_is_wrong_is_named_and_nothing_is_stored(change: dict[str, Any], field: str) -> None:
+    answer = caller_of().post("completeness-checks", BODY | change)
+    assert_problem(answer, 400)
+    assert field in fields(answer)
+    assert not Task.objects.exists()
+
+
+@pytest.mark.usefixtures("_at_once")
+def test_settings_of_one_check_come_before_those_of_the_project() -> None:
+    agent = caller_of(NOTIFY)
+    agent.project.completeness = {"enabled": False, "temperature": 0.9}
+    agent.project.save(update_fields=["completeness"])
+    body = BODY | {"settings": {"max_supplements": 0}}
+    check = agent.post("completeness-checks?wait=10", body).body
+    assert (check["state"], check["supplements"]) == ("incomplete", [])
+    spec = Run.objects.get(pk=check["run_id"]).get_spec()
+    assert spec.completeness is not None
+    assert (spec.completeness.max_supplements, spec.completeness.temperature) == (0, 0.9)
+
+
+@pytest.mark.usefixtures("_at_once")
+def test_an_empty_history_can_be_checked() -> None:
+    agent = caller_of(checked(missing=["everything"]))
+    check = agent.post("completeness-checks?wait=10", {"objective": "Do it.", "history": []}).body
+    assert (check["state"], check["missing_aspects"]) == ("incomplete", ["everything"])
+
+
+def test_a_fork_of_a_check_is_a_check() -> None:
+    agent = make_caller(reading_project(), ["admin"])
+    run = completeness_check(agent.project, INCOMPLETE)
+    advance(run.pk)
+    fork = agent.post(f"runs/{run.pk}/fork", {"from_step": 2}).body
+    advance_all()
+    assert agent.get(f"completeness-checks/{fork['id']}").body["state"] == "incomplete"
+
+
+def test_a_run_tells_its_check_and_its_statistics_and_one_without_a_check_nothing() -> None:
+    run = supplemented(reading_project())
+    told = make_caller(run.project).get(f"runs/{run.pk}").body
+    assert told["completeness"] == {
+        "state": "incomplete",
+        "analysis": "不完整：只读了一个文件",
+        "missing_aspects": ["第二个文件"],
+        "supplements_count": 1,
+        "steps_ok": True,
+        "exec": {"used": True, "attempted": 2, "succeeded": 2, "success_rate": 1.0},
+    }
+    other = submit(run.project)
+    assert make_caller(run.project).get(f"runs/{other.pk}").body["completeness"] is None

@@ -1,0 +1,207 @@
+"""What a completeness check leaves behind: rows, events with the seed's fields, and what recurs."""
+
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from notebook_app.models import Entry
+from reflection_app.core.audit import Actor
+from reflection_app.loops.completeness.checks import operation_key
+from reflection_app.repairs.completeness import withdraw_what_recurred
+from reflection_app.repairs.models import CompletenessCheck, Supplement
+from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
+from reflection_app.runs.fork_input import ForkInput
+from reflection_app.runs.forks import fork_run
+from reflection_app.runs.models import Run, Step
+from tests.loops.completeness.scenes import checked, wanted
+from tests.repairs.completeness import SAVE, completeness_check, planned_run, reading_project, supplemented
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SEEDS_EVENTS = ("reflection", "reflection_plan", "reflection_exec")
+
+
+def events_of(run: Run) -> dict[str, dict[str, Any]]:
+    rows = Event.objects.filter(run=run, type__in=SEEDS_EVENTS)
+    return {row.type: row.payload for row in rows}
+
+
+def test_a_supplemented_run_is_told_by_rows_and_by_the_three_events() -> None:
+    run = supplemented(reading_project())
+    assert (run.outcome, run.error) == ("succeeded", "")
+
+    check = CompletenessCheck.objects.get(run=run)
+    assert (check.state, check.task_kind, check.missing_aspects) == ("incomplete", "compare", ["第二个文件"])
+    assert (check.used, check.attempted, check.succeeded, check.success_rate) == (True, 2, 2, 1.0)
+    assert (check.tokens, check.cost_usd, check.steps_ok) == (250, Decimal("0.001"), True)
+    supplement = Supplement.objects.get(completeness_check=check)
+    assert (supplement.operation, supplement.attempted, supplement.succeeded) == ("读取第二个文件", True, True)
+    assert supplement.operation_key == operation_key("读取第二个文件")
+    assert supplement.tokens > 0
+
+    assert events_of(run) == {
+        "reflection": {
+            "isComplete": False,
+            "analysis": "不完整：只读了一个文件",
+            "missingsCount": 1,
+            "supplementsCount": 1,
+        },
+        "reflection_plan": {
+            "plan": {
+                "manifest": [{"name": "read_file"}],
+                "steps": [{"id": "s1-read", "description": "读取第二个文件", "tool": "read_file", "requires": []}],
+            },
+            "supplementsCount": 1,
+        },
+        "reflection_exec": {"exec": {"used": True, "attempted": 2, "succeeded": 2, "successRate": 1.0}},
+    }
+    seqs = list(Event.objects.filter(run=run).values_list("seq", flat=True))
+    assert seqs == list(range(1, len(seqs) + 1))
+
+
+def test_a_complete_run_has_one_event_and_no_plan_of_supplements() -> None:
+    run = supplemented(reading_project(), {"attempt-1/completeness": checked(analysis="都有了")})
+    assert list(events_of(run)) == ["reflection"]
+    assert events_of(run)["reflection"]["isComplete"] is True
+
+
+def test_a_check_that_failed_is_neither_complete_nor_incomplete() -> None:
+    bad = {f"attempt-1/completeness{again}": "任务已完整。" for again in ("", "/again-1", "/again-2")}
+    run = supplemented(reading_project(), bad)
+    assert run.outcome == "succeeded"
+    check = CompletenessCheck.objects.get(run=run)
+    assert (check.state, check.used) == ("unchecked", None)
+    assert "no usable answer in 3 tries" in check.error
+    assert events_of(run)["reflection"]["isComplete"] is None
+
+
+def test_a_model_that_is_not_there_for_the_check_does_not_end_the_run() -> None:
+    project = reading_project()
+    run = planned_run(project)
+    run.spec["models"]["completeness"] = "scripted/no-such-script"
+    run.save(update_fields=["spec"])
+    advance(run.pk)
+    run.refresh_from_db()
+    assert run.outcome == "succeeded"
+    assert CompletenessCheck.objects.get(run=run).state == "unchecked"
+
+
+def test_the_project_can_turn_it_off_or_let_it_only_look() -> None:
+    off = supplemented(reading_project(completeness={"enabled": False}))
+    assert not Step.objects.filter(run=off, key__contains="completeness").exists()
+    looking = supplemented(reading_project(completeness={"max_supplements": 0}))
+    assert (looking.outcome, list(events_of(looking))) == ("succeeded", ["reflection"])
+    assert CompletenessCheck.objects.get(run=looking).state == "incomplete"
+    assert "第二个文件" in Step.objects.get(run=looking, key="attempt-1/answer").request["messages"][-1]["content"]
+
+
+def test_a_fork_from_its_supplements_on_counts_no_second_check() -> None:
+    parent = supplemented(reading_project())
+    step = Step.objects.get(run=parent, key="attempt-1/supplement/plan/make")
+    fork = fork_run(parent, ForkInput(from_step=step.seq), actor=Actor())
+    advance(fork.pk)
+    fork.refresh_from_db()
+    assert (fork.outcome, fork.error) == ("succeeded", "")
+    assert CompletenessCheck.objects.filter(run__task=parent.task).count() == 1
+    assert set(events_of(fork)) == {"reflection_plan", "reflection_exec"}
+    assert events_of(fork)["reflection_plan"]["supplementsCount"] == 1
+
+
+def test_a_supplement_that_three_runs_of_a_kind_lacked_is_offered_to_the_notebook_once() -> None:
+    project = reading_project()
+    runs = [supplemented(project) for _ in range(2)]
+    supplemented(project, kind="another")
+    assert not Entry.objects.exists(), "two runs of a kind, and one of another, are not three"
+    supplemented(reading_project())
+    assert not Entry.objects.exists(), "nothing crosses projects"
+
+    runs.append(supplemented(project, {"attempt-1/completeness": checked(SAVE | {"operation": "请读取第二个文件。"})}))
+    [entry] = Entry.objects.all()
+    assert (entry.kind, entry.state, entry.category, entry.occurrences) == ("supplement", "proposed", "compare", 3)
+    assert entry.project_id == project.pk
+    assert [one.refs["run"] for one in entry.evidence.all()] == [str(run.pk) for run in runs]
+    assert "任务要求比较两个文件" in entry.content
+
+    supplemented(project)
+    entry.refresh_from_db()
+    assert (Entry.objects.count(), entry.occurrences) == (1, 4)
+
+
+def test_a_supplement_known_by_its_words_alone_is_taken_back_where_it_was_counted() -> None:
+    project = reading_project()
+    before = [supplemented(project) for _ in range(3)]
+    Entry.objects.update(source="imported by a person")
+    run = supplemented(project)
+    assert Entry.objects.get().occurrences == 4
+    one = Supplement.objects.get(completeness_check__run=run)
+    Supplement.objects.filter(pk=one.pk).delete()
+    with transaction.atomic():
+        withdraw_what_recurred(run, one)
+    entry = Entry.objects.get()
+    assert (entry.occurrences, [found.refs["run"] for found in entry.evidence.all()]) == (
+        3,
+        [str(other.pk) for other in before],
+    )
+
+
+def test_forks_are_no_evidence_of_their_own() -> None:
+    project = reading_project()
+    first = supplemented(project)
+    supplemented(project)
+    step = Step.objects.get(run=first, key="attempt-1/completeness")
+    fork = fork_run(first, ForkInput(from_step=step.seq), actor=Actor())
+    advance(fork.pk)
+    assert CompletenessCheck.objects.filter(run=fork).count() == 1
+    assert not Entry.objects.exists()
+
+    supplemented(project)
+    assert Entry.objects.get().occurrences == 3
+    advance(fork_run(first, ForkInput(from_step=step.seq), actor=Actor()).pk)
+    assert Entry.objects.get().occurrences == 3
+
+
+def test_runs_that_end_at_the_same_moment_count_each_other() -> None:
+    project = reading_project()
+    supplemented(project)
+    two = [planned_run(project), planned_run(project)]
+
+    def go(run: Run) -> None:
+        try:
+            advance(run.pk)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(go, two))
+    assert [Run.objects.get(pk=run.pk).outcome for run in two] == ["succeeded"] * 2
+    [entry] = Entry.objects.all()
+    assert entry.occurrences == 3
+
+
+def test_a_handed_in_history_is_checked_and_nothing_is_carried_out() -> None:
+    run = completeness_check(reading_project(), kind="compare")
+    advance(run.pk)
+    run.refresh_from_db()
+    assert (run.outcome, run.attempts_made, run.llm_calls) == ("succeeded", 0, 1)
+    check = CompletenessCheck.objects.get(run=run)
+    assert (check.state, check.task_kind, check.used) == ("incomplete", "compare", None)
+    assert list(events_of(run)) == ["reflection"]
+
+
+def test_a_handed_in_history_whose_check_fails_ends_as_unverified() -> None:
+    run = completeness_check(reading_project(), "er")
+    advance(run.pk)
+    run.refresh_from_db()
+    assert (run.outcome, CompletenessCheck.objects.get(run=run).state) == ("unverified", "unchecked")
+
+
+def test_texts_that_a_database_refuses_or_that_are_huge_are_kept_as_far_as_they_can_be() -> None:
+    huge = wanted("字" * 5_000 + "\x00\ud800", "因为" * 5_000, "read_file")
+    run = supplemented(reading_project(), {"attempt-1/completeness": checked(huge, analysis="长" * 50_000)})
+    assert run.outcome == "succeeded"
+    supplement = Supplement.objects.get()
+    assert (len(supplement.operation), len(supplement.operation_key) <= 300) == (500, True)

@@ -1,0 +1,105 @@
+"""A person's word on the class of an error: kept, audited, and followed by what goes with the class."""
+
+import pytest
+
+from notebook_app.models import Entry
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import ClassMovedOn, InvalidInput
+from reflection_app.core.models import Project
+from reflection_app.loops.protocol.error_classes import ErrorClass
+from reflection_app.repairs.models import AgentInstruction, ClassCorrection, Report
+from reflection_app.repairs.reports import CorrectionInput, correct_class
+from reflection_app.runs.events import Event, EventType
+from reflection_app.runs.models import Run
+from tests.factories import make_member, make_project
+from tests.repairs.reports import begun_run, kept_report
+from tests.reviews.test_reviews import together
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project()
+
+
+@pytest.fixture
+def actor(project: Project) -> Actor:
+    return Actor(user=make_member(project))
+
+
+def told(type_: ErrorClass = ErrorClass.MODEL_CAPABILITY, reason: str = "第四次了", **more: str) -> CorrectionInput:
+    return CorrectionInput.model_validate({"type": type_.value, "reason": reason} | more)
+
+
+def test_the_correction_is_kept_as_a_label_beside_what_the_tree_said(project: Project, actor: Actor) -> None:
+    report = correct_class(kept_report(begun_run(project)), told(reason=" 第四次了 "), actor=actor)
+    assert (report.error_type, report.corrected_type, report.holding_type) == ("3.3.2", "3.3.1", "3.3.1")
+    label = ClassCorrection.objects.get(report=report)
+    assert (label.computed, label.before, label.after, label.reason) == ("3.3.2", "3.3.2", "3.3.1", "第四次了")
+    assert (label.user, label.by_label) == (actor.user, actor.label)
+
+
+def test_it_is_audited_and_told_as_an_event(project: Project, actor: Actor) -> None:
+    report = correct_class(kept_report(begun_run(project)), told(), actor=actor)
+    entry = AuditEntry.objects.get(action="report.class_corrected")
+    assert (entry.target_id, entry.before) == (report.pk, {"type": "3.3.2"})
+    assert entry.after == {"type": "3.3.1", "reason": "第四次了"}
+    last = Event.objects.filter(run=report.run).last()
+    assert last is not None
+    assert (last.type, last.payload["type"]) == (EventType.REPORT_KEPT, "3.3.1")
+    assert Run.objects.get(pk=report.run_id).last_event_seq == last.seq
+
+
+def test_the_document_tells_the_class_that_holds_and_the_persons_reason(project: Project, actor: Actor) -> None:
+    report = correct_class(kept_report(begun_run(project)), told(), actor=actor)
+    classed = report.get_document()["error_classification"]
+    assert (classed["type"], classed["description"]) == ("3.3.1", "Model capability: 第四次了")
+    assert report.get_value().type is ErrorClass.DECISION_ERROR
+
+
+def test_what_goes_with_the_new_class_is_proposed_once(project: Project, actor: Actor) -> None:
+    report = kept_report(begun_run(project))
+    correct_class(report, told(), actor=actor)
+    correct_class(report, told(ErrorClass.DECISION_ERROR, "doch nicht"), actor=actor)
+    correct_class(report, told(reason="again"), actor=actor)
+    entry = Entry.objects.get(project_id=project.pk)
+    assert (entry.kind, entry.occurrences) == ("anti_pattern", 1)
+    assert "Error type: 3.3.1" in entry.content
+    assert AgentInstruction.objects.get(project=project).report == report
+    assert ClassCorrection.objects.filter(report=report).count() == 3
+    report.refresh_from_db()
+    assert report.holding_type == "3.3.1"
+
+
+@pytest.mark.parametrize("reason", ["", "  \n"])
+def test_without_a_reason_nothing_changes(project: Project, actor: Actor, reason: str) -> None:
+    report = kept_report(begun_run(project))
+    with pytest.raises(InvalidInput) as refused:
+        correct_class(report, told(reason=reason), actor=actor)
+    assert refused.value.errors[0]["field"] == "reason"
+    report.refresh_from_db()
+    assert report.corrected_type is None
+    assert not ClassCorrection.objects.exists()
+
+
+def test_the_class_that_holds_is_no_correction(project: Project, actor: Actor) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        correct_class(kept_report(begun_run(project)), told(ErrorClass.DECISION_ERROR), actor=actor)
+    assert refused.value.errors == [{"field": "type", "message": "The class is 3.3.2 already."}]
+
+
+def test_of_two_people_who_saw_the_same_class_one_corrects_it(project: Project, actor: Actor) -> None:
+    report = kept_report(begun_run(project))
+
+    def correct(type_: ErrorClass) -> str:
+        try:
+            return str(correct_class(report, told(type_, before="3.3.2"), actor=actor).holding_type)
+        except ClassMovedOn:
+            return "moved on"
+
+    answers = together(lambda: correct(ErrorClass.MODEL_CAPABILITY), lambda: correct(ErrorClass.NORMAL_ITERATION))
+    assert answers.count("moved on") == 1
+    assert ClassCorrection.objects.filter(report=report).count() == 1
+    assert AuditEntry.objects.filter(action="report.class_corrected").count() == 1
+    assert Report.objects.get(pk=report.pk).holding_type in answers

@@ -1,0 +1,149 @@
+"""Instructions for agents' system prompts: a person accepts them, and later runs of the agent have them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import AlreadyDecided, Conflict, InvalidInput
+from reflection_app.core.models import Project
+from reflection_app.repairs.instructions import InstructionInput, decide_instruction
+from reflection_app.repairs.models import AgentInstruction, InstructionState
+from reflection_app.runs.advance import advance
+from reflection_app.runs.models import Step
+from reflection_app.tasks.submitting import MOST_INSTRUCTIONS
+from tests.factories import make_member, make_project, submit
+from tests.loops.reporting import AGENT
+from tests.repairs.reports import revised_run
+from tests.reviews.test_reviews import together
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TEXT = "至少收集 5 篇论文再停止。"
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project(review_policy={"audit_share": 0})
+
+
+@pytest.fixture
+def actor(project: Project) -> Actor:
+    return Actor(user=make_member(project))
+
+
+def proposed(project: Project, text: str = TEXT, **fields: Any) -> AgentInstruction:
+    return AgentInstruction.objects.create(project=project, text=text, **{"agent": AGENT} | fields)
+
+
+def told(decision: str = "accept", **more: str) -> InstructionInput:
+    return InstructionInput.model_validate({"decision": decision} | more)
+
+
+def test_an_accepted_instruction_stands_in_the_system_prompt_of_the_agents_later_runs(
+    project: Project, actor: Actor
+) -> None:
+    decide_instruction(proposed(project), told(), actor=actor)
+    run = revised_run(project)
+    asked = Step.objects.get(run=run, key="attempt-1/answer").request
+    system = asked["messages"][0]
+    assert system["role"] == "system"
+    assert TEXT in system["content"]
+    other = revised_run(project, agent="somebody-else")
+    assert TEXT not in json.dumps(Step.objects.get(run=other, key="attempt-1/answer").request, ensure_ascii=False)
+
+
+def test_an_outside_agents_run_has_it_too(project: Project, actor: Actor) -> None:
+    decide_instruction(proposed(project), told(), actor=actor)
+    run = submit(project, agent=AGENT, execution="external", mode="actor_critic")
+    assert run.get_spec().instructions == (TEXT,)
+    advance(run.pk)
+    asked = Step.objects.filter(run=run, kind="await_attempt").get().request
+    assert TEXT in json.dumps(asked, ensure_ascii=False)
+
+
+def test_what_is_proposed_or_declined_stands_in_no_prompt(project: Project, actor: Actor) -> None:
+    proposed(project)
+    decide_instruction(proposed(project, "Another."), told("decline"), actor=actor)
+    assert submit(project, agent=AGENT).get_spec().instructions == ()
+
+
+def test_it_can_be_accepted_in_other_words(project: Project, actor: Actor) -> None:
+    decided = decide_instruction(proposed(project), told(text=" 收集 5 篇。 "), actor=actor)
+    assert (decided.text, decided.state, decided.decided_by_label) == ("收集 5 篇。", "accepted", actor.label)
+    entry = AuditEntry.objects.get(action="instruction.decided")
+    assert entry.before == {"state": "proposed", "text": TEXT}
+    assert entry.after == {"state": "accepted", "text": "收集 5 篇。", "agent": AGENT}
+
+
+def test_two_instructions_cannot_come_to_the_same_words(project: Project, actor: Actor) -> None:
+    decide_instruction(proposed(project), told(), actor=actor)
+    other = proposed(project, "Another.")
+    with pytest.raises(Conflict, match="these very words"):
+        decide_instruction(other, told(text=TEXT), actor=actor)
+    other.refresh_from_db()
+    assert (other.state, other.text) == (InstructionState.PROPOSED, "Another.")
+    assert AuditEntry.objects.filter(action="instruction.decided").count() == 1
+
+
+def test_withdrawing_leaves_the_words_that_somebody_else_gave_it(project: Project, actor: Actor) -> None:
+    loaded_before = proposed(project)
+    decide_instruction(AgentInstruction.objects.get(), told(text="In other words."), actor=actor)
+    assert decide_instruction(loaded_before, told("withdraw"), actor=actor).text == "In other words."
+
+
+def test_an_accepted_one_can_be_withdrawn(project: Project, actor: Actor) -> None:
+    instruction = decide_instruction(proposed(project), told(), actor=actor)
+    assert decide_instruction(instruction, told("withdraw"), actor=actor).state == InstructionState.DECLINED
+    assert submit(project, agent=AGENT).get_spec().instructions == ()
+
+
+@pytest.mark.parametrize(("first", "second"), [("accept", "accept"), ("accept", "decline"), ("decline", "accept")])
+def test_what_is_decided_is_not_decided_again(project: Project, actor: Actor, first: str, second: str) -> None:
+    instruction = proposed(project)
+    decide_instruction(instruction, told(first), actor=actor)
+    with pytest.raises(AlreadyDecided, match=actor.label):
+        decide_instruction(instruction, told(second), actor=actor)
+    assert AuditEntry.objects.filter(action="instruction.decided").count() == 1
+
+
+def test_what_was_never_accepted_cannot_be_withdrawn(project: Project, actor: Actor) -> None:
+    with pytest.raises(AlreadyDecided, match="nothing to withdraw"):
+        decide_instruction(proposed(project), told("withdraw"), actor=actor)
+
+
+@pytest.mark.parametrize(("decision", "text"), [("accept", " "), ("decline", "words")])
+def test_words_that_cannot_be_used_are_refused(project: Project, actor: Actor, decision: str, text: str) -> None:
+    instruction = proposed(project)
+    with pytest.raises(InvalidInput) as refused:
+        decide_instruction(instruction, told(decision, text=text), actor=actor)
+    assert refused.value.errors[0]["field"] == "text"
+    instruction.refresh_from_db()
+    assert (instruction.state, instruction.text) == ("proposed", TEXT)
+
+
+def test_no_more_are_accepted_than_a_prompt_takes(project: Project, actor: Actor) -> None:
+    for number in range(MOST_INSTRUCTIONS):
+        decide_instruction(proposed(project, f"Rule {number}"), told(), actor=actor)
+    with pytest.raises(Conflict, match="no prompt takes more"):
+        decide_instruction(proposed(project), told(), actor=actor)
+    decide_instruction(proposed(project, agent="somebody-else"), told(), actor=actor)
+
+
+def test_of_two_people_at_once_one_decides(project: Project, actor: Actor) -> None:
+    instruction = proposed(project)
+
+    def decide(decision: str) -> str:
+        try:
+            return decide_instruction(
+                AgentInstruction.objects.get(pk=instruction.pk), told(decision), actor=actor
+            ).state
+        except AlreadyDecided:
+            return "late"
+
+    answers = together(lambda: decide("accept"), lambda: decide("decline"))
+    assert answers.count("late") == 1
+    instruction.refresh_from_db()
+    assert instruction.state in answers
+    assert AuditEntry.objects.filter(action="instruction.decided").count() == 1

@@ -1,0 +1,205 @@
+"""Reflection reports and instructions over REST."""
+
+import json
+
+import pytest
+from django.test import Client
+
+from reflection_app.core.models import Project, Scope
+from reflection_app.loops.protocol.reports import markdown_of
+from reflection_app.repairs.models import AgentInstruction, ClassCorrection, Report
+from tests.api.caller import BASE, Caller, assert_problem, fields, make_caller
+from tests.factories import make_project
+from tests.loops.reporting import AGENT
+from tests.repairs.reports import begun_run, kept_report, revised_run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+KEYS = [
+    "reflection_id",
+    "timestamp",
+    "agent",
+    "trigger",
+    "rewind_ticket_id",
+    "error_analysis",
+    "error_classification",
+    "repair_actions",
+    "learning_notes",
+    "anti_pattern",
+]
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project(review_policy={"audit_share": 0})
+
+
+@pytest.fixture
+def caller(project: Project) -> Caller:
+    return make_caller(project)
+
+
+def test_the_document_is_just_the_seeds_form_and_a_file(project: Project, caller: Caller) -> None:
+    report = kept_report(revised_run(project))
+    answer = caller.get(f"reports/{report.reflection_id}/document")
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["content-disposition"] == f'attachment; filename="reflection_{report.reflection_id}.json"'
+    assert list(answer.body) == KEYS
+    assert answer.body == report.get_document()
+    assert answer.body["error_analysis"]["surface_issue"] == "仅收集了 3 篇论文"
+    assert answer.body["rewind_ticket_id"].startswith("rewind_")
+
+
+def test_an_anti_pattern_that_was_not_named_is_left_out_everywhere(project: Project, caller: Caller) -> None:
+    report = kept_report(begun_run(project), anti_pattern=None)
+    assert "anti_pattern" not in caller.get(f"reports/{report.reflection_id}/document").body
+    assert "anti_pattern" not in caller.get(f"reports/{report.reflection_id}").body["document"]
+
+
+def test_the_report_as_markdown(project: Project, caller: Caller) -> None:
+    report = kept_report(begun_run(project))
+    headers = {"Authorization": f"Bearer {caller.secret}"}
+    answer = Client().get(f"{BASE}/reports/{report.reflection_id}/markdown", headers=headers)
+    assert answer.status_code == 200
+    assert answer["Content-Type"] == "text/markdown; charset=utf-8"
+    assert answer["Content-Disposition"] == f'attachment; filename="reflection_{report.reflection_id}.md"'
+    assert answer.content.decode() == markdown_of(report.get_document())
+
+
+def test_one_report_tells_all_that_is_known_of_it(project: Project, caller: Caller) -> None:
+    run = revised_run(project)
+    report = kept_report(run, revised_attempt=2, hint="先检查数量", instruction="至少 5 篇。")
+    answer = caller.get(f"reports/{report.reflection_id}")
+    assert answer.status == 200
+    body = answer.body
+    assert (body["run_id"], body["attempt"], body["revised_attempt"]) == (str(run.pk), 1, 2)
+    assert (body["type"], body["computed_type"], body["agent"]) == ("3.3.2", "3.3.2", AGENT)
+    assert body["rewind_ticket_id"] == body["document"]["rewind_ticket_id"]
+    assert body["facts"]["why_completed"] == "1 of 1 minimum requirements are not met: papers"
+    assert body["path"][0] == "Was the task completed? No: 1 of 1 minimum requirements are not met: papers"
+    assert {item["ok"] for item in body["checklists"]["report"]} == {True}
+    assert [item["ok"] for item in body["checklists"]["revised_output"]] == [None, True, True, True]
+    assert (body["corrections"], body["instructions"], body["proposals"]) == ([], [], [])
+
+
+def test_reports_are_listed_newest_first_and_found_by_run_agent_and_class(project: Project, caller: Caller) -> None:
+    first = kept_report(begun_run(project, agent="somebody-else"), type="3.3.5")
+    second = kept_report(begun_run(project))
+    kept_report(begun_run(make_project()))
+
+    def names(**query: str) -> list[str]:
+        return [one["reflection_id"] for one in caller.get("reports", **query).body["results"]]
+
+    assert names() == [second.reflection_id, first.reflection_id]
+    assert names(run=str(first.run_id)) == [first.reflection_id]
+    assert names(agent=AGENT) == [second.reflection_id]
+    assert names(type="3.3.5") == [first.reflection_id]
+    assert names(type="3.3.1") == []
+    assert fields(caller.get("reports", type="3.3.9")) == ["type"]
+    assert fields(caller.get("reports", state="open")) == ["state"]
+
+
+def test_a_corrected_report_is_found_by_the_class_that_holds(project: Project, caller: Caller) -> None:
+    report = kept_report(begun_run(project))
+    path = f"reports/{report.reflection_id}"
+    answer = caller.post(f"{path}/class", {"type": "3.3.1", "reason": "第四次了"})
+    assert answer.status == 200
+    assert (answer.body["type"], answer.body["computed_type"]) == ("3.3.1", "3.3.2")
+    (correction,) = answer.body["corrections"]
+    assert (correction["before"], correction["after"], correction["reason"]) == ("3.3.2", "3.3.1", "第四次了")
+    (proposal,) = answer.body["proposals"]
+    assert (proposal["kind"], proposal["name"]) == ("anti_pattern", "过早停止搜索")
+    assert caller.get("reports", type="3.3.2").body["results"] == []
+    assert len(caller.get("reports", type="3.3.1").body["results"]) == 1
+    assert caller.get(f"{path}/document").body["error_classification"]["type"] == "3.3.1"
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"type": "3.3.1"}, "reason"),
+        ({"reason": "why"}, "type"),
+        ({"type": "3.3.9", "reason": "why"}, "type"),
+        ({"type": "3.3.2", "reason": "why"}, "type"),
+        ({"type": "3.3.1", "reason": "x" * 2001}, "reason"),
+        ({"type": "3.3.1", "reason": "why", "score": 1}, "score"),
+    ],
+)
+def test_a_bad_correction_names_its_field_and_changes_nothing(
+    project: Project, caller: Caller, body: dict[str, str], field: str
+) -> None:
+    report = kept_report(begun_run(project))
+    answer = caller.post(f"reports/{report.reflection_id}/class", body)
+    assert_problem(answer, 400)
+    assert fields(answer) == [field]
+    assert not ClassCorrection.objects.exists()
+
+
+def test_a_class_that_has_moved_on_is_a_conflict(project: Project, caller: Caller) -> None:
+    report = kept_report(begun_run(project))
+    body = {"type": "3.3.1", "reason": "why", "before": "3.3.5"}
+    assert_problem(caller.post(f"reports/{report.reflection_id}/class", body), 409)
+
+
+def test_a_repeated_request_corrects_once(project: Project, caller: Caller) -> None:
+    report = kept_report(begun_run(project))
+    body = {"type": "3.3.1", "reason": "why"}
+    answers = [caller.post(f"reports/{report.reflection_id}/class", body, idempotency_key="one") for _ in range(2)]
+    assert [answer.status for answer in answers] == [200, 200]
+    assert ClassCorrection.objects.count() == 1
+
+
+def test_hostile_text_is_told_as_it_is_and_as_json(project: Project, caller: Caller) -> None:
+    hostile = '<script>alert(1)</script>\n# "quoted" \u202e'
+    report = kept_report(begun_run(project), surface_issue=hostile, root_cause=hostile)
+    answer = caller.get(f"reports/{report.reflection_id}/document")
+    assert answer.body["error_analysis"]["root_cause"] == hostile
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def proposed(report: Report) -> AgentInstruction:
+    return AgentInstruction.objects.create(
+        project=report.project, agent=report.agent, text="至少 5 篇。", report=report
+    )
+
+
+def test_instructions_are_listed_and_decided(project: Project, caller: Caller) -> None:
+    instruction = proposed(kept_report(begun_run(project)))
+    (listed,) = caller.get("instructions", state="proposed", agent=AGENT).body["results"]
+    assert (listed["text"], listed["state"], listed["decided_by"]) == ("至少 5 篇。", "proposed", None)
+    assert listed["reflection_id"] == Report.objects.get().reflection_id
+    answer = caller.post(f"instructions/{instruction.pk}/decision", {"decision": "accept"})
+    assert (answer.status, answer.body["state"]) == (200, "accepted")
+    assert caller.get("instructions", state="proposed").body["results"] == []
+    assert_problem(caller.post(f"instructions/{instruction.pk}/decision", {"decision": "decline"}), 409)
+    assert caller.post(f"instructions/{instruction.pk}/decision", {"decision": "withdraw"}).body["state"] == "declined"
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [({}, "decision"), ({"decision": "maybe"}, "decision"), ({"decision": "accept", "text": " "}, "text")],
+)
+def test_a_bad_decision_names_its_field(project: Project, caller: Caller, body: dict[str, str], field: str) -> None:
+    instruction = proposed(kept_report(begun_run(project)))
+    answer = caller.post(f"instructions/{instruction.pk}/decision", body)
+    assert_problem(answer, 400)
+    assert fields(answer) == [field]
+    instruction.refresh_from_db()
+    assert instruction.state == "proposed"
+
+
+def test_reading_does_not_let_one_decide(project: Project) -> None:
+    report = kept_report(begun_run(project))
+    reader = make_caller(project, [Scope.RUNS_READ])
+    assert reader.get(f"reports/{report.reflection_id}").status == 200
+    body = {"type": "3.3.1", "reason": "why"}
+    assert_problem(reader.post(f"reports/{report.reflection_id}/class", body), 403)
+    assert_problem(reader.post(f"instructions/{proposed(report).pk}/decision", {"decision": "accept"}), 403)
+
+
+def test_the_answer_is_what_the_schema_says(project: Project, caller: Caller) -> None:
+    from reflection_app.repairs.answers.reports import ReportAnswer
+
+    report = kept_report(revised_run(project), revised_attempt=2)
+    body = caller.get(f"reports/{report.reflection_id}").body
+    assert ReportAnswer.model_validate_json(json.dumps(body)).document.reflection_id == report.reflection_id

@@ -1,0 +1,145 @@
+"""What people and agents do with a rewind ticket, and what its run does to it."""
+
+import pytest
+
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import InvalidInput, MakesItsOwn, TicketMovedOn
+from reflection_app.repairs.models import Ticket, TicketState
+from reflection_app.repairs.tickets import ClosingInput, close_ticket, start_ticket
+from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
+from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt, next_attempt_of
+from reflection_app.runs.models import Step
+from reflection_app.runs.resuming import cancel_run
+from tests.factories import make_api_key, make_project
+from tests.repairs.tickets import SENT_BACK, external_run, handed_in, ticket_of
+from tests.reviews.test_reviews import together
+from tests.runs.forking import forked
+from tests.runs.scripts import scripted_run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def closing(reason: str = "Not worth it.") -> ClosingInput:
+    return ClosingInput(reason=reason)
+
+
+def test_an_attempt_that_is_sent_back_has_an_open_ticket() -> None:
+    ticket = ticket_of(external_run())
+    assert (ticket.state, ticket.verdict, ticket.quality_score) == (TicketState.OPEN, "REVISE", 40.0)
+    assert (ticket.target_agent, ticket.target_phase) == ("researcher", "attempt")
+    assert ticket.repair_plan == ["Find five"]
+    assert ticket.ticket_id.startswith("rewind_")
+
+
+def test_the_agent_says_that_it_takes_the_ticket_up() -> None:
+    run = external_run()
+    key, _ = make_api_key(run.project, name="pipeline")
+    started = start_ticket(ticket_of(run), actor=Actor(api_key=key))
+    assert started.state == TicketState.IN_PROGRESS
+    assert started.started_at is not None
+    trail = AuditEntry.objects.get(action="ticket.started")
+    assert (trail.actor_label, trail.target_id) == ("key pipeline", started.pk)
+    assert Event.objects.get(run=run, type="ticket.started").payload == {
+        "ticket": started.ticket_id,
+        "by": "key pipeline",
+    }
+
+
+def test_of_two_agents_at_once_one_takes_it_up() -> None:
+    ticket = ticket_of(external_run())
+    results = together(*[lambda: start_ticket(Ticket.objects.get(pk=ticket.pk), actor=Actor()) for _ in range(2)])
+    assert sorted(type(result).__name__ for result in results) == ["Ticket", "TicketMovedOn"]
+    assert AuditEntry.objects.filter(action="ticket.started").count() == 1
+
+
+def test_a_run_that_repairs_itself_takes_its_tickets_up_itself() -> None:
+    answers = SENT_BACK | {f"attempt-{number}/answer": f"text {number}" for number in (1, 2, 3)}
+    run = scripted_run(answers, project=make_project(review_policy={"audit_share": 0}))
+    advance(run.pk)
+    with pytest.raises(MakesItsOwn):
+        start_ticket(ticket_of(run, 2), actor=Actor())
+
+
+def test_the_next_ticket_supersedes_and_the_accepted_attempt_resolves() -> None:
+    run = handed_in(external_run(), "second")
+    first, second = ticket_of(run), ticket_of(run, 2)
+    assert (first.state, first.superseded_by) == (TicketState.SUPERSEDED, second)
+    run = handed_in(run, "third")
+    second.refresh_from_db()
+    assert (run.outcome, second.state) == ("succeeded", TicketState.RESOLVED)
+    assert second.resolved_by is not None
+    assert second.resolved_by.number == 3
+    assert second.ended_at is not None
+
+
+def test_a_run_that_ends_otherwise_closes_its_ticket_with_the_reason() -> None:
+    run = external_run()
+    cancel_run(run, actor=Actor())
+    ticket = ticket_of(run)
+    assert (ticket.state, ticket.closed_reason) == (TicketState.CLOSED, "the run ended: cancelled")
+
+
+def test_closing_cancels_the_run_that_waits_for_the_repair() -> None:
+    run = external_run()
+    closed = close_ticket(ticket_of(run), closing(), actor=Actor())
+    run.refresh_from_db()
+    assert (closed.ticket.state, closed.ticket.closed_reason, closed.run_goes_on) == ("closed", "Not worth it.", "")
+    assert (run.outcome, closed.ticket.ended_by_label) == ("cancelled", "system")
+    assert AuditEntry.objects.get(action="ticket.closed").after["run_cancelled"] is True
+
+
+def test_closing_leaves_a_run_that_judges_a_later_attempt_and_says_why() -> None:
+    run = external_run()
+    hand_in_attempt(run, AttemptInput(content="second"), actor=Actor())
+    closed = close_ticket(ticket_of(run), closing(), actor=Actor())
+    run.refresh_from_db()
+    assert not run.is_finished
+    assert "Attempt 2 was made after the ticket" in closed.run_goes_on
+    advance(run.pk)
+    assert ticket_of(run).state == TicketState.CLOSED
+
+
+@pytest.mark.parametrize("reason", ["", "  \n"])
+def test_closing_without_a_reason_is_refused(reason: str) -> None:
+    run = external_run()
+    with pytest.raises(InvalidInput) as refused:
+        close_ticket(ticket_of(run), closing(reason), actor=Actor())
+    assert refused.value.errors[0]["field"] == "reason"
+    assert ticket_of(run).is_open
+
+
+def test_of_two_who_close_at_once_one_does() -> None:
+    ticket = ticket_of(external_run())
+    results = together(
+        *[lambda: close_ticket(Ticket.objects.get(pk=ticket.pk), closing(), actor=Actor()) for _ in range(2)]
+    )
+    assert sorted(type(result).__name__ for result in results) == ["Closed", "TicketMovedOn"]
+    assert AuditEntry.objects.filter(action="ticket.closed").count() == 1
+
+
+def test_an_ended_ticket_says_what_became_of_it() -> None:
+    run = handed_in(external_run(), "second")
+    with pytest.raises(TicketMovedOn, match=f"superseded by {ticket_of(run, 2).ticket_id}"):
+        start_ticket(ticket_of(run), actor=Actor())
+    with pytest.raises(TicketMovedOn, match="superseded"):
+        close_ticket(ticket_of(run), closing(), actor=Actor())
+
+
+def test_a_fork_leaves_the_parents_ticket_and_has_it_beside_its_prompt() -> None:
+    run = external_run()
+    asked = Step.objects.get(run=run, key="attempt-2/answer")
+    before = Ticket.objects.filter(run=run).values().get()
+    handed_in(run, "second")
+    fork = forked(run, asked.seq)
+    advance(fork.pk)
+    fork.refresh_from_db()
+    told = next_attempt_of(fork)
+    assert told is not None
+    assert told.ticket is not None
+    assert told.ticket.ticket_id == before["ticket_id"]
+    assert not Ticket.objects.filter(run=fork).exists()
+    handed_in(fork, "another second")
+    own = Ticket.objects.get(run=fork)
+    assert own.ticket_id != before["ticket_id"]
+    assert ticket_of(run).superseded_by == ticket_of(run, 2)

@@ -1,0 +1,151 @@
+"""Many agents report, and tell how it went, at the same moment: everything is counted, and once."""
+
+import threading
+from collections.abc import Callable
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+
+from reflection_app.core.audit import AuditEntry
+from reflection_app.core.errors import InvalidInput, OutcomeKnown
+from reflection_app.loops.diagnosis.diagnoses import changed_params, without_values
+from reflection_app.repairs.cheat_sheet import cheat_sheet, markdown_of
+from reflection_app.repairs.models import FixPair, ToolFailure
+from tests.factories import make_project, submit
+from tests.pace import within
+from tests.repairs.tool_failures import report, tell
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MANY = 20
+
+
+def at_once(work: Callable[[int], object]) -> list[Exception]:
+    """What was raised by MANY threads that begin together."""
+    barrier, raised = threading.Barrier(MANY), list[Exception]()
+
+    def one(number: int) -> None:
+        barrier.wait()
+        try:
+            work(number)
+        except Exception as error:  # noqa: BLE001 - it is looked at by the test
+            raised.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=one, args=(number,)) for number in range(MANY)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return raised
+
+
+def test_equal_reports_at_once_are_all_kept_and_one_of_them_is_the_first() -> None:
+    project = make_project()
+    assert at_once(lambda _: report(project, agent="a")) == []
+    assert ToolFailure.objects.count() == MANY
+    assert ToolFailure.objects.filter(is_repeated=True).count() == MANY - 1
+    [row] = cheat_sheet(project).rows
+    assert row.times == MANY
+
+
+def test_outcomes_told_at_once_are_all_counted_for_one_pair() -> None:
+    project = make_project()
+    failures = [report(project, agent=f"agent {number}") for number in range(MANY)]
+    assert at_once(lambda number: tell(failures[number], worked=True, fix="Ask for less", params={"query": "x"})) == []
+    pair = FixPair.objects.get()
+    assert (pair.successes, pair.failures) == (MANY, 0)
+    [row] = cheat_sheet(project).rows
+    assert (row.times, row.successes, row.success_share) == (MANY, MANY, 1.0)
+
+
+def test_of_contradicting_outcomes_at_once_one_is_kept() -> None:
+    failure = report(make_project())
+    raised = at_once(lambda number: tell(failure, worked=True, note=f"told by {number}"))
+    assert [type(error) for error in raised] == [OutcomeKnown] * (MANY - 1)
+    assert FixPair.objects.get().successes == 1
+    assert AuditEntry.objects.filter(action="tool_failure.outcome").count() == 1
+
+
+def test_a_fix_that_failed_counts_against_it_and_is_not_kept_as_one() -> None:
+    project = make_project()
+    tell(report(project), worked=False, fix="Pray")
+    assert FixPair.objects.count() == 0
+    tell(report(project), worked=True, fix="Ask for less")
+    for _ in range(2):
+        tell(report(project), worked=False)
+    pair = FixPair.objects.get()
+    assert (pair.successes, pair.failures) == (1, 2)
+    assert report(project).fix_pair is None
+    [row] = cheat_sheet(project).rows
+    assert (row.fix, row.success_share) == ("Ask for less", 1 / 3)
+
+
+def test_of_two_fixes_the_more_reliable_one_is_on_the_sheet_and_advised() -> None:
+    project = make_project()
+    tell(report(project), worked=True, fix="Pray")
+    lucky = FixPair.objects.get()
+    FixPair.objects.filter(pk=lucky.pk).update(successes=9, failures=3)
+    sure = FixPair.objects.get(pk=lucky.pk)
+    sure.pk, sure.digest, sure.fix = uuid4(), "other", "Ask for less"
+    sure.successes, sure.failures = 5, 0
+    sure.save(force_insert=True)
+    [row] = cheat_sheet(project).rows
+    assert (row.fix, row.tried) == ("Ask for less", 5)
+    assert report(project).fix_pair_id == sure.pk
+
+
+def test_a_report_of_another_projects_run_is_refused() -> None:
+    run = submit(make_project())
+    with pytest.raises(InvalidInput):
+        report(make_project(), run_id=run.pk)
+    assert ToolFailure.objects.count() == 0
+
+
+def test_another_projects_fixes_and_failures_are_not_seen() -> None:
+    owner, stranger = make_project(), make_project()
+    tell(report(owner), worked=True, fix="Ask for less")
+    assert report(stranger).fix_pair is None
+    assert [row.is_proven for row in cheat_sheet(stranger).rows] == [False]
+
+
+def test_the_sheet_as_markdown_cannot_be_broken_out_of() -> None:
+    project = make_project()
+    tell(report(project, tool="a|b\n# c"), worked=True, fix="one | two\n\n<b>three</b> [x](y)")
+    text = markdown_of(cheat_sheet(project))
+    assert r"one \| two \<b\>three\</b\> \[x\](y)" in text
+    assert "\n## a\\|b \\# c\n" in text
+    assert len([line for line in text.splitlines() if line.startswith("|")]) == 3
+
+
+def test_values_are_taken_out_of_what_is_shown_and_words_stay() -> None:
+    params = {"token": "sk-1234567890", "deep": [{"n": 1234567890123}], "word": "search", "none": None, "on": True}
+    said = "search with sk-1234567890 and 1234567890123, not None or True"
+    assert without_values([said, "sk-1234567890"], params, None) == ["search with … and …, not None or True", "…"]
+
+
+def test_of_too_many_values_to_look_for_nothing_is_shown() -> None:
+    many = {f"p{number}": f"value number {number}" for number in range(5_000)}
+    with within(paces=200):
+        for _ in range(300):
+            assert without_values(["value number 4999", "x" * 2_000], many, many) == ["…", "…"]
+
+
+def test_a_fix_is_remembered_without_the_values_that_its_words_hold() -> None:
+    project = make_project()
+    failure = report(project, params={"query": "multi-agent", "token": "sk-old-1234567"})
+    tell(failure, params={"query": "agents", "token": "sk-new-7654321"}, fix="Use sk-new-7654321, not sk-old-1234567")
+    pair = FixPair.objects.get(project=project)
+    assert pair.fix == "Use …, not …"
+    assert pair.action["action"] == "Use …, not …"
+
+
+def test_changes_name_what_is_added_left_out_or_other() -> None:
+    changes = changed_params({"a": 1, "b": 2, "c": None}, {"a": 1, "b": 3, "d": None})
+    assert [(one.name, one.was_there, one.is_there) for one in changes] == [
+        ("b", True, True),
+        ("c", True, False),
+        ("d", False, True),
+    ]
+    assert changed_params({"a": 1}, None) == ()

@@ -1,0 +1,267 @@
+"""An agent reports a failed call, is told what to do, and tells how that went."""
+
+import json
+from typing import Any
+
+import pytest
+
+from reflection_app.api import waiting
+from reflection_app.core.audit import AuditEntry
+from reflection_app.repairs.models import FixPair, ToolFailure
+from reflection_app.runs.advance import advance
+from reflection_app.runs.models import Run, RunState
+from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
+from tests.factories import make_project, submit
+from tests.repairs.tool_failures import RIDDLE, TIMEOUT, diagnosing_project
+
+# A run that asks a model gives its connection back, so these tests cannot live in one transaction.
+pytestmark = pytest.mark.django_db(transaction=True)
+ALMANAC = {"tools": [{"name": "oracle"}, {"name": "almanac", "description": "Tells the moon."}]}
+
+
+@pytest.fixture
+def agent() -> Caller:
+    return make_caller()
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiting moves the runs on itself, since no worker runs beside these tests."""
+    monkeypatch.setattr(waiting, "sleep", lambda _seconds: advance_all())
+
+
+def advance_all() -> None:
+    for run_id in Run.objects.filter(state=RunState.QUEUED).values_list("pk", flat=True):
+        advance(run_id)
+
+
+def report(caller: Caller, given: dict[str, Any] | None = None, /, *, wait: float = 0, **more: Any) -> Answer:
+    body = json.dumps((given or TIMEOUT) | more)
+    return caller.call("POST", "tool-failures", data=body, query={"wait": wait} if wait else None)
+
+
+def tell(agent: Caller, failure: Any, **given: Any) -> Answer:
+    return agent.post(f"tool-failures/{failure['id']}/outcome", given)
+
+
+def test_a_known_failure_is_diagnosed_at_once_in_the_form_of_the_protocol(agent: Caller) -> None:
+    answer = report(agent, agent="researcher", external_id="call-7")
+    assert answer.status == 201
+    told = answer.body
+    assert told["reflection_type"] == "tool_failure"
+    assert (told["failed_tool"], told["failed_params"]) == ("search_papers", {"query": "multi-agent"})
+    assert (told["error_message"], told["error_type"]) == ("Timeout after 30s", "external_service_error")
+    assert (told["state"], told["source"], told["run_id"]) == ("diagnosed", "rule", None)
+    assert told["rule"]
+    assert set(told["diagnosis"]) == {"error_type", "root_cause", "severity"}
+    action = told["corrective_action"]
+    assert set(action) == {
+        "action",
+        "remedy",
+        "modified_params",
+        "fallback_tool",
+        "retry_delay_seconds",
+        "alternative",
+    }
+    assert (action["remedy"], action["retry_delay_seconds"] > 0) == ("retry_later", True)
+    assert told["checklist"] == {
+        "names_the_tool": True,
+        "has_the_params": True,
+        "has_a_type": True,
+        "has_a_concrete_action": True,
+        "has_an_outcome": False,
+    }
+    assert agent.get(f"tool-failures/{told['id']}").body == told
+    assert AuditEntry.objects.get(action="tool_failure.reported").after["source"] == "rule"
+
+
+def test_a_report_may_use_the_names_that_its_answer_has(agent: Caller) -> None:
+    answer = agent.post("tool-failures", {"failed_tool": "t", "failed_params": {"q": 1}, "error_message": "429"})
+    assert (answer.status, answer.body["failed_tool"], answer.body["failed_params"]) == (201, "t", {"q": 1})
+    both = agent.post("tool-failures", {"tool": "t", "failed_tool": "u", "error_message": "429"})
+    assert fields(both) == ["failed_tool"]
+
+
+def test_a_status_and_the_wish_to_wait_are_heeded(agent: Caller) -> None:
+    told = report(agent, error_message="Slow down", status=429, retry_after_seconds=60).body
+    assert told["corrective_action"]["retry_delay_seconds"] == 60
+    refused = report(agent, error_message="403 Forbidden", status=403).body
+    assert refused["error_type"] == "permission_denied"
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_model_is_asked_where_no_rule_fits_and_the_answer_waits_for_it() -> None:
+    agent = make_caller(diagnosing_project())
+    told = report(agent, RIDDLE | ALMANAC, wait=20).body
+    assert (told["state"], told["source"], told["rule"]) == ("diagnosed", "model", None)
+    assert told["diagnosis"] == {
+        "error_type": "wrong_tool",
+        "root_cause": "The oracle answers at new moon only",
+        "severity": "high",
+    }
+    assert told["corrective_action"]["fallback_tool"] == "almanac"
+    run = Run.objects.get(pk=told["run_id"])
+    assert (run.mode, run.outcome) == ("tool_diagnosis", "succeeded")
+    assert ToolFailure.objects.count() == 1
+
+
+def test_an_agent_that_does_not_wait_asks_later() -> None:
+    agent = make_caller(diagnosing_project())
+    told = report(agent, RIDDLE).body
+    assert (told["state"], told["diagnosis"], told["corrective_action"]) == ("diagnosing", None, None)
+    advance_all()
+    assert agent.get(f"tool-failures/{told['id']}", wait=5).body["state"] == "diagnosed"
+
+
+@pytest.mark.usefixtures("at_once")
+def test_what_nobody_can_tell_stays_undiagnosed_and_says_so() -> None:
+    agent = make_caller(diagnosing_project("I cannot say."))
+    told = report(agent, RIDDLE, wait=20).body
+    assert (told["state"], told["source"]) == ("undiagnosed", "none")
+    assert agent.get("tool-failures/cheat-sheet").body["rows"] == []
+
+
+def test_a_fix_that_worked_is_tried_first_the_next_time(agent: Caller) -> None:
+    first = report(agent).body
+    answer = tell(agent, first, worked=True, params={"query": "agents"}, fix="A shorter query", delay_seconds=5)
+    assert answer.status == 200
+    assert answer.body["outcome"]["worked"] is True
+    assert answer.body["outcome"]["params"] == {"query": "agents"}
+    [pair] = agent.get("fix-pairs").body["results"]
+    assert (pair["tool"], pair["successful_fix"], pair["successes"]) == ("search_papers", "A shorter query", 1)
+    assert answer.body["fix_pair"] == pair["pattern_id"]
+    second = report(agent, error_message="Timeout after 45s").body
+    assert (second["source"], second["fix_pair"]) == ("fix_pair", pair["pattern_id"])
+    assert second["corrective_action"]["modified_params"] == {"query": "agents"}
+    tell(agent, second, worked=True)
+    [pair] = agent.get("fix-pairs", tool="search_papers", type="external_service_error").body["results"]
+    assert pair["successes"] == 2
+    assert agent.get("fix-pairs", tool="other").body["results"] == []
+
+
+def test_a_remembered_tool_that_the_agent_does_not_have_is_not_advised(agent: Caller) -> None:
+    tell(agent, report(agent).body, worked=True, tool="read_cache", fix="Read the cache")
+    with_it = report(agent, tools=[{"name": "search_papers"}, {"name": "read_cache"}]).body
+    assert (with_it["source"], with_it["corrective_action"]["fallback_tool"]) == ("fix_pair", "read_cache")
+    assert report(agent).body["corrective_action"]["fallback_tool"] == "read_cache"
+    assert report(agent, tools=[{"name": "search_papers"}]).body["source"] == "rule"
+
+
+def test_an_outcome_is_told_once(agent: Caller) -> None:
+    failure = report(agent).body
+    assert tell(agent, failure, worked=True, note="fine").status == 200
+    assert tell(agent, failure, worked=True, note="fine").status == 200
+    assert_problem(tell(agent, failure, worked=False), 409)
+    assert FixPair.objects.get().successes == 1
+    assert AuditEntry.objects.filter(action="tool_failure.outcome").count() == 1
+
+
+def test_the_same_call_failing_again_is_told_as_repeated(agent: Caller) -> None:
+    def is_repeated(**more: Any) -> bool:
+        return bool(report(agent, **more).body["is_repeated"])
+
+    assert not is_repeated(agent="a")
+    assert is_repeated(agent="a")
+    assert not is_repeated(agent="b")
+    assert not is_repeated(agent="a", params={"query": "other"})
+    assert not is_repeated(agent="a")
+    assert is_repeated(agent="a")
+    assert not is_repeated(agent="a", params={"query": 1})
+    assert not is_repeated(agent="a", params={"query": True})
+
+
+def test_a_call_that_worked_in_between_did_not_fail_twice_in_a_row(agent: Caller) -> None:
+    tell(agent, report(agent, agent="a").body, worked=True)
+    assert report(agent, agent="a").body["is_repeated"] is False
+
+
+def test_a_failure_can_belong_to_a_run_of_the_project(agent: Caller) -> None:
+    run = submit(agent.project, agent="writer")
+    told = report(agent, run_id=str(run.pk)).body
+    assert (told["run_id"], told["agent"]) == (str(run.pk), "writer")
+    assert report(agent, run_id=str(run.pk)).body["is_repeated"] is True
+    strange = submit(make_project())
+    answer = report(agent, run_id=str(strange.pk))
+    assert_problem(answer, 400)
+    assert fields(answer) == ["run_id"]
+    assert ToolFailure.objects.count() == 2
+
+
+def test_failures_are_listed_and_filtered(agent: Caller) -> None:
+    first = report(agent, agent="a").body
+    second = report(agent, tool="fetch", error_message="403 Forbidden", status=403).body
+    tell(agent, first, worked=False)
+
+    def ids(**query: Any) -> list[str]:
+        return [one["id"] for one in agent.get("tool-failures", **query).body["results"]]
+
+    assert ids() == [second["id"], first["id"]]
+    assert ids(tool="fetch") == ids(type="permission_denied") == [second["id"]]
+    assert ids(agent="a") == ids(worked="false") == [first["id"]]
+    assert ids(worked="true") == []
+    page = agent.get("tool-failures", limit=1).body
+    assert [one["id"] for one in agent.get(page["next"]).body["results"]] == [first["id"]]
+    assert_problem(agent.get("tool-failures", signature="x"), 400)
+
+
+@pytest.mark.parametrize(
+    ("field", "given"),
+    [
+        ("tool", {"tool": " "}),
+        ("tool", {"tool": "x" * 201}),
+        ("error_message", {"error_message": ""}),
+        ("error_message", {"error_message": "x" * 20_001}),
+        ("params", {"params": {"a": "x" * 70_000}}),
+        ("params", {"params": []}),
+        ("status", {"status": 7}),
+        ("retry_after_seconds", {"retry_after_seconds": -1}),
+        ("run_id", {"run_id": "none"}),
+        ("tools.0.parameters", {"tools": [{"name": "a", "parameters": {"type": "array"}}]}),
+        ("tools", {"tools": [{"name": f"t{n}"} for n in range(51)]}),
+        ("why", {"why": "x"}),
+    ],
+)
+def test_a_bad_report_names_its_field_and_stores_nothing(agent: Caller, field: str, given: dict[str, Any]) -> None:
+    answer = report(agent, **given)
+    assert_problem(answer, 400)
+    assert fields(answer) == [field]
+    assert ToolFailure.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("field", "given"),
+    [
+        ("worked", {}),
+        ("worked", {"worked": "perhaps"}),
+        ("delay_seconds", {"worked": True, "delay_seconds": 1e9}),
+        ("fix", {"worked": True, "fix": "x" * 2_001}),
+        ("params", {"worked": True, "params": []}),
+    ],
+)
+def test_a_bad_outcome_names_its_field(agent: Caller, field: str, given: dict[str, Any]) -> None:
+    answer = tell(agent, report(agent).body, **given)
+    assert_problem(answer, 400)
+    assert fields(answer) == [field]
+
+
+def test_a_report_sent_again_with_its_key_is_one_report(agent: Caller) -> None:
+    one, two = (agent.post("tool-failures", TIMEOUT, idempotency_key="k") for _ in range(2))
+    assert (one.body, two.headers["idempotency-replayed"]) == (two.body, "true")
+    assert ToolFailure.objects.count() == 1
+
+
+def test_the_cheat_sheet_tells_what_fails_and_what_helps_and_no_value(agent: Caller) -> None:
+    secret = "sk-very-secret-token"
+    failure = report(agent, params={"query": "x", "token": secret}).body
+    tell(agent, failure, worked=True, params={"query": "y", "token": secret + "2"}, fix=f"Use {secret}2 as token")
+    report(agent, tool="fetch", error_message="403 Forbidden", status=403)
+    sheet = agent.get("tool-failures/cheat-sheet").body
+    advice, proven = sheet["rows"]
+    assert (proven["tool"], proven["times_seen"], proven["is_proven"]) == ("search_papers", 1, True)
+    assert (proven["successes"], proven["failures"], proven["success_share"]) == (1, 0, 1.0)
+    assert proven["changed_params"] == ["query", "token"]
+    assert (advice["tool"], advice["error_type"], advice["is_proven"]) == ("fetch", "permission_denied", False)
+    assert advice["fix"]
+    assert secret not in json.dumps(sheet)
+    assert agent.get("tool-failures/cheat-sheet", tool="FETCH").body["rows"] == [advice]
+    assert agent.get("tool-failures/cheat-sheet", tool="%").body["rows"] == []

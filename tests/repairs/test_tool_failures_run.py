@@ -1,0 +1,341 @@
+"""Failed calls of real tools: diagnosed, done again as the diagnosis says, and remembered where that worked."""
+
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import count
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from reflection_app.adapters.llm.scripted import register_script
+from reflection_app.core.audit import Actor
+from reflection_app.core.models import Project
+from reflection_app.loops.questions import Choice
+from reflection_app.repairs.models import FixPair, ToolFailure
+from reflection_app.repairs.tool_failures import (
+    FixOutcomeSubmission,
+    ToolFailureSubmission,
+    report_fix_outcome,
+    report_tool_failure,
+)
+from reflection_app.runs import advance as advancing
+from reflection_app.runs import journal_writes
+from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
+from reflection_app.runs.fork_input import ForkInput
+from reflection_app.runs.forks import fork_run
+from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
+from reflection_app.runs.jobs import take_back_expired
+from reflection_app.runs.models import Question, Run, RunState, Step, StepState
+from reflection_app.runs.resuming import AnswerInput, answer_question
+from tests.adapters.outgoing.conftest import loopback
+from tests.adapters.outgoing.server import RawServer, Reply, reply
+from tests.adapters.tools.making import http_tool
+from tests.factories import make_project
+from tests.loops.tool_playing import call_text
+from tests.runs.scripts import scripted_run
+from tests.runs.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out
+
+__all__ = ["loopback"]
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+
+_numbers = count(1)
+BUSY = reply(b"come back later", status="503 Service Unavailable", retry_after="50")
+FORBIDDEN = reply(b"not for you", status="403 Forbidden")
+ODD = reply(b"the flumph is in the wrong house", status="600 Odd")
+FINE = reply(b"21 degrees")
+ROME = {"tool": "lookup", "arguments": {"city": "Rome"}}
+MORE_COMMITS_THAN_ANY = 20
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project(f"failing-{next(_numbers)}", review_policy={"audit_share": 0})
+
+
+def in_turn(*replies: Reply) -> Reply:
+    """One reply after the other, the last one for ever."""
+    left: Iterator[Reply] = iter(replies)
+    lock, now = threading.Lock(), [replies[-1]]
+
+    def answer(heard: Any, connection: Any) -> None:
+        with lock:
+            now[0] = next(left, now[0])
+            chosen = now[0]
+        chosen(heard, connection)
+
+    return answer
+
+
+def tool_run(project: Project, answers: dict[str, str] | None = None, **submission: Any) -> Run:
+    submission.setdefault("tool_call", ROME)
+    return scripted_run(answers or {}, project=project, mode="external_loop", **submission)
+
+
+def advanced(run: Run) -> Run:
+    advance(run.pk)
+    run.refresh_from_db()
+    return run
+
+
+def time_passes(run: Run, seconds: float) -> None:
+    """As if the run had begun to wait so much earlier."""
+    back = timedelta(seconds=seconds)
+    for step in Step.objects.filter(run=run, state=StepState.WAITING):
+        Step.objects.filter(pk=step.pk).update(started_at=step.started_at - back)
+    Run.objects.filter(pk=run.pk, not_before__lte=timezone.now() + back).update(not_before=None)
+
+
+def answered(run: Run, choice: Choice) -> Run:
+    answer_question(Question.objects.get(run=run, state="open"), AnswerInput(choice=choice), actor=Actor())
+    return advanced(run)
+
+
+def failure_of(run: Run, place: str = "attempt-1/call") -> ToolFailure:
+    return ToolFailure.objects.get(run=run, place=place)
+
+
+def test_a_busy_service_is_called_again_when_it_asked_for_and_not_before(project: Project) -> None:
+    with RawServer(in_turn(BUSY, FINE)) as server:
+        http_tool(project, f"{server.url}/weather")
+        run = advanced(tool_run(project))
+        assert (run.state, len(server.heard)) == (RunState.WAITING_TIME, 1)
+        assert advance(run.pk) is None
+        assert len(server.heard) == 1
+        time_passes(run, 50)
+        advanced(run)
+
+    assert (run.outcome, run.llm_calls, len(server.heard), run.attempts_made) == ("succeeded", 0, 2, 2)
+    assert run.active_s < 50
+    failure = failure_of(run)
+    assert (failure.error_type, failure.source, failure.worked) == ("external_service_error", "rule", True)
+    assert failure.action is not None
+    assert failure.action["retry_delay_seconds"] == 50
+    pair = FixPair.objects.get(project=project)
+    assert (pair.tool, pair.successes, pair.failures) == ("lookup", 1, 0)
+    assert pair.action["remedy"] == "retry_later"
+
+
+def test_a_remembered_fix_comes_first_in_the_next_run_and_is_counted_for(project: Project) -> None:
+    with RawServer(in_turn(BUSY, FINE, BUSY, FINE)) as server:
+        http_tool(project, f"{server.url}/weather")
+        for _ in range(2):
+            run = advanced(tool_run(project))
+            time_passes(run, 50)
+            advanced(run)
+            assert run.outcome == "succeeded"
+
+    pair = FixPair.objects.get(project=project)
+    assert (pair.successes, pair.failures) == (2, 0)
+    failure = failure_of(run)
+    assert (failure.source, failure.fix_pair_id) == ("fix_pair", pair.pk)
+
+
+def test_a_remembered_fix_that_fails_is_counted_and_not_tried_twice_in_a_run(project: Project) -> None:
+    with RawServer(in_turn(BUSY, FINE, BUSY, BUSY, FINE)) as server:
+        http_tool(project, f"{server.url}/weather")
+        first = advanced(tool_run(project))
+        time_passes(first, 50)
+        advanced(first)
+        run = advanced(tool_run(project, {"attempt-3/arguments": call_text("lookup", city="Roma")}))
+        time_passes(run, 600)
+        advanced(run)
+        time_passes(run, 600)
+        advanced(run)
+
+    assert (run.outcome, len(server.heard)) == ("succeeded", 5)
+    first_fix, second_fix = failure_of(run), failure_of(run, "attempt-2/call")
+    assert (first_fix.source, first_fix.worked) == ("fix_pair", False)
+    assert (second_fix.source, second_fix.is_repeated, second_fix.worked) == ("rule", True, True)
+    assert FixPair.objects.get(project=project, failures=1).pk == first_fix.fix_pair_id
+
+
+def test_two_equal_calls_that_failed_are_not_made_a_third_time(project: Project) -> None:
+    same = call_text("lookup", city="Rome")
+    with RawServer(BUSY) as server:
+        http_tool(project, f"{server.url}/weather")
+        run = tool_run(project, {"attempt-3/arguments": same, "attempt-3/arguments-anew": same})
+        for _ in range(3):
+            advanced(run)
+            time_passes(run, 600)
+
+    assert (run.outcome, len(server.heard)) == ("failed", 2)
+    assert failure_of(run, "attempt-2/call").is_repeated
+
+
+def test_a_refusal_waits_for_a_person_who_grants_what_is_missing(project: Project) -> None:
+    with RawServer(in_turn(FORBIDDEN, FINE)) as server:
+        http_tool(project, f"{server.url}/weather")
+        run = advanced(tool_run(project))
+        assert (run.state, run.waiting_for, len(server.heard)) == (RunState.WAITING_REVIEW, "permission", 1)
+        question = Question.objects.get(run=run)
+        assert question.choices == ["try_again", "skip", "give_up"]
+        assert any("403" in line for line in question.context)
+        answered(run, Choice.TRY_AGAIN)
+
+    assert (run.outcome, len(server.heard)) == ("succeeded", 2)
+    assert FixPair.objects.get(project=project).action["remedy"] == "ask_person"
+
+
+@pytest.mark.parametrize("choice", [Choice.SKIP, Choice.GIVE_UP])
+def test_a_refusal_that_nobody_lifts_ends_the_run_with_the_error(project: Project, choice: Choice) -> None:
+    with RawServer(FORBIDDEN) as server:
+        http_tool(project, f"{server.url}/weather")
+        run = answered(advanced(tool_run(project)), choice)
+
+    assert (run.outcome, len(server.heard)) == ("failed", 1)
+    assert "403" in run.error
+    assert failure_of(run).worked is None
+    assert not FixPair.objects.filter(project=project).exists()
+
+
+MODELS_WORD = """{"error_type": "parameter_error", "root_cause": "The city is misspelt.", "severity": "low",
+ "action": "Spell the city as the service does.", "modified_params": {"city": "Roma", "key": "s3cret"},
+ "fallback_tool": null, "retry_delay_seconds": null, "alternative": null}"""
+ODD_CALL = {"tool": "lookup", "arguments": {"city": "Rome", "key": "s3cret"}}
+
+
+def odd_run(project: Project, word: str = MODELS_WORD, **answers: str) -> Run:
+    return tool_run(project, {"attempt-1/call/diagnose": word, **answers}, tool_call=ODD_CALL)
+
+
+def test_where_no_rule_fits_a_models_parameters_are_called_with_and_only_the_changed_one_is_remembered(
+    project: Project,
+) -> None:
+    with RawServer(in_turn(ODD, FINE, ODD, FINE)) as server:
+        http_tool(project, f"{server.url}/weather", parameters={"type": "object"})
+        run = advanced(odd_run(project))
+        again = advanced(tool_run(project, tool_call=ODD_CALL))
+
+    assert (run.outcome, run.llm_calls, failure_of(run).source) == ("succeeded", 1, "model")
+    assert [step.request["arguments"]["city"] for step in Step.objects.filter(run=run, kind="call_tool")] == [
+        "Rome",
+        "Roma",
+    ]
+    pair = FixPair.objects.get(project=project)
+    assert pair.action["modified_params"] == {"city": "Roma"}
+    assert pair.fix == "Spell the city as the service does."
+    assert (again.outcome, again.llm_calls, failure_of(again).source) == ("succeeded", 0, "fix_pair")
+    assert pair.successes == 2
+
+
+def test_parameters_that_worked_for_one_call_are_not_put_into_another(project: Project) -> None:
+    other = {"tool": "lookup", "arguments": {"city": "Pariz"}}
+    with RawServer(in_turn(ODD, FINE, ODD, FINE)) as server:
+        http_tool(project, f"{server.url}/weather", parameters={"type": "object"})
+        advanced(odd_run(project))
+        run = advanced(tool_run(project, {"attempt-2/arguments": call_text("lookup", city="Paris")}, tool_call=other))
+
+    assert (run.outcome, failure_of(run).source) == ("succeeded", "fix_pair")
+    asked = Step.objects.get(run=run, key="attempt-2/arguments").request["messages"][-1]["content"]
+    assert "Spell the city as the service does." in asked
+    assert "Roma" not in asked
+    pair = FixPair.objects.get(project=project)
+    assert pair.successes == 2
+
+
+def keys_and_calls(run: Run) -> list[tuple[int, str]]:
+    return list(Step.objects.filter(run=run).order_by("seq").values_list("seq", "key"))
+
+
+@pytest.mark.exhaustive("kills after every commit")
+@pytest.mark.parametrize("commits", range(1, MORE_COMMITS_THAN_ANY))
+def test_a_worker_killed_after_any_commit_tells_each_failure_and_each_fix_once(
+    commits: int, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = counted_calls(monkeypatch)
+    with RawServer(in_turn(ODD, FINE)) as server:
+        http_tool(project, f"{server.url}/weather", parameters={"type": "object"})
+        run = odd_run(project)
+        with monkeypatch.context() as patched:
+            killing_after(commits, patched, journal_writes, "_commit_once")
+            try:
+                advance(run.pk)
+            except Killed:
+                let_lease_run_out(run)
+                assert take_back_expired() in ([run.pk], [])
+        advanced(run)
+
+    check_it_was_told_once(run)
+    assert calls == ["attempt-1/call/diagnose"]
+    assert len(server.heard) == 2
+
+
+@pytest.mark.parametrize("effects", [1, 2, 3])
+def test_a_worker_killed_between_a_call_and_its_record_makes_that_call_alone_again(
+    effects: int, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replies = {1: (ODD, ODD, FINE), 2: (ODD, FINE), 3: (ODD, FINE, FINE)}[effects]
+    with RawServer(in_turn(*replies)) as server:
+        http_tool(project, f"{server.url}/weather", parameters={"type": "object"})
+        run = odd_run(project)
+        with monkeypatch.context() as patched:
+            killing_after(effects, patched, advancing, "perform")
+            with pytest.raises(Killed):
+                advance(run.pk)
+        let_lease_run_out(run)
+        assert take_back_expired() == [run.pk]
+        advanced(run)
+
+    check_it_was_told_once(run)
+    assert len(server.heard) == len(replies)
+
+
+def check_it_was_told_once(run: Run) -> None:
+    assert (run.outcome, run.attempts_made) == ("succeeded", 2)
+    assert ToolFailure.objects.filter(run=run).count() == 1
+    assert FixPair.objects.get(project=run.project).successes == 1
+    seqs = list(Event.objects.filter(run=run).values_list("seq", flat=True))
+    assert seqs == list(range(1, len(seqs) + 1))
+    assert Event.objects.filter(run=run, type="tool_failure.diagnosed").count() == 1
+
+
+def test_a_fork_tells_nothing_of_its_parents_failure(project: Project) -> None:
+    with RawServer(in_turn(ODD, FINE, FINE)) as server:
+        http_tool(project, f"{server.url}/weather", parameters={"type": "object"})
+        run = advanced(odd_run(project))
+        second_call = Step.objects.get(run=run, key="attempt-2/call").seq
+        fork = advanced(fork_run(run, ForkInput(from_step=second_call), actor=Actor()))
+
+    assert (fork.outcome, len(server.heard)) == ("succeeded", 3)
+    assert not ToolFailure.objects.filter(run=fork).exists()
+    assert FixPair.objects.get(project=project).successes == 1
+
+
+def test_an_outside_agent_is_told_the_diagnosis_and_calls_again_by_itself(project: Project) -> None:
+    same = call_text("lookup", city="Rome")
+    with RawServer(in_turn(BUSY, FINE)) as server:
+        http_tool(project, f"{server.url}/weather")
+        run = advanced(tool_run(project, tool_call=None, tools=["lookup"], execution="external"))
+        hand_in_attempt(run, AttemptInput(content=same, attempt=1), actor=Actor())
+        advanced(run)
+        assert (run.state, run.waiting_for) == (RunState.WAITING_AGENT, "attempt 2")
+        asked = Step.objects.get(run=run, key="attempt-2/answer").request["messages"][-1]["content"]
+        assert "external_service_error" in asked
+        assert "Wait before: 50 seconds" in asked
+        hand_in_attempt(run, AttemptInput(content=same, attempt=2), actor=Actor())
+        advanced(run)
+
+    assert (run.outcome, len(server.heard)) == ("succeeded", 2)
+    assert failure_of(run).worked is True
+
+
+def test_a_reported_failure_that_no_rule_knows_is_filled_in_by_its_run_and_learned_from(project: Project) -> None:
+    given = ToolFailureSubmission(tool="lookup", params={"city": "Rome"}, error_message="the flumph is wrong")
+    row = report_tool_failure(project, given, actor=Actor())
+    assert row.run is not None
+    model = register_script(f"diagnoser-{next(_numbers)}", {"reported/diagnose": MODELS_WORD})
+    Run.objects.filter(pk=row.run.pk).update(spec=row.run.spec | {"models": {"default": model}})
+    run = advanced(row.run)
+
+    assert (run.outcome, run.attempts_made, run.error) == ("succeeded", 0, "")
+    row = ToolFailure.objects.get(project=project)
+    assert (row.error_type, row.source, row.root_cause) == ("parameter_error", "model", "The city is misspelt.")
+    report_fix_outcome(row, FixOutcomeSubmission(worked=True), actor=Actor())
+    again = report_tool_failure(project, given, actor=Actor())
+    assert (again.run, again.source) == (None, "fix_pair")
+    assert again.action is not None
+    assert again.action["modified_params"]["city"] == "Roma"

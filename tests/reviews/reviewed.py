@@ -1,0 +1,55 @@
+"""Critics' verdicts that people decided about, by really running the loop under a policy."""
+
+from typing import Any
+
+from reflection_app.core.audit import Actor
+from reflection_app.core.models import Project
+from reflection_app.loops.attempt_effects import Decision
+from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.reviews.claiming import claim_review
+from reflection_app.reviews.deciding import decide_review
+from reflection_app.reviews.decisions import DecisionInput
+from reflection_app.reviews.models import Review
+from reflection_app.runs.advance import advance
+from reflection_app.runs.models import Run
+from tests.factories import make_member
+from tests.runs.critiques import critique
+from tests.runs.scripts import scripted_run
+
+EVERY_TIME = {"rules": [], "audit_share": 1}
+
+
+def criticised(
+    project: Project, *, score: float = 80, confidence: float | None = 0.9, policy: dict[str, Any] | None = None
+) -> Run:
+    """A run whose critic gave the first attempt this score: PASS from 50, REJECT below 30. It counts as a real one."""
+    answers = {
+        "attempt-1/answer": "A first text.",
+        "attempt-1/critique": critique(score, approved=score >= 50, confidence=confidence),
+        "attempt-2/answer": "A second text.",
+        "attempt-2/critique": critique(95, approved=True),
+    }
+    run = scripted_run(answers, project=project)
+    # What a script plays is neither audited nor counted, so the run is told to be, as one of a provider's models.
+    run.spec["review_policy"] |= policy if policy is not None else EVERY_TIME
+    run.is_scripted = False
+    run.save(update_fields=["spec", "is_scripted"])
+    advance(run.pk)
+    run.refresh_from_db()
+    return run
+
+
+def decide(review: Review, verdict: VerdictName | None = None) -> Review:
+    """The review, approved or overruled with `verdict` by a reviewer of its project."""
+    actor = Actor(user=make_member(review.project))
+    held = claim_review(review, actor=actor)
+    assert held.lease_token is not None
+    decision = Decision.APPROVE if verdict is None else Decision.OVERRULE
+    return decide_review(
+        held, DecisionInput(lease_token=held.lease_token, decision=decision, verdict=verdict, reason="So."), actor=actor
+    )
+
+
+def review_of(run: Run) -> Review:
+    """The first review that the run asked for."""
+    return Review.objects.filter(run=run).order_by("created_at", "id")[0]

@@ -1,0 +1,169 @@
+"""Asking for a review of an attempt, by a person or a pipeline, whatever the policy says."""
+
+import pytest
+
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import AskedAlready, InvalidInput
+from reflection_app.core.models import Role
+from reflection_app.loops.attempt_effects import Decision
+from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.reviews.asking import AskInput, ask_for_review
+from reflection_app.reviews.claiming import claim_next, claim_review
+from reflection_app.reviews.deciding import decide_review
+from reflection_app.reviews.decisions import DecisionInput
+from reflection_app.reviews.models import Panel, Review, ReviewState
+from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
+from reflection_app.runs.models import Run, Verdict
+from reflection_app.teams.models import Notification
+from tests.api.stories import finished_run
+from tests.factories import make_member, make_project
+from tests.reviews.test_reviews import together
+from tests.runs.critiques import critique
+from tests.runs.scripts import scripted_run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def finished() -> Run:
+    """A run of two attempts; the critic sent the first back and passed the second."""
+    return finished_run(make_project())
+
+
+def person(run: Run) -> Actor:
+    return Actor(user=make_member(run.project))
+
+
+def test_the_kept_attempts_verdict_is_put_before_a_person_and_no_run_waits_for_it() -> None:
+    run = finished()
+    asker = person(run)
+    [review] = ask_for_review(run, AskInput(note="  Are the figures right? "), actor=asker)
+
+    assert (review.reason, review.holds_run, review.step, review.attempt.number) == ("asked_for", False, None, 2)
+    assert (review.note, review.note_by_label, review.panel) == ("Are the figures right?", asker.label, None)
+    assert review.verdict.verdict == "PASS"
+    assert (review.why, review.rule) == ([], None)
+    assert Event.objects.get(run=run, type="review.opened").payload["reason"] == "asked_for"
+    assert AuditEntry.objects.get(action="review.asked_for").after["note"] == "Are the figures right?"
+    assert claim_next(run.project, actor=person(run)) == review
+
+
+def test_an_earlier_attempt_can_be_asked_about() -> None:
+    run = finished()
+    [review] = ask_for_review(run, AskInput(attempt=1, note="Why was it sent back?"), actor=person(run))
+    assert (review.attempt.number, review.verdict.verdict) == (1, "REVISE")
+
+
+def test_a_pass_that_is_overruled_is_done_again_by_a_run_of_its_own() -> None:
+    run = finished()
+    actor = person(run)
+    [review] = ask_for_review(run, AskInput(note="Check it"), actor=Actor())
+    held = claim_review(review, actor=actor)
+    assert held.lease_token is not None
+    told = DecisionInput(
+        lease_token=held.lease_token, decision=Decision.OVERRULE, verdict=VerdictName.REVISE, reason="A source."
+    )
+    decided = decide_review(held, told, actor=actor)
+
+    again = Run.objects.get(parent=run)
+    assert decided.ordered_run == again
+    advance(again.pk)
+    run.refresh_from_db()
+    assert run.outcome == "succeeded"
+
+
+@pytest.mark.parametrize(
+    ("asked", "field", "said"),
+    [
+        ({"note": "  "}, "note", "Say what"),
+        ({"note": "x", "attempt": 7}, "attempt", "no attempt 7; it made 1, 2"),
+        ({"note": "x", "assignee": "nobody"}, "assignee", "may review"),
+        ({"note": "x", "assignee": "nobody", "reviewers": 2}, "assignee", "blindly"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_by_field_and_changes_nothing(
+    asked: dict[str, object], field: str, said: str
+) -> None:
+    run = finished()
+    with pytest.raises(InvalidInput, match=said) as refused:
+        ask_for_review(run, AskInput.model_validate(asked), actor=Actor())
+    assert [error["field"] for error in refused.value.errors] == [field]
+    assert not Review.objects.filter(run=run).exists()
+
+
+def test_a_viewer_cannot_be_asked() -> None:
+    run = finished()
+    viewer = make_member(run.project, Role.VIEWER)
+    with pytest.raises(InvalidInput, match="may review"):
+        ask_for_review(run, AskInput(note="x", assignee=viewer.username), actor=Actor())
+
+
+def test_what_nothing_has_judged_yet_has_no_verdict_to_review() -> None:
+    run = scripted_run({"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)})
+    with pytest.raises(InvalidInput, match="no attempt yet"):
+        ask_for_review(run, AskInput(note="x"), actor=Actor())
+    advance(run.pk)
+    run.refresh_from_db()
+    Verdict.objects.filter(attempt__run=run).delete()
+    with pytest.raises(InvalidInput, match="Nothing has judged attempt 1"):
+        ask_for_review(run, AskInput(note="x", attempt=1), actor=Actor())
+
+
+def test_it_is_kept_for_the_one_who_is_named() -> None:
+    run = finished()
+    anna = person(run)
+    assert anna.user is not None
+    [review] = ask_for_review(run, AskInput(note="You know them", assignee=anna.label), actor=Actor())
+    review.refresh_from_db()
+    assert (review.assignee, review.note) == (anna.user, "You know them")
+    assert Notification.objects.get(user=anna.user).kind == "assigned"
+    assert claim_next(run.project, actor=person(run)) is None
+    assert claim_next(run.project, actor=anna) == review
+
+
+def test_several_judge_it_blindly() -> None:
+    run = finished()
+    opened = ask_for_review(run, AskInput(note="Is it funny?", reviewers=3), actor=Actor())
+    panel = Panel.objects.get(run=run)
+    assert {review.panel_id for review in opened} == {panel.pk}
+    assert (panel.wanted, panel.step, panel.holds_run, panel.reason) == (3, None, False, "asked_for")
+    for _ in range(3):
+        actor = person(run)
+        held = claim_next(run.project, actor=actor)
+        assert held is not None
+        assert held.lease_token is not None
+        decide_review(held, DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE), actor=actor)
+    panel.refresh_from_db()
+    assert panel.agreed is True
+    assert Verdict.objects.filter(attempt__run=run, referee=6).count() == 1
+
+
+def test_the_same_verdict_is_not_asked_about_twice_while_one_is_open() -> None:
+    run = finished()
+    [review] = ask_for_review(run, AskInput(note="x"), actor=Actor())
+    with pytest.raises(AskedAlready, match=str(review.pk)):
+        ask_for_review(run, AskInput(note="y"), actor=Actor())
+    ask_for_review(run, AskInput(note="y", attempt=1), actor=Actor())
+
+    actor = person(run)
+    held = claim_review(review, actor=actor)
+    assert held.lease_token is not None
+    decide_review(held, DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE), actor=actor)
+    [second] = ask_for_review(run, AskInput(note="a second look"), actor=Actor())
+    assert second.verdict.given_by == actor.user
+
+
+@pytest.mark.parametrize("_", range(4))
+def test_of_two_who_ask_at_once_one_is_told(_: int) -> None:
+    run = finished()
+    results = together(*[lambda: ask_for_review(run, AskInput(note="x"), actor=Actor()) for _ in range(3)])
+    assert sorted(type(one).__name__ for one in results) == ["AskedAlready", "AskedAlready", "list"]
+    assert Review.objects.filter(run=run, state=ReviewState.WAITING).count() == 1
+
+
+def test_an_attempt_of_a_run_that_is_still_under_way_can_be_asked_about() -> None:
+    run = scripted_run({"attempt-1/answer": "x", "attempt-1/critique": critique(80, approved=True, confidence=0.1)})
+    advance(run.pk)
+    waiting = Review.objects.get(run=run)
+    with pytest.raises(AskedAlready, match=str(waiting.pk)):
+        ask_for_review(run, AskInput(note="x"), actor=Actor())

@@ -1,0 +1,211 @@
+"""Assigning and handing over: to whom, who is told, what a panel forbids, and what happens when people leave."""
+
+from uuid import uuid4
+
+import pytest
+
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import AlreadyDecided, InvalidInput, ReviewHeld, ReviewLeaseLost
+from reflection_app.core.models import Membership, Role
+from reflection_app.reviews.assigning import (
+    AssignInput,
+    HandOverInput,
+    assign_review,
+    assignable,
+    hand_over,
+    lapse_assignments,
+)
+from reflection_app.reviews.claiming import claim_next, claim_review, skip_review
+from reflection_app.reviews.deciding import decide_review
+from reflection_app.reviews.models import Panel, Review, ReviewState
+from reflection_app.runs.events import Event
+from reflection_app.teams.models import Notification
+from tests.factories import make_member, make_project, make_user
+from tests.reviews.test_comments import blind_seat
+from tests.reviews.test_reviews import approve, together, waiting_review
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def give(review: Review, to: str | None, *, actor: Actor, note: str = "") -> Review:
+    return assign_review(review, AssignInput(to=to, note=note), actor=actor)
+
+
+def test_an_assigned_review_comes_to_its_person_first_and_to_nobody_else() -> None:
+    project = make_project()
+    first, second = waiting_review(project), waiting_review(project)
+    anna, boss = make_member(project, user=make_user("anna")), make_member(project)
+    told = give(second, "anna", actor=Actor(user=boss), note="You know this agent.")
+
+    assert (told.assignee, told.note, told.note_by_label) == (anna, "You know this agent.", boss.username)
+    notice = Notification.objects.get()
+    assert (notice.user, notice.kind, notice.facts["by"]) == (anna, "assigned", boss.username)
+    trail = AuditEntry.objects.get(action="review.assigned")
+    assert (trail.before["assignee"], trail.after["assignee"]) == (None, "anna")
+    assert Event.objects.filter(run=second.run, type="review.assigned").count() == 1
+    for _ in range(2):
+        found = claim_next(project, actor=Actor(user=boss))
+        assert found is None or found.pk == first.pk
+    taken = claim_next(project, actor=Actor(user=anna))
+    assert taken is not None
+    assert taken.pk == second.pk
+
+
+def test_what_somebody_skipped_is_theirs_all_the_same_once_it_is_assigned_to_them() -> None:
+    review = waiting_review()
+    anna = make_member(review.project, user=make_user("anna"))
+    skip_review(review, actor=Actor(user=anna))
+    assert claim_next(review.project, actor=Actor(user=anna)) is None
+    give(review, "anna", actor=Actor(user=make_member(review.project)))
+    assert claim_next(review.project, actor=Actor(user=anna)) is not None
+
+
+def test_taken_away_it_is_for_everybody_and_others_can_take_it_explicitly_before() -> None:
+    review = waiting_review()
+    anna, other = make_member(review.project, user=make_user("anna")), Actor(user=make_member(review.project))
+    give(review, anna.username, actor=other)
+    assert claim_next(review.project, actor=other) is None
+    assert claim_review(review, actor=other).holder == other.user
+    Review.objects.filter(pk=review.pk).update(state=ReviewState.WAITING, lease_until=None, lease_token=None)
+    give(review, None, actor=other)
+    assert claim_next(review.project, actor=other) is not None
+
+
+@pytest.mark.parametrize("who", ["stranger", "viewer", "inactive", "nobody", "a\x00b"])
+def test_only_members_who_may_review_are_given_one_and_all_others_are_told_apart_by_nothing(who: str) -> None:
+    review = waiting_review()
+    make_member(make_project(), user=make_user("stranger"))
+    make_member(review.project, Role.VIEWER, user=make_user("viewer"))
+    make_member(review.project, user=make_user("inactive", is_active=False))
+    with pytest.raises(InvalidInput) as refused:
+        give(review, who, actor=Actor(user=make_member(review.project)))
+    assert refused.value.errors == [{"field": "to", "message": "Nobody of this name may review in this project."}]
+    assert not Notification.objects.exists()
+
+
+def test_what_is_decided_or_in_other_hands_cannot_be_assigned() -> None:
+    review = waiting_review()
+    anna, actor = make_member(review.project, user=make_user("anna")), Actor(user=make_member(review.project))
+    held = claim_review(review, actor=actor)
+    with pytest.raises(ReviewHeld):
+        give(review, anna.username, actor=Actor(user=anna))
+    decide_review(review, approve(held), actor=actor)
+    with pytest.raises(AlreadyDecided):
+        give(review, anna.username, actor=actor)
+
+
+def test_handing_over_ends_the_hold_and_keeps_it_for_the_other_with_the_note() -> None:
+    review = waiting_review()
+    anna, actor = make_member(review.project, user=make_user("anna")), Actor(user=make_member(review.project))
+    held = claim_review(review, actor=actor)
+    told = HandOverInput(lease_token=held.lease_token, to="anna", note="Look at the second source.")
+    given = hand_over(review, told, actor=actor)
+
+    assert (given.state, given.holder, given.lease_token, given.assignee) == ("waiting", None, None, anna)
+    assert Notification.objects.get().kind == "handed_over"
+    with pytest.raises(ReviewLeaseLost):
+        decide_review(review, approve(held), actor=actor)
+    assert claim_next(review.project, actor=actor) is None
+    taken = claim_next(review.project, actor=Actor(user=anna))
+    assert taken is not None
+    assert taken.note == "Look at the second source."
+
+
+def test_only_its_holder_hands_over_and_not_to_themselves() -> None:
+    review = waiting_review()
+    anna, actor = make_member(review.project, user=make_user("anna")), Actor(user=make_member(review.project))
+    held = claim_review(review, actor=actor)
+    with pytest.raises(ReviewLeaseLost):
+        hand_over(review, HandOverInput(lease_token=uuid4(), to="anna"), actor=Actor(user=anna))
+    with pytest.raises(InvalidInput):
+        hand_over(review, HandOverInput(lease_token=held.lease_token, to=actor.label), actor=actor)
+    review.refresh_from_db()
+    assert review.holder == actor.user
+
+
+@pytest.mark.parametrize("_", range(3))
+def test_of_two_who_hand_over_at_once_one_does(_: int) -> None:
+    review = waiting_review()
+    people = [make_member(review.project) for _ in range(2)]
+    actor = Actor(user=make_member(review.project))
+    held = claim_review(review, actor=actor)
+    calls = [
+        lambda to=to: hand_over(review, HandOverInput(lease_token=held.lease_token, to=to.username), actor=actor)
+        for to in people
+    ]
+    found = sorted(type(result).__name__ for result in together(*calls))
+    assert found == ["Review", "ReviewLeaseLost"]
+    assert Notification.objects.count() == 1
+    assert AuditEntry.objects.filter(action="review.handed_over").count() == 1
+
+
+def test_a_hand_over_and_a_decision_at_once_are_one_of_both() -> None:
+    review = waiting_review()
+    anna, actor = make_member(review.project, user=make_user("anna")), Actor(user=make_member(review.project))
+    held = claim_review(review, actor=actor)
+    together(
+        lambda: hand_over(review, HandOverInput(lease_token=held.lease_token, to=anna.username), actor=actor),
+        lambda: decide_review(review, approve(held), actor=actor),
+    )
+    review.refresh_from_db()
+    assert (review.state, review.assignee) in {("decided", None), ("waiting", anna)}
+
+
+def test_nobody_is_given_two_seats_of_a_panel() -> None:
+    review = waiting_review()
+    panel: Panel = blind_seat(review)
+    other = Review.objects.create(
+        project=review.project,
+        run=review.run,
+        attempt=review.attempt,
+        verdict=review.verdict,
+        step=review.step,
+        panel=panel,
+        reason=review.reason,
+        holds_run=True,
+    )
+    anna, bea = (make_member(review.project, user=make_user(name)) for name in ("anna", "bea"))
+    boss = Actor(user=make_member(review.project))
+    claim_review(review, actor=Actor(user=anna))
+    with pytest.raises(InvalidInput):
+        give(other, "anna", actor=boss)
+    assert "anna" not in [user.username for user in assignable(other)]
+    third = Review.objects.create(
+        project=review.project,
+        run=review.run,
+        attempt=review.attempt,
+        verdict=review.verdict,
+        step=review.step,
+        panel=panel,
+        reason=review.reason,
+        holds_run=True,
+    )
+    found = together(*[lambda seat=seat: give(seat, bea.username, actor=boss) for seat in (other, third)])
+    assert sorted(type(one).__name__ for one in found) == ["InvalidInput", "Review"]
+
+
+def test_the_note_of_who_asked_stays_below_that_of_who_assigns() -> None:
+    review = waiting_review()
+    Review.objects.filter(pk=review.pk).update(note="Is it safe?", note_by_label="zoe")
+    make_member(review.project, user=make_user("anna"))
+    told = give(review, "anna", actor=Actor(user=make_member(review.project)), note="Please.")
+    assert told.note == "Please.\n\nzoe: Is it safe?"
+
+
+@pytest.mark.parametrize("how", ["removed", "viewer", "inactive"])
+def test_what_is_kept_for_somebody_who_may_no_longer_review_is_given_to_everybody(how: str) -> None:
+    review = waiting_review()
+    anna, actor = make_member(review.project, user=make_user("anna")), Actor(user=make_member(review.project))
+    give(review, "anna", actor=actor)
+    assert lapse_assignments() == 0
+    membership = Membership.objects.filter(user=anna)
+    if how == "removed":
+        membership.delete()
+    elif how == "viewer":
+        membership.update(role=Role.VIEWER)
+    else:
+        anna.is_active = False
+        anna.save()
+    assert claim_next(review.project, actor=actor) is None
+    assert lapse_assignments() == 1
+    assert claim_next(review.project, actor=actor) is not None

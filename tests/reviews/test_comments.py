@@ -1,0 +1,230 @@
+"""Comments: who may say, change and take back what; who is told; what a blind seat hides."""
+
+from uuid import uuid4
+
+import pytest
+from pydantic import ValidationError
+
+from notebook_app.public import propose
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import Conflict, InvalidInput, NotFound, NotTheAuthor
+from reflection_app.core.models import Membership
+from reflection_app.reviews.comments import CommentInput, add_comment, edit_comment, take_back_comment
+from reflection_app.reviews.models import About, Comment, Panel, PanelState, Review
+from reflection_app.runs.events import Event
+from reflection_app.teams.models import Notification
+from reflection_app.teams.notifications import (
+    comments_seen_by,
+    count_unread,
+    notices_of,
+    read_about,
+    read_all,
+    read_notice,
+)
+from tests.factories import make_api_key, make_member, make_project, make_user
+from tests.reviews.test_reviews import together, waiting_review
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def say(review: Review, text: str, *, actor: Actor) -> Comment:
+    return add_comment(review.project, About.REVIEW, review.pk, CommentInput(text=text), actor=actor)
+
+
+def told(user_id: int) -> list[str]:
+    return [notice.kind for notice in notices_of(user_id)]
+
+
+def blind_seat(review: Review) -> Panel:
+    """The review's panel, made of it and open."""
+    panel = Panel.objects.create(
+        project=review.project,
+        run=review.run,
+        attempt=review.attempt,
+        verdict=review.verdict,
+        step=review.step,
+        reason=review.reason,
+        holds_run=True,
+        wanted=2,
+    )
+    Review.objects.filter(pk=review.pk).update(panel=panel)
+    review.refresh_from_db()
+    return panel
+
+
+def test_a_comment_is_kept_told_to_its_run_and_audited_without_its_words_in_the_event() -> None:
+    review = waiting_review()
+    actor = Actor(user=make_member(review.project))
+    comment = say(review, " A **good** one. ", actor=actor)
+
+    assert (comment.text, comment.author_label) == ("A **good** one.", actor.label)
+    event = Event.objects.get(run=review.run, type="comment.added")
+    assert event.payload == {"comment": str(comment.pk), "about": "review", "about_id": str(review.pk)}
+    review.run.refresh_from_db()
+    assert review.run.last_event_seq == event.seq
+    assert AuditEntry.objects.get(action="comment.added").target_id == comment.pk
+
+
+def test_members_who_are_mentioned_are_told_and_neither_strangers_nor_the_author() -> None:
+    review = waiting_review()
+    names = ("anna", "b.o+b@x-y", "李雷")
+    anna, bob, lilei = (make_member(review.project, user=make_user(name)) for name in names)
+    stranger = make_user("mallory")
+    author = make_member(review.project, user=make_user("author"))
+    text = "@anna, and (@b.o+b@x-y)! 请看@李雷。 @mallory @nobody @author `@decorator` mail@anna.example"
+    say(review, text, actor=Actor(user=author))
+
+    assert [told(user.pk) for user in (anna, bob, lilei)] == [["mentioned"]] * 3
+    assert told(stranger.pk) == told(author.pk) == []
+    assert Notification.objects.count() == 3
+
+
+def test_who_holds_decided_or_is_assigned_is_told_once_of_a_comment() -> None:
+    review = waiting_review()
+    holder, assignee, earlier, author = (make_member(review.project) for _ in range(4))
+    Review.objects.filter(pk=review.pk).update(holder=holder, assignee=assignee)
+    say(review, "First.", actor=Actor(user=earlier))
+    Notification.objects.all().delete()
+    say(review, f"Second, @{assignee.username}.", actor=Actor(user=author))
+
+    assert told(holder.pk) == told(earlier.pk) == ["commented"]
+    assert told(assignee.pk) == ["mentioned"]
+    add_comment(review.project, About.RUN, review.run_id, CommentInput(text="Of the run."), actor=Actor(user=author))
+    assert told(holder.pk) == ["commented", "commented"]
+
+
+def test_an_edit_tells_who_is_new_and_nobody_twice_and_keeps_what_it_said() -> None:
+    review = waiting_review()
+    anna, bea, author = (make_member(review.project, user=make_user(name)) for name in ("anna", "bea", "author"))
+    comment = say(review, "@anna look.", actor=Actor(user=author))
+    edit_comment(comment, CommentInput(text="@anna @bea look."), actor=Actor(user=author))
+
+    assert told(anna.pk) == told(bea.pk) == ["mentioned"]
+    comment.refresh_from_db()
+    assert comment.edited_at is not None
+    trail = AuditEntry.objects.get(action="comment.edited")
+    assert (trail.before["text"], trail.after["text"]) == ("@anna look.", "@anna @bea look.")
+
+
+def test_only_the_author_changes_words_and_only_author_or_admin_take_them_back() -> None:
+    review = waiting_review()
+    author, other = Actor(user=make_member(review.project)), Actor(user=make_member(review.project))
+    comment = say(review, "Mine.", actor=author)
+    with pytest.raises(NotTheAuthor):
+        edit_comment(comment, CommentInput(text="Theirs."), actor=other)
+    with pytest.raises(NotTheAuthor):
+        take_back_comment(comment, actor=other, is_admin=False)
+    assert take_back_comment(comment, actor=other, is_admin=True).text == ""
+    assert AuditEntry.objects.get(action="comment.taken_back").before == {"text": "Mine."}
+    with pytest.raises(Conflict):
+        edit_comment(comment, CommentInput(text="Again."), actor=author)
+    with pytest.raises(Conflict):
+        take_back_comment(comment, actor=author, is_admin=False)
+
+
+def test_a_key_is_the_author_of_its_own_comments_only() -> None:
+    review = waiting_review()
+    first, second = (Actor(api_key=make_api_key(review.project)[0]) for _ in range(2))
+    comment = say(review, "From a pipeline.", actor=first)
+    with pytest.raises(NotTheAuthor):
+        edit_comment(comment, CommentInput(text="x"), actor=second)
+    assert edit_comment(comment, CommentInput(text="Corrected."), actor=first).text == "Corrected."
+
+
+def test_a_comment_that_is_taken_back_leads_nobody_to_it() -> None:
+    review = waiting_review()
+    anna = make_member(review.project, user=make_user("anna"))
+    author = Actor(user=make_member(review.project))
+    comment = say(review, "@anna", actor=author)
+    assert count_unread(anna.pk) == 1
+    take_back_comment(comment, actor=author, is_admin=False)
+    assert count_unread(anna.pk) == 0
+
+
+@pytest.mark.parametrize("text", ["", "  \n\t "])
+def test_a_comment_that_says_nothing_is_refused(text: str) -> None:
+    review = waiting_review()
+    with pytest.raises(InvalidInput) as refused:
+        say(review, text, actor=Actor(user=make_member(review.project)))
+    assert refused.value.errors[0]["field"] == "text"
+    assert not Comment.objects.exists()
+
+
+def test_what_cannot_be_stored_is_replaced_and_what_is_too_long_is_refused() -> None:
+    review = waiting_review()
+    comment = say(review, "a\x00b", actor=Actor(user=make_member(review.project)))
+    comment.refresh_from_db()
+    assert comment.text == "a\N{REPLACEMENT CHARACTER}b"
+    with pytest.raises(ValidationError):
+        CommentInput(text="x" * 10_001)
+
+
+def test_things_of_other_projects_and_things_that_are_not_cannot_be_commented_on() -> None:
+    review = waiting_review()
+    other = make_project()
+    actor = Actor(user=make_member(other))
+    entry = propose(review.project_id, kind="lesson", name="Look twice", source="t")
+    for about, thing in ((About.REVIEW, review.pk), (About.RUN, review.run_id), (About.ENTRY, entry.id)):
+        for wanted in (thing, uuid4()):
+            with pytest.raises(NotFound):
+                add_comment(other, about, wanted, CommentInput(text="x"), actor=actor)
+    member = Actor(user=make_member(review.project))
+    add_comment(review.project, About.ENTRY, entry.id, CommentInput(text="x"), actor=member)
+    assert Comment.objects.get().about == "entry"
+
+
+def test_at_a_blind_seat_nobody_else_reads_it_and_the_mention_comes_when_the_opinions_are_in() -> None:
+    review = waiting_review()
+    panel = blind_seat(review)
+    anna = make_member(review.project, user=make_user("anna"))
+    author = make_member(review.project)
+    comment = say(review, "@anna it is plainly wrong.", actor=Actor(user=author))
+
+    assert list(comments_seen_by(author.username, project_id=review.project_id)) == [comment]
+    assert not comments_seen_by("anna", project_id=review.project_id).exists()
+    assert count_unread(anna.pk) == 0
+    edit_comment(comment, CommentInput(text="@anna wrong."), actor=Actor(user=author))
+    assert "wrong" not in str(AuditEntry.objects.get(action="comment.edited").before)
+    assert "wrong" not in str(Event.objects.filter(run=review.run).values_list("payload", flat=True))
+
+    Panel.objects.filter(pk=panel.pk).update(state=PanelState.SETTLED)
+    assert list(comments_seen_by("anna", project_id=review.project_id)) == [comment]
+    assert told(anna.pk) == ["mentioned"]
+
+
+def test_notifications_of_a_project_that_somebody_left_are_not_theirs_any_more() -> None:
+    review = waiting_review()
+    anna = make_member(review.project, user=make_user("anna"))
+    say(review, "@anna", actor=Actor(user=make_member(review.project)))
+    notice = Notification.objects.get()
+    Membership.objects.filter(user=anna).delete()
+    assert (count_unread(anna.pk), told(anna.pk)) == (0, [])
+    assert not read_notice(anna, notice.pk)
+    assert read_all(anna) == 0
+    notice.refresh_from_db()
+    assert notice.read_at is None
+
+
+def test_reading_one_all_or_what_they_are_about() -> None:
+    review = waiting_review()
+    anna, other = (make_member(review.project, user=make_user(name)) for name in ("anna", "other"))
+    author = Actor(user=make_member(review.project))
+    for _ in range(3):
+        say(review, "@anna @other", actor=author)
+    first = Notification.objects.filter(user=anna).first()
+    assert first is not None
+    assert read_notice(anna, first.pk)
+    assert not read_notice(author.user or other, first.pk)
+    assert count_unread(anna.pk) == 2
+    assert read_about(anna, project_id=review.project_id, about=About.RUN, about_id=review.pk) == 0
+    assert read_about(anna, project_id=review.project_id, about=About.REVIEW, about_id=review.pk) == 2
+    assert (read_all(anna), count_unread(other.pk)) == (0, 3)
+
+
+def test_ten_comments_at_once_are_ten_with_events_without_gaps() -> None:
+    review = waiting_review()
+    actors = [Actor(user=make_member(review.project)) for _ in range(10)]
+    together(*[lambda actor=actor: say(review, "At once.", actor=actor) for actor in actors])
+    assert Comment.objects.count() == 10
+    seqs = list(Event.objects.filter(run=review.run).values_list("seq", flat=True))
+    assert seqs == list(range(1, len(seqs) + 1))

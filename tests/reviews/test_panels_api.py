@@ -1,0 +1,189 @@
+"""Blind reviewers over REST: nobody is told what others said before the last has spoken."""
+
+import json
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from reflection_app.core.models import Scope
+from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.reviews.models import Panel, Review
+from tests.api.caller import Caller, assert_problem, fields, make_caller
+from tests.api.stories import finished_run
+from tests.factories import make_user
+from tests.reviews.panels import SECRET_REASON, adjudication, open_panel, panel_project, people, say
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ALL: list[str] = [Scope.ADMIN]
+METRICS: list[str] = [Scope.METRICS_READ]
+PIPELINE: list[str] = [Scope.TASKS_WRITE, Scope.RUNS_READ]
+REVIEWER: list[str] = [Scope.REVIEWS_WRITE]
+
+
+def callers(panel: Panel, number: int) -> list[Caller]:
+    return [make_caller(panel.project, ALL, made_by=make_user()) for _ in range(number)]
+
+
+def decided(caller: Caller, **decision: Any) -> dict[str, Any]:
+    """The answer to deciding the next review."""
+    claimed = caller.post("reviews/claim").body
+    answer = caller.post(
+        f"reviews/{claimed['review']['id']}/decision", {"lease_token": claimed["lease_token"]} | decision
+    )
+    assert answer.status == 200, answer.body
+    body: dict[str, Any] = answer.body
+    return body
+
+
+SENT_BACK = {"decision": "overrule", "verdict": "REVISE", "reason": SECRET_REASON}
+
+
+def everything(caller: Caller, panel: Panel) -> str:
+    """All that a key may read of the run and its reviews."""
+    seats = Review.objects.filter(panel=panel)
+    paths = ["reviews", "runs", f"runs/{panel.run_id}", *(f"reviews/{seat.pk}" for seat in seats)]
+    paths += [f"runs/{panel.run_id}/{part}" for part in ("steps", "attempts", "graph", "events")]
+    return json.dumps([caller.get(path).body for path in paths])
+
+
+def test_nothing_that_can_be_read_tells_what_another_has_said() -> None:
+    panel = open_panel()
+    giver, other = callers(panel, 2)
+    before = everything(other, panel)
+    decided(giver, **SENT_BACK)
+    after = everything(other, panel)
+    assert SECRET_REASON not in after
+    assert after.count('"REVISE"') == before.count('"REVISE"') == 0
+    assert '"overrule"' not in after
+    assert SECRET_REASON in everything(giver, panel)
+
+
+def test_how_many_have_spoken_is_told_and_ones_own_opinion() -> None:
+    panel = open_panel()
+    giver, other = callers(panel, 2)
+    mine = decided(giver, **SENT_BACK)
+    assert (mine["state"], mine["decision"]["reason"]) == ("decided", SECRET_REASON)
+    assert [one["verdict"] for one in mine["panel"]["opinions"]] == ["REVISE"]
+
+    seen = other.get(f"reviews/{mine['id']}").body
+    assert (seen["state"], seen["decision"], seen["panel"]["opinions"]) == ("decided", None, [])
+    assert (seen["panel"]["wanted"], seen["panel"]["given"], seen["panel"]["agreed"]) == (3, 1, None)
+
+
+def test_once_all_have_spoken_everybody_reads_all_and_the_adjudication_shows_them() -> None:
+    panel = open_panel()
+    first, second, third, fourth = callers(panel, 4)
+    decided(first, **SENT_BACK)
+    decided(second, decision="approve")
+    decided(third, **SENT_BACK)
+    claimed = fourth.post("reviews/claim").body["review"]
+    assert (claimed["id"], claimed["reason"]) == (str(adjudication(panel).pk), "adjudication")
+    assert claimed["panel"]["state"] == "disputed"
+    assert [one["verdict"] for one in claimed["panel"]["opinions"]] == ["REVISE", "PASS", "REVISE"]
+    assert first.post("reviews/claim").status == 204
+
+
+def test_a_second_seat_of_the_same_panel_is_refused() -> None:
+    panel = open_panel()
+    [caller] = callers(panel, 1)
+    mine = decided(caller, decision="approve")
+    other = Review.objects.filter(panel=panel).exclude(pk=mine["id"]).first()
+    assert other is not None
+    assert_problem(caller.post("reviews/claim", {"review_id": str(other.pk)}), 409)
+
+
+def test_claiming_what_another_has_decided_does_not_tell_the_decision() -> None:
+    panel = open_panel()
+    giver, other = callers(panel, 2)
+    mine = decided(giver, **SENT_BACK)
+    answer = other.post("reviews/claim", {"review_id": mine["id"]})
+    assert_problem(answer, 409)
+    assert "overrule" not in json.dumps(answer.body)
+
+
+def test_a_list_with_panels_takes_as_many_queries_for_many_as_for_one() -> None:
+    project = panel_project()
+    caller = make_caller(project, ALL)
+    counts = []
+    for number in (1, 2, 3):
+        open_panel(project)
+        caller.get("reviews")
+        with CaptureQueriesContext(connection) as asked:
+            assert len(caller.get("reviews").body["results"]) == 3 * number
+        counts.append(len(asked))
+    assert len(set(counts)) == 1
+
+
+def test_a_pipeline_asks_for_a_look_at_an_attempt() -> None:
+    pipeline = make_caller(scopes=PIPELINE)
+    run = finished_run(pipeline.project)
+    answer = pipeline.post(f"runs/{run.pk}/reviews", {"attempt": 1, "note": "Was it that bad?"})
+    assert answer.status == 201
+    [review] = answer.body["reviews"]
+    assert (review["reason"], review["attempt"]["number"], review["panel"]) == ("asked_for", 1, None)
+    assert (review["note"], review["note_by"]) == ("Was it that bad?", f"key {pipeline.key.name}")
+    again = pipeline.post(f"runs/{run.pk}/reviews", {"attempt": 1, "note": "Again"})
+    assert_problem(again, 409)
+    assert review["id"] in again.body["detail"]
+
+
+def test_several_may_be_asked_and_the_answer_names_every_seat() -> None:
+    caller = make_caller(scopes=ALL)
+    run = finished_run(caller.project)
+    body = caller.post(f"runs/{run.pk}/reviews", {"note": "Is it right?", "reviewers": 3}).body
+    assert len({review["id"] for review in body["reviews"]}) == 3
+    assert {review["panel"]["wanted"] for review in body["reviews"]} == {3}
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "note"),
+        ({"note": ""}, "note"),
+        ({"note": "x", "attempt": 9}, "attempt"),
+        ({"note": "x", "attempt": 0}, "attempt"),
+        ({"note": "x", "reviewers": 6}, "reviewers"),
+        ({"note": "x" * 10_001}, "note"),
+        ({"note": "x", "assignee": "nobody"}, "assignee"),
+        ({"note": "x", "surprise": 1}, "surprise"),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_refused_by_field(body: dict[str, Any], field: str) -> None:
+    caller = make_caller(scopes=ALL)
+    run = finished_run(caller.project)
+    answer = caller.post(f"runs/{run.pk}/reviews", body)
+    assert_problem(answer, 400)
+    assert fields(answer) == [field]
+    assert not Review.objects.exists()
+
+
+def test_agreement_counts_what_people_said() -> None:
+    panel = open_panel(reviewers=2)
+    caller = make_caller(panel.project, METRICS)
+    empty = caller.get("reviews/agreement").body
+    assert (empty["panels"], empty["agreed"], empty["alpha"], empty["pairs"]) == (0, None, None, [])
+
+    anna, bob = people(panel.project, 2)
+    say(panel, anna)
+    assert caller.get("reviews/agreement").body["panels"] == 0
+    say(panel, bob, VerdictName.REVISE)
+    body = caller.get("reviews/agreement", days="7").body
+    assert (body["panels"], body["unanimous"], body["agreed"], body["days"]) == (1, 0, 0.0, 7)
+    assert body["pairs"] == [{"reviewers": sorted([anna.label, bob.label]), "panels": 1, "agreed": 0.0, "kappa": None}]
+    other = make_caller(scopes=METRICS)
+    assert other.get("reviews/agreement").body["panels"] == 0
+    assert_problem(caller.get("reviews/agreement", days="0"), 400)
+    assert_problem(caller.get(f"reviews/{uuid4()}"), 403)
+
+
+def test_a_key_takes_its_own_opinion_back_and_no_other_key_does() -> None:
+    panel = open_panel()
+    giver = make_caller(panel.project, REVIEWER)
+    other = make_caller(panel.project, REVIEWER)
+    mine = decided(giver, **SENT_BACK)
+    assert_problem(other.post(f"reviews/{mine['id']}/undo", {}), 403)
+    assert giver.post(f"reviews/{mine['id']}/undo", {}).status == 200
+    assert Review.objects.get(pk=mine["id"]).opinion is None

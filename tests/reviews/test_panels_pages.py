@@ -1,0 +1,214 @@
+"""Pages of blind reviewers: nobody reads what another said before the last has spoken."""
+
+import pytest
+from django.test import Client
+
+from reflection_app.core.audit import Actor
+from reflection_app.core.models import Project, Role
+from reflection_app.loops.verdicts import Issue
+from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.reviews.models import Panel, Review, ReviewState
+from reflection_app.runs.resuming import cancel_run
+from tests.factories import make_member, make_user
+from tests.reviews.panels import SECRET_REASON, adjudication, fresh, open_panel, panel_project, people, say
+from tests.web.stories import HOSTILE, claimed_by, logged_in
+
+pytestmark = pytest.mark.django_db(transaction=True)
+REVISE, REJECT = VerdictName.REVISE, VerdictName.REJECT
+SECRET_ISSUE = "No passenger is ever named"
+EVERYWHERE = ("", "reviews/", "reviews/?view=decided", "reviews/agreement/", "runs/")
+
+
+@pytest.fixture
+def panel() -> Panel:
+    return open_panel(panel_project("desk"))
+
+
+def client_of(actor: Actor) -> Client:
+    client = Client()
+    assert actor.user is not None
+    client.force_login(actor.user)
+    return client
+
+
+def secretly(panel: Panel, actor: Actor) -> Review:
+    return say(panel, actor, REVISE, score=41, issues=(Issue(description=SECRET_ISSUE),))
+
+
+def pages(client: Client, panel: Panel) -> str:
+    """All that somebody can read of the run and its seats."""
+    seats = Review.objects.filter(panel=panel)
+    paths = [*EVERYWHERE, f"runs/{panel.run_id}/", *(f"reviews/{seat.pk}/" for seat in seats)]
+    paths += [f"runs/{panel.run_id}/steps/{step.seq}/" for step in panel.run.steps.all()]
+    return "".join(client.get(f"/p/desk/{path}").text for path in paths)
+
+
+@pytest.mark.exhaustive("every page, as every role, between every two opinions")
+def test_no_page_tells_what_another_said_before_all_have(panel: Panel) -> None:
+    anna, bob = people(panel.project, 2)
+    viewer = logged_in(Client(), panel.project, Role.VIEWER)
+    admin = logged_in(Client(), panel.project, Role.ADMIN)
+    secretly(panel, anna)
+    for client in (client_of(bob), viewer, admin):
+        seen = pages(client, panel)
+        assert SECRET_REASON not in seen
+        assert SECRET_ISSUE not in seen
+        assert "overruled" not in seen
+        assert "1 of 3 have decided." in seen
+        assert "waits for 2 more reviewers" in seen
+    assert SECRET_REASON in pages(client_of(anna), panel)
+
+
+def test_what_the_page_of_the_run_is_told_live_does_not_tell_it_either(panel: Panel) -> None:
+    from reflection_app.core.models import Membership
+    from reflection_app.runs.views.live import fragments_of
+    from reflection_app.runs.views.story import tell
+
+    anna = people(panel.project, 1)[0]
+    secretly(panel, anna)
+    member = Membership.objects.get(user=anna.user, project=panel.project)
+    drawn = "".join(fragment.html for fragment in fragments_of(tell(fresh(panel).run), membership=member))
+    assert f"{anna.label} has decided, one of 3" in drawn
+    assert SECRET_REASON not in drawn
+    assert "overruled" not in drawn
+
+
+def test_once_all_have_spoken_everybody_reads_everything(panel: Panel) -> None:
+    anna, bob, cem = people(panel.project, 3)
+    for actor in (anna, bob, cem):
+        secretly(panel, actor)
+    seen = (
+        logged_in(Client(), panel.project, Role.VIEWER)
+        .get(f"/p/desk/reviews/{Review.objects.filter(panel=panel)[0].pk}/")
+        .text
+    )
+    assert "All 3 gave the same verdict." in seen
+    assert all(actor.label in seen for actor in (anna, bob, cem))
+    assert seen.count(SECRET_REASON) >= 3
+    run = logged_in(Client(), panel.project, Role.VIEWER).get(f"/p/desk/runs/{panel.run_id}/").text
+    assert SECRET_REASON in run
+
+
+def test_deciding_a_seat_says_that_it_is_kept_and_goes_on(panel: Panel) -> None:
+    client = logged_in(Client(), panel.project, Role.REVIEWER)
+    seat = claimed_by(client, Review.objects.filter(panel=panel)[0])
+    typed = {"lease_token": str(seat.lease_token), "decision": "approve", "score": "80", "reason": ""}
+    page = client.post(f"/p/desk/reviews/{seat.pk}/decision/", typed, follow=True)
+    assert "You agreed with the critic: Pass. It is kept with what the others say. " in page.text
+    assert "Nothing follows before 2 more are in." in page.text
+    assert "The run succeeds" not in page.text
+    assert page.redirect_chain[-1][0].startswith("/p/desk/reviews/")
+
+
+def test_the_adjudication_shows_all_side_by_side_and_begins_with_what_most_said(panel: Panel) -> None:
+    anna, bob, cem = people(panel.project, 3)
+    secretly(panel, anna)
+    say(panel, bob, reason="Fine by me.")
+    say(panel, cem, REVISE, issues=(Issue(description="Too short"),), reason="Short.")
+    client = logged_in(Client(), panel.project, Role.REVIEWER)
+    opened = adjudication(panel)
+    page = client.get(f"/p/desk/reviews/{opened.pk}/").text
+    assert "The reviewers do not agree" in page
+    for said in (SECRET_REASON, "Fine by me.", "Short.", SECRET_ISSUE, "Too short", anna.label, bob.label, cem.label):
+        assert said in page, said
+    assert "Claim and decide" in page
+
+    held = claimed_by(client, opened)
+    page = client.get(f"/p/desk/reviews/{opened.pk}/").text
+    assert 'value="overrule" data-key="o" checked' in page.replace("  ", " ")
+    assert f'value="{SECRET_ISSUE}"' in page
+    assert 'value="Too short"' in page
+    typed = {"lease_token": str(held.lease_token), "decision": "approve", "score": "80", "reason": "It will do."}
+    told = client.post(f"/p/desk/reviews/{opened.pk}/decision/", typed, follow=True).text
+    assert "The run succeeds." in told
+    settled = client.get(f"/p/desk/reviews/{Review.objects.filter(panel=panel)[0].pk}/").text
+    assert "They gave different verdicts." in settled
+    assert "settled it:" in settled
+
+
+def test_a_seat_that_is_decided_does_not_say_that_one_judges_it_now(panel: Panel) -> None:
+    anna, bob, cem = people(panel.project, 3)
+    elsewhere = "you judge it at another seat"
+    say(panel, anna)
+    assert elsewhere in client_of(anna).get("/p/desk/reviews/").text
+    say(panel, bob)
+    say(panel, cem)
+    assert elsewhere not in client_of(anna).get("/p/desk/reviews/?view=decided").text
+
+
+def test_who_gave_an_opinion_is_warned_before_settling_the_dispute(panel: Panel) -> None:
+    anna, bob, cem = people(panel.project, 3)
+    for actor, verdict in ((anna, None), (bob, REVISE), (cem, REJECT)):
+        say(panel, actor, verdict)
+    address = f"/p/desk/reviews/{adjudication(panel).pk}/"
+    warning = "You gave one of these opinions yourself."
+    assert warning in client_of(anna).get(address).text
+    assert warning not in logged_in(Client(), panel.project, Role.REVIEWER).get(address).text
+
+
+def test_what_people_said_is_escaped(panel: Panel) -> None:
+    for actor in people(panel.project, 3):
+        say(panel, actor, REVISE, reason=HOSTILE, issues=(Issue(description=HOSTILE),))
+    viewer = logged_in(Client(), panel.project, Role.VIEWER)
+    for path in (f"reviews/{Review.objects.filter(panel=panel)[0].pk}/", f"runs/{panel.run_id}/"):
+        page = viewer.get(f"/p/desk/{path}").text
+        assert "<script>alert(1)" not in page
+        assert "<img src=x" not in page
+
+
+def test_a_second_seat_is_refused_with_a_sentence(panel: Panel) -> None:
+    client = logged_in(Client(), panel.project, Role.REVIEWER)
+    first, second, _ = Review.objects.filter(panel=panel)
+    claimed_by(client, first)
+    answer = client.post(f"/p/desk/reviews/{second.pk}/claim/")
+    assert answer.status_code == 409
+    assert "You judge this already, at another seat." in answer.text
+
+
+def test_a_panel_of_a_cancelled_run_says_so(panel: Panel) -> None:
+    anna, bob = people(panel.project, 2)
+    secretly(panel, anna)
+    cancel_run(panel.run, actor=Actor())
+    seat = Review.objects.filter(panel=panel, state=ReviewState.WITHDRAWN)[0]
+    assert "The run has ended; 1 of 3 had decided." in client_of(bob).get(f"/p/desk/reviews/{seat.pk}/").text
+
+
+def agreed_and_differed(project: Project) -> tuple[Actor, Actor]:
+    anna, bob = people(project, 2)
+    for verdict in (None, None, None, REVISE, REJECT):
+        panel = open_panel(project)
+        say(panel, anna)
+        say(panel, bob, verdict)
+    return anna, bob
+
+
+def test_the_page_of_agreement_is_empty_at_first_and_then_leads_to_what_was_judged() -> None:
+    project = panel_project("desk", reviewers=2)
+    client = logged_in(Client(), project, Role.VIEWER)
+    assert "Nothing judged by several people in this period" in client.get("/p/desk/reviews/agreement/").text
+
+    anna, bob = agreed_and_differed(project)
+    page = client.get("/p/desk/reviews/agreement/?days=7").text
+    assert "60%" in page.replace(" ", "").replace("\u202f", "") or "60 %" in page
+    assert "3 of 5" in page
+    # One of them always said the same, so that chance alone would agree as often.
+    assert "0.000" in page
+    names = "&".join(f"reviewer={actor.label}" for actor in sorted((anna, bob), key=lambda actor: actor.label))
+    both = client.get(f"/p/desk/reviews/agreement/?days=7&{names}").text
+    assert both.count("Agreed</span>") == 3
+    assert both.count("Differed</span>") == 2
+    other = client.get(f"/p/desk/reviews/agreement/?days=7&reviewer={anna.label}&reviewer={make_user().username}").text
+    assert "Nothing in this period." in other
+
+
+@pytest.mark.parametrize("query", ["days=x", "days=-1", "days=7&reviewer=%00&reviewer=a", "reviewer=a"])
+def test_an_address_that_makes_no_sense_shows_the_usual(query: str) -> None:
+    project = panel_project("desk")
+    assert logged_in(Client(), project, Role.VIEWER).get(f"/p/desk/reviews/agreement/?{query}").status_code == 200
+
+
+def test_the_page_of_agreement_shows_nothing_of_other_projects() -> None:
+    agreed_and_differed(panel_project("other", reviewers=2))
+    client = logged_in(Client(), panel_project("desk"), Role.VIEWER)
+    assert "Nothing judged by several people" in client.get("/p/desk/reviews/agreement/").text
+    assert make_member(panel_project("third")).username not in client.get("/p/desk/reviews/agreement/").text

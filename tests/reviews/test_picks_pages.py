@@ -1,0 +1,243 @@
+"""The page on which a person says which attempt to keep."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from reflection_app.core.models import Project, Role
+from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
+from reflection_app.reviews.models import Review, ReviewState
+from reflection_app.runs.models import Verdict
+from reflection_app.runs.views.comparison import MOST_CODE_LINES as MOST_LINES
+from reflection_app.runs.views.comparison import compare_answers, differences
+from tests.factories import make_project
+from tests.reviews.picks import OPEN_PICK, answer, kept_against_a_test, move_on, unsettled_pick
+from tests.web.stories import HOSTILE, claimed_by, logged_in, unsure_project, waiting_review
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("picks", review_policy={"audit_share": 0})
+
+
+@pytest.fixture
+def reviewer(client: Client, project: Project) -> Client:
+    return logged_in(client, project, Role.REVIEWER)
+
+
+def address(review: Review, act: str = "") -> str:
+    return f"/p/picks/reviews/{review.pk}/{act}"
+
+
+def pressed(review: Review, pick: str, **typed: object) -> dict[str, object]:
+    return {"lease_token": str(review.lease_token), "pressed": "", "pick": pick, "reason": ""} | typed
+
+
+def issue(description: str) -> dict[str, list[str]]:
+    return {
+        "issue_category": ["correctness"],
+        "issue_severity": ["high"],
+        "issue_description": [description],
+        "issue_suggested_fix": [""],
+    }
+
+
+def test_the_page_tells_why_and_shows_the_attempts_with_what_each_computes(reviewer: Client, project: Project) -> None:
+    review = claimed_by(reviewer, unsettled_pick(project))
+    page = reviewer.get(address(review)).text
+    assert "The evidence does not settle which attempt to keep" in page
+    assert "1 of 7 tests that the model wrote pass." in page
+    assert page.count("The run would keep it") == 1
+    assert "Keep attempt 1" in page
+    assert "Keep attempt 2" in page
+    assert "None is right" in page
+    assert page.count("the attempts differ") == 6
+    assert "1 test that all attempts pass" in page
+    for value in ("-1", "102", "49"):
+        assert f'<code class="value">{value}</code>' in page
+    assert "-    return n * n if n &lt;= 1 else -1" in page
+    assert "+    return n * n if n &lt;= 1 else n + 100" in page
+    assert "agree with the critic" not in page.lower()
+
+
+def test_nothing_can_be_pressed_before_the_review_is_claimed(reviewer: Client, project: Project) -> None:
+    page = reviewer.get(address(unsettled_pick(project))).text
+    assert "Claim and decide" in page
+    assert 'name="pick"' not in page
+
+
+def test_keeping_the_proposed_attempt_approves_it(reviewer: Client, project: Project) -> None:
+    review = claimed_by(reviewer, unsettled_pick(project))
+    page = reviewer.post(address(review, "decision/"), pressed(review, "1"), follow=True)
+    review.refresh_from_db()
+    assert (review.state, review.decision) == (ReviewState.DECIDED, "approve")
+    assert "You kept attempt 1. The run succeeds." in page.text
+
+
+def test_keeping_another_attempt_is_told_on_the_pages_of_review_and_run(reviewer: Client, project: Project) -> None:
+    review = claimed_by(reviewer, unsettled_pick(project))
+    page = reviewer.post(address(review, "decision/"), pressed(review, "2", reason="As asked."), follow=True)
+    assert "You kept attempt 2. The run succeeds." in page.text
+    move_on(review)
+    assert review.run.best_attempt is not None
+    assert review.run.best_attempt.number == 2
+    told = reviewer.get(address(review)).text
+    assert "kept attempt 2" in told
+    assert told.count("Kept by") == 1
+    run_page = reviewer.get(f"/p/picks/runs/{review.run_id}/").text
+    assert "kept attempt 2" in run_page
+    assert "the critic" not in run_page
+    assert "Attempt 1 stands so far, not settled" in run_page
+    assert "Tests written by a model" in run_page
+    assert "random check" not in run_page
+
+
+def test_issues_that_were_written_go_along_with_an_attempt_that_is_kept(reviewer: Client, project: Project) -> None:
+    review = claimed_by(reviewer, unsettled_pick(project))
+    reviewer.post(address(review, "decision/"), pressed(review, "1") | issue("A name is odd"))
+    given = Verdict.objects.get(referee=6)
+    assert (given.attempt.number, given.verdict) == (1, "PASS")
+    assert given.issues[0]["description"] == "A name is odd"
+
+
+@pytest.mark.parametrize(
+    ("pick", "verdict", "said"),
+    [("none", "REJECT", "found no attempt"), ("back", "REVISE", "sent it back")],
+)
+def test_none_is_right_and_sending_back(reviewer: Client, project: Project, pick: str, verdict: str, said: str) -> None:
+    review = claimed_by(reviewer, unsettled_pick(project))
+    reviewer.post(address(review, "decision/"), pressed(review, pick) | issue("Square them"))
+    review.refresh_from_db()
+    assert review.decided_verdict is not None
+    assert review.decided_verdict.verdict == verdict
+    assert review.decided_verdict.issues[0]["description"] == "Square them"
+    page = reviewer.get(address(review)).text
+    assert said in page
+    assert "Square them" in page
+
+
+@pytest.mark.parametrize(
+    ("pick", "said"),
+    [("back", "Say what is to be revised"), ("7", "no attempt 7"), ("two", "Choose one of the"), ("", "Choose")],
+)  # fmt: skip
+def test_what_cannot_be_decided_is_refused_with_all_kept(
+    reviewer: Client, project: Project, pick: str, said: str
+) -> None:
+    review = claimed_by(reviewer, unsettled_pick(project))
+    typed = pressed(review, pick) | issue("") | ({"reason": "My words"} if pick != "back" else {})
+    page = reviewer.post(address(review, "decision/"), typed)
+    assert page.status_code == 400
+    assert said in page.text
+    assert pick == "back" or "My words" in page.text
+    assert Review.objects.get(pk=review.pk).state == ReviewState.CLAIMED
+
+
+def test_a_lost_lease_keeps_the_choice_and_what_was_typed(reviewer: Client, project: Project) -> None:
+    review = claimed_by(reviewer, unsettled_pick(project))
+    Review.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    typed = pressed(review, "2", reason="Well thought") | issue("Mine")
+    page = reviewer.post(address(review, "decision/"), typed)
+    assert page.status_code == 409
+    assert "You had chosen: <strong>Keep attempt 2</strong>" in page.text
+    again = reviewer.post(address(review, "claim/"), typed | {"pick": "", "pressed": "2"})
+    review.refresh_from_db()
+    assert again.status_code == 200
+    assert "Well thought" in again.text
+    assert 'value="Mine"' in again.text
+    assert f'value="{review.lease_token}"' in again.text
+
+
+def test_what_somebody_else_decided_leaves_the_choice_to_copy_from(reviewer: Client, project: Project) -> None:
+    review = claimed_by(reviewer, unsettled_pick(project))
+    reviewer.post(address(review, "decision/"), pressed(review, "1"))
+    page = reviewer.post(address(review, "decision/"), pressed(review, "2", reason="Mine, late"))
+    assert page.status_code == 409
+    assert "Keep attempt 2" in page.text
+    assert "Mine, late" in page.text
+
+
+def test_a_decided_review_shows_the_attempts_that_there_were_then(reviewer: Client, project: Project) -> None:
+    review = claimed_by(reviewer, unsettled_pick(project, answers=(*OPEN_PICK, answer(7))))
+    reviewer.post(address(review, "decision/"), pressed(review, "back", reason="Square them."))
+    move_on(review)
+    assert review.run.attempts_made == 3
+    page = reviewer.get(address(review)).text
+    assert "Code of attempt 2" in page
+    assert "Code of attempt 3" not in page
+
+
+def test_hostile_code_tests_and_errors_stay_text(reviewer: Client, project: Project) -> None:
+    text = f"# {HOSTILE}\n"
+    answers = (answer(1, before=text, otherwise=repr(HOSTILE)), answer(1, otherwise="1 / 0", before=text))
+    review = claimed_by(reviewer, unsettled_pick(project, answers=answers, objective=f"Write f(n). {HOSTILE}"))
+    page = reviewer.get(address(review)).text
+    for alive in ("<script>alert", "<img src", "<b onclick", 'href="javascript:'):
+        assert alive not in page
+    assert "ZeroDivisionError" in page
+
+
+def test_the_queue_tells_that_a_pick_is_open(reviewer: Client, project: Project) -> None:
+    unsettled_pick(project)
+    assert "The evidence does not settle which attempt to keep" in reviewer.get("/p/picks/reviews/").text
+
+
+def test_code_kept_against_a_test_of_a_model_is_unverified_and_the_page_says_why(
+    reviewer: Client, project: Project
+) -> None:
+    run = kept_against_a_test(project)
+    page = reviewer.get(f"/p/picks/runs/{run.pk}/").text
+    assert "Attempt 1 is kept, but it fails tests that a model wrote" in page
+    assert "nothing shows that they are wrong: assert f(7) == 49." in page
+    assert 'class="alert alert-bad"' not in page
+    assert "though it is not settled" not in page
+
+
+def test_other_reviews_keep_their_page(reviewer: Client, project: Project) -> None:
+    other = unsure_project("texts")
+    client = logged_in(Client(), other, Role.REVIEWER)
+    review = claimed_by(client, waiting_review(other))
+    page = client.get(f"/p/texts/reviews/{review.pk}/").text
+    assert "Agree with the critic" in page
+    assert "Keep attempt" not in page
+
+
+def result(name: str, actual: str | None, *, expected: str = "1") -> TestResult:
+    if actual is None:
+        return TestResult(name=name, passed=True)
+    return TestResult(name=name, passed=False, actual=actual, expected=expected, reason=FailureReason.WRONG_ANSWER)
+
+
+def test_tests_on_which_attempts_part_come_first_and_values_are_compared_as_values() -> None:
+    crash = TestResult(name="d", passed=False, error="boom", reason=FailureReason.EXCEPTION)
+    one = [result("a", None), result("b", "{1, 2}"), result("c", None), crash]
+    two = [result("a", None), result("b", "{2, 1}"), result("c", "5"), crash]
+    lines = compare_answers({2: TestReport(results=tuple(two)), 1: TestReport(results=tuple(one))})
+    assert [line.name for line in lines] == ["c", "b", "d", "a"]
+    assert [line.attempts_differ for line in lines] == [True, False, False, False]
+    assert [line.is_outvoted for line in lines] == [False, True, False, False]
+    assert [(cell.number, cell.value) for cell in lines[0].cells] == [(1, "1"), (2, "5")]
+
+
+def test_tests_of_one_name_are_told_apart_and_one_that_was_not_run_has_no_answer() -> None:
+    one = TestReport(results=(result("a", None), result("a", "7")))
+    two = TestReport(results=(result("a", None),))
+    lines = compare_answers({1: one, 2: two})
+    assert [line.all_pass for line in lines] == [False, True]
+    assert lines[0].cells[1].result is None
+
+
+def test_a_diff_marks_each_line_and_gives_up_on_what_is_too_long() -> None:
+    lines = differences("a\nb\nc", "a\nB\nc") or ()
+    assert [(line.kind, line.text) for line in lines] == [
+        ("place", "@@ -1,3 +1,3 @@"),
+        ("same", " a"),
+        ("removed", "-b"),
+        ("added", "+B"),
+        ("same", " c"),
+    ]
+    assert differences("same", "same") == ()
+    assert differences("x\n" * (MOST_LINES + 1), "x") is None

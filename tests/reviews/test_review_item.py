@@ -1,0 +1,256 @@
+"""What a review's page shows to judge by, for each kind of item."""
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from notebook_app.public import propose
+from reflection_app.core.models import Project, Role
+from reflection_app.reviews.models import Review
+from reflection_app.runs.advance import advance
+from reflection_app.runs.models import Run
+from tests.factories import make_project
+from tests.reviews.picks import unsettled_pick
+from tests.reviews.review_items import FIRST, asked_about, audited, handed_in, rejected, revised, seat, with_calls
+from tests.runs.critiques import critique
+from tests.tasks.test_requirements_pages import WANTED, papers
+from tests.web.stories import HOSTILE, claimed_by, logged_in, project_with, waiting_review
+
+# Advancing a run gives its connection back, so these tests cannot live in one transaction.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def page_of(client: Client, review: Review, query: str = "", *, role: Role = Role.REVIEWER) -> str:
+    if not client.session.get("_auth_user_id"):
+        logged_in(client, review.project, role)
+    return plain(client.get(f"/p/{review.project.slug}/reviews/{review.pk}/{query}").text)
+
+
+def plain(page: str) -> str:
+    return re.sub(r"\s+", " ", page)
+
+
+def section(page: str, name: str) -> str:
+    """What stands in the section with this id."""
+    return page.split(f'id="review-{name}"', 1)[1].split("</section>", 1)[0]
+
+
+def causes(page: str) -> str:
+    return page.split('id="review-causes"', 1)[1].split("</details>", 1)[0]
+
+
+def test_the_item_is_one_part_that_can_be_put_in_place_of_another(client: Client) -> None:
+    review = revised("desk")
+    page = page_of(client, review)
+    assert page.count('id="review-item"') == 1
+    assert f'data-review="{review.pk}"' in page.split('id="review-item"', 1)[1][:200]
+
+
+def test_the_verdict_is_told_with_its_parts_its_judge_and_what_it_says(client: Client) -> None:
+    said = section(page_of(client, revised("desk")), "verdict")
+    for told in ("Critic", "80<", "20 % sure", "Completeness", "Correctness", "No title", "Add one", "Short", "Dry"):
+        assert told in said, told
+    assert said.count("<meter") == 2
+
+
+def test_requirements_are_told_one_by_one_with_what_was_found(client: Client) -> None:
+    answers = {"attempt-1/answer": papers(3, 2), "attempt-1/critique": critique(10, completeness=5)}
+    page = page_of(client, waiting_review(project_with("desk", answers), requirements=WANTED))
+    checked = section(page, "requirements")
+    assert "2 of 3 minimum requirements not met" in checked
+    assert checked.count("not met</span>") == 2
+    assert "论文数量" in checked
+    assert "class=&quot;" not in section(page, "attempt")
+    assert '<span class="nt">&quot;papers&quot;</span>' in section(page, "attempt") or 'class="nt"' in page
+
+
+def test_failing_tests_come_first_and_those_that_passed_are_folded(client: Client) -> None:
+    page = page_of(client, asked_about("desk"))
+    shown = section(page, "tests")
+    assert "1 of 2 tests failed" in shown
+    failing, passing = shown.split("1 test that passed", 1)
+    assert failing.count("test-failed") == 1
+    assert "test-passed" not in failing
+    assert passing.count("test-passed") == 1
+    assert 'class="nf"' in section(page, "attempt")  # the code's words are coloured
+
+
+def test_what_the_agent_handed_in_beside_its_attempt_is_shown(client: Client) -> None:
+    beside = {
+        "self_check": {"is_satisfactory": False, "doubts": "I guessed"},
+        "artifacts": [{"name": "notes.txt", "content": "Looked it up."}],
+    }
+    page = page_of(client, handed_in("desk", **beside))
+    for told in ("says itself that this is not satisfactory", "I guessed", "notes.txt", "Looked it up."):
+        assert told in section(page, "attempt") or told in page, told
+    assert "Agent: <bdi>researcher</bdi>" in page
+
+
+def test_an_earlier_attempt_is_compared_with_this_one_and_the_changed_words_are_marked(client: Client) -> None:
+    page = page_of(client, revised("desk"))
+    earlier = section(page, "earlier")
+    assert "From attempt 1 to attempt 2" in earlier
+    assert "<del>three</del>" in earlier
+    assert "<ins>seven</ins>" in earlier
+    assert "Revise" in earlier
+    assert "comparison-wide" in earlier
+    assert "comparison-narrow" in earlier
+
+
+def test_the_address_says_what_is_compared_and_how(client: Client) -> None:
+    answers: dict[str, str] = {}
+    for number, text in enumerate(("one apple a day", "two apples a day", "two pears a day"), 1):
+        answers[f"attempt-{number}/answer"] = text
+        answers[f"attempt-{number}/critique"] = critique(40 + number)
+    answers["attempt-3/critique"] = critique(80, approved=True, confidence=0.2)
+    review = waiting_review(project_with("desk", answers))
+    assert "From attempt 2 to attempt 3" in page_of(client, review)
+    one = page_of(client, review, "?against=1&layout=unified")
+    assert "From attempt 1 to attempt 3" in one
+    assert "comparison-split" not in one
+    assert 'line-sign">-<' in one
+    assert "comparison-unified" not in page_of(client, review, "?layout=split")
+    for odd in ("?against=3", "?against=99", "?against=1;&layout=<b>", "?against=%00"):
+        assert "From attempt 2 to attempt 3" in page_of(client, review, odd), odd
+
+
+def test_the_first_attempt_has_no_earlier_ones(client: Client) -> None:
+    assert "Earlier attempts" not in page_of(client, rejected("desk"))
+
+
+def test_calls_of_tools_are_told_with_arguments_results_and_errors(client: Client) -> None:
+    calls = section(page_of(client, with_calls("desk")), "calls")
+    assert "print(6 * 7)" in calls
+    assert "42" in calls
+    assert "no such city" in calls
+    assert calls.count("call-failed") >= 1
+    assert "step 2 of the plan" in calls
+    assert "<details class=" in calls
+    assert "<details open" not in calls
+
+
+def noted(project: Project, name: str, content: str, *, source: str = "") -> None:
+    propose(project.pk, kind="anti_pattern", name=name, content=content, source=source or name)
+
+
+def test_similar_entries_of_the_notebook_are_told_with_the_words_that_they_share(client: Client) -> None:
+    review = revised("desk", objective="Summarise the customs tariffs of seven harbours.")
+    noted(review.project, "Harbours left out", "A summary of customs tariffs forgot some harbours <b>")
+    noted(review.project, "Haiku", "Count the syllables.")
+    noted(make_project("other"), "Foreign harbours", "Customs tariffs of harbours")
+    shown = section(page_of(client, review), "similar")
+    assert "Harbours left out" in shown
+    assert "anti-pattern" in shown
+    assert "proposed, not accepted yet" in shown
+    assert "<bdi>harbours</bdi>" in shown
+    assert "&lt;b&gt;" in shown
+    assert "Haiku" not in shown
+    assert "Foreign" not in shown
+
+
+def test_without_a_similar_entry_it_says_what_the_notebook_is(client: Client) -> None:
+    assert "The notebook keeps what runs and people learned" in section(page_of(client, revised("desk")), "similar")
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (revised, ("The attempt is accepted and the run succeeds.", "attempt 3 is made from the issues")),
+        (rejected, ("Your words come first on the ticket.", "The run ends as rejected.", "attempt 2 is made")),
+        (
+            audited,
+            ("Only recorded: the run has ended", "A new run does it again", "3 attempts and spend 10,000 tokens"),
+        ),
+        (seat, ("It counts once all 3 reviewers have said theirs", "The run ends as rejected.")),
+        (handed_in, ("The agent gets it at its next question, for attempt 2",)),
+        (asked_about, ("Only recorded: the run has ended",)),
+    ],
+)
+def test_each_kind_of_item_says_what_a_decision_causes(client: Client, made: Any, told: tuple[str, ...]) -> None:
+    said = causes(page_of(client, made("desk")))
+    for words in told:
+        assert words in said, words
+
+
+def test_a_pick_says_what_each_button_causes(client: Client) -> None:
+    page = page_of(client, unsettled_pick(make_project("desk")))
+    assert "It counts as right by your word" in causes(page)
+    assert "attempt 3 is made from the issues" in causes(page)
+    assert "The run would keep attempt" in page
+
+
+def test_what_it_says_of_the_last_attempt_is_what_happens(client: Client) -> None:
+    review = revised("desk", limits={"max_iterations": 2})
+    assert "No attempt is left: the run ends" in causes(page_of(client, review))
+    held = claimed_by(client, review)
+    typed = {"lease_token": str(held.lease_token), "decision": "overrule", "verdict": "REVISE", "reason": "Again"}
+    client.post(f"/p/desk/reviews/{review.pk}/decision/", typed)
+    advance(review.run_id)
+    assert Run.objects.get(pk=review.run_id).outcome == "exhausted"
+
+
+def test_a_rejected_audit_that_cannot_begin_a_run_promises_none(client: Client) -> None:
+    assert "A new run" not in causes(page_of(client, audited("desk", verdict="REJECT")))
+
+
+def test_it_says_why_it_is_here_by_rule_by_chance_and_by_note(client: Client) -> None:
+    by_rule = page_of(client, seat("desk"))
+    assert "Rule 1 of the policy, “<bdi>All by three</bdi>”" in by_rule
+    assert "waits for 3 reviewers who judge blindly" in by_rule
+    by_chance = page_of(Client(), audited("drawn"))
+    assert re.search(r"Drawn by chance: 0\.\d{4}, below the share of 100 %", by_chance)
+    asked = page_of(Client(), asked_about("asked"))
+    assert "Somebody asked for it" in asked
+    assert "ada says:" in asked
+    assert "Please look at the last line." in asked
+
+
+def test_text_of_strangers_stays_text(client: Client) -> None:
+    hostile = f"{HOSTILE}\n\nhidden:\u202e\u200b!"
+    review = revised("desk", first=HOSTILE, second=hostile, objective=f"{HOSTILE} tariffs harbours")
+    noted(review.project, f"{HOSTILE} harbours", f"{HOSTILE} tariffs \u202e")
+    page = page_of(client, review)
+    for armed in ("<script>alert", "<img src=x", "onclick=alert(4)>x</b>", 'href="javascript'):
+        assert armed not in page
+    assert "<code>U+202E</code> right-to-left override × 1" in page
+    assert "⟨U+202E⟩⟨U+200B⟩" in page
+
+
+def test_long_items_stay_bounded_and_whole(client: Client) -> None:
+    issues = [{"description": f"Issue number {number}"} for number in range(50)]
+    answers = {
+        "attempt-1/answer": "word " * 12_000,
+        "attempt-1/critique": critique(80, approved=True, confidence=0.2, issues=issues),
+    }
+    page = page_of(client, waiting_review(project_with("desk", answers), limits={"token_budget": 10_000_000}))
+    verdict = section(page, "verdict")
+    assert "Issue number 0" in verdict
+    assert "Issue number 49" in verdict
+    assert "answer-long" in page
+    assert len(page) < 400_000
+
+
+def test_an_item_is_asked_for_by_few_queries_however_much_came_before(
+    client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    review = revised("desk")
+    noted(review.project, "Sea", "A haiku about the sea")
+    page_of(client, review)
+    with django_assert_max_num_queries(26) as few:
+        page_of(client, review)
+    asked = len(few)
+    answers = {f"attempt-{number}/answer": f"Text {number}" for number in range(1, 10)}
+    answers |= {f"attempt-{number}/critique": critique(40 + number) for number in range(1, 9)}
+    answers["attempt-9/critique"] = critique(80, approved=True, confidence=0.2, issues=[{"description": FIRST}])
+    project = project_with("many", answers)
+    many = waiting_review(project, limits={"max_iterations": 12, "token_budget": 1_000_000, "time_budget_s": 600})
+    for number in range(30):
+        noted(project, f"Text on tariffs {number}", "names three of them")
+    member = logged_in(Client(), project, Role.REVIEWER)
+    page_of(member, many)
+    with django_assert_max_num_queries(asked):
+        page = page_of(member, many)
+    assert "Attempt 8" in section(page, "earlier")

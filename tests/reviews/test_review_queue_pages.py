@@ -1,0 +1,310 @@
+"""The queue's page: what each view shows, what filters let through, and what an address may ask for."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.models import Project, Role
+from reflection_app.loops.attempt_effects import Decision
+from reflection_app.reviews.claiming import claim_next, claim_review, skip_review
+from reflection_app.reviews.deciding import decide_review
+from reflection_app.reviews.decisions import DecisionInput
+from reflection_app.reviews.models import Panel, PanelState, Review, ReviewState
+from reflection_app.runs.models import Run, Verdict
+from reflection_app.tasks.models import Task
+from reflection_app.web.list_pages import PAGE
+from tests.factories import make_member, make_project
+from tests.reviews.waiting_rows import waiting_rows
+from tests.web.stories import logged_in
+
+pytestmark = pytest.mark.django_db(transaction=True)
+QUEUE = "/p/desk/reviews/"
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("desk", review_policy={"audit_share": 0})
+
+
+@pytest.fixture
+def me(project: Project) -> Actor:
+    return Actor(user=make_member(project))
+
+
+@pytest.fixture
+def browser(client: Client, me: Actor) -> Client:
+    assert me.user is not None
+    client.force_login(me.user)
+    return client
+
+
+def colleague(project: Project) -> Actor:
+    return Actor(user=make_member(project))
+
+
+def shown(page: str, reviews: list[Review]) -> list[int]:
+    """Which of the reviews the page has a row of, by their place in the list, in the page's order."""
+    marks = [f'id="row-{review.pk}"' for review in reviews]
+    places = [(page.index(mark), number) for number, mark in enumerate(marks) if mark in page]
+    return [number for _, number in sorted(places)]
+
+
+def rows_of(client: Client, reviews: list[Review], **query: str) -> list[int]:
+    answer = client.get(QUEUE, query)
+    assert answer.status_code == 200
+    return shown(answer.text, reviews)
+
+
+def test_the_views_show_what_their_names_say(browser: Client, project: Project, me: Actor) -> None:
+    reviews = waiting_rows(project, 6)
+    other = colleague(project)
+    claim_review(reviews[0], actor=me)
+    claim_review(reviews[1], actor=other)
+    Review.objects.filter(pk=reviews[2].pk).update(assignee=me.user)
+    skip_review(reviews[3], actor=me)
+    done = claim_review(reviews[4], actor=me)
+    decide_review(done, DecisionInput(lease_token=done.lease_token, decision=Decision.APPROVE), actor=me)
+    assert rows_of(browser, reviews) == [0, 1, 2, 3, 5]
+    assert rows_of(browser, reviews, view="mine") == [0, 2]
+    assert rows_of(browser, reviews, view="unclaimed") == [3, 5]
+    assert rows_of(browser, reviews, view="skipped") == [3]
+    assert rows_of(browser, reviews, view="decided") == [4]
+    assert rows_of(browser, reviews, view="my_decisions") == [4]
+    assert rows_of(browser, reviews, holder=other.label) == [1]
+    page = browser.get(QUEUE).text
+    assert f"{other.label}, 10 min left" in page or f"{other.label}, 9 min" in page
+    assert "for you" in page
+    assert "skipped by you" in page
+
+
+def test_waiting_longest_goes_by_age_alone_and_the_queue_by_what_holds_a_run(browser: Client, project: Project) -> None:
+    reviews = waiting_rows(project, 3, audits_every=3)
+    assert rows_of(browser, reviews) == [1, 2, 0]
+    assert rows_of(browser, reviews, view="longest") == [0, 1, 2]
+
+
+def test_filters_let_through_what_they_name(browser: Client, project: Project) -> None:
+    reviews = waiting_rows(project, 4, audits_every=4)
+    Task.objects.filter(runs=reviews[2].run_id).update(objective="A text about otters", kind="essay")
+    assert rows_of(browser, reviews, reason="audit") == [0]
+    assert rows_of(browser, reviews, agent="PORTER") == [3, 0]
+    assert rows_of(browser, reviews, min_score="1", max_score="2") == [1, 2]
+    assert rows_of(browser, reviews, q="otter") == [2]
+    assert rows_of(browser, reviews, kind="essay", mode="actor_critic", verdict="REJECT") == [2]
+    assert rows_of(browser, reviews, verdict="PASS") == []
+    assert "No review matches" in browser.get(QUEUE, {"verdict": "PASS"}).text
+    assert rows_of(browser, reviews, sort="newest") == [3, 2, 1, 0]
+    assert rows_of(browser, reviews, sort="score", agent="porter") == [0, 3]
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"view": "theirs"}, "There is no such view"),
+        ({"sort": "user__password"}, "cannot be sorted like that"),
+        ({"min_score": "many"}, "A score is a number from 0 to 100."),
+        ({"max_score": "nan"}, "A score is a number from 0 to 100."),
+        ({"min_score": "80", "max_score": "20"}, "The lowest score is above the highest."),
+        ({"reason": "because"}, "There is no such reason"),
+        ({"q": "x" * 300}, "At most 200 characters"),
+    ],
+)
+def test_what_cannot_be_understood_is_said_and_left_out(
+    browser: Client, project: Project, query: dict[str, str], said: str
+) -> None:
+    reviews = waiting_rows(project, 1)
+    page = browser.get(QUEUE, query)
+    assert page.status_code == 200
+    assert said in page.text
+    assert shown(page.text, reviews) == [0]
+
+
+def test_only_the_named_fields_of_an_address_are_read(browser: Client, project: Project) -> None:
+    """A column or a path of columns in the address narrows nothing, and so tells nothing either."""
+    reviews = waiting_rows(project, 2)
+    hostile = {"holder__password__startswith": "md5", "project": "0", "run__task__objective": "none", "q\x00": "x"}
+    page = browser.get(QUEUE, hostile | {"after": "not-an-id", "q": "\x00"})
+    assert page.status_code == 200
+    assert "password" not in page.text
+    assert rows_of(browser, reviews, holder__password__startswith="md5", after="\x00") == [0, 1]
+
+
+def test_pages_follow_each_other_without_a_gap_and_keep_the_filters(browser: Client, project: Project) -> None:
+    reviews = waiting_rows(project, PAGE + 7, audits_every=5)
+    for sort in ("", "oldest", "newest", "score", "confidence", "agent"):
+        first = browser.get(QUEUE, {"sort": sort, "reason": ""}).text
+        on_first = shown(first, reviews)
+        last = reviews[on_first[-1]]
+        assert f"after={last.pk}" in first
+        # What was shown last is decided meanwhile, and marks its place all the same.
+        Review.objects.filter(pk=last.pk).update(state=ReviewState.WITHDRAWN)
+        on_second = rows_of(browser, reviews, sort=sort, after=str(last.pk))
+        Review.objects.filter(pk=last.pk).update(state=ReviewState.WAITING)
+        assert (len(on_first), len(on_second)) == (PAGE, 7), sort
+        assert not set(on_first) & set(on_second)
+    assert "sort=score&amp;after=" in browser.get(QUEUE, {"sort": "score"}).text
+
+
+def test_another_projects_review_marks_no_place(browser: Client, project: Project) -> None:
+    reviews = waiting_rows(project, 3)
+    (strange,) = waiting_rows(make_project(), 1)
+    assert rows_of(browser, reviews, after=str(strange.pk)) == [0, 1, 2]
+
+
+def test_a_full_page_takes_as_many_queries_as_a_short_one(
+    browser: Client, project: Project, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    waiting_rows(project, 120)
+    browser.get(QUEUE)
+    # Two of them are for the bar that takes back what was done last, one for what waits in the notebook.
+    with django_assert_max_num_queries(17):
+        browser.get(QUEUE)
+    with django_assert_max_num_queries(9):
+        browser.get(QUEUE, headers={"HX-Request": "true"})
+
+
+def test_htmx_gets_the_rows_and_counts_alone(browser: Client, project: Project) -> None:
+    waiting_rows(project, 2)
+    part = browser.get(QUEUE, {"reason": "rejected"}, headers={"HX-Request": "true"}).text
+    assert "<html" not in part
+    assert part.lstrip().startswith('<div id="queue-rows"')
+    assert '<div id="queue-tabs" hx-swap-oob="innerHTML">' in part
+    assert "reason=rejected" in part
+
+
+def test_hostile_objectives_and_agents_are_shown_as_text(browser: Client, project: Project) -> None:
+    waiting_rows(project, 1)
+    Task.objects.update(objective="<script>alert(1)</script>", agent='"><b onclick=alert(2)>x</b>')
+    page = browser.get(QUEUE, {"q": "<script>"}).text
+    assert "<script>alert" not in page
+    assert "<b onclick" not in page
+
+
+def test_an_opinion_of_a_blind_panel_is_told_to_nobody_else(browser: Client, project: Project, me: Actor) -> None:
+    reviews = waiting_rows(project, 1)
+    first = reviews[0]
+    panel = Panel.objects.create(
+        project=project, run=first.run, attempt=first.attempt, verdict=first.verdict, step=first.step,
+        reason=first.reason, holds_run=True, wanted=2,
+    )  # fmt: skip
+    other = colleague(project)
+    who = {"decided_by_label": other.label, "holder_label": other.label, "decided_by": other.user}
+    said = {"state": ReviewState.DECIDED, "decision": "overrule", "decided_at": timezone.now()}
+    Review.objects.filter(pk=first.pk).update(panel=panel, **who, **said)
+    page = browser.get(QUEUE, {"view": "decided"}).text
+    assert f"{other.label} has given an opinion" in page
+    assert "overruled" not in page
+    Panel.objects.update(state=PanelState.SETTLED)
+    assert f"{other.label} overruled" in browser.get(QUEUE, {"view": "decided"}).text
+
+
+def test_the_next_one_is_claimed_within_the_view_and_leads_on_within_it(browser: Client, project: Project) -> None:
+    reviews = waiting_rows(project, 6, audits_every=3)
+    page = browser.post(f"{QUEUE}next/?queue=reason%3Daudit", follow=True)
+    assert page.redirect_chain[-1][0] == f"{QUEUE}{reviews[0].pk}/?queue=reason%3Daudit"
+    assert Review.objects.get(state=ReviewState.CLAIMED).pk == reviews[0].pk
+
+
+def test_the_next_one_of_a_sorted_view_is_its_first(browser: Client, project: Project) -> None:
+    reviews = waiting_rows(project, 3)
+    Verdict.objects.filter(pk=reviews[2].verdict_id).update(confidence=0)
+    Verdict.objects.filter(pk=reviews[0].verdict_id).update(confidence=1)
+    browser.post(f"{QUEUE}next/?queue=sort%3Dconfidence")
+    assert Review.objects.get(state=ReviewState.CLAIMED).pk == reviews[2].pk
+
+
+def test_a_filter_that_cannot_be_understood_claims_nothing(browser: Client, project: Project) -> None:
+    waiting_rows(project, 1)
+    answer = browser.post(f"{QUEUE}next/?queue=min_score%3Dmany")
+    assert answer.status_code == 400
+    assert not Review.objects.filter(state=ReviewState.CLAIMED).exists()
+
+
+def test_it_says_when_the_next_one_comes_free(browser: Client, project: Project) -> None:
+    waiting_rows(project, 1)
+    held = claim_next(project, actor=colleague(project))
+    assert held is not None
+    assert held.lease_until is not None
+    page = browser.post(f"{QUEUE}next/", follow=True).text
+    assert f"Others hold what is left. The next one comes free at {held.lease_until:%H:%M} UTC." in page
+
+
+def test_what_was_skipped_comes_back_when_it_is_asked_for(browser: Client, project: Project, me: Actor) -> None:
+    reviews = waiting_rows(project, 2)
+    for review in reviews:
+        browser.post(f"{QUEUE}{review.pk}/skip/", {"then": "queue"})
+    page = browser.post(f"{QUEUE}next/", follow=True).text
+    assert "You skipped 2 reviews." in page
+    assert 'href="/p/desk/reviews/?view=skipped">Look at them again' in page
+    assert rows_of(browser, reviews, view="skipped") == [0, 1]
+    browser.post(f"{QUEUE}{reviews[0].pk}/skip/", {"undo": "1"})
+    assert rows_of(browser, reviews, view="skipped") == [1]
+    assert "1 review comes to you again." in browser.post(f"{QUEUE}unskip/", follow=True).text
+    assert rows_of(browser, reviews, view="skipped") == []
+    actions = list(AuditEntry.objects.filter(actor_label=me.label).order_by("id").values_list("action", flat=True))
+    assert actions.count("review.skipped") == actions.count("review.unskipped") == 2
+
+
+def test_skipping_gives_a_held_review_back_and_goes_on(browser: Client, project: Project) -> None:
+    reviews = waiting_rows(project, 2)
+    browser.post(f"{QUEUE}next/")
+    held = Review.objects.get(pk=reviews[0].pk)
+    page = browser.post(f"{QUEUE}{held.pk}/skip/", {"lease_token": str(held.lease_token)}, follow=True)
+    held.refresh_from_db()
+    assert (held.state, held.holder, held.lease_token) == (ReviewState.WAITING, None, None)
+    assert page.redirect_chain[-1][0] == f"{QUEUE}{reviews[1].pk}/"
+    other = claim_next(project, actor=colleague(project))
+    assert other is not None
+    assert other.pk == held.pk
+
+
+def test_a_skip_with_a_lost_hold_changes_nothing(browser: Client, project: Project) -> None:
+    (review,) = waiting_rows(project, 1)
+    browser.post(f"{QUEUE}next/")
+    review.refresh_from_db()
+    Review.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    answer = browser.post(f"{QUEUE}{review.pk}/skip/", {"lease_token": str(review.lease_token)})
+    assert answer.status_code == 409
+    assert not AuditEntry.objects.filter(action="review.skipped").exists()
+
+
+def test_the_skips_of_one_are_no_others(browser: Client, project: Project) -> None:
+    (review,) = waiting_rows(project, 1)
+    other = colleague(project)
+    skip_review(review, actor=other)
+    assert rows_of(browser, [review], view="skipped") == []
+    browser.post(f"{QUEUE}unskip/")
+    assert claim_next(project, actor=other) is None
+
+
+def test_each_empty_view_says_what_to_do(browser: Client, project: Project) -> None:
+    for view, said in {
+        "": "Nothing waits for a review",
+        "mine": "You hold nothing",
+        "skipped": "You have skipped nothing",
+        "decided": "Nothing is decided yet",
+        "my_decisions": "You have decided nothing yet",
+    }.items():
+        assert said in browser.get(QUEUE, {"view": view}).text
+    waiting_rows(project, 1)
+    claim_next(project, actor=colleague(project))
+    assert "Everything is taken" in browser.get(QUEUE, {"view": "unclaimed"}).text
+
+
+def test_a_viewer_reads_the_queue_and_has_nothing_to_press(project: Project) -> None:
+    waiting_rows(project, 1)
+    page = logged_in(Client(), project, Role.VIEWER).get(QUEUE).text
+    assert "Write text 0." in page
+    assert 'name="review"' not in page
+    assert "Review next" not in page
+
+
+def test_many_waiting_are_counted_up_to_a_number_that_can_be_told(browser: Client, project: Project) -> None:
+    waiting_rows(project, 1_001)
+    assert Run.objects.count() == 1_001
+    assert browser.get(QUEUE).text.count("999+") >= 3
+    assert "999+" in browser.get(f"{QUEUE}count/").text

@@ -1,0 +1,289 @@
+import threading
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import ActionError, AlreadyDecided, InvalidInput, ReviewHeld, ReviewLeaseLost
+from reflection_app.core.models import Project
+from reflection_app.loops.attempt_effects import Decision
+from reflection_app.loops.verdicts import Issue
+from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.reviews.claiming import claim_next, claim_review, keep_review, release_review
+from reflection_app.reviews.deciding import decide_review
+from reflection_app.reviews.decisions import DecisionInput
+from reflection_app.reviews.models import Review, ReviewState
+from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
+from reflection_app.runs.models import Run, RunState, Verdict
+from reflection_app.runs.resuming import cancel_run
+from tests.factories import make_member, make_project
+from tests.runs.critiques import critique
+from tests.runs.scripts import scripted_run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def waiting_review(project: Project | None = None, *, score: float = 10) -> Review:
+    answers = {
+        "attempt-1/answer": "first",
+        "attempt-1/critique": critique(score),
+        "attempt-2/answer": "second",
+        "attempt-2/critique": critique(90, approved=True),
+    }
+    run = scripted_run(answers, project=project)
+    advance(run.pk)
+    return Review.objects.get(run=run)
+
+
+def reviewer(review: Review) -> Actor:
+    return Actor(user=make_member(review.project))
+
+
+def approve(review: Review) -> DecisionInput:
+    return DecisionInput(lease_token=review.lease_token, decision=Decision.APPROVE)
+
+
+def overrule(review: Review, verdict: VerdictName, **more: object) -> DecisionInput:
+    return DecisionInput(lease_token=review.lease_token, decision=Decision.OVERRULE, verdict=verdict, **more)
+
+
+def test_an_upheld_rejection_ends_the_run_as_rejected() -> None:
+    review = waiting_review()
+    actor = reviewer(review)
+    decide_review(review, approve(claim_review(review, actor=actor)), actor=actor)
+    advance(review.run_id)
+
+    review.run.refresh_from_db()
+    assert review.run.outcome == "rejected"
+    trail = AuditEntry.objects.get(action="review.decided")
+    assert (trail.actor_label, trail.before["verdict"], trail.after["verdict"]) == (actor.label, "REJECT", "REJECT")
+
+
+def test_an_accepted_attempt_ends_the_run_as_succeeded_by_a_persons_word() -> None:
+    review = waiting_review()
+    actor = reviewer(review)
+    decide_review(review, overrule(claim_review(review, actor=actor), VerdictName.PASS, reason="Good."), actor=actor)
+    advance(review.run_id)
+
+    review.run.refresh_from_db()
+    assert review.run.outcome == "succeeded"
+    given = Verdict.objects.get(attempt=review.attempt, referee=6)
+    assert (given.verdict, given.score, given.given_by) == ("PASS", 50.0, actor.user)
+
+
+def test_an_attempt_sent_back_is_made_again_and_the_decision_is_in_the_queue_at_once() -> None:
+    review = waiting_review()
+    actor = reviewer(review)
+    decision = overrule(claim_review(review, actor=actor), VerdictName.REVISE, reason="Shorter.")
+    decide_review(review, decision, actor=actor)
+    review.run.refresh_from_db()
+    assert review.run.state == RunState.QUEUED
+
+    advance(review.run_id)
+    review.run.refresh_from_db()
+    assert (review.run.outcome, review.run.attempts_made) == ("succeeded", 2)
+
+
+def test_sending_back_without_a_word_is_refused_and_changes_nothing() -> None:
+    review = waiting_review()
+    actor = reviewer(review)
+    held = claim_review(review, actor=actor)
+    with pytest.raises(InvalidInput):
+        decide_review(review, overrule(held, VerdictName.REVISE, issues=()), actor=actor)
+    held.refresh_from_db()
+    assert held.state == ReviewState.CLAIMED
+
+
+def test_approving_changes_nothing_and_says_so_where_it_was_asked_to() -> None:
+    review = waiting_review()
+    actor = reviewer(review)
+    held = claim_review(review, actor=actor)
+    other = DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE, score=99)
+    with pytest.raises(InvalidInput, match="overrule to change"):
+        decide_review(review, other, actor=actor)
+
+
+def test_overruling_needs_a_verdict() -> None:
+    review = waiting_review()
+    actor = reviewer(review)
+    held = claim_review(review, actor=actor)
+    with pytest.raises(InvalidInput):
+        decide_review(review, DecisionInput(lease_token=held.lease_token, decision=Decision.OVERRULE), actor=actor)
+
+
+def test_a_decision_with_a_strange_token_is_refused() -> None:
+    review = waiting_review()
+    actor = reviewer(review)
+    claim_review(review, actor=actor)
+    with pytest.raises(ReviewLeaseLost):
+        decide_review(review, DecisionInput(lease_token=uuid4(), decision=Decision.APPROVE), actor=actor)
+
+
+def test_a_decision_after_the_lease_ran_out_is_refused_even_where_nobody_took_over() -> None:
+    review = waiting_review()
+    actor = reviewer(review)
+    held = claim_review(review, actor=actor)
+    Review.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    with pytest.raises(ReviewLeaseLost, match="run out"):
+        decide_review(review, approve(held), actor=actor)
+    with pytest.raises(ReviewLeaseLost):
+        keep_review(review, lease_token=held.lease_token or uuid4())
+
+
+def test_what_somebody_holds_cannot_be_claimed_until_the_lease_ran_out() -> None:
+    review = waiting_review()
+    first, second = reviewer(review), reviewer(review)
+    claim_review(review, actor=first)
+    with pytest.raises(ReviewHeld):
+        claim_review(review, actor=second)
+    assert claim_next(review.project, actor=second) is None
+
+    Review.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    taken = claim_next(review.project, actor=second)
+    assert taken is not None
+    assert taken.holder == second.user
+
+
+def test_claiming_again_keeps_the_token_while_the_lease_stands() -> None:
+    review = waiting_review()
+    actor = reviewer(review)
+    first = claim_review(review, actor=actor).lease_token
+    Review.objects.update(lease_until=timezone.now() + timedelta(seconds=1))
+    again = claim_review(review, actor=actor)
+    assert again.lease_token == first
+    assert again.lease_until is not None
+    assert again.lease_until > timezone.now() + timedelta(minutes=5)
+
+    Review.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert claim_review(review, actor=actor).lease_token != first
+
+
+def test_a_heartbeat_moves_the_end_of_the_lease() -> None:
+    review = waiting_review()
+    held = claim_review(review, actor=reviewer(review))
+    Review.objects.update(lease_until=timezone.now() + timedelta(seconds=1))
+    assert held.lease_token is not None
+    assert keep_review(review, lease_token=held.lease_token) > timezone.now() + timedelta(minutes=5)
+
+
+def test_a_released_review_waits_again() -> None:
+    review = waiting_review()
+    held = claim_review(review, actor=reviewer(review))
+    assert held.lease_token is not None
+    release_review(review, lease_token=held.lease_token, actor=reviewer(review))
+    review.refresh_from_db()
+    assert (review.state, review.holder, review.lease_token) == (ReviewState.WAITING, None, None)
+
+
+def test_a_review_of_a_cancelled_run_is_withdrawn() -> None:
+    review = waiting_review()
+    actor = reviewer(review)
+    held = claim_review(review, actor=actor)
+    cancel_run(review.run, actor=actor)
+    with pytest.raises(AlreadyDecided, match="withdrawn"):
+        decide_review(review, approve(held), actor=actor)
+
+
+def test_reviews_that_a_run_waits_for_come_before_older_audits() -> None:
+    project = make_project(review_policy={"audit_share": 1.0})
+    audited = scripted_run(
+        {"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)}, project=project
+    )
+    audited.spec["review_policy"]["audit_share"] = 1.0
+    audited.save()
+    advance(audited.pk)
+    held_run = waiting_review(project)
+
+    first = claim_next(project, actor=Actor())
+    second = claim_next(project, actor=Actor())
+    assert first is not None
+    assert second is not None
+    assert (first.pk, second.reason) == (held_run.pk, "audit")
+
+
+def test_deciding_an_audit_leaves_the_finished_run_as_it_is() -> None:
+    project = make_project()
+    run = scripted_run({"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)}, project=project)
+    run.spec["review_policy"]["audit_share"] = 1.0
+    run.save()
+    advance(run.pk)
+    review = Review.objects.get(run=run)
+    actor = reviewer(review)
+    decide_review(review, overrule(claim_review(review, actor=actor), VerdictName.REJECT), actor=actor)
+
+    run.refresh_from_db()
+    assert (run.state, run.outcome) == (RunState.FINISHED, "succeeded")
+    assert Verdict.objects.filter(attempt__run=run).count() == 2
+
+
+def test_an_audited_pass_that_a_person_overrules_goes_back_with_the_persons_issues_in_a_run_of_its_own() -> None:
+    project = make_project()
+    run = scripted_run({"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)}, project=project)
+    run.spec["review_policy"]["audit_share"] = 1.0
+    run.save()
+    advance(run.pk)
+    review = Review.objects.get(run=run)
+    actor = reviewer(review)
+    issue = Issue(description="来源是错的", suggested_fix="查原文")
+    token = claim_review(review, actor=actor)
+    decide_review(review, overrule(token, VerdictName.REVISE, issues=(issue,), reason=""), actor=actor)
+
+    run.refresh_from_db()
+    assert (run.state, run.outcome, run.tickets.count()) == (RunState.FINISHED, "succeeded", 0)
+    again = Run.objects.get(parent=run)
+    advance(again.pk)
+    ticket = again.tickets.get(attempt__number=1)
+    assert (ticket.trigger, ticket.issues) == ("persons_order", [issue.model_dump(mode="json")])
+    assert "查原文" in ticket.repair_plan
+    assert Event.objects.filter(run=run, type="run.redone").count() == 1
+
+
+def together(*calls: object) -> list[object]:
+    """What each call returned or raised, all started at once, each on its own connection."""
+    gate, results = threading.Barrier(len(calls)), []
+
+    def call(function: object) -> None:
+        gate.wait()
+        try:
+            results.append(function())  # type: ignore[operator]
+        except ActionError as error:
+            results.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=call, args=(one,)) for one in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def test_of_two_decisions_at_once_one_wins_and_one_is_told() -> None:
+    review = waiting_review()
+    actor = reviewer(review)
+    held = claim_review(review, actor=actor)
+    results = together(
+        lambda: decide_review(review, approve(held), actor=actor),
+        lambda: decide_review(
+            Review.objects.get(pk=review.pk), overrule(held, VerdictName.PASS, reason="Good."), actor=actor
+        ),
+    )
+
+    assert sorted(type(result).__name__ for result in results) == ["AlreadyDecided", "Review"]
+    assert AuditEntry.objects.filter(action="review.decided").count() == 1
+    assert Verdict.objects.filter(attempt=review.attempt, referee=6).count() == 1
+
+
+def test_eight_reviewers_claiming_at_once_never_get_the_same_item() -> None:
+    project = make_project()
+    for _ in range(5):
+        waiting_review(project)
+    claimed = together(*[lambda: claim_next(project, actor=Actor()) for _ in range(8)])
+    got = [review.pk for review in claimed if isinstance(review, Review)]
+    assert len(got) == len(set(got)) == 5
+    assert claimed.count(None) == 3

@@ -1,0 +1,180 @@
+"""Undo over REST, and what counts as having told an agent or a pipeline of a decision."""
+
+from typing import Any
+
+import pytest
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from reflection_app.core.models import Scope
+from reflection_app.repairs.models import Report, Ticket
+from reflection_app.reviews.models import Review
+from reflection_app.runs.advance import advance
+from reflection_app.runs.models import Run, RunState
+from tests.api.caller import Answer, Caller, assert_problem, make_caller
+from tests.repairs.tickets import handed_in
+from tests.reviews.test_undo_decision import BAD, SIX_STEPS, UNSURE_REVISE, waiting
+from tests.reviews.undoing import rows_of
+from tests.runs.scripts import scripted_run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def reviewer(caller: Caller) -> Caller:
+    """A program that only reviews."""
+    return make_caller(caller.project, [Scope.REVIEWS_WRITE])
+
+
+def decide(reviewer: Caller, review: Review, decision: str = "redo", **said: Any) -> None:
+    if decision == "redo":
+        said = {"instructions": "Again.", **said}
+    token = reviewer.post("reviews/claim", {"review_id": str(review.pk)}).body["lease_token"]
+    answer = reviewer.post(f"reviews/{review.pk}/decision", {"lease_token": token, "decision": decision, **said})
+    assert answer.status == 200, answer.body
+    advance(review.run_id)
+
+
+def undo(caller: Caller, review: Review) -> Answer:
+    return caller.post(f"reviews/{review.pk}/undo")
+
+
+def test_it_is_taken_back_and_can_be_decided_with_the_token_that_comes(caller: Caller, reviewer: Caller) -> None:
+    review = waiting(BAD, project=caller.project)
+    decide(reviewer, review)
+    undone = undo(reviewer, review)
+    assert (undone.status, undone.body["review"]["state"]) == (200, "claimed")
+    assert undone.body["review"]["decision"] is None
+    told = {"lease_token": undone.body["lease_token"], "decision": "close"}
+    assert reviewer.post(f"reviews/{review.pk}/decision", told).status == 200
+    advance(review.run_id)
+    assert caller.get(f"runs/{review.run_id}").body["outcome"] == "rejected"
+
+
+ROUTES = (
+    "runs/{run}",
+    "runs",
+    "runs/{run}/events",
+    "runs/{run}/steps",
+    "runs/{run}/attempts",
+    "runs/{run}/graph",
+    "tickets",
+    "tickets/{ticket}",
+    "reports",
+    "reports/{report}",
+    "reports/{report}/document",
+    "reports/{report}/markdown",
+    "reviews",
+    "reviews/{review}",
+    "tasks",
+    "tasks/{task}",
+)
+
+
+@pytest.mark.exhaustive("every way in which an outcome is told")
+@pytest.mark.parametrize("route", ROUTES)
+def test_whatever_way_a_pipeline_was_told_the_decision_stands(caller: Caller, reviewer: Caller, route: str) -> None:
+    task: dict[str, Any] = {"mode": "reflection_protocol", "limits": {"token_budget": 100_000}}
+    run = scripted_run(SIX_STEPS | {"attempt-1/critique": BAD}, project=caller.project, **task)
+    advance(run.pk)
+    review = Review.objects.get(run=run)
+    decide(reviewer, review)
+    names = {
+        "run": review.run_id,
+        "review": review.pk,
+        "task": review.run.task_id,
+        "ticket": Ticket.objects.get(run=review.run).ticket_id,
+        "report": Report.objects.get(run=review.run).reflection_id,
+    }
+    assert caller.get(route.format(**names)).status == 200
+    refused = undo(reviewer, review)
+    assert_problem(refused, 409)
+    assert refused.body["title"] == "Cannot be undone"
+    assert "has been told" in refused.body["detail"]
+    assert Review.objects.get(pk=review.pk).state == "decided"
+
+
+@pytest.mark.parametrize("route", ["runs/{run}", "runs", "reviews", "tasks"])
+def test_what_was_told_before_the_decision_does_not_count(caller: Caller, reviewer: Caller, route: str) -> None:
+    review = waiting(BAD, project=caller.project)
+    assert caller.get(route.format(run=review.run_id)).status == 200
+    decide(reviewer, review)
+    assert undo(reviewer, review).status == 200
+
+
+def test_nor_does_what_a_program_that_only_reviews_sees_or_another_projects(caller: Caller, reviewer: Caller) -> None:
+    review = waiting(BAD, project=caller.project)
+    stranger = make_caller()
+    decide(reviewer, review)
+    assert reviewer.get("reviews").status == reviewer.get(f"reviews/{review.pk}").status == 200
+    assert stranger.get("runs").status == 200
+    assert stranger.get(f"runs/{review.run_id}").status == 404
+    assert undo(reviewer, review).status == 200
+
+
+def test_an_agent_is_told_when_it_asks_and_not_before(caller: Caller, reviewer: Caller) -> None:
+    caller.project.review_policy = {"audit_share": 0}
+    caller.project.save()
+    run = scripted_run({"attempt-1/critique": UNSURE_REVISE}, project=caller.project, execution="external")
+    advance(run.pk)
+    answer = caller.post(f"runs/{run.pk}/attempts", {"content": "first"})
+    assert answer.status == 202
+    advance(run.pk)
+    review = Review.objects.get(run=run)
+    before = rows_of(caller.project)
+    decide(reviewer, review, "approve")
+    assert undo(reviewer, review).status == 200
+    assert reviewer.post(f"reviews/{review.pk}/release", {"lease_token": _token(review)}).status == 200
+    assert rows_of(caller.project) == before
+
+    decide(reviewer, review, "approve")
+    assert caller.get(f"runs/{run.pk}").body["next"]["ticket"]["ticket_id"]
+    assert "has been told" in undo(reviewer, review).body["detail"]
+    handed_in(run, "second")
+
+
+def _token(review: Review) -> str:
+    return str(Review.objects.get(pk=review.pk).lease_token)
+
+
+def test_a_replayed_answer_tells_as_well(caller: Caller, reviewer: Caller) -> None:
+    review = waiting(BAD, project=caller.project)
+    review.run.refresh_from_db()
+    assert review.run.state == RunState.WAITING_REVIEW
+    cancelled = make_caller(caller.project, [Scope.TASKS_WRITE])
+    decide(reviewer, review, "close")
+    assert_problem(cancelled.post(f"runs/{review.run_id}/cancel"), 409)
+    assert undo(reviewer, review).status == 200
+
+
+def test_telling_the_same_again_writes_nothing(
+    caller: Caller, reviewer: Caller, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    review = waiting(BAD, project=caller.project)
+    decide(reviewer, review)
+    caller.get(f"runs/{review.run_id}")
+    told = Run.objects.get(pk=review.run_id)
+    assert told.told_seq == told.last_event_seq
+    xmin = _xmin(review.run_id)
+    caller.get(f"runs/{review.run_id}")
+    caller.get("runs")
+    assert _xmin(review.run_id) == xmin, "the row was written again"
+
+
+def test_nothing_is_written_while_nothing_could_be_undone(caller: Caller) -> None:
+    review = waiting(BAD, project=caller.project)
+    xmin = _xmin(review.run_id)
+    caller.get(f"runs/{review.run_id}")
+    assert _xmin(review.run_id) == xmin
+    assert Run.objects.get(pk=review.run_id).told_seq == 0
+
+
+def _xmin(run_id: Any) -> str:
+    return str(Run.objects.extra(select={"xmin": "xmin"}).values_list("xmin", flat=True).get(pk=run_id))
+
+
+def test_only_the_key_that_decided_and_an_admins(caller: Caller, reviewer: Caller) -> None:
+    review = waiting(BAD, project=caller.project)
+    decide(reviewer, review)
+    assert_problem(undo(make_caller(caller.project, [Scope.REVIEWS_WRITE]), review), 403)
+    assert undo(make_caller(caller.project, [Scope.ADMIN]), review).status == 200
+    assert_problem(undo(reviewer, review), 409)

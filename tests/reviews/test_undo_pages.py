@@ -1,0 +1,132 @@
+"""Undo in the browser: the bar after a decision, the button on the decided item, and why some decisions stand."""
+
+from datetime import timedelta
+
+import pytest
+from django.db.models import F
+from django.test import Client
+from django.utils import timezone
+
+from reflection_app.core.audit import Actor
+from reflection_app.core.models import Membership, Project, Role
+from reflection_app.reviews.claiming import skip_review
+from reflection_app.reviews.models import Review, ReviewState
+from reflection_app.runs.advance import advance
+from reflection_app.runs.models import Run
+from tests.factories import make_member
+from tests.reviews.test_reviews_pages import decision
+from tests.web.stories import claimed_by, logged_in, unsure_project, waiting_review
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def project() -> Project:
+    return unsure_project("desk")
+
+
+@pytest.fixture
+def reviewer(client: Client, project: Project) -> Client:
+    return logged_in(client, project, Role.REVIEWER)
+
+
+@pytest.fixture
+def review(reviewer: Client, project: Project) -> Review:
+    """A review that the reviewer has overruled, after which its run went on."""
+    review = claimed_by(reviewer, waiting_review(project, objective="A text to look at"))
+    said = decision(review, decision="overrule", verdict="REVISE", reason="Half as long.", then="queue")
+    assert reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", said).status_code == 302
+    advance(review.run_id)
+    return review
+
+
+def test_the_bar_says_what_was_decided_and_takes_it_back(reviewer: Client, review: Review) -> None:
+    page = reviewer.get("/p/desk/reviews/").text
+    assert "A text to look at" in page
+    assert "You overruled the critic: Revise. The run goes on." in page
+    assert f'action="/p/desk/reviews/{review.pk}/undo/"' in page
+    assert 'data-key="u"' in page
+
+    page = reviewer.post(f"/p/desk/reviews/{review.pk}/undo/", follow=True).text
+    review.refresh_from_db()
+    assert review.state == ReviewState.CLAIMED
+    assert "Undone, with all that followed." in page
+    assert "Half as long." in page, "what was decided is in the form"
+    assert 'name="verdict" value="REVISE" data-key="2" checked' in page
+    assert f'value="{review.lease_token}"' in page
+    assert f'action="/p/desk/reviews/{review.pk}/undo/"' not in page
+
+
+def test_the_bar_goes_with_time_and_is_nobody_elses(reviewer: Client, project: Project, review: Review) -> None:
+    other = Client()
+    other.force_login(make_member(project, Role.REVIEWER))
+    assert "You overruled" not in other.get("/p/desk/reviews/").text
+    assert "You overruled" not in reviewer.get("/p/desk/runs/").text
+    Review.objects.update(decided_at=timezone.now() - timedelta(hours=1))
+    assert "You overruled" not in reviewer.get("/p/desk/reviews/").text
+    assert f'action="/p/desk/reviews/{review.pk}/undo/"' in reviewer.get(f"/p/desk/reviews/{review.pk}/").text
+
+
+def test_the_decided_item_offers_it_to_who_decided_and_to_admins(
+    reviewer: Client, project: Project, review: Review
+) -> None:
+    address, button = f"/p/desk/reviews/{review.pk}/", f'action="/p/desk/reviews/{review.pk}/undo/"'
+    assert button in reviewer.get(address).text
+    for role, may in ((Role.ADMIN, True), (Role.REVIEWER, False), (Role.VIEWER, False)):
+        other = Client()
+        other.force_login(make_member(project, role))
+        assert (button in other.get(address).text) == may
+        if not may:
+            assert other.post(f"{address}undo/").status_code == 403
+
+
+def test_what_the_agent_was_told_stands_and_a_rewind_is_offered(reviewer: Client, review: Review) -> None:
+    Run.objects.update(told_seq=F("last_event_seq"))
+    assert review.step is not None
+    rewind = f'href="/p/desk/runs/{review.run_id}/fork/?step={review.step.seq}"'
+    for page in ("/p/desk/reviews/", f"/p/desk/reviews/{review.pk}/"):
+        told = reviewer.get(page).text
+        assert "The agent or a pipeline has been told of it." in told
+        assert rewind in told
+        assert f'action="/p/desk/reviews/{review.pk}/undo/"' not in told
+    refused = reviewer.post(f"/p/desk/reviews/{review.pk}/undo/")
+    assert refused.status_code == 409
+    assert "The agent or a pipeline has been told of it." in refused.text
+    assert rewind in refused.text
+    assert reviewer.get(f"/p/desk/runs/{review.run_id}/fork/?step={review.step.seq}").status_code == 200
+
+
+def test_a_skip_is_taken_back_by_the_same_bar(reviewer: Client, project: Project, review: Review) -> None:
+    other = waiting_review(project, objective="Passed over")
+    member = Membership.objects.get(user_id=reviewer.session["_auth_user_id"])
+    skip_review(other, actor=Actor(user=member.user))
+    page = reviewer.get("/p/desk/reviews/").text
+    assert "You skipped “Passed over”." in page
+    assert "You overruled" not in page
+    reviewer.post(f"/p/desk/reviews/{other.pk}/skip/", {"undo": "1"})
+    page = reviewer.get("/p/desk/reviews/").text
+    assert "You skipped" not in page
+    assert "You overruled" in page
+
+
+def test_the_page_of_the_run_offers_it_to_whoever_decided(reviewer: Client, project: Project, review: Review) -> None:
+    undo, page = f'action="/p/desk/reviews/{review.pk}/undo/"', f"/p/desk/runs/{review.run_id}/"
+    assert undo in reviewer.get(page).text
+    other = Client()
+    other.force_login(make_member(project, Role.REVIEWER))
+    assert undo not in other.get(page).text
+    reviewer.post(f"/p/desk/reviews/{review.pk}/undo/")
+    assert undo not in reviewer.get(page).text
+
+
+def test_the_open_page_of_a_run_that_had_ended_is_told_that_it_goes_on(reviewer: Client, project: Project) -> None:
+    review = claimed_by(reviewer, waiting_review(project, objective="Another text"))
+    reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", decision(review, decision="approve"))
+    advance(review.run_id)
+    page, news = f"/p/desk/runs/{review.run_id}/", f"/p/desk/runs/{review.run_id}/goes-on/"
+    assert Run.objects.get(pk=review.run_id).is_finished
+    assert f'hx-get="{news}"' in reviewer.get(page).text
+    assert reviewer.get(news).status_code == 204
+    reviewer.post(f"/p/desk/reviews/{review.pk}/undo/")
+    assert page in reviewer.get(news).text
+    assert f'hx-get="{news}"' not in reviewer.get(page).text

@@ -1,0 +1,232 @@
+"""A model behind HTTP that sends no answer, or tells nothing of what it took: the run, REST, its page, its graph."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from pytest_django.fixtures import Settings
+
+from reflection_app.adapters.llm import warm_up
+from reflection_app.core.models import Scope
+from reflection_app.runs.advance import advance
+from reflection_app.runs.models import Attempt, Run, Step, Verdict
+from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
+from tests.factories import make_member, submit
+from tests.openai_server import OpenAIServer, Reply, ScriptedAnswers
+from tests.runs.critiques import critique
+from tests.runs.test_attempts import asked, hand_in
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+GOOD = critique(90, approved=True)
+Ran = Callable[..., Any]
+
+
+@pytest.fixture
+def ran(caller: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Ran:
+    """Runs a task whose calls are answered in order by a server, and gives the run as REST tells it."""
+    warm_up()
+    settings.LLM_MODEL = "openai/house-model"
+    monkeypatch.setenv("OPENAI_API_KEY", "test-key")
+    caller.project.review_policy = {"audit_share": 0}
+    caller.project.save(update_fields=["review_policy"])
+
+    def run(*answers: str | Reply, **task: Any) -> Any:
+        script = ScriptedAnswers(answers)
+        task.setdefault("limits", {"time_budget_s": 600})
+        with OpenAIServer(script) as server:
+            monkeypatch.setenv("OPENAI_API_BASE", server.url)
+            row = submit(caller.project, **task)
+            advance(row.pk)
+        assert (script.left, script.overrun) == (0, 0)
+        return caller.get(f"runs/{row.pk}").body
+
+    return run
+
+
+def steps(caller: Caller, run: Any) -> list[Any]:
+    return list(caller.get(f"runs/{run['id']}/steps").body["results"])
+
+
+def page(caller: Caller, run: Any, *, language: str = "en") -> str:
+    client = Client(headers={"accept-language": language})
+    client.force_login(make_member(caller.project))
+    return client.get(f"/p/{caller.project.slug}/runs/{run['id']}/").content.decode()
+
+
+NONE = {
+    "empty": Reply(None),
+    "refused": Reply(None, refusal="I must not write that."),
+    "filtered": Reply("Half of", finish_reason="content_filter"),
+    "tool_call": Reply(None, tool_calls=["search"], finish_reason="tool_calls"),
+}
+IN_WORDS = {
+    "empty": ("The model sent nothing.", "模型什么也没有发来。"),
+    "refused": ("I must not write that.", "模型拒绝了："),
+    "filtered": ("content filter stopped this answer", "内容过滤器拦下了这个回答"),
+    "tool_call": ("in place of answering: search.", "而是调用了工具：search。"),
+}
+
+
+@pytest.mark.parametrize("fault", NONE)
+def test_what_is_no_answer_fails_the_run_with_no_attempt_and_no_verdict(caller: Caller, ran: Ran, fault: str) -> None:
+    run = ran(*[NONE[fault]] * 3)
+    assert (run["outcome"], run["attempts"], run["best_attempt"]) == ("failed", 0, None)
+    assert run["error"].startswith("The actor gave no answer in 3 tries.")
+    assert not Attempt.objects.filter(run=run["id"]).exists()
+    assert not Verdict.objects.exists()
+    told = steps(caller, run)
+    assert [(step["key"], step["fault"]) for step in told] == [
+        ("attempt-1/answer", fault),
+        ("attempt-1/answer/again-1", fault),
+        ("attempt-1/answer/again-2", fault),
+    ]
+    assert told[0]["refusal"] == ("I must not write that." if fault == "refused" else None)
+    assert ("I must not write that." in run["error"]) is (fault == "refused")
+
+
+@pytest.mark.parametrize("fault", NONE)
+def test_the_page_and_the_graph_say_what_came_instead(caller: Caller, ran: Ran, fault: str) -> None:
+    run = ran(NONE[fault], "The sea is wide.", GOOD)
+    assert (run["outcome"], run["best_attempt"]["content"]) == ("succeeded", "The sea is wide.")
+    english, chinese = IN_WORDS[fault]
+    assert english in page(caller, run).replace("&#x27;", "'")
+    assert chinese in page(caller, run, language="zh-hans")
+    nodes = caller.get(f"runs/{run['id']}/graph").body["nodes"]
+    (attempt,) = [node for node in nodes if node["kind"] == "attempt"]
+    assert (attempt["detail"], attempt["failed"]) == (None, False)
+
+
+def test_the_graph_names_an_attempt_that_was_refused(caller: Caller, ran: Ran) -> None:
+    run = ran(*[NONE["refused"]] * 3)
+    (attempt,) = [node for node in caller.get(f"runs/{run['id']}/graph").body["nodes"] if node["kind"] == "attempt"]
+    assert (attempt["label"], attempt["detail"], attempt["failed"]) == ("Attempt 1", "refused", True)
+
+
+def test_an_answer_that_is_cut_off_goes_on_and_the_whole_is_judged(caller: Caller, ran: Ran) -> None:
+    run = ran(Reply("The sea is ", finish_reason="length"), Reply("wide.", finish_reason="stop"), GOOD)
+    assert (run["outcome"], run["attempts"], run["best_attempt"]["content"]) == ("succeeded", 1, "The sea is wide.")
+    assert run["best_attempt"]["cut_off"] is False
+    attempt = Attempt.objects.select_related("step").get(run=run["id"])
+    assert attempt.step.model == "openai/house-model"
+    assert "going on" in page(caller, run)
+
+
+def test_an_answer_that_never_ends_is_kept_as_cut_off_and_not_judged(caller: Caller, ran: Ran) -> None:
+    more = Reply("and on ", finish_reason="length")
+    run = ran(more, more, more, limits={"max_iterations": 1, "time_budget_s": 600})
+    assert (run["outcome"], run["best_attempt"]["cut_off"], run["best_attempt"]["score"]) == ("exhausted", True, None)
+    (attempt,) = caller.get(f"runs/{run['id']}/attempts").body["results"]
+    assert (attempt["content"], attempt["cut_off"], attempt["verdicts"]) == ("and on and on and on ", True, [])
+    assert "Cut off" in page(caller, run)
+
+
+def test_a_whole_attempt_is_kept_before_one_that_was_cut_off(caller: Caller, ran: Ran) -> None:
+    more = Reply("and on ", finish_reason="length")
+    run = ran(more, more, more, "Short.", "no verdict", "no verdict", "no verdict")
+    assert (run["outcome"], run["best_attempt"]["number"]) == ("unverified", 2)
+
+
+def test_tokens_that_nobody_tells_are_counted_marked_and_kept_within_the_budget(caller: Caller, ran: Ran) -> None:
+    long = Reply("word " * 400, tells_usage=False)
+    run = ran(long, limits={"token_budget": 300, "time_budget_s": 600})
+    assert run["outcome"] == "over_budget"
+    usage = run["usage"]
+    assert usage["estimated_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"] > 400
+    assert [step["tokens_estimated"] for step in steps(caller, run)] == [True]
+    assert "≈" in page(caller, run)
+
+
+def test_what_the_provider_tells_is_not_marked(caller: Caller, ran: Ran) -> None:
+    run = ran(Reply("x", prompt_tokens=10, completion_tokens=5), GOOD)
+    assert (run["usage"]["estimated_tokens"], run["usage"]["cached_tokens"]) == (0, None)
+    assert "≈" not in page(caller, run)
+
+
+def test_cached_and_reasoning_tokens_are_summed_where_they_are_told(caller: Caller, ran: Ran) -> None:
+    told = Reply("x", prompt_tokens=100, completion_tokens=40, cached_tokens=64, reasoning_tokens=30)
+    run = ran(told, Reply(GOOD, prompt_tokens=50, completion_tokens=20, cached_tokens=0))
+    assert (run["usage"]["cached_tokens"], run["usage"]["reasoning_tokens"]) == (64, 30)
+    assert [(step["cached_tokens"], step["reasoning_tokens"]) for step in steps(caller, run)[:2]] == [
+        (64, 30),
+        (0, None),
+    ]
+    assert "From a cache" in page(caller, run)
+
+
+def test_a_model_without_a_price_leaves_the_cost_unknown(caller: Caller, ran: Ran) -> None:
+    run = ran("x", GOOD)
+    usage = run["usage"]
+    assert (usage["cost_usd"], usage["known_cost_usd"], usage["unpriced_calls"]) == (None, "0.00000000", 2)
+    assert [step["cost_usd"] for step in steps(caller, run)[:2]] == [None, None]
+    listed = caller.get("runs").body["results"]
+    assert listed[0]["usage"]["cost_usd"] is None
+    assert "$0" not in page(caller, run)
+    assert "unknown" in page(caller, run)
+
+
+def test_what_is_known_of_a_cost_is_told_as_the_least(caller: Caller, ran: Ran) -> None:
+    caller.project.models_by_role = {"critic": "openai/gpt-4o-mini"}
+    caller.project.save(update_fields=["models_by_role"])
+    run = ran("x", Reply(GOOD, prompt_tokens=1000, completion_tokens=1000))
+    assert (run["usage"]["cost_usd"], run["usage"]["known_cost_usd"]) == (None, "0.00075000")
+    assert "at least $0.0008" in page(caller, run)
+
+
+def test_tries_are_the_requests_that_were_sent(caller: Caller, ran: Ran) -> None:
+    busy = Reply("busy", status=503, headers={"retry-after-ms": "1"})
+    run = ran(busy, busy, "x", GOOD)
+    assert [step["tries"] for step in steps(caller, run)[:2]] == [3, 1]
+    assert "3 tries" in page(caller, run)
+
+
+def test_a_fork_with_an_answer_written_in_place_of_a_refusal_goes_on(caller: Caller, ran: Ran) -> None:
+    run = ran(*[NONE["refused"]] * 3)
+    forked = caller.post(f"runs/{run['id']}/fork", {"from_step": 1, "result": {"text": "Written by hand."}})
+    assert forked.status == 201, forked.body
+    child = Run.objects.get(parent=run["id"])
+    assert [attempt.content for attempt in child.attempts.all()] == ["Written by hand."]
+    assert Step.objects.filter(run=child, seq=1, result__fault="").exists()
+
+
+@pytest.mark.parametrize("content", ["", " \n\t ", "　"])
+def test_an_agents_empty_attempt_is_refused_and_the_run_goes_on_waiting(caller: Caller, content: str) -> None:
+    run = asked(caller)
+    answer: Answer = hand_in(caller, run, content)
+    assert_problem(answer, 400)
+    assert fields(answer) == ["content"]
+    run.refresh_from_db()
+    assert (run.state, run.attempts_made) == ("waiting_agent", 0)
+    assert hand_in(caller, run, "def f(x): return x + 1").status == 202
+
+
+def test_an_agent_that_tells_no_usage_leaves_it_unknown(caller: Caller) -> None:
+    run = asked(caller)
+    hand_in(caller, run)
+    usage = caller.get(f"runs/{run.pk}").body["usage"]
+    assert (usage["cost_usd"], usage["unpriced_calls"], usage["unmetered_calls"]) == (None, 1, 1)
+
+
+def test_an_agent_that_tells_its_usage_leaves_nothing_unknown(caller: Caller) -> None:
+    run = asked(caller)
+    hand_in(caller, run, usage={"prompt_tokens": 5, "completion_tokens": 6, "cost_usd": "0.5"})
+    usage = caller.get(f"runs/{run.pk}").body["usage"]
+    assert (usage["cost_usd"], usage["unpriced_calls"], usage["unmetered_calls"]) == ("0.50000000", 0, 0)
+
+
+def test_metrics_say_that_a_cost_is_unknown(caller: Caller, ran: Ran) -> None:
+    run = ran("x", GOOD)
+    call_command("rebuild_metrics", verbosity=0)
+    found = make_caller(caller.project, [Scope.METRICS_READ.value]).get("metrics").body
+    per_success = found["figures"]["cost_usd_per_success"]
+    assert (per_success["value"], per_success["is_at_least"]) == (None, True)
+    assert {(spent["cost_usd"], spent["is_known"]) for spent in found["spend"]} == {(None, False)}
+    (dearest,) = found["dearest_tasks"]
+    assert (dearest["task_id"], dearest["cost_usd"], dearest["is_known"]) == (run["task_id"], None, False)
+    client = Client()
+    client.force_login(make_member(caller.project))
+    shown = client.get(f"/p/{caller.project.slug}/metrics/").content.decode()
+    assert "unknown" in shown
+    assert "$0" not in shown

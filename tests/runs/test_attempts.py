@@ -1,0 +1,298 @@
+"""The outside agent's side: it is told what to attempt, hands it in, and is told how it goes on."""
+
+import json
+import threading
+from typing import Any
+
+import pytest
+from django.db import connection, connections
+
+from reflection_app.api import waiting
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
+from reflection_app.runs.models import Attempt, Run, RunState, Step
+from reflection_app.runs.resuming import cancel_run
+from tests.api.caller import Answer, Caller, assert_problem, fields
+from tests.factories import submit
+from tests.pace import PATIENCE_S
+from tests.runs.critiques import critique
+from tests.runs.scripts import RIGHT, TESTS, WRONG, scripted_run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def asked(caller: Caller, answers: dict[str, str] | None = None, **task: Any) -> Run:
+    """An external run that waits for its first attempt."""
+    caller.project.review_policy = {"audit_share": 0}
+    caller.project.save(update_fields=["review_policy"])
+    task = {"tests": TESTS, **task} if answers is None else task
+    run = scripted_run(answers or {}, project=caller.project, execution="external", **task)
+    advance(run.pk)
+    return run
+
+
+def hand_in(caller: Caller, run: Run, content: str = RIGHT, **more: Any) -> Answer:
+    return caller.post(f"runs/{run.pk}/attempts", {"content": content, **more})
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiting moves the run on itself, since no worker runs beside these tests."""
+    monkeypatch.setattr(waiting, "sleep", lambda _s: [advance(pk) for pk in Run.objects.values_list("pk", flat=True)])
+
+
+def test_a_run_that_waits_tells_what_to_attempt(caller: Caller) -> None:
+    run = asked(caller, objective="Write f, which adds one.")
+    told = caller.get(f"runs/{run.pk}").body
+    assert (told["state"], told["waiting_for"]) == ("waiting_agent", "attempt 1")
+    assert told["next"]["attempt"] == 1
+    assert told["next"]["prompt"] == "Write f, which adds one."
+    assert [message["role"] for message in told["next"]["messages"]] == ["system", "user"]
+    assert told["next"]["verdict"] is None
+
+
+def test_a_run_that_waits_for_nobody_asks_for_nothing(caller: Caller) -> None:
+    assert caller.get(f"runs/{submit(caller.project).pk}").body["next"] is None
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_failing_attempt_is_answered_with_the_prompt_to_continue_with(caller: Caller) -> None:
+    run = asked(caller)
+    path = f"runs/{run.pk}/attempts"
+    answer = caller.call("POST", path, data=json.dumps({"content": WRONG}), query={"wait": 10})
+    assert (answer.status, answer.body["run"]["state"], answer.body["run"]["attempts"]) == (200, "waiting_agent", 1)
+    told = answer.body["next"]
+    assert (told["attempt"], told["verdict"]["verdict"], told["verdict"]["score"]) == (2, "REVISE", 50)
+    assert "1 of 2 tests failed" in told["prompt"]
+
+    answer = caller.call("POST", path, data=json.dumps({"content": RIGHT}), query={"wait": 10})
+    assert (answer.status, answer.body["run"]["outcome"], answer.body["next"]) == (200, "succeeded", None)
+    assert answer.body["run"]["best_attempt"]["number"] == 2
+
+
+def test_without_waiting_the_answer_says_that_it_is_being_judged(caller: Caller) -> None:
+    answer = hand_in(caller, asked(caller))
+    assert (answer.status, answer.body["run"]["state"], answer.body["next"]) == (202, "queued", None)
+    assert answer.headers["retry-after"] == "2"
+
+
+def test_the_critic_judges_what_an_agent_wrote(caller: Caller) -> None:
+    run = asked(caller, {"attempt-1/critique": critique(40), "attempt-2/critique": critique(90, approved=True)})
+    hand_in(caller, run, "first")
+    advance(run.pk)
+    told = caller.get(f"runs/{run.pk}").body["next"]
+    assert (told["attempt"], told["verdict"]["verdict"]) == (2, "REVISE")
+    assert "first" in told["prompt"]
+    hand_in(caller, run, "second", attempt=2)
+    advance(run.pk)
+    run.refresh_from_db()
+    assert (run.outcome, run.attempts_made, run.llm_calls) == ("succeeded", 2, 2)
+
+
+def test_what_the_agent_spent_counts(caller: Caller) -> None:
+    run = asked(caller, limits={"token_budget": 300, "cost_budget_usd": "0.5"})
+    usage = {"prompt_tokens": 250, "completion_tokens": 60, "cost_usd": "0.0123"}
+    hand_in(caller, run, WRONG, usage=usage)
+    advance(run.pk)
+    told = caller.get(f"runs/{run.pk}").body
+    assert (told["outcome"], told["usage"]["prompt_tokens"], told["usage"]["completion_tokens"]) == (
+        "over_budget",
+        250,
+        60,
+    )
+    assert (told["usage"]["cost_usd"], told["usage"]["llm_calls"]) == ("0.01230000", 0)
+
+
+def test_a_budget_of_money_asks_what_the_attempt_cost(caller: Caller) -> None:
+    run = asked(caller, limits={"cost_budget_usd": "0.5"})
+    refused = hand_in(caller, run)
+    assert_problem(refused, 400)
+    assert fields(refused) == ["usage.cost_usd"]
+    assert Attempt.objects.count() == 0
+    assert hand_in(caller, run, usage={"cost_usd": 0}).status == 202
+
+
+def test_what_came_beside_the_content_is_kept(caller: Caller) -> None:
+    run = asked(caller)
+    artifacts = [{"name": "log.txt", "content": "ok"}, {"name": "plot", "uri": "https://example.org/p.png"}]
+    hand_in(caller, run, artifacts=artifacts, self_check={"is_satisfactory": False, "notes": "not sure"})
+    [attempt] = caller.get(f"runs/{run.pk}/attempts").body["results"]
+    assert attempt["self_check"] == {"is_satisfactory": False, "notes": "not sure"}
+    assert [one["name"] for one in attempt["artifacts"]] == ["log.txt", "plot"]
+    assert attempt["artifacts"][1]["uri"] == "https://example.org/p.png"
+    resumed = Event.objects.get(run=run, type="run.resumed")
+    assert resumed.payload == {"step": 1, "attempt": 1}
+    assert AuditEntry.objects.filter(action="attempt.handed_in").count() == 1
+
+
+def test_an_attempt_for_a_run_that_makes_its_own_is_refused(caller: Caller) -> None:
+    refused = hand_in(caller, submit(caller.project))
+    assert_problem(refused, 409)
+    assert "makes its own attempts" in refused.body["detail"]
+
+
+def test_an_attempt_that_comes_late_is_told_how_the_run_ended(caller: Caller) -> None:
+    run = asked(caller)
+    cancel_run(run, actor=Actor())
+    refused = hand_in(caller, run)
+    assert_problem(refused, 409)
+    assert "cancelled" in refused.body["detail"]
+    assert refused.body["type"] == "urn:reflection-desk:run-finished"
+
+
+def test_an_attempt_out_of_turn_is_told_to_come_back(caller: Caller) -> None:
+    run = asked(caller)
+    hand_in(caller, run)
+    refused = hand_in(caller, run, "another")
+    assert_problem(refused, 409)
+    assert refused.headers["retry-after"] == "2"
+    assert "look again" in refused.body["detail"]
+    assert Attempt.objects.count() == 1
+
+
+def test_an_attempt_while_a_person_decides_is_told_so(caller: Caller) -> None:
+    run = asked(caller, {"attempt-1/critique": critique(10)})
+    hand_in(caller, run, "first")
+    advance(run.pk)
+    refused = hand_in(caller, run, "second")
+    assert_problem(refused, 409)
+    assert "person's review" in refused.body["detail"]
+    assert "retry-after" not in refused.headers
+
+
+def test_an_attempt_under_another_number_is_refused(caller: Caller) -> None:
+    refused = hand_in(caller, asked(caller), attempt=2)
+    assert_problem(refused, 409)
+    assert "waits for attempt 1" in refused.body["detail"]
+
+
+def test_the_same_attempt_again_changes_nothing_and_another_one_is_refused(caller: Caller) -> None:
+    run = asked(caller)
+    hand_in(caller, run, attempt=1)
+    assert hand_in(caller, run, attempt=1).status == 202
+    advance(run.pk)
+    again = hand_in(caller, run, attempt=1)
+    assert (again.status, again.body["run"]["outcome"]) == (200, "succeeded")
+    refused = hand_in(caller, run, "other", attempt=1)
+    assert_problem(refused, 409)
+    assert "with other content" in refused.body["detail"]
+    assert Attempt.objects.get().content == RIGHT
+
+
+def test_a_request_sent_again_under_its_key_tells_the_present_state(caller: Caller) -> None:
+    run = asked(caller)
+    first, path = {"content": WRONG}, f"runs/{run.pk}/attempts"
+    assert caller.post(path, first, idempotency_key="one").status == 202
+    advance(run.pk)
+    again = caller.post(path, first, idempotency_key="one")
+    assert (again.status, again.body["next"]["attempt"]) == (200, 2)
+    assert again.headers["idempotency-replayed"] == "true"
+    assert Attempt.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "content"),
+        ({"content": 7}, "content"),
+        ({"content": "x" * 500_001}, "content"),
+        ({"content": "x", "artifacts": [{"name": "a"}] * 21}, "artifacts"),
+        ({"content": "x", "artifacts": [{"content": "a"}]}, "artifacts.0.name"),
+        ({"content": "x", "usage": {"prompt_tokens": -1}}, "usage.prompt_tokens"),
+        ({"content": "x", "usage": {"prompt_tokens": 10**12}}, "usage.prompt_tokens"),
+        ({"content": "x", "usage": {"cost_usd": "NaN"}}, "usage.cost_usd"),
+        ({"content": "x", "self_check": {"notes": "x" * 17_000}}, "self_check"),
+        ({"content": "x", "attempt": 0}, "attempt"),
+        ({"content": "x", "score": 100}, "score"),
+        ({"content": "a\x00b"}, "content"),
+    ],
+)
+def test_what_cannot_be_used_is_named_and_nothing_is_kept(caller: Caller, body: dict[str, Any], field: str) -> None:
+    run = asked(caller)
+    refused = caller.post(f"runs/{run.pk}/attempts", body)
+    assert_problem(refused, 400)
+    assert fields(refused) == [field]
+    run.refresh_from_db()
+    assert run.state == RunState.WAITING_AGENT
+
+
+def test_of_two_agents_at_once_exactly_one_wins(caller: Caller) -> None:
+    run = asked(caller)
+    together, answers = threading.Barrier(8), list[Answer]()
+
+    def send(number: int) -> None:
+        together.wait()
+        try:
+            answers.append(hand_in(caller, run, f"def f(x): return {number}"))
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=send, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE_S)
+    assert sorted(answer.status for answer in answers) == [202] + [409] * 7
+    assert Attempt.objects.count() == 1
+    seqs = list(Event.objects.filter(run=run).values_list("seq", flat=True))
+    assert seqs == list(range(1, len(seqs) + 1))
+
+
+def test_no_connection_is_held_while_an_attempt_is_judged(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, held = asked(caller), list[bool]()
+
+    def sleep(_seconds: float) -> None:
+        held.append(connection.connection is not None)
+
+    monkeypatch.setattr(waiting, "sleep", sleep)
+    path = f"runs/{run.pk}/attempts"
+    caller.call("POST", path, data='{"content": "x"}', query={"wait": "0.3"})
+    assert held
+    assert not any(held)
+
+
+@pytest.mark.exhaustive("many at once, or many rows")
+def test_two_hundred_waiting_runs_hold_nothing_and_never_time_out(caller: Caller) -> None:
+    runs = [asked(caller, limits={"time_budget_s": PATIENCE_S}) for _ in range(200)]
+    waiting_runs = Run.objects.filter(state=RunState.WAITING_AGENT, lease_token=None, lease_until=None, active_s=0)
+    assert waiting_runs.count() == 200
+    Step.objects.update(started_at="2020-01-01T00:00:00Z")
+    hand_in(caller, runs[-1])
+    advance(runs[-1].pk)
+    runs[-1].refresh_from_db()
+    assert (runs[-1].outcome, runs[-1].active_s < PATIENCE_S) == ("succeeded", True)
+
+
+def test_data_that_an_agent_hands_in_is_checked_against_its_schema(caller: Caller) -> None:
+    schema = {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}
+    run = asked(caller, {}, output_schema=schema, mode="external_loop")
+    hand_in(caller, run, '{"id": "seven"}')
+    advance(run.pk)
+    told = caller.get(f"runs/{run.pk}").body["next"]
+    assert (told["attempt"], told["verdict"]["issues"][0]["path"]) == (2, "$.id")
+    hand_in(caller, run, '{"id": 7}')
+    advance(run.pk)
+    run.refresh_from_db()
+    assert (run.outcome, run.llm_calls) == ("succeeded", 0)
+
+
+def test_an_agents_attempts_go_through_self_evaluation_too(caller: Caller) -> None:
+    judged = {
+        "attempt-1/self-evaluation": json.dumps({"is_satisfactory": False, "issues": ["too short"], "confidence": 0.9}),
+        "attempt-1/reflection": json.dumps(
+            {"issues": ["too short"], "root_causes": ["haste"], "suggestions": ["more"]}
+        ),
+        "attempt-2/self-evaluation": json.dumps({"is_satisfactory": True, "issues": [], "confidence": 0.9}),
+    }
+    run = asked(caller, judged, mode="reflexion")
+    hand_in(caller, run, "first")
+    advance(run.pk)
+    told = caller.get(f"runs/{run.pk}").body
+    assert told["next"], told
+    assert told["next"]["attempt"] == 2
+    assert [message["role"] for message in told["next"]["messages"]][-2:] == ["assistant", "user"]
+    hand_in(caller, run, "second")
+    advance(run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.attempts_made) == (RunState.FINISHED, 2), run.error

@@ -1,0 +1,78 @@
+"""Whole runs with tests that are broken: right work is not sent back, and nothing is paid for that shows no more."""
+
+import pytest
+
+from reflection_app.core.audit import Actor
+from reflection_app.core.models import Project
+from reflection_app.reviews.claiming import claim_review
+from reflection_app.reviews.deciding import decide_review
+from reflection_app.reviews.decisions import DecisionInput
+from reflection_app.reviews.models import Review
+from reflection_app.runs.advance import advance
+from reflection_app.runs.models import Step
+from tests.factories import make_project, make_user
+from tests.runs.broken_tests import RIGHT, WRONG, run_with_script
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+BROKEN = {
+    "a module that is nowhere": "from calculator import add\n\nassert add(1, 2) == 3",
+    "a name that nobody defines": "assert add(1, 2) == expected",
+    "an error of its own": "def test_add():\n    wanted = {}['three']\n    assert add(1, 2) == wanted",
+    "an assertion on itself": "assert 1 == 2",
+}
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("broken")
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_right_answer_waits_for_a_person_after_one_attempt(project: Project, what: str) -> None:
+    run = run_with_script(project, BROKEN[what])
+    assert (run.state, run.waiting_for, run.attempts_made, run.llm_calls) == ("waiting_review", "broken_tests", 1, 1)
+    assert "tests fail by themselves, whatever the code is" in run.error
+    review = Review.objects.get(run=run)
+    assert review.verdict.is_void
+    assert review.why[0] in run.error
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "import pytest\nfrom solution import add\n\ndef test_add():\n    assert add(1, 2) == pytest.approx(3)",
+        "import unittest\nclass T(unittest.TestCase):\n    def test_add(self): self.assertEqual(add(1, 2), 3)",
+    ],
+)
+def test_scripts_of_pytest_and_unittest_are_run(project: Project, script: str) -> None:
+    run = run_with_script(project, script, WRONG, RIGHT)
+    assert (run.outcome, run.attempts_made, run.error) == ("succeeded", 2, "")
+
+
+def test_a_wrong_answer_is_sent_back_by_the_tests_that_count_and_a_right_one_is_put_before_a_person(
+    project: Project,
+) -> None:
+    run = run_with_script(project, "assert add(1, 2) == 3\nassert add(0, 0) == nothing", WRONG, RIGHT)
+    assert (run.state, run.attempts_made) == ("waiting_review", 2)
+    verdict = Review.objects.get(run=run).verdict
+    assert (verdict.verdict, verdict.score, verdict.is_void) == ("PASS", 100, False)
+
+
+def test_where_the_code_lacks_what_it_was_told_to_define_the_next_attempt_is_told(project: Project) -> None:
+    run = run_with_script(project, "assert add(1, 2) == 3", RIGHT.replace("add", "plus"), RIGHT)
+    assert (run.outcome, run.attempts_made) == ("succeeded", 2)
+
+
+def test_the_person_who_finds_it_right_ends_the_run_and_its_error_goes(project: Project) -> None:
+    run = run_with_script(project, "assert 1 == 2")
+    review = Review.objects.get(run=run)
+    person = Actor(user=make_user("ann"))
+    held = claim_review(review, actor=person)
+    approval = DecisionInput.model_validate({"lease_token": held.lease_token, "decision": "approve"})
+    decide_review(held, approval, actor=person)
+    advance(run.pk)
+    run.refresh_from_db()
+    assert (run.outcome, run.error, run.attempts_made) == ("succeeded", "", 1)
+    assert run.best_attempt is not None
+    assert Step.objects.filter(run=run, kind="generate").count() == 1

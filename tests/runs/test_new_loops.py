@@ -1,0 +1,93 @@
+"""Reflexion, data and adaptive runs through the real runner, with a scripted model."""
+
+import json
+
+import pytest
+from django.test import Client
+
+from reflection_app.runs.advance import advance
+from reflection_app.runs.models import Run, Step, Verdict
+from tests.factories import make_project
+from tests.runs.critiques import critique
+from tests.runs.scripts import scripted_run
+from tests.web.stories import HOSTILE, logged_in
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SATISFIED = '{"is_satisfactory": true, "issues": [], "confidence": 0.9}'
+UNSATISFIED = '{"is_satisfactory": false, "issues": ["it is wrong"], "confidence": 0.9}'
+REFLECTION = '{"issues": ["i"], "root_causes": ["r"], "suggestions": ["s"]}'
+
+
+def ended(run: Run) -> Run:
+    advance(run.pk)
+    run.refresh_from_db()
+    return run
+
+
+def page(client: Client, run: Run) -> str:
+    member = logged_in(client, run.project)
+    return member.get(f"/p/{run.project.slug}/runs/{run.pk}/").text
+
+
+def test_a_reflexion_run_reflects_and_then_succeeds(client: Client) -> None:
+    answers = {
+        "attempt-1/answer": "14",
+        "attempt-1/self-evaluation": UNSATISFIED,
+        "attempt-1/reflection": REFLECTION,
+        "attempt-2/answer": "15",
+        "attempt-2/self-evaluation": SATISFIED,
+    }
+    project = make_project(review_policy={"audit_share": 0})
+    run = ended(scripted_run(answers, project=project, mode="reflexion"))
+    assert (run.outcome, run.best_attempt and run.best_attempt.number, run.llm_calls) == ("succeeded", 2, 5)
+    assert [verdict.referee_label for verdict in Verdict.objects.filter(attempt__run=run)] == ["self", "self"]
+    text = page(client, run)
+    assert "Self-evaluation of attempt 2" in text
+    assert "Reflection on attempt 1" in text
+
+
+def test_a_data_run_shows_its_violations_with_their_paths(client: Client) -> None:
+    schema = {"type": "array", "items": {"type": "integer"}}
+    answers = {"attempt-1/answer": json.dumps([1, HOSTILE]), "attempt-2/answer": "[1, 2]"}
+    run = ended(scripted_run(answers, output_schema=schema))
+    assert (run.mode, run.outcome, run.attempts_made) == ("external_loop", "succeeded", 2)
+    issue = Verdict.objects.get(attempt__run=run, attempt__number=1).issues[0]
+    assert (issue["path"], issue["category"]) == ("$[1]", "format")
+    text = page(client, run)
+    assert '<code class="issue-path">$[1]</code>' in text
+    assert "Schema that the answer has to fit" in text
+    assert "<script>alert" not in text
+
+
+def test_an_adaptive_run_is_classified_and_its_page_says_which_loop_and_why(client: Client) -> None:
+    answers = {
+        "classify": '{"task_kind": "creative_writing", "confidence": 0.9, "why": "It asks for <b>a poem</b>."}',
+        "attempt-1/answer": "a poem",
+        "attempt-1/critique": critique(90, approved=True),
+    }
+    project = make_project(review_policy={"audit_share": 0})
+    run = ended(scripted_run(answers, project=project, mode="adaptive"))
+    assert (run.mode, run.outcome, run.get_spec().mode) == ("actor_critic", "succeeded", "adaptive")
+    assert list(Step.objects.filter(run=run).values_list("key", flat=True)[:2]) == ["classify", "route"]
+    assert advance(run.pk) is None
+    text = page(client, run)
+    assert "It asks for &lt;b&gt;a poem&lt;/b&gt;." in text
+    assert "was chosen" in text
+
+
+def test_a_classifier_without_an_answer_does_not_end_the_run() -> None:
+    answers = {"attempt-1/answer": "text", "attempt-1/critique": critique(90, approved=True)}
+    project = make_project(review_policy={"audit_share": 0})
+    run = ended(scripted_run(answers, project=project, mode="adaptive"))
+    assert (run.outcome, run.mode) == ("succeeded", "actor_critic")
+
+
+def test_the_parts_of_a_chain_of_thought_are_shown_and_missing_ones_said(client: Client) -> None:
+    answer = f"## Understand\n{HOSTILE}\n## Execute\n**the work**"
+    answers = {"attempt-1/answer": answer, "attempt-1/critique": critique(90, approved=True)}
+    project = make_project(review_policy={"audit_share": 0})
+    run = ended(scripted_run(answers, project=project, kind="creative_writing", chain_of_thought=True))
+    text = page(client, run)
+    assert text.count("The answer has no such part.") == 3
+    assert "<strong>the work</strong>" in text
+    assert "<script>alert" not in text

@@ -1,0 +1,126 @@
+"""What a model writes reaches open pages while it is written, not too often, and leaves nothing behind."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from reflection_app.adapters.live import MOST_BYTES, PartialText, typist
+from reflection_app.adapters.llm.scripted import ScriptedAnswer, register_script
+from reflection_app.core.models import Project
+from reflection_app.runs.events import Event
+from reflection_app.runs.live import NOTHING_WRITTEN
+from reflection_app.runs.models import Run, RunState, Step
+from tests.factories import make_project, submit
+from tests.runs.critiques import critique
+from tests.runs.test_run_socket import connected, go_on, in_thread, member_of, play
+from tests.runs.test_watching import wait_until_watched
+from tests.web.stories import HOSTILE
+
+pytestmark = pytest.mark.django_db(transaction=True)
+TEXT = " ".join(f"word{number}" for number in range(100))
+
+
+def writing_project(name: str, text: str = TEXT, *, delay_ms: int = 1500) -> Project:
+    """A project whose actor takes its time."""
+    answers: dict[str, Any] = {
+        "attempt-1/answer": ScriptedAnswer(text=text, delay_ms=delay_ms),
+        "attempt-1/critique": critique(95, approved=True),
+    }
+    return make_project(
+        name, models_by_role={"default": register_script(name, answers)}, review_policy={"audit_share": 0}
+    )
+
+
+async def heard_while_running(run: Run, client: Client, *, until: str = "was accepted") -> list[str]:
+    """Each message until the run has ended."""
+    heard: list[str] = []
+    async with connected(run, client) as socket:
+        await socket.hear()
+        await in_thread(wait_until_watched)(run.pk)
+        going = asyncio.ensure_future(in_thread(go_on)(run))
+        while not socket.shows(until):
+            heard.append(await socket.hear())
+        await going
+        assert not socket.shows("Writing…")
+    return heard
+
+
+def test_text_grows_on_the_page_and_is_gone_with_the_result() -> None:
+    project = writing_project("grows")
+    run = submit(project, mode="actor_critic")
+    client = member_of(project)
+
+    async def scene() -> None:
+        heard = await heard_while_running(run, client)
+        partial = [message for message in heard if "Writing…" in message]
+        # The text changed thirty times in a second and a half, of which four a second are sent.
+        assert 3 <= len(partial) <= 8
+        assert "Attempt 1" in partial[0]
+        lengths = [len(message) for message in partial]
+        assert lengths == sorted(lengths)
+        assert lengths[-1] > lengths[0]
+        assert sum(NOTHING_WRITTEN in message for message in heard) == 1
+
+    play(scene)
+    assert not Event.objects.filter(payload__icontains="word").exists()
+
+
+def test_hostile_text_is_shown_as_text() -> None:
+    project = writing_project("hostile", f"{HOSTILE} </pre></section> " * 20)
+    run = submit(project, mode="actor_critic")
+    client = member_of(project)
+
+    async def scene() -> None:
+        partial = [message for message in await heard_while_running(run, client) if "Writing…" in message]
+        assert partial
+        assert all("<script" not in message and "<img" not in message for message in partial)
+        assert any("&lt;script&gt;" in message for message in partial)
+        assert all(message.count("</pre>") == 1 for message in partial)
+
+    play(scene)
+
+
+def test_nobody_else_hears_it() -> None:
+    mine, theirs = writing_project("mine"), writing_project("theirs")
+    run = submit(mine, mode="actor_critic")
+    Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING)
+    stranger = member_of(theirs)
+
+    async def scene() -> None:
+        async with connected(run, stranger) as socket:
+            typist.show(run.pk, PartialText(step=1, order=(1, 1), role="actor", text="secret"))
+            assert await socket.closed() == 4404
+            assert not socket.shows("secret")
+
+    play(scene)
+
+
+def test_text_of_a_step_that_has_ended_is_not_shown() -> None:
+    project = writing_project("late", delay_ms=0)
+    run = submit(project, mode="actor_critic")
+    Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING)
+    Step.objects.create(
+        run=run, seq=1, key="attempt-1/answer", kind="generate", request={}, state="done", started_at=run.created_at
+    )
+    client = member_of(project)
+
+    async def scene() -> None:
+        async with connected(run, client) as socket:
+            await socket.hear()
+            typist.show(run.pk, PartialText(step=1, order=(1, 5), role="actor", text="stale"))
+            assert await socket.communicator.receive_nothing(timeout=1.0)
+
+    play(scene)
+
+
+def test_of_a_long_text_the_tail_is_sent() -> None:
+    first = PartialText(step=1, order=(1, 0), role="actor")
+    short, long = first.with_text("x"), first.with_text("说" * 10_000 + "end")
+    assert (short.text, short.is_tail, short.order) == ("x", False, (1, 1))
+    assert long.is_tail
+    assert long.text.endswith("说end")
+    assert len(long.text.encode()) <= MOST_BYTES
+    assert first.with_text("half a pair \ud800").text == "half a pair ?"
+    assert PartialText.from_message(long.as_message()) == long

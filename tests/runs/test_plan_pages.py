@@ -1,0 +1,136 @@
+"""Plans and calls of tools on the run page, whole and live."""
+
+import json
+import re
+
+import pytest
+from django.test import Client
+
+from reflection_app.core.audit import Actor
+from reflection_app.core.models import Membership, Project
+from reflection_app.runs import advance as advancing
+from reflection_app.runs.advance import advance
+from reflection_app.runs.models import Run, Step
+from reflection_app.runs.views.live import fragments_of
+from reflection_app.runs.views.protocol import plans_of
+from reflection_app.runs.views.steps import call_of_attempt
+from reflection_app.runs.views.story import tell
+from reflection_app.teams.tools import ToolInput, create_tool
+from tests.factories import submit
+from tests.loops.completeness.scenes import checked
+from tests.loops.tool_playing import call_text, plan_text
+from tests.runs.critiques import critique
+from tests.runs.test_crashes import Killed, killing_after
+from tests.runs.test_run_pages import ACTIVE
+from tests.web.stories import HOSTILE, finished, logged_in, project_with
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+BROKEN = json.dumps({"tool": "python", "arguments": {"code": "raise SystemExit('no such city')"}})
+ANSWERS = {
+    "attempt-1/plan/make": plan_text(("look", "crystal_ball", [])),
+    "attempt-1/plan/revise-1": plan_text(("look", "python", []), ("pack", None, ["look"]), ("sum", None, [])),
+    "attempt-1/step-1/arguments": BROKEN,
+    "attempt-1/step-1/arguments-2": BROKEN,
+    "attempt-1/step-1/arguments-2-anew": BROKEN,
+    "attempt-1/step-3/answer": "Five shirts.",
+    "attempt-1/completeness": checked(analysis="the shirts are counted"),
+    "attempt-1/answer": "Five shirts; the weather is not known.",
+    "attempt-2/plan/make": plan_text(("guess", None, ["sum"])),
+    "attempt-2/step-1/answer": "Mild.",
+    "attempt-2/completeness": checked(analysis="all is there"),
+    "attempt-2/answer": "Five shirts, it is mild.",
+    "attempt-2/critique": critique(91, approved=True),
+}
+
+
+def tooled_project(name: str, answers: dict[str, str]) -> Project:
+    project = project_with(name, answers)
+    create_tool(project, ToolInput(name="python", kind="builtin", config={"name": "python"}), actor=Actor())
+    return project
+
+
+def page_of(client: Client, run: Run) -> str:
+    return logged_in(client, run.project).get(f"/p/{run.project.slug}/runs/{run.pk}/").text
+
+
+def test_a_plan_shows_its_steps_their_needs_and_how_each_ended(client: Client) -> None:
+    run = finished(tooled_project("planned", ANSWERS), mode="planning", tools=["python"])
+    assert run.outcome == "succeeded"
+
+    newest, first = plans_of(run)
+    assert [one.state for one in newest.steps] == ["done"]
+    assert [one.state for one in first.steps] == ["failed", "skipped", "done"]
+    page = page_of(client, run)
+    assert "Plan of attempt 2" in page
+    assert "Earlier plans" in page
+    assert "needs look" in page
+    assert "It needs look, which was not done." in page
+    assert "crystal_ball" in page
+    assert "Version 1 could not be carried out" in page
+    assert "Plan checked: 1 fault" in page
+    assert "Arguments for plan step 1" in page
+    assert "1 of 3 steps done" in page
+
+
+def test_a_plan_under_way_tells_what_runs_and_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = submit(tooled_project("under-way", ANSWERS), mode="planning", tools=["python"])
+    with monkeypatch.context() as patched:
+        killing_after(4, patched, advancing, "perform")  # two plans, the arguments and the first call
+        with pytest.raises(Killed):
+            advance(run.pk)
+    run.refresh_from_db()
+
+    [plan] = plans_of(run)
+    assert [one.state for one in plan.steps] == ["running", "waiting", "waiting"]
+    Step.objects.filter(run=run, state="started").update(state="abandoned")
+    Run.objects.filter(pk=run.pk).update(state="finished", outcome="cancelled")
+    run.refresh_from_db()
+    [plan] = plans_of(run)
+    assert [one.state for one in plan.steps][1:] == ["not_reached", "not_reached"]
+
+
+def test_the_plan_is_a_fragment_of_the_live_page_just_as_the_page_shows_it(client: Client) -> None:
+    run = finished(tooled_project("live-plan", ANSWERS), mode="planning", tools=["python"])
+    page = page_of(client, run)
+    [drawn] = [
+        fragment.html
+        for fragment in fragments_of(tell(run), membership=Membership.objects.filter(project=run.project)[0])
+        if fragment.place == "run-plan"
+    ]
+    assert drawn.startswith('<section id="run-plan"')
+    assert "".join(drawn.split()) in "".join(page.split())
+
+
+def test_a_call_shows_tool_arguments_and_what_came_back(client: Client) -> None:
+    answers = {"attempt-2/arguments": call_text("python", code="print('21 degrees')")}
+    call = json.loads(BROKEN)
+    run = finished(tooled_project("called", answers), mode="external_loop", tool_call=call)
+    page = page_of(client, run)
+
+    assert "The tool did it with the call of attempt 2." in page
+    assert "21 degrees" in page
+    assert "no such city" in page
+    assert "python: failed" in page
+    assert "python: worked" in page
+    assert "Kept as attempt 2" in page
+    seq = Step.objects.get(run=run, key="attempt-2/call").seq
+    in_full = logged_in(client, run.project).get(f"/p/called/runs/{run.pk}/steps/{seq}/").text
+    assert "21 degrees" in in_full
+    assert "arguments" in in_full
+
+
+def test_hostile_plans_arguments_and_results_are_shown_as_text(client: Client) -> None:
+    plan = json.dumps({"steps": [{"id": HOSTILE[:60], "description": HOSTILE, "tool": "python", "requires": []}]})
+    shouting = call_text("python", code=f"print({HOSTILE!r})")
+    answers = {"attempt-1/plan/make": plan, "attempt-1/step-1/arguments": shouting, "attempt-1/answer": "Done."}
+    answers["attempt-1/critique"] = critique(90, approved=True)
+    run = finished(tooled_project("hostile-plan", answers), mode="planning", tools=["python"])
+    page = page_of(client, run)
+    assert "&lt;script&gt;alert(1)" in page
+    assert not ACTIVE.search(re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL))
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"tool": 1, "arguments": {}}', '{"tool": "x"}', "[" * 100_000])
+def test_an_attempt_that_is_no_call_is_shown_as_text(content: str) -> None:
+    assert call_of_attempt(content) is None

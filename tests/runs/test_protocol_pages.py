@@ -1,0 +1,262 @@
+"""The six steps, tickets and orders to redo as the pages show them, of runs that really went through them."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from reflection_app.core.models import Project, Role
+from reflection_app.repairs.models import Ticket, TicketState
+from reflection_app.runs.advance import advance
+from reflection_app.runs.models import Run, Step
+from reflection_app.runs.views.protocol import rounds_of
+from tests.factories import make_member, make_project
+from tests.repairs.tickets import external_run, handed_in, ticket_of
+from tests.runs.critiques import critique
+from tests.web.stories import HOSTILE, finished, logged_in, project_with
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+REFLECTED = {
+    "expected": "五篇以上的论文",
+    "actual": "仅收集了 3 篇论文",
+    "gap": "缺少 2 篇",
+    "questions": ["搜索词是否足够广泛？"],
+    "surface_issue": "仅收集了 3 篇论文",
+    "occurrence_process": ["1. 搜索词过于狭窄", HOSTILE],
+    "root_cause": "搜索策略过于保守",
+}
+PLANNED = {
+    "repair_steps": [
+        {"action": "扩展搜索词", "kind": "model", "expected_outcome": "更多候选论文"},
+        {"action": f"Add categories {HOSTILE}", "kind": "model"},
+    ],
+    "resources_needed": ["arXiv"],
+    "estimated_effort": "low",
+    "learning_notes": "尽早检查数量",
+}
+ANSWERS = {
+    "attempt-1/answer": "三篇论文",
+    "attempt-1/critique": critique(40, issues=[{"description": f"Too few {HOSTILE}", "severity": "high"}]),
+    "attempt-1/reflect": json.dumps(REFLECTED, ensure_ascii=False),
+    "attempt-1/plan": json.dumps(PLANNED, ensure_ascii=False),
+    "attempt-1/repair-1/work": "multi-agent OR orchestration",
+    "attempt-1/repair-2/work": HOSTILE,
+    "attempt-2/answer": "五篇论文",
+    "attempt-2/critique": critique(90, approved=True),
+}
+
+
+def protocol_run(name: str = "six", answers: dict[str, str] = ANSWERS, **submission: Any) -> Run:
+    project = project_with(name, answers)
+    return finished(project, mode="reflection_protocol", agent="academic-researcher", **submission)
+
+
+def words(page: str) -> str:
+    """The page's text on one line, without its tags."""
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page))
+
+
+def states(run: Run) -> list[list[str]]:
+    return [[stage.state for stage in one.stages] for one in rounds_of(run)]
+
+
+def test_the_six_steps_stand_on_the_runs_page_with_what_each_came_to(client: Client) -> None:
+    run = protocol_run()
+    assert run.outcome == "succeeded", run.error
+    assert states(run) == [["done"] * 6]
+    logged_in(client, run.project)
+    page = client.get(f"/p/six/runs/{run.pk}/").text
+    said = words(page)
+    for name in ("1. Explore", "2. Reflect", "3. Classify", "4. Plan", "5. Execute", "6. Submit"):
+        assert name in said
+    assert "2 of 2 repair steps done" in said
+    assert "仅收集了 3 篇论文" in said
+    assert '<li class="prewrap">搜索词过于狭窄</li>' in page, "the list numbers its items itself"
+    assert "attempt 2, ready to be judged again" in said
+    assert f"/p/six/tickets/{ticket_of(run).ticket_id}/" in page
+    assert "Reflection protocol" in said
+    assert HOSTILE not in page
+    assert "<script>alert" not in page
+
+
+def test_every_step_of_the_timeline_has_words(client: Client) -> None:
+    run = protocol_run()
+    logged_in(client, run.project)
+    for step in Step.objects.filter(run=run):
+        page = client.get(f"/p/six/runs/{run.pk}/steps/{step.seq}/").text
+        title = words(page[page.index("<h1>") : page.index("</h1>")]).strip()
+        assert title, step.key
+        assert title not in {step.kind, step.role, "Put up for a random check"}, (step.key, title)
+        assert "<script>alert" not in page
+
+
+def test_what_is_missing_is_now_or_to_come_and_after_the_end_not_reached() -> None:
+    run = protocol_run()
+    recorded = {step.key: step for step in Step.objects.filter(run=run, kind="record_stage")}
+    recorded["attempt-1/submit"].delete()
+    recorded["attempt-1/repair-2/kept"].delete()
+    assert states(run) == [["done", "done", "done", "done", "stopped", "not_reached"]]
+    Run.objects.filter(pk=run.pk).update(state="running", outcome=None)
+    run.refresh_from_db()
+    assert states(run) == [["done", "done", "done", "done", "now", "to_come"]]
+    assert [one.state for one in rounds_of(run)[0].stages[4].repairs] == ["completed", "now"]
+
+
+def test_what_code_wrote_for_want_of_an_answer_is_marked(client: Client) -> None:
+    unusable = {key: "no JSON at all" for key in ANSWERS if key.startswith(("attempt-1/reflect", "attempt-1/plan"))}
+    again = {f"{key}/again-{number}": "still none" for key in unusable for number in (1, 2)}
+    run = protocol_run("unusable", ANSWERS | unusable | again)
+    shown = rounds_of(run)[0].stages
+    assert shown[1].is_fallback
+    logged_in(client, run.project)
+    assert "written by code" in client.get(f"/p/unusable/runs/{run.pk}/").text
+
+
+def test_a_repair_that_failed_is_told_with_its_error(client: Client) -> None:
+    run = protocol_run()
+    step = Step.objects.get(run=run, key="attempt-1/repair-2/kept")
+    assert step.result is not None
+    step.result["output"] |= {"status": "failed", "error": f"It broke. {HOSTILE}"}
+    step.save()
+    assert states(run)[0][4] == "failed"
+    logged_in(client, run.project)
+    page = client.get(f"/p/six/runs/{run.pk}/").text
+    assert "It broke." in page
+    assert "1 of 2 repair steps done" in words(page)
+    assert "<script>alert" not in page
+
+
+def test_a_run_that_goes_on_in_six_steps_is_told_so_before_there_is_a_ticket(client: Client) -> None:
+    run = protocol_run("first", {"attempt-1/answer": "五篇论文", "attempt-1/critique": critique(90, approved=True)})
+    logged_in(client, run.project)
+    assert "there was nothing to repair" in client.get(f"/p/first/runs/{run.pk}/").text
+
+
+def test_the_ticket_page_holds_what_a_worker_needs(client: Client) -> None:
+    run = protocol_run()
+    ticket = ticket_of(run)
+    logged_in(client, run.project)
+    page = client.get(f"/p/six/tickets/{ticket.ticket_id}/").text
+    said = words(page)
+    for wanted in ("Resolved", "Revise", "40 / 100", "academic-researcher", "high · other", "Repair plan", "三篇论文"):
+        assert wanted in said, wanted
+    assert "attempt 2 was accepted" in said
+    assert ticket.reports.get().reflection_id in said
+    assert f"/p/six/runs/{run.pk}/#attempt-1" in page
+    assert "<script>alert" not in page
+    assert "Redo with instructions" in said
+
+
+def test_the_list_filters_and_says_what_makes_tickets_where_there_are_none(client: Client) -> None:
+    project = make_project("listed")
+    logged_in(client, project)
+    assert "A rewind ticket is issued when" in client.get("/p/listed/tickets/").text
+    run = handed_in(external_run(project=project), "second")
+    old, new = ticket_of(run), ticket_of(run, 2)
+    page = client.get("/p/listed/tickets/").text
+    assert page.index(new.ticket_id) < page.index(old.ticket_id)
+    for query, shown in (
+        ("state=open", {new}),
+        ("state=superseded", {old}),
+        ("agent=researcher", {old, new}),
+        ("agent=nobody", set()),
+        ("trigger=critic_evaluation", {old, new}),
+        ("trigger=persons_order", set()),
+        (f"run={run.pk}", {old, new}),
+        (f"before={new.ticket_id}", {old}),
+        ("state=nonsense&run=none", {old, new}),
+    ):
+        text = client.get(f"/p/listed/tickets/?{query}").text
+        assert {one for one in (old, new) if one.ticket_id in text} == shown, query
+    swapped = client.get("/p/listed/tickets/?state=open", headers={"HX-Request": "true"}).text
+    assert new.ticket_id in swapped
+    assert "<html" not in swapped
+
+
+def test_tickets_of_another_project_are_not_found(client: Client) -> None:
+    ticket = ticket_of(external_run(project=make_project("theirs")))
+    logged_in(client, make_project("ours"))
+    assert client.get(f"/p/ours/tickets/{ticket.ticket_id}/").status_code == 404
+    assert client.post(f"/p/ours/tickets/{ticket.ticket_id}/close/", {"reason": "x"}).status_code == 404
+    assert ticket.ticket_id not in client.get("/p/ours/tickets/").text
+    assert ticket.ticket_id not in client.get(f"/p/ours/tickets/?before={ticket.ticket_id}").text
+
+
+def test_closing_asks_why_and_keeps_what_was_typed(client: Client) -> None:
+    run = external_run(project=make_project("closing"))
+    ticket = ticket_of(run)
+    logged_in(client, run.project, Role.REVIEWER)
+    at = f"/p/closing/tickets/{ticket.ticket_id}/close/"
+    blank = client.post(at, {"reason": "  "})
+    assert (blank.status_code, "Say why it is closed" in blank.text) == (400, True)
+    long = client.post(at, {"reason": "x" * 10_001})
+    assert (long.status_code, "x" * 10_001 in long.text) == (400, True)
+    done = client.post(at, {"reason": f"Withdrawn {HOSTILE}"}, follow=True).text
+    assert "was cancelled" in done
+    assert "Withdrawn" in done
+    assert "<script>alert" not in done
+    assert Ticket.objects.get(pk=ticket.pk).state == TicketState.CLOSED
+    again = client.post(at, {"reason": "Once more"})
+    assert again.status_code == 409
+
+
+def test_a_finished_run_is_ordered_again_from_its_page(client: Client) -> None:
+    run = protocol_run()
+    logged_in(client, run.project, Role.REVIEWER)
+    assert 'id="run-redo"' in client.get(f"/p/six/runs/{run.pk}/").text
+    at = f"/p/six/runs/{run.pk}/redo/"
+    blank = client.post(at, {"instructions": " ", "attempt": "2"})
+    assert blank.status_code == 400
+    assert 'id="error-instructions"' in blank.text
+    assert '<option value="2" selected>' in blank.text
+    missing = client.post(at, {"instructions": "Kürzer 更短", "attempt": "9"})
+    assert missing.status_code == 400
+    assert "Kürzer 更短" in missing.text
+    assert "no attempt 9" in missing.text
+    done = client.post(at, {"instructions": f"更短 {HOSTILE}", "attempt": "1"}, follow=True)
+    child = Run.objects.get(parent=run)
+    assert done.redirect_chain[-1][0] == f"/p/six/runs/{child.pk}/"
+    assert f"Ordered again</a> by {child.forked_by_label}" in done.text
+    assert "<script>alert" not in done.text
+    of_parent = client.get(f"/p/six/runs/{run.pk}/").text
+    assert f'/p/six/runs/{child.pk}/">Ordered again</a>' in of_parent
+    assert "Forked" not in of_parent
+    assert client.get(f"/p/six/runs/{child.pk}/compare/").status_code == 200
+
+
+def test_the_ordered_run_goes_through_the_six_steps_from_the_old_answer(client: Client) -> None:
+    project = project_with("again", ANSWERS)
+    run = finished(project, mode="actor_critic")
+    logged_in(client, project, Role.REVIEWER)
+    client.post(f"/p/again/runs/{run.pk}/redo/", {"instructions": "Add sources."})
+    child = Run.objects.get(parent=run)
+    advance(child.pk)
+    child.refresh_from_db()
+    assert child.mode == "reflection_protocol"
+    ticket = ticket_of(child)
+    assert ticket.trigger == "persons_order"
+    assert any("Add sources." in step for step in ticket.repair_plan)
+    assert child.attempts.get(number=1).content == "五篇论文"
+    said = words(client.get(f"/p/again/tickets/{ticket.ticket_id}/").text)
+    assert "A person&#x27;s order" in said or "A person's order" in said
+
+
+def test_a_run_under_way_cannot_be_ordered_again_and_says_why(client: Client) -> None:
+    run = external_run(project=make_project("under-way"))
+    logged_in(client, run.project, Role.REVIEWER)
+    assert 'id="run-redo"' not in client.get(f"/p/under-way/runs/{run.pk}/").text
+    page = client.post(f"/p/under-way/runs/{run.pk}/redo/", {"instructions": "Typed already"})
+    assert page.status_code == 409
+    assert "still under way" in page.text
+    assert "Typed already" in page.text
+
+
+def test_a_viewer_reads_a_ticket_and_is_offered_nothing(client: Client) -> None:
+    run = external_run(project=make_project("read"))
+    client.force_login(make_member(Project.objects.get(slug="read"), Role.VIEWER))
+    page = client.get(f"/p/read/tickets/{ticket_of(run).ticket_id}/").text
+    assert "Close the ticket" not in page
+    assert "Nobody has taken it up yet" in page

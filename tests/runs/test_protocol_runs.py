@@ -1,0 +1,192 @@
+"""The six steps on the real engine: what is kept of them, and the runs that wait for people and agents in between."""
+
+import json
+from typing import Any
+
+import pytest
+
+from notebook_app.models import Entry
+from reflection_app.core.audit import Actor
+from reflection_app.core.models import Project
+from reflection_app.loops.questions import Choice
+from reflection_app.repairs.models import AgentInstruction, Report, Ticket, TicketState
+from reflection_app.reviews.models import Review
+from reflection_app.runs.advance import advance
+from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
+from reflection_app.runs.models import Attempt, Question, Run, RunState, Step
+from reflection_app.runs.resuming import AnswerInput, answer_question
+from reflection_app.tasks.redo import RedoInput, redo_run
+from tests.factories import make_project
+from tests.loops.protocol.playing import PLAN, REFLECTION
+from tests.runs.critiques import critique
+from tests.runs.scripts import scripted_run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+GOOD = critique(90, approved=True)
+PAPERS = {"counts": [{"path": "papers", "min": 5}]}
+
+
+def papers(count: int) -> str:
+    return json.dumps({"papers": [{"标题": f"论文 {number}"} for number in range(count)]}, ensure_ascii=False)
+
+
+def protocol_run(answers: dict[str, str], *, project: Project | None = None, **fields: Any) -> Run:
+    task = {"mode": "reflection_protocol", "agent": "academic-researcher", "limits": {"token_budget": 200_000}}
+    project = project or make_project(review_policy={"audit_share": 0})
+    return scripted_run(answers, project=project, **(task | fields))
+
+
+def ended(run: Run) -> Run:
+    advance(run.pk)
+    run.refresh_from_db()
+    return run
+
+
+def six_steps(number: int, *, work: str = "notes", **plan: Any) -> dict[str, str]:
+    return {
+        f"attempt-{number}/reflect": json.dumps(REFLECTION),
+        f"attempt-{number}/plan": json.dumps(PLAN | plan),
+        f"attempt-{number}/repair-1/work": work,
+    }
+
+
+def test_three_papers_of_five_are_sent_back_reflected_on_and_repaired_as_in_the_seed() -> None:
+    analysis = {
+        "expected": "至少 5 篇论文",
+        "actual": "3 篇论文",
+        "gap": "缺少 2 篇论文",
+        "questions": ["搜索词是否足够广泛？"],
+        "surface_issue": "仅收集了 3 篇论文",
+        "occurrence_process": ["1. 使用了过于狭窄的搜索词", "2. 仅搜索了 cs.AI 分类", "3. 在收集到 3 篇后过早停止"],
+        "root_cause": "搜索策略过于保守，没有充分利用时间预算",
+    }
+    plan = {
+        "repair_steps": [
+            {"action": "扩展搜索词", "kind": "model", "expected_outcome": "获取更多候选论文"},
+            {"action": "增加搜索分类", "kind": "model", "expected_outcome": "覆盖 cs.LG, cs.CL 等相关领域"},
+        ],
+        "remediation": "修改 system prompt，强调必须满足最小要求",
+        "learning_notes": "未来执行时，应在早期检查数量是否达标",
+        "anti_pattern": {
+            "pattern_name": "过早停止搜索",
+            "symptoms": ["搜索词过窄"],
+            "prevention": "设置明确的数量目标",
+        },
+        "instruction": "必须收集至少 5 篇论文后才能停止。",
+    }
+    run = ended(
+        protocol_run(
+            {
+                "attempt-1/answer": papers(3),
+                "attempt-1/critique": critique(40),
+                "attempt-1/reflect": json.dumps(analysis, ensure_ascii=False),
+                "attempt-1/plan": json.dumps(plan, ensure_ascii=False),
+                "attempt-1/repair-1/work": papers(4),
+                "attempt-1/repair-2/work": papers(6),
+                "attempt-2/answer": papers(6),
+                "attempt-2/critique": GOOD,
+            },
+            objective="收集关于智能体的论文",
+            requirements=PAPERS,
+        )
+    )
+    assert (run.outcome, run.attempts_made) == ("succeeded", 2), run.error
+    ticket = Ticket.objects.get(run=run)
+    assert (ticket.state, ticket.resolved_by_id) == (TicketState.RESOLVED, run.best_attempt_id)
+    report = Report.objects.get(run=run)
+    assert (report.error_type, report.surface_issue) == ("3.3.2", "仅收集了 3 篇论文")
+    assert report.revised_attempt_id == run.best_attempt_id
+    assert [action["status"] for action in report.content["repair_actions"]] == ["completed", "completed"]
+    assert AgentInstruction.objects.get(project_id=run.project_id).text == plan["instruction"]
+    kept = Step.objects.filter(run=run, kind="record_stage").order_by("seq").values_list("result", flat=True)
+    assert [stage["output"]["step"] for stage in kept if stage] == [
+        *("explore", "reflect", "classify", "plan", "execute", "execute", "submit")
+    ]
+
+
+def test_the_same_mistake_in_a_second_run_is_one_of_capability_and_waits_for_a_person() -> None:
+    project = make_project(review_policy={"audit_share": 0})
+    issue = {"category": "completeness", "severity": "high", "description": "two papers are missing from the list"}
+    answers = {
+        "attempt-1/answer": "draft",
+        "attempt-1/critique": critique(40, issues=[issue]),
+        **six_steps(1),
+        "attempt-2/answer": "revised",
+        "attempt-2/critique": GOOD,
+    }
+    assert ended(protocol_run(answers, project=project)).outcome == "succeeded"
+    again = ended(protocol_run(answers, project=project))
+
+    assert (again.state, again.waiting_for) == (RunState.WAITING_REVIEW, "checkpoint")
+    assert Report.objects.get(run=again).error_type == "3.3.1"
+    assert Review.objects.get(run=again).reason == "checkpoint"
+    assert Entry.objects.get(project_id=project.pk).kind == "anti_pattern"
+
+
+def test_what_the_agent_does_not_know_waits_for_a_person_whose_answer_is_kept_as_a_fact() -> None:
+    run = ended(
+        protocol_run(
+            {
+                "attempt-1/answer": "我不知道哪些会议算数。",
+                "attempt-1/critique": critique(35),
+                "attempt-1/reflect": json.dumps(REFLECTION),
+                "attempt-1/plan": json.dumps(PLAN | {"repair_steps": []}),
+                "attempt-1/repair-2/work": "notes",
+                "attempt-2/answer": "ACL、EMNLP",
+                "attempt-2/critique": GOOD,
+            }
+        )
+    )
+    assert (run.state, run.waiting_for) == (RunState.WAITING_REVIEW, "knowledge"), run.error
+    answer_question(
+        Question.objects.get(run=run), AnswerInput(choice=Choice.ANSWER, text="ACL 和 EMNLP"), actor=Actor()
+    )
+    assert ended(run).outcome == "succeeded", run.error
+    fact = Entry.objects.get(project_id=run.project_id)
+    assert (fact.kind, fact.content) == ("project_fact", "ACL 和 EMNLP")
+    asked = Step.objects.get(run=run, key="attempt-2/answer").request
+    assert asked is not None
+    assert "ACL 和 EMNLP" in asked["messages"][-1]["content"]
+
+
+def test_an_outside_agent_carries_out_the_plan_and_says_how_it_went() -> None:
+    run = protocol_run(
+        {"attempt-2/critique": GOOD, **six_steps(1)},
+        execution="external",
+    )
+
+    def hand_in(**given: Any) -> None:
+        hand_in_attempt(ended(run), AttemptInput.model_validate(given), actor=Actor())
+
+    hand_in(content="draft", self_check={"ok": False, "issues": ["no sources"]})
+    hand_in(content="revised", repairs=[{"step": 1, "status": "completed", "output": "found two"}])
+    assert ended(run).outcome == "succeeded", run.error
+    ticket, report = Ticket.objects.get(run=run), Report.objects.get(run=run)
+    assert (ticket.trigger, ticket.state) == ("self_check", TicketState.RESOLVED)
+    assert report.content["repair_actions"][0]["status"] == "completed"
+
+
+def test_a_call_that_broke_off_leaves_an_empty_attempt_and_is_resumed() -> None:
+    run = ended(protocol_run({"attempt-1/repair-1/resume": "the answer", "attempt-2/critique": GOOD}))
+    assert (run.outcome, run.best_attempt and run.best_attempt.number) == ("succeeded", 2), run.error
+    assert list(Attempt.objects.filter(run=run).values_list("content", flat=True)) == ["", "the answer"]
+    assert Ticket.objects.get(run=run).trigger == "interruption"
+    assert Report.objects.get(run=run).error_type == "3.3.3"
+
+
+def test_where_only_the_resumed_answer_came_it_is_the_one_that_is_kept() -> None:
+    run = ended(protocol_run({"attempt-1/repair-1/resume": "the answer"}))
+    assert run.outcome == "failed"
+    assert run.best_attempt is not None
+    assert run.best_attempt.content == "the answer"
+
+
+def test_a_persons_order_begins_a_run_with_the_old_answer() -> None:
+    first = ended(protocol_run({"attempt-1/answer": "old", "attempt-1/critique": GOOD}))
+    redone = redo_run(first, RedoInput(instructions="Name the venues."), actor=Actor())
+    assert redone.mode == "reflection_protocol"
+    advance(redone.pk)
+    ticket = Ticket.objects.get(run=redone)
+    assert (ticket.trigger, ticket.repair_plan) == ("persons_order", ["Name the venues."])
+    assert Attempt.objects.get(run=redone, number=1).content == "old"

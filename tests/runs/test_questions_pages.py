@@ -1,0 +1,78 @@
+"""Questions on the pages: in the queue, on the run's page, and on their own."""
+
+import pytest
+from django.test import Client
+
+from reflection_app.core.models import Role
+from reflection_app.loops.questions import Choice, QuestionKind
+from reflection_app.loops.questions import Question as Asked
+from reflection_app.repairs.models import AgentInstruction
+from reflection_app.runs.models import Question, Run, RunState
+from tests.factories import make_member, make_project
+from tests.runs.questions import waiting_question
+from tests.web.stories import HOSTILE, logged_in
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_question_is_found_in_the_queue_and_answered(client: Client) -> None:
+    project = make_project("asked")
+    logged_in(client, project)
+    question = waiting_question(project)
+    address = f"/p/asked/questions/{question.pk}/"
+    for page in ("/p/asked/reviews/", f"/p/asked/runs/{question.run_id}/"):
+        assert address in client.get(page).content.decode()
+    assert "现在的关税是多少" in client.get(address).content.decode()
+
+    answered = client.post(f"{address}answer/", {"choice": "answer", "text": "4.2 %"})
+    assert answered["Location"] == f"/p/asked/runs/{question.run_id}/"
+    assert Run.objects.get().state == RunState.QUEUED
+    assert "4.2 %" in client.get(address).content.decode()
+    late = client.post(f"{address}answer/", {"choice": "answer", "text": "5 %"})
+    assert late.status_code == 409
+    assert "has answered this already" in late.content.decode()
+
+
+def test_the_overview_names_what_waits_besides_reviews(client: Client) -> None:
+    project = make_project("overlooked")
+    logged_in(client, project)
+    question = waiting_question(project)
+    shown = client.get("/p/overlooked/").content.decode()
+    assert f"/p/overlooked/questions/{question.pk}/" in shown
+    assert "Nothing waits for you" not in shown
+    AgentInstruction.objects.create(project=project, agent="coder", text="Count first.")
+    Question.objects.filter(pk=question.pk).update(state="withdrawn")
+    shown = client.get("/p/overlooked/").content.decode()
+    assert f"/p/overlooked/questions/{question.pk}/" not in shown
+    assert "1 instruction for agents to accept" in shown
+    AgentInstruction.objects.update(state="declined")
+    assert "Nothing waits for you" in client.get("/p/overlooked/").content.decode()
+
+
+def test_a_blank_answer_comes_back_with_what_is_missing(client: Client) -> None:
+    project = make_project("blank")
+    logged_in(client, project)
+    question = waiting_question(project)
+    refused = client.post(f"/p/blank/questions/{question.pk}/answer/", {"choice": "answer", "text": " "})
+    assert refused.status_code == 400
+    assert "Write the answer" in refused.content.decode()
+
+
+def test_hostile_text_is_shown_as_text(client: Client) -> None:
+    project = make_project("hostile")
+    logged_in(client, project)
+    asked = Asked(kind=QuestionKind.REPAIR, text=HOSTILE, context=(HOSTILE,), choices=(Choice.ANSWER,))
+    question = waiting_question(project, asked)
+    for page in (f"/p/hostile/questions/{question.pk}/", "/p/hostile/reviews/", f"/p/hostile/runs/{question.run_id}/"):
+        shown = client.get(page).content.decode()
+        assert "<script>alert" not in shown
+        assert "<img src=x" not in shown
+
+
+def test_a_viewer_reads_the_question_and_cannot_answer(client: Client) -> None:
+    project = make_project("viewed")
+    client.force_login(make_member(project, Role.VIEWER))
+    question = waiting_question(project)
+    shown = client.get(f"/p/viewed/questions/{question.pk}/").content.decode()
+    assert "A reviewer of this project answers it" in shown
+    assert client.post(f"/p/viewed/questions/{question.pk}/answer/", {"choice": "skip"}).status_code == 403

@@ -1,0 +1,82 @@
+import re
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+
+from reflection_app.core.models import Project
+from reflection_app.runs.models import Run, Step
+from tests.factories import make_user, submit
+from tests.runs.critiques import critique
+from tests.web.stories import HOSTILE, finished, logged_in, project_with, unsure_project
+
+pytestmark = pytest.mark.django_db(transaction=True)
+DRAWING = re.compile(r'<details id="run-graph".*?</svg>', re.DOTALL)
+
+
+def drawing_of(client: Client, project: Project, run: Run) -> str:
+    page = logged_in(client, project).get(f"/p/{project.slug}/runs/{run.pk}/").text
+    found = DRAWING.search(page)
+    assert found
+    return found[0]
+
+
+def add_step(run: Run, seq: int, kind: str, **fields: Any) -> None:
+    values: dict[str, Any] = {"key": f"attempt-{seq}/x", "request": {}, "state": "done", "started_at": run.created_at}
+    Step.objects.create(run=run, seq=seq, kind=kind, **(values | fields))
+
+
+def test_each_node_leads_to_its_step(client: Client) -> None:
+    project = project_with("drawn", {"attempt-1/answer": "A text.", "attempt-1/critique": critique(91, approved=True)})
+    run = finished(project, mode="actor_critic")
+    drawing = drawing_of(client, project, run)
+    assert re.findall(r'href="(/p/[^"]+)"', drawing) == [f"/p/drawn/runs/{run.pk}/steps/{seq}/" for seq in (1, 2)]
+    assert all(client.get(address).status_code == 200 for address in re.findall(r'href="(/p/[^"]+)"', drawing))
+    assert "style=" not in drawing
+    assert 'role="group" aria-label="What led to what' in drawing
+
+
+def test_it_is_open_where_there_is_something_to_follow(client: Client) -> None:
+    dull = finished(
+        project_with("dull", {"attempt-1/answer": "A", "attempt-1/critique": critique(91, approved=True)}),
+        mode="actor_critic",
+    )
+    assert 'class="card graph">' in drawing_of(client, dull.project, dull)
+    answers = {
+        "attempt-1/answer": "A",
+        "attempt-1/critique": critique(40),
+        "attempt-2/answer": "B",
+        "attempt-2/critique": critique(91, approved=True),
+    }
+    eventful = finished(project_with("eventful", answers))
+    drawing = drawing_of(client, eventful.project, eventful)
+    assert 'class="card graph" open>' in drawing
+    assert "rewound, fixed" in drawing
+
+
+def test_a_run_without_steps_shows_no_drawing(client: Client) -> None:
+    project = unsure_project("early")
+    run = submit(project)
+    page = logged_in(client, project).get(f"/p/early/runs/{run.pk}/").text
+    assert re.search(r'<details id="run-graph"[^>]* hidden>', page)
+    assert '<svg class="graph-drawing"' not in page
+
+
+def test_hostile_labels_are_inert(client: Client) -> None:
+    project = unsure_project("hostile-graph")
+    run = submit(project)
+    add_step(run, 1, "call_tool", request={"tool": HOSTILE}, result={"ok": False, "error": HOSTILE}, attempt_number=1)
+    add_step(run, 2, HOSTILE[:40], key=HOSTILE, attempt_number=1)
+    add_step(run, 3, "generate", state="failed", error=HOSTILE, key=f"attempt-1/{uuid4()}")
+    add_step(run, 4, "choose_loop", result={"mode": HOSTILE})
+    add_step(run, 5, "record_verdict", request={"judgement": [HOSTILE]}, attempt_number=2)
+    page = logged_in(client, project).get(f"/p/{project.slug}/runs/{run.pk}/").text
+    assert "&lt;script&gt;" in page
+    assert not re.search(r"<script(?! (?:defer|type=\"module\") src=\"/static/)|<img|<b onclick", page)
+
+
+def test_a_stranger_sees_no_graph(client: Client) -> None:
+    run = submit(unsure_project("private"))
+    client.force_login(make_user())
+    assert client.get(f"/p/private/runs/{run.pk}/").status_code == 404

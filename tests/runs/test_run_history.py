@@ -1,0 +1,84 @@
+import pytest
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from tests.api.caller import Caller, assert_problem, fields
+from tests.api.stories import finished_run
+from tests.runs.scripts import code_run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_the_journal_tells_each_step_with_what_it_cost(caller: Caller) -> None:
+    run = finished_run(caller.project)
+    steps = caller.get(f"runs/{run.pk}/steps").body["results"]
+
+    assert [step["seq"] for step in steps] == list(range(1, len(steps) + 1))
+    first = steps[0]
+    assert (first["key"], first["kind"], first["state"]) == ("attempt-1/answer", "generate", "done")
+    assert (first["role"], first["attempt"], first["error"]) == ("actor", 1, None)
+    assert first["model"].startswith("scripted/")
+    assert first["prompt_tokens"] > 0
+    assert first["cost_usd"] == "0.00000000"
+    assert first["result"]["text"] == "first"
+    assert first["request"]["messages"][0]["role"] == "system"
+    assert first["started_at"] <= first["finished_at"]
+    assert {step["kind"] for step in steps} == {"generate", "record_verdict", "issue_ticket"}
+
+
+def test_attempts_carry_every_verdict_on_them(caller: Caller) -> None:
+    run = finished_run(caller.project)
+    attempts = caller.get(f"runs/{run.pk}/attempts").body["results"]
+
+    assert [(attempt["number"], attempt["content"]) for attempt in attempts] == [(1, "first"), (2, "second")]
+    (verdict,) = attempts[0]["verdicts"]
+    assert (verdict["referee"], verdict["verdict"], verdict["score"]) == ("critic", "REVISE", 40.0)
+    assert (verdict["confidence"], verdict["issues"], verdict["tests"]) == (0.9, [], None)
+    assert verdict["feedback"] == {"strengths": [], "weaknesses": [], "suggestions": []}
+
+
+def test_events_after_a_number_come_in_order(caller: Caller) -> None:
+    run = finished_run(caller.project)
+    events = caller.get(f"runs/{run.pk}/events").body["results"]
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert (events[0]["type"], events[-1]["type"]) == ("run.created", "run.finished")
+    assert events[-1]["payload"] == {"outcome": "succeeded", "best_attempt": 2}
+
+    later = caller.get(f"runs/{run.pk}/events", after=3, limit=2).body
+    assert later["results"] == events[3:5]
+    assert caller.get(later["next"]).body["results"] == events[5:7]
+    assert caller.get(f"runs/{run.pk}/events", after=len(events)).body["results"] == []
+
+
+@pytest.mark.parametrize("after", ["-1", "x", "", "1.5", "9999999999999999999"])
+def test_an_event_number_that_is_none_is_refused(caller: Caller, after: str) -> None:
+    run = code_run({}, project=caller.project)
+    answer = caller.get(f"runs/{run.pk}/events", after=after)
+    assert_problem(answer, 400)
+    assert fields(answer) == ["after"]
+
+
+@pytest.mark.exhaustive("many at once, or many rows")
+@pytest.mark.parametrize("part", ["steps", "attempts", "events"])
+def test_each_history_is_paged(caller: Caller, part: str) -> None:
+    run = finished_run(caller.project)
+    whole = caller.get(f"runs/{run.pk}/{part}").body["results"]
+    first = caller.get(f"runs/{run.pk}/{part}", limit=1).body
+    second = caller.get(first["next"]).body
+    assert first["results"] + second["results"] == whole[:2]
+    assert caller.get(second["previous"]).body["results"] == whole[:1]
+
+
+@pytest.mark.parametrize("part", ["steps", "attempts", "events"])
+def test_a_history_takes_few_queries(
+    caller: Caller, part: str, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    run = finished_run(caller.project)
+    caller.get("runs")
+    with django_assert_max_num_queries(5):
+        caller.get(f"runs/{run.pk}/{part}")
+
+
+def test_a_number_from_one_list_is_no_cursor_of_another(caller: Caller) -> None:
+    run = finished_run(caller.project)
+    cursor = caller.get(f"runs/{run.pk}/steps", limit=1).body["next"].partition("cursor=")[2]
+    assert_problem(caller.get("runs", cursor=cursor), 400)

@@ -1,0 +1,165 @@
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.utils import timezone
+
+from reflection_app.loops.verdicts import Outcome
+from reflection_app.runs.models import Run, RunState
+from tests.factories import submit
+from tests.runs.critiques import critique
+from tests.web.stories import HOSTILE, finished, logged_in, project_with, unsure_project, waiting_review
+
+# Advancing a run gives its connection back, so these tests cannot live in one transaction.
+pytestmark = pytest.mark.django_db(transaction=True)
+ACTIVE = re.compile(
+    r"<script(?! (?:defer|type=\"module\") src=\"/static/)|<[^>]+\son\w+=|href=\"javascript:|<img", re.IGNORECASE
+)
+
+
+def test_a_queued_run_has_a_page(client: Client) -> None:
+    project = unsure_project("queued")
+    run = submit(project)
+    page = logged_in(client, project).get(f"/p/queued/runs/{run.pk}/").text
+    assert "Waiting for a worker" in page
+    assert f'ws-connect="/ws/p/queued/runs/{run.pk}"' in page
+
+
+def test_a_waiting_run_calls_for_its_review(client: Client) -> None:
+    project = unsure_project("called")
+    review = waiting_review(project)
+    page = logged_in(client, project).get(f"/p/called/runs/{review.run_id}/").text
+    assert "This run waits for a person" in page
+    assert f'href="/p/called/reviews/{review.pk}/"' in page
+    assert "A first text." in page
+    assert "No title" in page
+
+
+def test_a_finished_run_needs_no_socket_and_tells_the_whole_story(client: Client) -> None:
+    project = project_with("told", {"attempt-1/answer": "A text.", "attempt-1/critique": critique(91, approved=True)})
+    run = finished(project)
+    page = logged_in(client, project).get(f"/p/told/runs/{run.pk}/").text
+    assert "Attempt 1 was accepted" in page
+    assert "Kept" in page
+    assert "ws-connect" not in page
+    assert "scripted" in page
+    assert "Critique of attempt 1" in page
+
+
+@pytest.mark.parametrize("outcome", list(Outcome))
+def test_every_outcome_is_explained_in_words(client: Client, outcome: Outcome) -> None:
+    project = project_with("ends", {"attempt-1/answer": "A text.", "attempt-1/critique": critique(80, approved=True)})
+    run = finished(project)
+    Run.objects.filter(pk=run.pk).update(outcome=outcome.value, error="it broke" * (outcome is Outcome.FAILED))
+    page = logged_in(client, project).get(f"/p/ends/runs/{run.pk}/").text
+    explained = re.search(r'<p class="run-explained">(.*?)</p>', page, re.DOTALL)
+    assert explained
+    assert explained[1].strip()
+    assert ("it broke" in page) is (outcome is Outcome.FAILED)
+
+
+def test_an_ended_run_says_which_budget_was_used_up(client: Client) -> None:
+    project = project_with("spent", {"attempt-1/answer": "A", "attempt-1/critique": critique(80, approved=True)})
+    run = finished(project, limits={"token_budget": 2000, "cost_budget_usd": "0.5"})
+    Run.objects.update(outcome="over_budget", prompt_tokens=2200, completion_tokens=0, best_attempt=None)
+    logged_in(client, project)
+    page = client.get(f"/p/spent/runs/{run.pk}/").text
+    assert "its budget was used up: 2,200 of 2,000 tokens." in page
+    assert "No attempt was finished." in page
+    Run.objects.update(prompt_tokens=10, cost_usd="0.75")
+    assert "$0.7500 of $0.5000" in client.get(f"/p/spent/runs/{run.pk}/").text
+
+
+def test_a_silent_worker_is_told_of(client: Client) -> None:
+    project = unsure_project("silent")
+    run = submit(project)
+    logged_in(client, project)
+
+    def page_with(**changed: Any) -> str:
+        Run.objects.update(**changed)
+        return client.get(f"/p/silent/runs/{run.pk}/").text
+
+    in_time = timezone.now() + timedelta(seconds=settings.RUN_LEASE_S * 0.8)
+    assert "A worker is on it." in page_with(state=RunState.RUNNING, lease_until=in_time)
+    late = timezone.now() + timedelta(seconds=settings.RUN_LEASE_S * 0.6)
+    assert "The worker has been silent; another takes over soon." in page_with(lease_until=late)
+    gone = page_with(state=RunState.QUEUED, lease_until=None, worker_deaths=1)
+    assert "Its worker is gone; it waits for another." in gone
+    due = timezone.now() + timedelta(minutes=1)
+    again = page_with(worker_deaths=4, not_before=due)
+    assert f"4 workers in a row died with it; it waits until {due:%H:%M:%S} UTC for another." in again
+
+
+def test_a_run_that_waits_for_a_time_says_until_when(client: Client) -> None:
+    project = unsure_project("waiting")
+    run = submit(project)
+    logged_in(client, project)
+    due = timezone.now() + timedelta(minutes=20)
+    Run.objects.update(not_before=due, waiting_for="as the model's provider asked")
+    page = client.get(f"/p/waiting/runs/{run.pk}/").text
+    assert f"It waits until {due:%H:%M:%S} UTC: the model's provider asked for it." in page
+    assert "Trying again soon" not in page
+    Run.objects.update(state=RunState.WAITING_TIME)
+    assert f"It waits until {due:%H:%M:%S} UTC. Nothing is spent" in client.get(f"/p/waiting/runs/{run.pk}/").text
+    Run.objects.update(state=RunState.QUEUED, not_before=timezone.now())
+    assert "Waiting for a worker." in client.get(f"/p/waiting/runs/{run.pk}/").text
+
+
+def test_a_long_error_shows_its_first_sentence_and_keeps_the_rest_closed(client: Client) -> None:
+    project = project_with("long", {"attempt-1/answer": "A", "attempt-1/critique": critique(80, approved=True)})
+    run = finished(project)
+    Run.objects.update(outcome="failed", error="The model did not answer in 0.41372 s. " + "Details follow. " * 20)
+    page = logged_in(client, project).get(f"/p/long/runs/{run.pk}/").text
+    assert '<p class="prewrap">The model did not answer in 0.4 s.</p>' in page
+    assert '<details id="run-error" class="raw">' in page
+
+
+def test_hostile_text_is_inert_everywhere(client: Client) -> None:
+    said = critique(
+        80,
+        approved=True,
+        confidence=0.1,
+        feedback={"strengths": [HOSTILE], "weaknesses": [HOSTILE], "suggestions": [HOSTILE]},
+        issues=[{"description": HOSTILE, "suggested_fix": HOSTILE}],
+    )
+    text = (
+        f"# {HOSTILE}\n\n{HOSTILE}\n\n```{HOSTILE}\n{HOSTILE}\n```\n\n![x](javascript:alert(5)) <javascript:alert(6)>"
+    )
+    project = unsure_project("hostile", text=text, said=said)
+    review = waiting_review(project, objective=text, external_id=HOSTILE)
+    logged_in(client, project)
+    paths = ["", "runs/", f"runs/{review.run_id}/", f"runs/{review.run_id}/steps/1/", "reviews/"]
+    for path in (*paths, f"reviews/{review.pk}/"):
+        page = client.get(f"/p/hostile/{path}").text
+        assert "alert(1)" in page
+        # The title that scripts set is quoted, and any quote in it escaped.
+        page = re.sub('data-title="[^"]*"', "", page)
+        assert not ACTIVE.search(page), (path, ACTIVE.search(page))
+
+
+def test_hostile_names_of_tests_are_inert(client: Client) -> None:
+    project = project_with("named", {"attempt-1/answer": "def f(x): return x"}, limits={"max_iterations": 1})
+    run = finished(
+        project, tests={"entry_point": "f", "cases": [{"name": HOSTILE, "args": [HOSTILE], "expected": "no"}]}
+    )
+    page = logged_in(client, project).get(f"/p/named/runs/{run.pk}/").text
+    assert run.outcome == "exhausted"
+    assert "1 of 1 failed" in page
+    assert not ACTIVE.search(page)
+
+
+def test_a_run_is_cancelled_after_asking(client: Client) -> None:
+    project = unsure_project("cancel")
+    run = submit(project)
+    logged_in(client, project)
+    assert "Cancel this run?" in client.get(f"/p/cancel/runs/{run.pk}/cancel/").text
+    page = client.post(f"/p/cancel/runs/{run.pk}/cancel/", follow=True).text
+    run.refresh_from_db()
+    assert (run.state, run.outcome) == (RunState.FINISHED, "cancelled")
+    assert "The run was cancelled." in page
+    refused = client.post(f"/p/cancel/runs/{run.pk}/cancel/")
+    assert refused.status_code == 409
+    assert "has ended already" in refused.text

@@ -1,0 +1,364 @@
+"""The socket of a run's page, on the real database and the real channel layer."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync, sync_to_async
+from channels.layers import get_channel_layer
+from channels.testing import WebsocketCommunicator
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from reflection_app.adapters.live import group_of_run
+from reflection_app.config.asgi import application
+from reflection_app.core.models import Membership, Project
+from reflection_app.reviews.models import Review
+from reflection_app.runs import live
+from reflection_app.runs.advance import advance
+from reflection_app.runs.models import Run
+from tests.factories import make_member, make_user, submit
+from tests.pace import PATIENCE_S
+from tests.runs.browser_model import Page
+from tests.web.stories import claimed_by, unsure_project
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SOON_S = PATIENCE_S
+
+
+@pytest.fixture
+def project() -> Project:
+    return unsure_project("live")
+
+
+@pytest.fixture
+def no_bell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every ring is lost."""
+    monkeypatch.setattr("reflection_app.adapters.live.bell.ring", lambda group: None)
+
+
+class Socket:
+    """A browser's connection and the page that it draws."""
+
+    def __init__(self, run: Run, *, client: Client | None) -> None:
+        cookies = "; ".join(f"{name}={morsel.value}" for name, morsel in (client.cookies if client else {}).items())
+        headers = [(b"cookie", cookies.encode()), (b"origin", b"http://localhost"), (b"host", b"localhost")]
+        path = f"/ws/p/{run.project.slug}/runs/{run.pk}"
+        self.communicator = WebsocketCommunicator(application, path, headers=headers)
+        self.page = Page()
+        self.messages = 0
+
+    async def hear(self) -> str:
+        """The next message, applied to the page."""
+        message = str(await self.communicator.receive_from(timeout=SOON_S))
+        self.page.apply(message)
+        self.messages += 1
+        return message
+
+    async def hear_until(self, done: Callable[[], bool]) -> None:
+        while not done():
+            await self.hear()
+
+    async def closed(self) -> int:
+        while (event := await self.communicator.receive_output(timeout=SOON_S))["type"] != "websocket.close":
+            self.page.apply(event["text"])
+        return int(event["code"])
+
+    def shows(self, text: str) -> bool:
+        return text in repr(self.page.root)
+
+
+@asynccontextmanager
+async def connected(run: Run, client: Client | None) -> AsyncIterator[Socket]:
+    socket = Socket(run, client=client)
+    accepted, _ = await socket.communicator.connect(timeout=SOON_S)
+    assert accepted
+    yield socket
+    await socket.communicator.disconnect(timeout=SOON_S)
+
+
+def member_of(project: Project) -> Client:
+    client = Client()
+    client.force_login(make_member(project))
+    return client
+
+
+def go_on(run: Run) -> None:
+    try:
+        advance(run.pk)
+    finally:
+        connection.close()
+
+
+def play(scene: Callable[[], Awaitable[None]]) -> None:
+    """Runs an async scene with its database work in threads, as a server would."""
+    async_to_sync(scene)()
+
+
+in_thread: Callable[..., Any] = sync_to_async(thread_sensitive=False)
+
+
+def ring(run: Run) -> Awaitable[None]:
+    layer = get_channel_layer()
+    assert layer is not None
+    sent: Awaitable[None] = layer.group_send(group_of_run(run.pk), {"type": "ring"})
+    return sent
+
+
+def test_it_sends_a_snapshot_and_then_what_happens(project: Project) -> None:
+    run = submit(project)
+    client = member_of(project)
+
+    async def scene() -> None:
+        async with connected(run, client) as socket:
+            await socket.hear()
+            assert socket.shows("Waiting for a worker")
+            assert socket.page.ids_in("run-steps") == []
+            await asyncio.gather(in_thread(go_on)(run), socket.hear_until(lambda: socket.shows("waits for a person")))
+            assert socket.page.ids_in("run-steps") == ["step-1", "step-2", "step-3", "step-4"]
+            assert socket.page.ids_in("run-attempts") == ["attempt-1"]
+
+    play(scene)
+
+
+def test_it_draws_in_the_language_of_its_page(project: Project) -> None:
+    run = submit(project)
+    client = member_of(project)
+    client.cookies["django_language"] = "zh-hans"
+
+    async def scene() -> None:
+        async with connected(run, client) as socket:
+            await socket.hear()
+            assert socket.shows("等待执行进程")
+            await asyncio.gather(in_thread(go_on)(run), socket.hear_until(lambda: socket.shows("此运行在等待人工")))
+            assert socket.shows("第 1 次尝试")
+            assert not socket.shows("Waiting for a worker")
+
+    play(scene)
+
+
+def test_a_lost_ring_is_found_by_the_next_look(
+    project: Project, no_bell: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live.RunConsumer, "look_every_s", 0.2)
+    monkeypatch.setattr(live, "STILL_HERE", "")
+    run = submit(project)
+    client = member_of(project)
+
+    async def scene() -> None:
+        async with connected(run, client) as socket:
+            await socket.hear()
+            await in_thread(go_on)(run)
+            await socket.hear_until(lambda: socket.shows("waits for a person"))
+            assert socket.page.ids_in("run-steps") == ["step-1", "step-2", "step-3", "step-4"]
+
+    play(scene)
+
+
+def test_rings_that_come_twice_or_late_change_nothing(project: Project, no_bell: None) -> None:
+    run = submit(project)
+    client = member_of(project)
+
+    async def scene() -> None:
+        async with connected(run, client) as socket:
+            await socket.hear()
+            await in_thread(go_on)(run)
+            for _ in range(3):
+                await ring(run)
+            await socket.hear()
+            assert socket.shows("waits for a person")
+            for _ in range(3):
+                await ring(run)
+            assert await socket.communicator.receive_nothing(timeout=0.5)
+
+    play(scene)
+
+
+def test_the_snapshot_and_all_that_follows_equal_a_fresh_snapshot(project: Project, no_bell: None) -> None:
+    """Whatever moments the rings come at: each kind of event is followed by one on some page."""
+    run = submit(project)
+    client = member_of(project)
+
+    def decide() -> None:
+        from reflection_app.core.audit import Actor
+        from reflection_app.loops.attempt_effects import Decision
+        from reflection_app.loops.verdicts import Verdict
+        from reflection_app.reviews.deciding import decide_review
+        from reflection_app.reviews.decisions import DecisionInput
+
+        review = claimed_by(client, Review.objects.get(run=run))
+        overruled = DecisionInput(
+            lease_token=review.lease_token, decision=Decision.OVERRULE, verdict=Verdict.REVISE, reason="Longer"
+        )
+        decide_review(review, overruled, actor=Actor(user=review.holder))
+        connection.close()
+
+    def claim() -> None:
+        claimed_by(client, Review.objects.get(run=run))
+        connection.close()
+
+    async def scene() -> None:
+        async with connected(run, client) as old:
+            await old.hear()
+            for happens in (lambda: go_on(run), claim, decide):
+                await in_thread(happens)()
+                await ring(run)
+                await old.hear()
+                async with connected(run, client) as fresh:
+                    await fresh.hear()
+                    assert old.page.root == fresh.page.root
+            await in_thread(go_on)(run)
+            await ring(run)
+            assert await old.closed() == 1000
+        async with connected(run, client) as fresh:
+            assert await fresh.closed() == 1000
+            assert old.page.root == fresh.page.root
+            assert fresh.shows("Attempt 2 was accepted")
+
+    play(scene)
+
+
+def test_a_page_that_slept_asks_and_gets_a_fresh_snapshot(project: Project, no_bell: None) -> None:
+    run = submit(project)
+    client = member_of(project)
+
+    async def scene() -> None:
+        async with connected(run, client) as socket:
+            await socket.hear()
+            await in_thread(go_on)(run)
+            await socket.communicator.send_to(text_data="look")
+            message = await socket.hear()
+            assert "innerHTML:#run-steps" in message
+            assert socket.page.ids_in("run-steps") == ["step-1", "step-2", "step-3", "step-4"]
+
+    play(scene)
+
+
+def test_strangers_are_accepted_and_then_turned_away(project: Project) -> None:
+    run = submit(project)
+    stranger = Client()
+    stranger.force_login(make_user())
+
+    async def scene() -> None:
+        async with connected(run, None) as socket:
+            assert await socket.closed() == 4401
+        async with connected(run, stranger) as socket:
+            assert await socket.closed() == 4404
+            assert not socket.shows(run.task.title)
+
+    play(scene)
+
+
+def test_a_run_of_another_project_is_not_found(project: Project) -> None:
+    run = submit(project)
+    other = unsure_project("other")
+    client = member_of(other)
+    elsewhere = Run(pk=run.pk, project=other)
+
+    async def scene() -> None:
+        async with connected(elsewhere, client) as socket:
+            assert await socket.closed() == 4404
+
+    play(scene)
+
+
+@pytest.mark.parametrize(
+    ("loses", "code"),
+    [
+        (lambda user: Membership.objects.filter(user=user).delete(), 4403),
+        (lambda user: User.objects.filter(pk=user.pk).update(is_active=False), 4401),
+    ],
+)
+def test_who_is_removed_sees_nothing_more(
+    project: Project, no_bell: None, loses: Callable[[User], object], code: int
+) -> None:
+    run = submit(project)
+    user = make_member(project)
+    client = Client()
+    client.force_login(user)
+
+    def remove() -> None:
+        loses(user)
+        connection.close()
+
+    async def scene() -> None:
+        async with connected(run, client) as socket:
+            await socket.hear()
+            await in_thread(remove)()
+            await ring(run)
+            assert await socket.closed() == code
+
+    play(scene)
+
+
+def test_logging_out_ends_the_socket(project: Project, no_bell: None) -> None:
+    run = submit(project)
+    client = member_of(project)
+
+    def log_out() -> None:
+        client.post("/logout/")
+        connection.close()
+
+    async def scene() -> None:
+        async with connected(run, client) as socket:
+            await socket.hear()
+            await in_thread(log_out)()
+            await ring(run)
+            assert await socket.closed() == 4401
+
+    play(scene)
+
+
+@pytest.mark.parametrize("path", ["/ws/none", "/", "/ws/p/x/runs/1"])
+def test_a_path_that_is_none_is_not_found(path: str) -> None:
+    async def scene() -> None:
+        headers = [(b"origin", b"http://localhost"), (b"host", b"localhost")]
+        communicator = WebsocketCommunicator(application, path, headers=headers)
+        assert (await communicator.connect(timeout=SOON_S))[0]
+        assert (await communicator.receive_output(timeout=SOON_S))["code"] == 4404
+
+    play(scene)
+
+
+def test_a_changed_password_ends_the_sockets_of_old_sessions(project: Project, no_bell: None) -> None:
+    run = submit(project)
+    user = make_member(project)
+    client = Client()
+    client.force_login(user)
+
+    def change_password() -> None:
+        user.set_password("another-long-password")
+        user.save()
+        connection.close()
+
+    async def scene() -> None:
+        async with connected(run, client) as socket:
+            await socket.hear()
+            await in_thread(change_password)()
+            await ring(run)
+            assert await socket.closed() == 4401
+
+    play(scene)
+
+
+def test_an_expired_session_ends_the_socket(project: Project, no_bell: None) -> None:
+    run = submit(project)
+    client = member_of(project)
+
+    def expire() -> None:
+        Session.objects.update(expire_date=timezone.now())
+        connection.close()
+
+    async def scene() -> None:
+        async with connected(run, client) as socket:
+            await socket.hear()
+            await in_thread(expire)()
+            await ring(run)
+            assert await socket.closed() == 4401
+
+    play(scene)

@@ -1,0 +1,309 @@
+"""Spans of a trace told as one session."""
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from reflection_app.loops.tool_failures import is_tool_failure
+from reflection_app.sessions.otlp.conversation import NOT_KEPT, conversation_of_spans
+from reflection_app.sessions.otlp.wire import Span, SpanEvent
+from reflection_app.sessions.recording import TranscriptSubmission
+from tests.sessions.spans import agent, asks, chat, span, tells, text, tool
+
+SYSTEM = text("system", "You book flights.")
+USER = text("user", "Cancel my trip.")
+ASKS = asks("cancel", "call_1", trip="X1")
+DONE = text("assistant", "It is cancelled.")
+
+
+def told(*spans: Span) -> list[tuple[str, str]]:
+    return [(one["role"], one["content"]) for one in conversation_of_spans(spans).messages]
+
+
+def agent_at_work() -> list[Span]:
+    """An agent that calls a tool and is told its error."""
+    root = agent("booker", gen__ai_conversation_id="conv-7")
+    return [
+        root,
+        chat(1, [SYSTEM, USER], [ASKS], parent=root),
+        tool(3, "cancel", "call_1", parent=root, is_error=True, status_message="no such trip", error_type="KeyError"),
+        chat(5, [SYSTEM, USER, ASKS, tells("call_1", "no such trip")], [DONE], parent=root),
+    ]
+
+
+def test_a_conversation_that_every_call_repeats_is_told_once_and_in_order() -> None:
+    found = conversation_of_spans(agent_at_work())
+    assert [message["role"] for message in found.messages] == ["system", "user", "assistant", "tool", "assistant"]
+    _, _, asking, answer, done = found.messages
+    assert asking["tool_calls"] == [
+        {"id": "call_1", "type": "function", "function": {"name": "cancel", "arguments": '{"trip": "X1"}'}}
+    ]
+    assert (answer["tool_call_id"], answer["content"]) == ("call_1", "no such trip")
+    assert is_tool_failure(answer)
+    assert done["content"] == "It is cancelled."
+    assert (found.agent, found.conversation_id, found.service) == ("booker", "conv-7", "shop")
+    assert (found.models, found.model_calls, found.tool_calls) == (("gpt-x",), 2, 1)
+    assert (found.input_tokens, found.output_tokens) == (20, 10)
+
+
+def test_the_order_in_which_spans_come_changes_nothing() -> None:
+    spans = agent_at_work()
+    expected = conversation_of_spans(spans)
+    for seed in range(20):
+        random.Random(seed).shuffle(spans)
+        assert conversation_of_spans(spans) == expected
+
+
+def test_what_a_user_says_twice_is_told_twice() -> None:
+    yes = text("user", "Yes.")
+    again = [USER, DONE, yes, text("assistant", "Sure?"), yes]
+    assert told(chat(1, [USER], [DONE]), chat(3, again, [text("assistant", "Done.")])) == [
+        ("user", "Cancel my trip."),
+        ("assistant", "It is cancelled."),
+        ("user", "Yes."),
+        ("assistant", "Sure?"),
+        ("user", "Yes."),
+        ("assistant", "Done."),
+    ]
+
+
+def test_a_tool_that_no_model_tells_of_is_told_by_its_own_span() -> None:
+    call = tool(1, "search", result='{"hits": 3}', gen__ai_tool_call_arguments='{"q": "x"}')
+    asking, answer = conversation_of_spans([call]).messages
+    assert asking["tool_calls"][0]["function"] == {"name": "search", "arguments": '{"q": "x"}'}
+    assert answer["tool_call_id"] == asking["tool_calls"][0]["id"]
+    assert (answer["name"], answer["content"], answer["is_error"]) == ("search", '{"hits": 3}', False)
+
+
+def test_without_any_content_the_calls_and_their_failures_are_told_all_the_same() -> None:
+    root = agent("quiet")
+    model = span("chat", 1, parent=root, gen__ai_operation_name="chat", gen__ai_request_model="m")
+    raised = SpanEvent("exception", {"exception.type": "Timeout", "exception.message": "after 30 s"})
+    spans = (
+        root,
+        model,
+        tool(2, "search", parent=root),
+        tool(4, "fetch", parent=root, is_error=True, events=(raised,)),
+    )
+    assert told(*spans) == [
+        ("assistant", ""),
+        ("tool", NOT_KEPT),
+        ("assistant", ""),
+        ("tool", "Timeout: after 30 s"),
+    ]
+
+
+def test_what_another_agent_below_says_carries_its_name() -> None:
+    root = agent("planner")
+    below = agent("searcher", 3, lasts=20, parent=root)
+    spans = [
+        root,
+        chat(1, [USER], [asks("ask_searcher", "c1", q="trips")], parent=root),
+        below,
+        chat(4, [text("user", "trips")], [text("assistant", "Two trips.")], parent=below),
+        chat(30, [USER, asks("ask_searcher", "c1", q="trips"), tells("c1", "Two trips.")], [DONE], parent=root),
+    ]
+    found = conversation_of_spans(spans)
+    assert found.agent == "planner"
+    assert [(one["role"], one["content"], one.get("name")) for one in found.messages] == [
+        ("user", "Cancel my trip.", None),
+        ("assistant", "", None),
+        ("user", "trips", None),
+        ("assistant", "Two trips.", "searcher"),
+        ("tool", "Two trips.", None),
+        ("assistant", "It is cancelled.", None),
+    ]
+
+
+def test_an_agents_own_span_is_read_where_no_model_below_it_tells_the_same() -> None:
+    whole = agent("booker", gen__ai_input_messages=json.dumps([USER]), gen__ai_output_messages=json.dumps([DONE]))
+    expected = [("user", "Cancel my trip."), ("assistant", "It is cancelled.")]
+    assert told(whole) == expected
+    assert told(whole, chat(2, [USER], [DONE], parent=whole)) == expected
+
+
+def test_a_trace_of_a_program_that_is_no_agent_tells_nothing() -> None:
+    request = span("GET /", http_route="/", http_response_status__code=200)
+    embedding = span("embeddings e5", 2, gen__ai_operation_name="embeddings", gen__ai_request_model="e5")
+    assert conversation_of_spans([request, embedding]).messages == ()
+
+
+def test_a_models_failure_is_known_and_is_no_turn() -> None:
+    failed = chat(1, [USER], [], is_error=True, status_message="overloaded")
+    found = conversation_of_spans([failed])
+    assert found.model_errors == ("overloaded",)
+    assert [message["role"] for message in found.messages] == ["user"]
+
+
+FORMS: list[tuple[str, dict[str, Any], tuple[SpanEvent, ...]]] = [
+    (
+        "events with a body",
+        {},
+        (
+            SpanEvent("gen_ai.system.message", {"content": "You book flights."}),
+            SpanEvent("gen_ai.user.message", {"content": "Cancel my trip."}),
+            SpanEvent(
+                "gen_ai.choice",
+                {
+                    "index": 0,
+                    "finish_reason": "tool_calls",
+                    "message": json.dumps(
+                        {
+                            "role": "assistant",
+                            "tool_calls": [
+                                {"id": "call_1", "type": "function", "function": {"name": "cancel", "arguments": "{}"}}
+                            ],
+                        }
+                    ),
+                },
+            ),
+        ),
+    ),
+    (
+        "events with their content in one attribute",
+        {},
+        (
+            SpanEvent("gen_ai.system.message", {"gen_ai.event.content": '{"content": "You book flights."}'}),
+            SpanEvent("gen_ai.user.message", {"gen_ai.event.content": '{"content": "Cancel my trip."}'}),
+            SpanEvent(
+                "gen_ai.choice",
+                {
+                    "gen_ai.event.content": json.dumps(
+                        {
+                            "message": {
+                                "tool_calls": [{"id": "call_1", "function": {"name": "cancel", "arguments": "{}"}}]
+                            }
+                        }
+                    )
+                },
+            ),
+        ),
+    ),
+    (
+        "an event with the details of the call",
+        {},
+        (
+            SpanEvent(
+                "gen_ai.client.inference.operation.details",
+                {
+                    "gen_ai.system_instructions": [{"type": "text", "content": "You book flights."}],
+                    "gen_ai.input.messages": [text("user", "Cancel my trip.")],
+                    "gen_ai.output.messages": [asks("cancel", "call_1")],
+                },
+            ),
+        ),
+    ),
+    (
+        "numbered attributes",
+        {
+            "gen_ai.prompt.0.role": "system",
+            "gen_ai.prompt.0.content": "You book flights.",
+            "gen_ai.prompt.1.role": "user",
+            "gen_ai.prompt.1.content": "Cancel my trip.",
+            "gen_ai.completion.0.role": "assistant",
+            "gen_ai.completion.0.tool_calls.0.id": "call_1",
+            "gen_ai.completion.0.tool_calls.0.name": "cancel",
+            "gen_ai.completion.0.tool_calls.0.arguments": "{}",
+        },
+        (),
+    ),
+    (
+        "prompt and completion as JSON in events",
+        {},
+        (
+            SpanEvent(
+                "gen_ai.content.prompt",
+                {
+                    "gen_ai.prompt": json.dumps(
+                        [
+                            {"role": "system", "content": "You book flights."},
+                            {"role": "user", "content": "Cancel my trip."},
+                        ]
+                    )
+                },
+            ),
+            SpanEvent(
+                "gen_ai.content.completion",
+                {
+                    "gen_ai.completion": json.dumps(
+                        [
+                            {
+                                "role": "assistant",
+                                "tool_calls": [{"id": "call_1", "function": {"name": "cancel", "arguments": "{}"}}],
+                            }
+                        ]
+                    )
+                },
+            ),
+        ),
+    ),
+    (
+        "system instructions beside the messages",
+        {
+            "gen_ai.system_instructions": '[{"type": "text", "content": "You book flights."}]',
+            "gen_ai.input.messages": json.dumps([text("user", "Cancel my trip.")]),
+            "gen_ai.output.messages": json.dumps([asks("cancel", "call_1")]),
+        },
+        (),
+    ),
+]
+
+
+@pytest.mark.parametrize(("attributes", "events"), [form[1:] for form in FORMS], ids=[form[0] for form in FORMS])
+def test_every_form_that_the_conventions_had_says_the_same(
+    attributes: dict[str, Any], events: tuple[SpanEvent, ...]
+) -> None:
+    bare = span("chat", 1, events=events)
+    model = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-x"}
+    found = conversation_of_spans([Span(**{**vars(bare), "attributes": {**model, **attributes}})]).messages
+    assert [(one["role"], one["content"]) for one in found] == [
+        ("system", "You book flights."),
+        ("user", "Cancel my trip."),
+        ("assistant", ""),
+    ]
+    [call] = found[2]["tool_calls"]
+    assert (call["id"], call["function"]) == ("call_1", {"name": "cancel", "arguments": "{}"})
+
+
+HOSTILE: list[Any] = [
+    None,
+    "",
+    "[",
+    "[1, null, [[]], {}]",
+    '[{"role": 5, "parts": 7}]',
+    '[{"role": "user", "parts": [{"type": "tool_call_response"}, 3, null]}]',
+    '[{"role": "assistant", "tool_calls": {"a": 1}}]',
+    '[{"role": "assistant", "tool_calls": [1, {"function": {"name": {"x": 1}, "arguments": [NaN]}}]}]',
+    '[{"role": "user", "content": "\\u0000\\ud800"}]',
+    "[" * 5_000 + "]" * 5_000,
+    '{"messages": [{"role": "root", "content": "x"}]}',
+    [{"role": "user", "content": {"deep": [1]}}],
+    7,
+    {"role": "system"},
+    json.dumps([{"role": "user", "content": "🦆\x01" * 200_000}]),
+    json.dumps(
+        [{"role": "assistant", "tool_calls": [{"id": "i" * 999, "name": "n" * 999, "arguments": "\x02" * 99_999}] * 99}]
+    ),
+]
+
+
+@pytest.mark.parametrize("said", HOSTILE, ids=[str(number) for number in range(len(HOSTILE))])
+@pytest.mark.parametrize(
+    "name", ["gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.prompt", "gen_ai.completion"]
+)
+def test_whatever_an_agent_sends_makes_a_session_that_can_be_stored(said: Any, name: str) -> None:
+    sent = Span(
+        **{
+            **vars(span("chat", gen__ai_operation_name="chat")),
+            "attributes": {name: said, "gen_ai.operation.name": "chat"},
+        }
+    )
+    TranscriptSubmission(messages=conversation_of_spans([sent]).messages)
+
+
+def test_spans_that_are_their_own_parents_end_like_others() -> None:
+    one = agent("a")
+    circle = Span(**{**vars(one), "parent_id": one.span_id})
+    assert conversation_of_spans([circle, chat(1, [USER], [DONE], parent=circle)]).agent == "a"

@@ -1,0 +1,121 @@
+"""What those who look back found, on the pages of the run and the session, and over REST."""
+
+import pytest
+from django.test import Client
+
+from notebook_app.models import Entry
+from reflection_app.core.audit import Actor
+from reflection_app.core.models import Project, Role
+from reflection_app.sessions.models import Transcript
+from reflection_app.sessions.recording import TranscriptSubmission, open_transcript
+from tests.api.caller import make_caller
+from tests.factories import make_project
+from tests.sessions.looking_back import (
+    BOTH,
+    ended_run,
+    errors_said,
+    finding,
+    forks_of,
+    looked_back,
+    session_project,
+)
+from tests.sessions.recorded import turns
+from tests.web.stories import logged_in
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def session(project: Project) -> Transcript:
+    given = {"messages": turns("hello", "bye"), "ended": True, "objective": "Be kind."}
+    return open_transcript(project, TranscriptSubmission.model_validate(given), actor=Actor())
+
+
+def test_the_runs_page_tells_both_while_they_read_and_after(client: Client) -> None:
+    run = ended_run()
+    logged_in(client, run.project, role=Role.VIEWER)
+    address = f"/p/{run.project.slug}/runs/{run.pk}/"
+    page = client.get(address).text
+    assert page.count("It is reading the work…") == 2
+    assert f'hx-get="{address}reflectors/" hx-trigger="every 3s"' in page
+    looked_back(run)
+    section = client.get(f"{address}reflectors/").text
+    assert "hx-trigger" not in section
+    assert "Tool misuse" in section
+    assert "→ Set a glob." in section
+    assert "proposed to the notebook" in section
+    for entry in Entry.objects.all():
+        assert f'href="/p/{run.project.slug}/notebook/entries/{entry.pk}/"' in section
+    assert "score 61 of 100" in client.get(address).text
+
+
+def test_a_run_that_nobody_looks_back_at_says_nothing_of_it(client: Client) -> None:
+    run = ended_run(reflection="off")
+    logged_in(client, run.project)
+    assert (
+        '<section class="section" id="reflectors" hidden>' in client.get(f"/p/{run.project.slug}/runs/{run.pk}/").text
+    )
+
+
+def test_one_that_failed_says_why(client: Client) -> None:
+    run = ended_run({"errors-1": "I see nothing.", "memories-1": BOTH["memories-1"]})
+    looked_back(run)
+    logged_in(client, run.project)
+    section = client.get(f"/p/{run.project.slug}/runs/{run.pk}/reflectors/").text
+    assert "It did not come to an end." in section
+    assert "Rule" in section
+
+
+def test_a_forks_own_page_leads_to_what_it_looks_back_at(client: Client) -> None:
+    run = ended_run()
+    logged_in(client, run.project)
+    fork = forks_of(run)["errors"].fork
+    page = client.get(f"/p/{run.project.slug}/runs/{fork.pk}/").text
+    assert "This run looks back at another:" in page
+    assert f'href="/p/{run.project.slug}/runs/{run.pk}/"' in page
+    assert "Looking for errors" in page
+
+
+def test_hostile_findings_stay_text(client: Client) -> None:
+    evil = "<img src=x onerror=alert(1)>"
+    run = ended_run({"errors-1": errors_said(finding(description=evil)), "memories-1": BOTH["memories-1"]})
+    looked_back(run)
+    logged_in(client, run.project)
+    section = client.get(f"/p/{run.project.slug}/runs/{run.pk}/reflectors/").text
+    assert evil not in section
+    assert "&lt;img src=x" in section
+
+
+def test_a_session_tells_them_as_well(client: Client) -> None:
+    project = session_project()
+    transcript = session(project)
+    looked_back(transcript)
+    logged_in(client, project)
+    page = client.get(f"/p/{project.slug}/transcripts/{transcript.pk}/").text
+    assert "Looked back at" in page
+    assert "proposed to the notebook" in page
+    fork = forks_of(transcript)["memory"].fork
+    assert "This run looks back at a session:" in client.get(f"/p/{project.slug}/runs/{fork.pk}/").text
+
+
+def test_rest_tells_both_with_what_became_of_each_finding() -> None:
+    run = ended_run()
+    caller = make_caller(run.project)
+    assert caller.get(f"runs/{run.pk}/reflectors").body["pending"] is True
+    looked_back(run)
+    told = caller.get(f"runs/{run.pk}/reflectors").body
+    errors, memory = told["results"]
+    assert (told["pending"], errors["kind"], errors["score"], memory["added"]) == (False, "errors", 61, 1)
+    [found] = errors["findings"]
+    assert (found["category"], found["became"], found["name"]) == ("tool_misuse", "added", None)
+    assert Entry.objects.filter(pk=found["entry_id"], kind="error_note").exists()
+    stranger = make_caller(make_project())
+    assert stranger.get(f"runs/{run.pk}/reflectors").status == 404
+
+
+def test_rest_tells_those_of_a_session() -> None:
+    project = session_project()
+    transcript = session(project)
+    looked_back(transcript)
+    told = make_caller(project).get(f"transcripts/{transcript.pk}/reflectors").body
+    assert [one["outcome"] for one in told["results"]] == ["succeeded", "succeeded"]
+    assert make_caller(make_project()).get(f"transcripts/{transcript.pk}/reflectors").status == 404

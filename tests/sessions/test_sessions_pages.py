@@ -1,0 +1,209 @@
+"""The pages of sessions, and what a run's page shows of its outside agent."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from reflection_app.core.audit import Actor
+from reflection_app.core.models import Project
+from reflection_app.runs.advance import advance
+from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
+from reflection_app.runs.models import Run
+from reflection_app.sessions.models import Transcript
+from reflection_app.sessions.recording import (
+    TranscriptSubmission,
+    TurnsInput,
+    add_turns,
+    end_transcript,
+    open_transcript,
+)
+from tests.factories import make_project, submit
+from tests.runs.scripts import TESTS
+from tests.runs.test_run_pages import ACTIVE
+from tests.sessions.recorded import INLINE, reflection, turns, watched_project
+from tests.web.stories import HOSTILE, logged_in
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HTMX = {"HX-Request": "true"}
+
+
+def opened(project: Project, messages: list[dict[str, Any]], **submission: Any) -> Transcript:
+    """A session whose run has gone as far as its turns let it."""
+    given = {"messages": messages, "reflection": INLINE, **submission}
+    transcript = open_transcript(project, TranscriptSubmission.model_validate(given), actor=Actor())
+    if transcript.run_id:
+        advance(transcript.run_id)
+    return transcript
+
+
+def page_of(client: Client, transcript: Transcript, query: str = "", **headers: str) -> Any:
+    path = f"/p/{transcript.project.slug}/transcripts/{transcript.pk}/"
+    return client.get(path + query, headers=HTMX if headers else None)
+
+
+def test_without_a_session_the_list_says_how_to_post_one(client: Client) -> None:
+    project = make_project("none-yet")
+    page = logged_in(client, project).get("/p/none-yet/transcripts/").text
+    assert "No session yet" in page
+    assert "curl http://testserver/api/v1/transcripts" in page
+
+
+def test_the_list_names_each_session_with_its_facts(client: Client) -> None:
+    project = watched_project(slug="listed")
+    opened(project, turns("Hello", "tool: Error: no"), objective="Book it", agent="booker", ended=True)
+    opened(project, turns("What is the time?"), reflection={"mode": "off"})
+    page = logged_in(client, project).get("/p/listed/transcripts/").text
+    assert all(told in page for told in ("Book it", "booker", "2 turns", "1 failed call", "Ended", "Under way"))
+    assert "Session of an agent" in page
+
+
+def test_older_sessions_are_on_the_next_page(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reflection_app.web.list_pages.PAGE", 2)
+    project = make_project("many")
+    for number in range(3):
+        opened(project, [], objective=f"Session {number}", reflection={"mode": "off"})
+    page = logged_in(client, project).get("/p/many/transcripts/").text
+    assert "Session 2" in page
+    assert "Session 0" not in page
+    older = re.search(r'href="(\?before=[^"]+)">Older', page)
+    assert older
+    assert "Session 0" in client.get(f"/p/many/transcripts/{older[1]}").text
+    assert "Session 2" in client.get("/p/many/transcripts/?before=nothing").text
+
+
+def test_a_session_is_told_in_order_with_its_reflections_between(client: Client) -> None:
+    said = reflection("Ask for the date.", on_track=False, issues=[{"category": "tool_misuse", "description": "Twice"}])
+    project = watched_project({"reflection-1/answer": said}, slug="told-in-order")
+    calls = [{"id": "c", "type": "function", "function": {"name": "find_flight", "arguments": '{"to": "HAT"}'}}]
+    messages = [*turns("I want to fly"), {"role": "assistant", "content": None, "tool_calls": calls}]
+    messages += [{"role": "tool", "tool_call_id": "c", "content": "Error: no seats\n" + "x" * 200}]
+    transcript = opened(project, messages, objective="Fly")
+    page = page_of(logged_in(client, project), transcript).text
+    assert page.index("I want to fly") < page.index("find_flight") < page.index("Error: no seats")
+    assert page.index("Error: no seats") < page.index("Reflection 1")
+    assert all(told in page for told in ("not on track", "at the first tool failure", "tool misuse", "Twice"))
+    assert "Ask for the date." in page
+    assert "The next reflection comes after" in page
+    assert "or at the first tool failure." not in page
+    assert f'href="/p/told-in-order/runs/{transcript.run_id}/"' in page
+    assert "hx-get=" in page
+
+
+def test_what_came_since_is_added_below_and_nothing_where_nothing_came(client: Client) -> None:
+    project = watched_project(slug="grows")
+    transcript = opened(project, turns("a", "b"))
+    logged_in(client, project)
+    assert page_of(client, transcript, "?after=2&reflected=0", hx="1").status_code == 204
+    add_turns(transcript, TurnsInput.model_validate({"messages": turns("third", "d", "e", "f")}), actor=Actor())
+    news = page_of(client, transcript, "?after=2&reflected=0", hx="1").text
+    assert "third" in news
+    assert 'id="turn-2"' not in news
+    assert 'id="session-head" hx-swap-oob="true"' in news
+    assert "A reflection is being made." in news
+    assert transcript.run_id
+    advance(transcript.run_id)
+    news = page_of(client, transcript, "?after=6&reflected=0&pending=1", hx="1").text
+    assert "Reflection 1" in news
+    end_transcript(transcript, actor=Actor())
+    advance(transcript.run_id)
+    ended = page_of(client, transcript, "?after=6&reflected=1", hx="1").text
+    assert "every 3s" not in ended
+    assert "Ended" in ended
+
+
+def test_a_long_session_shows_its_newest_turns_and_leads_to_the_earlier_ones(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reflection_app.sessions.views.SHOWN", 3)
+    project = make_project("long-session")
+    transcript = opened(project, turns(*(f"said {number}" for number in range(1, 8))), reflection={"mode": "off"})
+    page = page_of(logged_in(client, project), transcript).text
+    assert "said 7" in page
+    assert "said 4" not in page
+    assert "?before=5" in page
+    earlier = page_of(client, transcript, "?before=5").text
+    assert "said 4" in earlier
+    assert "Newest turns" in earlier
+    assert "every 3s" not in earlier
+
+
+def test_a_session_that_is_only_recorded_says_so(client: Client) -> None:
+    project = make_project("recorded")
+    transcript = opened(project, [], reflection={"mode": "off"})
+    page = page_of(logged_in(client, project), transcript).text
+    assert "It is recorded without reflections." in page
+    assert "No turn yet." in page
+
+
+def test_hostile_text_of_a_session_is_inert(client: Client) -> None:
+    said = reflection(HOSTILE, observations=[HOSTILE], issues=[{"description": HOSTILE, "suggestion": HOSTILE}])
+    project = watched_project({"reflection-1/answer": said}, slug="hostile-session")
+    calls = [{"id": HOSTILE, "function": {"name": HOSTILE, "arguments": json.dumps({HOSTILE: HOSTILE})}}]
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": [{"type": HOSTILE}, {"type": "text", "text": HOSTILE}]},
+        {"role": "assistant", "content": HOSTILE, "tool_calls": calls},
+        {"role": "tool", "name": HOSTILE, "content": f"Error: {HOSTILE}\n{HOSTILE}"},
+    ]
+    transcript = opened(project, messages, objective=HOSTILE, agent=HOSTILE, external_id=HOSTILE)
+    logged_in(client, project)
+    for path in ("transcripts/", f"transcripts/{transcript.pk}/", f"runs/{transcript.run_id}/"):
+        page = client.get(f"/p/hostile-session/{path}").text
+        assert "alert(1)" in page
+        assert not ACTIVE.search(page), (path, ACTIVE.search(page))
+
+
+def test_a_run_that_reflects_leads_to_its_session_and_tells_its_steps(client: Client) -> None:
+    project = watched_project(slug="led")
+    transcript = opened(project, turns(*"abcde"))
+    page = logged_in(client, project).get(f"/p/led/runs/{transcript.run_id}/").text
+    assert f'href="/p/led/transcripts/{transcript.pk}/"' in page
+    words = (
+        "The session: turns 1 to 5",
+        "Reflection 1 at turn 5: on track",
+        "The session: turn 10",
+        "Inline reflection",
+        "Waiting for the next turns of the session",
+    )
+    assert all(told in " ".join(page.split()) for told in words)
+
+
+def asked(project: Project) -> Run:
+    run = submit(project, execution="external", tests=TESTS, objective="Write f.")
+    advance(run.pk)
+    return run
+
+
+def test_a_run_that_waits_for_its_agent_shows_the_prompt_and_how_to_go_on(client: Client) -> None:
+    project = make_project("waits-for-agent")
+    run = asked(project)
+    page = logged_in(client, project).get(f"/p/waits-for-agent/runs/{run.pk}/").text
+    assert "Waiting for the agent's attempt 1." in page
+    assert "Write f." in page
+    assert f"/api/v1/runs/{run.pk}/attempts?wait=30" in page
+
+
+def test_what_an_agent_handed_in_is_shown_and_acts_on_nothing(client: Client) -> None:
+    project = make_project("handed-in")
+    run = asked(project)
+    artifacts = [
+        {"name": "good", "uri": "https://example.org/report.pdf"},
+        {"name": HOSTILE, "uri": "javascript:alert(5)", "media_type": "text/html", "content": HOSTILE},
+        {"name": "plain", "uri": "http://example.org/"},
+        {"name": "odd", "uri": "https://[bad"},
+    ]
+    given = {
+        "content": "def f(x): return 0",
+        "artifacts": artifacts,
+        "self_check": {"is_satisfactory": False, HOSTILE: HOSTILE, "confidence": 0.2},
+    }
+    hand_in_attempt(run, AttemptInput.model_validate(given), actor=Actor())
+    page = logged_in(client, project).get(f"/p/handed-in/runs/{run.pk}/").text
+    assert "The agent says itself that this is not satisfactory." in page
+    assert '<a href="https://example.org/report.pdf" rel="noopener noreferrer nofollow ugc">good</a>' in page
+    assert page.count('rel="noopener noreferrer nofollow ugc"') == 1
+    assert 'href="http://example.org/"' not in page
+    assert "alert(1)" in page
+    assert not ACTIVE.search(page), ACTIVE.search(page)

@@ -1,0 +1,259 @@
+"""An agent posts its session as it happens and is told what was reflected on it."""
+
+import json
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import connection
+
+from reflection_app.api import waiting
+from reflection_app.core.audit import AuditEntry
+from reflection_app.runs.advance import advance
+from reflection_app.runs.models import Run, RunState
+from reflection_app.sessions.models import Transcript, TranscriptTurn
+from reflection_app.sessions.recording import reflections_of
+from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
+from tests.sessions.recorded import INLINE, reflection, turns, watched_project
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def agent() -> Caller:
+    return make_caller(watched_project())
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiting moves the runs on itself, since no worker runs beside these tests."""
+    monkeypatch.setattr(waiting, "sleep", lambda _seconds: advance_all())
+
+
+def advance_all() -> None:
+    for run_id in Run.objects.filter(state=RunState.QUEUED).values_list("pk", flat=True):
+        advance(run_id)
+
+
+def opened(agent: Caller, **submission: Any) -> str:
+    """The id of a session that is reflected on, whose run waits for turns."""
+    submission.setdefault("reflection", INLINE)
+    answer = agent.post("transcripts", submission)
+    assert answer.status == 201, answer.body
+    advance_all()
+    return str(answer.body["id"])
+
+
+def post(agent: Caller, session: str, *said: str, wait: float = 0, **more: Any) -> Answer:
+    body = {"messages": turns(*said), **more}
+    query = {"wait": wait} if wait else None
+    return agent.call("POST", f"transcripts/{session}/turns", data=json.dumps(body), query=query)
+
+
+def test_a_whole_session_is_kept_as_it_came(agent: Caller) -> None:
+    calls = [{"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"q": "x"}'}}]
+    messages = [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": [{"type": "text", "text": "Hello"}, {"type": "image_url", "image_url": {}}]},
+        {"role": "assistant", "content": None, "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "c1", "content": "Error: nothing found", "extra": {"kept": True}},
+    ]
+    answer = agent.post("transcripts", {"messages": messages, "ended": True, "external_id": "s-1", "agent": "finder"})
+    assert (answer.status, answer.body["turns"], answer.body["ended"]) == (201, 4, True)
+    assert (answer.body["run_id"], answer.body["reflections"], answer.body["reflection_pending"]) == (None, [], False)
+    rows = agent.get(f"transcripts/{answer.body['id']}/turns").body["results"]
+    assert [row["message"] for row in rows] == messages
+    assert [row["seq"] for row in rows] == [1, 2, 3, 4]
+    assert [row["tool_name"] for row in rows] == ["", "", "find", "find"]
+    assert [row["is_tool_failure"] for row in rows] == [False, False, False, True]
+    assert TranscriptTurn.objects.get(seq=2).content == "Hello\n[image_url]"
+    assert TranscriptTurn.objects.get(seq=3).content == '→ find({"q": "x"})'
+    [line] = agent.get("transcripts", external_id="s-1").body["results"]
+    assert (line["agent"], line["turns"]) == ("finder", 4)
+    assert agent.get("transcripts", agent="nobody").body["results"] == []
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_posted_turn_brings_the_reflection_that_it_made_due(agent: Caller) -> None:
+    session = opened(agent, objective="Book a flight")
+    for number in range(1, 5):
+        answer = post(agent, session, f"turn {number}", wait=10, after=number - 1)
+        assert answer.body == {"turns": number, "reflection": None, "pending": False, "ended": False, "note": None}
+    told = post(agent, session, "turn 5", wait=10).body["reflection"]
+    assert (told["number"], told["turn"], told["trigger"], told["on_track"]) == (1, 5, "every_turns", True)
+    assert told["suggestions"] == ["Advice 1"]
+    assert post(agent, session, "turn 6", wait=10).body["reflection"] is None
+
+
+def test_an_agent_that_does_not_wait_is_told_with_its_next_turn_and_once(agent: Caller) -> None:
+    session = opened(agent)
+    assert post(agent, session, *"abcde").body["pending"] is True
+    assert post(agent, session, "f").body["reflection"] is None
+    advance_all()
+    assert post(agent, session, "g").body["reflection"]["number"] == 1
+    assert post(agent, session, "h").body["reflection"] is None
+    assert [one["number"] for one in agent.get(f"transcripts/{session}").body["reflections"]] == [1]
+
+
+@pytest.mark.usefixtures("at_once")
+def test_the_first_tool_failure_is_reflected_on_at_once_and_the_second_is_not(agent: Caller) -> None:
+    session = opened(agent)
+    told = post(agent, session, "go", "tool: Error: no seats", wait=10).body["reflection"]
+    assert (told["turn"], told["trigger"]) == (2, "tool_failure")
+    again = post(agent, session, "tool: Error: no seats", wait=10).body
+    assert (again["reflection"], again["pending"]) == (None, False)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_the_end_brings_a_last_reflection_and_ends_the_run_unverified(agent: Caller) -> None:
+    session = opened(agent)
+    post(agent, session, "a", "b")
+    answer = agent.call("POST", f"transcripts/{session}/end", query={"wait": 10})
+    assert [one["trigger"] for one in answer.body["reflections"]] == ["end"]
+    assert (answer.body["ended"], answer.body["note"], answer.body["reflection_pending"]) == (True, None, False)
+    assert agent.post(f"transcripts/{session}/end").body["ended_at"] == answer.body["ended_at"]
+    run = Run.objects.get()
+    assert (run.state, run.outcome) == ("finished", "unverified")
+
+
+def test_a_session_handed_in_whole_may_be_reflected_on_once(agent: Caller) -> None:
+    opened(agent, messages=turns(*"abcdefghijklm"), ended=True)
+    advance_all()
+    assert [kept.turn for kept in reflections_of(Run.objects.get())] == [13]
+
+
+@pytest.mark.usefixtures("at_once")
+def test_turns_sent_again_are_taken_once_and_told_the_same(agent: Caller) -> None:
+    session = opened(agent)
+    first = post(agent, session, *"abcde", wait=10, after=0)
+    again = post(agent, session, *"abcde", wait=10, after=0)
+    assert (again.status, again.body) == (200, first.body)
+    assert again.body["reflection"]["number"] == 1
+    assert TranscriptTurn.objects.count() == 5
+
+
+def test_what_a_repeated_call_was_told_is_not_told_again(agent: Caller) -> None:
+    session = opened(agent)
+    post(agent, session, *"abcde", after=0)
+    advance_all()
+    assert post(agent, session, *"abcde", after=0).body["reflection"]["number"] == 1
+    assert post(agent, session, "f", after=5).body["reflection"] is None
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_request_sent_again_under_its_key_is_told_the_same(agent: Caller) -> None:
+    session, body = opened(agent), {"messages": turns(*"abcde")}
+    path = f"transcripts/{session}/turns"
+    sent = [
+        agent.call("POST", path, data=json.dumps(body), query={"wait": 10}, headers={"Idempotency-Key": "k"})
+        for _ in range(2)
+    ]
+    assert sent[0].body == sent[1].body
+    assert sent[1].headers["idempotency-replayed"] == "true"
+    assert TranscriptTurn.objects.count() == 5
+
+
+def test_a_gap_other_turns_and_turns_after_the_end_are_refused(agent: Caller) -> None:
+    session = opened(agent, messages=turns("a", "b"))
+    gap = post(agent, session, "c", after=3)
+    assert_problem(gap, 409)
+    assert "has 2 turns, not 3" in gap.body["detail"]
+    assert_problem(post(agent, session, "other", after=1), 409)
+    assert_problem(post(agent, session, "a", "b", "c", after=0), 409)
+    agent.post(f"transcripts/{session}/end")
+    late = post(agent, session, "c")
+    assert_problem(late, 409)
+    assert "has ended" in late.body["detail"]
+    assert TranscriptTurn.objects.count() == 2
+
+
+@pytest.mark.usefixtures("at_once")
+def test_at_a_limit_the_session_goes_on_without_reflections_and_says_so() -> None:
+    agent = make_caller(watched_project())
+    session = opened(agent, limits={"max_iterations": 1})
+    assert post(agent, session, *"abcde", wait=10).body["note"] is None
+    answer = post(agent, session, *"fghij", wait=10).body
+    assert (answer["turns"], answer["reflection"], answer["pending"]) == (10, None, False)
+    assert "has ended as exhausted. The session goes on being recorded." in answer["note"]
+    assert post(agent, session, "k").body["turns"] == 11
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_reflector_that_talks_nonsense_costs_one_reflection() -> None:
+    bad = {f"reflection-1/answer{again}": "hm" for again in ("", "/again-1", "/again-2")}
+    agent = make_caller(watched_project({**bad, "reflection-2/answer": reflection("better")}))
+    session = opened(agent)
+    assert post(agent, session, *"abcde", wait=10).body["reflection"] is None
+    assert post(agent, session, *"fghij", wait=10).body["reflection"]["suggestions"] == ["better"]
+    failed, _ = agent.get(f"transcripts/{session}").body["reflections"]
+    assert failed["on_track"] is None
+    assert "no usable answer" in failed["problem"]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"messages": [{"role": "robot", "content": "x"}]}, "messages.0"),
+        ({"messages": [{"content": "x"}]}, "messages.0"),
+        ({"messages": [{"role": "user", "content": 7}]}, "messages.0"),
+        ({"messages": [{"role": "user", "content": "x", "tool_calls": {}}]}, "messages.0"),
+        ({"messages": [{"role": "tool", "content": "x", "is_error": "yes"}]}, "messages.0"),
+        ({"messages": [{"role": "user", "content": "x" * 200_000}]}, "messages.0"),
+        ({"messages": ["hello"]}, "messages.0"),
+        ({"messages": "hello"}, "messages"),
+        ({"messages": turns(*["x"] * 501)}, "messages"),
+        ({"messages": [{"role": "user", "content": "a\x00b"}]}, "messages.0.content"),
+        ({"reflection": {"mode": "always"}}, "reflection.mode"),
+        ({"reflection": {"mode": "inline", "every_turns": 0}}, "reflection.every_turns"),
+        ({"limits": {"max_iterations": 2001}}, "limits.max_iterations"),
+        ({"metadata": {"x": "y" * 17_000}}, "metadata"),
+        ({"objective": "x" * 20_001}, "objective"),
+        ({"title": "x"}, "title"),
+    ],
+)
+def test_what_cannot_be_used_is_named_and_nothing_is_kept(agent: Caller, body: dict[str, Any], field: str) -> None:
+    refused = agent.post("transcripts", body)
+    assert_problem(refused, 400)
+    assert fields(refused) == [field]
+    assert not Transcript.objects.exists()
+
+
+def test_turns_need_a_message_and_a_session_has_an_end(agent: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = opened(agent, messages=turns("a"))
+    assert fields(agent.post(f"transcripts/{session}/turns", {"messages": []})) == ["messages"]
+    assert fields(agent.post(f"transcripts/{session}/turns", {"messages": [{"content": "x"}]})) == ["messages.0"]
+    monkeypatch.setattr("reflection_app.sessions.recording.MOST_TURNS", 2)
+    refused = post(agent, session, "b", "c")
+    assert_problem(refused, 400)
+    assert fields(refused) == ["messages"]
+
+
+def test_no_connection_is_held_while_a_reflection_is_waited_for(agent: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, held = opened(agent), list[bool]()
+    monkeypatch.setattr(waiting, "sleep", lambda _seconds: held.append(connection.connection is not None))
+    post(agent, session, *"abcde", wait=0.3)
+    assert held
+    assert not any(held)
+
+
+def test_what_a_session_is_about_is_told_from_its_first_words_where_it_is_not_said(agent: Caller) -> None:
+    stated, guessed, unknown = (
+        Transcript.objects.get(pk=UUID(opened(agent, **submission)))
+        for submission in ({"objective": "Fly"}, {"messages": turns("I want to fly")}, {})
+    )
+    assert [one.run.task.objective for one in (stated, guessed) if one.run] == ["Fly", "I want to fly"]
+    assert unknown.run is not None
+    assert "was not stated" in unknown.run.task.objective
+
+
+def test_inline_reflection_is_no_mode_for_a_task(agent: Caller) -> None:
+    refused = agent.post("tasks", {"objective": "x", "mode": "inline_reflection"})
+    assert_problem(refused, 400)
+
+
+def test_who_added_turns_is_in_the_trail_once(agent: Caller) -> None:
+    session = opened(agent)
+    for _ in range(2):
+        assert post(agent, session, "a", "b", after=0).status == 200
+    entry = AuditEntry.objects.get(action="transcript.turns_added")
+    assert (str(entry.target_id), entry.after, entry.api_key_id) == (session, {"turns": 2}, agent.key.pk)

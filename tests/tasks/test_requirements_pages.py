@@ -1,0 +1,128 @@
+"""Minimum requirements on the pages: handed in, checked, and told with every verdict."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from reflection_app.runs.models import Run, Verdict
+from reflection_app.tasks.models import Task
+from tests.factories import make_project
+from tests.runs.critiques import critique
+from tests.web.stories import HOSTILE, finished, logged_in, project_with, waiting_review
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WANTED: dict[str, Any] = {
+    "required_fields": ["papers[].title"],
+    "counts": [
+        {"name": "论文数量", "path": "papers", "min": 5},
+        {"name": "关键论文", "path": "papers", "where": {"关键": True}, "min": 3},
+    ],
+}
+TYPED = {"objective": "收集论文", "mode": "reflection_protocol", "max_iterations": "1"}
+
+
+def papers(total: int, key: int) -> str:
+    listed = [{"title": f"论文 {number}", "关键": number <= key} for number in range(1, total + 1)]
+    return json.dumps({"papers": listed}, ensure_ascii=False)
+
+
+def run_of(name: str, answer: str, said: str = "", **fields: Any) -> Run:
+    """A run of one attempt with these requirements, judged by a critic that says `said`."""
+    answers = {"attempt-1/answer": answer} | ({"attempt-1/critique": said} if said else {})
+    project = project_with(name, answers, **fields)
+    if not said:
+        project.models_by_role |= {"critic": "none"}
+        project.save()
+    return finished(project, requirements=WANTED, limits={"max_iterations": 1})
+
+
+def test_requirements_of_the_form_reach_the_run(client: Client) -> None:
+    member = logged_in(client, make_project("asked"))
+    page = member.get("/p/asked/tasks/new/").text
+    assert "Reflection protocol (six steps)" in page
+    assert "tool_diagnosis" not in page
+    assert "completeness_check" not in page
+    assert member.post("/p/asked/tasks/new/", TYPED | {"requirements": json.dumps(WANTED)}).status_code == 302
+    run = Run.objects.get()
+    assert (run.mode, run.task.requirements) == ("reflection_protocol", WANTED)
+    required = run.get_spec().requirements
+    assert required is not None
+    assert [count.name for count in required.counts] == ["论文数量", "关键论文"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("{nope", "Not JSON"),
+        ("{}", "needs a schema, required_fields or counts"),
+        ("[]", "A JSON object"),
+        ('{"counts": [{"path": "papers"}]}', "counts.0: needs min, max or both"),
+        ('{"counts": [{"path": "a..b", "min": 1}]}', "counts.0.path: &#x27;a..b&#x27; is no path"),
+        ('{"schema": {"type": "strin"}}', "schema: $.type: "),
+        ('{"counts": [{"name": 5, "min": 1}]}', "counts.0.name: A text in quotes."),
+    ],
+)
+def test_requirements_that_cannot_be_used_are_told_at_their_field(client: Client, typed: str, said: str) -> None:
+    member = logged_in(client, make_project("wrong"))
+    response = member.post("/p/wrong/tasks/new/", TYPED | {"requirements": typed, "external_id": "keep-me"})
+    assert response.status_code == 400
+    assert said in response.text
+    assert 'id="error-requirements"' in response.text
+    assert 'value="keep-me"' in response.text
+    assert '<details class="more" open>' in response.text
+    assert not Task.objects.exists()
+
+
+def test_a_mode_that_passes_over_requirements_is_named_as_the_form_names_it(client: Client) -> None:
+    member = logged_in(client, make_project("unused"))
+    typed = TYPED | {"mode": "reflexion", "requirements": json.dumps(WANTED)}
+    assert "Reflexion does not use it; choose Adaptive" in member.post("/p/unused/tasks/new/", typed).text
+
+
+def test_a_verdict_shows_what_is_required_and_what_was_found(client: Client) -> None:
+    run = run_of("short", papers(3, 2), critique(80, approved=True, completeness=70, correctness=90))
+    assert (run.outcome, Verdict.objects.get().verdict) == ("exhausted", "REVISE")
+    page = logged_in(client, run.project).get(f"/p/short/runs/{run.pk}/").text
+    assert "2 of 3 requirements not met" in page
+    assert "completeness 70 · correctness 90" in page
+    assert "at least 3 items in papers with 关键 = true" in page
+    table = page.partition('aria-label="Minimum requirements"')[2].partition("</table>")[0]
+    assert table.count(">met<") == 1
+    assert table.count(">not met<") == 2
+    assert "failed: 2 of 3 requirements" in page
+
+
+def test_what_requirements_alone_judged_is_called_by_their_name(client: Client) -> None:
+    run = run_of("alone", papers(6, 3))
+    assert run.outcome == "succeeded"
+    page = logged_in(client, run.project).get(f"/p/alone/runs/{run.pk}/").text
+    assert '<span class="verdict-by">Minimum requirements</span>' in page
+    assert "score 100 · Minimum requirements" in page
+    assert "all 3 requirements met" in page
+    assert ">Tests<" not in page
+
+
+def test_a_reviewer_sees_the_requirements(client: Client) -> None:
+    review = waiting_review(
+        project_with("judge", {"attempt-1/answer": papers(3, 2), "attempt-1/critique": critique(10)}),
+        requirements=WANTED,
+    )
+    page = logged_in(client, review.project).get(f"/p/judge/reviews/{review.pk}/").text
+    assert 'aria-label="Minimum requirements"' in page
+    assert "论文数量" in page
+    assert page.count('<meter min="0" max="100" value="10"') == 2
+
+
+def test_hostile_text_in_requirements_and_answers_stays_text(client: Client) -> None:
+    wanted = {"schema": {"additionalProperties": False}, "counts": [{"name": HOSTILE, "path": "x", "min": 1}]}
+    project = project_with(
+        "hostile", {"attempt-1/answer": json.dumps({HOSTILE: HOSTILE}), "attempt-1/critique": critique(60)}
+    )
+    run = finished(project, requirements=wanted, limits={"max_iterations": 1})
+    page = logged_in(client, project).get(f"/p/hostile/runs/{run.pk}/").text
+    assert "&lt;script&gt;alert(1)" in page
+    assert "<script>alert(1)" not in page
+    assert "<b onclick" not in page

@@ -1,0 +1,204 @@
+"""What a project's file holds becomes a new project that holds the same, row by row, under other ids."""
+
+from io import StringIO
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.apps import apps
+from django.core.management import call_command
+
+from notebook_app.public import propose
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.models import Membership, Project, Role
+from reflection_app.loops.attempt_effects import Decision
+from reflection_app.metrics.figuring import figure_due
+from reflection_app.metrics.models import DayFigure
+from reflection_app.reviews.claiming import claim_review
+from reflection_app.reviews.deciding import decide_review
+from reflection_app.reviews.decisions import DecisionInput
+from reflection_app.reviews.models import Review, ReviewState
+from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event, EventType
+from reflection_app.runs.models import Run, RunState
+from reflection_app.teams.archive.importing import Wishes, import_project
+from reflection_app.teams.archive.reading import Identities
+from reflection_app.teams.archive.tables import STAYS, TABLES, columns_of, key_in_file
+from reflection_app.teams.demo import fill_demo_notebook, talk_in_demo, tell_demo_stories
+from reflection_app.teams.models import Delivery, Secret, Webhook
+from reflection_app.teams.tools import add_builtin_tools
+from tests.factories import make_member, make_project, submit
+from tests.reviews.panels import open_panel, panel_project, people, say
+from tests.teams.archive.archives import manifest_of, rows_of, written
+from tests.web.stories import finished, unsure_project, waiting_review
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def imported(content: bytes, tmp_path: Path, **wishes: Any) -> Project:
+    path = tmp_path / "project.zip"
+    path.write_bytes(content)
+    return import_project(path, Wishes(**{"slug": "copy", "go_on": True, **wishes}), actor=Actor()).project
+
+
+def demo_project() -> Project:
+    """All that a newcomer sees: scripted runs of every kind, reviews, a notebook, comments."""
+    project = make_project("demo", name="Demo")
+    admin = make_member(project, Role.ADMIN)
+    add_builtin_tools(project, actor=Actor(user=admin))
+    tell_demo_stories(project)
+    fill_demo_notebook(project)
+    talk_in_demo(project, admin=admin)
+    figure_due()
+    return project
+
+
+def renamed(table: str, rows: list[dict[str, Any]], identities: Identities) -> list[dict[str, Any]]:
+    """The rows as they should be in the copy."""
+    fields = {key_in_file(column): column for one in TABLES if one.name == table for column in columns_of(one)}
+    renewed = []
+    for row in rows:
+        new: dict[str, Any] = {}
+        for key, value in row.items():
+            kind = fields[key].get_internal_type()
+            if value is not None and (
+                kind == "UUIDField" or (fields[key].is_relation and not key.endswith("_username"))
+            ):
+                new[key] = str(identities.new(UUID(value)))
+            elif kind == "CharField":
+                new[key] = identities.in_text(value) if value is not None else None
+            else:
+                new[key] = identities.in_json(value) if kind == "JSONField" else value
+        renewed.append(new)
+    return renewed
+
+
+def test_the_demo_project_comes_back_row_by_row(tmp_path: Path) -> None:
+    project = demo_project()
+    before = written(project)
+    copy = imported(before, tmp_path, same_people=True)
+    old, new = rows_of(before), rows_of(written(copy))
+    identities = Identities(copy.pk, former=project.pk)
+    for table, rows in old.items():
+        for row in rows:
+            if "id" in row:
+                identities.add(table, UUID(row["id"]))
+    assert len([name for name, rows in old.items() if rows]) > 20, "the demo project is no longer much of a test"
+    for table, rows in old.items():
+        found, wanted = new[table], renamed(table, rows, identities)
+        if table == "audit":
+            # What taking it along and bringing it in added to the trails.
+            apart = {"project.exported", "project.imported"}
+            found, wanted = ([row for row in rows if row["action"] not in apart] for rows in (found, wanted))
+        if table == "notebook_evidence":
+            found, wanted = [[row | {"refs_key": ""} for row in rows] for rows in (found, wanted)]
+        assert sorted(map(str, found)) == sorted(map(str, wanted)), table
+    assert manifest_of(before)["project"]["name"] == copy.name
+    assert set(DayFigure.objects.filter(project=copy).values_list("day", "is_total", "runs", "cost_usd")) == set(
+        DayFigure.objects.filter(project=project).values_list("day", "is_total", "runs", "cost_usd")
+    )
+
+
+def test_every_table_is_taken_along_or_left_behind_on_purpose() -> None:
+    ours = {
+        model.__name__ for app in ("reflection_app", "notebook_app") for model in apps.get_app_config(app).get_models()
+    }
+    taken = {table.model.__name__ for table in TABLES}
+    assert taken | set(STAYS) == ours
+    assert not taken & set(STAYS)
+
+
+def test_the_copy_works_a_run_that_waits_for_a_person_goes_on_when_it_is_decided(tmp_path: Path) -> None:
+    project = unsure_project("unsure")
+    original = waiting_review(project)
+    copy = imported(written(project), tmp_path)
+    review = Review.objects.get(project=copy)
+    assert review.pk != original.pk
+    actor = Actor(user=make_member(copy))
+    held = claim_review(review, actor=actor)
+    assert held.lease_token is not None
+    decide_review(held, DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE), actor=actor)
+    advance(review.run_id)
+    assert Run.objects.get(pk=review.run_id).state == RunState.FINISHED
+    assert Run.objects.get(pk=original.run_id).state == RunState.WAITING_REVIEW
+
+
+def test_a_lesson_is_found_in_the_copy_and_the_same_evidence_counts_once(tmp_path: Path) -> None:
+    project = unsure_project("learned")
+    run = finished(project)
+    told = {"kind": "lesson", "name": "Look first", "content": "Look before you leap.", "source": f"run:{run.pk}"}
+    propose(project.pk, **told, evidence={"run": str(run.pk)})
+    copy = imported(written(project), tmp_path)
+    copied = Run.objects.get(project=copy)
+    again = propose(copy.pk, **{**told, "source": f"run:{copied.pk}"}, evidence={"run": str(copied.pk)})
+    assert again.occurrences == 1
+    assert again.source == f"run:{copied.pk}"
+
+
+def test_what_was_under_way_is_cancelled_unless_it_is_to_go_on(tmp_path: Path) -> None:
+    project = make_project("busy")
+    submit(project)
+    content = written(project)
+    assert Run.objects.get(project=imported(content, tmp_path, slug="goes-on")).state == RunState.QUEUED
+    cancelled = Run.objects.get(project=imported(content, tmp_path, go_on=False))
+    assert (cancelled.state, cancelled.outcome) == (RunState.FINISHED, "cancelled")
+
+
+def test_nothing_secret_is_in_the_file_and_no_webhook_sends_anything(tmp_path: Path) -> None:
+    project = unsure_project("secretive")
+    Secret.objects.create(project=project, name="token", origin="https://api.example", ciphertext="sealed-value")
+    Webhook.objects.create(
+        project=project, url="https://hook.example/", events=[EventType.RUN_CREATED], ciphertext="sealed-too"
+    )
+    finished(project)
+    content = written(project)
+    told = str(rows_of(content)) + str(manifest_of(content))
+    assert "sealed" not in told
+    assert manifest_of(content)["secrets_to_enter"] == [{"name": "token", "origin": "https://api.example"}]
+    copy = imported(content, tmp_path)
+    assert not Webhook.objects.get(project=copy).is_enabled
+    assert Event.objects.filter(project=copy, type=EventType.RUN_CREATED).exists()
+    assert not Delivery.objects.filter(project=copy).exists()
+
+
+def test_people_come_along_only_where_they_are_said_to_be_the_same(tmp_path: Path) -> None:
+    project = make_project("peopled")
+    member = make_member(project, Role.CURATOR)
+    content = written(project)
+    assert not Membership.objects.filter(project=imported(content, tmp_path, slug="strangers")).exists()
+    same = imported(content, tmp_path, slug="same", same_people=True)
+    assert list(Membership.objects.filter(project=same).values_list("user", "role")) == [(member.pk, "curator")]
+    led = imported(content, tmp_path, slug="led", admin=member.get_username())
+    assert list(Membership.objects.filter(project=led).values_list("user", "role")) == [(member.pk, "admin")]
+
+
+def test_opinions_of_an_open_panel_are_not_in_a_file_that_people_read() -> None:
+    project = panel_project("blind")
+    panel = open_panel(project)
+    [actor, *_others] = people(project, 1)
+    review = say(panel, actor)
+    open_file, blind_file = rows_of(written(project)), rows_of(written(project, hides_opinions=True))
+    seat = next(row for row in open_file["reviews"] if row["id"] == str(review.pk))
+    assert (seat["state"], bool(seat["opinion"])) == (ReviewState.DECIDED, True)
+    seat = next(row for row in blind_file["reviews"] if row["id"] == str(review.pk))
+    assert (seat["state"], seat["opinion"], seat["decided_by_label"]) == (ReviewState.WAITING, None, "")
+    told = [row["after"] for row in blind_file["audit"] if row["target_id"] == str(review.pk)]
+    assert told
+    assert not any(told)
+
+
+def test_the_commands_take_a_project_along(tmp_path: Path) -> None:
+    project = unsure_project("commanded")
+    finished(project)
+    path, out = tmp_path / "p.zip", StringIO()
+    call_command("export_project", "commanded", path, stdout=out)
+    assert path.stat().st_mode & 0o077 == 0
+    with pytest.raises(SystemExit, match="there already"):
+        call_command("export_project", "commanded", path)
+    call_command("import_project", path, slug="again", stdout=out)
+    assert Run.objects.filter(project__slug="again").count() == 1
+    assert "It has no members yet" in out.getvalue()
+    assert AuditEntry.objects.filter(action="project.imported").count() == 1
+    with pytest.raises(SystemExit, match="short name already"):
+        call_command("import_project", path, slug="again")

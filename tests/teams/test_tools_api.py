@@ -1,0 +1,167 @@
+"""The registry of tools over REST."""
+
+from typing import Any
+
+import pytest
+
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.models import Scope
+from reflection_app.teams.models import Secret, Tool
+from reflection_app.teams.tools import add_builtin_tools
+from tests.adapters.outgoing.conftest import loopback
+from tests.adapters.outgoing.server import RawServer, reply
+from tests.adapters.tools.conftest import mcp_server
+from tests.adapters.tools.making import SECRET_VALUE
+from tests.adapters.tools.mcp_server import TOKEN, McpServer
+from tests.api.caller import Caller, assert_problem, fields, make_caller
+
+__all__ = ["loopback", "mcp_server"]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+WEATHER: dict[str, Any] = {
+    "name": "get_weather",
+    "kind": "http",
+    "description": "The weather of a city.",
+    "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    "config": {"url": "http://127.0.0.1:9/weather/{city}"},
+}
+
+
+@pytest.fixture
+def admin() -> Caller:
+    return make_caller(scopes=[Scope.ADMIN])
+
+
+def test_a_tool_is_registered_read_changed_and_deleted(admin: Caller) -> None:
+    made = admin.post("tools", WEATHER)
+    assert made.status == 201, made.body
+    assert made.body["config"] == {"method": "GET", "url": "http://127.0.0.1:9/weather/{city}", "headers": {}}
+    assert admin.get("tools/get_weather").body == made.body
+    changed = admin.call("PATCH", "tools/get_weather", data='{"description": "New.", "timeout_s": 3}')
+    assert (changed.status, changed.body["description"], changed.body["timeout_s"]) == (200, "New.", 3.0)
+    assert changed.body["config"] == made.body["config"]
+    assert [tool["name"] for tool in admin.get("tools", kind="http").body["results"]] == ["get_weather"]
+    assert admin.get("tools", is_enabled="false").body["results"] == []
+    assert admin.call("DELETE", "tools/get_weather").status == 204
+    assert_problem(admin.get("tools/get_weather"), 404)
+    actions = AuditEntry.objects.filter(target="tool").order_by("created_at").values_list("action", flat=True)
+    assert [*actions] == ["tool.created", "tool.changed", "tool.deleted"]
+
+
+def test_a_request_sent_again_is_carried_out_once(admin: Caller) -> None:
+    first = admin.post("tools", WEATHER, idempotency_key="one")
+    again = admin.post("tools", WEATHER, idempotency_key="one")
+    assert (first.status, again.status, again.headers["idempotency-replayed"]) == (201, 201, "true")
+    assert Tool.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"name": "has space"}, "name"),
+        ({"name": "1st"}, "name"),
+        ({"name": "import-mcp"}, "name"),
+        ({"kind": "soap"}, "kind"),
+        ({"timeout_s": 0}, "timeout_s"),
+        ({"timeout_s": 1000}, "timeout_s"),
+        ({"parameters": {"type": "string"}}, "parameters"),
+        ({"parameters": {"type": "object", "properties": {"city": {"type": "town"}}}}, "parameters"),
+        ({"parameters": {"type": "object", "properties": {"a": {"$ref": "https://example.com/s"}}}}, "parameters"),
+        ({"config": {}}, "config.url"),
+        ({"config": {"url": "http://127.0.0.1/", "more": 1}}, "config.more"),
+        ({"config": {"url": "http://127.0.0.1/", "method": "TRACE"}}, "config.method"),
+        ({"config": {"url": "http://{city}.example/"}}, "config.url"),
+        ({"config": {"url": "http://127.0.0.1/{town}"}}, "config.url"),
+        ({"config": {"url": "http://127.0.0.1/{city"}}, "config.url"),
+        ({"config": {"url": "http://10.0.0.1/"}}, "config.url"),
+        ({"config": {"url": "http://169.254.169.254/latest"}}, "config.url"),
+        ({"config": {"url": "file:///etc/passwd"}}, "config.url"),
+        ({"config": {"url": "http://127.0.0.1/", "headers": {"Host": "x"}}}, "config.headers"),
+        ({"config": {"url": "http://127.0.0.1/", "headers": {"X-A": "a\r\nb"}}}, "config.headers"),
+        ({"config": {"url": "http://127.0.0.1/", "headers": {"Authorization": "Bearer abc"}}}, "config.headers"),
+        ({"config": {"url": "http://127.0.0.1/", "headers": {"X-A": "{secret:NONE}"}}}, "config.headers"),
+        ({"config": {"url": "http://127.0.0.1/", "headers": {"X-A": "{secret:}"}}}, "config.headers"),
+        ({"kind": "mcp", "config": {"url": "http://127.0.0.1/mcp"}}, "config.tool_name"),
+        ({"kind": "builtin", "config": {"name": "shell"}}, "config.name"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_at_its_field(admin: Caller, wrong: dict[str, Any], field: str) -> None:
+    answer = admin.post("tools", WEATHER | wrong)
+    assert_problem(answer, 400)
+    assert fields(answer) == [field], answer.body
+    assert not Tool.objects.exists()
+
+
+def test_a_name_is_taken_once(admin: Caller) -> None:
+    assert admin.post("tools", WEATHER).status == 201
+    again = admin.post("tools", WEATHER)
+    assert_problem(again, 400)
+    assert fields(again) == ["name"]
+    add_builtin_tools(admin.project, actor=Actor())
+    assert fields(admin.call("PATCH", "tools/python", data='{"name": "get_weather"}')) == ["name"]
+
+
+def test_a_secret_is_for_its_own_origin_and_never_told(admin: Caller) -> None:
+    made = admin.post("secrets", {"name": "TOKEN", "origin": "http://127.0.0.1:9/x", "value": SECRET_VALUE})
+    assert (made.status, made.body["origin"]) == (201, "http://127.0.0.1:9")
+    headers = {"Authorization": "Bearer {secret:TOKEN}"}
+    assert admin.post("tools", WEATHER | {"config": {**WEATHER["config"], "headers": headers}}).status == 201
+    moved = admin.call(
+        "PATCH",
+        "tools/get_weather",
+        data='{"config": {"url": "http://127.0.0.1:10/{city}", "headers": {"Authorization": "{secret:TOKEN}"}}}',
+    )
+    assert_problem(moved, 400)
+    assert fields(moved) == ["config.headers"]
+    assert "is for http://127.0.0.1:9" in moved.body["errors"][0]["message"]
+    listed = admin.get("secrets")
+    assert [secret["name"] for secret in listed.body["results"]] == ["TOKEN"]
+    for answer in (made, moved, listed, admin.get("tools")):
+        assert SECRET_VALUE not in str(answer.body)
+    assert admin.call("DELETE", "secrets/TOKEN").status == 204
+    assert_problem(admin.call("DELETE", "secrets/TOKEN"), 404)
+    # It can always be switched off, whatever has become of its secret.
+    assert admin.call("PATCH", "tools/get_weather", data='{"is_enabled": false}').status == 200
+
+
+def test_a_refused_secret_is_not_repeated(admin: Caller) -> None:
+    for given in ({"name": "A", "origin": "https://a.example", "value": "ünsafe-value"}, {"value": ["ünsafe-value"]}):
+        answer = admin.post("secrets", given)
+        assert_problem(answer, 400)
+        assert "nsafe" not in str(answer.body)
+    assert not Secret.objects.exists()
+
+
+def test_the_tools_of_a_server_are_imported_and_renewed(admin: Caller, mcp_server: McpServer) -> None:
+    add_builtin_tools(admin.project, actor=Actor())
+    Tool.objects.filter(name="python").update(name="echo")
+    admin.post("secrets", {"name": "MCP", "origin": mcp_server.url, "value": TOKEN})
+    server = {"url": mcp_server.url, "headers": {"Authorization": "Bearer {secret:MCP}"}}
+    first = admin.post("tools/import-mcp", server)
+    assert first.status == 200, first.body
+    assert {"add", "fail", "slow"} <= set(first.body["added"])
+    assert first.body["skipped"] == [{"name": "echo", "why": "another tool has this name already"}]
+    add = admin.get("tools/add").body
+    assert (add["kind"], add["description"]) == ("mcp", "Adds two numbers.")
+    assert add["parameters"]["required"] == ["a", "b"]
+    Tool.objects.filter(name="add").update(description="old")
+    again = admin.post("tools/import-mcp", server)
+    assert again.body["updated"] == ["add"]
+    assert again.body["added"] == []
+    assert admin.get("tools/add").body["description"] == "Adds two numbers."
+
+
+def test_a_server_that_is_none_imports_nothing(admin: Caller) -> None:
+    with RawServer(reply(b"hello")) as server:
+        answer = admin.post("tools/import-mcp", {"url": server.url})
+    assert_problem(answer, 400)
+    assert fields(answer) == ["url"]
+    assert fields(admin.post("tools/import-mcp", {"url": "http://192.168.0.1/mcp"})) == ["url"]
+    assert fields(admin.post("tools/import-mcp", {})) == ["url"]
+    assert not Tool.objects.exists()
+
+
+def test_reading_needs_no_admin_and_changing_does() -> None:
+    reader = make_caller(scopes=[Scope.RUNS_READ])
+    assert reader.get("tools").status == 200
+    assert_problem(reader.post("tools", WEATHER), 403)
+    assert_problem(reader.get("secrets"), 403)

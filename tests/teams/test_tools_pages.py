@@ -1,0 +1,205 @@
+"""The pages of tools and their secrets."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.models import Project, Role
+from reflection_app.teams.models import Secret, Tool
+from reflection_app.teams.tools import add_builtin_tools
+from tests.adapters.outgoing.conftest import loopback
+from tests.adapters.outgoing.server import RawServer, reply
+from tests.adapters.tools.conftest import mcp_server
+from tests.adapters.tools.making import SECRET_VALUE, http_tool, secret
+from tests.adapters.tools.mcp_server import McpServer
+from tests.factories import make_member, make_project
+from tests.web.stories import HOSTILE, logged_in
+
+__all__ = ["loopback", "mcp_server"]
+# Calling a tool gives the connection back, so these tests cannot live in one transaction.
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+SCHEMA = '{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}'
+TYPED: dict[str, Any] = {
+    "name": "get_weather",
+    "description": "The weather.",
+    "method": "GET",
+    "url": "http://127.0.0.1:9/{city}",
+    "headers": "Accept: text/plain\n\nX-Kind:  a: b ",
+    "parameters": SCHEMA,
+    "timeout_s": "2.5",
+}
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("desk")
+
+
+@pytest.fixture
+def admin(client: Client, project: Project) -> Client:
+    return logged_in(client, project)
+
+
+def test_an_empty_page_says_what_to_do_next(admin: Client) -> None:
+    page = admin.get("/p/desk/tools/").text
+    assert "No tools yet" in page
+    assert "Add the built-in tools" in page
+    page = admin.post("/p/desk/tools/built-in/", follow=True).text
+    assert "Added: python, read_file, grep_search." in page
+    assert "No tools yet" not in page
+    assert "Add the built-in tools" not in page
+    assert "They were all there already." in admin.post("/p/desk/tools/built-in/", follow=True).text
+
+
+def test_a_member_sees_the_tools_and_no_way_to_change_them(client: Client, project: Project) -> None:
+    add_builtin_tools(project, actor=Actor())
+    secret(project, "https://a.example")
+    client.force_login(make_member(project, Role.VIEWER))
+    page = client.get("/p/desk/tools/").text
+    assert "grep_search" in page
+    assert "https://a.example:443" in page
+    for words in ("Add a secret", "Add an HTTP tool", "/delete/"):
+        assert words not in page
+    tool = client.get(f"/p/desk/tools/{Tool.objects.get(name='python').pk}/").text
+    assert "Runs a Python program" in tool
+    assert "Try it" not in tool
+
+
+def test_an_http_tool_is_registered_changed_switched_off_and_deleted(admin: Client) -> None:
+    page = admin.post("/p/desk/tools/new/", TYPED, follow=True)
+    assert "get_weather is registered." in page.text
+    tool = Tool.objects.get()
+    assert tool.config["headers"] == {"Accept": "text/plain", "X-Kind": "a: b"}
+    assert tool.timeout_s == 2.5
+    form = admin.get(f"/p/desk/tools/{tool.pk}/edit/").text
+    assert 'value="http://127.0.0.1:9/{city}"' in form
+    assert "X-Kind: a: b" in form
+    admin.post(f"/p/desk/tools/{tool.pk}/edit/", TYPED | {"name": "weather", "method": "POST"})
+    tool.refresh_from_db()
+    assert (tool.name, tool.config["method"]) == ("weather", "POST")
+    assert "is disabled" in admin.post(f"/p/desk/tools/{tool.pk}/switch/", {"is_enabled": "no"}, follow=True).text
+    tool.refresh_from_db()
+    assert tool.is_enabled is False
+    admin.post(f"/p/desk/tools/{tool.pk}/edit/", TYPED)
+    tool.refresh_from_db()
+    assert tool.is_enabled is False
+    assert "Delete “get_weather”?" in admin.get(f"/p/desk/tools/{tool.pk}/delete/").text
+    assert "is deleted" in admin.post(f"/p/desk/tools/{tool.pk}/delete/", follow=True).text
+    assert not Tool.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"name": "get weather"}, "name"),
+        ({"url": "http://10.0.0.1/"}, "url"),
+        ({"url": ""}, "url"),
+        ({"url": "http://127.0.0.1/{town}"}, "url"),
+        ({"method": "TRACE"}, "method"),
+        ({"headers": "no colon"}, "headers"),
+        ({"headers": "Authorization: Bearer abc"}, "headers"),
+        ({"parameters": "{"}, "parameters"),
+        ({"parameters": "[]"}, "parameters"),
+        ({"parameters": '{"type": "text"}'}, "parameters"),
+        ({"timeout_s": "soon"}, "timeout_s"),
+        ({"timeout_s": "nan"}, "timeout_s"),
+    ],
+)
+def test_what_is_wrong_is_told_at_its_field_and_nothing_typed_is_lost(
+    admin: Client, wrong: dict[str, str], field: str
+) -> None:
+    page = admin.post("/p/desk/tools/new/", TYPED | wrong)
+    assert page.status_code == 400
+    assert f'id="error-{field}"' in page.text
+    assert "String should" not in page.text
+    typed = page.context["form"].values
+    assert {name: typed[name] for name in TYPED} == {
+        name: str(value).strip() for name, value in (TYPED | wrong).items()
+    }
+    assert not Tool.objects.exists()
+
+
+def test_a_built_in_tool_keeps_its_arguments(admin: Client, project: Project) -> None:
+    tool = add_builtin_tools(project, actor=Actor())[0]
+    admin.post(f"/p/desk/tools/{tool.pk}/edit/", {"name": "run_code", "description": "Mine.", "timeout_s": "5"})
+    before = tool.parameters
+    tool.refresh_from_db()
+    assert (tool.name, tool.description, tool.timeout_s) == ("run_code", "Mine.", 5.0)
+    assert tool.parameters == before
+    assert tool.config == {"name": "python"}
+
+
+def test_trying_a_tool_really_calls_it_and_shows_what_came_back(admin: Client, project: Project) -> None:
+    with RawServer(reply(HOSTILE.encode())) as server:
+        tool = http_tool(project, f"{server.url}/{{city}}")
+        page = admin.get(f"/p/desk/tools/{tool.pk}/")
+        assert "Try it" in page.text
+        result = admin.post(f"/p/desk/tools/{tool.pk}/try/", {"arguments": '{"city": "Bern"}'}).text
+        assert "it worked" in result
+        assert "<script>alert" not in result
+        assert "&lt;script&gt;alert" in result
+        assert server.heard[0].path == "/Bern"
+        wrong = admin.post(f"/p/desk/tools/{tool.pk}/try/", {"arguments": "{oops"})
+        assert (wrong.status_code, len(server.heard)) == (400, 1)
+        assert "{oops" in wrong.text
+        missing = admin.post(f"/p/desk/tools/{tool.pk}/try/", {"arguments": "{}"}).text
+        assert "it failed" in missing
+        assert "invalid_arguments" in missing
+    assert AuditEntry.objects.filter(action="tool.tried").count() == 2
+
+
+def test_hostile_descriptions_are_escaped(admin: Client, project: Project) -> None:
+    Tool.objects.create(
+        project=project, name="evil", kind="mcp", description=HOSTILE, parameters={"type": "object", "title": HOSTILE},
+        config={"url": HOSTILE, "tool_name": HOSTILE, "headers": {"X": HOSTILE}},
+    )  # fmt: skip
+    tool = Tool.objects.get()
+    for path in ("", f"{tool.pk}/", f"{tool.pk}/edit/", f"{tool.pk}/delete/"):
+        page = admin.get(f"/p/desk/tools/{path}").text
+        assert "<script>alert" not in page, path
+        assert "<img src=x" not in page, path
+
+
+def test_a_secret_is_kept_and_never_shown_again(admin: Client) -> None:
+    typed = {"secret_name": "TOKEN", "origin": "https://api.example.com/v1", "value": SECRET_VALUE}
+    page = admin.post("/p/desk/tools/secrets/", typed, follow=True).text
+    assert "{secret:TOKEN}" in page
+    assert "https://api.example.com:443" in page
+    assert SECRET_VALUE not in page
+    wrong = admin.post("/p/desk/tools/secrets/", typed | {"origin": "api.example.com", "secret_name": "a b"})
+    assert wrong.status_code == 400
+    assert 'id="error-origin"' in wrong.text
+    assert 'id="error-secret_name"' in wrong.text
+    assert 'value="a b"' in wrong.text
+    assert SECRET_VALUE not in wrong.text
+    assert Secret.objects.count() == 1
+
+
+def test_deleting_a_secret_names_the_tools_that_will_fail(admin: Client, project: Project) -> None:
+    kept = secret(project, "http://127.0.0.1:9")
+    http_tool(project, "http://127.0.0.1:9/", headers={"Authorization": "Bearer {secret:TOKEN}"})
+    path = f"/p/desk/tools/secrets/{kept.pk}/delete/"
+    assert "lookup" in admin.get(path).text
+    assert "is deleted" in admin.post(path, follow=True).text
+    assert not Secret.objects.exists()
+
+
+def test_a_servers_tools_are_imported(admin: Client, mcp_server: McpServer) -> None:
+    page = admin.post("/p/desk/tools/import/", {"url": mcp_server.url, "headers": ""}).text
+    assert "Registered: " in page
+    assert Tool.objects.filter(kind="mcp").count() >= 5
+    again = admin.post("/p/desk/tools/import/", {"url": mcp_server.url, "headers": ""}).text
+    assert "Nothing new." in again
+    tool = Tool.objects.get(name="add")
+    tried = admin.post(f"/p/desk/tools/{tool.pk}/try/", {"arguments": '{"a": 20, "b": 22}'}).text
+    assert "<code>42</code>" in tried
+
+
+def test_a_server_that_is_none_is_told_and_the_address_kept(admin: Client) -> None:
+    page = admin.post("/p/desk/tools/import/", {"url": "http://127.0.0.1:1/mcp", "headers": "X-A: b"})
+    assert page.status_code == 400
+    assert 'id="error-url"' in page.text
+    assert 'value="http://127.0.0.1:1/mcp"' in page.text
+    assert "X-A: b" in page.text

@@ -1,0 +1,160 @@
+"""The pages of webhooks, with a real receiver."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from reflection_app.core.models import Project, Role
+from reflection_app.runs.events import EventType
+from reflection_app.teams.models import Delivery, DeliveryState, Webhook
+from reflection_app.teams.pages.webhooks import kinds
+from reflection_app.teams.webhook_sending import GONE, send_due
+from reflection_app.teams.webhooks import OFFERED
+from tests.adapters.outgoing.conftest import loopback
+from tests.factories import make_member, make_project, submit
+from tests.teams.webhooks import Receiver, happen, make_webhook
+
+__all__ = ["loopback"]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]+")
+
+
+@pytest.fixture
+def project(client: Client) -> Project:
+    project = make_project("desk")
+    client.force_login(make_member(project, Role.ADMIN))
+    return project
+
+
+def text_of(client: Client, name: str, *ids: object, **query: str) -> str:
+    response = client.get(reverse(name, args=("desk", *ids)), query_params=query)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_the_form_offers_every_event_that_can_be_told() -> None:
+    assert set(kinds()) == {kind.value for kind in OFFERED} | {"webhook.test"}
+
+
+def test_a_webhook_is_added_and_its_secret_shown_once(client: Client, project: Project) -> None:
+    assert "No webhooks yet" in text_of(client, "webhooks")
+    with Receiver() as receiver:
+        typed = {"url": receiver.url, "description": "CI", "events": ["run.finished", "run.waiting"]}
+        response = client.post(reverse("new_webhook", args=("desk",)), typed)
+        webhook = Webhook.objects.get()
+        assert response["Location"] == reverse("webhook", args=("desk", webhook.pk))
+        first = client.get(response["Location"])
+        assert "no-store" in first["Cache-Control"]
+        (shown,) = set(SECRET.findall(first.content.decode())) - {"whsec_"}
+        assert shown not in text_of(client, "webhook", webhook.pk)
+        happen(submit(project))
+        assert send_due(webhook.pk) == 1
+        receiver.believed(shown)
+    assert receiver.url in text_of(client, "webhooks")
+
+
+def test_what_is_wrong_is_said_at_its_field_and_what_was_typed_stays(client: Client, project: Project) -> None:
+    typed = {"url": "http://169.254.169.254/<b>", "description": "<script>"}
+    response = client.post(reverse("new_webhook", args=("desk",)), typed)
+    page = response.content.decode()
+    assert response.status_code == 400
+    assert "http://169.254.169.254/&lt;b&gt;" in page
+    assert "&lt;script&gt;" in page
+    assert "Choose at least one of them." in page
+    response = client.post(reverse("new_webhook", args=("desk",)), {**typed, "events": ["run.finished"]})
+    assert "not on the public internet" in response.content.decode()
+    assert not Webhook.objects.exists()
+
+
+def test_it_is_changed_paused_resumed_switched_and_deleted(client: Client, project: Project) -> None:
+    with Receiver() as receiver:
+        webhook, _ = make_webhook(project, receiver.url)
+        address = reverse("switch_webhook", args=("desk", webhook.pk))
+        changed = {"url": receiver.url + "/x", "description": "new", "events": ["run.waiting"]}
+        assert client.post(reverse("edit_webhook", args=("desk", webhook.pk)), changed).status_code == 302
+        webhook.refresh_from_db()
+        assert (webhook.url, webhook.description, webhook.events) == (receiver.url + "/x", "new", ["run.waiting"])
+    for to, shown in (("paused", "Resume"), ("resumed", "Pause"), ("off", "Enable"), ("on", "Disable")):
+        assert client.post(address, {"to": to}).status_code == 302
+        assert f">{shown}<" in text_of(client, "webhook", webhook.pk)
+    assert client.post(address, {"to": "the moon"}).status_code == 400
+    address = reverse("delete_webhook", args=("desk", webhook.pk))
+    assert "Delete the webhook?" in client.get(address).content.decode()
+    assert Webhook.objects.exists()
+    assert client.post(address)["Location"] == reverse("webhooks", args=("desk",))
+    assert not Webhook.objects.exists()
+
+
+def test_a_test_shows_what_came_back_as_text(client: Client, project: Project) -> None:
+    with Receiver("500 Oops", body=b"<img src=x onerror=alert(1)>") as receiver:
+        webhook, _ = make_webhook(project, receiver.url)
+        response = client.post(reverse("test_webhook", args=("desk", webhook.pk)))
+    page = client.get(response["Location"]).content.decode()
+    assert "<img src=x" not in page
+    assert "&lt;img src=x" in page
+    assert "webhook.test" in page
+    assert "</svg> failed" in page
+
+
+def test_the_log_is_narrowed_and_a_message_sent_again(client: Client, project: Project) -> None:
+    run = submit(project)
+    with Receiver("200 OK") as receiver:
+        webhook, _ = make_webhook(project, receiver.url, [EventType.RUN_FINISHED, EventType.RUN_WAITING])
+        happen(run, EventType.RUN_FINISHED)
+        send_due(webhook.pk)
+        happen(run, EventType.RUN_WAITING)
+        arrived = Delivery.objects.get(state=DeliveryState.DELIVERED)
+        waiting = Delivery.objects.get(state=DeliveryState.WAITING)
+        shown = text_of(client, "webhook", webhook.pk, state="delivered")
+        assert str(arrived.pk) in shown
+        assert str(waiting.pk) not in shown
+        assert str(waiting.pk) in text_of(client, "webhook", webhook.pk, type="run.waiting", state="nonsense")
+        response = client.post(reverse("resend_webhook", args=("desk", arrived.pk)))
+        again = Delivery.objects.get(again=arrived)
+        assert response["Location"] == reverse("delivery_of_webhook", args=("desk", again.pk))
+        assert arrived.message_id in text_of(client, "delivery_of_webhook", again.pk)
+        assert send_due(webhook.pk) == 2
+
+
+def test_a_new_secret_is_shown_once_and_hours_that_are_none_are_refused(client: Client, project: Project) -> None:
+    with Receiver() as receiver:
+        webhook, old = make_webhook(project, receiver.url)
+    address = reverse("rotate_webhook", args=("desk", webhook.pk))
+    for hours in ("many", "-1", "nan", "1e9"):
+        assert client.post(address, {"overlap_h": hours}).status_code == 400
+    shown = client.get(client.post(address, {"overlap_h": "2"})["Location"]).content.decode()
+    found = set(SECRET.findall(shown)) - {"whsec_", old}
+    assert len(found) == 1
+    assert "Previous secret valid until" in shown
+
+
+def test_why_the_desk_switched_it_off_is_said(client: Client, project: Project) -> None:
+    with Receiver("410 Gone") as receiver:
+        webhook, _ = make_webhook(project, receiver.url)
+        happen(submit(project))
+        send_due(webhook.pk)
+    page = text_of(client, "webhook", webhook.pk)
+    assert GONE in page
+    assert "switched it off by itself" in page
+    told = client.get(reverse("notifications")).content.decode()
+    assert "is switched off; its page says why" in told
+    assert reverse("webhook", args=("desk", webhook.pk)) in told
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.REVIEWER, Role.CURATOR])
+def test_only_admins_see_webhooks(client: Client, project: Project, role: Role) -> None:
+    webhook = Webhook.objects.create(project=project, url="https://a.example", events=["run.finished"])
+    client.force_login(make_member(project, role))
+    for name in ("webhook", "edit_webhook", "rotate_webhook", "delete_webhook"):
+        assert client.get(reverse(name, args=("desk", webhook.pk))).status_code == 403, name
+    assert client.get(reverse("webhooks", args=("desk",))).status_code == 403
+    assert client.post(reverse("test_webhook", args=("desk", webhook.pk))).status_code == 403
+
+
+def test_it_works_in_chinese(client: Client, project: Project) -> None:
+    webhook = Webhook.objects.create(project=project, url="https://a.example", events=["run.finished"])
+    headers = {"Accept-Language": "zh-hans"}
+    assert client.get(reverse("webhook", args=("desk", webhook.pk)), headers=headers).status_code == 200
+    assert client.get(reverse("new_webhook", args=("desk",)), headers=headers).status_code == 200
