@@ -10,11 +10,11 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation
 
 from notebook_app.changing import last_by, lock_notebook, lock_rows, reopen
 from notebook_app.comparing import text_of
-from notebook_app.contradictions import Opposed, Opposition
+from notebook_app.contradictions import Opposed
 from notebook_app.entry_filter import beyond
 from notebook_app.kinds import (
     HOLDING,
@@ -52,7 +52,7 @@ class SeenConflict(BaseModel):
     settled_by: str = Field(validation_alias="settled_by_label")
     settled_at: datetime | None
     reason: str
-    suggestion: dict[str, Any] | None
+    suggestion: Annotated[dict[str, Any] | None, SkipValidation]
     suggestion_run: UUID | None
     created_at: datetime
 
@@ -64,7 +64,7 @@ class SeenConflict(BaseModel):
     @property
     def opposed(self) -> tuple[Opposed, ...]:
         """What the first entry says and the second says otherwise."""
-        return tuple(Opposed(Opposition(one["kind"]), one["left"], one["right"]) for one in self.why.get("opposed", []))
+        return tuple(Opposed(one["kind"], one["left"], one["right"]) for one in self.why.get("opposed", []))
 
     @property
     def gone_id(self) -> UUID | None:

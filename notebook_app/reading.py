@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.db.models import Q
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation
 
 from notebook_app.kinds import OF_THE_DESK, Change, EntryKind, EntryState, uuid_in
 from notebook_app.models import Conflict, ConflictState, Entry, EntryVersion, Evidence
 
-# An entry as others see it: a value without the row behind it.
+# An entry as others see it: a value without the row behind it. JSON is handed on as it stands: a row that came from
+# another desk in an odd shape is no reason to show nothing of it.
 
 
 class KeptEntry(BaseModel):
@@ -28,7 +29,7 @@ class KeptEntry(BaseModel):
     name: str
     description: str
     content: str
-    details: dict[str, Any]
+    details: Annotated[dict[str, Any], SkipValidation]
     agent: str
     category: str
     tags: tuple[str, ...]
@@ -36,7 +37,7 @@ class KeptEntry(BaseModel):
     source: str
     occurrences: int
     last_seen_at: datetime
-    flags: tuple[dict[str, Any], ...]
+    flags: Annotated[tuple[dict[str, Any], ...], SkipValidation, BeforeValidator(tuple)]
     is_cleared: bool
     merged_into_id: UUID | None
     reason: str
@@ -70,11 +71,11 @@ class KeptVersion(BaseModel):
     number: int
     change: Change
     state: EntryState
-    kept: dict[str, Any]
+    kept: Annotated[dict[str, Any], SkipValidation]
     reason: str
     by: str = Field(validation_alias="by_label")
     by_id: int | None
-    evidence: dict[str, Any]
+    evidence: Annotated[dict[str, Any], SkipValidation]
     created_at: datetime
 
 
