@@ -19,7 +19,6 @@ from notebook_app.kinds import (
     NotPossibleNow,
     after,
     may,
-    words_of,
 )
 from notebook_app.models import Conflict, ConflictState, Entry, Settlement
 from notebook_app.screening import scan
@@ -82,9 +81,7 @@ def flags_of(entry: Entry) -> list[dict[str, Any]]:
 
     Read together, another tag would change what is quoted of the words, which a curator has cleared.
     """
-    words = (entry.name, entry.description, entry.content, *words_of(entry.details))
-    labels = (entry.agent, entry.category, *entry.tags)
-    return [flag.as_json() for flag in (*scan(words), *scan(labels))]
+    return [flag.as_json() for flag in (*scan(entry.texts), *scan(entry.labels))]
 
 
 def screen_labels(entry: Entry) -> None:
@@ -152,12 +149,13 @@ def change(
 def guard(entry: Entry, made: Change, *, expected_version: int | None) -> None:
     """Raises ChangedMeanwhile or NotPossibleNow unless the entry, locked, can be changed so by who saw that version."""
     if expected_version is not None and entry.version != expected_version:
-        raise ChangedMeanwhile(version=entry.version, by=_last_by(entry))
+        raise ChangedMeanwhile(version=entry.version, by=last_by(entry))
     if not may(made, EntryState(entry.state)):
-        raise NotPossibleNow(change=made.value, state=entry.state, version=entry.version, by=_last_by(entry))
+        raise NotPossibleNow(change=made.value, state=entry.state, version=entry.version, by=last_by(entry))
 
 
-def _last_by(entry: Entry) -> str:
+def last_by(entry: Entry) -> str:
+    """Who made the version that the entry is at."""
     last = entry.versions.order_by("-number").first()
     return last.by_label if last else ""
 

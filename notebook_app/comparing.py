@@ -25,7 +25,6 @@ from notebook_app.kinds import (
     EntryState,
     NoSuchEntry,
     NotPossibleNow,
-    words_of,
 )
 from notebook_app.meaning import active_space, hash_of, nearest, vector_of
 from notebook_app.models import Conflict, ConflictState, Entry, Settlement
@@ -198,7 +197,7 @@ def _likeness(vector: Sequence[float] | None, other_id: UUID) -> float | None:
 
 def text_of(entry: Entry) -> str:
     """All that the entry says, its name first."""
-    return "\n".join(text for text in (entry.name, entry.description, entry.content, *words_of(entry.details)) if text)
+    return "\n".join(text for text in entry.texts if text)
 
 
 def said_of(entry: Entry) -> Said:

@@ -3,16 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation
 
-from notebook_app.changing import lock_notebook, lock_rows, reopen
+from notebook_app.changing import last_by, lock_notebook, lock_rows, reopen
 from notebook_app.comparing import text_of
+from notebook_app.contradictions import Opposed
+from notebook_app.entry_filter import beyond
 from notebook_app.kinds import (
     HOLDING,
     By,
@@ -25,22 +28,16 @@ from notebook_app.kinds import (
 )
 from notebook_app.meaning import hash_of
 from notebook_app.merging import merge, supersede, undo
-from notebook_app.models import Conflict, ConflictKind, ConflictState, Settlement
-from notebook_app.reading import KeptEntry, shown
+from notebook_app.models import Conflict, ConflictKind, ConflictState, Entry, Settlement
+from notebook_app.reading import KeptEntry
+
+NEWEST_FIRST = ("-created_at", "-id")
 
 
-@dataclass(frozen=True)
-class OpposedPhrases:
-    """What the first entry says and the second says otherwise; `kind` is what they differ in."""
+class SeenConflict(BaseModel):
+    """One conflict, with both of its entries read."""
 
-    kind: str
-    left: str
-    right: str
-
-
-@dataclass(frozen=True)
-class SeenConflict:
-    """One conflict. `words` are those that both share; `gone_id` is the entry that was merged or superseded."""
+    model_config = ConfigDict(from_attributes=True, frozen=True)
 
     id: UUID
     project_id: UUID
@@ -50,16 +47,30 @@ class SeenConflict:
     second: KeptEntry
     text_likeness: float
     meaning_likeness: float | None
-    words: tuple[str, ...]
-    opposed: tuple[OpposedPhrases, ...]
-    settlement: Settlement | None
-    settled_by: str
+    why: Annotated[dict[str, Any], BeforeValidator(lambda why: why if isinstance(why, dict) else {})]
+    settlement: Annotated[Settlement | None, BeforeValidator(lambda settlement: settlement or None)]
+    settled_by: str = Field(validation_alias="settled_by_label")
     settled_at: datetime | None
     reason: str
-    gone_id: UUID | None
-    suggestion: dict[str, Any] | None
+    suggestion: Annotated[dict[str, Any] | None, SkipValidation]
     suggestion_run: UUID | None
     created_at: datetime
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Those that both entries share."""
+        return tuple(str(word) for word in self.why.get("words", []))
+
+    @property
+    def opposed(self) -> tuple[Opposed, ...]:
+        """What the first entry says and the second says otherwise."""
+        return tuple(Opposed(one["kind"], one["left"], one["right"]) for one in self.why.get("opposed", []))
+
+    @property
+    def gone_id(self) -> UUID | None:
+        """The entry that was merged or superseded."""
+        is_settled = self.state is ConflictState.SETTLED
+        return UUID(self.why["gone"]) if is_settled and self.why.get("gone") else None
 
     @property
     def is_open(self) -> bool:
@@ -72,28 +83,7 @@ class SeenConflict:
 
 def seen(row: Conflict) -> SeenConflict:
     """The row, with both of its entries read, as a value."""
-    why = row.why if isinstance(row.why, dict) else {}
-    is_settled = row.state == ConflictState.SETTLED
-    return SeenConflict(
-        id=row.pk,
-        project_id=row.project_id,
-        kind=ConflictKind(row.kind),
-        state=ConflictState(row.state),
-        first=shown(row.first),
-        second=shown(row.second),
-        text_likeness=row.text_likeness,
-        meaning_likeness=row.meaning_likeness,
-        words=tuple(str(word) for word in why.get("words", [])),
-        opposed=tuple(OpposedPhrases(one["kind"], one["left"], one["right"]) for one in why.get("opposed", [])),
-        settlement=Settlement(row.settlement) if row.settlement else None,
-        settled_by=row.settled_by_label,
-        settled_at=row.settled_at,
-        reason=row.reason,
-        gone_id=UUID(why["gone"]) if is_settled and why.get("gone") else None,
-        suggestion=row.suggestion,
-        suggestion_run=row.suggestion_run,
-        created_at=row.created_at,
-    )
+    return SeenConflict.model_validate(row)
 
 
 def conflict_of(project_id: UUID, conflict_id: UUID) -> SeenConflict | None:
@@ -118,8 +108,8 @@ def list_conflicts(
         last = Conflict.objects.filter(project_id=project_id, pk=after).first()
         if last is None:
             return []
-        rows = rows.filter(Q(created_at__lt=last.created_at) | Q(created_at=last.created_at, pk__lt=last.pk))
-    return [seen(row) for row in rows.order_by("-created_at", "-id")[:limit]]
+        rows = rows.filter(beyond(last, NEWEST_FIRST))
+    return [seen(row) for row in rows.order_by(*NEWEST_FIRST)[:limit]]
 
 
 def conflict_rows(
@@ -134,12 +124,11 @@ def conflict_rows(
 def beside(conflict: SeenConflict) -> tuple[UUID | None, UUID | None]:
     """The open conflicts before and after this one in the inbox, which shows the newest first."""
     rows = Conflict.objects.filter(project_id=conflict.project_id, state=ConflictState.OPEN)
-    newer = rows.filter(Q(created_at__gt=conflict.created_at) | Q(created_at=conflict.created_at, pk__gt=conflict.id))
-    older = rows.filter(Q(created_at__lt=conflict.created_at) | Q(created_at=conflict.created_at, pk__lt=conflict.id))
-    return (
-        newer.order_by("created_at", "id").values_list("pk", flat=True).first(),
-        older.order_by("-created_at", "-id").values_list("pk", flat=True).first(),
+    before, after = (
+        rows.filter(beyond(conflict, order)).order_by(*order).values_list("pk", flat=True).first()
+        for order in (("created_at", "id"), NEWEST_FIRST)
     )
+    return before, after
 
 
 def count_open_conflicts(project_id: UUID) -> int:
@@ -189,16 +178,10 @@ class Settling:
 @transaction.atomic
 def settle_conflict(project_id: UUID, conflict_id: UUID, told: Settling, *, by: By) -> Conflict:
     """The settled conflict. Raises NoSuchConflict, ConflictMovedOn with who was quicker, ChangedMeanwhile, Refused."""
-    lock_notebook(project_id)
-    conflict = _found(project_id, conflict_id)
-    entries = lock_rows(project_id, (conflict.first_id, conflict.second_id))
-    conflict = _locked(conflict)
-    if conflict.state != ConflictState.OPEN:
-        raise ConflictMovedOn(state=conflict.state, by=conflict.settled_by_label)
+    conflict, entries = _locked(project_id, conflict_id, ConflictState.OPEN)
     for entry_id, version in told.versions.items():
         if entry_id in entries and entries[entry_id].version != version:
-            last = entries[entry_id].versions.order_by("-number").first()
-            raise ChangedMeanwhile(version=entries[entry_id].version, by=last.by_label if last else "")
+            raise ChangedMeanwhile(version=entries[entry_id].version, by=last_by(entries[entry_id]))
     if told.how is not Settlement.KEPT_BOTH:
         # Merges one into the other, or lets one hold instead of it; keeps what is needed to take that back.
         both = {conflict.first_id, conflict.second_id}
@@ -225,12 +208,7 @@ def unsettle_conflict(project_id: UUID, conflict_id: UUID, *, by: By, reason: st
 
     Raises ConflictMovedOn where it is not settled, ChangedMeanwhile or Refused where something was built on it since.
     """
-    lock_notebook(project_id)
-    conflict = _found(project_id, conflict_id)
-    entries = lock_rows(project_id, (conflict.first_id, conflict.second_id))
-    conflict = _locked(conflict)
-    if conflict.state != ConflictState.SETTLED:
-        raise ConflictMovedOn(state=conflict.state, by=conflict.settled_by_label)
+    conflict, entries = _locked(project_id, conflict_id, ConflictState.SETTLED)
     if conflict.settlement != Settlement.KEPT_BOTH:
         gone = entries[UUID(conflict.why["gone"])]
         last = gone.versions.order_by("-number").first()
@@ -246,13 +224,15 @@ def unsettle_conflict(project_id: UUID, conflict_id: UUID, *, by: By, reason: st
     return conflict
 
 
-def _found(project_id: UUID, conflict_id: UUID) -> Conflict:
-    conflict = Conflict.objects.filter(project_id=project_id, pk=conflict_id).first()
-    if conflict is None:
+def _locked(project_id: UUID, conflict_id: UUID, state: ConflictState) -> tuple[Conflict, dict[UUID, Entry]]:
+    """The conflict and its entries, locked before it. Raises NoSuchConflict, and ConflictMovedOn in another state."""
+    lock_notebook(project_id)
+    found = Conflict.objects.filter(project_id=project_id, pk=conflict_id).first()
+    if found is None:
         raise NoSuchConflict(conflict_id)
-    return conflict
-
-
-def _locked(conflict: Conflict) -> Conflict:
+    entries = lock_rows(project_id, (found.first_id, found.second_id))
     rows = Conflict.objects.select_related("first", "second").select_for_update(of=("self",))
-    return rows.get(pk=conflict.pk)
+    conflict = rows.get(pk=conflict_id)
+    if conflict.state != state:
+        raise ConflictMovedOn(state=conflict.state, by=conflict.settled_by_label)
+    return conflict, entries

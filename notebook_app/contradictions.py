@@ -12,6 +12,7 @@ from enum import StrEnum
 from functools import lru_cache
 from itertools import chain, pairwise, product
 
+from notebook_app.kinds import CJK
 from notebook_app.opposed_words import (
     ANTONYMS,
     CHOICES,
@@ -33,7 +34,6 @@ from notebook_app.opposed_words import (
 
 LONGEST_READ = 6_000
 MOST_TOLD = 8
-CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _PART = re.compile(rf"[{CJK}]+|[^\W\d_{CJK}]+|\d+(?:\.\d+)*")
 # Says nothing of what a text is about.
 _USUAL = frozenset(
@@ -46,28 +46,7 @@ _USUAL = frozenset(
 )
 # As frequent as the English ones, in pairs of characters.
 _USUAL_PAIRS = frozenset(
-    [
-        "这个",
-        "那个",
-        "一个",
-        "我们",
-        "你们",
-        "他们",
-        "以及",
-        "或者",
-        "并且",
-        "因为",
-        "所以",
-        "如果",
-        "时候",
-        "应该",
-        "必须",
-        "需要",
-        "可以",
-        "不要",
-        "不能",
-        "不得",
-    ]
+    "这个 那个 一个 我们 你们 他们 以及 或者 并且 因为 所以 如果 时候 应该 必须 需要 可以 不要 不能 不得".split()  # noqa: SIM905
 )
 _SINGLE = frozenset("的了在是和与也都就被把将会要请")
 _DOUBLED = re.compile(r"([bdfgmnprt])\1$")

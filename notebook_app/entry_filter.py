@@ -1,9 +1,10 @@
 """Which of a project's entries are meant, by what anybody may filter by and nothing else."""
 
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from notebook_app.kinds import EntryKind, EntryState
 from notebook_app.models import Entry
@@ -32,3 +33,14 @@ class EntryFilter:
             # What was learned without an agent's name holds for every agent.
             rows = rows.filter(agent__in=("", self.agent))
         return rows.filter(tags__contains=list(self.tags)) if self.tags else rows
+
+
+def beyond(row: object, order: tuple[str, ...]) -> Q:
+    """What comes after `row`: equal in the first fields of the order, and further on in the next."""
+    found, equal = Q(), Q()
+    for field in order:
+        name = field.lstrip("-")
+        value: Any = getattr(row, name)
+        found |= equal & Q(**{f"{name}__{'lt' if field.startswith('-') else 'gt'}": value})
+        equal &= Q(**{name: value})
+    return found

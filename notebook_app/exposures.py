@@ -50,17 +50,7 @@ def withhold(recalled: Sequence[Ranked], *, share: float, chance: Callable[[], f
     drawn = []
     for rank, one in enumerate(recalled, start=1):
         draw = chance()
-        drawn.append(
-            Drawn(
-                entry_id=one.entry.id,
-                entry_version=one.entry.version,
-                rank=rank,
-                score=one.score,
-                share=share,
-                draw=draw,
-                is_withheld=draw < share,
-            )
-        )
+        drawn.append(Drawn(one.entry.id, one.entry.version, rank, one.score, share, draw, is_withheld=draw < share))
     return drawn
 
 
@@ -80,24 +70,9 @@ def record_exposures(project_id: UUID, *, subject: str, drawn: Iterable[Drawn], 
         is_counted
         and not Exposure.objects.filter(project_id=project_id, subject=subject, succeeded__isnull=False).exists()
     )
-    new = [_row(wanted[entry_id], project_id=project_id, subject=subject, is_counted=counts) for entry_id in known]
+    told = {"project_id": project_id, "subject": subject, "is_counted": counts}
+    new = [Exposure(**told, **vars(one), is_summed=one.is_withheld) for one in map(wanted.__getitem__, known)]
     Exposure.objects.bulk_create(new, ignore_conflicts=True)
-
-
-def _row(one: Drawn, *, project_id: UUID, subject: str, is_counted: bool) -> Exposure:
-    return Exposure(
-        project_id=project_id,
-        subject=subject,
-        is_counted=is_counted,
-        entry_id=one.entry_id,
-        entry_version=one.entry_version,
-        rank=one.rank,
-        score=one.score,
-        share=one.share,
-        draw=one.draw,
-        is_withheld=one.is_withheld,
-        is_summed=one.is_withheld,
-    )
 
 
 def sum_recalls() -> int:
@@ -124,8 +99,7 @@ def _sum_recalls_of(project_id: UUID) -> int:
 def earlier_draws(project_id: UUID, subject: str, entry_ids: Iterable[UUID]) -> dict[UUID, Drawn]:
     """What was drawn for this subject before, by entry: a lesson that was withheld once stays so."""
     found = Exposure.objects.filter(project_id=project_id, subject=subject, entry__in=list(entry_ids))
-    names = ("entry_id", "entry_version", "rank", "score", "share", "draw", "is_withheld")
-    return {row[0]: Drawn(*row) for row in found.values_list(*names)}
+    return {row[0]: Drawn(*row) for row in found.values_list(*Drawn.__dataclass_fields__)}
 
 
 def was_drawn_for(project_id: UUID, *, subject: str) -> bool:

@@ -9,6 +9,8 @@ from uuid import UUID
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 LONGEST_FIELD = 4_000
+# What is written without spaces, for a class of characters.
+CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 MOST_IN_LIST = 30
 
 
@@ -272,6 +274,14 @@ class Refused(NotebookError):
     def __init__(self, message: str, *, field: str = "") -> None:
         super().__init__(message)
         self.field = field
+
+
+def uuid_in(text: object) -> UUID | None:
+    """The id that a text from outside is; None where it is none."""
+    try:
+        return UUID(str(text))
+    except ValueError:
+        return None
 
 
 # What PostgreSQL can keep: proposals come from models and tools, whose texts may hold anything. Pure.

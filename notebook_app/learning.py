@@ -100,7 +100,7 @@ def _says_the_same(proposal: Proposal, entry: Entry) -> bool:
         return True
     ours = {_plain(text) for text in (proposal.name, proposal.description, proposal.content)}
     ours |= {_plain(text) for text in words_of(proposal.details)}
-    theirs = {_plain(text) for text in (entry.name, entry.description, entry.content, *words_of(entry.details))}
+    theirs = {_plain(text) for text in entry.texts}
     return any(len(text) >= SHORTEST_TELLING for text in ours & theirs)
 
 

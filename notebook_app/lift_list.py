@@ -11,8 +11,9 @@ from enum import StrEnum
 from functools import cached_property
 from uuid import UUID
 
-from django.db.models import Case, CharField, Max, Min, Q, QuerySet, StringAgg, Value, When
+from django.db.models import Case, CharField, Max, Min, QuerySet, StringAgg, Value, When
 
+from notebook_app.entry_filter import beyond
 from notebook_app.kinds import EntryKind, EntryState
 from notebook_app.lift import (
     LEAST_DIFFERENCE,
@@ -144,16 +145,7 @@ def lift_of_all(
     rows = [(entry, Measured(found.get(entry[0], none))) for entry in entries]
     claims = claims_among([measured for _, measured in rows])
     return [
-        LessonLift(
-            entry_id=entry_id,
-            name=name,
-            kind=EntryKind(kind),
-            state=EntryState(in_state),
-            version=version,
-            recalled=recalled,
-            measured=measured,
-            claim=claim,
-        )
+        LessonLift(entry_id, name, EntryKind(kind), EntryState(in_state), version, recalled, measured, claim)
         for ((entry_id, name, kind, in_state, version, recalled), measured), claim in zip(rows, claims, strict=True)
     ]
 
@@ -218,15 +210,15 @@ class ExposurePage:
     last: UUID | None
 
 
-FIELDS = tuple(KeptExposure.__dataclass_fields__)
+NEWEST_FIRST = ("-created_at", "-id")
 
 
 def exposures_of(project_id: UUID, entry_id: UUID, *, limit: int, after: UUID | None = None) -> ExposurePage:
     """The page that begins after the exposure `after`; the first where the entry has none of that id."""
     of_entry = Exposure.objects.filter(project_id=project_id, entry_id=entry_id)
-    rows = of_entry.order_by("-created_at", "-id")
-    begun = of_entry.filter(pk=after).values_list("created_at", "id").first() if after else None
+    rows = of_entry.order_by(*NEWEST_FIRST)
+    begun = of_entry.filter(pk=after).first() if after else None
     if begun is not None:
-        rows = rows.filter(Q(created_at__lt=begun[0]) | Q(created_at=begun[0], id__lt=begun[1]))
-    found = [KeptExposure(*row) for row in rows.values_list(*FIELDS)[: limit + 1]]
+        rows = rows.filter(beyond(begun, NEWEST_FIRST))
+    found = [KeptExposure(*row) for row in rows.values_list(*KeptExposure.__dataclass_fields__)[: limit + 1]]
     return ExposurePage(found[:limit], last=found[limit - 1].id if len(found) > limit else None)

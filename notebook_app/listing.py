@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
-from notebook_app.entry_filter import EntryFilter
+from notebook_app.entry_filter import EntryFilter, beyond
 from notebook_app.kinds import EntryState
 from notebook_app.models import Conflict, ConflictState, Entry, EntryVersion, Evidence
 from notebook_app.reading import KeptEntry, shown
@@ -108,7 +108,7 @@ def page_of_entries(project_id: UUID, wanted: Listing, *, limit: int, after: UUI
     rows = wanted.rows(project_id).order_by(*ORDERS[wanted.order]).defer("search")
     if after is not None:
         begun = Entry.objects.filter(project_id=project_id, pk=after).defer("search").first()
-        rows = rows.filter(_beyond(begun, ORDERS[wanted.order])) if begun else rows
+        rows = rows.filter(beyond(begun, ORDERS[wanted.order])) if begun else rows
     found = [shown(entry) for entry in rows[: limit + 1]]
     return EntryPage(found[:limit], has_more=len(found) > limit)
 
@@ -159,16 +159,6 @@ def _first(words: set[str]) -> list[str]:
 def _open_conflicts() -> Q:
     this = Q(first=OuterRef("pk")) | Q(second=OuterRef("pk"))
     return Q(Exists(Conflict.objects.filter(this, state=ConflictState.OPEN)))
-
-
-def _beyond(row: Entry, order: tuple[str, ...]) -> Q:
-    """What comes after `row`: equal in the first fields of the order, and further on in the next."""
-    found, equal = Q(), Q()
-    for field_name in order:
-        name, value = field_name.lstrip("-"), getattr(row, field_name.lstrip("-"))
-        found |= equal & Q(**{f"{name}__{'lt' if field_name.startswith('-') else 'gt'}": value})
-        equal &= Q(**{name: value})
-    return found
 
 
 # Rows of the notebook for whoever shows lists page by page in an order of their own; to be read, not changed.

@@ -15,8 +15,9 @@ from pgvector import HalfVector
 from pgvector.django import CosineDistance, HalfVectorField
 
 from notebook_app.entry_filter import EntryFilter
-from notebook_app.kinds import HOLDING, words_of
-from notebook_app.models import Embedding, EmbeddingSpace, Entry, SpaceState, new_id
+from notebook_app.kinds import HOLDING
+from notebook_app.models import Embedding, Entry, SpaceState, new_id
+from notebook_app.models import EmbeddingSpace as Space
 
 # What an entry says, as the text that its meaning is taken from. Pure, but for the row that it reads.
 
@@ -28,8 +29,7 @@ LETTERS_PER_TOKEN = 4
 
 def said_by(entry: Entry) -> str:
     """The name, the description, the content and the fields of its kind, as far as a model is given them."""
-    parts = (entry.name, entry.description, entry.content, *words_of(entry.details))
-    return opening("\n".join(part for part in parts if part), most_tokens=MOST_TOKENS)
+    return opening("\n".join(text for text in entry.texts if text), most_tokens=MOST_TOKENS)
 
 
 def hash_of(text: str) -> str:
@@ -53,28 +53,9 @@ FEW = 5_000
 # Among fewer than this share of all, the index would pass by the others for longer than a comparison of each takes.
 SMALL_SHARE = 0.02
 MOST_COMPARED = 50_000
-# pgvector makes no index of more dimensions of half a float.
-MOST_INDEXED_DIMENSIONS = 4_000
 # How many the index looks at, at least. Of the nearest ten among 30,000, 100 find 0.945 and 200 find 0.978; 400 find
 # 0.995 and take twice as long (tests/load/bench_meaning.py).
 SEARCHED = 200
-
-
-@dataclass(frozen=True)
-class Space:
-    """One model's vectors."""
-
-    id: UUID
-    model: str
-    dimensions: int
-
-    @property
-    def has_index(self) -> bool:
-        return self.dimensions <= MOST_INDEXED_DIMENSIONS
-
-    @property
-    def index_name(self) -> str:
-        return f"embedding_hnsw_{self.id.hex}"
 
 
 @dataclass(frozen=True)
@@ -85,15 +66,9 @@ class Near:
     likeness: float
 
 
-def space_of(row: EmbeddingSpace) -> Space:
-    """The row as a value."""
-    return Space(id=row.pk, model=row.model, dimensions=row.dimensions)
-
-
 def active_space() -> Space | None:
     """The space that answers; None where entries have no vectors yet, and are found by their words alone."""
-    row = EmbeddingSpace.objects.filter(state=SpaceState.ACTIVE).first()
-    return space_of(row) if row else None
+    return Space.objects.filter(state=SpaceState.ACTIVE).first()
 
 
 def nearest(project_id: UUID, vector: Sequence[float], *, among: EntryFilter, limit: int) -> list[Near]:
@@ -214,10 +189,9 @@ class EmbeddingStatus:
 @transaction.atomic
 def wanted_space(model: str, dimensions: int) -> Space:
     """The model's space, made where there is none, with its index. Raises WrongDimensions."""
-    row, _ = EmbeddingSpace.objects.get_or_create(model=model, defaults={"dimensions": dimensions})
-    if row.dimensions != dimensions:
-        raise WrongDimensions(f"{model} gives vectors of {dimensions} numbers; those kept have {row.dimensions}")
-    space = space_of(row)
+    space, _ = Space.objects.get_or_create(model=model, defaults={"dimensions": dimensions})
+    if space.dimensions != dimensions:
+        raise WrongDimensions(f"{model} gives vectors of {dimensions} numbers; those kept have {space.dimensions}")
     if space.has_index:
         # Begun empty: an index over rows that are there already would keep writers waiting while it is built.
         _execute(
@@ -229,8 +203,7 @@ def wanted_space(model: str, dimensions: int) -> Space:
 
 def known_space(model: str) -> Space | None:
     """The model's space, whether it answers or is being filled."""
-    row = EmbeddingSpace.objects.filter(model=model).first()
-    return space_of(row) if row else None
+    return Space.objects.filter(model=model).first()
 
 
 def lacking_vectors(space: Space, *, limit: int) -> list[Lacking]:
@@ -266,25 +239,25 @@ def keep_vectors(space: Space, vectors: Sequence[tuple[Lacking, Sequence[float] 
 @transaction.atomic
 def activate_space(space: Space) -> bool:
     """Whether the space answers from now on, in place of the one before: it does once no entry lacks a vector."""
-    spaces = {row.pk: row for row in EmbeddingSpace.objects.select_for_update().order_by("pk")}
+    spaces = {row.pk: row for row in Space.objects.select_for_update().order_by("pk")}
     mine = spaces.get(space.id)
     if mine is None or mine.state == SpaceState.ACTIVE or _waiting(space).exists():
         return False
-    EmbeddingSpace.objects.filter(state=SpaceState.ACTIVE).update(state=SpaceState.FILLING)
-    EmbeddingSpace.objects.filter(pk=space.id).update(state=SpaceState.ACTIVE, activated_at=timezone.now())
+    Space.objects.filter(state=SpaceState.ACTIVE).update(state=SpaceState.FILLING)
+    Space.objects.filter(pk=space.id).update(state=SpaceState.ACTIVE, activated_at=timezone.now())
     return True
 
 
 def drop_other_spaces(model: str) -> None:
     """Deletes the spaces that neither answer nor are the model's, their vectors and indexes; in small steps."""
-    for row in EmbeddingSpace.objects.filter(state=SpaceState.FILLING).exclude(model=model):
+    for row in Space.objects.filter(state=SpaceState.FILLING).exclude(model=model):
         rows = Embedding.objects.filter(space=row)
         while batch := list(rows.values_list("pk", flat=True)[:DELETED_AT_ONCE]):
             Embedding.objects.filter(pk__in=batch).delete()
         with transaction.atomic():
             # Dropping an index waits for whoever reads the table, and everybody else would wait behind it.
             _execute("SET LOCAL lock_timeout = '2s'")
-            _execute(f"DROP INDEX IF EXISTS {space_of(row).index_name}")
+            _execute(f"DROP INDEX IF EXISTS {row.index_name}")
             row.delete()
 
 
@@ -292,9 +265,9 @@ def embedding_status() -> EmbeddingStatus:
     """Which model answers, which is being made ready, and how far that is."""
     active = active_space()
     # One that has answered before is on its way out.
-    coming = EmbeddingSpace.objects.filter(state=SpaceState.FILLING, activated_at__isnull=True)
+    coming = Space.objects.filter(state=SpaceState.FILLING, activated_at__isnull=True)
     filling = coming.order_by("-created_at").first()
-    newest = space_of(filling) if filling else active
+    newest = filling or active
     entries = Entry.objects.filter(state__in=HOLDING).count()
     lacks = _waiting(newest).count() if newest else entries
     return EmbeddingStatus(

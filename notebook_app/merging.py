@@ -36,19 +36,8 @@ def merge(
     """
     if gone_id == into_id:
         raise Refused(_("an entry cannot be merged into itself"), field="into")
-    lock_notebook(project_id)
-    lock_rows(project_id, (gone_id, into_id))
     expected = expected_versions or {}
-    gone = change(
-        project_id,
-        gone_id,
-        Change.MERGED,
-        by=by,
-        reason=reason,
-        expected_version=expected.get(gone_id),
-        evidence={"entry": str(into_id)},
-        merged_into_id=into_id,
-    )
+    gone = _gives_way(project_id, gone_id, Change.MERGED, to=into_id, by=by, reason=reason, expected=expected)
     into = locked(project_id, into_id)
     changed = other_columns(into, columns) if columns else {}
     return change(
@@ -78,19 +67,8 @@ def supersede(
     """The entry that stands; the other is retired, and what is found again in its words is not counted here."""
     if gone_id == by_id:
         raise Refused(_("an entry cannot supersede itself"), field="by")
-    lock_notebook(project_id)
-    lock_rows(project_id, (gone_id, by_id))
     expected = expected_versions or {}
-    change(
-        project_id,
-        gone_id,
-        Change.SUPERSEDED,
-        by=by,
-        reason=reason,
-        expected_version=expected.get(gone_id),
-        evidence={"entry": str(by_id)},
-        merged_into_id=by_id,
-    )
+    _gives_way(project_id, gone_id, Change.SUPERSEDED, to=by_id, by=by, reason=reason, expected=expected)
     return change(
         project_id,
         by_id,
@@ -99,6 +77,18 @@ def supersede(
         reason=reason,
         expected_version=expected.get(by_id),
         evidence={"entry": str(gone_id)},
+    )
+
+
+def _gives_way(
+    project_id: UUID, gone_id: UUID, made: Change, *, to: UUID, by: By, reason: str, expected: dict[UUID, int]
+) -> Entry:
+    """The entry that holds no more, changed; both of them are locked from here on."""
+    lock_notebook(project_id)
+    lock_rows(project_id, (gone_id, to))
+    seen, evidence = expected.get(gone_id), {"entry": str(to)}
+    return change(
+        project_id, gone_id, made, by=by, reason=reason, expected_version=seen, evidence=evidence, merged_into_id=to
     )
 
 

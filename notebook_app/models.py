@@ -12,7 +12,7 @@ from django.utils import timezone
 from pgvector.django import HalfVectorField
 from uuid_utils.compat import uuid7
 
-from notebook_app.kinds import EntryKind, EntryState
+from notebook_app.kinds import EntryKind, EntryState, words_of
 
 
 def new_id() -> UUID:
@@ -99,6 +99,16 @@ class Entry(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All that it says, its name first."""
+        return self.name, self.description, self.content, *words_of(self.details)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What it is sorted by."""
+        return self.agent, self.category, *self.tags
 
 
 class EntryVersion(models.Model):
@@ -206,6 +216,10 @@ class Conflict(models.Model):
 # What entries mean, as vectors. Spaces are one a model: vectors of two models cannot be compared.
 
 
+# pgvector makes no index of more dimensions of half a float.
+MOST_INDEXED_DIMENSIONS = 4_000
+
+
 class SpaceState(models.TextChoices):
     FILLING = "filling"
     ACTIVE = "active"
@@ -228,6 +242,14 @@ class EmbeddingSpace(models.Model):
 
     def __str__(self) -> str:
         return self.model
+
+    @property
+    def has_index(self) -> bool:
+        return self.dimensions <= MOST_INDEXED_DIMENSIONS
+
+    @property
+    def index_name(self) -> str:
+        return f"embedding_hnsw_{self.id.hex}"
 
 
 class Embedding(models.Model):

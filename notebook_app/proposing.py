@@ -31,7 +31,7 @@ from notebook_app.kinds import (
     words_of,
 )
 from notebook_app.models import Entry, Evidence
-from notebook_app.versions import write_version
+from notebook_app.versions import KEPT, write_version
 
 # By what a proposal is recognised as one that was made before. Pure.
 
@@ -40,28 +40,6 @@ MASKED_KINDS = frozenset({EntryKind.ERROR_NOTE})
 _IDS = re.compile(r"\b(?=[0-9a-z-]*[0-9])[0-9a-f]{8,}(?:-[0-9a-f]{4,}){0,4}\b")
 _NUMBERS = re.compile(r"\d+(?:[.,:]\d+)*")
 _NOT_WORDS = re.compile(r"[^\w#]+")
-
-
-def fingerprint_of(
-    kind: EntryKind,
-    *,
-    name: str,
-    description: str,
-    content: str,
-    details: dict[str, Any],
-    agent: str = "",
-    category: str = "",
-) -> str:
-    """The same for proposals that differ in case, spaces and punctuation alone; of mistakes, in numbers and ids too.
-
-    A mistake is what is described, whatever cause is seen in it. What two agents do is two things. 64 characters.
-    """
-    if kind is EntryKind.ERROR_NOTE:
-        said = [category, description or name]
-    else:
-        said = [name, description, content, *words_of(details)]
-    plain = [_plain(text, is_masked=kind in MASKED_KINDS) for text in said]
-    return hashlib.sha256("\0".join([kind.value, agent, *plain]).encode(errors="surrogatepass")).hexdigest()
 
 
 def _plain(text: str, *, is_masked: bool) -> str:
@@ -98,15 +76,18 @@ class Proposal:
 
     @property
     def fingerprint(self) -> str:
-        return fingerprint_of(
-            self.kind,
-            name=self.name,
-            description=self.description,
-            content=self.content,
-            details=self.details,
-            agent=self.agent,
-            category=self.category,
-        )
+        """The same for what differs in case, spaces and punctuation alone; of mistakes, in numbers and ids too.
+
+        A mistake is what is described, whatever cause is seen in it. What two agents do is two things. 64 characters.
+        """
+        if self.kind is EntryKind.ERROR_NOTE:
+            said = [self.category, self.description or self.name]
+        else:
+            said = [self.name, self.description, self.content, *words_of(self.details)]
+        plain = [_plain(text, is_masked=self.kind in MASKED_KINDS) for text in said]
+        return hashlib.sha256(
+            "\0".join([self.kind.value, self.agent, *plain]).encode(errors="surrogatepass")
+        ).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -220,15 +201,8 @@ def _that_counts(entry: Entry) -> Entry:
 
 def _new(project_id: UUID, proposal: Proposal, *, by: By, made: Change) -> Proposed:
     entry = Entry(
+        **{name: getattr(proposal, name) for name in KEPT} | {"tags": list(proposal.tags)},
         project_id=project_id,
-        kind=proposal.kind.value,
-        name=proposal.name,
-        description=proposal.description,
-        content=proposal.content,
-        details=proposal.details,
-        agent=proposal.agent,
-        category=proposal.category,
-        tags=list(proposal.tags),
         source=proposal.source or f"words:{proposal.fingerprint}",
         fingerprint=proposal.fingerprint,
     )

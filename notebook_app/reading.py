@@ -3,20 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.db.models import Q
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation
 
-from notebook_app.kinds import OF_THE_DESK, Change, EntryKind, EntryState
+from notebook_app.kinds import OF_THE_DESK, Change, EntryKind, EntryState, uuid_in
 from notebook_app.models import Conflict, ConflictState, Entry, EntryVersion, Evidence
 
-# An entry as others see it: a value without the row behind it.
+# An entry as others see it: a value without the row behind it. JSON is handed on as it stands: a row that came from
+# another desk in an odd shape is no reason to show nothing of it.
 
 
-@dataclass(frozen=True)
-class KeptEntry:
+class KeptEntry(BaseModel):
     """One entry. `flags` are what screening found in it; they count until a curator has cleared them."""
+
+    model_config = ConfigDict(from_attributes=True, frozen=True)
 
     id: UUID
     project_id: UUID
@@ -26,7 +29,7 @@ class KeptEntry:
     name: str
     description: str
     content: str
-    details: dict[str, Any]
+    details: Annotated[dict[str, Any], SkipValidation]
     agent: str
     category: str
     tags: tuple[str, ...]
@@ -34,11 +37,11 @@ class KeptEntry:
     source: str
     occurrences: int
     last_seen_at: datetime
-    flags: tuple[dict[str, Any], ...]
+    flags: Annotated[tuple[dict[str, Any], ...], SkipValidation, BeforeValidator(tuple)]
     is_cleared: bool
     merged_into_id: UUID | None
     reason: str
-    decided_by: str
+    decided_by: str = Field(validation_alias="decided_by_label")
     decided_at: datetime | None
     recalled: int
     last_recalled_at: datetime | None
@@ -53,52 +56,26 @@ class KeptEntry:
 
 def shown(entry: Entry) -> KeptEntry:
     """The row as a value."""
-    return KeptEntry(
-        id=entry.pk,
-        project_id=entry.project_id,
-        kind=EntryKind(entry.kind),
-        state=EntryState(entry.state),
-        version=entry.version,
-        name=entry.name,
-        description=entry.description,
-        content=entry.content,
-        details=entry.details,
-        agent=entry.agent,
-        category=entry.category,
-        tags=tuple(entry.tags),
-        owner_id=entry.owner_id,
-        source=entry.source,
-        occurrences=entry.occurrences,
-        last_seen_at=entry.last_seen_at,
-        flags=tuple(entry.flags),
-        is_cleared=entry.is_cleared,
-        merged_into_id=entry.merged_into_id,
-        reason=entry.reason,
-        decided_by=entry.decided_by_label,
-        decided_at=entry.decided_at,
-        recalled=entry.recalled,
-        last_recalled_at=entry.last_recalled_at,
-        created_at=entry.created_at,
-        updated_at=entry.updated_at,
-    )
+    return KeptEntry.model_validate(entry)
 
 
 MOST_VERSIONS = 200
 MOST_LISTED = 100
 
 
-@dataclass(frozen=True)
-class KeptVersion:
+class KeptVersion(BaseModel):
     """An entry as one change left it; `kept` are its words by the names of versions.KEPT."""
+
+    model_config = ConfigDict(from_attributes=True, frozen=True)
 
     number: int
     change: Change
     state: EntryState
-    kept: dict[str, Any]
+    kept: Annotated[dict[str, Any], SkipValidation]
     reason: str
-    by: str
+    by: str = Field(validation_alias="by_label")
     by_id: int | None
-    evidence: dict[str, Any]
+    evidence: Annotated[dict[str, Any], SkipValidation]
     created_at: datetime
 
 
@@ -136,7 +113,7 @@ def entries_by_id(project_id: UUID, entry_ids: Sequence[UUID]) -> dict[UUID, Kep
 def versions_of(entry: KeptEntry, *, most: int = MOST_VERSIONS) -> list[KeptVersion]:
     """The newest versions of the entry, the newest first."""
     rows = EntryVersion.objects.filter(entry=entry.id, entry__project_id=entry.project_id).order_by("-number")
-    return [_version(row) for row in rows[:most]]
+    return [KeptVersion.model_validate(row) for row in rows[:most]]
 
 
 def last_version_of(entry: KeptEntry) -> KeptVersion | None:
@@ -148,7 +125,7 @@ def last_change_of(entry: KeptEntry) -> KeptVersion | None:
     """The last change that was made by somebody; what the desk itself screened is none."""
     rows = EntryVersion.objects.filter(entry=entry.id, entry__project_id=entry.project_id)
     row = rows.exclude(change__in=OF_THE_DESK).order_by("-number").first()
-    return _version(row) if row else None
+    return KeptVersion.model_validate(row) if row else None
 
 
 def occurrences_of(entry: KeptEntry, *, most: int = MOST_LISTED) -> list[Occurrence]:
@@ -160,14 +137,7 @@ def occurrences_of(entry: KeptEntry, *, most: int = MOST_LISTED) -> list[Occurre
 def runs_behind(entry_id: UUID) -> list[UUID]:
     """The runs that the entry was learned from, as its evidence names them."""
     found = Evidence.objects.filter(entry=entry_id, refs__has_key="run").values_list("refs__run", flat=True)
-    return [run_id for run_id in map(_uuid, found) if run_id is not None]
-
-
-def _uuid(text: object) -> UUID | None:
-    try:
-        return UUID(str(text))
-    except ValueError:
-        return None
+    return [run_id for run_id in map(uuid_in, found) if run_id is not None]
 
 
 def conflicts_of(entry: KeptEntry) -> list[KeptConflict]:
@@ -203,17 +173,3 @@ def learned_from(project_id: UUID, *, any_of: Sequence[dict[str, Any]], most: in
     evidence = Evidence.objects.filter(wanted, project_id=project_id).values("entry")
     rows = Entry.objects.filter(project_id=project_id, pk__in=evidence).defer("search")
     return [shown(row) for row in rows.order_by("-occurrences", "-id")[:most]]
-
-
-def _version(row: EntryVersion) -> KeptVersion:
-    return KeptVersion(
-        number=row.number,
-        change=Change(row.change),
-        state=EntryState(row.state),
-        kept=row.kept,
-        reason=row.reason,
-        by=row.by_label,
-        by_id=row.by_id,
-        evidence=row.evidence,
-        created_at=row.created_at,
-    )

@@ -9,7 +9,8 @@ from django.db import connection
 from django.db.models import Q
 
 from notebook_app.entry_filter import EntryFilter
-from notebook_app.meaning import Space, active_space, nearest
+from notebook_app.meaning import active_space, nearest
+from notebook_app.models import EmbeddingSpace as Space
 from notebook_app.models import Entry
 from notebook_app.reading import KeptEntry, shown
 from notebook_app.search import Match, matching
@@ -149,10 +150,13 @@ GROUP BY asked.id
 """
 
 
-def lifts_lately(project_id: UUID, entry_ids: Iterable[UUID]) -> dict[UUID, float]:
-    """By how much attempts go better with each of these entries, from -1 to 1; without what nothing is known of."""
+def lifts_of(project_id: UUID, entry_ids: Iterable[UUID], *, newest: int | None = None) -> dict[UUID, float]:
+    """By how much attempts go better with each of these entries, from -1 to 1; without what nothing is known of.
+
+    Of each entry the `newest` outcomes, or all.
+    """
     with connection.cursor() as cursor:
-        cursor.execute(OUTCOMES, [list(entry_ids), project_id, NEWEST])
+        cursor.execute(OUTCOMES, [list(entry_ids), project_id, newest])
         return {
             row[0]: lift_of(given=row[1], helped=row[2], withheld=row[3], succeeded_without=row[4])
             for row in cursor.fetchall()
@@ -228,7 +232,7 @@ def _told(project_id: UUID, ids: Iterable[UUID]) -> dict[UUID, tuple[int, int]]:
 
 
 def _use(project_id: UUID, found: dict[UUID, tuple[int, int]], best: Iterable[UUID]) -> dict[UUID, Use]:
-    lifts = lifts_lately(project_id, dict.fromkeys(best))
+    lifts = lifts_of(project_id, dict.fromkeys(best), newest=NEWEST)
     return {
         entry_id: Use(occurrences=occurrences, recalled=recalled, lift=lifts.get(entry_id, 0.0))
         for entry_id, (occurrences, recalled) in found.items()

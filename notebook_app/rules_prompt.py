@@ -4,20 +4,20 @@ import re
 import secrets
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from notebook_app.disguises import folded
 from notebook_app.entry_filter import EntryFilter
 from notebook_app.kinds import EntryKind
 from notebook_app.listing import FLAGGED
-from notebook_app.models import Entry, Exposure
+from notebook_app.models import Entry
 from notebook_app.reading import KeptEntry, shown
-from notebook_app.recall import Use, by_use, lift_of, use_rank
+from notebook_app.recall import Use, by_use, lifts_of, use_rank
 
 # The boundary around what models are told of the notebook, and finding it again. Pure but for the random token.
 #
@@ -216,7 +216,7 @@ def rules_prompt(
 ) -> RulesPrompt:
     """The approved entries that were seen at least so often, ranked by use, at most `most` of them."""
     meant = EntryFilter(kinds=kinds, agent=agent).among(project_id).filter(occurrences__gte=least_occurrences)
-    chosen = [shown(row) for row in _ranked(meant.exclude(FLAGGED))[: min(most, MOST_TOLD)]]
+    chosen = [shown(row) for row in _ranked(project_id, meant.exclude(FLAGGED))[: min(most, MOST_TOLD)]]
     boundary = new_boundary()
     told = [told_of(entry, times=entry.occurrences) for entry in chosen]
     room = len(fitting(told, boundary=boundary, most=longest))
@@ -236,11 +236,11 @@ def has_approved(project_id: UUID) -> bool:
     return EntryFilter().among(project_id).exclude(FLAGGED).exists()
 
 
-def _ranked(rows: QuerySet[Entry]) -> list[Entry]:
+def _ranked(project_id: UUID, rows: QuerySet[Entry]) -> list[Entry]:
     seen_most = list(rows.order_by("-occurrences", "-recalled", "-id")[:MOST_SEEN_RANKED])
     newest = rows.order_by("-created_at", "-id")[:NEWEST_RANKED] if len(seen_most) == MOST_SEEN_RANKED else []
     entries = list({row.pk: row for row in [*seen_most, *newest]}.values())
-    lifts = _lifts(row.pk for row in entries)
+    lifts = lifts_of(project_id, (row.pk for row in entries))
     now = timezone.now()
 
     def rank(row: Entry) -> float:
@@ -248,26 +248,3 @@ def _ranked(rows: QuerySet[Entry]) -> list[Entry]:
         return use_rank(use, age_days=(now - row.last_seen_at).total_seconds() / 86_400)
 
     return by_use([(row, rank(row)) for row in entries])
-
-
-def _lifts(entry_ids: Iterable[UUID]) -> dict[UUID, float]:
-    """What is known of the difference that each makes to first attempts."""
-    rows = (
-        Exposure.objects.filter(entry__in=list(entry_ids), is_counted=True, succeeded__isnull=False)
-        .values("entry_id")
-        .annotate(
-            given=Count("pk", filter=Q(is_withheld=False)),
-            helped=Count("pk", filter=Q(is_withheld=False, succeeded=True)),
-            withheld=Count("pk", filter=Q(is_withheld=True)),
-            succeeded_without=Count("pk", filter=Q(is_withheld=True, succeeded=True)),
-        )
-    )
-    return {
-        row["entry_id"]: lift_of(
-            given=row["given"],
-            helped=row["helped"],
-            withheld=row["withheld"],
-            succeeded_without=row["succeeded_without"],
-        )
-        for row in rows
-    }

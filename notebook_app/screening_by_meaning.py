@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import transaction
 
 from notebook_app.changing import change
-from notebook_app.kinds import DESK, HOLDING, Change, ChangedMeanwhile, NoSuchEntry, NotPossibleNow, words_of
+from notebook_app.kinds import DESK, HOLDING, Change, ChangedMeanwhile, NoSuchEntry, NotPossibleNow
 from notebook_app.models import Entry
 from notebook_app.screening import Flag
 from notebook_app.steering import RULE, flag_of, passages, weights
@@ -41,8 +41,8 @@ def unread(*, limit: int) -> list[Unread]:
         Unread(
             entry.pk,
             entry.project_id,
-            (entry.name, entry.description, entry.content, *words_of(entry.details)),
-            (entry.agent, entry.category, *entry.tags),
+            entry.texts,
+            entry.labels,
             entry.version,
             entry.updated_at,
         )

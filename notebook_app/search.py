@@ -18,7 +18,7 @@ from django.contrib.postgres.search import SearchQuery
 from django.db import connection, transaction
 
 from notebook_app.entry_filter import EntryFilter
-from notebook_app.kinds import words_of
+from notebook_app.kinds import CJK, words_of
 from notebook_app.models import Entry
 
 # The words by which texts are found. Pure.
@@ -28,7 +28,6 @@ from notebook_app.models import Entry
 
 # PostgreSQL's limit of a lexeme is 2 KB; nobody asks for a word of this length.
 LONGEST_WORD = 80
-CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 RUN = re.compile(rf"[{CJK}]+|[^\W_{CJK}]+(?:[_./:@#+-]+[^\W_{CJK}]+)*")
 JOINED = re.compile(r"[_./:@#+-]+")
 # camelCase, HTTPServer and v2 in their parts.

@@ -13,7 +13,7 @@ from notebook_app.changing import lock_notebook
 from notebook_app.curation import edit
 from notebook_app.interchange.formats import ImportItem, Problem, key_of
 from notebook_app.interchange.reading import HandedIn, read_files
-from notebook_app.kinds import HOLDING, By, Change, EntryKind, EntryState, NoSuchEntry, NotebookError, Refused
+from notebook_app.kinds import HOLDING, By, Change, EntryKind, EntryState, NoSuchEntry, NotebookError, Refused, uuid_in
 from notebook_app.models import Entry, EntryVersion, ImportBatch, ImportState
 from notebook_app.proposing import Proposal, keep
 from notebook_app.versions import KEPT
@@ -63,7 +63,7 @@ def plan(project_id: UUID, items: Sequence[ImportItem], *, by: By, done: Iterabl
 def _planned(item: ImportItem, entry: Entry | None, *, by: By) -> Planned:
     if entry is None:
         return Planned(item, ImportStep.ADD)
-    changes = tuple(name for name in COMPARED if _given(item, name) != getattr(entry, name))
+    changes = tuple(name for name in COMPARED if getattr(item, name) != getattr(entry, name))
     if not changes:
         return Planned(item, ImportStep.SAME, entry)
     # What agents are told gets other words from people alone.
@@ -73,10 +73,6 @@ def _planned(item: ImportItem, entry: Entry | None, *, by: By) -> Planned:
     return Planned(item, ImportStep.CHANGE, entry, changes)
 
 
-def _given(item: ImportItem, name: str) -> object:
-    return getattr(item, name)
-
-
 def imported_by(import_id: UUID) -> dict[str, str]:
     """What the evidence of an import says."""
     return {"import": str(import_id)}
@@ -84,18 +80,8 @@ def imported_by(import_id: UUID) -> dict[str, str]:
 
 def proposal_of(item: ImportItem, *, import_id: UUID | None = None) -> Proposal:
     """The item as something proposed."""
-    return Proposal(
-        kind=item.kind,
-        name=item.name,
-        description=item.description,
-        content=item.content,
-        details=item.details,
-        agent=item.agent,
-        category=item.category,
-        tags=tuple(item.tags),
-        source=source_of(item),
-        evidence=imported_by(import_id) if import_id else {},
-    )
+    said = item.model_dump(include=set(KEPT)) | {"tags": tuple(item.tags)}
+    return Proposal(**said, source=source_of(item), evidence=imported_by(import_id) if import_id else {})
 
 
 def source_of(item: ImportItem) -> str:
@@ -113,23 +99,16 @@ def _names(item: ImportItem) -> list[str]:
     own = [item.id] if item.id else []
     # The notes that a desk writes are named by the ids of its entries.
     if item.key.startswith("note:nb_"):
-        own.append(str(_id_in(item.key)))
+        own.append(str(uuid_in(item.key.removeprefix("note:nb_"))))
     if item.kind is EntryKind.ANTI_PATTERN:
         own.append(source_named(item.name))
     return [*own, *([item.key, source_of(item)] if item.key else []), proposal_of(item).fingerprint]
 
 
-def _id_in(key: str) -> UUID | None:
-    try:
-        return UUID(key.removeprefix("note:nb_"))
-    except ValueError:
-        return None
-
-
 def _known(project_id: UUID, items: Sequence[ImportItem]) -> dict[str, Entry]:
     """The project's entries by each name that the items may know them by."""
     wanted = {name for item in items for name in _names(item)}
-    ids = [as_id for name in wanted if (as_id := _as_id(name)) is not None]
+    ids = [as_id for name in wanted if (as_id := uuid_in(name)) is not None]
     rows = Entry.objects.filter(project_id=project_id)
     found: dict[str, Entry] = {}
     for entry in rows.filter(fingerprint__in=wanted):
@@ -139,13 +118,6 @@ def _known(project_id: UUID, items: Sequence[ImportItem]) -> dict[str, Entry]:
     for entry in rows.filter(pk__in=ids):
         found[str(entry.pk)] = entry
     return found
-
-
-def _as_id(name: str) -> UUID | None:
-    try:
-        return UUID(name)
-    except ValueError:
-        return None
 
 
 # For so long everybody else who has to do with several entries of the notebook waits: runs that end, among others.

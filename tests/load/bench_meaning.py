@@ -21,7 +21,8 @@ from tests.load.machine import describe_machine
 
 if TYPE_CHECKING:
     from notebook_app.entry_filter import EntryFilter
-    from notebook_app.meaning import Near, Space
+    from notebook_app.meaning import Near
+    from notebook_app.models import EmbeddingSpace as Space
 
 DIMENSIONS = 384
 SUBJECTS = 4_000

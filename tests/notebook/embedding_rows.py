@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from notebook_app.kinds import DESK
-from notebook_app.meaning import Lacking, Space, activate_space, keep_vectors, lacking_vectors, wanted_space
+from notebook_app.meaning import Lacking, activate_space, keep_vectors, lacking_vectors, wanted_space
+from notebook_app.models import EmbeddingSpace as Space
 from notebook_app.models import Entry
 from notebook_app.public import EntryKind, Proposal, approve, keep
 

@@ -8,7 +8,6 @@ from django.db.models import F
 from notebook_app.entry_filter import EntryFilter
 from notebook_app.kinds import DESK
 from notebook_app.meaning import (
-    Space,
     WrongDimensions,
     activate_space,
     active_space,
@@ -28,7 +27,7 @@ from tests.notebook.embedding_rows import active, fill, kept
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def names(space: Space, limit: int = 100) -> list[str]:
+def names(space: EmbeddingSpace, limit: int = 100) -> list[str]:
     return [one.text.splitlines()[0] for one in lacking_vectors(space, limit=limit)]
 
 

@@ -6,6 +6,7 @@ import zipfile
 from uuid import uuid4
 
 import pytest
+from django.utils import timezone
 
 from notebook_app.interchange.formats import MOST_ITEMS, MOST_PROBLEMS, Problem, written_markdown
 from notebook_app.interchange.reading import LARGEST_FILE, MOST_LOOKED_AT, HandedIn, Readings, read_files
@@ -132,7 +133,9 @@ def test_the_records_that_the_seed_keeps_by_themselves_are_read() -> None:
 )
 def test_what_a_markdown_file_says_is_the_same_after_another_round(words: str) -> None:
     details = {"symptoms": ["- a", "# b"], "prevention": words}
-    entry = shown(Entry(project_id=uuid4(), kind="anti_pattern", name="A", description=words, details=details))
+    row = Entry(project_id=uuid4(), kind="anti_pattern", name="A", description=words, details=details)
+    row.created_at = row.updated_at = timezone.now()
+    entry = shown(row)
     written = written_markdown(entry)
     [item] = read_files([file("a.md", written)]).items
     assert (item.description, item.details["prevention"]) == (words, words)
