@@ -45,4 +45,4 @@ def listed[M: Model](
 ) -> dict[str, Any]:
     """What the template of a list names: its rows, and the one after which there are older ones."""
     page = page_before(rows, request, among=among, named_by=named_by)
-    return {called: page.rows, "older": getattr(page.last, named_by, ""), "before": request.GET.get("before", "")}
+    return {called: page.rows, "older": getattr(page.last, named_by, None), "before": request.GET.get("before", "")}
