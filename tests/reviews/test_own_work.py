@@ -375,7 +375,7 @@ def test_the_trail_tells_keys_from_people_and_who_made_them() -> None:
     assert submitted["actor"].startswith("key ")
     assert submitted["key_made_by"] == told.maker.username
     page = logged_in(told.maker).get(reverse("audit", args=(told.project.slug,))).content.decode()
-    assert f"(made by {told.maker.username})" in page
+    assert f"(created by {told.maker.username})" in page
 
 
 def test_members_who_only_read_are_unharmed() -> None:
