@@ -88,7 +88,7 @@ def test_a_hold_is_handed_over_with_what_was_typed_and_the_other_finds_it(
     page.get_by_label("To whom").select_option("anna")
     is_clean(page)
     page.locator("#assign").get_by_role("button", name="Reassign").click()
-    expect(page.get_by_text("Handed over to anna.")).to_be_visible()
+    expect(page.get_by_text("Reassigned to anna.")).to_be_visible()
 
     other = visit(taker).go("/notifications/")
     other.get_by_role("link", name="zoe handed the review").click()
