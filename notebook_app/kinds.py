@@ -1,4 +1,4 @@
-"""What kinds of entries there are, and the fields that each has besides a name, a description and a content. Pure."""
+"""Kinds of entries, their states, who changes them, and what can go wrong. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -7,6 +7,9 @@ from typing import Annotated, Any, cast
 from uuid import UUID
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+# What kinds of entries there are, and the fields that each has besides a name, a description and a content. Pure.
+
 
 LONGEST_FIELD = 4_000
 # What is written without spaces, for a class of characters.

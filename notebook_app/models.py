@@ -1,4 +1,4 @@
-"""Entries of the notebook. Projects are known by their id alone: the notebook knows nothing of the rest."""
+"""The notebook's tables. Projects are known by their id alone: the notebook knows nothing of the rest."""
 
 from uuid import UUID
 
@@ -13,6 +13,8 @@ from pgvector.django import HalfVectorField
 from uuid_utils.compat import uuid7
 
 from notebook_app.kinds import EntryKind, EntryState, words_of
+
+# Entries of the notebook. Projects are known by their id alone: the notebook knows nothing of the rest.
 
 
 def new_id() -> UUID:

@@ -1,8 +1,11 @@
-"""Words that turn a sentence round, and words that exclude one another; English and Chinese. Tables only."""
+"""Words that turn a sentence round or exclude one another, and amounts brought to one unit; English and Chinese."""
 
 import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+
+# Words that turn a sentence round, and words that exclude one another; English and Chinese. Tables only.
+
 
 _WORD = r"(?<![\w-])(?:{})(?![\w-])"
 

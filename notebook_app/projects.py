@@ -1,4 +1,4 @@
-"""Forgetting a project's notebook, once the project itself is gone."""
+"""A whole project's notebook: forgotten with it, or taken along to another desk."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -11,6 +11,9 @@ from django.db import models, transaction
 
 from notebook_app.models import Conflict, Entry, EntryVersion, Evidence, Exposure, ImportBatch
 from notebook_app.proposing import refs_key
+
+# Forgetting a project's notebook, once the project itself is gone.
+
 
 PIECE = 200
 

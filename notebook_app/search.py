@@ -1,8 +1,4 @@
-"""Which entries have the words of a question, those with the rarest words first.
-
-The best of what has several common words may be missed in a large project: only so many rows are looked at, those with
-rare words and with common ones together first.
-"""
+"""Finding entries by words: what they are found by, how common words are, and those with the rarest first."""
 
 import re
 import time
@@ -20,6 +16,12 @@ from django.db import connection, transaction
 from notebook_app.entry_filter import EntryFilter
 from notebook_app.kinds import CJK, words_of
 from notebook_app.models import Entry
+
+# Which entries have the words of a question, those with the rarest words first.
+#
+# The best of what has several common words may be missed in a large project: only so many rows are looked at, those
+# with rare words and with common ones together first.
+
 
 # The words by which texts are found. Pure.
 #

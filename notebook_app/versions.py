@@ -1,4 +1,4 @@
-"""What a version of an entry keeps, and writing one."""
+"""Versions of an entry: what one keeps, what one says otherwise than another, and who is told."""
 
 import difflib
 import re
@@ -14,6 +14,9 @@ from django.dispatch import Signal
 
 from notebook_app.kinds import By, Change
 from notebook_app.models import Entry, EntryVersion
+
+# What a version of an entry keeps, and writing one.
+
 
 # The words and their labels; restoring a version brings back these and no state.
 KEPT = ("kind", "name", "description", "content", "details", "agent", "category", "tags")

@@ -1,4 +1,4 @@
-"""An entry as files hold it, and what could not be read as one."""
+"""The file forms of entries: JSON lines, and those of the design seeds."""
 
 import hashlib
 import json
@@ -10,6 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from notebook_app.kinds import CATEGORIES, EntryKind, storable, words_of
 from notebook_app.reading import KeptEntry
+
+# An entry as files hold it, and what could not be read as one.
+
 
 LONGEST_TEXT = 20_000
 MOST_ITEMS = 5_000

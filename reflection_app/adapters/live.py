@@ -1,9 +1,4 @@
-"""The doorbell: tells open pages that a run has new events, soon and not too often.
-
-It carries no data. A page that heard it, or that has not heard anything for a while, reads the event table; so a ring
-that is lost, doubled or late changes nothing. One thread with one event loop rings for the whole process, since each
-`async_to_sync(group_send)` would open a connection of its own.
-"""
+"""The channel layer: the doorbell of live pages, text that is being written, and whether somebody watches."""
 
 import asyncio
 import atexit
@@ -24,6 +19,13 @@ from redis.asyncio import Redis as AsyncRedis
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+
+# The doorbell: tells open pages that a run has new events, soon and not too often.
+#
+# It carries no data. A page that heard it, or that has not heard anything for a while, reads the event table; so a ring
+# that is lost, doubled or late changes nothing. One thread with one event loop rings for the whole process, since each
+# `async_to_sync(group_send)` would open a connection of its own.
+
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Projects, the tenants: members, settings, and everything else hangs on one."""
+"""Projects and their members, profiles, API keys, and the answers kept for repeated requests."""
 
 import hashlib
 import secrets
@@ -15,6 +15,8 @@ from reflection_app.core.ids import new_id
 from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.project_settings import NotebookSettings, RetentionSettings
 from reflection_app.loops.task_spec import Limits, ReviewPolicy, Thresholds
+
+# Projects, the tenants: members, settings, and everything else hangs on one.
 
 
 class ProjectQuerySet(models.QuerySet["Project"]):

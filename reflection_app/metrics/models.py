@@ -1,4 +1,4 @@
-"""Columns that figures of runs and their sums by day have in common, named as in metrics/definitions.py."""
+"""Figures of runs and their sums by day, measurements of the referee, and judgements from elsewhere."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -8,6 +8,8 @@ from reflection_app.core.models import Project
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
+
+# Columns that figures of runs and their sums by day have in common, named as in metrics/definitions.py.
 
 
 class ByWhat(models.Model):

@@ -1,8 +1,4 @@
-"""What each kind of pick is worth: how often it is right, and whether keeping another attempt would pay. Pure.
-
-Everything is counted by problem: runs of one problem repeat each other. What is told of a problem comes from the others
-alone, and a kind with few problems is drawn to one half, since what was found on few problems did not hold on others.
-"""
+"""How good the referee's picks are, by recorded runs whose right answers are known."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -16,6 +12,13 @@ from reflection_app.core.audit import Actor, audit
 from reflection_app.core.models import Project
 from reflection_app.metrics.models import RefereeMeasurement
 from reflection_app.metrics.statistics import Interval, wilson
+
+# What each kind of pick is worth: how often it is right, and whether keeping another attempt would pay. Pure.
+#
+# Everything is counted by problem: runs of one problem repeat each other. What is told of a problem comes from the
+# others alone, and a kind with few problems is drawn to one half, since what was found on few problems did not hold
+# on others.
+
 
 # Imaginary problems, of which half are right, that stand beside those of a kind. Not fitted to the runs that it was
 # made on, where fewer would do better: with it, "most tests pass" says what was measured on runs nobody had seen, 85 %.

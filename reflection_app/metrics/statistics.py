@@ -1,14 +1,4 @@
-"""95 % intervals of shares and of differences between them. Pure.
-
-Counts need not be whole: weighted data come as a share and the number of plain cases that would say as much.
-
-notebook_app/lift.py has its own of both intervals, since the notebook knows nothing of the desk; repairs/fix_pairs.py
-has the lower bound as SQL has it beside it (repairs/cheat_sheet.py), with z = 1.96.
-
-Sources: E. B. Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", Journal of the American
-Statistical Association 22, 1927; R. G. Newcombe, "Interval Estimation for the Difference Between Independent
-Proportions: Comparison of Eleven Methods", Statistics in Medicine 17, 1998, method 10.
-"""
+"""Intervals, weighted shares and means, agreement beyond chance. Pure."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -17,6 +7,18 @@ from itertools import combinations
 from math import hypot, sqrt
 from statistics import NormalDist
 from typing import NamedTuple
+
+# 95 % intervals of shares and of differences between them. Pure.
+#
+# Counts need not be whole: weighted data come as a share and the number of plain cases that would say as much.
+#
+# notebook_app/lift.py has its own of both intervals, since the notebook knows nothing of the desk; repairs/fix_pairs.py
+# has the lower bound as SQL has it beside it (repairs/cheat_sheet.py), with z = 1.96.
+#
+# Sources: E. B. Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", Journal of the American
+# Statistical Association 22, 1927; R. G. Newcombe, "Interval Estimation for the Difference Between Independent
+# Proportions: Comparison of Eleven Methods", Statistics in Medicine 17, 1998, method 10.
+
 
 Z_95 = NormalDist().inv_cdf(0.975)
 

@@ -1,7 +1,4 @@
-"""Compares what was proposed, or put into other words, with the rest of its notebook: by one worker at a time.
-
-It computes much and waits for little: more of them would only keep runs from the workers.
-"""
+"""What a worker does for the notebook, one at a time: comparing, embedding, screening."""
 
 import hashlib
 import logging
@@ -36,6 +33,11 @@ from notebook_app.public import (
 from reflection_app.adapters.llm import ModelError, TextRefused, embed, embedding_model, screening_model
 from reflection_app.core.turn import Turn
 from reflection_app.notebook.proposing import ring_notebook
+
+# Compares what was proposed, or put into other words, with the rest of its notebook: by one worker at a time.
+#
+# It computes much and waits for little: more of them would only keep runs from the workers.
+
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Proposing entries: whatever is proposed again is counted on the entry that is there."""
+"""Proposing and importing entries, and what all changes of the notebook from the desk share."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -51,6 +51,9 @@ from reflection_app.repairs.models import Report
 from reflection_app.reviews.own_work import allows_own_work
 from reflection_app.runs.models import Run
 from reflection_app.runs.queueing import enqueue_import
+
+# Proposing entries: whatever is proposed again is counted on the entry that is there.
+
 
 # What the audit trail keeps of a change of the notebook, and who the notebook is told made it.
 

@@ -1,4 +1,4 @@
-"""Handing in a history to be checked for what it lacks: a run that asks one model and carries nothing out."""
+"""Completeness checks of histories that are handed in, and supplements that keep being missing."""
 
 import hashlib
 from typing import Annotated, Any
@@ -24,6 +24,9 @@ from reflection_app.runs.models import Run, Step
 from reflection_app.runs.queueing import begin_run
 from reflection_app.tasks.models import Task
 from reflection_app.tasks.submission import LARGEST_METADATA
+
+# Handing in a history to be checked for what it lacks: a run that asks one model and carries nothing out.
+
 
 # A history of work that was done elsewhere, as it is handed in to be checked, field by field.
 

@@ -1,4 +1,4 @@
-"""Rewind tickets as they are kept: what sent an attempt back, and what became of it."""
+"""Rewind tickets, reports and instructions, failed calls and their fixes, completeness checks."""
 
 from typing import Any
 
@@ -16,6 +16,8 @@ from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.reports import corrected, document_of
 from reflection_app.loops.tickets import Trigger
 from reflection_app.runs.models import Attempt, Run, Step
+
+# Rewind tickets as they are kept: what sent an attempt back, and what became of it.
 
 
 class TicketState(models.TextChoices):

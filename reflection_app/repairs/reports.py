@@ -1,4 +1,4 @@
-"""Correcting the class of an error. What a person says is kept as a label, and what goes with the new class follows."""
+"""The class of an error as a person corrects it, and what is worked out from reports that are kept."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +26,8 @@ from reflection_app.repairs.rows import keep_instruction, keep_proposal
 from reflection_app.reviews.own_work import refuse_own_work
 from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.models import Attempt, Run, Step, Verdict
+
+# Correcting the class of an error. What a person says is kept as a label, and what goes with the new class follows.
 
 
 class CorrectionInput(Value):

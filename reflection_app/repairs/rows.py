@@ -1,8 +1,4 @@
-"""The rows of rewind tickets: issued, begun, superseded by the next, and ended with their run.
-
-Every transition is guarded by its own UPDATE. A fork issues tickets of its own; those that its copied steps speak of
-are the parent's, and stay as the parent left them.
-"""
+"""The rows that steps leave behind here: tickets, failed calls, reports, proposals, completeness checks."""
 
 from collections import defaultdict
 from datetime import datetime
@@ -52,6 +48,12 @@ from reflection_app.runs.events import EventType, add_event, next_event
 from reflection_app.runs.following import StepCommit, follows_from, goes_to_notebook
 from reflection_app.runs.models import Attempt, Run, Step
 from reflection_app.tasks.models import Task
+
+# The rows of rewind tickets: issued, begun, superseded by the next, and ended with their run.
+#
+# Every transition is guarded by its own UPDATE. A fork issues tickets of its own; those that its copied steps speak of
+# are the parent's, and stay as the parent left them.
+
 
 OPEN_STATES = (TicketState.OPEN, TicketState.IN_PROGRESS)
 SUPERSEDE = """

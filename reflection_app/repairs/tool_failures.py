@@ -1,4 +1,4 @@
-"""Taking the report of a failed call: diagnosed at once by what is known, else by a run that asks a model."""
+"""Failed calls that agents report: taken, diagnosed, and how the fix went."""
 
 import json
 from datetime import timedelta
@@ -31,6 +31,9 @@ from reflection_app.runs.models import Run
 from reflection_app.runs.queueing import begin_run
 from reflection_app.tasks.models import Task
 from reflection_app.teams.tools import LONGEST_DESCRIPTION, schema_problem
+
+# Taking the report of a failed call: diagnosed at once by what is known, else by a run that asks a model.
+
 
 # A failed call as an outside agent reports it, and how what was done about it went. Checked field by field.
 

@@ -1,4 +1,4 @@
-"""A report as its page tells it: a post-mortem, with the facts and the questions that its class follows from."""
+"""Reports, failed calls and completeness checks as their pages show them."""
 
 import json
 from collections import Counter
@@ -42,6 +42,9 @@ from reflection_app.repairs.models import AgentInstruction, ClassCorrection, Rep
 from reflection_app.repairs.reports import ReportQuality, judgement_of, proposals_of
 from reflection_app.runs.models import Run, Step, StepState
 from reflection_app.web.template_filters import shortened
+
+# A report as its page tells it: a post-mortem, with the facts and the questions that its class follows from.
+
 
 # What each class means, and what it has done, for whoever corrects it.
 MEANINGS = {

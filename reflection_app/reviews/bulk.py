@@ -1,4 +1,4 @@
-"""Beginning a bulk decision: many reviews, one decision with one reason. Jobs then work it through, item by item."""
+"""Bulk decisions: begun, then worked through by jobs item by item."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -29,6 +29,9 @@ from reflection_app.reviews.models import BulkDecision, BulkItem, BulkItemState,
 from reflection_app.reviews.own_work import may_undo_others
 from reflection_app.runs.models import Run
 from reflection_app.runs.queueing import enqueue_bulk
+
+# Beginning a bulk decision: many reviews, one decision with one reason. Jobs then work it through, item by item.
+
 
 MOST_ITEMS = 500
 

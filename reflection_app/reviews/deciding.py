@@ -1,4 +1,4 @@
-"""Deciding a review: who holds it says what becomes of the verdict, once and for all others."""
+"""Deciding a review, and undoing the decision."""
 
 from typing import Any
 
@@ -16,6 +16,9 @@ from reflection_app.reviews.panels import keep_opinion, reopen_dispute, settle_d
 from reflection_app.reviews.taking_back import hold_again, take_back, why_it_stands
 from reflection_app.runs.models import Run
 from reflection_app.teams.models import Notification, NotificationKind
+
+# Deciding a review: who holds it says what becomes of the verdict, once and for all others.
+
 
 WRITTEN = (
     *("state", "lease_token", "lease_until", "decision", "decision_reason", "decided_by", "decided_by_label"),

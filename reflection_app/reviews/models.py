@@ -1,4 +1,4 @@
-"""Reviews: verdicts that a person looks at, and what the person decided."""
+"""Reviews, panels, bulk decisions and comments."""
 
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -14,6 +14,9 @@ from reflection_app.core.models import ApiKey, Project
 from reflection_app.loops.attempt_effects import Decision, DirectorsDecision, ReviewDecision, ReviewReason
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.runs.models import Attempt, Run, Step, Verdict
+
+# Reviews: verdicts that a person looks at, and what the person decided.
+
 
 # Panels: several people judge the same verdict without seeing each other's decisions.
 

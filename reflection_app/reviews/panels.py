@@ -1,4 +1,4 @@
-"""What people who judged blindly say together. Pure."""
+"""Several people judge one verdict blindly: their opinions, what they say together, and disputes."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -21,6 +21,8 @@ from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.models import Run, Verdict
 from reflection_app.teams.models import Notification, NotificationKind
 from reflection_app.teams.notifications import tell_of_adjudication
+
+# What people who judged blindly say together. Pure.
 
 
 def consensus(opinions: Sequence[ReviewDecision], *, thresholds: Thresholds) -> ReviewDecision | None:

@@ -1,11 +1,4 @@
-"""Changing a project's review policy. Runs under way keep the policy that they began with.
-
-The policy is what an auto-approval would be written into, so one thing is not left to it: a rule that lets verdicts
-stand is only taken together with an audit, of a share that is at least the installation's REVIEW_MIN_AUDIT_SHARE and
-never nothing, however low that is set. The draws of the audit come after all rules, no rule can decide about them, and
-each is kept in its run's journal; so what nobody is asked about stays a sample that people look at. Verdicts that
-merely no rule mentions are not held to it: where nothing is trusted by name, a project may choose to audit nothing.
-"""
+"""Changing a project's review policy, and trying one on what referees really said."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -34,6 +27,15 @@ from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Step
 from reflection_app.runs.models import Verdict as VerdictRow
 from reflection_app.tasks.models import Task
+
+# Changing a project's review policy. Runs under way keep the policy that they began with.
+#
+# The policy is what an auto-approval would be written into, so one thing is not left to it: a rule that lets verdicts
+# stand is only taken together with an audit, of a share that is at least the installation's REVIEW_MIN_AUDIT_SHARE
+# and never nothing, however low that is set. The draws of the audit come after all rules, no rule can decide about
+# them, and each is kept in its run's journal; so what nobody is asked about stays a sample that people look at.
+# Verdicts that merely no rule mentions are not held to it: where nothing is trusted by name, a project may choose to
+# audit nothing.
 
 
 class PolicyInput(ReviewPolicy):

@@ -1,4 +1,4 @@
-"""Recalling lessons for a run, drawing which of them it is told, and the rows that remember it."""
+"""Lessons a run is told, the rows that remember them, and what became of its first attempt."""
 
 import logging
 import time
@@ -38,6 +38,9 @@ from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.models import Report
 from reflection_app.runs.following import StepCommit, follows_from
 from reflection_app.runs.models import VOID, Run, Verdict
+
+# Recalling lessons for a run, drawing which of them it is told, and the rows that remember it.
+
 
 # How a run's first attempt went, as it is told to the lessons that were drawn for it.
 

@@ -1,4 +1,4 @@
-"""Runs and their steps: one execution of a loop, and the journal of what it did."""
+"""Runs and their steps, attempts and verdicts, questions to people."""
 
 from typing import Any
 
@@ -16,6 +16,9 @@ from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.task_spec import OF_THE_DESK, Mode, TaskSpec
 from reflection_app.loops.verdicts import Judgement, Outcome
 from reflection_app.tasks.models import Task
+
+# Runs and their steps: one execution of a loop, and the journal of what it did.
+
 
 # Of runs and of tasks: those of people and pipelines, without what the desk does about them by itself.
 NOT_OF_THE_DESK = ~Q(mode__in=sorted(mode.value for mode in OF_THE_DESK))

@@ -1,4 +1,4 @@
-"""The list of runs: filtered and searched by its address alone, page by page from the newest."""
+"""The pages of runs: the list, one run, forks, questions."""
 
 from typing import Any
 from uuid import UUID
@@ -40,6 +40,9 @@ from reflection_app.web.acting import go_back, read_input, typed_text
 from reflection_app.web.filters import Filters, listed, one_of, searched
 from reflection_app.web.list_pages import list_response
 from reflection_app.web.middleware import post_only
+
+# The list of runs: filtered and searched by its address alone, page by page from the newest.
+
 
 STATES = (RunState.QUEUED, RunState.RUNNING, RunState.WAITING_REVIEW, RunState.WAITING_AGENT)
 

@@ -1,4 +1,4 @@
-"""The beginning of a run: its row, its first event, and the message to the workers."""
+"""Beginning a run, asking the workers to move it on, and whose run a free thread takes."""
 
 import logging
 import math
@@ -27,6 +27,9 @@ from reflection_app.runs.batch import Batch
 from reflection_app.runs.events import EventType, next_event
 from reflection_app.runs.models import NOT_OF_THE_DESK, Run, RunState, spec_as_json
 from reflection_app.tasks.models import Task
+
+# The beginning of a run: its row, its first event, and the message to the workers.
+
 
 # Asking the workers to move a run on, by the name of their task, which stands above the runner.
 

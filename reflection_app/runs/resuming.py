@@ -1,4 +1,4 @@
-"""A run that waited goes on: the waiting step has its result, and the run is queued."""
+"""What moves a run from outside: its answer is there, it is cancelled, a question is answered."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,6 +18,9 @@ from reflection_app.runs.advance import end_run
 from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.models import Question, QuestionState, Run, RunState, Step, StepState
 from reflection_app.runs.queueing import enqueue
+
+# A run that waited goes on: the waiting step has its result, and the run is queued.
+
 
 STEP_FIELDS = ("state", "finished_at", "result", "last_event_seq")
 RUN_FIELDS = ("state", "waiting_for", "enqueued_at", "last_event_seq")

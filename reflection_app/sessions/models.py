@@ -1,4 +1,4 @@
-"""Transcripts: sessions of an agent, handed in turn by turn or whole."""
+"""Transcripts and their turns, traces and spans, and the forks that look back."""
 
 from django.db import models
 from django.db.models import Q
@@ -7,6 +7,8 @@ from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
 from reflection_app.loops.effects import Turn
 from reflection_app.runs.models import Run
+
+# Transcripts: sessions of an agent, handed in turn by turn or whole.
 
 
 class Transcript(models.Model):

@@ -1,4 +1,4 @@
-"""Spans as rows, and rows as spans."""
+"""Spans of agents: kept as they come, and made sessions of."""
 
 import json
 import logging
@@ -31,6 +31,9 @@ from reflection_app.sessions.recording import (
     end_transcript,
     open_transcript,
 )
+
+# Spans as rows, and rows as spans.
+
 
 SERVICE = "service.name"
 # What is read of one trace, in characters of its spans' attributes: more would be held in memory several times over.

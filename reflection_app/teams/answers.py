@@ -1,4 +1,4 @@
-"""Webhooks and what they are sent, as REST tells them; a secret once, where it was made."""
+"""Webhooks, tools and secrets as REST tells them."""
 
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -8,6 +8,9 @@ from pydantic import AwareDatetime, Field
 from reflection_app.api.reading import Answer, OrNull, PageAnswer, Related, part
 from reflection_app.teams.import_tools import Imported
 from reflection_app.teams.models import DeliveryState, ToolKind
+
+# Webhooks and what they are sent, as REST tells them; a secret once, where it was made.
+
 
 type State = Literal["on", "failing", "paused", "off"]
 

@@ -1,4 +1,4 @@
-"""A notebook for the demo project: what its stories taught, some of it approved, and two rules that clash."""
+"""The demo project: its notebook, its stories, and what people say in it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +21,9 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from reflection_app.tasks.submission import TaskSubmission
 from reflection_app.tasks.submitting import submit_task
+
+# A notebook for the demo project: what its stories taught, some of it approved, and two rules that clash.
+
 
 # Seven short stories for the demo project: loops really run, with a scripted model, and labelled as scripted.
 

@@ -1,4 +1,4 @@
-"""Invitations: a link, shown once, that makes whoever follows it a member of a project."""
+"""Invitations, webhooks and their deliveries, notifications, retention runs, tools and secrets."""
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -11,6 +11,8 @@ from reflection_app.core.models import ApiKey, Project, Role
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.reviews.models import About, Comment
 from reflection_app.runs.events import Event
+
+# Invitations: a link, shown once, that makes whoever follows it a member of a project.
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):

@@ -1,4 +1,4 @@
-"""Making a project. Who makes it is its first admin."""
+"""Making and setting up projects, what a person sets for themselves, and keys of pipelines."""
 
 import re
 from dataclasses import dataclass
@@ -25,6 +25,9 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Thresholds, UsualLimits
 from reflection_app.teams.members import add_member, remove_member, revoke_invitations_of_key
 from reflection_app.teams.models import Tool
+
+# Making a project. Who makes it is its first admin.
+
 
 LONGEST_NAME = 120
 LONGEST_SLUG = 60

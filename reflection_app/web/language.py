@@ -1,8 +1,4 @@
-"""In whose language a page is drawn: the person's own, else the browser's. REST speaks English to everybody.
-
-A person's choice is kept in the profile and goes into a cookie when it is made and at each login, so that no request
-has to ask the database for it. Logging out takes the cookie away: the next person at this browser may read another.
-"""
+"""Language and theme of a page: the person's own, else the browser's."""
 
 from collections.abc import Callable
 
@@ -14,6 +10,12 @@ from django.utils import translation
 from django.utils.cache import patch_vary_headers
 
 from reflection_app.core.models import Profile, Theme
+
+# In whose language a page is drawn: the person's own, else the browser's. REST speaks English to everybody.
+#
+# A person's choice is kept in the profile and goes into a cookie when it is made and at each login, so that no request
+# has to ask the database for it. Logging out takes the cookie away: the next person at this browser may read another.
+
 
 # Light or dark: the system's, unless a person chose. A cookie holds the choice: pages are drawn in it at once.
 

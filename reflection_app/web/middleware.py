@@ -1,4 +1,4 @@
-"""Pages go out compressed where that tells nobody on the way what they hold."""
+"""Middleware of all pages: compression, no store, and addresses that only act."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -8,6 +8,9 @@ from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import redirect
 
 from reflection_app.web.access import DeskRequest, ProjectView
+
+# Pages go out compressed where that tells nobody on the way what they hold.
+
 
 # Seeds of second factors and recovery codes stand on pages that can be asked for again and again. Compressed, the
 # length of such a page could be made to tell them (BREACH); Django's random padding only makes that slower.

@@ -1,9 +1,4 @@
-"""Which bubblewrap starts here, and the command that starts it.
-
-Run as root, the sandbox is started under the user nobody: the kernel exempts root from the limit on processes, and
-root's own files are then not the candidate's. Where nobody cannot walk to the interpreter (below /root, say), root
-first opens a view of the file system with an outer bwrap, in which the same paths can be walked.
-"""
+"""bubblewrap: which one starts here, its command, the interpreter it sees, and the calls it may not make."""
 
 import errno
 import importlib
@@ -23,6 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from reflection_app.adapters.sandbox.limits import SandboxUnavailable
+
+# Which bubblewrap starts here, and the command that starts it.
+#
+# Run as root, the sandbox is started under the user nobody: the kernel exempts root from the limit on processes, and
+# root's own files are then not the candidate's. Where nobody cannot walk to the interpreter (below /root, say), root
+# first opens a view of the file system with an outer bwrap, in which the same paths can be walked.
+
 
 # The interpreter as the sandbox sees it: its binary, its standard library, the shared libraries of both, no more.
 

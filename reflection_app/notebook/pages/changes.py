@@ -1,4 +1,4 @@
-"""Writing entries: a new proposal, and other words for one that is there."""
+"""Changing entries: writing, merging, splitting, many together, and taking back."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -62,6 +62,8 @@ from reflection_app.web.access import DeskRequest, back_to, project_page
 from reflection_app.web.forms import complaints, complaints_of_entry
 from reflection_app.web.middleware import post_only
 from reflection_app.web.rendering import marked
+
+# Writing entries: a new proposal, and other words for one that is there.
 
 
 @project_page(Permission.PROPOSE_ENTRIES)

@@ -1,4 +1,4 @@
-"""Trying recall: what the notebook gives for a task, each entry with the reason why, as runs and agents get it."""
+"""How the notebook is used: trying recall, the rules prompt, lessons' lift, and its settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,6 +43,9 @@ from reflection_app.web.access import DeskRequest, back_to, project_page
 from reflection_app.web.forms import read_form
 from reflection_app.web.list_pages import PAGE, Filters, list_response, one_of, text_of, whole_number
 from reflection_app.web.rendering import revealed
+
+# Trying recall: what the notebook gives for a task, each entry with the reason why, as runs and agents get it.
+
 
 # An address of so many Chinese characters is still read by every server.
 LONGEST_QUESTION = 500

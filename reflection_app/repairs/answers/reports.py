@@ -1,4 +1,4 @@
-"""Rewind tickets as REST tells them: the fields of the ticket itself first, then what became of it."""
+"""Tickets, reports and instructions as REST tells them."""
 
 from typing import Annotated, Any
 from uuid import UUID
@@ -17,6 +17,9 @@ from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.models import InstructionState, Report, Ticket, TicketState
 from reflection_app.repairs.reports import ReportQuality, proposals_of
+
+# Rewind tickets as REST tells them: the fields of the ticket itself first, then what became of it.
+
 
 AttemptNumber = Annotated[int | None, part("number")]
 

@@ -1,4 +1,4 @@
-"""Bulk decisions: many reviews decided together with one reason; how far they are; taking them back."""
+"""Bulk decisions and comments over REST."""
 
 from typing import Any
 from uuid import UUID
@@ -19,6 +19,9 @@ from reflection_app.reviews.bulk import BulkInput, begin_bulk, undo_bulk
 from reflection_app.reviews.comments import CommentInput, add_comment, edit_comment, take_back_comment
 from reflection_app.reviews.models import About, BulkDecision, BulkItemState, BulkState, Comment, tells_opinions
 from reflection_app.teams.notifications import comments_seen_by
+
+# Bulk decisions: many reviews decided together with one reason; how far they are; taking them back.
+
 
 EXAMPLES = {
     "Agree with all": {"reviews": ["01890a5d-ac96-774b-bcce-b302099a8057"], "decision": "approve"},

@@ -1,4 +1,4 @@
-"""Going on to the next review of the view that the reader came from, and saying why where there is none."""
+"""From a review to the next one: going on, stepping aside, skipping, undoing."""
 
 from uuid import UUID
 
@@ -26,6 +26,9 @@ from reflection_app.reviews.views.queue import ORDERS, AskedQueue, beside, carri
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.acting import go_back
 from reflection_app.web.middleware import post_only
+
+# Going on to the next review of the view that the reader came from, and saying why where there is none.
+
 
 # The id of no review.
 NONE = UUID(int=0)

@@ -1,4 +1,4 @@
-"""A step as the timeline and its own page show it."""
+"""Steps, tool calls and choices as the timeline and their own page show them."""
 
 import json
 from dataclasses import dataclass, replace
@@ -50,6 +50,9 @@ from reflection_app.notebook.views.words import Words
 from reflection_app.repairs.views import FailureShown
 from reflection_app.runs.models import Attempt, Run, Step, StepState
 from reflection_app.web.rendering import revealed
+
+# A step as the timeline and its own page show it.
+
 
 # What steps of tickets, the six steps, questions, diagnoses and completeness checks are called in a timeline.
 

@@ -1,4 +1,4 @@
-"""What OTLP answers: success with what was refused of it, or a google.rpc.Status, each in the way the request came."""
+"""OpenTelemetry on the wire: requests bounded and decoded, answers written."""
 
 import base64
 import json
@@ -19,6 +19,9 @@ from opentelemetry.proto.trace.v1 import trace_pb2
 
 from reflection_app.loops.json_paths import has_more_values
 from reflection_app.loops.storable import storable, storable_value
+
+# What OTLP answers: success with what was refused of it, or a google.rpc.Status, each in the way the request came.
+
 
 # How many parts a body is made of, told before it is read: a few bytes of it may become hundreds in memory.
 

@@ -1,6 +1,4 @@
-"""Guessing passwords is slow: a name that failed too often from one address has to wait, and so has an address that
-fails with ever other names.
-"""
+"""Logging in: the brake on guessing, one-time links, the first password, second factors at rest."""
 
 import base64
 import hashlib
@@ -40,6 +38,10 @@ from reflection_app.core.audit import client_address, counted_address
 from reflection_app.core.models import Profile
 from reflection_app.web.access import MARK, must_change_password
 from reflection_app.web.language import greet
+
+# Guessing passwords is slow: a name that failed too often from one address has to wait, and so has an address that
+# fails with ever other names.
+
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Who belongs to the project: everybody reads it, admins change it and invite others by link."""
+"""Members and invitations, API keys, and who may do what."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -47,6 +47,9 @@ from reflection_app.web.access import (
 )
 from reflection_app.web.forms import Form, plain_problems_of, read_form
 from reflection_app.web.middleware import post_only
+
+# Who belongs to the project: everybody reads it, admins change it and invite others by link.
+
 
 NEW_LINK = "new_invitation"
 MEANINGS = {

@@ -1,4 +1,4 @@
-"""A project's settings: limits, thresholds, completeness, and which model plays which role."""
+"""A project's settings, its retention, and making a project."""
 
 from typing import cast
 
@@ -37,6 +37,9 @@ from reflection_app.web.access import DeskRequest, back_to, project_page, refuse
 from reflection_app.web.forms import Form, Problems, Refused, plain_problems_of, problems_of, read_form
 from reflection_app.web.layout import stand_in_project
 from reflection_app.web.middleware import post_only
+
+# A project's settings: limits, thresholds, completeness, and which model plays which role.
+
 
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
 THRESHOLDS = ("pass_from", "revise_from")
