@@ -99,10 +99,13 @@ def test_a_worker_that_was_killed_loses_and_doubles_nothing(project_id: UUID, mo
     begin_import(project_id, first.id)
     assert import_some(first.id)
     with monkeypatch.context() as patched:
-        killed_at(importing.AT_ONCE // 2, patched)
+        killed_at(importing.IMPORTED_AT_ONCE // 2, patched)
         with pytest.raises(KeyboardInterrupt):
             import_some(first.id)
-    assert (Entry.objects.count(), import_of(project_id, first.id).done) == (importing.AT_ONCE, importing.AT_ONCE)
+    assert (Entry.objects.count(), import_of(project_id, first.id).done) == (
+        importing.IMPORTED_AT_ONCE,
+        importing.IMPORTED_AT_ONCE,
+    )
     while import_some(first.id):
         pass
     assert (Entry.objects.count(), import_of(project_id, first.id).counts["add"]) == (250, 250)
