@@ -51,7 +51,6 @@ _FORGED = re.compile(
     # With the rest of it, such as the token of a boundary that was seen elsewhere.
     r"(?:[^a-z0-9]{0,3}(?:begin|end|start|close))?(?:[^a-z0-9]{0,3}[0-9a-f]{16,64})?[\]>}]{0,3}"
 )
-_SPACE = re.compile(r"\s")
 
 
 @dataclass(frozen=True)

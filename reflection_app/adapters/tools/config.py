@@ -63,7 +63,6 @@ def secrets_named(headers: Iterable[str]) -> set[str]:
 
 LONGEST_URL = 2000
 BODY_METHODS = ("POST", "PUT", "PATCH")
-BUILTINS = ("python", "read_file", "grep_search")
 
 
 def _checked_template(url: str) -> str:

@@ -17,7 +17,6 @@ from django.utils.translation import gettext_lazy
 from notebook_app.public import (
     KEPT,
     Change,
-    EntryKind,
     KeptEntry,
     KeptVersion,
     Occurrence,
@@ -151,11 +150,6 @@ def owner_names(entries: Iterable[KeptEntry]) -> dict[int | None, str]:
     """The names of those who own any of the entries, by their ids."""
     ids = {entry.owner_id for entry in entries if entry.owner_id is not None}
     return dict(User.objects.filter(pk__in=ids).values_list("pk", "username")) if ids else {}
-
-
-def kind_fields(kind: EntryKind) -> list[tuple[str, str]]:
-    """The names and labels of the fields that a kind has of its own."""
-    return [(name, field_words(name)) for name in fields_of(kind)]
 
 
 def _texts(values: Iterable[Any]) -> list[str]:
