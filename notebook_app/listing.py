@@ -81,7 +81,9 @@ class Listing:
         if self.is_flagged:
             rows = rows.filter(FLAGGED)
         if self.is_in_conflict:
-            rows = rows.filter(_open_conflicts())
+            this = Q(first=OuterRef("pk")) | Q(second=OuterRef("pk"))
+            open_conflicts = Q(Exists(Conflict.objects.filter(this, state=ConflictState.OPEN)))
+            rows = rows.filter(open_conflicts)
         if self.resting_on:
             wanted = reduce(or_, (Q(refs__contains=refs) for refs in self.resting_on))
             rows = rows.filter(pk__in=Evidence.objects.filter(wanted, project_id=project_id).values("entry"))
@@ -154,11 +156,6 @@ def labels_in_use(project_id: UUID) -> Offered:
 
 def _first(words: set[str]) -> list[str]:
     return sorted(words - {""})[:MOST_OFFERED]
-
-
-def _open_conflicts() -> Q:
-    this = Q(first=OuterRef("pk")) | Q(second=OuterRef("pk"))
-    return Q(Exists(Conflict.objects.filter(this, state=ConflictState.OPEN)))
 
 
 # Rows of the notebook for whoever shows lists page by page in an order of their own; to be read, not changed.

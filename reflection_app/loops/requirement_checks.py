@@ -10,7 +10,6 @@ from reflection_app.loops.code_answers import NoData, data_of
 from reflection_app.loops.json_paths import (
     Gap,
     Looks,
-    Part,
     PathRefused,
     TooManyPlaces,
     Trail,
@@ -87,27 +86,26 @@ def _counted(count: CountRequirement, answer: CheckedAnswer) -> Found:
     if answer.no_data:
         return False, answer.no_data, ""
     try:
-        return _counted_at(parse_path(count.path), count, answer)
+        path = parse_path(count.path)
+        reached, gaps = follow(answer.data, path, answer.looks)
+        kind = list if count.of is Counted.ITEMS else str
+        fitting = [(place, value) for place, value in reached if isinstance(value, kind)]
+        if fitting:
+            return _within(
+                count, sum(_size(value, count, answer) for _, value in fitting), place=written(fitting[0][0])
+            )
+        if reached:
+            place, value = reached[0]
+            wanted = "a list" if kind is list else "a text"
+            return False, f"{written(place)} is {_kind_of(value)}, not {wanted}", written(place)
+        place, gap = gaps[0]
+        if gap is Gap.EMPTY:
+            return _within(count, 0, place=written(place))
+        return False, f"{written(place)} {told_gap(gap)}", written(place)
     except PathRefused as error:
         return False, f"the path cannot be read: {error}", ""
     except TooManyPlaces as error:
         return False, str(error), ""
-
-
-def _counted_at(path: tuple[Part, ...], count: CountRequirement, answer: CheckedAnswer) -> Found:
-    reached, gaps = follow(answer.data, path, answer.looks)
-    kind = list if count.of is Counted.ITEMS else str
-    fitting = [(place, value) for place, value in reached if isinstance(value, kind)]
-    if fitting:
-        return _within(count, sum(_size(value, count, answer) for _, value in fitting), place=written(fitting[0][0]))
-    if reached:
-        place, value = reached[0]
-        wanted = "a list" if kind is list else "a text"
-        return False, f"{written(place)} is {_kind_of(value)}, not {wanted}", written(place)
-    place, gap = gaps[0]
-    if gap is Gap.EMPTY:
-        return _within(count, 0, place=written(place))
-    return False, f"{written(place)} {told_gap(gap)}", written(place)
 
 
 def _within(count: CountRequirement, number: int, *, place: str) -> Found:

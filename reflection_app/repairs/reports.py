@@ -70,22 +70,18 @@ def correct_class(report: Report, told: CorrectionInput, *, actor: Actor) -> Rep
         user=actor.user,
         by_label=actor.label,
     )
-    _propose_what_follows(run, locked)
+    value = locked.get_holding()
+    for proposal in proposals_for(value, agent=locked.agent):
+        keep_proposal(run, proposal)
+    instruction = instruction_for(value, agent=locked.agent)
+    if instruction is not None:
+        keep_instruction(run, instruction)
     add_event(run, EventType.REPORT_KEPT, report=locked.reflection_id, type=told.type.value, by=actor.label)
     run.save(update_fields=["last_event_seq"])
     after = {"type": told.type.value, "reason": reason}
     audit(locked.project_id, actor, "report.class_corrected", target=locked, before={"type": before.value}, after=after)
     transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
     return locked
-
-
-def _propose_what_follows(run: Run, report: Report) -> None:
-    value = report.get_holding()
-    for proposal in proposals_for(value, agent=report.agent):
-        keep_proposal(run, proposal)
-    instruction = instruction_for(value, agent=report.agent)
-    if instruction is not None:
-        keep_instruction(run, instruction)
 
 
 # What is worked out from kept reports: the seed's checklists, and what became of a report in the notebook.

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from reflection_app.core.audit import Actor, AuditEntry, audit
 from reflection_app.core.errors import Conflict, NotYours, StillStands
 from reflection_app.reviews.claiming import gone, lost
-from reflection_app.reviews.decisions import Decided, DecisionInput, decided_by, put_in_force
+from reflection_app.reviews.decisions import DecisionInput, decided_by, put_in_force
 from reflection_app.reviews.models import UNDONE, About, Review, ReviewState
 from reflection_app.reviews.own_work import may_undo_others, refuse_own_work
 from reflection_app.reviews.panels import keep_opinion, reopen_dispute, settle_dispute, take_back_opinion
@@ -64,14 +64,6 @@ def decide_review(review: Review, told: DecisionInput, *, actor: Actor) -> Revie
         put_in_force(review, run, decided, actor=actor)
         if review.panel_id:
             settle_dispute(review, actor=actor)
-    _keep_trail(review, decided, actor=actor)
-    # The run as it is now; what was read of the attempt stays, for whoever tells of the decision.
-    review.refresh_from_db(fields=WRITTEN)
-    review.run = run
-    return review
-
-
-def _keep_trail(review: Review, decided: Decided, *, actor: Actor) -> None:
     as_director = review.directors_decision_with(decided.decision.verdict.value)
     named = {"directors_decision": as_director.value} if as_director else {}
     audit(
@@ -84,6 +76,10 @@ def _keep_trail(review: Review, decided: Decided, *, actor: Actor) -> None:
         | named
         | decided.decision.model_dump(mode="json", exclude={"reviewer", "picked"}),
     )
+    # The run as it is now; what was read of the attempt stays, for whoever tells of the decision.
+    review.refresh_from_db(fields=WRITTEN)
+    review.run = run
+    return review
 
 
 # Undo: who decided takes the decision back, with everything that followed from it in the desk.

@@ -36,7 +36,16 @@ def put_before_people(
     """The reviews that are open from now on: one, or as many seats of a panel. The caller saves `last_event_seq`."""
     panel = None
     if reviewers > 1:
-        panel = _panel(run, step, verdict, reason=reason, holds_run=holds_run, wanted=reviewers)
+        panel = Panel.objects.create(
+            project_id=run.project_id,
+            run=run,
+            attempt_id=verdict.attempt_id,
+            verdict=verdict,
+            step=step,
+            reason=reason.value,
+            holds_run=holds_run,
+            wanted=reviewers,
+        )
     opened, batch = [], Batch()
     for _seat in range(reviewers):
         review = Review(
@@ -58,18 +67,3 @@ def put_before_people(
     batch.write()
     transaction.on_commit(lambda: ring_reviews(run.project_id))
     return opened
-
-
-def _panel(
-    run: Run, step: Step | None, verdict: Verdict, *, reason: ReviewReason, holds_run: bool, wanted: int
-) -> Panel:
-    return Panel.objects.create(
-        project_id=run.project_id,
-        run=run,
-        attempt_id=verdict.attempt_id,
-        verdict=verdict,
-        step=step,
-        reason=reason.value,
-        holds_run=holds_run,
-        wanted=wanted,
-    )

@@ -121,11 +121,25 @@ def edited_result(
         raise wrong_result(("", "a random draw cannot be edited: the sample would be none"))
     if isinstance(effect, WITHOUT_RESULT):
         raise wrong_result(("", f"a step of the kind {effect.kind} has no result to edit"))
-    _refuse_what_nobody_reads(effect, spec)
+    # Where a model repairs by what the verdict says, another ticket would change nothing.
+    is_read = spec.mode is Mode.REFLECTION_PROTOCOL or spec.execution is Execution.EXTERNAL
+    if isinstance(effect, IssueTicket) and not is_read:
+        raise wrong_result(("", "this loop makes the next attempt from the verdict; edit the verdict instead"))
     recorded = step.result if isinstance(step.result, dict) else _unrecorded(effect, step)
     match effect:
         case RecordVerdict():
-            filled = _judgement(recorded, given, spec=spec)
+            # A person's judgement unless `given` names another referee. A critic must never be held to a verdict that
+            # it did not give: without a word on it the referee is PERSON, and the confidence, the parts and the reports
+            # of whoever judged before go. Where the editor names a machine all the same ("what if the critic had said
+            # so"), the step is still marked as edited, and calibration leaves edited and inherited steps out.
+            own = {"referee": Referee.PERSON.value} | given
+            if own["referee"] == Referee.PERSON.value:
+                own = dict.fromkeys(("confidence", "tests", "requirements", "completeness", "correctness")) | own
+            if isinstance(own["referee"], str):
+                own["referee"] = {referee.label: referee.value for referee in Referee}.get(
+                    own["referee"], own["referee"]
+                )
+            filled = recorded | _consistent(recorded, own, spec=spec)
         case AskReviewer():
             filled = _decision(recorded, given, spec=spec) | {"reviewer": editor.label}
         case Generate() if "text" in given:
@@ -152,13 +166,6 @@ def wrong_result(*problems: tuple[str, str]) -> InvalidInput:
     )
 
 
-def _refuse_what_nobody_reads(effect: AnyEffect, spec: TaskSpec) -> None:
-    """Where a model repairs by what the verdict says, another ticket would change nothing."""
-    is_read = spec.mode is Mode.REFLECTION_PROTOCOL or spec.execution is Execution.EXTERNAL
-    if isinstance(effect, IssueTicket) and not is_read:
-        raise wrong_result(("", "this loop makes the next attempt from the verdict; edit the verdict instead"))
-
-
 def _unrecorded(effect: AnyEffect, step: Step) -> dict[str, Any]:
     """What a result needs beside what a person would write, where the step came to none."""
     match effect:
@@ -167,22 +174,6 @@ def _unrecorded(effect: AnyEffect, step: Step) -> dict[str, Any]:
         case RecordVerdict(judgement=judgement) | AskReviewer(judgement=judgement):
             return {"attempt": judgement.attempt} if isinstance(effect, RecordVerdict) else {}
     return {}
-
-
-def _judgement(recorded: dict[str, Any], given: dict[str, Any], *, spec: TaskSpec) -> dict[str, Any]:
-    """A person's judgement unless `given` names another referee.
-
-    A critic must never be held to a verdict that it did not give: without a word on it the referee is PERSON, and the
-    confidence, the parts and the reports of whoever judged before go. Where the editor names a machine all the same
-    ("what if the critic had said so"), the step is still marked as edited, and calibration leaves edited and inherited
-    steps out.
-    """
-    own = {"referee": Referee.PERSON.value} | given
-    if own["referee"] == Referee.PERSON.value:
-        own = dict.fromkeys(("confidence", "tests", "requirements", "completeness", "correctness")) | own
-    if isinstance(own["referee"], str):
-        own["referee"] = {referee.label: referee.value for referee in Referee}.get(own["referee"], own["referee"])
-    return recorded | _consistent(recorded, own, spec=spec)
 
 
 def _decision(recorded: dict[str, Any], given: dict[str, Any], *, spec: TaskSpec) -> dict[str, Any]:

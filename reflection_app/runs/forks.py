@@ -99,7 +99,21 @@ def inherit(run: Run, steps: Sequence[Step], *, edited: Step | None, editor: Act
     if edited and (made := _edited_attempt(copies[edited.seq])) is not None:
         attempts[made.number] = made
     Attempt.objects.bulk_create(attempts.values())
-    verdicts = _verdicts(seqs, copies, attempts)
+    # Copies in the order in which they were given; what a person decided belongs to the step that asked for it.
+    recorded = {row.pk: row.step_id for row in Verdict.objects.filter(step__in=seqs)}
+    decided = dict(
+        Verdict.objects.filter(decided_by_reviews__step__in=seqs).values_list("pk", "decided_by_reviews__step")
+    )
+    by_step = decided | recorded
+    rows = Verdict.objects.filter(pk__in=by_step).select_related("attempt").order_by("created_at", "id")
+    copied = []
+    for row in rows:
+        step_id = by_step[row.pk]
+        if step_id is None or row.attempt.number not in attempts:
+            continue
+        values = {name: getattr(row, name) for name in VERDICT_FIELDS}
+        copied.append(Verdict(id=new_id(), attempt=attempts[row.attempt.number], step=copies[seqs[step_id]], **values))
+    verdicts = copied
     if edited:
         verdicts += _edited_verdict(copies[edited.seq], attempts, editor=editor)
     Verdict.objects.bulk_create(verdicts)
@@ -124,24 +138,6 @@ def _attempts(run: Run, seqs: dict[UUID, int], copies: dict[int, Step]) -> dict[
         )
         for row in rows
     }
-
-
-def _verdicts(seqs: dict[UUID, int], copies: dict[int, Step], attempts: dict[int, Attempt]) -> list[Verdict]:
-    """Copies in the order in which they were given; what a person decided belongs to the step that asked for it."""
-    recorded = {row.pk: row.step_id for row in Verdict.objects.filter(step__in=seqs)}
-    decided = dict(
-        Verdict.objects.filter(decided_by_reviews__step__in=seqs).values_list("pk", "decided_by_reviews__step")
-    )
-    by_step = decided | recorded
-    rows = Verdict.objects.filter(pk__in=by_step).select_related("attempt").order_by("created_at", "id")
-    copied = []
-    for row in rows:
-        step_id = by_step[row.pk]
-        if step_id is None or row.attempt.number not in attempts:
-            continue
-        values = {name: getattr(row, name) for name in VERDICT_FIELDS}
-        copied.append(Verdict(id=new_id(), attempt=attempts[row.attempt.number], step=copies[seqs[step_id]], **values))
-    return copied
 
 
 def _edited_attempt(step: Step) -> Attempt | None:

@@ -244,7 +244,7 @@ def value_of(effect: Lookup | Naming | Noted, *, run_id: UUID) -> Any:
     return _kept(effect)
 
 
-def _kept(effect: Noted) -> Any:  # noqa: PLR0911 - one line an effect
+def _kept(effect: Noted) -> Any:
     match effect:
         case RecordVerdict(judgement=kept) | RecordPick(pick=kept) | ChooseLoop(route=kept):
             return kept

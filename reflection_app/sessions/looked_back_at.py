@@ -78,7 +78,10 @@ def _said(step: Step, *, known: set[tuple[str, str]]) -> Iterator[Said]:
                 sent = Generation.model_validate(result)
                 yield "assistant", sent.text or (f"({told_fault(sent)})" if sent.fault else ""), step.role, False
             case AwaitAttempt.kind:
-                yield from _handed_in(HandedIn.model_validate(result))
+                attempt = HandedIn.model_validate(result)
+                yield "assistant", attempt.content, "", False
+                if attempt.self_check:
+                    yield "self-check", json.dumps(attempt.self_check, ensure_ascii=False), "", False
             case KeepAttempt.kind:
                 yield "assistant", step.request["content"], "", False
             case CallTool.kind:
@@ -111,12 +114,6 @@ def _asked(step: Step, *, known: set[tuple[str, str]]) -> Iterator[Said]:
         case AskPerson.kind:
             question = Question.model_validate(request["question"])
             yield "question", "\n".join((question.text, *question.context)), "", False
-
-
-def _handed_in(attempt: HandedIn) -> Iterator[Said]:
-    yield "assistant", attempt.content, "", False
-    if attempt.self_check:
-        yield "self-check", json.dumps(attempt.self_check, ensure_ascii=False), "", False
 
 
 def _tests(report: TestReport) -> str:

@@ -132,7 +132,19 @@ def record(tried: Sequence[tuple[Delivery, Tried]], *, now: datetime) -> set[UUI
             log.info("delivery %s was taken over or deleted while it was sent", delivery.pk)
             continue
         meaning = meaning_of(outcome.status)
-        batch.insert(_try_of(mine, outcome))
+        # The row of the try, with the delivery counted and let go of.
+        mine.tries += 1
+        mine.lease_until = None
+        is_redirect = outcome.status is not None and 300 <= outcome.status < 400
+        try_of = DeliveryTry(
+            delivery=mine,
+            number=mine.tries,
+            status=outcome.status,
+            answer=outcome.answer,
+            error=outcome.error or (NOT_FOLLOWED if is_redirect else ""),
+            duration_s=outcome.duration_s,
+        )
+        batch.insert(try_of)
         if meaning is Meaning.ARRIVED:
             mine.state, mine.delivered_at, mine.next_at = DeliveryState.DELIVERED, now, None
             arrived.add(mine.pk)
@@ -160,21 +172,6 @@ def _forget(webhook_id: UUID, *, now: datetime) -> bool:
     if webhook is not None:
         _switch_off(webhook, reason=FORGOTTEN)
     return webhook is not None
-
-
-def _try_of(delivery: Delivery, tried: Tried) -> DeliveryTry:
-    """The row of the try, with the delivery counted and let go of."""
-    delivery.tries += 1
-    delivery.lease_until = None
-    is_redirect = tried.status is not None and 300 <= tried.status < 400
-    return DeliveryTry(
-        delivery=delivery,
-        number=delivery.tries,
-        status=tried.status,
-        answer=tried.answer,
-        error=tried.error or (NOT_FOLLOWED if is_redirect else ""),
-        duration_s=tried.duration_s,
-    )
 
 
 def _put_off(delivery: Delivery, tried: Tried, *, meaning: Meaning, now: datetime) -> None:

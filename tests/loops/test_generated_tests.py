@@ -72,7 +72,7 @@ def played(
     """The run over code that shows `reports`; its journal holds `picks` and such verdicts, where they are given."""
     shown, decided, recorded = iter(reports), iter(decisions or []), iter(picks or [])
 
-    def answer(effect: AnyEffect) -> Any:  # noqa: PLR0911 - one line an effect
+    def answer(effect: AnyEffect) -> Any:
         match effect:
             case Generate(role="tester"):
                 return said(f"```python\n{tests}\n```")

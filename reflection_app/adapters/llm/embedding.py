@@ -94,7 +94,15 @@ async def _one(arguments: dict[str, Any]) -> list[list[float]] | Fault:
     except Exception as error:  # noqa: BLE001 - litellm raises whatever its providers raise
         return read_fault(error, model=model)
     try:
-        return _vectors(response, many=len(arguments["input"]))
+        # The vectors in the order of the texts. Raises ValueError and such where they cannot be read.
+        many = len(arguments["input"])
+        rows = sorted((row if isinstance(row, dict) else row.model_dump() for row in response.data), key=_place)
+        if [_place(row) for row in rows] != list(range(many)):
+            raise ValueError("not one vector for each text")
+        vectors = [_of_length_1([float(number) for number in row["embedding"]]) for row in rows]
+        if len({len(vector) for vector in vectors}) != 1:
+            raise ValueError("vectors of several lengths")
+        return vectors
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         return unreadable(model)
 
@@ -122,17 +130,6 @@ def _arguments(texts: Sequence[str], *, model: str, as_query: bool) -> dict[str,
     if provider in INPUT_TYPES:
         arguments["input_type"] = INPUT_TYPES[provider][as_query]
     return arguments
-
-
-def _vectors(response: Any, *, many: int) -> list[list[float]]:
-    """The vectors in the order of the texts. Raises ValueError and such where they cannot be read."""
-    rows = sorted((row if isinstance(row, dict) else row.model_dump() for row in response.data), key=_place)
-    if [_place(row) for row in rows] != list(range(many)):
-        raise ValueError("not one vector for each text")
-    vectors = [_of_length_1([float(number) for number in row["embedding"]]) for row in rows]
-    if len({len(vector) for vector in vectors}) != 1:
-        raise ValueError("vectors of several lengths")
-    return vectors
 
 
 def _place(row: dict[str, Any]) -> int:

@@ -220,10 +220,6 @@ def _completed(
         named = ", ".join(result.name for result in unmet[:MOST_NAMED])
         more = f" and {len(unmet) - MOST_NAMED} more" if len(unmet) > MOST_NAMED else ""
         return False, f"{len(unmet)} of {len(requirements.results)} minimum requirements are not met: {named}{more}"
-    return _complete_by_referee(judgement, thresholds=thresholds)
-
-
-def _complete_by_referee(judgement: Judgement, *, thresholds: Thresholds) -> tuple[bool, str]:
     grave = [
         issue for issue in judgement.issues if issue.category is IssueCategory.COMPLETENESS and issue.severity in GRAVE
     ]

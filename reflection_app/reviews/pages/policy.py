@@ -55,10 +55,6 @@ def policy_page(request: DeskRequest) -> HttpResponse:
     if order == "try":
         form.blame(read_rules(policy))
         return _page(request, form, saved=saved, trial=tried(request.place.project, policy, saved=saved))
-    return _save(request, form, policy, saved=saved)
-
-
-def _save(request: DeskRequest, form: PolicyForm, policy: ReviewPolicy, *, saved: ReviewPolicy) -> HttpResponse:
     try:
         change_policy(request.place.project, policy, actor=request.place.actor, digest=form.digest)
     except InvalidInput as error:

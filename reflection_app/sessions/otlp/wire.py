@@ -49,7 +49,14 @@ def has_many_parts(body: bytes, message: Any) -> bool:
     waiting: list[tuple[int, int, Descriptor]] = [(0, len(body), message.DESCRIPTOR)]
     while waiting:
         at, end, descriptor = waiting.pop()
-        inner = _messages_in(descriptor)
+        # The kinds of messages within such a message, by the numbers of their fields.
+        if descriptor.full_name not in _KNOWN:
+            _KNOWN[descriptor.full_name] = {
+                field.number: field.message_type
+                for field in descriptor.fields
+                if field.type == FieldDescriptor.TYPE_MESSAGE
+            }
+        inner = _KNOWN[descriptor.full_name]
         while at < end:
             left -= 1
             if left < 0:
@@ -69,17 +76,6 @@ def has_many_parts(body: bytes, message: Any) -> bool:
                 at += 8 if kind == FIXED_64 else 4
             # Groups are of no message here; what is in them is counted like what stands around them.
     return False
-
-
-def _messages_in(descriptor: Descriptor) -> dict[int, Descriptor]:
-    """The kinds of messages within such a message, by the numbers of their fields."""
-    if descriptor.full_name not in _KNOWN:
-        _KNOWN[descriptor.full_name] = {
-            field.number: field.message_type
-            for field in descriptor.fields
-            if field.type == FieldDescriptor.TYPE_MESSAGE
-        }
-    return _KNOWN[descriptor.full_name]
 
 
 _KNOWN: dict[str, dict[int, Descriptor]] = {}

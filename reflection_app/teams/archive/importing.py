@@ -96,7 +96,12 @@ def import_project(path: Path, wishes: Wishes, *, actor: Actor) -> Imported:
         identities = _identities(archive, manifest, project)
         renewal = Renewal(project, identities, _people() if wishes.same_people else {})
         rows = {table.name: _write(archive, table, renewal) for table in TABLES}
-        _check_references()
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+                cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+        except DatabaseError as error:
+            raise refuse("file", f"its rows do not fit together: {str(error).splitlines()[0]}") from error
         _check_specs(project)
         if wishes.admin:
             user = User.objects.get(username=wishes.admin)
@@ -155,23 +160,19 @@ def _identities(archive: Archive, manifest: dict[str, Any], project: Project) ->
         columns = table.model._meta  # noqa: SLF001 - Django's documented API
         if isinstance(columns.pk, models.UUIDField):
             to_itself = [one.attname for one in columns.concrete_fields if one.related_model is table.model]
-            _add_ids(archive, table, identities, to_itself)
+            parents: dict[str, dict[UUID, UUID]] = {name: {} for name in to_itself}
+            for number, row in archive.lines(table.name):
+                where = f"{table.name}.jsonl, line {number}"
+                old = _id(row.get("id"), where=f"{where}, id")
+                if not identities.add(table.name, old):
+                    raise refuse(f"{where}, id", "another row of the file has the same")
+                for name in to_itself:
+                    if row.get(name) is not None:
+                        parents[name][old] = _id(row[name], where=f"{where}, {name}")
+            for name, found in parents.items():
+                if (looped := cycle_in(found)) is not None:
+                    raise refuse(f"{table.name}.jsonl, {name}", f"rows lead back to themselves, such as {looped}")
     return identities
-
-
-def _add_ids(archive: Archive, table: TakenTable, identities: Identities, to_itself: list[str]) -> None:
-    parents: dict[str, dict[UUID, UUID]] = {name: {} for name in to_itself}
-    for number, row in archive.lines(table.name):
-        where = f"{table.name}.jsonl, line {number}"
-        old = _id(row.get("id"), where=f"{where}, id")
-        if not identities.add(table.name, old):
-            raise refuse(f"{where}, id", "another row of the file has the same")
-        for name in to_itself:
-            if row.get(name) is not None:
-                parents[name][old] = _id(row[name], where=f"{where}, {name}")
-    for name, found in parents.items():
-        if (looped := cycle_in(found)) is not None:
-            raise refuse(f"{table.name}.jsonl, {name}", f"rows lead back to themselves, such as {looped}")
 
 
 def _id(value: Any, *, where: str) -> UUID:
@@ -214,15 +215,6 @@ def _insert(table: TakenTable, rows: list[Row]) -> None:
     )
     with connection.cursor() as cursor:
         cursor.execute(statement, [json.dumps(rows, default=str)])
-
-
-def _check_references() -> None:
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-            cursor.execute("SET CONSTRAINTS ALL DEFERRED")
-    except DatabaseError as error:
-        raise refuse("file", f"its rows do not fit together: {str(error).splitlines()[0]}") from error
 
 
 def _check_specs(project: Project) -> None:
