@@ -30,19 +30,13 @@ def _routes(patterns: list[URLPattern | URLResolver], *, prefix: str) -> Iterato
         path = prefix + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
             yield from _routes(pattern.url_patterns, prefix=path)
+        elif (view := getattr(pattern.callback, "cls", None)) is None:
+            declared = getattr(pattern.callback, "permissions", {"GET": None})
+            reading = declared["GET"]
+            yield GuardedRoute("GET", path, reading, is_page=True)
+            if declared.get("POST", reading) is not reading:
+                yield GuardedRoute("POST", path, declared["POST"], is_page=True)
         else:
-            yield from _methods_of(pattern, path)
-
-
-def _methods_of(pattern: URLPattern, path: str) -> Iterator[GuardedRoute]:
-    view = getattr(pattern.callback, "cls", None)
-    if view is None:
-        declared = getattr(pattern.callback, "permissions", {"GET": None})
-        reading = declared["GET"]
-        yield GuardedRoute("GET", path, reading, is_page=True)
-        if declared.get("POST", reading) is not reading:
-            yield GuardedRoute("POST", path, declared["POST"], is_page=True)
-        return
-    for method in METHODS:
-        if hasattr(view, method.lower()):
-            yield GuardedRoute(method, path, getattr(view, "permissions", {}).get(method), is_page=False)
+            for method in METHODS:
+                if hasattr(view, method.lower()):
+                    yield GuardedRoute(method, path, getattr(view, "permissions", {}).get(method), is_page=False)

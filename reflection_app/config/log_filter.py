@@ -72,7 +72,17 @@ class OnceAMinute(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno < logging.WARNING:
             return True
-        fault, now = (record.name, record.levelno, self._told(record)), self._clock()
+        # What is the same in two records of one fault.
+        same: tuple[object, ...] = (
+            getattr(record, "fault", "") or self._VARYING.sub("#", record.getMessage()[:1_000]),
+        )
+        error, trace = record.exc_info[1:] if record.exc_info else (None, None)
+        if error is not None and not getattr(record, "fault", ""):
+            # Python's own words for it: an error may fail to tell what it is.
+            words = self._VARYING.sub("#", "".join(traceback.format_exception_only(error))[-1_000:])
+            places = traceback.extract_tb(trace)[-1:]
+            same = (*same, words, *((place.filename, place.lineno) for place in places))
+        fault, now = (record.name, record.levelno, same), self._clock()
         with self._lock:
             said_at, held_back = self._said.get(fault, (-self.QUIET_S, 0))
             if now < said_at + self.QUIET_S:
@@ -85,16 +95,3 @@ class OnceAMinute(logging.Filter):
         if held_back:
             record.msg, record.args = f"{record.getMessage()} ({held_back} more like this in {now - said_at:.0f} s)", ()
         return True
-
-    def _told(self, record: logging.LogRecord) -> tuple[object, ...]:
-        """What is the same in two records of one fault."""
-        if fault := getattr(record, "fault", ""):
-            return (fault,)
-        said = self._VARYING.sub("#", record.getMessage()[:1_000])
-        error, trace = record.exc_info[1:] if record.exc_info else (None, None)
-        if error is None:
-            return (said,)
-        # Python's own words for it: an error may fail to tell what it is.
-        words = self._VARYING.sub("#", "".join(traceback.format_exception_only(error))[-1_000:])
-        places = traceback.extract_tb(trace)[-1:]
-        return (said, words, *((place.filename, place.lineno) for place in places))

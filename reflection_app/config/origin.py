@@ -46,13 +46,10 @@ class NoForeignOrigin:
 def _is_from_us(scope: Scope) -> bool:
     headers = {name.lower(): value.decode("latin1") for name, value in scope.get("headers", [])}
     origin, host = headers.get(b"origin", ""), headers.get(b"host", "")
-    own = f"{_scheme(scope, headers)}://{host}" if _is_ours(host) else ""
-    return _is_same(origin, own) or _is_trusted(origin, settings.CSRF_TRUSTED_ORIGINS)
-
-
-def _is_ours(host: str) -> bool:
     domain, _port = split_domain_port(host)
-    return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
+    is_ours = bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
+    own = f"{_scheme(scope, headers)}://{host}" if is_ours else ""
+    return _is_same(origin, own) or _is_trusted(origin, settings.CSRF_TRUSTED_ORIGINS)
 
 
 def _scheme(scope: Scope, headers: MutableMapping[bytes, str]) -> str:

@@ -3,6 +3,7 @@
 import os
 import secrets
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -20,19 +21,14 @@ def secret_key(given: str, *, data_dir: Path, production: bool) -> str:
     path = data_dir / "secret_key"
     if not path.exists():
         data_dir.mkdir(parents=True, exist_ok=True)
-        _write_once(path, content=secrets.token_urlsafe(50))
+        # mkstemp makes the file 0600. A link appears with its content; a file opened at `path` would be empty at first.
+        descriptor, temporary = tempfile.mkstemp(dir=data_dir, prefix=".secret_key-")
+        try:
+            with os.fdopen(descriptor, "w") as file:
+                file.write(secrets.token_urlsafe(50))
+            # Another process may have been faster; then its key is everybody's.
+            with suppress(FileExistsError):
+                path.hardlink_to(temporary)
+        finally:
+            Path(temporary).unlink()
     return path.read_text().strip()
-
-
-def _write_once(path: Path, *, content: str) -> None:
-    """`path` holds a whole key, private to its owner: this one, or that of another process that was faster."""
-    # mkstemp makes the file 0600. A link appears with its content; a file opened at `path` would be empty at first.
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".secret_key-")
-    try:
-        with os.fdopen(descriptor, "w") as file:
-            file.write(content)
-        Path(path).hardlink_to(temporary)
-    except FileExistsError:
-        return
-    finally:
-        Path(temporary).unlink()

@@ -30,7 +30,11 @@ def oidc_apps(told: str) -> list[dict[str, Any]]:
 
 
 def _app(provider: object, number: int) -> dict[str, Any]:
-    if not isinstance(provider, dict) or set(provider) != FIELDS or not all(map(_is_said, provider.values())):
+    if (
+        not isinstance(provider, dict)
+        or set(provider) != FIELDS
+        or not all(isinstance(value, str) and value.strip() for value in provider.values())
+    ):
         raise ImproperlyConfigured(f"Provider {number} of OIDC_PROVIDERS is not of this form: {FORM}")
     if not ID.fullmatch(provider["id"]):
         raise ImproperlyConfigured(f"The id of provider {number} of OIDC_PROVIDERS has other signs than a-z, 0-9 and -")
@@ -44,10 +48,6 @@ def _app(provider: object, number: int) -> dict[str, Any]:
         "secret": provider["client_secret"],
         "settings": {"server_url": provider["url"].rstrip("/")},
     }
-
-
-def _is_said(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
 
 
 def origins_of(apps: list[dict[str, Any]]) -> list[str]:

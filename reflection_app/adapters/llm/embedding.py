@@ -48,7 +48,16 @@ INPUT_TYPES = {"cohere": ("search_document", "search_query"), "voyage": ("docume
 def ask_provider(texts: Sequence[str], *, model: str, as_query: bool, timeout_s: float) -> list[list[float]]:
     """The texts' vectors, of length 1. Raises as `embed` does."""
     litellm()
-    call = model_loop(close_connections).submit(_within(texts, model=model, as_query=as_query, timeout_s=timeout_s))
+
+    async def ask_within() -> list[list[float]] | ModelError:
+        until = time.monotonic() + timeout_s
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await _with_retries(_arguments(texts, model=model, as_query=as_query), until=until)
+        except TimeoutError:
+            return _timed_out(model, timeout_s)
+
+    call = model_loop(close_connections).submit(ask_within())
     try:
         outcome = call.result(timeout=timeout_s + GRACE_S)
     except FutureTimeout:
@@ -61,17 +70,6 @@ def ask_provider(texts: Sequence[str], *, model: str, as_query: bool, timeout_s:
     return outcome
 
 
-async def _within(
-    texts: Sequence[str], *, model: str, as_query: bool, timeout_s: float
-) -> list[list[float]] | ModelError:
-    until = time.monotonic() + timeout_s
-    try:
-        async with asyncio.timeout(timeout_s):
-            return await _with_retries(_arguments(texts, model=model, as_query=as_query), until=until)
-    except TimeoutError:
-        return _timed_out(model, timeout_s)
-
-
 async def _with_retries(arguments: dict[str, Any], *, until: float) -> list[list[float]] | ModelError:
     failed = 0
     while True:
@@ -82,9 +80,15 @@ async def _with_retries(arguments: dict[str, Any], *, until: float) -> list[list
         asked = outcome.retry_after_s
         wait_s = asked if asked is not None else backoff_s(failed + 1, chance=jitter)
         if not outcome.transient or failed + 1 >= MOST_TRIES or time.monotonic() + wait_s >= until:
-            return _given_up(outcome, tries=failed + 1)
+            break
         failed += 1
         await asyncio.sleep(wait_s)
+    tries = failed + 1
+    if outcome.transient:
+        tried = f" Tried {tries} times." if tries > 1 else ""
+        return ModelUnavailable(outcome.message + tried, tries=tries, retry_after_s=outcome.retry_after_s)
+    kind = TextRefused if outcome.status in TEXT_REFUSED else ModelRefused
+    return kind(outcome.message, tries=tries)
 
 
 async def _one(arguments: dict[str, Any]) -> list[list[float]] | Fault:
@@ -96,13 +100,16 @@ async def _one(arguments: dict[str, Any]) -> list[list[float]] | Fault:
     try:
         # The vectors in the order of the texts. Raises ValueError and such where they cannot be read.
         many = len(arguments["input"])
-        rows = sorted((row if isinstance(row, dict) else row.model_dump() for row in response.data), key=_place)
-        if [_place(row) for row in rows] != list(range(many)):
+        read = (row if isinstance(row, dict) else row.model_dump() for row in response.data)
+        by_place = {int(row["index"]): [float(number) for number in row["embedding"]] for row in read}
+        if len(response.data) != many or set(by_place) != set(range(many)):
             raise ValueError("not one vector for each text")
-        vectors = [_of_length_1([float(number) for number in row["embedding"]]) for row in rows]
-        if len({len(vector) for vector in vectors}) != 1:
+        lengths = [math.hypot(*by_place[place]) for place in range(many)]
+        if not all(math.isfinite(length) and length for length in lengths):
+            raise ValueError("not a direction")
+        if len({len(vector) for vector in by_place.values()}) != 1:
             raise ValueError("vectors of several lengths")
-        return vectors
+        return [[number / length for number in by_place[place]] for place, length in enumerate(lengths)]
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         return unreadable(model)
 
@@ -130,25 +137,6 @@ def _arguments(texts: Sequence[str], *, model: str, as_query: bool) -> dict[str,
     if provider in INPUT_TYPES:
         arguments["input_type"] = INPUT_TYPES[provider][as_query]
     return arguments
-
-
-def _place(row: dict[str, Any]) -> int:
-    return int(row["index"])
-
-
-def _of_length_1(vector: list[float]) -> list[float]:
-    length = math.hypot(*vector)
-    if not math.isfinite(length) or length == 0:
-        raise ValueError("not a direction")
-    return [number / length for number in vector]
-
-
-def _given_up(fault: Fault, *, tries: int) -> ModelError:
-    if fault.transient:
-        tried = f" Tried {tries} times." if tries > 1 else ""
-        return ModelUnavailable(fault.message + tried, tries=tries, retry_after_s=fault.retry_after_s)
-    kind = TextRefused if fault.status in TEXT_REFUSED else ModelRefused
-    return kind(fault.message, tries=tries)
 
 
 def _timed_out(model: str, timeout_s: float) -> ModelTimedOut:

@@ -158,21 +158,31 @@ def unreadable(model: str) -> Fault:
 
 def read_fault(error: Exception, *, model: str) -> Fault:
     """The fault that litellm's `error` tells of, with a redacted message that names the model and the remedy."""
-    status = _status(error)
-    said = redact(_said(error))
-    lowered = said.lower()
+    try:
+        status = int(getattr(error, "status_code", 0) or 0)
+    except (TypeError, ValueError):
+        status = 0
+    # The provider's words without the class names that litellm puts before them.
+    words = APPENDED.split(str(getattr(error, "message", "") or error))[0]
+    for sign in ("Exception - ", "Error: "):
+        words = words.rpartition(sign)[2] if sign in words else words
+    words = words.strip() or type(error).__name__
+    said = redact(words if words.endswith((".", "!", "?")) else f"{words}.")
     if UNREADABLE in said:
         return unreadable(model)
     if status in {401, 403} or NO_KEY.search(said):
         status = status if status in {401, 403} else 401
-        return Fault(status, transient=False, message=f"{model} refused the key ({status}): {said} {_key_hint(model)}")
+        provider = model.split("/", 1)[0].lower() if "/" in model else "openai"
+        variable = KEY_VARIABLES.get(provider, f"{provider.upper()}_API_KEY")
+        hint = f"Check {variable} in the worker's environment."
+        return Fault(status, transient=False, message=f"{model} refused the key ({status}): {said} {hint}")
     if "LLM Provider NOT provided" in said:
         hint = "Write it as provider/name, such as openai/gpt-4o-mini or openai/<name> for an OpenAI-style server."
         return Fault(400, transient=False, message=f"{model!r} names no provider that litellm knows. {hint}")
     if status == 404:
         return Fault(status, transient=False, message=f"{model} was not found (404): {said} Check the model's name.")
     transient = status == 0 or status in TRANSIENT_STATUSES or status >= 500
-    if any(sign in lowered for sign in EMPTY_ACCOUNT):
+    if any(sign in said.lower() for sign in EMPTY_ACCOUNT):
         transient = False
     return Fault(
         status,
@@ -182,31 +192,9 @@ def read_fault(error: Exception, *, model: str) -> Fault:
     )
 
 
-def _status(error: Exception) -> int:
-    raw = getattr(error, "status_code", 0)
-    try:
-        return int(raw or 0)
-    except (TypeError, ValueError):
-        return 0
-
-
 def _headers(error: Exception) -> Mapping[str, str]:
     # litellm keeps the provider's headers here; the `response` that its exceptions carry is made up.
     for headers in (getattr(error, "litellm_response_headers", None), getattr(error, "headers", None)):
         if isinstance(headers, Mapping) and headers:
             return headers
     return dict(getattr(getattr(error, "response", None), "headers", None) or {})
-
-
-def _said(error: Exception) -> str:
-    """The provider's words without the class names that litellm puts before them."""
-    words = APPENDED.split(str(getattr(error, "message", "") or error))[0]
-    for sign in ("Exception - ", "Error: "):
-        words = words.rpartition(sign)[2] if sign in words else words
-    words = words.strip() or type(error).__name__
-    return words if words.endswith((".", "!", "?")) else f"{words}."
-
-
-def _key_hint(model: str) -> str:
-    provider = model.split("/", 1)[0].lower() if "/" in model else "openai"
-    return f"Check {KEY_VARIABLES.get(provider, f'{provider.upper()}_API_KEY')} in the worker's environment."

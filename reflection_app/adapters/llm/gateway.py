@@ -204,8 +204,10 @@ class _Tries:
                 call = call.without_form()
                 self._failed += 1
                 continue
-            wait_s = self._wait_after(answer)
-            if wait_s is None:
+            asked_s, jitter = answer.retry_after_s, random.random()  # noqa: S311 - spreads retries, guards nothing
+            wait_s = asked_s if asked_s is not None else backoff_s(self._failed + 1, chance=jitter)
+            is_late = time.monotonic() - self._began + wait_s >= self._request.timeout_s
+            if not answer.transient or self._failed + 1 >= MOST_TRIES or is_late:
                 return self._given_up(answer)
             self._failed += 1
             await asyncio.sleep(wait_s)
@@ -241,14 +243,6 @@ class _Tries:
         self._stream_refused = fault.status in REFUSALS
         self._failed += self._stream_refused
         return self._stream_refused
-
-    def _wait_after(self, fault: Fault) -> float | None:
-        """The seconds to wait before the next try; None where there must be none."""
-        if not fault.transient or self._failed + 1 >= MOST_TRIES:
-            return None
-        jitter = random.random()  # noqa: S311 - spreads retries, guards nothing
-        wait_s = fault.retry_after_s if fault.retry_after_s is not None else backoff_s(self._failed + 1, chance=jitter)
-        return wait_s if time.monotonic() - self._began + wait_s < self._request.timeout_s else None
 
     def _given_up(self, fault: Fault) -> ModelError:
         if not fault.transient:

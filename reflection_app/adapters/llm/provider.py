@@ -3,7 +3,7 @@
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -242,6 +242,9 @@ def read_answer(response: Any, request: CompletionRequest, *, latency_ms: int, t
     # litellm folds the refusals that Anthropic and others tell by this word alone into those of filters.
     if (getattr(choice, "provider_specific_fields", None) or {}).get("native_finish_reason") == REFUSAL:
         refusal, finish_reason = refusal or text, REFUSAL
+    # In the present form and in the old one.
+    functions = [call.function for call in getattr(choice.message, "tool_calls", None) or ()]
+    functions.append(getattr(choice.message, "function_call", None))
     return Completion(
         text=text,
         model=str(response.model or request.model),
@@ -252,20 +255,13 @@ def read_answer(response: Any, request: CompletionRequest, *, latency_ms: int, t
         latency_ms=latency_ms,
         finish_reason=finish_reason,
         refusal=refusal,
-        tool_calls=tuple(_called(choice.message)),
+        tool_calls=tuple(str(function.name or "") for function in functions if function is not None),
         # No prompt has no tokens: litellm gives 0 where the answer told nothing.
         is_estimated=not told_tokens,
         cached_tokens=getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None),
         reasoning_tokens=getattr(getattr(usage, "completion_tokens_details", None), "reasoning_tokens", None),
         tries=tries,
     )
-
-
-def _called(message: Any) -> Iterator[str]:
-    """The names of the functions that the answer calls, in the present form and in the old one."""
-    functions = [call.function for call in getattr(message, "tool_calls", None) or ()]
-    functions.append(getattr(message, "function_call", None))
-    yield from (str(function.name or "") for function in functions if function is not None)
 
 
 def with_counted_tokens(answer: Completion, response: Any, call: Call, request: CompletionRequest) -> Completion:

@@ -73,7 +73,12 @@ def answer_from_script(request: CompletionRequest, *, on_text: OnText | None = N
     if answer.delay_ms > request.timeout_s * 1000:
         time.sleep(request.timeout_s)
         raise ModelTimedOut(f"{request.model} gave no answer within {request.timeout_s:g} s.")
-    _wait_as_if_writing(answer, on_text if request.json_schema is None else None)
+    is_streamed = on_text is not None and request.json_schema is None
+    pieces = max(1, answer.delay_ms // PIECE_MS) if is_streamed else 1
+    for piece in range(pieces):
+        if on_text is not None and is_streamed and piece:
+            on_text(answer.text[: len(answer.text) * piece // pieces])
+        time.sleep(answer.delay_ms / 1000 / pieces)
     asked = sum(len(message.content) for message in request.messages)
     return Completion(
         text=answer.text,
@@ -85,14 +90,6 @@ def answer_from_script(request: CompletionRequest, *, on_text: OnText | None = N
         latency_ms=answer.delay_ms,
         finish_reason="stop",
     )
-
-
-def _wait_as_if_writing(answer: ScriptedAnswer, on_text: OnText | None) -> None:
-    pieces = max(1, answer.delay_ms // PIECE_MS) if on_text is not None else 1
-    for piece in range(pieces):
-        if on_text is not None and piece:
-            on_text(answer.text[: len(answer.text) * piece // pieces])
-        time.sleep(answer.delay_ms / 1000 / pieces)
 
 
 def _estimate(characters: int) -> int:

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import threading
-from collections.abc import Callable
+from contextlib import suppress
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 from django.conf import settings
@@ -25,7 +25,8 @@ def is_allowed(text: str) -> bool:
     except ValueError:
         return False
     inner = ipv4_within(address)
-    return any(_is_listed(one) for one in {address, inner}) or is_public(inner)
+    networks = settings.OUTGOING_ALLOWED_NETWORKS
+    return any(one in network for one in {address, inner} for network in networks) or is_public(inner)
 
 
 def is_public(address: Address) -> bool:
@@ -44,10 +45,6 @@ def ipv4_within(address: Address) -> Address:
     if address.ipv4_mapped is not None:
         return address.ipv4_mapped
     return IPv4Address(int(address) & 0xFFFFFFFF) if address in NAT64 else address
-
-
-def _is_listed(address: Address) -> bool:
-    return any(address in network for network in settings.OUTGOING_ALLOWED_NETWORKS)
 
 
 # Why a request came to nothing.
@@ -124,14 +121,9 @@ async def _in_thread(host: str, port: int) -> list[str]:
             addresses = look_up(host, port)
         except Exception as error:  # noqa: BLE001 - it is raised again where it is waited for
             problem = error
-        _tell(loop, lambda: settle(addresses, problem))
+        # The loop may be closed meanwhile: the request's time was up, and nobody waits for the answer.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, addresses, problem)
 
     threading.Thread(target=work, name="outgoing-look-up", daemon=True).start()
     return await answer
-
-
-def _tell(loop: asyncio.AbstractEventLoop, settle: Callable[[], None]) -> None:
-    try:
-        loop.call_soon_threadsafe(settle)
-    except RuntimeError:
-        return  # closed meanwhile: the request's time was up, and nobody waits for the answer

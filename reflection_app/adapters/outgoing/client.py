@@ -117,21 +117,18 @@ class PinnedTransport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         try:
-            return await self._send(request)
+            url = read_url(str(request.url))
+            if self._only_origin is not None and origin_of(url) != self._only_origin:
+                raise AddressRefused(f"The server points to another origin ({origin_of(url)}).")
+            host = url.raw_host.decode("ascii")
+            answer = await self._first_answer(request, host, await resolve(host, port_of(url)))
+            try:
+                body = CountedStream(answer, budget=self._budget(), on_error=self._keep)
+            except OutgoingError:
+                await answer.aclose()
+                raise
         except OutgoingError as error:
             self.refusal = error
-            raise
-
-    async def _send(self, request: httpx2.Request) -> httpx2.Response:
-        url = read_url(str(request.url))
-        if self._only_origin is not None and origin_of(url) != self._only_origin:
-            raise AddressRefused(f"The server points to another origin ({origin_of(url)}).")
-        host = url.raw_host.decode("ascii")
-        answer = await self._first_answer(request, host, await resolve(host, port_of(url)))
-        try:
-            body = CountedStream(answer, budget=self._budget(), on_error=self._keep)
-        except OutgoingError:
-            await answer.aclose()
             raise
         headers = [(name, value) for name, value in answer.headers.raw if name.lower() not in UNPACKED]
         return httpx2.Response(answer.status_code, headers=headers, stream=body, extensions=answer.extensions)
@@ -268,24 +265,21 @@ def send(request: OutgoingRequest, *, deadline_s: float, most_bytes: int) -> Out
     origin_of(request.url)
 
     async def exchange(client: httpx2.AsyncClient) -> OutgoingAnswer:
-        return await _follow(client, request)
+        next_request = request
+        for _ in range(MOST_REDIRECTS + 1):
+            async with client.stream(
+                next_request.method,
+                read_url(next_request.url),
+                headers={"User-Agent": USER_AGENT, **next_request.headers},
+                content=next_request.body or None,
+            ) as answer:
+                place = answer.headers.get("location")
+                if answer.status_code not in REDIRECTS or not place:
+                    return OutgoingAnswer(answer.status_code, answer.headers, await answer.aread())
+                next_request = redirected(next_request, status=answer.status_code, place=place)
+        raise Unreachable(f"More than {MOST_REDIRECTS} redirects.")
 
     return run_with_client(exchange, deadline_s=deadline_s, most_bytes=most_bytes)
-
-
-async def _follow(client: httpx2.AsyncClient, request: OutgoingRequest) -> OutgoingAnswer:
-    for _ in range(MOST_REDIRECTS + 1):
-        async with client.stream(
-            request.method,
-            read_url(request.url),
-            headers={"User-Agent": USER_AGENT, **request.headers},
-            content=request.body or None,
-        ) as answer:
-            place = answer.headers.get("location")
-            if answer.status_code not in REDIRECTS or not place:
-                return OutgoingAnswer(answer.status_code, answer.headers, await answer.aread())
-            request = redirected(request, status=answer.status_code, place=place)
-    raise Unreachable(f"More than {MOST_REDIRECTS} redirects.")
 
 
 def redirected(request: OutgoingRequest, *, status: int, place: str) -> OutgoingRequest:

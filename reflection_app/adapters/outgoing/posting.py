@@ -76,10 +76,11 @@ class Receiver:
 
     def post(self, messages: Sequence[Message]) -> list[Posted | OutgoingError]:
         """What became of each, all sent at once: the answer, whatever its status, a redirect like any other."""
-        return self._runner.run(self._post_all(messages))
 
-    async def _post_all(self, messages: Sequence[Message]) -> list[Posted | OutgoingError]:
-        return await asyncio.gather(*(self._outcome(message) for message in messages))
+        async def post_all() -> list[Posted | OutgoingError]:
+            return await asyncio.gather(*(self._outcome(message) for message in messages))
+
+        return self._runner.run(post_all())
 
     async def _outcome(self, message: Message) -> Posted | OutgoingError:
         try:

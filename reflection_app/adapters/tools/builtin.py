@@ -68,13 +68,6 @@ def grep_search(files: Files, arguments: Mapping[str, Any], *, deadline_s: float
     return told("\n".join(found) + more if found else "No line matches.")
 
 
-def _around(line: str, start: int) -> str:
-    """The line, or of a long one the part where the match begins: what a tool answered is often one line."""
-    first = 0 if start < LONGEST_LINE // 2 else start - LONGEST_LINE // 4
-    shown = line[first : first + LONGEST_LINE]
-    return f"{'…' if first else ''}{shown}{'…' if first + LONGEST_LINE < len(line) else ''}"
-
-
 def _matches(files: Files, pattern: "regex.Pattern[str]", *, most: int, left_s: float) -> list[str]:
     """The first matches. Raises TimeoutError. `regex` measures each search alone, so all share what is left."""
     until = time.monotonic() + left_s
@@ -85,7 +78,11 @@ def _matches(files: Files, pattern: "regex.Pattern[str]", *, most: int, left_s: 
             if left_s <= 0:
                 raise TimeoutError
             if match := pattern.search(line, timeout=left_s, concurrent=True):
-                found.append(f"{path}:{number}: {_around(line, match.start())}")
+                # Of a long line the part where the match begins: what a tool answered is often one line.
+                first = 0 if match.start() < LONGEST_LINE // 2 else match.start() - LONGEST_LINE // 4
+                part = line[first : first + LONGEST_LINE]
+                before, after = "…" if first else "", "…" if first + LONGEST_LINE < len(line) else ""
+                found.append(f"{path}:{number}: {before}{part}{after}")
                 if len(found) == most:
                     return found
     return found

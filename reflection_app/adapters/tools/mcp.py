@@ -86,18 +86,13 @@ def _talk[T](
             only_origin=origin,
         )
     except ExceptionGroup as group:
-        first = _first_of(group)
+        # What really went wrong: the SDK's task groups wrap it, more than once.
+        first = group.exceptions[0]
+        while isinstance(first, ExceptionGroup):
+            first = first.exceptions[0]
         raise (first if isinstance(first, MCPError) else _no_mcp(first, secrets)) from None
     except (ValidationError, RuntimeError) as error:
         raise _no_mcp(error, secrets) from None
-
-
-def _first_of(group: ExceptionGroup[Exception]) -> Exception:
-    """What really went wrong: the SDK's task groups wrap it, more than once."""
-    first = group.exceptions[0]
-    while isinstance(first, ExceptionGroup):
-        first = first.exceptions[0]
-    return first
 
 
 def _no_mcp(error: Exception, secrets: Secrets) -> Unreachable:

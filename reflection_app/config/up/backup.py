@@ -136,20 +136,17 @@ async def run_tool(tool: str, *arguments: str, on: dict[str, Any]) -> None:
     """
     told = {key: value for key, value in on.items() if key != "password"}
     env = {"PATH": os.defpath} | ({"PGPASSWORD": str(on["password"])} if "password" in on else {})
-    argv = (str(_found(tool)), f"--dbname={make_conninfo(**told)}", "--no-password", *arguments)
+    try:
+        found = installation() / "bin" / tool
+    except EmbeddedEngineError:
+        on_path = shutil.which(tool)
+        if on_path is None:
+            raise EmbeddedEngineError(f"There is no {tool} here: install PostgreSQL's client programs.") from None
+        found = Path(on_path)
+    argv = (str(found), f"--dbname={make_conninfo(**told)}", "--no-password", *arguments)
     code, printed = await output_of(Command(name=tool, argv=argv, env=env))
     if code:
         raise ToolFailed(f"{tool}: {' '.join(printed.split())[-600:] or f'exit code {code}'}")
-
-
-def _found(tool: str) -> Path:
-    try:
-        return installation() / "bin" / tool
-    except EmbeddedEngineError:
-        found = shutil.which(tool)
-        if found is None:
-            raise EmbeddedEngineError(f"There is no {tool} here: install PostgreSQL's client programs.") from None
-        return Path(found)
 
 
 RESTORING, BEFORE = f"{DATABASE}_restoring", f"{DATABASE}_before_restore"
@@ -240,10 +237,22 @@ def restore(path: Path, *, with_another_key: bool = False) -> list[str]:
         with tempfile.TemporaryDirectory(dir=settings.DATA_DIR, prefix=UNPACKED) as folder:
             dump = Path(folder) / "desk.dump"
             manifest, key = read(path, dump_to=dump)
-            if not with_another_key:
-                _check_key(manifest.key_mark, brought=key)
-            said = asyncio.run(_restore_into_own(dump) if settings.DATABASE_URL else _restore_embedded(dump))
-            return [f"The desk is as it was on {manifest.made_at}.", *said, *_keep_key(key)]
+            generated = generated_key()
+            same_key = manifest.key_mark == mark_of(settings.SECRET_KEY) or (key and generated)
+            if not same_key and not with_another_key:
+                raise Unusable(
+                    "The backup was made with another SECRET_KEY, which seals the secrets of tools and of second "
+                    "factors. Set that one, or add --another-key and enter those secrets again."
+                )
+            notes = asyncio.run(_restore_into_own(dump) if settings.DATABASE_URL else _restore_embedded(dump))
+        # The backup's key takes the place of the one that this desk made for itself.
+        if key and generated and generated != key:
+            present = settings.DATA_DIR / KEY
+            present.rename(present.with_name(f"{KEY}.before_restore"))
+            with os.fdopen(os.open(present, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
+                file.write(key)
+            notes.append("Its key came with it; the former one is beside it, as secret_key.before_restore.")
+        return [f"The desk is as it was on {manifest.made_at}.", *notes]
 
 
 def remove_interrupted_restore() -> None:
@@ -260,16 +269,6 @@ def remove_interrupted_restore() -> None:
 def _remove_unpacked() -> None:
     for left in settings.DATA_DIR.glob(f"{UNPACKED}*"):
         shutil.rmtree(left)
-
-
-def _check_key(mark: str, *, brought: str) -> None:
-    is_given = not generated_key()
-    if mark == mark_of(settings.SECRET_KEY) or (brought and not is_given):
-        return
-    raise Unusable(
-        "The backup was made with another SECRET_KEY, which seals the secrets of tools and of second factors. Set that "
-        "one, or add --another-key and enter those secrets again."
-    )
 
 
 async def _restore_embedded(dump: Path) -> list[str]:
@@ -310,14 +309,3 @@ async def _load(dump: Path, *, name: str) -> None:
 
 def _drop(server: psycopg.Connection[tuple[object, ...]], name: str) -> None:
     server.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
-
-
-def _keep_key(brought: str) -> list[str]:
-    """Puts the backup's key in the place of the one that this desk made for itself, which is kept beside it."""
-    if not brought or not (present := generated_key()) or present == brought:
-        return []
-    path = settings.DATA_DIR / KEY
-    path.rename(path.with_name(f"{KEY}.before_restore"))
-    with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
-        file.write(brought)
-    return ["Its key came with it; the former one is beside it, as secret_key.before_restore."]

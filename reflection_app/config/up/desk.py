@@ -5,7 +5,6 @@ import http.client
 import os
 import secrets
 import signal
-import socket
 import sys
 from dataclasses import dataclass, field
 
@@ -107,11 +106,26 @@ class Desk:
     async def _start_and_wait(self) -> None:
         for name in await stop_orphans(self.supervisor.register):
             self.log.say(f"stopped the {name} that an earlier copy left behind")
-        with self._listen() as listener:
-            self._mention_unused_keys()
+        # On PORT; where the environment names none, on the next one that is free.
+        or_next = 0 if os.environ.get("PORT") else PORTS_TRIED
+        with listening_socket(settings.HOST, port=settings.PORT, or_next=or_next) as listener:
+            port = listener.getsockname()[1]
+            if port != settings.PORT:
+                self.log.say(f"port {settings.PORT} is in use; this desk takes {port}")
+                settings.PORT = port
+            if unused := processes.keys_without_model(os.environ):
+                self.log.say(f"{', '.join(unused)} set, but not LLM_MODEL: no provider is used until it names a model")
             shared, behind = self._plan()
-            await self._start_valkey()
-            await self._start_postgres()
+            sockets = socket_dir(settings.DATA_DIR)
+            if not settings.REDIS_URL:
+                self.supervisor.start(prepared_valkey(settings.DATA_DIR, sockets=sockets))
+                await self.supervisor.wait_until(lambda _pid: valkey_is_ready(sockets), name="valkey")
+            if not settings.DATABASE_URL:
+                options = processes.options_of_postgres()
+                self.supervisor.start(await prepared_postgres(settings.DATA_DIR, sockets=sockets, options=options))
+                await self.supervisor.wait_until(
+                    lambda pid: postgres_is_ready(settings.DATA_DIR, pid=pid), name="postgres"
+                )
             await asyncio.to_thread(remove_interrupted_restore)
             async with self.supervisor.saying_who_is_waited_for("the database's tables"):
                 await asyncio.to_thread(self._migrate)
@@ -126,51 +140,18 @@ class Desk:
             self._tell(f"Reflection Desk is running at {address()}")
             await asyncio.Event().wait()
 
-    def _listen(self) -> socket.socket:
-        """The desk's own socket, on PORT; where the environment names none, on the next one that is free."""
-        or_next = 0 if os.environ.get("PORT") else PORTS_TRIED
-        listener = listening_socket(settings.HOST, port=settings.PORT, or_next=or_next)
-        port = listener.getsockname()[1]
-        if port != settings.PORT:
-            self.log.say(f"port {settings.PORT} is in use; this desk takes {port}")
-            settings.PORT = port
-        return listener
-
-    def _mention_unused_keys(self) -> None:
-        if unused := processes.keys_without_model(os.environ):
-            self.log.say(f"{', '.join(unused)} set, but not LLM_MODEL: no provider is used until it names a model")
-
     def _plan(self) -> tuple[dict[str, str], list[Command]]:
         """What every process is told, and the processes behind the page: local model (if used), worker and beat."""
         key = secrets.token_urlsafe(24)
-        port = free_port() if self._needs_local_model() else 0
+        port = 0
+        if not settings.LLM_MODEL:
+            if local_model.available():
+                port = free_port()
+            else:
+                self.log.say("no local model for this platform: set LLM_MODEL, and its provider's key")
         shared = processes.shared_environment(local_model_url=f"http://127.0.0.1:{port}/v1" if port else "")
         model = [processes.local_model(shared, port=port, local_model_key=key)] if port else []
         return shared, [*model, *processes.workers(shared, local_model_key=key), processes.beat(shared)]
-
-    def _needs_local_model(self) -> bool:
-        if settings.LLM_MODEL:
-            return False
-        if not local_model.available():
-            self.log.say("no local model for this platform: set LLM_MODEL, and its provider's key")
-            return False
-        return True
-
-    async def _start_postgres(self) -> None:
-        if settings.DATABASE_URL:
-            return
-        command = await prepared_postgres(
-            settings.DATA_DIR, sockets=socket_dir(settings.DATA_DIR), options=processes.options_of_postgres()
-        )
-        self.supervisor.start(command)
-        await self.supervisor.wait_until(lambda pid: postgres_is_ready(settings.DATA_DIR, pid=pid), name="postgres")
-
-    async def _start_valkey(self) -> None:
-        if settings.REDIS_URL:
-            return
-        sockets = socket_dir(settings.DATA_DIR)
-        self.supervisor.start(prepared_valkey(settings.DATA_DIR, sockets=sockets))
-        await self.supervisor.wait_until(lambda _pid: valkey_is_ready(sockets), name="valkey")
 
     def _migrate(self) -> None:
         """The database has this version's tables. Looking is quick; `migrate` with nothing to do is not."""
@@ -191,14 +172,11 @@ class Desk:
         # One after the other: on two cores they would slow each other down, and the page is what a person waits for.
         first, *others = web
         self.supervisor.start(first)
-        await self.supervisor.wait_until(self._web_answers, name=first.name)
+        # The socket listens from the start, so this waits for the process; on a slow machine that takes its time.
+        here = address().removeprefix("http://")
+        await self.supervisor.wait_until(lambda _pid: answers(here, timeout_s=300), name=first.name)
         for command in (*behind, *others):
             self.supervisor.start(command)
-
-    @staticmethod
-    def _web_answers(_pid: int) -> bool:
-        # The socket listens from the start, so this waits for the process; on a slow machine that takes its time.
-        return answers(address().removeprefix("http://"), timeout_s=300)
 
     async def _first_start(self, command: Command) -> None:
         code, self.login = await self.supervisor.run_once(command)

@@ -96,20 +96,18 @@ async def database_user() -> str | None:
     try:
         pwd.getpwnam(NAME)
     except KeyError:
-        await _add_user()
+        useradd = shutil.which("useradd", path=os.defpath + ":/usr/sbin:/sbin")
+        if useradd is None:
+            raise EmbeddedEngineError(
+                f"PostgreSQL cannot run as root and there is no useradd to make the user {NAME!r}: "
+                "run as an ordinary user, or set DATABASE_URL."
+            ) from None
+        code, printed = await output_of(Command(name="useradd", argv=(useradd, "--system", "-s", "/bin/sh", NAME)))
+        if code:
+            raise EmbeddedEngineError(
+                f"The user {NAME!r} for PostgreSQL could not be made ({printed.strip()})."
+            ) from None
     return NAME
-
-
-async def _add_user() -> None:
-    useradd = shutil.which("useradd", path=os.defpath + ":/usr/sbin:/sbin")
-    if useradd is None:
-        raise EmbeddedEngineError(
-            f"PostgreSQL cannot run as root and there is no useradd to make the user {NAME!r}: "
-            "run as an ordinary user, or set DATABASE_URL."
-        )
-    code, printed = await output_of(Command(name="useradd", argv=(useradd, "--system", "-s", "/bin/sh", NAME)))
-    if code:
-        raise EmbeddedEngineError(f"The user {NAME!r} for PostgreSQL could not be made ({printed.strip()}).")
 
 
 def private_folder(path: Path, *, user: str | None) -> None:

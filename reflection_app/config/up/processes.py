@@ -10,6 +10,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -288,7 +289,10 @@ class JointLog:
 
     async def forward(self, output: asyncio.StreamReader, *, name: str) -> None:
         """Says every line of `output` until it ends, and keeps it in the process's file. Lines may be of any length."""
-        file = self._open_file(name)
+        file: logging.Handler = logging.NullHandler()
+        if (path := self.file_of(name)) is not None:
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            file = RotatingFileHandler(path, maxBytes=LARGEST_FILE, backupCount=1, encoding="utf-8", delay=True)
         last = self.last_lines.setdefault(name, deque(maxlen=LAST_LINES))
 
         def pass_on(line: bytes) -> None:
@@ -307,13 +311,6 @@ class JointLog:
                 pass_on(rest)
         finally:
             file.close()
-
-    def _open_file(self, name: str) -> logging.Handler:
-        path = self.file_of(name)
-        if path is None:
-            return logging.NullHandler()
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        return RotatingFileHandler(path, maxBytes=LARGEST_FILE, backupCount=1, encoding="utf-8", delay=True)
 
     def box(self, lines: list[str]) -> None:
         """The lines in a frame, without a name before them: easy to find, easy to copy."""
@@ -339,7 +336,8 @@ class Register:
     entries: dict[str, tuple[int, str, int]] = field(default_factory=dict)
 
     def note(self, command: Command, *, pid: int) -> None:
-        self.entries[command.name] = (pid, _arguments(command.argv), int(command.orphan_signal))
+        # The arguments tell the process from a stranger that was given its number. The program's name may be rewritten.
+        self.entries[command.name] = (pid, " ".join(command.argv[1:]), int(command.orphan_signal))
         # In one step: who reads it meanwhile, or after a death in mid-write, finds the old one or the new one whole.
         fresh = self.path.with_suffix(".new")
         fresh.write_text(json.dumps(self.entries))
@@ -363,15 +361,16 @@ async def stop_orphans(register: Register) -> list[str]:
     stopped = []
     for name, (pid, arguments, sign) in register.left_behind().items():
         if await _runs(pid, arguments):
-            await _end(pid, arguments=arguments, sign=sign)
+            deadline = time.monotonic() + PATIENCE_S
+            with suppress(ProcessLookupError):
+                os.kill(pid, sign)
+                while await _runs(pid, arguments):
+                    if time.monotonic() > deadline:
+                        os.killpg(pid, signal.SIGKILL)
+                    await asyncio.sleep(0.05)
             stopped.append(name)
     register.clear()
     return stopped
-
-
-def _arguments(argv: tuple[str, ...]) -> str:
-    """What tells the process from a stranger that was given its number. The program's own name may be rewritten."""
-    return " ".join(argv[1:])
 
 
 async def _runs(pid: int, arguments: str) -> bool:
@@ -383,15 +382,3 @@ async def _runs(pid: int, arguments: str) -> bool:
         argv = ("/bin/ps", "-ww", "-o", "command=", "-p", str(pid))
         _, found = await output_of(Command(name="ps", argv=argv))
     return found.strip().endswith(arguments)
-
-
-async def _end(pid: int, *, arguments: str, sign: int) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    try:
-        os.kill(pid, sign)
-        while await _runs(pid, arguments):
-            if time.monotonic() > deadline:
-                os.killpg(pid, signal.SIGKILL)
-            await asyncio.sleep(0.05)
-    except ProcessLookupError:
-        return
