@@ -120,7 +120,11 @@ def diagnosis_of(said: ModelDiagnosis, failed: FailedCall) -> Diagnosis:
     fallback = (said.fallback_tool or "").strip()
     fallback = fallback if fallback in others else ""
     params = said.modified_params if fallback or said.modified_params != failed.params else None
-    delay_s = _bounded_delay(said.retry_delay_seconds, failed)
+    # The model's delay where it is one, and never shorter than what the service itself asked for.
+    wanted_s = said.retry_delay_seconds
+    delay_s = wanted_s if wanted_s is not None and math.isfinite(wanted_s) and wanted_s > 0 else None
+    if delay_s is not None or failed.retry_after_s:
+        delay_s = min(max(delay_s or 0.0, failed.retry_after_s or 0.0), LONGEST_DELAY_S)
     remedy = _remedy(said.error_type, failed, others=others, fallback=fallback, has_params=bool(params))
     if remedy is Remedy.RETRY_LATER and delay_s is None:
         delay_s = USUAL_DELAY_S
@@ -156,15 +160,6 @@ def _remedy(error_type: ErrorType, failed: FailedCall, *, others: set[str], fall
     return Remedy.FIX_AND_RETRY
 
 
-def _bounded_delay(told: float | None, failed: FailedCall) -> float | None:
-    """The model's delay, none where it is no delay; never shorter than the service itself asked for."""
-    delay_s = told if told is not None and math.isfinite(told) and told > 0 else None
-    asked_s = failed.retry_after_s or 0.0
-    if delay_s is None and not asked_s:
-        return None
-    return min(max(delay_s or 0.0, asked_s), LONGEST_DELAY_S)
-
-
 TEMPERATURE = 0.2
 LONGEST_ERROR_KEPT = 20_000
 MOST_TOOLS_SHOWN = 20
@@ -198,7 +193,21 @@ async def diagnose(
     # Asked again, because a person may have edited what was recalled in a fork.
     diagnosis = by_memory_or_rules(failed, known if known and known.fix_pair not in without else None)
     if diagnosis is None and asks_model:
-        diagnosis = await _by_model(run, failed, key=f"{place}/diagnose")
+        try:
+            run.check_limits()
+            request = run.model_call(
+                key=f"{place}/diagnose",
+                role="diagnoser",
+                messages=messages_for(failed),
+                temperature=TEMPERATURE,
+                json_schema=DIAGNOSIS_SCHEMA,
+            )
+            diagnosis = diagnosis_of(await ask(run, request, schema=ModelDiagnosis), failed)
+        except PriceUnknown:
+            raise
+        except (LimitReached, EffectFailed):
+            # It has none that can be used, or there is no room to ask it.
+            pass
     if diagnosis is None:
         diagnosis = nobody_knows(failed, UNKNOWN_CAUSE if asks_model else NOT_ASKED)
     diagnosis = diagnosis.model_copy(update={"signature": signature, "symptoms": symptoms_of(failed.error)})
@@ -214,41 +223,19 @@ def by_memory_or_rules(failed: FailedCall, known: KnownFix | None) -> Diagnosis 
     A fix by a tool that cannot be called here, or by the very parameters that failed, is none. What has to go to a
     person goes there, whatever is said to have got round it before.
     """
-    if known is not None and not _gets_round_a_person(failed, known):
+    ruled = diagnose_by_rules(failed)
+    if known is None:
+        return ruled
+    needs_person = (
+        ruled.action.remedy is Remedy.ASK_PERSON if ruled else known.error_type is ErrorType.PERMISSION_DENIED
+    )
+    if known.action.remedy is Remedy.ASK_PERSON or not needs_person:
         diagnosis = from_known_fix(failed, known)
         action = diagnosis.action
         is_lost = known.action.fallback_tool is not None and action.fallback_tool is None
         if not is_lost and (action.modified_params is None or action.modified_params != failed.params):
             return diagnosis
-    return diagnose_by_rules(failed)
-
-
-def _gets_round_a_person(failed: FailedCall, known: KnownFix) -> bool:
-    if known.action.remedy is Remedy.ASK_PERSON:
-        return False
-    ruled = diagnose_by_rules(failed)
-    if ruled is None:
-        return known.error_type is ErrorType.PERMISSION_DENIED
-    return ruled.action.remedy is Remedy.ASK_PERSON
-
-
-async def _by_model(run: Progress, failed: FailedCall, *, key: str) -> Diagnosis | None:
-    """The model's diagnosis, or None where it has none that can be used or there is no room to ask it."""
-    try:
-        run.check_limits()
-        request = run.model_call(
-            key=key,
-            role="diagnoser",
-            messages=messages_for(failed),
-            temperature=TEMPERATURE,
-            json_schema=DIAGNOSIS_SCHEMA,
-        )
-        said = await ask(run, request, schema=ModelDiagnosis)
-    except PriceUnknown:
-        raise
-    except (LimitReached, EffectFailed):
-        return None
-    return diagnosis_of(said, failed)
+    return ruled
 
 
 def messages_for(failed: FailedCall) -> tuple[Message, ...]:
@@ -310,8 +297,8 @@ def given_up(tried: Try) -> str:
     diagnosis = tried.known_diagnosis
     wrong = tried.issues[0].description if tried.issues else diagnosis.root_cause
     instead = diagnosis.action.alternative.strip()
-    told = f"The tool {tried.call.tool} is not called again: {wrong} ({diagnosis.root_cause[:LONGEST_SHOWN]})"
-    return f"{told} Instead: {instead[:LONGEST_SHOWN]}" if instead else told
+    text = f"The tool {tried.call.tool} is not called again: {wrong} ({diagnosis.root_cause[:LONGEST_SHOWN]})"
+    return f"{text} Instead: {instead[:LONGEST_SHOWN]}" if instead else text
 
 
 def fix_in_words(diagnosis: Diagnosis, failed: ToolCall, made: ToolCall) -> str:
