@@ -155,9 +155,15 @@ class Calls:
         """
         if self.tries:
             await self.get_ready(number)
-            call = self._advised()
-            if call is not None:
-                return call
+            tried = self.tries[-1]
+            action = tried.known_diagnosis.action
+            tool = action.fallback_tool if action.remedy is Remedy.SWITCH_TOOL else tried.call.tool
+            if tool is not None and action.modified_params is not None:
+                call, spec = ToolCall(tool=tool, arguments=action.modified_params), self.known_tools.get(tool)
+                if spec is not None and fits(call, spec) and not failed_before(call, self.tries):
+                    return call
+            if self.may_repeat(tried.call):
+                return tried.call
         return await ask_for_call(
             self.run, key=self.key("arguments", number), task=self.task, tools=self.tools, tries=self.tries
         )
@@ -208,17 +214,6 @@ class Calls:
         if answer.choice is Choice.SKIP:
             raise Skipped(f"{answer.by or 'A person'} decided to go on without it. {given_up(tried)}")
         self._may_repeat = True
-
-    def _advised(self) -> ToolCall | None:
-        """The call that the diagnosis names, or None where the actor is to find one."""
-        tried = self.tries[-1]
-        action = tried.known_diagnosis.action
-        tool = action.fallback_tool if action.remedy is Remedy.SWITCH_TOOL else tried.call.tool
-        if tool is not None and action.modified_params is not None:
-            call, spec = ToolCall(tool=tool, arguments=action.modified_params), self.known_tools.get(tool)
-            if spec is not None and fits(call, spec) and not failed_before(call, self.tries):
-                return call
-        return tried.call if self.may_repeat(tried.call) else None
 
     def may_repeat(self, call: ToolCall) -> bool:
         """Whether the very call that failed last may be made again."""

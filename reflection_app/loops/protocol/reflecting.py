@@ -12,7 +12,6 @@ from reflection_app.loops.actor_critic import requirements_of
 from reflection_app.loops.answer_reading import Lenient
 from reflection_app.loops.answer_schemas import TEXT, closed_object, texts
 from reflection_app.loops.answers import NoUsableAnswer, ask
-from reflection_app.loops.attempt_effects import HandedIn
 from reflection_app.loops.effects import FindSimilarIssues
 from reflection_app.loops.framing import framed, framed_task
 from reflection_app.loops.progress import Progress
@@ -61,8 +60,22 @@ ANSWER_SCHEMA = closed_object(
 
 async def reflect(spec: TaskSpec, run: Progress, back: SentBack, explored: Explored) -> Reflected:
     """The analysis of the gap, recorded."""
-    broken = back.made.interruption
-    analysis = explain_break(spec, broken) if broken else await _asked(spec, run, back, explored)
+    if (broken := back.made.interruption) is not None:
+        analysis = explain_break(spec, broken)
+    else:
+        run.check_limits()
+        request = run.model_call(
+            key=f"attempt-{back.number}/reflect",
+            role="reflector",
+            messages=question(spec, back, explored),
+            temperature=TEMPERATURE,
+            json_schema=ANSWER_SCHEMA,
+        )
+        try:
+            answer = await ask(run, request, schema=ReflectorAnswer, most_reasks=MOST_REASKS)
+            analysis = Reflected(**answer.model_dump())
+        except NoUsableAnswer:
+            analysis = by_the_ticket(spec, back)
     return await keep_stage(
         run,
         back,
@@ -72,22 +85,6 @@ async def reflect(spec: TaskSpec, run: Progress, back: SentBack, explored: Explo
         issues=[issue.description[:200] for issue in back.ticket.issues[:20]],
         shown_characters=min(len(back.made.content), LONGEST_DRAFT),
     )
-
-
-async def _asked(spec: TaskSpec, run: Progress, back: SentBack, explored: Explored) -> Reflected:
-    run.check_limits()
-    request = run.model_call(
-        key=f"attempt-{back.number}/reflect",
-        role="reflector",
-        messages=question(spec, back, explored),
-        temperature=TEMPERATURE,
-        json_schema=ANSWER_SCHEMA,
-    )
-    try:
-        said = await ask(run, request, schema=ReflectorAnswer, most_reasks=MOST_REASKS)
-    except NoUsableAnswer:
-        return by_the_ticket(spec, back)
-    return Reflected(**said.model_dump())
 
 
 def question(spec: TaskSpec, back: SentBack, explored: Explored) -> tuple[Message, ...]:
@@ -142,16 +139,22 @@ MOST_NAMED = 100
 
 async def explore(spec: TaskSpec, run: Progress, back: SentBack) -> Explored:
     """The snapshot, recorded."""
-    handed_in = run.handed_in.get(back.number)
-    content = back.made.content
+    handed_in, broken = run.handed_in.get(back.number), back.made.interruption
+    content, artifacts, last_good_step = back.made.content, tuple[str, ...](), ""
+    if handed_in is not None:
+        last_good_step = text_of(handed_in.self_check, "last_good_step")
+        artifacts = tuple(
+            str(artifact.get("path") or artifact.get("name") or json.dumps(artifact, ensure_ascii=False))[:LONGEST_NAME]
+            for artifact in handed_in.artifacts[:MOST_NAMED]
+        )
     snapshot = Explored(
         characters=len(content),
         excerpt=content[:LONGEST_EXCERPT],
-        artifacts=_artifacts(handed_in),
+        artifacts=artifacts,
         files=spec.file_names[:MOST_NAMED],
         requirements=requirements_of(spec, content),
         earlier_tickets=tuple(ticket.ticket_id for number, ticket in run.tickets.items() if number < back.number),
-        last_good_step=_last_good_step(back, handed_in),
+        last_good_step=broken.last_good_step if broken is not None else last_good_step,
     )
     ticket = back.ticket
     return await keep_stage(
@@ -164,22 +167,6 @@ async def explore(spec: TaskSpec, run: Progress, back: SentBack) -> Explored:
         verdict=ticket.verdict.value,
         score=ticket.quality_score,
     )
-
-
-def _artifacts(handed_in: HandedIn | None) -> tuple[str, ...]:
-    """The names of what came with the attempt."""
-    if handed_in is None:
-        return ()
-    return tuple(
-        str(artifact.get("path") or artifact.get("name") or json.dumps(artifact, ensure_ascii=False))[:LONGEST_NAME]
-        for artifact in handed_in.artifacts[:MOST_NAMED]
-    )
-
-
-def _last_good_step(back: SentBack, handed_in: HandedIn | None) -> str:
-    if back.made.interruption is not None:
-        return back.made.interruption.last_good_step
-    return text_of(handed_in.self_check, "last_good_step") if handed_in else ""
 
 
 # Step 3, Classify: the facts are gathered, and the tree of the seed names the class. No model is asked.
