@@ -221,10 +221,11 @@ async def _carry_out(
     done: Sequence[Executed],
 ) -> Executed:
     """How the step ended. Raised is only what stops the whole run: a limit, an unknown price, a person's word."""
-    base, task = f"attempt-{back.number}/repair-{number}", repair_task(spec, back, step=step, done=done)
+    base = f"attempt-{back.number}/repair-{number}"
     try:
         if step.kind is RepairKind.PERSON:
             return await _by_person(spec, run, back, step=step, number=number, base=base)
+        task = repair_task(spec, back, step=step, done=done)
         if step.kind is RepairKind.TOOL:
             tools = tuple(one for one in spec.tools if one.name == step.tool)
             if not tools:

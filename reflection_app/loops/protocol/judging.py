@@ -68,13 +68,14 @@ async def _found(spec: TaskSpec, run: Progress, made: Made) -> Judged | None:
         return Judged(judgement, Trigger.SELF_CHECK)
     if (missed := _missed(made)) is not None:
         return await _by_requirements(run, made, missed)
-    report = requirements_of(spec, made.content)
     if not spec.has_critic:
+        report = requirements_of(spec, made.content)
         return await _by_requirements(run, made, report) if report is not None else None
     run.check_limits()
     try:
         judgement = await evaluate(spec, run, attempt=made.number, content=made.content)
     except NoUsableAnswer:
+        report = requirements_of(spec, made.content)
         if report is None or report.all_met:
             raise
         return await _by_requirements(run, made, report)

@@ -11,10 +11,8 @@ from enum import Enum
 
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.referee.answers import (
-    Answer,
     Answers,
     Ending,
-    Pair,
     Unreadable,
     are_restated,
     not_passed,
@@ -35,17 +33,15 @@ def changes_nothing(old: Answers, new: Answers) -> bool:
 def only_restates(old: Answers, new: Answers) -> bool:
     """Whether the new answers are the old ones in another form."""
     changed = [(a, b) for a, b in zip(old.all_answers(), new.all_answers(), strict=True) if not a.is_same_as(b)]
+    if any(Ending.NO_ANSWER in {a.ending, b.ending} for a, b in changed):
+        return False
     try:
-        return are_restated([_values(a, b) for a, b in changed])
+        # An answer that agrees with its test is what the other one's test report expected.
+        return are_restated(
+            [(read_value(a.value or b.expected), read_value(b.value or a.expected)) for a, b in changed]
+        )
     except Unreadable:
         return False
-
-
-def _values(old: Answer, new: Answer) -> Pair:
-    """What the two answered; an answer that agrees with its test is what the other one's test report expected."""
-    if Ending.NO_ANSWER in {old.ending, new.ending}:
-        raise Unreadable("one of them did not answer")
-    return read_value(old.value or new.expected), read_value(new.value or old.expected)
 
 
 def takes_the_place(new: Answers, old: Answers) -> bool:
