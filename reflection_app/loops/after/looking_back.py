@@ -347,7 +347,7 @@ LONGEST_NAMES = 3_000
 LONGEST_KNOWN = 6_000
 
 
-def shown_session(session: SessionRead) -> str:
+def session_prompt(session: SessionRead) -> str:
     """The part of the prompt that both reflectors share."""
     errors = "\n".join(f"- {error}" for error in session.tool_errors)
     files = "\n".join([SESSION_FILE, *session.files])
@@ -384,7 +384,7 @@ async def error_reflection(spec: TaskSpec, run: Progress) -> Outcome:
         key=ERRORS_KEY,
         messages=(
             system(prompt("after_errors_system")),
-            user(prompt("after_errors", session=shown_session(session))),
+            user(prompt("after_errors", session=session_prompt(session))),
         ),
         answer=ErrorsAnswer,
         schema=ERRORS_SCHEMA,
@@ -407,7 +407,7 @@ async def memory_reflection(spec: TaskSpec, run: Progress) -> Outcome:
             user(
                 prompt(
                     "after_memories",
-                    session=shown_session(session),
+                    session=session_prompt(session),
                     known=framed(known, name="known", most=LONGEST_KNOWN),
                 )
             ),

@@ -248,14 +248,14 @@ async def check_completeness(
 
 def question(spec: TaskSpec, history: Sequence[HistoryStep], *, settings: CompletenessSettings) -> tuple[Message, ...]:
     """What is asked: the objective, all that was done, and the tools, each as data in a frame that it cannot close."""
-    asked = prompt(
+    text = prompt(
         "completeness_check",
         objective=framed(spec.objective, name="objective", most=LONGEST_OBJECTIVE),
         history=history_in_frames(history),
         tools=describe(spec.tools) or "(none)",
         most=settings.max_supplements,
     )
-    return (system(prompt("completeness_system")), user(asked))
+    return (system(prompt("completeness_system")), user(text))
 
 
 def history_in_frames(history: Sequence[HistoryStep]) -> str:

@@ -206,9 +206,8 @@ class Calls:
         """Raises Skipped or GivenUp as the person says, and Skipped where no permission would help."""
         if not tried.was_called:
             raise Skipped(given_up(tried))
-        asked = permission_for(tried)
-        asking = AskPerson(key=f"{place}/permission", question=asked, attempt=self.attempt(number - 1))
-        answer = await self.run.ask_person(asking)
+        request = AskPerson(key=f"{place}/permission", question=permission_for(tried), attempt=self.attempt(number - 1))
+        answer = await self.run.ask_person(request)
         if answer.choice is Choice.GIVE_UP:
             raise GivenUp(f"{answer.by or 'A person'} gave it up. {given_up(tried)}")
         if answer.choice is Choice.SKIP:

@@ -187,8 +187,8 @@ def from_known_fix(failed: FailedCall, known: KnownFix) -> Diagnosis:
         if action.fallback_tool and not may_stand_in(action.fallback_tool, called=failed.tool):
             action = action.model_copy(update={"modified_params": None})
     elif action.remedy is Remedy.RETRY_LATER:
-        asked_s = _asked_to_wait_s(failed, telling_text(failed.error)) or 0.0
-        delay_s = max(action.retry_delay_seconds or USUAL_DELAY_S, asked_s)
+        requested_s = _requested_delay_s(failed, telling_text(failed.error)) or 0.0
+        delay_s = max(action.retry_delay_seconds or USUAL_DELAY_S, requested_s)
         action = action.model_copy(update={"retry_delay_seconds": _bounded(delay_s, failed)})
     severity = ruled.severity if ruled is not None else FailureSeverity.MEDIUM
     return Diagnosis(
@@ -214,8 +214,8 @@ def _later(action: CorrectiveAction, rule: Rule, failed: FailedCall, facts: Fact
                 "alternative": "Record the URL as not accessible and go on with the other sources.",
             }
         )
-    asked_s = _asked_to_wait_s(failed, facts.text)
-    delay_s = asked_s if asked_s is not None else rule.delay_s or USUAL_DELAY_S
+    requested_s = _requested_delay_s(failed, facts.text)
+    delay_s = requested_s if requested_s is not None else rule.delay_s or USUAL_DELAY_S
     # A spent quota is not renewed because a service says "retry in a second" about its rate.
     delay_s = max(delay_s, rule.delay_s or 0.0) if rule.id == "quota-spent" else delay_s
     fallback = tool_that_serves_alike(failed)
@@ -243,7 +243,7 @@ def _switched(action: CorrectiveAction, failed: FailedCall, *, fallback: str | N
     return action.model_copy(update={"fallback_tool": storable(tool.name), "modified_params": params, "action": words})
 
 
-def _asked_to_wait_s(failed: FailedCall, text: str) -> float | None:
+def _requested_delay_s(failed: FailedCall, text: str) -> float | None:
     """How long the service wants to be left alone: by its Retry-After, else by its words."""
     stated_s = failed.retry_after_s
     if stated_s is not None and not math.isnan(stated_s) and stated_s >= 0:

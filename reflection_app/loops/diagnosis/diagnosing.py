@@ -114,31 +114,31 @@ class ModelDiagnosis(Lenient):
         return value if len(json.dumps(value, ensure_ascii=False)) <= LARGEST_PARAMS else None
 
 
-def diagnosis_of(said: ModelDiagnosis, failed: FailedCall) -> Diagnosis:
-    """The diagnosis with what can be acted on of what the model said."""
+def diagnosis_of(answer: ModelDiagnosis, failed: FailedCall) -> Diagnosis:
+    """The diagnosis with what can be acted on of what the model answered."""
     others = {tool.name for tool in failed.tools if tool.name != failed.tool}
-    fallback = (said.fallback_tool or "").strip()
+    fallback = (answer.fallback_tool or "").strip()
     fallback = fallback if fallback in others else ""
-    params = said.modified_params if fallback or said.modified_params != failed.params else None
+    params = answer.modified_params if fallback or answer.modified_params != failed.params else None
     # The model's delay where it is one, and never shorter than what the service itself asked for.
-    wanted_s = said.retry_delay_seconds
+    wanted_s = answer.retry_delay_seconds
     delay_s = wanted_s if wanted_s is not None and math.isfinite(wanted_s) and wanted_s > 0 else None
     if delay_s is not None or failed.retry_after_s:
         delay_s = min(max(delay_s or 0.0, failed.retry_after_s or 0.0), LONGEST_DELAY_S)
-    remedy = _remedy(said.error_type, failed, others=others, fallback=fallback, has_params=bool(params))
+    remedy = _remedy(answer.error_type, failed, others=others, fallback=fallback, has_params=bool(params))
     if remedy is Remedy.RETRY_LATER and delay_s is None:
         delay_s = USUAL_DELAY_S
     return Diagnosis(
-        error_type=said.error_type,
-        root_cause=said.root_cause,
-        severity=said.severity,
+        error_type=answer.error_type,
+        root_cause=answer.root_cause,
+        severity=answer.severity,
         action=CorrectiveAction(
             remedy=remedy,
-            action=said.action.strip() or remedy.value.replace("_", " "),
+            action=answer.action.strip() or remedy.value.replace("_", " "),
             modified_params=params if remedy is not Remedy.ASK_PERSON else None,
             fallback_tool=fallback or None if remedy is Remedy.SWITCH_TOOL else None,
             retry_delay_seconds=delay_s,
-            alternative=said.alternative,
+            alternative=answer.alternative,
         ),
         source=Source.MODEL,
     )
@@ -243,7 +243,7 @@ def messages_for(failed: FailedCall) -> tuple[Message, ...]:
     facts = [f"The HTTP status was {failed.status}."] if failed.status else []
     facts += [f"The service asks to wait {failed.retry_after_s:g} seconds."] if failed.retry_after_s else []
     facts += ["The same call failed twice in a row."] if failed.is_repeated else []
-    asked = prompt(
+    text = prompt(
         "diagnose_call",
         tool=" ".join(failed.tool.split()),
         params=framed(json.dumps(failed.params, ensure_ascii=False), name="params", most=LONGEST_ARGUMENTS),
@@ -251,7 +251,7 @@ def messages_for(failed: FailedCall) -> tuple[Message, ...]:
         facts="\n".join([*facts, ""]),
         tools=describe(failed.tools[:MOST_TOOLS_SHOWN]) or "(none are known)",
     )
-    return (system(prompt("diagnose_system")), user(asked))
+    return (system(prompt("diagnose_system")), user(text))
 
 
 def nobody_knows(failed: FailedCall, cause: str) -> Diagnosis:

@@ -17,7 +17,7 @@ from reflection_app.loops.framing import framed, framed_task
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.protocol.classification import classify, gather_facts
-from reflection_app.loops.protocol.error_classes import Said, SaidMany
+from reflection_app.loops.protocol.error_classes import LenientText, LenientTexts
 from reflection_app.loops.protocol.rounds import BrokenBy, Interruption, SentBack, framed_ticket, keep_stage
 from reflection_app.loops.protocol.self_checks import interruption_of, text_of, unknown_of
 from reflection_app.loops.protocol.stages import Classified, Explored, Reflected
@@ -32,13 +32,13 @@ LONGEST_EXPECTED = 1_000
 
 
 class ReflectorAnswer(Lenient):
-    expected: Said = ""
-    actual: Said = ""
-    gap: Said = ""
-    questions: SaidMany = ()
-    surface_issue: Said = ""
-    occurrence_process: SaidMany = ()
-    root_cause: Said = ""
+    expected: LenientText = ""
+    actual: LenientText = ""
+    gap: LenientText = ""
+    questions: LenientTexts = ()
+    surface_issue: LenientText = ""
+    occurrence_process: LenientTexts = ()
+    root_cause: LenientText = ""
 
     @model_validator(mode="after")
     def check_it_explains(self) -> "ReflectorAnswer":
@@ -90,14 +90,14 @@ async def reflect(spec: TaskSpec, run: Progress, back: SentBack, explored: Explo
 def question(spec: TaskSpec, back: SentBack, explored: Explored) -> tuple[Message, ...]:
     """What the reflector is asked. The draft stands in a frame that it cannot close."""
     files = ", ".join((*explored.artifacts, *explored.files)) or "(none)"
-    asked = prompt(
+    text = prompt(
         "protocol_reflect",
         objective=framed_task(task_of(spec)),
         draft=framed(back.made.content or "(empty)", name="draft", most=LONGEST_DRAFT),
         ticket=framed_ticket(back),
         files=framed(files, name="files", most=LONGEST_EXPECTED),
     )
-    return (system(prompt("protocol_system")), user(asked))
+    return (system(prompt("protocol_system")), user(text))
 
 
 def by_the_ticket(spec: TaskSpec, back: SentBack) -> Reflected:

@@ -13,7 +13,7 @@ from reflection_app.loops.answers import NoUsableAnswer, ask
 from reflection_app.loops.framing import framed_task
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.protocol.error_classes import ErrorClass, Said, SaidMany
+from reflection_app.loops.protocol.error_classes import ErrorClass, LenientText, LenientTexts
 from reflection_app.loops.protocol.reflecting import MOST_REASKS, TEMPERATURE
 from reflection_app.loops.protocol.rounds import BrokenBy, Interruption, SentBack, framed_ticket, keep_stage
 from reflection_app.loops.protocol.stages import (
@@ -125,17 +125,17 @@ MOST_QUESTIONS = 2
 
 
 class PlannedStep(Lenient):
-    action: Said = ""
+    action: LenientText = ""
     kind: Annotated[RepairKind, read_as(RepairKind, otherwise=RepairKind.MODEL)] = RepairKind.MODEL
-    tool: Said = ""
-    expected_outcome: Said = ""
+    tool: LenientText = ""
+    expected_outcome: LenientText = ""
     is_checkpoint: Annotated[bool, BeforeValidator(lambda value: value is True)] = False
 
 
 class PlannedPattern(Lenient):
-    pattern_name: Said = ""
-    symptoms: SaidMany = ()
-    prevention: Said = ""
+    pattern_name: LenientText = ""
+    symptoms: LenientTexts = ()
+    prevention: LenientText = ""
 
 
 def _steps(value: Any) -> Any:
@@ -151,13 +151,13 @@ def _pattern(value: Any) -> Any:
 
 class PlanAnswer(Lenient):
     repair_steps: Annotated[tuple[PlannedStep, ...], BeforeValidator(_steps)] = ()
-    resources_needed: SaidMany = ()
+    resources_needed: LenientTexts = ()
     estimated_effort: Annotated[Effort, read_as(Effort, otherwise=Effort.MEDIUM)] = Effort.MEDIUM
-    remediation: Said = ""
-    learning_notes: Said = ""
+    remediation: LenientText = ""
+    learning_notes: LenientText = ""
     anti_pattern: Annotated[PlannedPattern, BeforeValidator(_pattern)] = PlannedPattern()
-    instruction: Said = ""
-    hint: Said = ""
+    instruction: LenientText = ""
+    hint: LenientText = ""
 
     @model_validator(mode="after")
     def check_it_plans(self) -> "PlanAnswer":
@@ -242,7 +242,7 @@ async def plan_repairs(
 
 def question(spec: TaskSpec, back: SentBack, reflected: Reflected, classified: Classified) -> tuple[Message, ...]:
     """What the reflector is asked for a plan: the ticket, the analysis, the class, and the tools there are."""
-    asked = prompt(
+    text = prompt(
         "protocol_plan",
         objective=framed_task(task_of(spec)),
         ticket=framed_ticket(back),
@@ -252,7 +252,7 @@ def question(spec: TaskSpec, back: SentBack, reflected: Reflected, classified: C
         tools=describe(spec.tools) or "(none)",
         most=MOST_STEPS,
     )
-    return (system(prompt("protocol_system")), user(asked))
+    return (system(prompt("protocol_system")), user(text))
 
 
 def analysis_text(reflected: Reflected) -> str:

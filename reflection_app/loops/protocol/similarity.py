@@ -98,15 +98,9 @@ def tokens(text: str) -> frozenset[str]:
             for piece in filter(None, USUAL_CHINESE.split(part)):
                 found |= {piece[at : at + 2] for at in range(len(piece) - 1)} or {piece}
         elif part not in USUAL:
-            found.add(_stem(part))
+            endings = (one for one in ENDINGS if part.endswith(one) and len(part) - len(one) >= SHORTEST_STEM)
+            found.add(part.removesuffix(next(endings, "")))
     return frozenset(found)
-
-
-def _stem(word: str) -> str:
-    for ending in ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= SHORTEST_STEM:
-            return word.removesuffix(ending)
-    return word
 
 
 def _shared(a: frozenset[str], b: frozenset[str]) -> float:

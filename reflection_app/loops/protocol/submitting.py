@@ -40,7 +40,7 @@ def revision_messages(
     task = first_messages(spec)[-1].content
     name = "protocol_agent" if spec.execution is Execution.EXTERNAL else "protocol_revise"
     classified, planned = analysis.classified, analysis.planned
-    asked = prompt(
+    text = prompt(
         name,
         objective=task,
         draft=framed(back.made.content or "(empty)", name="draft", most=LONGEST_DRAFT),
@@ -51,7 +51,7 @@ def revision_messages(
         outputs=outputs_text(done),
         hint="\n".join(one_line(text) for text in (planned.remediation, planned.hint) if text) or "(none)",
     )
-    return actor_messages(asked, [])
+    return actor_messages(text, [])
 
 
 async def submit(spec: TaskSpec, run: Progress, back: SentBack, made: Made, *, done: Sequence[Executed]) -> Submitted:

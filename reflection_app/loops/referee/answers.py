@@ -287,7 +287,7 @@ class Answers:
         return len(self.tests)
 
     @property
-    def given(self) -> int:
+    def answered(self) -> int:
         """On how many tests it gave an answer that fits the task's signature."""
         return sum(answer.ending is not Ending.NO_ANSWER and answer.fitting for answer in self.tests.values())
 

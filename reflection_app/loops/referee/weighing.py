@@ -186,7 +186,7 @@ def is_worth_another(kept: Answers, attempts: list[Answers]) -> bool:
 
 
 def progress_of(attempt: Answers) -> tuple[int, int, int]:
-    return attempt.examples_held, attempt.passed, attempt.given
+    return attempt.examples_held, attempt.passed, attempt.answered
 
 
 def score_of(attempt: Answers) -> float:

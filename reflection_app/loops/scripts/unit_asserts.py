@@ -96,11 +96,7 @@ def _condition(name: str, sides: list[ast.expr], found: dict[str, ast.expr]) -> 
     first, second = sides
     if _is_written_out(first) and not _is_written_out(second):
         first, second = second, first
-    return ast.Compare(first, [ast.Eq()], [_almost(second, found)])
-
-
-def _almost(expected: ast.expr, found: dict[str, ast.expr]) -> ast.Call:
-    """Whatever rounds to the same at so many places (7 unless told), or is no further than `delta`."""
+    # Whatever rounds to the same at so many places (7 where none is named), or is no further than `delta`.
     if "delta" in found:
         most = found["delta"]
     else:
@@ -109,7 +105,8 @@ def _almost(expected: ast.expr, found: dict[str, ast.expr]) -> ast.Call:
         power = ast.BinOp(ast.Constant(10.0), ast.Pow(), ast.UnaryOp(ast.USub(), places))
         most = ast.Constant(0.5 * 10.0**-known) if known else ast.BinOp(ast.Constant(0.5), ast.Mult(), power)
     keywords = [ast.keyword("rel", ast.Constant(0.0)), ast.keyword("abs", most)]
-    return ast.copy_location(ast.Call(ast.Name(APPROX, ast.Load()), [expected], keywords), expected)
+    almost = ast.copy_location(ast.Call(ast.Name(APPROX, ast.Load()), [second], keywords), second)
+    return ast.Compare(first, [ast.Eq()], [almost])
 
 
 def _is_written_out(node: ast.expr) -> bool:
