@@ -49,8 +49,14 @@ async def supply_what_is_missing(spec: TaskSpec, run: Progress, work: Work, *, n
     if found.state is CheckState.INCOMPLETE and found.supplements and settings.max_supplements:
         before, spent, error = len(work.ran), (run.tokens, run.cost_usd), ""
         work.begin_supplements()
+        lines = []
+        for place, one in enumerate(found.supplements, start=1):
+            why = f" Why: {' '.join(one.reason.split())}" if one.reason else ""
+            tools = f" Tools that may do it: {', '.join(one.suggested_tools)}." if one.suggested_tools else ""
+            lines.append(f"s{place}: {one.operation}.{why}{tools}")
+        objective = prompt("completeness_supplement", supplements="\n".join(lines), objective=spec.objective)
         try:
-            plan_spec = spec.model_copy(update={"objective": supplementary_objective(spec, found)})
+            plan_spec = spec.model_copy(update={"objective": objective})
             plan = await make_plan(plan_spec, run, work, number=number, part=PART)
             await carry_out(plan, spec=spec, run=run, work=work, number=number, part=PART)
         except (LimitReached, EffectTimedOut, PriceUnknown) as stop:
@@ -90,22 +96,7 @@ async def _record(
         attempted=sum(ran.was_tried for ran in work.ran),
         succeeded=sum(ran.is_done for ran in work.ran),
     )
-    return await run.perform(RecordSupplements(key=f"{base_of(number)}/done", done=done))
-
-
-def base_of(number: int) -> str:
-    """The beginning of the keys of what an attempt's supplements do."""
-    return f"attempt-{number}{PART}"
-
-
-def supplementary_objective(spec: TaskSpec, found: Completeness) -> str:
-    """The goal of the supplementary plan: the supplements, numbered, and what the whole work is for."""
-    lines = []
-    for place, one in enumerate(found.supplements, start=1):
-        why = f" Why: {' '.join(one.reason.split())}" if one.reason else ""
-        tools = f" Tools that may do it: {', '.join(one.suggested_tools)}." if one.suggested_tools else ""
-        lines.append(f"s{place}: {one.operation}.{why}{tools}")
-    return prompt("completeness_supplement", supplements="\n".join(lines), objective=spec.objective)
+    return await run.perform(RecordSupplements(key=f"attempt-{number}{PART}/done", done=done))
 
 
 def still_missing(found: Completeness, done: SupplementsRun | None = None) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from reflection_app.loops.diagnosis.fallback_tools import (
     tool_that_serves_alike,
 )
 from reflection_app.loops.diagnosis.modifiers import can_be_kept, modified
-from reflection_app.loops.diagnosis.rules import Facts, Rule, rule_for
+from reflection_app.loops.diagnosis.rules import RULES, Facts, Rule
 from reflection_app.loops.storable import storable
 
 # Signatures of errors, in which alike errors are equal, and the few words that tell one at a glance.
@@ -141,7 +141,7 @@ def diagnose_by_rules(failed: FailedCall) -> Diagnosis | None:
     text = telling_text(failed.error)
     status = failed.status if failed.status is not None else status_in(text)
     facts = Facts(text, status, failed.failure, is_reading_page(failed.tool, failed.params))
-    rule = rule_for(facts)
+    rule = next((rule for rule in RULES if rule.fits(facts)), None)
     if rule is None:
         return None
     schema = next((tool.parameters for tool in failed.tools if tool.name == failed.tool), {})

@@ -125,7 +125,18 @@ def diagnosis_of(answer: ModelDiagnosis, failed: FailedCall) -> Diagnosis:
     delay_s = wanted_s if wanted_s is not None and math.isfinite(wanted_s) and wanted_s > 0 else None
     if delay_s is not None or failed.retry_after_s:
         delay_s = min(max(delay_s or 0.0, failed.retry_after_s or 0.0), LONGEST_DELAY_S)
-    remedy = _remedy(answer.error_type, failed, others=others, fallback=fallback, has_params=bool(params))
+    # What the type of the error comes down to, with what there is to do about it.
+    match answer.error_type:
+        case ErrorType.PERMISSION_DENIED:
+            remedy = Remedy.ASK_PERSON
+        case _ if fallback:
+            remedy = Remedy.SWITCH_TOOL
+        case ErrorType.WRONG_TOOL:
+            remedy = Remedy.SWITCH_TOOL if others else Remedy.FIX_AND_RETRY
+        case ErrorType.EXTERNAL_SERVICE_ERROR:
+            remedy = Remedy.SKIP if failed.is_repeated and not params else Remedy.RETRY_LATER
+        case _:
+            remedy = Remedy.FIX_AND_RETRY
     if remedy is Remedy.RETRY_LATER and delay_s is None:
         delay_s = USUAL_DELAY_S
     return Diagnosis(
@@ -142,22 +153,6 @@ def diagnosis_of(answer: ModelDiagnosis, failed: FailedCall) -> Diagnosis:
         ),
         source=Source.MODEL,
     )
-
-
-def _remedy(error_type: ErrorType, failed: FailedCall, *, others: set[str], fallback: str, has_params: bool) -> Remedy:
-    """What the type of the error comes down to, given what there is to do it with."""
-    match error_type:
-        case ErrorType.PERMISSION_DENIED:
-            return Remedy.ASK_PERSON
-        case _ if fallback:
-            return Remedy.SWITCH_TOOL
-        case ErrorType.WRONG_TOOL:
-            return Remedy.SWITCH_TOOL if others else Remedy.FIX_AND_RETRY
-        case ErrorType.EXTERNAL_SERVICE_ERROR if failed.is_repeated and not has_params:
-            return Remedy.SKIP
-        case ErrorType.EXTERNAL_SERVICE_ERROR:
-            return Remedy.RETRY_LATER
-    return Remedy.FIX_AND_RETRY
 
 
 TEMPERATURE = 0.2
@@ -209,7 +204,14 @@ async def diagnose(
             # It has none that can be used, or there is no room to ask it.
             pass
     if diagnosis is None:
-        diagnosis = nobody_knows(failed, UNKNOWN_CAUSE if asks_model else NOT_ASKED)
+        # Other parameters are looked for, as with any error that speaks for itself.
+        action = f"Read what {failed.tool} said, and call it with other parameters."
+        diagnosis = Diagnosis(
+            error_type=ErrorType.PARAMETER_ERROR,
+            root_cause=UNKNOWN_CAUSE if asks_model else NOT_ASKED,
+            action=CorrectiveAction(remedy=Remedy.FIX_AND_RETRY, action=action),
+            source=Source.NONE,
+        )
     diagnosis = diagnosis.model_copy(update={"signature": signature, "symptoms": symptoms_of(failed.error)})
     # The tools are the run's own, and every failure would keep them again.
     kept = failed.model_copy(update={"tools": (), "error": failed.error[:LONGEST_ERROR_KEPT]})
@@ -252,19 +254,6 @@ def messages_for(failed: FailedCall) -> tuple[Message, ...]:
         tools=describe(failed.tools[:MOST_TOOLS_SHOWN]) or "(none are known)",
     )
     return (system(prompt("diagnose_system")), user(text))
-
-
-def nobody_knows(failed: FailedCall, cause: str) -> Diagnosis:
-    """What is said where nobody can tell: other parameters are looked for, as with any error that speaks for itself."""
-    return Diagnosis(
-        error_type=ErrorType.PARAMETER_ERROR,
-        root_cause=cause,
-        action=CorrectiveAction(
-            remedy=Remedy.FIX_AND_RETRY,
-            action=f"Read what {failed.tool} said, and call it with other parameters.",
-        ),
-        source=Source.NONE,
-    )
 
 
 # What people and journals are told of a failed call: the question, why it is given up, and what a fix was.

@@ -1,4 +1,4 @@
-"""The table of rules (rules.toml), read once, and the one function that matches it."""
+"""The table of rules (rules.toml), read once, and how one of them is matched."""
 
 import re
 import tomllib
@@ -80,8 +80,3 @@ for _row in _TABLE["rule"].values():
     if _shared := _row.pop("words_of", None):
         _row["words"] = [*_TABLE["rule"][_shared]["words"], *_row["words"]]
 RULES = tuple(Rule(id=name, **_TABLE["usual"][row["error_type"]] | row) for name, row in _TABLE["rule"].items())
-
-
-def rule_for(facts: Facts) -> Rule | None:
-    """The first rule that fits; None where none does."""
-    return next((rule for rule in RULES if rule.fits(facts)), None)

@@ -28,7 +28,7 @@ class CheckItem(Value):
 
 
 def report_checklist(document: dict[str, Any], *, is_fallback: bool = False) -> tuple[CheckItem, ...]:
-    """The seed's "Reflection Report Quality", of a document in the seed's form (report_documents.document_of)."""
+    """The seed's "Reflection Report Quality", of a document in the seed's form (reports.document_of)."""
     analysis, classed = document["error_analysis"], document["error_classification"]
     notes_say_something = len(document["learning_notes"].strip()) >= SHORTEST_DESCRIPTION
     missing = [

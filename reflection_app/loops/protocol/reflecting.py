@@ -1,4 +1,4 @@
-"""Step 2, Reflect: what was expected, what there is, the gap between them, and how it came about.
+"""Steps 1 to 3, Explore, Reflect and Classify: what there is, how it falls short, and which class of error that is.
 
 A reflector whose answers cannot be used costs the analysis, never the run: code writes it from the ticket. What code
 saw break off itself needs no model to explain it.
@@ -24,6 +24,47 @@ from reflection_app.loops.protocol.stages import Classified, Explored, Reflected
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.tool_tries import task_of
 from reflection_app.loops.values import Message, system, user
+
+# Step 1, Explore: a snapshot of the present outputs and of where the run stands, made by code.
+
+LONGEST_EXCERPT = 2_000
+LONGEST_NAME = 200
+MOST_NAMED = 100
+
+
+async def explore(spec: TaskSpec, run: Progress, back: SentBack) -> Explored:
+    """The snapshot, recorded."""
+    handed_in, broken = run.handed_in.get(back.number), back.made.interruption
+    content, artifacts, last_good_step = back.made.content, tuple[str, ...](), ""
+    if handed_in is not None:
+        last_good_step = text_of(handed_in.self_check, "last_good_step")
+        artifacts = tuple(
+            str(artifact.get("path") or artifact.get("name") or json.dumps(artifact, ensure_ascii=False))[:LONGEST_NAME]
+            for artifact in handed_in.artifacts[:MOST_NAMED]
+        )
+    snapshot = Explored(
+        characters=len(content),
+        excerpt=content[:LONGEST_EXCERPT],
+        artifacts=artifacts,
+        files=spec.file_names[:MOST_NAMED],
+        requirements=requirements_of(spec, content),
+        earlier_tickets=tuple(ticket.ticket_id for number, ticket in run.tickets.items() if number < back.number),
+        last_good_step=broken.last_good_step if broken is not None else last_good_step,
+    )
+    ticket = back.ticket
+    return await keep_stage(
+        run,
+        back,
+        key="explore",
+        output=snapshot,
+        ticket=ticket.ticket_id,
+        trigger=ticket.trigger.value,
+        verdict=ticket.verdict.value,
+        score=ticket.quality_score,
+    )
+
+
+# Step 2, Reflect: what was expected, what there is, the gap between them, and how it came about.
 
 TEMPERATURE = 0.3
 MOST_REASKS = 1
@@ -127,45 +168,6 @@ def explain_break(spec: TaskSpec, broken: Interruption) -> Reflected:
         surface_issue=surface,
         occurrence_process=(before, f"The step {broken.phase} broke off: {broken.message}"),
         root_cause=broken.message,
-    )
-
-
-# Step 1, Explore: a snapshot of the present outputs and of where the run stands, made by code.
-
-LONGEST_EXCERPT = 2_000
-LONGEST_NAME = 200
-MOST_NAMED = 100
-
-
-async def explore(spec: TaskSpec, run: Progress, back: SentBack) -> Explored:
-    """The snapshot, recorded."""
-    handed_in, broken = run.handed_in.get(back.number), back.made.interruption
-    content, artifacts, last_good_step = back.made.content, tuple[str, ...](), ""
-    if handed_in is not None:
-        last_good_step = text_of(handed_in.self_check, "last_good_step")
-        artifacts = tuple(
-            str(artifact.get("path") or artifact.get("name") or json.dumps(artifact, ensure_ascii=False))[:LONGEST_NAME]
-            for artifact in handed_in.artifacts[:MOST_NAMED]
-        )
-    snapshot = Explored(
-        characters=len(content),
-        excerpt=content[:LONGEST_EXCERPT],
-        artifacts=artifacts,
-        files=spec.file_names[:MOST_NAMED],
-        requirements=requirements_of(spec, content),
-        earlier_tickets=tuple(ticket.ticket_id for number, ticket in run.tickets.items() if number < back.number),
-        last_good_step=broken.last_good_step if broken is not None else last_good_step,
-    )
-    ticket = back.ticket
-    return await keep_stage(
-        run,
-        back,
-        key="explore",
-        output=snapshot,
-        ticket=ticket.ticket_id,
-        trigger=ticket.trigger.value,
-        verdict=ticket.verdict.value,
-        score=ticket.quality_score,
     )
 
 

@@ -1,4 +1,4 @@
-"""Error trace reports, as they are kept; protocol/report_documents.py writes them in the form of the design seed."""
+"""Error trace reports, as they are kept and in the form of the design seed; and what is proposed after them."""
 
 import re
 from collections.abc import Iterable

@@ -55,15 +55,6 @@ def takes_the_place(new: Answers, old: Answers) -> bool:
     return not old.is_answering and new.is_answering
 
 
-def outvoted(kept: Answers, others: list[Answers]) -> int:
-    """How many failed tests the other attempts answer just as the kept one does; none where there are no others."""
-    return sum(
-        answer.ending is Ending.DIFFERS and all(answer.is_same_as(other.tests[key]) for other in others)
-        for key, answer in kept.tests.items()
-        if others
-    )
-
-
 SETTLED_FROM = 0.8
 MOST_NAMED = 5
 
@@ -141,7 +132,7 @@ def weigh(tried: Sequence[Tried], *, suspects: SuspectTests) -> Standing:
         settled=basis.confidence >= SETTLED_FROM,
         confidence=basis.confidence,
         try_again=is_worth_another(kept, attempts),
-        reasons=(basis.words, *counts_in_words(kept, others), *against_in_words(against)),
+        reasons=(basis.words, *counts_in_words(kept, others, against)),
         scores={each.number: score_of(each) for each in attempts},
         against=against,
     )
@@ -195,21 +186,21 @@ def score_of(attempt: Answers) -> float:
     return round(100 * (attempt.passed + attempt.examples_held) / total, 2) if total else 0.0
 
 
-def counts_in_words(kept: Answers, others: list[Answers]) -> list[str]:
+def counts_in_words(kept: Answers, others: list[Answers], against: Sequence[str]) -> list[str]:
+    """How many examples and tests hold, and which tests do not though nothing shows that they are wrong."""
     words = []
     if kept.examples:
         words.append(f"{kept.examples_held} of {len(kept.examples)} examples of the task hold.")
     if kept.total:
         words.append(f"{kept.passed} of {kept.total} tests that the model wrote pass.")
-    if against := outvoted(kept, others):
-        words.append(f"On {against} of the others all attempts agree with each other, against the test.")
+    outvoted = sum(
+        answer.ending is Ending.DIFFERS and all(answer.is_same_as(other.tests[key]) for other in others)
+        for key, answer in kept.tests.items()
+    )
+    if outvoted and others:
+        words.append(f"On {outvoted} of the others all attempts agree with each other, against the test.")
+    if against:
+        named = "; ".join(against[:MOST_NAMED])
+        more = f"; and {len(against) - MOST_NAMED} more" if len(against) > MOST_NAMED else ""
+        words.append(f"It does not pass these tests, and nothing shows that they are wrong: {named}{more}.")
     return words
-
-
-def against_in_words(against: Sequence[str]) -> list[str]:
-    """That there are such tests, with the first of them; nothing where there are none."""
-    if not against:
-        return []
-    named = "; ".join(against[:MOST_NAMED])
-    more = f"; and {len(against) - MOST_NAMED} more" if len(against) > MOST_NAMED else ""
-    return [f"It does not pass these tests, and nothing shows that they are wrong: {named}{more}."]
