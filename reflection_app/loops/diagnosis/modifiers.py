@@ -78,8 +78,9 @@ def halved(params: Params, known: Mapping[str, Params], _schema: Params, _text: 
     if sizes:
         return params | {key: _at_least(params[key] // 2, known.get(key, {})) for key in sizes}
     absent = {key: one for key, one in known.items() if key not in params}
+    # A type may be a list of types, which cannot be looked up in a set.
     offered = [
-        key for key, one in absent.items() if key.casefold() in SIZE_KEYS and one.get("type") in {"integer", "number"}
+        key for key, one in absent.items() if key.casefold() in SIZE_KEYS and one.get("type") in ("integer", "number")
     ]
     if not offered:
         return params
