@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 
 from reflection_app.loops.actor_critic import actor_critic
-from reflection_app.loops.after.reflectors import error_reflection, memory_reflection
+from reflection_app.loops.after.looking_back import error_reflection, memory_reflection
 from reflection_app.loops.answer_reading import Clipped, Lenient, Share
 from reflection_app.loops.answer_schemas import SHARE, TEXT, closed_object, one_of
 from reflection_app.loops.answers import NoUsableAnswer, ask

@@ -13,7 +13,7 @@ from django.db import InterfaceError, OperationalError, transaction
 
 from reflection_app.adapters.llm import can_look_back
 from reflection_app.core.models import Project
-from reflection_app.loops.after import reflectors
+from reflection_app.loops.after import looking_back
 from reflection_app.loops.project_settings import ReflectionMode
 from reflection_app.loops.task_spec import NOT_FOR_TASKS, Limits, Mode, TaskSpec
 from reflection_app.loops.verdicts import Outcome
@@ -55,8 +55,8 @@ class Fork:
 
 
 FORKS = (
-    Fork(ReflectorKind.ERRORS, Mode.ERROR_REFLECTION, reflectors.ERRORS_ROLE, reflectors.ERRORS_KEY),
-    Fork(ReflectorKind.MEMORY, Mode.MEMORY_REFLECTION, reflectors.MEMORIES_ROLE, reflectors.MEMORIES_KEY),
+    Fork(ReflectorKind.ERRORS, Mode.ERROR_REFLECTION, looking_back.ERRORS_ROLE, looking_back.ERRORS_KEY),
+    Fork(ReflectorKind.MEMORY, Mode.MEMORY_REFLECTION, looking_back.MEMORIES_ROLE, looking_back.MEMORIES_KEY),
 )
 
 

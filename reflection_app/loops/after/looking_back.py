@@ -1,11 +1,12 @@
-"""Looking back by reasoning and acting in turns: the model reads where it doubts, then says what it found.
+"""The two reflectors: what went wrong in work that has ended, and what of it later work should know.
+
+Both look back by reasoning and acting in turns: the model reads where it doubts, then says what it found.
 
 Each call of the model is a turn, one that was of no use among them, so that there are never more calls than turns.
 """
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
 from pydantic import AliasChoices, BeforeValidator, Field, JsonValue, ValidationError, model_validator
@@ -21,6 +22,7 @@ from reflection_app.loops.after.findings import (
     SessionRead,
 )
 from reflection_app.loops.answer_reading import Lenient, UnusableAnswerError
+from reflection_app.loops.answer_schemas import TEXT, list_of, one_of, open_object
 from reflection_app.loops.answers import (
     NoUsableAnswer,
     asking_for,
@@ -30,17 +32,19 @@ from reflection_app.loops.answers import (
     shown_in,
     with_nonce,
 )
-from reflection_app.loops.attempt_effects import CallTool, Generate, Generation
+from reflection_app.loops.attempt_effects import CallTool, Generation
 from reflection_app.loops.effect import EffectFailed
-from reflection_app.loops.effects import ReadSession, Turn
+from reflection_app.loops.effects import ReadSession, RecordFindings, RecordMemories, Turn
 from reflection_app.loops.framing import framed
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.session_reflections import AnyFinding, Finding
 from reflection_app.loops.storable import is_storable
+from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.texts import at_most, cut_middle
-from reflection_app.loops.tool_calls import ToolResult, is_too_deep
-from reflection_app.loops.values import Message, assistant, user
+from reflection_app.loops.tool_calls import is_too_deep
+from reflection_app.loops.values import Message, assistant, system, user
+from reflection_app.loops.verdicts import Outcome
 
 # What reflectors answer, read leniently: an item that says nothing is left out, and costs none of the others.
 
@@ -51,7 +55,7 @@ PREFERENCES = frozenset({"preference", "user_preference", "style", "habit"})
 RULES = frozenset({"rule", "constraint", "requirement"})
 
 
-def _said(value: Any) -> Any:
+def _as_text(value: Any) -> Any:
     """A text of whatever stands where one was asked for."""
     if value is None:
         return ""
@@ -78,7 +82,7 @@ def _memory_type(value: Any) -> MemoryType:
     return MemoryType.RULE if name in RULES else MemoryType.PROJECT
 
 
-Short = Annotated[str, BeforeValidator(_said), at_most(LONGEST_TEXT, stripped=True)]
+Short = Annotated[str, BeforeValidator(_as_text), at_most(LONGEST_TEXT, stripped=True)]
 
 
 class FindingAnswer(Lenient):
@@ -98,7 +102,7 @@ class MemoryAnswer(Lenient):
     type: Annotated[MemoryType, BeforeValidator(_memory_type)] = MemoryType.PROJECT
     name: Short = ""
     description: Short = ""
-    content: Annotated[str, BeforeValidator(_said), at_most(LONGEST_CONTENT, stripped=True)] = ""
+    content: Annotated[str, BeforeValidator(_as_text), at_most(LONGEST_CONTENT, stripped=True)] = ""
 
     @model_validator(mode="after")
     def check_it_says_something(self) -> Self:
@@ -200,18 +204,6 @@ TOOL_TIMEOUT_S = 10.0
 TOKENS_OF_A_TURN = 3_000
 
 
-@dataclass(frozen=True)
-class Question[A: Lenient]:
-    """Who is asked what: at most `most_turns` calls of the model, whose last word is read as an `answer`."""
-
-    role: str
-    key: str
-    messages: tuple[Message, ...]
-    answer: type[A]
-    schema: dict[str, Any]
-    most_turns: int
-
-
 async def session_of(run: Progress, *, with_known: bool = False) -> SessionRead:
     """What there is to read of the work that has ended. Raises EffectFailed where nothing is left of it."""
     session = await run.perform(ReadSession(key="session", with_known=with_known))
@@ -220,86 +212,84 @@ async def session_of(run: Progress, *, with_known: bool = False) -> SessionRead:
     return session
 
 
-async def look_back[A: Lenient](run: Progress, question: Question[A]) -> A:
-    """The model's last word. Raises NoUsableAnswer, LimitReached or EffectTimedOut where there is none."""
-    nonce = nonce_of(question.key, question.messages)
-    messages, took = asking_for(nonce, question.messages), 0
-    for turn in range(1, question.most_turns + 1):
+async def look_back[A: Lenient](
+    run: Progress,
+    *,
+    role: str,
+    key: str,
+    messages: tuple[Message, ...],
+    answer: type[A],
+    schema: dict[str, Any],
+    most_turns: int,
+) -> A:
+    """The model's last word, after at most `most_turns` calls of it.
+
+    Raises NoUsableAnswer, LimitReached or EffectTimedOut where there is none.
+    """
+    nonce = nonce_of(key, messages)
+    messages, took = asking_for(nonce, messages), 0
+    # Before its last turn a model may call a tool instead, and so nothing of the answer is required.
+    call = {"tool": {"type": "string", "enum": list(READING_TOOLS)}, "arguments": {"type": "object"}}
+    answer_or_call = {**schema, "required": [], "properties": call | schema["properties"]}
+    for turn in range(1, most_turns + 1):
         run.check_limits()
-        is_last = turn == question.most_turns or (turn > 1 and run.tokens_left < 2 * took + TOKENS_OF_A_TURN)
-        key = f"{question.key}-{turn}"
-        spent = run.tokens
-        generation = await run.perform(_request(run, question, key=key, messages=messages, is_last=is_last))
+        is_last = turn == most_turns or (turn > 1 and run.tokens_left < 2 * took + TOKENS_OF_A_TURN)
+        spent, sent = run.tokens, messages
+        if is_last:
+            sent = (*messages[:-1], user(f"{messages[-1].content}\n\n{prompt('after_last')}"))
+        request = run.model_call(
+            key=f"{key}-{turn}",
+            role=role,
+            messages=sent,
+            temperature=TEMPERATURE,
+            json_schema=with_nonce(schema if is_last else answer_or_call),
+        )
+        generation = await run.perform(request)
         took = run.tokens - spent
         try:
-            asked = shown_in(messages)
-            said = _read(generation, answer=question.answer, asked=asked, nonce=nonce, is_last=is_last)
+            found = _read(generation, answer=answer, asked=shown_in(messages), nonce=nonce, is_last=is_last)
         except UnusableAnswerError as error:
             if is_last:
-                raise _nothing_said(question.role, turns=turn, problem=str(error), said=generation.text) from None
-            told = prompt("structured_again", error=str(error))
+                quote = " ".join(generation.text.split())[:LONGEST_QUOTE] or "nothing"
+                raise NoUsableAnswer(
+                    f"The {role.replace('_', ' ')} gave no usable answer in {turn} turns ({error}). "
+                    f"It said last: {quote}",
+                    role=role,
+                ) from None
+            reply = prompt("structured_again", error=str(error))
         else:
-            if not isinstance(said, ToolAnswer):
-                return said
-            told = await _told_by_tool(run, said, key=f"{key}/tool")
-        messages = (*messages, assistant(shown_again(generation)), user(told))
+            if not isinstance(found, ToolAnswer):
+                return found
+            reply = await _tool_reply(run, found, key=f"{key}-{turn}/tool")
+        messages = (*messages, assistant(shown_again(generation)), user(reply))
     raise AssertionError("the last turn returns or raises")
 
 
-def _request[A: Lenient](
-    run: Progress, question: Question[A], *, key: str, messages: tuple[Message, ...], is_last: bool
-) -> Generate:
-    if is_last:
-        newest = messages[-1]
-        messages = (*messages[:-1], user(f"{newest.content}\n\n{prompt('after_last')}"))
-    return run.model_call(
-        key=key,
-        role=question.role,
-        messages=messages,
-        temperature=TEMPERATURE,
-        json_schema=with_nonce(question.schema if is_last else _or_a_tool(question.schema)),
-    )
-
-
-def _or_a_tool(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of an answer that may be a call of a tool instead; nothing in it is required."""
-    call = {"tool": {"type": "string", "enum": list(READING_TOOLS)}, "arguments": {"type": "object"}}
-    return {**schema, "required": [], "properties": call | schema["properties"]}
-
-
-def _read[A: Lenient](said: Generation, *, answer: type[A], asked: str, nonce: str, is_last: bool) -> A | ToolAnswer:
-    """The last word where there is one, else the call of a tool. Raises UnusableAnswerError."""
-    try:
-        return read_generation(said, schema=answer, asked=asked, nonce=nonce)
-    except UnusableAnswerError as error:
-        if is_last:
-            raise
-        try:
-            return read_generation(said, schema=ToolAnswer)
-        except UnusableAnswerError:
-            raise error from None
-
-
-async def _told_by_tool(run: Progress, call: ToolAnswer, *, key: str) -> str:
+async def _tool_reply(run: Progress, call: ToolAnswer, *, key: str) -> str:
     if call.tool not in READING_TOOLS:
         return prompt("after_result", tool="no tool", result=f"There are only {' and '.join(READING_TOOLS)}.")
     run.check_limits()
     timeout_s = min(TOOL_TIMEOUT_S, run.time_left_s())
     result = await run.perform(CallTool(key=key, tool=call.tool, arguments=call.arguments, timeout_s=timeout_s))
-    return prompt("after_result", tool=call.tool, result=framed(_text(result), name="result", most=LONGEST_RESULT))
+    lines = [] if result.ok else [f"The call failed: {result.error}"]
+    lines += [result.content] if result.content else []
+    text = "\n".join(lines) or "(nothing)"
+    return prompt("after_result", tool=call.tool, result=framed(text, name="result", most=LONGEST_RESULT))
 
 
-def _text(result: ToolResult) -> str:
-    failed = [] if result.ok else [f"The call failed: {result.error}"]
-    return "\n".join([*failed, *([result.content] if result.content else [])]) or "(nothing)"
-
-
-def _nothing_said(role: str, *, turns: int, problem: str, said: str) -> NoUsableAnswer:
-    who = role.replace("_", " ")
-    quote = " ".join(said.split())[:LONGEST_QUOTE] or "nothing"
-    return NoUsableAnswer(
-        f"The {who} gave no usable answer in {turns} turns ({problem}). It said last: {quote}", role=role
-    )
+def _read[A: Lenient](
+    generation: Generation, *, answer: type[A], asked: str, nonce: str, is_last: bool
+) -> A | ToolAnswer:
+    """The last word where there is one, else the call of a tool. Raises UnusableAnswerError."""
+    try:
+        return read_generation(generation, schema=answer, asked=asked, nonce=nonce)
+    except UnusableAnswerError as error:
+        if is_last:
+            raise
+        try:
+            return read_generation(generation, schema=ToolAnswer)
+        except UnusableAnswerError:
+            raise error from None
 
 
 # A conversation that has ended, as text: whole for the tools, and within a bound for the first prompt.
@@ -344,8 +334,8 @@ def line_of(turn: Turn, *, longest: int | None = None) -> str:
     """
     who = " ".join(f"{turn.role} {turn.tool_name}".split())[:120]
     mark = " FAILED" if turn.is_tool_failure else ""
-    said = turn.content if longest is None else cut_middle(turn.content, longest)
-    return f"[{turn.seq}] {who}{mark}: {INDENTED.join(said.splitlines())}"
+    text = turn.content if longest is None else cut_middle(turn.content, longest)
+    return f"[{turn.seq}] {who}{mark}: {INDENTED.join(text.splitlines())}"
 
 
 # What a reflector is shown of the work: as data, in frames that nothing in it can close.
@@ -357,7 +347,7 @@ LONGEST_NAMES = 3_000
 LONGEST_KNOWN = 6_000
 
 
-def shown_session(session: SessionRead) -> str:
+def session_prompt(session: SessionRead) -> str:
     """The part of the prompt that both reflectors share."""
     errors = "\n".join(f"- {error}" for error in session.tool_errors)
     files = "\n".join([SESSION_FILE, *session.files])
@@ -372,7 +362,59 @@ def shown_session(session: SessionRead) -> str:
     )
 
 
-def shown_known(session: SessionRead) -> str:
-    """The names that the notebook holds, one a line."""
-    lines = "\n".join(f"- {one.name}: {one.description}" for one in session.known)
-    return framed(lines or "(none yet)", name="known", most=LONGEST_KNOWN)
+# Of each reflector its model's role, how the keys of its model calls begin, and the most turns that it takes.
+ERRORS_ROLE, ERRORS_KEY, ERRORS_TURNS = "error_reflector", "errors", 4
+MEMORIES_ROLE, MEMORIES_KEY, MEMORIES_TURNS = "memory_reflector", "memories", 5
+
+ERRORS_SCHEMA = open_object(
+    score={"type": "number", "minimum": 0, "maximum": 100},
+    findings=list_of(open_object(category=one_of(Finding), description=TEXT, cause=TEXT, suggestion=TEXT), most=10),
+)
+MEMORIES_SCHEMA = open_object(
+    memories=list_of(open_object(type=one_of(MemoryType), name=TEXT, description=TEXT, content=TEXT), most=10)
+)
+
+
+async def error_reflection(spec: TaskSpec, run: Progress) -> Outcome:
+    """Succeeded once the findings are kept, whatever and however many they are."""
+    session = await session_of(run)
+    answer = await look_back(
+        run,
+        role=ERRORS_ROLE,
+        key=ERRORS_KEY,
+        messages=(
+            system(prompt("after_errors_system")),
+            user(prompt("after_errors", session=session_prompt(session))),
+        ),
+        answer=ErrorsAnswer,
+        schema=ERRORS_SCHEMA,
+        most_turns=min(ERRORS_TURNS, spec.limits.max_iterations),
+    )
+    await run.perform(RecordFindings(key="findings", found=answer.found()))
+    return Outcome.SUCCEEDED
+
+
+async def memory_reflection(spec: TaskSpec, run: Progress) -> Outcome:
+    """Succeeded once the memories are kept, whatever and however many they are."""
+    session = await session_of(run, with_known=True)
+    known = "\n".join(f"- {one.name}: {one.description}" for one in session.known) or "(none yet)"
+    answer = await look_back(
+        run,
+        role=MEMORIES_ROLE,
+        key=MEMORIES_KEY,
+        messages=(
+            system(prompt("after_memories_system")),
+            user(
+                prompt(
+                    "after_memories",
+                    session=session_prompt(session),
+                    known=framed(known, name="known", most=LONGEST_KNOWN),
+                )
+            ),
+        ),
+        answer=MemoriesAnswer,
+        schema=MEMORIES_SCHEMA,
+        most_turns=min(MEMORIES_TURNS, spec.limits.max_iterations),
+    )
+    await run.perform(RecordMemories(key="memories", found=answer.found()))
+    return Outcome.SUCCEEDED

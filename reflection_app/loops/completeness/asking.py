@@ -118,10 +118,12 @@ def guarded(
     settings: CompletenessSettings,
 ) -> Completeness:
     """What is left of `answer`: at most `max_supplements`, each possible, new and about this work. The rest is told."""
+    about = [objective, answer.analysis, *answer.missing_aspects]
+    about += [f"{step.operation} {step.result}" for step in history]
     sieve = _Sieve(
         tools={tool.name.casefold(): tool.name for tool in tools},
         done={operation_key(step.operation) for step in history if step.ok},
-        about=_about(answer, objective=objective, history=history),
+        about=frozenset[str]().union(*(content_of(text) for text in about)),
     )
     aspects = tuple(one.strip()[:LONGEST_ASPECT] for one in answer.missing_aspects if one.strip())
     for suggested in answer.supplements:
@@ -134,13 +136,6 @@ def guarded(
         dropped=tuple(sieve.dropped[:MOST_DROPPED]),
         steps_ok=all(step.ok for step in history),
     )
-
-
-def _about(answer: CheckAnswer, *, objective: str, history: Sequence[HistoryStep]) -> frozenset[str]:
-    """All that the work is about."""
-    texts = [objective, answer.analysis, *answer.missing_aspects]
-    texts += [f"{step.operation} {step.result}" for step in history]
-    return frozenset[str]().union(*(content_of(text) for text in texts))
 
 
 @dataclass
@@ -160,7 +155,9 @@ class _Sieve:
         if is_complete:
             self._drop(operation, NOT_MISSING)
             return
-        known, unknown = self._tools_of(suggested)
+        named = list(dict.fromkeys(name.strip() for name in suggested.suggested_tools if name.strip()))[:MOST_TOOLS]
+        # By their own names, whatever the case in which the model wrote them.
+        known = tuple(dict.fromkeys(self.tools[name.casefold()] for name in named if name.casefold() in self.tools))
         why = self._why_not(operation, key=key, reason=reason, has_tool=bool(known))
         self.seen.add(key)
         if not why and len(self.kept) >= most:
@@ -168,8 +165,9 @@ class _Sieve:
         if why:
             self._drop(operation, why)
             return
-        for name in unknown:
-            self._drop(operation, UNKNOWN_TOOL.format(name=name))
+        for name in named:
+            if name.casefold() not in self.tools:
+                self._drop(operation, UNKNOWN_TOOL.format(name=name[:LONGEST_NAME]))
         self.kept.append(Supplement(operation=operation, reason=reason, suggested_tools=known))
 
     def _why_not(self, operation: str, *, key: str, reason: str, has_tool: bool) -> str:
@@ -182,13 +180,6 @@ class _Sieve:
         if not has_tool and not content_of(operation) & self.about:
             return UNRELATED
         return ""
-
-    def _tools_of(self, suggested: SupplementAnswer) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The tools that there are, by their own names, and those that there are not."""
-        named = list(dict.fromkeys(name.strip() for name in suggested.suggested_tools if name.strip()))[:MOST_TOOLS]
-        known = dict.fromkeys(self.tools[name.casefold()] for name in named if name.casefold() in self.tools)
-        unknown = tuple(name[:LONGEST_NAME] for name in named if name.casefold() not in self.tools)
-        return tuple(known), unknown
 
     def _drop(self, operation: str, why: str) -> None:
         self.dropped.append(Dropped(operation=operation or "(nothing)", why=why))
@@ -224,23 +215,8 @@ async def check_completeness(
     """
     run.check_limits()
     tokens, cost_usd = run.tokens, run.cost_usd
-    found = await _ask(spec, run, history=history, settings=settings, key=f"{base}/completeness")
-    found = found.model_copy(
-        update={
-            "attempt": attempt,
-            "steps_ok": found.steps_ok if steps_ok is None else steps_ok,
-            "tokens": run.tokens - tokens,
-            "cost_usd": run.cost_usd - cost_usd,
-        }
-    )
-    return await run.perform(RecordCompleteness(key=f"{base}/completeness/found", found=found))
-
-
-async def _ask(
-    spec: TaskSpec, run: Progress, *, history: Sequence[HistoryStep], settings: CompletenessSettings, key: str
-) -> Completeness:
     request = run.model_call(
-        key=key,
+        key=f"{base}/completeness",
         role=ROLE,
         messages=question(spec, history, settings=settings),
         temperature=settings.temperature,
@@ -252,37 +228,46 @@ async def _ask(
     except (EffectTimedOut, PriceUnknown):
         raise
     except EffectFailed as failure:
-        return Completeness(
+        found = Completeness(
             state=CheckState.UNCHECKED,
             steps_ok=all(step.ok for step in history),
             error=str(failure)[:LONGEST_ERROR],
         )
-    return guarded(answer, objective=spec.objective, tools=spec.tools, history=history, settings=settings)
+    else:
+        found = guarded(answer, objective=spec.objective, tools=spec.tools, history=history, settings=settings)
+    found = found.model_copy(
+        update={
+            "attempt": attempt,
+            "steps_ok": found.steps_ok if steps_ok is None else steps_ok,
+            "tokens": run.tokens - tokens,
+            "cost_usd": run.cost_usd - cost_usd,
+        }
+    )
+    return await run.perform(RecordCompleteness(key=f"{base}/completeness/found", found=found))
 
 
 def question(spec: TaskSpec, history: Sequence[HistoryStep], *, settings: CompletenessSettings) -> tuple[Message, ...]:
     """What is asked: the objective, all that was done, and the tools, each as data in a frame that it cannot close."""
-    asked = prompt(
+    text = prompt(
         "completeness_check",
         objective=framed(spec.objective, name="objective", most=LONGEST_OBJECTIVE),
-        history=told_history(history),
+        history=history_in_frames(history),
         tools=describe(spec.tools) or "(none)",
         most=settings.max_supplements,
     )
-    return (system(prompt("completeness_system")), user(asked))
+    return (system(prompt("completeness_system")), user(text))
 
 
-def told_history(history: Sequence[HistoryStep]) -> str:
+def history_in_frames(history: Sequence[HistoryStep]) -> str:
     """The steps one by one; a result stands in a frame of its own, so that it cannot tell of steps that never were."""
     if not history:
         return "(nothing was done)"
     most = max(SHORTEST_RESULT, min(LONGEST_RESULT, LONGEST_HISTORY // len(history)))
-    return "\n\n".join(_told(number, step, most=most) for number, step in enumerate(history, start=1))
-
-
-def _told(number: int, step: HistoryStep, *, most: int) -> str:
-    operation = " ".join(step.operation.split())[:LONGEST_STEP]
-    tool = f" [tool: {' '.join(step.tool.split())[:LONGEST_STEP]}]" if step.tool.strip() else ""
-    ended = "worked" if step.ok else "failed"
-    said = framed(step.result, name="result", most=most) if step.result.strip() else "(no result)"
-    return f"Step {number}: {operation}{tool} — {ended}\n{said}"
+    steps = []
+    for number, step in enumerate(history, start=1):
+        operation = " ".join(step.operation.split())[:LONGEST_STEP]
+        tool = f" [tool: {' '.join(step.tool.split())[:LONGEST_STEP]}]" if step.tool.strip() else ""
+        ended = "worked" if step.ok else "failed"
+        result = framed(step.result, name="result", most=most) if step.result.strip() else "(no result)"
+        steps.append(f"Step {number}: {operation}{tool} — {ended}\n{result}")
+    return "\n\n".join(steps)

@@ -140,8 +140,8 @@ def content_of(text: str) -> frozenset[str]:
     found: set[str] = set()
     for piece in _pieces(text):
         if _IS_HAN.match(piece):
-            told = piece.translate(_WITHOUT_EMPTY)
-            found |= {told[at : at + 2] for at in range(len(told) - 1)} - _COMMON
+            signs = piece.translate(_WITHOUT_EMPTY)
+            found |= {signs[at : at + 2] for at in range(len(signs) - 1)} - _COMMON
         elif len(piece) > 1 and piece not in _EMPTY and piece not in _COMMON:
             found.add(_telling(piece))
     return frozenset(found)

@@ -47,27 +47,27 @@ async def supply_what_is_missing(spec: TaskSpec, run: Progress, work: Work, *, n
     )
     work.still_missing = still_missing(found)
     if found.state is CheckState.INCOMPLETE and found.supplements and settings.max_supplements:
-        done = await _supplement(found, spec=spec, run=run, work=work, number=number)
+        before, spent, error = len(work.ran), (run.tokens, run.cost_usd), ""
+        work.begin_supplements()
+        lines = []
+        for place, one in enumerate(found.supplements, start=1):
+            why = f" Why: {' '.join(one.reason.split())}" if one.reason else ""
+            tools = f" Tools that may do it: {', '.join(one.suggested_tools)}." if one.suggested_tools else ""
+            lines.append(f"s{place}: {one.operation}.{why}{tools}")
+        objective = prompt("completeness_supplement", supplements="\n".join(lines), objective=spec.objective)
+        try:
+            plan_spec = spec.model_copy(update={"objective": objective})
+            plan = await make_plan(plan_spec, run, work, number=number, part=PART)
+            await carry_out(plan, spec=spec, run=run, work=work, number=number, part=PART)
+        except (LimitReached, EffectTimedOut, PriceUnknown) as stop:
+            # What was tried until here was paid for, and counts with what it cost.
+            why = f"The run was stopped: {str(stop).replace('_', ' ')}"
+            await _record(found, run=run, work=work, number=number, before=before, spent=spent, error=why)
+            raise
+        except EffectFailed as failure:
+            error = str(failure) or "it failed"
+        done = await _record(found, run=run, work=work, number=number, before=before, spent=spent, error=error)
         work.still_missing = still_missing(found, done)
-
-
-async def _supplement(found: Completeness, *, spec: TaskSpec, run: Progress, work: Work, number: int) -> SupplementsRun:
-    before, spent = len(work.ran), (run.tokens, run.cost_usd)
-    work.begin_supplements()
-    try:
-        asked = spec.model_copy(update={"objective": supplementary_objective(spec, found)})
-        plan = await make_plan(asked, run, work, number=number, part=PART)
-        await carry_out(plan, spec=spec, run=run, work=work, number=number, part=PART)
-    except (LimitReached, EffectTimedOut, PriceUnknown) as stop:
-        # What was tried until here was paid for, and counts with what it cost.
-        why = f"The run was stopped: {str(stop).replace('_', ' ')}"
-        await _record(found, run=run, work=work, number=number, before=before, spent=spent, error=why)
-        raise
-    except EffectFailed as failure:
-        return await _record(
-            found, run=run, work=work, number=number, before=before, spent=spent, error=str(failure) or "it failed"
-        )
-    return await _record(found, run=run, work=work, number=number, before=before, spent=spent)
 
 
 async def _record(
@@ -78,7 +78,7 @@ async def _record(
     number: int,
     before: int,
     spent: tuple[int, Decimal],
-    error: str = "",
+    error: str,
 ) -> SupplementsRun:
     """How the supplements went, recorded: the steps from `before` on, and what was spent since `spent`."""
     tokens, cost_usd = spent
@@ -96,24 +96,7 @@ async def _record(
         attempted=sum(ran.was_tried for ran in work.ran),
         succeeded=sum(ran.is_done for ran in work.ran),
     )
-    return await run.perform(RecordSupplements(key=f"{base_of(number)}/done", done=done))
-
-
-def base_of(number: int) -> str:
-    """The beginning of the keys of what an attempt's supplements do."""
-    return f"attempt-{number}{PART}"
-
-
-def supplementary_objective(spec: TaskSpec, found: Completeness) -> str:
-    """The goal of the supplementary plan: the supplements, numbered, and what the whole work is for."""
-    told = "\n".join(_told(place, one) for place, one in enumerate(found.supplements, start=1))
-    return prompt("completeness_supplement", supplements=told, objective=spec.objective)
-
-
-def _told(place: int, one: Supplement) -> str:
-    why = f" Why: {' '.join(one.reason.split())}" if one.reason else ""
-    tools = f" Tools that may do it: {', '.join(one.suggested_tools)}." if one.suggested_tools else ""
-    return f"s{place}: {one.operation}.{why}{tools}"
+    return await run.perform(RecordSupplements(key=f"attempt-{number}{PART}/done", done=done))
 
 
 def still_missing(found: Completeness, done: SupplementsRun | None = None) -> tuple[str, ...]:
@@ -140,23 +123,23 @@ def results_of(
     shared_tokens = tokens - sum(one.tokens for one in ran)
     shared_usd = (cost_usd - sum((one.cost_usd for one in ran), Decimal(0))) / len(supplements)
     per_one, over = divmod(shared_tokens, len(supplements))
-    return tuple(
-        SupplementResult(
-            operation=supplement.operation,
-            tools=tuple(dict.fromkeys(one.step.tool for one in steps[place] if one.step.tool)),
-            attempted=any(one.was_tried for one in steps[place]),
-            succeeded=bool(steps[place]) and not error and all(one.is_done for one in steps[place]),
-            error=_error_of(steps[place], error=error),
-            tokens=sum(one.tokens for one in steps[place]) + per_one + (place < over),
-            cost_usd=(sum((one.cost_usd for one in steps[place]), Decimal(0)) + shared_usd).quantize(Decimal("1e-8")),
+    results = []
+    for place, supplement in enumerate(supplements):
+        own = steps[place]
+        failed = next((one.what_went_wrong for one in own if not one.is_done), "")
+        usd = sum((one.cost_usd for one in own), Decimal(0)) + shared_usd
+        results.append(
+            SupplementResult(
+                operation=supplement.operation,
+                tools=tuple(dict.fromkeys(one.step.tool for one in own if one.step.tool)),
+                attempted=any(one.was_tried for one in own),
+                succeeded=bool(own) and not error and all(one.is_done for one in own),
+                error=failed or error or ("" if own else NO_STEP),
+                tokens=sum(one.tokens for one in own) + per_one + (place < over),
+                cost_usd=usd.quantize(Decimal("1e-8")),
+            )
         )
-        for place, supplement in enumerate(supplements)
-    )
-
-
-def _error_of(steps: Sequence[StepRun], *, error: str) -> str:
-    failed = next((one.what_went_wrong for one in steps if not one.is_done), "")
-    return failed or error or ("" if steps else NO_STEP)
+    return tuple(results)
 
 
 def served_by(step: PlanStep, supplements: Sequence[Supplement], *, place: int) -> int:

@@ -7,7 +7,6 @@ missing. A call that failed twice in a row is not made a third time, unless a pe
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from reflection_app.loops.attempt_effects import AskPerson, Wait
 from reflection_app.loops.diagnosis.diagnoses import (
@@ -58,17 +57,20 @@ async def call_with_diagnosis(
     Raises Skipped, NothingNew and NoUsableAnswer where no further call makes sense (the step failed, and the work can
     go on), GivenUp where a person ends all of it, and as every effect does LimitReached, EffectTimedOut, EffectFailed.
     """
-    calls = Calls(run, task=task, tools=tools, fallbacks=fallbacks, key=partial(_key, base), attempt=lambda _: attempt)
+    calls = Calls(
+        run,
+        task=task,
+        tools=tools,
+        fallbacks=fallbacks,
+        key=lambda what, number: f"{base}/{what}-{number}" if number > 1 else f"{base}/{what}",
+        attempt=lambda _: attempt,
+    )
     for number in range(1, most_retries + 2):
         call = first if number == 1 and first is not None else await calls.next_call(number)
         tried = await calls.make(call, number)
         if (await calls.close(tried, number, is_last=number > most_retries)).result.ok:
             break
     return calls.tries
-
-
-def _key(base: str, what: str, number: int) -> str:
-    return f"{base}/{what}-{number}" if number > 1 else f"{base}/{what}"
 
 
 @dataclass
@@ -97,29 +99,37 @@ class Calls:
         self.known_tools = {tool.name: tool for tool in (*self.fallbacks, *self.tools)}
 
     async def make(self, call: ToolCall, number: int) -> Try:
+        # Where no answer came back to this very call, nobody knows if it was carried out: it is repeated under the key
+        # of its first try. What was answered, if only by an error, is asked anew: services that keep answers by key
+        # would repeat the error.
+        unheard = [place for place, tried in enumerate(self.tries, 1) if tried.call == call and tried.is_unheard]
         return await try_call(
             self.run,
             call,
             tools=self.tools,
             key=self.key("call", number),
             attempt=self.attempt(number),
-            repeats=self._repeated_by(call),
+            repeats=self.key("call", unheard[0]) if unheard and self.tries[-1].is_unheard else "",
         )
 
-    def _repeated_by(self, call: ToolCall) -> str:
-        """The key of the first try of this very call, where no answer came back and nobody knows if it was carried out.
-
-        What was answered, if only by an error, is asked anew: services that keep answers by key would repeat the error.
-        """
-        unheard = [number for number, tried in enumerate(self.tries, 1) if tried.call == call and tried.is_unheard]
-        return self.key("call", unheard[0]) if unheard and self.tries[-1].is_unheard else ""
-
     async def close(self, tried: Try, number: int, *, is_last: bool) -> Try:
-        """The try, kept with its diagnosis where it failed; it also tells how what was done about the one before went.
+        """The try, kept with its diagnosis where it failed; it also shows how what was done about the one before went.
 
         Where it is the last, only remembered fixes and rules diagnose it, unless it repeats the one before.
         """
-        await self._tell_outcome(tried, number)
+        if self.tries and (before := self.tries[-1].diagnosis) is not None:
+            place = self.key("call", number - 1)
+            outcome = FixOutcome(
+                place=place,
+                worked=tried.result.ok,
+                tool=tried.call.tool,
+                params=tried.call.arguments,
+                fix=fix_in_words(before, self.tries[-1].call, tried.call),
+                delay_s=None if self.is_agents else self._waited_s,
+            )
+            await self.run.perform(RecordFixOutcome(key=f"{place}/fix-outcome", outcome=outcome))
+            if before.fix_pair and not tried.result.ok:
+                self._failed_fixes.append(before.fix_pair)
         if not tried.result.ok:
             is_repeated = bool(self.tries) and self.tries[-1].call == tried.call
             diagnosis = await diagnose(
@@ -138,23 +148,6 @@ class Calls:
         self.tries.append(tried)
         return tried
 
-    async def _tell_outcome(self, tried: Try, number: int) -> None:
-        """Keeps how it went to do what the diagnosis of the try before says."""
-        if not self.tries or (diagnosis := self.tries[-1].diagnosis) is None:
-            return
-        place = self.key("call", number - 1)
-        outcome = FixOutcome(
-            place=place,
-            worked=tried.result.ok,
-            tool=tried.call.tool,
-            params=tried.call.arguments,
-            fix=fix_in_words(diagnosis, self.tries[-1].call, tried.call),
-            delay_s=None if self.is_agents else self._waited_s,
-        )
-        await self.run.perform(RecordFixOutcome(key=f"{place}/fix-outcome", outcome=outcome))
-        if diagnosis.fix_pair and not tried.result.ok:
-            self._failed_fixes.append(diagnosis.fix_pair)
-
     async def next_call(self, number: int) -> ToolCall:
         """The call to make as try `number`, after all that its diagnosis wants done before.
 
@@ -162,9 +155,15 @@ class Calls:
         """
         if self.tries:
             await self.get_ready(number)
-            call = self._advised()
-            if call is not None:
-                return call
+            tried = self.tries[-1]
+            action = tried.known_diagnosis.action
+            tool = action.fallback_tool if action.remedy is Remedy.SWITCH_TOOL else tried.call.tool
+            if tool is not None and action.modified_params is not None:
+                call, spec = ToolCall(tool=tool, arguments=action.modified_params), self.known_tools.get(tool)
+                if spec is not None and fits(call, spec) and not failed_before(call, self.tries):
+                    return call
+            if self.may_repeat(tried.call):
+                return tried.call
         return await ask_for_call(
             self.run, key=self.key("arguments", number), task=self.task, tools=self.tools, tries=self.tries
         )
@@ -174,15 +173,24 @@ class Calls:
         tried, place = self.tries[-1], self.key("call", number - 1)
         diagnosis = tried.known_diagnosis
         action, self._waited_s, self._may_repeat = diagnosis.action, 0.0, False
-        if action.remedy is Remedy.SKIP or _is_too_long(tried):
+        asks_too_long = (tried.result.retry_after_s or 0.0) > LONGEST_DELAY_S
+        if action.remedy is Remedy.SKIP or (action.remedy is Remedy.RETRY_LATER and asks_too_long):
             raise Skipped(given_up(tried))
         self.run.check_limits()
         if action.remedy is Remedy.ASK_PERSON and not (self.is_agents and diagnosis.error_type is not NO_PERMISSION):
             await self._ask_person(tried, place=place, number=number)
         elif action.remedy is Remedy.SWITCH_TOOL:
-            self._switch(tried)
+            # A remembered tool that changes something is one of the others: the actor chooses it or not.
+            fallback = self.known_tools.get(action.fallback_tool or "")
+            is_remembered = diagnosis.source is Source.FIX_PAIR
+            if fallback is not None and is_remembered and not may_stand_in(fallback.name, called=tried.call.tool):
+                fallback = None
+            others = tuple(tool for tool in self.known_tools.values() if tool.name != tried.call.tool)
+            self.tools = (fallback,) if fallback is not None else others
+            if not self.tools:
+                raise Skipped(given_up(tried))
         elif action.remedy is Remedy.RETRY_LATER:
-            self._may_repeat = not self._is_repeated()
+            self._may_repeat = len(self.tries) < 2 or tried.call != self.tries[-2].call
         if action.retry_delay_seconds and not self.is_agents:
             wait = Wait(
                 key=f"{place}/wait",
@@ -198,51 +206,14 @@ class Calls:
         """Raises Skipped or GivenUp as the person says, and Skipped where no permission would help."""
         if not tried.was_called:
             raise Skipped(given_up(tried))
-        asked = permission_for(tried)
-        asking = AskPerson(key=f"{place}/permission", question=asked, attempt=self.attempt(number - 1))
-        answer = await self.run.ask_person(asking)
+        request = AskPerson(key=f"{place}/permission", question=permission_for(tried), attempt=self.attempt(number - 1))
+        answer = await self.run.ask_person(request)
         if answer.choice is Choice.GIVE_UP:
             raise GivenUp(f"{answer.by or 'A person'} gave it up. {given_up(tried)}")
         if answer.choice is Choice.SKIP:
             raise Skipped(f"{answer.by or 'A person'} decided to go on without it. {given_up(tried)}")
         self._may_repeat = True
 
-    def _switch(self, tried: Try) -> None:
-        """Offers the fallback tool, or where none is named all others. Raises Skipped where there is no other.
-
-        A remembered tool that changes something is one of the others: the actor chooses it or not.
-        """
-        diagnosis = tried.known_diagnosis
-        fallback = self.known_tools.get(diagnosis.action.fallback_tool or "")
-        is_remembered = diagnosis.source is Source.FIX_PAIR
-        if fallback is not None and is_remembered and not may_stand_in(fallback.name, called=tried.call.tool):
-            fallback = None
-        others = tuple(tool for tool in self.known_tools.values() if tool.name != tried.call.tool)
-        self.tools = (fallback,) if fallback is not None else others
-        if not self.tools:
-            raise Skipped(given_up(tried))
-
-    def _advised(self) -> ToolCall | None:
-        """The call that the diagnosis names, or None where the actor is to find one."""
-        tried = self.tries[-1]
-        action = tried.known_diagnosis.action
-        tool = action.fallback_tool if action.remedy is Remedy.SWITCH_TOOL else tried.call.tool
-        if tool is not None and action.modified_params is not None:
-            call, spec = ToolCall(tool=tool, arguments=action.modified_params), self.known_tools.get(tool)
-            if spec is not None and fits(call, spec) and not failed_before(call, self.tries):
-                return call
-        return tried.call if self.may_repeat(tried.call) else None
-
     def may_repeat(self, call: ToolCall) -> bool:
         """Whether the very call that failed last may be made again."""
         return self._may_repeat and self.tries[-1].was_called and call == self.tries[-1].call
-
-    def _is_repeated(self) -> bool:
-        return len(self.tries) > 1 and self.tries[-1].call == self.tries[-2].call
-
-
-def _is_too_long(tried: Try) -> bool:
-    """Whether the service asks for more patience than makes sense."""
-    return tried.known_diagnosis.action.remedy is Remedy.RETRY_LATER and (
-        (tried.result.retry_after_s or 0.0) > LONGEST_DELAY_S
-    )

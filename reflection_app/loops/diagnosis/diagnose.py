@@ -23,7 +23,7 @@ from reflection_app.loops.diagnosis.fallback_tools import (
     tool_that_serves_alike,
 )
 from reflection_app.loops.diagnosis.modifiers import can_be_kept, modified
-from reflection_app.loops.diagnosis.rules import Facts, Rule, rule_for
+from reflection_app.loops.diagnosis.rules import RULES, Facts, Rule
 from reflection_app.loops.storable import storable
 
 # Signatures of errors, in which alike errors are equal, and the few words that tell one at a glance.
@@ -141,10 +141,22 @@ def diagnose_by_rules(failed: FailedCall) -> Diagnosis | None:
     text = telling_text(failed.error)
     status = failed.status if failed.status is not None else status_in(text)
     facts = Facts(text, status, failed.failure, is_reading_page(failed.tool, failed.params))
-    rule = rule_for(facts)
+    rule = next((rule for rule in RULES if rule.fits(facts)), None)
     if rule is None:
         return None
-    action = _action(rule, failed, facts)
+    schema = next((tool.parameters for tool in failed.tools if tool.name == failed.tool), {})
+    params = modified(failed.params, changes=rule.changes, schema=schema, text=text) if rule.changes else None
+    alternative = rule.alternative
+    if rule.may_have_worked and not is_reading(failed.tool):
+        alternative = f"{LOOK_FIRST} {alternative}".strip()
+    action = CorrectiveAction(remedy=rule.remedy, action=rule.action, modified_params=params, alternative=alternative)
+    match rule.remedy:
+        case Remedy.RETRY_LATER:
+            action = _later(action, rule, failed, facts)
+        case Remedy.SWITCH_TOOL:
+            action = _switched(action, failed, fallback=misspelt_tool(failed) or tool_that_serves_alike(failed))
+        case Remedy.FIX_AND_RETRY if failed.is_repeated and params is None:
+            action = action.model_copy(update={"action": f"{STILL} {rule.action}"})
     return Diagnosis(
         error_type=rule.error_type,
         root_cause=rule.root_cause,
@@ -175,7 +187,9 @@ def from_known_fix(failed: FailedCall, known: KnownFix) -> Diagnosis:
         if action.fallback_tool and not may_stand_in(action.fallback_tool, called=failed.tool):
             action = action.model_copy(update={"modified_params": None})
     elif action.remedy is Remedy.RETRY_LATER:
-        action = action.model_copy(update={"retry_delay_seconds": _longer(action, failed)})
+        requested_s = _requested_delay_s(failed, telling_text(failed.error)) or 0.0
+        delay_s = max(action.retry_delay_seconds or USUAL_DELAY_S, requested_s)
+        action = action.model_copy(update={"retry_delay_seconds": _bounded(delay_s, failed)})
     severity = ruled.severity if ruled is not None else FailureSeverity.MEDIUM
     return Diagnosis(
         error_type=known.error_type,
@@ -189,43 +203,33 @@ def from_known_fix(failed: FailedCall, known: KnownFix) -> Diagnosis:
     )
 
 
-def _action(rule: Rule, failed: FailedCall, facts: Facts) -> CorrectiveAction:
-    schema = next((tool.parameters for tool in failed.tools if tool.name == failed.tool), {})
-    params = modified(failed.params, changes=rule.changes, schema=schema, text=facts.text) if rule.changes else None
-    action = CorrectiveAction(
-        remedy=rule.remedy, action=rule.action, modified_params=params, alternative=_alternative(rule, failed)
-    )
-    match rule.remedy:
-        case Remedy.RETRY_LATER:
-            # Later, and what is asked for a second time in vain even later; one page of many is then left out.
-            if failed.is_repeated and facts.is_reading_page:
-                return action.model_copy(
-                    update={
-                        "remedy": Remedy.SKIP,
-                        "action": "Skip this URL: it failed twice in a row.",
-                        "modified_params": None,
-                        "alternative": "Record the URL as not accessible and go on with the other sources.",
-                    }
-                )
-            asked_s = _asked_to_wait_s(failed, facts.text)
-            delay_s = asked_s if asked_s is not None else rule.delay_s or USUAL_DELAY_S
-            # A spent quota is not renewed because a service says "retry in a second" about its rate.
-            delay_s = max(delay_s, rule.delay_s or 0.0) if rule.id == "quota-spent" else delay_s
-            if failed.is_repeated:
-                delay_s = max(2 * delay_s, SHORTEST_AGAIN_S)
-            fallback = tool_that_serves_alike(failed)
-            told = f"Use {fallback} instead. {action.alternative}" if fallback else action.alternative
-            said = (
-                f"{action.action} {STILL}" if failed.is_repeated and action.modified_params is None else action.action
-            )
-            return action.model_copy(
-                update={"retry_delay_seconds": min(delay_s, LONGEST_DELAY_S), "alternative": told, "action": said}
-            )
-        case Remedy.SWITCH_TOOL:
-            return _switched(action, failed, fallback=misspelt_tool(failed) or tool_that_serves_alike(failed))
-        case Remedy.FIX_AND_RETRY if failed.is_repeated and params is None:
-            return action.model_copy(update={"action": f"{STILL} {rule.action}"})
-    return action
+def _later(action: CorrectiveAction, rule: Rule, failed: FailedCall, facts: Facts) -> CorrectiveAction:
+    """Later, and what is asked for a second time in vain even later; one page of many is then left out."""
+    if failed.is_repeated and facts.is_reading_page:
+        return action.model_copy(
+            update={
+                "remedy": Remedy.SKIP,
+                "action": "Skip this URL: it failed twice in a row.",
+                "modified_params": None,
+                "alternative": "Record the URL as not accessible and go on with the other sources.",
+            }
+        )
+    requested_s = _requested_delay_s(failed, facts.text)
+    delay_s = requested_s if requested_s is not None else rule.delay_s or USUAL_DELAY_S
+    # A spent quota is not renewed because a service says "retry in a second" about its rate.
+    delay_s = max(delay_s, rule.delay_s or 0.0) if rule.id == "quota-spent" else delay_s
+    fallback = tool_that_serves_alike(failed)
+    changes: dict[str, object] = {"retry_delay_seconds": _bounded(delay_s, failed)}
+    if fallback:
+        changes["alternative"] = f"Use {fallback} instead. {action.alternative}"
+    if failed.is_repeated and action.modified_params is None:
+        changes["action"] = f"{action.action} {STILL}"
+    return action.model_copy(update=changes)
+
+
+def _bounded(delay_s: float, failed: FailedCall) -> float:
+    """Longer where the same call failed twice in a row, and never longer than makes sense."""
+    return min(max(2 * delay_s, SHORTEST_AGAIN_S) if failed.is_repeated else delay_s, LONGEST_DELAY_S)
 
 
 def _switched(action: CorrectiveAction, failed: FailedCall, *, fallback: str | None) -> CorrectiveAction:
@@ -235,35 +239,19 @@ def _switched(action: CorrectiveAction, failed: FailedCall, *, fallback: str | N
         return action.model_copy(update={"fallback_tool": None, "modified_params": None})
     # Its schema may take them as they are, and nothing that cannot be kept.
     params = dict(failed.params) if takes(tool, failed.params) and can_be_kept(failed.params) else None
-    said = action.action if tool.name in action.action else f"{action.action} Use {tool.name}."
-    return action.model_copy(update={"fallback_tool": storable(tool.name), "modified_params": params, "action": said})
+    words = action.action if tool.name in action.action else f"{action.action} Use {tool.name}."
+    return action.model_copy(update={"fallback_tool": storable(tool.name), "modified_params": params, "action": words})
 
 
-def _alternative(rule: Rule, failed: FailedCall) -> str:
-    if rule.may_have_worked and not is_reading(failed.tool):
-        return f"{LOOK_FIRST} {rule.alternative}".strip()
-    return rule.alternative
-
-
-def _longer(action: CorrectiveAction, failed: FailedCall) -> float:
-    """The remembered delay, and no shorter than what is asked for now."""
-    asked_s = _asked_to_wait_s(failed, telling_text(failed.error)) or 0.0
-    delay_s = max(action.retry_delay_seconds or USUAL_DELAY_S, asked_s)
-    return min(max(2 * delay_s, SHORTEST_AGAIN_S) if failed.is_repeated else delay_s, LONGEST_DELAY_S)
-
-
-def _asked_to_wait_s(failed: FailedCall, text: str) -> float | None:
+def _requested_delay_s(failed: FailedCall, text: str) -> float | None:
     """How long the service wants to be left alone: by its Retry-After, else by its words."""
-    told = failed.retry_after_s
-    if told is not None and not math.isnan(told) and told >= 0:
-        return min(told, LONGEST_DELAY_S)
+    stated_s = failed.retry_after_s
+    if stated_s is not None and not math.isnan(stated_s) and stated_s >= 0:
+        return min(stated_s, LONGEST_DELAY_S)
     for found in _WAIT.finditer(text):
         if any(found.group(name) for name in ("hours", "minutes", "number")):
-            return min(_seconds(found), LONGEST_DELAY_S)
+            unit = found["unit"] or ""
+            number = float(found["number"] or 0) / (1_000 if unit.startswith(("ms", "milli", "毫")) else 1)
+            delay_s = 3_600 * int(found["hours"] or 0) + 60 * int(found["minutes"] or 0) + number
+            return min(delay_s, LONGEST_DELAY_S)
     return None
-
-
-def _seconds(found: re.Match[str]) -> float:
-    unit = found["unit"] or ""
-    number = float(found["number"] or 0) / (1_000 if unit.startswith(("ms", "milli", "毫")) else 1)
-    return 3_600 * int(found["hours"] or 0) + 60 * int(found["minutes"] or 0) + number

@@ -75,11 +75,11 @@ class FailedCall(Value):
         cls, call: ToolCall, result: ToolResult, *, tools: tuple[ToolSpec, ...] = (), is_repeated: bool = False
     ) -> "FailedCall":
         """The failed call of a loop. What the tool said beside its error is part of the error."""
-        said = "\n".join(text for text in (result.error, result.content) if text.strip())
+        error = "\n".join(text for text in (result.error, result.content) if text.strip())
         return cls(
             tool=call.tool,
             params=call.arguments,
-            error=said or (result.failure.value if result.failure else "The tool failed."),
+            error=error or (result.failure.value if result.failure else "The tool failed."),
             status=result.status,
             retry_after_s=result.retry_after_s,
             failure=result.failure.value if result.failure else "",
@@ -204,7 +204,7 @@ def changed_params(before: Mapping[str, Any], after: Mapping[str, Any] | None) -
 
 def without_values(texts: Sequence[str], *params: Mapping[str, Any] | None) -> list[str]:
     """`texts` with every longer value of `params` taken out. Where these are too many, nothing is shown."""
-    longer = (value for given in params for value in _texts(given) if len(value) >= SHORTEST_HIDDEN)
+    longer = (value for mapping in params for value in _texts(mapping) if len(value) >= SHORTEST_HIDDEN)
     values = set(islice(longer, MOST_VALUES + 1))
     if len(values) > MOST_VALUES:
         return [HIDDEN for _ in texts]

@@ -114,55 +114,45 @@ class ModelDiagnosis(Lenient):
         return value if len(json.dumps(value, ensure_ascii=False)) <= LARGEST_PARAMS else None
 
 
-def diagnosis_of(said: ModelDiagnosis, failed: FailedCall) -> Diagnosis:
-    """The diagnosis with what can be acted on of what the model said."""
+def diagnosis_of(answer: ModelDiagnosis, failed: FailedCall) -> Diagnosis:
+    """The diagnosis with what can be acted on of what the model answered."""
     others = {tool.name for tool in failed.tools if tool.name != failed.tool}
-    fallback = (said.fallback_tool or "").strip()
+    fallback = (answer.fallback_tool or "").strip()
     fallback = fallback if fallback in others else ""
-    params = said.modified_params if fallback or said.modified_params != failed.params else None
-    delay_s = _bounded_delay(said.retry_delay_seconds, failed)
-    remedy = _remedy(said.error_type, failed, others=others, fallback=fallback, has_params=bool(params))
+    params = answer.modified_params if fallback or answer.modified_params != failed.params else None
+    # The model's delay where it is one, and never shorter than what the service itself asked for.
+    wanted_s = answer.retry_delay_seconds
+    delay_s = wanted_s if wanted_s is not None and math.isfinite(wanted_s) and wanted_s > 0 else None
+    if delay_s is not None or failed.retry_after_s:
+        delay_s = min(max(delay_s or 0.0, failed.retry_after_s or 0.0), LONGEST_DELAY_S)
+    # What the type of the error comes down to, with what there is to do about it.
+    match answer.error_type:
+        case ErrorType.PERMISSION_DENIED:
+            remedy = Remedy.ASK_PERSON
+        case _ if fallback:
+            remedy = Remedy.SWITCH_TOOL
+        case ErrorType.WRONG_TOOL:
+            remedy = Remedy.SWITCH_TOOL if others else Remedy.FIX_AND_RETRY
+        case ErrorType.EXTERNAL_SERVICE_ERROR:
+            remedy = Remedy.SKIP if failed.is_repeated and not params else Remedy.RETRY_LATER
+        case _:
+            remedy = Remedy.FIX_AND_RETRY
     if remedy is Remedy.RETRY_LATER and delay_s is None:
         delay_s = USUAL_DELAY_S
     return Diagnosis(
-        error_type=said.error_type,
-        root_cause=said.root_cause,
-        severity=said.severity,
+        error_type=answer.error_type,
+        root_cause=answer.root_cause,
+        severity=answer.severity,
         action=CorrectiveAction(
             remedy=remedy,
-            action=said.action.strip() or remedy.value.replace("_", " "),
+            action=answer.action.strip() or remedy.value.replace("_", " "),
             modified_params=params if remedy is not Remedy.ASK_PERSON else None,
             fallback_tool=fallback or None if remedy is Remedy.SWITCH_TOOL else None,
             retry_delay_seconds=delay_s,
-            alternative=said.alternative,
+            alternative=answer.alternative,
         ),
         source=Source.MODEL,
     )
-
-
-def _remedy(error_type: ErrorType, failed: FailedCall, *, others: set[str], fallback: str, has_params: bool) -> Remedy:
-    """What the type of the error comes down to, given what there is to do it with."""
-    match error_type:
-        case ErrorType.PERMISSION_DENIED:
-            return Remedy.ASK_PERSON
-        case _ if fallback:
-            return Remedy.SWITCH_TOOL
-        case ErrorType.WRONG_TOOL:
-            return Remedy.SWITCH_TOOL if others else Remedy.FIX_AND_RETRY
-        case ErrorType.EXTERNAL_SERVICE_ERROR if failed.is_repeated and not has_params:
-            return Remedy.SKIP
-        case ErrorType.EXTERNAL_SERVICE_ERROR:
-            return Remedy.RETRY_LATER
-    return Remedy.FIX_AND_RETRY
-
-
-def _bounded_delay(told: float | None, failed: FailedCall) -> float | None:
-    """The model's delay, none where it is no delay; never shorter than the service itself asked for."""
-    delay_s = told if told is not None and math.isfinite(told) and told > 0 else None
-    asked_s = failed.retry_after_s or 0.0
-    if delay_s is None and not asked_s:
-        return None
-    return min(max(delay_s or 0.0, asked_s), LONGEST_DELAY_S)
 
 
 TEMPERATURE = 0.2
@@ -198,9 +188,30 @@ async def diagnose(
     # Asked again, because a person may have edited what was recalled in a fork.
     diagnosis = by_memory_or_rules(failed, known if known and known.fix_pair not in without else None)
     if diagnosis is None and asks_model:
-        diagnosis = await _by_model(run, failed, key=f"{place}/diagnose")
+        try:
+            run.check_limits()
+            request = run.model_call(
+                key=f"{place}/diagnose",
+                role="diagnoser",
+                messages=messages_for(failed),
+                temperature=TEMPERATURE,
+                json_schema=DIAGNOSIS_SCHEMA,
+            )
+            diagnosis = diagnosis_of(await ask(run, request, schema=ModelDiagnosis), failed)
+        except PriceUnknown:
+            raise
+        except (LimitReached, EffectFailed):
+            # It has none that can be used, or there is no room to ask it.
+            pass
     if diagnosis is None:
-        diagnosis = nobody_knows(failed, UNKNOWN_CAUSE if asks_model else NOT_ASKED)
+        # Other parameters are looked for, as with any error that speaks for itself.
+        action = f"Read what {failed.tool} said, and call it with other parameters."
+        diagnosis = Diagnosis(
+            error_type=ErrorType.PARAMETER_ERROR,
+            root_cause=UNKNOWN_CAUSE if asks_model else NOT_ASKED,
+            action=CorrectiveAction(remedy=Remedy.FIX_AND_RETRY, action=action),
+            source=Source.NONE,
+        )
     diagnosis = diagnosis.model_copy(update={"signature": signature, "symptoms": symptoms_of(failed.error)})
     # The tools are the run's own, and every failure would keep them again.
     kept = failed.model_copy(update={"tools": (), "error": failed.error[:LONGEST_ERROR_KEPT]})
@@ -214,41 +225,19 @@ def by_memory_or_rules(failed: FailedCall, known: KnownFix | None) -> Diagnosis 
     A fix by a tool that cannot be called here, or by the very parameters that failed, is none. What has to go to a
     person goes there, whatever is said to have got round it before.
     """
-    if known is not None and not _gets_round_a_person(failed, known):
+    ruled = diagnose_by_rules(failed)
+    if known is None:
+        return ruled
+    needs_person = (
+        ruled.action.remedy is Remedy.ASK_PERSON if ruled else known.error_type is ErrorType.PERMISSION_DENIED
+    )
+    if known.action.remedy is Remedy.ASK_PERSON or not needs_person:
         diagnosis = from_known_fix(failed, known)
         action = diagnosis.action
         is_lost = known.action.fallback_tool is not None and action.fallback_tool is None
         if not is_lost and (action.modified_params is None or action.modified_params != failed.params):
             return diagnosis
-    return diagnose_by_rules(failed)
-
-
-def _gets_round_a_person(failed: FailedCall, known: KnownFix) -> bool:
-    if known.action.remedy is Remedy.ASK_PERSON:
-        return False
-    ruled = diagnose_by_rules(failed)
-    if ruled is None:
-        return known.error_type is ErrorType.PERMISSION_DENIED
-    return ruled.action.remedy is Remedy.ASK_PERSON
-
-
-async def _by_model(run: Progress, failed: FailedCall, *, key: str) -> Diagnosis | None:
-    """The model's diagnosis, or None where it has none that can be used or there is no room to ask it."""
-    try:
-        run.check_limits()
-        request = run.model_call(
-            key=key,
-            role="diagnoser",
-            messages=messages_for(failed),
-            temperature=TEMPERATURE,
-            json_schema=DIAGNOSIS_SCHEMA,
-        )
-        said = await ask(run, request, schema=ModelDiagnosis)
-    except PriceUnknown:
-        raise
-    except (LimitReached, EffectFailed):
-        return None
-    return diagnosis_of(said, failed)
+    return ruled
 
 
 def messages_for(failed: FailedCall) -> tuple[Message, ...]:
@@ -256,7 +245,7 @@ def messages_for(failed: FailedCall) -> tuple[Message, ...]:
     facts = [f"The HTTP status was {failed.status}."] if failed.status else []
     facts += [f"The service asks to wait {failed.retry_after_s:g} seconds."] if failed.retry_after_s else []
     facts += ["The same call failed twice in a row."] if failed.is_repeated else []
-    asked = prompt(
+    text = prompt(
         "diagnose_call",
         tool=" ".join(failed.tool.split()),
         params=framed(json.dumps(failed.params, ensure_ascii=False), name="params", most=LONGEST_ARGUMENTS),
@@ -264,20 +253,7 @@ def messages_for(failed: FailedCall) -> tuple[Message, ...]:
         facts="\n".join([*facts, ""]),
         tools=describe(failed.tools[:MOST_TOOLS_SHOWN]) or "(none are known)",
     )
-    return (system(prompt("diagnose_system")), user(asked))
-
-
-def nobody_knows(failed: FailedCall, cause: str) -> Diagnosis:
-    """What is said where nobody can tell: other parameters are looked for, as with any error that speaks for itself."""
-    return Diagnosis(
-        error_type=ErrorType.PARAMETER_ERROR,
-        root_cause=cause,
-        action=CorrectiveAction(
-            remedy=Remedy.FIX_AND_RETRY,
-            action=f"Read what {failed.tool} said, and call it with other parameters.",
-        ),
-        source=Source.NONE,
-    )
+    return (system(prompt("diagnose_system")), user(text))
 
 
 # What people and journals are told of a failed call: the question, why it is given up, and what a fix was.
@@ -310,8 +286,8 @@ def given_up(tried: Try) -> str:
     diagnosis = tried.known_diagnosis
     wrong = tried.issues[0].description if tried.issues else diagnosis.root_cause
     instead = diagnosis.action.alternative.strip()
-    told = f"The tool {tried.call.tool} is not called again: {wrong} ({diagnosis.root_cause[:LONGEST_SHOWN]})"
-    return f"{told} Instead: {instead[:LONGEST_SHOWN]}" if instead else told
+    text = f"The tool {tried.call.tool} is not called again: {wrong} ({diagnosis.root_cause[:LONGEST_SHOWN]})"
+    return f"{text} Instead: {instead[:LONGEST_SHOWN]}" if instead else text
 
 
 def fix_in_words(diagnosis: Diagnosis, failed: ToolCall, made: ToolCall) -> str:

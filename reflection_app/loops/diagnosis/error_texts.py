@@ -15,7 +15,7 @@ LONGEST_HEAD = 6_000
 LONGEST_TAIL = 2_000
 LONGEST_JSON = 100_000
 LONGEST_TELLING = 2_000
-MOST_TOLD = 12
+MOST_PARTS = 12
 MOST_VALUES = 400
 
 # In the order in which they tell most. Whatever else a body holds is data.
@@ -58,12 +58,21 @@ def plain_text(error: str) -> str:
     body = _json_in(error)
     if body is not None:
         before, value = body
-        text = "\n".join((clipped(before).strip(), *_told(value)))
+        text = "\n".join((clipped(before).strip(), *_telling_parts(value)))
     else:
         text = clipped(error)
-        loose = [f"{found[1]}: {found[3]}" for found in _LOOSE.finditer(text)][:MOST_TOLD]
+        loose = [f"{found[1]}: {found[3]}" for found in _LOOSE.finditer(text)][:MOST_PARTS]
         text = "\n".join((text[: text.find("{")].strip(), *loose)) if loose and "{" in text else text
-    return _without_frames(_without_tags(text)).strip()[:LONGEST_TELLING]
+    if "</" in text:
+        titles = [found[2].strip() for found in _TITLE.finditer(text)][:2]
+        text = "\n".join(titles) if titles else _TAGS.sub(" ", text)
+    is_traceback = _TRACEBACK.search(text) is not None
+    text = _FRAME.sub("", text)
+    if is_traceback:
+        raised = [one[0] for one in _RAISED.finditer(text)]
+        lines = [line for line in text.splitlines() if line.strip()]
+        text = raised[-1] if raised else lines[-1] if lines else text
+    return text.strip()[:LONGEST_TELLING]
 
 
 def telling_text(error: str) -> str:
@@ -90,14 +99,14 @@ def _json_in(error: str) -> tuple[str, Any] | None:
         value, _ = json.JSONDecoder().raw_decode(error, start)
     except (ValueError, RecursionError):
         return None
-    return (error[:start], value) if _told(value) else None
+    return (error[:start], value) if _telling_parts(value) else None
 
 
-def _told(value: Any) -> list[str]:
+def _telling_parts(value: Any) -> list[str]:
     """What the telling keys of a JSON value say, outermost first, each once."""
-    told: dict[str, None] = {}
+    parts: dict[str, None] = {}
     level, seen = [("", value)], 0
-    while level and len(told) < MOST_TOLD and seen < MOST_VALUES:
+    while level and len(parts) < MOST_PARTS and seen < MOST_VALUES:
         deeper: list[tuple[str, Any]] = []
         for key, one in level[:MOST_VALUES]:
             seen += 1
@@ -106,28 +115,11 @@ def _told(value: Any) -> list[str]:
             elif isinstance(one, list):
                 deeper += [(key, inner) for inner in one[:5]]
             elif isinstance(one, str) and key and one.strip():
-                told[(f"code {one}" if key in _NUMBERED and one.strip().isdecimal() else one[:LONGEST_TELLING])] = None
+                parts[(f"code {one}" if key in _NUMBERED and one.strip().isdecimal() else one[:LONGEST_TELLING])] = None
             elif isinstance(one, int) and not isinstance(one, bool) and key in _NUMBERED and abs(one) < 1_000_000:
-                told[f"code {one}"] = None
+                parts[f"code {one}"] = None
         level = deeper
-    return list(told)[:MOST_TOLD]
-
-
-def _without_tags(text: str) -> str:
-    if "</" not in text:
-        return text
-    titles = [found[2].strip() for found in _TITLE.finditer(text)][:2]
-    return "\n".join(titles) if titles else _TAGS.sub(" ", text)
-
-
-def _without_frames(text: str) -> str:
-    found = _TRACEBACK.search(text)
-    text = _FRAME.sub("", text)
-    if not found:
-        return text
-    raised = [one[0] for one in _RAISED.finditer(text)]
-    lines = [line for line in text.splitlines() if line.strip()]
-    return raised[-1] if raised else lines[-1] if lines else text
+    return list(parts)[:MOST_PARTS]
 
 
 _STATUS = re.compile(

@@ -57,11 +57,13 @@ def tool_that_serves_alike(failed: FailedCall) -> str | None:
     own = next((tool for tool in failed.tools if tool.name == failed.tool), None)
     if own is None or not is_reading(own.name):
         return None
-    found = [
-        tool.name
-        for tool in _others(failed)
-        if is_reading(tool.name) and _share(own, tool) >= SHARED_WORDS and takes(tool, failed.params)
-    ]
+    mine = _meaning(own)
+    found = []
+    for tool in filter(lambda tool: is_reading(tool.name), _others(failed)):
+        theirs = _meaning(tool)
+        shared = len(mine & theirs) / len(mine | theirs) if mine and theirs else 0.0
+        if shared >= SHARED_WORDS and takes(tool, failed.params):
+            found.append(tool.name)
     return found[0] if len(found) == 1 else None
 
 
@@ -114,11 +116,6 @@ def _ordered(name: str) -> list[str]:
 
 def _words(text: str) -> set[str]:
     return set(_ordered(text[:2_000]))
-
-
-def _share(one: ToolSpec, other: ToolSpec) -> float:
-    mine, theirs = _meaning(one), _meaning(other)
-    return len(mine & theirs) / len(mine | theirs) if mine and theirs else 0.0
 
 
 def _meaning(tool: ToolSpec) -> set[str]:

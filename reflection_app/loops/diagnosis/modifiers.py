@@ -41,28 +41,27 @@ type Params = dict[str, Any]
 def clamped(params: Params, known: Mapping[str, Params], _schema: Params, text: str) -> Params:
     """Numbers within the bounds that the schema names, or that the error names beside the parameter."""
     sizes = [key for key, value in params.items() if key.casefold() in SIZE_KEYS and _is_number(value)]
-    return {
-        key: _clamped(value, known.get(key, {}), text if _is_named(key, text) or sizes == [key] else "")
-        if _is_number(value)
-        else value
-        for key, value in params.items()
-    }
+    changed = dict(params)
+    for key, value in params.items():
+        if not _is_number(value):
+            continue
+        schema, name = known.get(key, {}), key.casefold()
+        # The error names the parameter as a word of its own, or there is no other that it could mean.
+        is_named = len(name) <= 100 and re.search(rf"(?<![a-z0-9_]){re.escape(name)}(?![a-z0-9_])", text)
+        about = text if is_named or sizes == [key] else ""
+        most = _bound(schema.get("maximum"), _AT_MOST, about)
+        least = _bound(schema.get("minimum"), _AT_LEAST, about)
+        if most is not None and value > most and (least is None or least <= most):
+            changed[key] = most
+        elif least is not None and value < least and (most is None or least <= most):
+            changed[key] = least
+    return changed
 
 
-def _clamped(value: float, schema: Mapping[str, Any], text: str) -> float:
-    most = _bound(schema.get("maximum"), _AT_MOST, text)
-    least = _bound(schema.get("minimum"), _AT_LEAST, text)
-    if most is not None and value > most and (least is None or least <= most):
-        return most
-    if least is not None and value < least and (most is None or least <= most):
-        return least
-    return value
-
-
-def _bound(stated: Any, told: re.Pattern[str], text: str) -> float | None:
+def _bound(stated: Any, pattern: re.Pattern[str], text: str) -> float | None:
     if _is_number(stated):
         return stated
-    found = [one[1] for one in told.finditer(text)]
+    found = [one[1] for one in pattern.finditer(text)]
     # Two bounds in one message belong to two parameters, and which is whose cannot be told.
     if len(set(found)) != 1:
         return None
@@ -79,7 +78,10 @@ def halved(params: Params, known: Mapping[str, Params], _schema: Params, _text: 
     if sizes:
         return params | {key: _at_least(params[key] // 2, known.get(key, {})) for key in sizes}
     absent = {key: one for key, one in known.items() if key not in params}
-    offered = [key for key, one in absent.items() if key.casefold() in SIZE_KEYS and _takes_int(one)]
+    # A type may be a list of types, which cannot be looked up in a set.
+    offered = [
+        key for key, one in absent.items() if key.casefold() in SIZE_KEYS and one.get("type") in ("integer", "number")
+    ]
     if not offered:
         return params
     name = offered[0]
@@ -89,10 +91,6 @@ def halved(params: Params, known: Mapping[str, Params], _schema: Params, _text: 
     return params | {name: _at_least(size, known[name])}
 
 
-def _takes_int(schema: Mapping[str, Any]) -> bool:
-    return schema.get("type") in {"integer", "number"}
-
-
 def _is_whole(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
@@ -100,12 +98,6 @@ def _is_whole(value: Any) -> TypeGuard[int]:
 def _at_least(value: int, schema: Mapping[str, Any]) -> int:
     least = schema.get("minimum")
     return max(1, value, int(least)) if _is_number(least) and abs(least) < 2**53 else max(1, value)
-
-
-def _is_named(key: str, text: str) -> bool:
-    """Whether the error names the parameter, as a word of its own."""
-    name = key.casefold()
-    return len(name) <= 100 and re.search(rf"(?<![a-z0-9_]){re.escape(name)}(?![a-z0-9_])", text) is not None
 
 
 # Search queries whose syntax is mended: signs that do not pair, and operators as search engines write them.
@@ -131,22 +123,17 @@ def mended(query: str) -> str:
     text = text.replace("&&", " AND ").replace("||", " OR ")
     text = text if text.count('"') % 2 == 0 else text.replace('"', " ")
     text = text if _is_balanced(text) else re.sub(r"[()\[\]{}]", " ", text)
-    return " ".join(_operators(text, is_boolean="&&" in query or "||" in query)) or query
-
-
-def _operators(text: str, *, is_boolean: bool) -> list[str]:
-    """The words with operators in capitals, and none at an end. Alone, only `or` is one for certain."""
     words = text.split()
-    # Inside of quotes these are words of a phrase.
+    # Inside of quotes these are words of a phrase. Where nothing else says so, only `or` is an operator for certain.
     if '"' not in text:
-        is_boolean = is_boolean or any(word in OPERATORS for word in words)
-        told = {word.casefold() for word in OPERATORS} if is_boolean else {"or"}
-        words = [word.upper() if word.casefold() in told else word for word in words]
+        is_boolean = "&&" in query or "||" in query or any(word in OPERATORS for word in words)
+        operators = {word.casefold() for word in OPERATORS} if is_boolean else {"or"}
+        words = [word.upper() if word.casefold() in operators else word for word in words]
     while words and words[-1] in OPERATORS:
         words.pop()
     while words and words[0] in OPERATORS - {"NOT"}:
         words.pop(0)
-    return words
+    return " ".join(words) or query
 
 
 def _is_balanced(text: str) -> bool:
@@ -174,15 +161,25 @@ def modified(
     params: Mapping[str, Any], *, changes: Sequence[Change], schema: Mapping[str, Any], text: str
 ) -> Params | None:
     """The parameters after `changes`, None where none of them changes anything. `text` is the error's telling text."""
-    given = dict(params)
-    if not can_be_kept(given):
+    best = before = dict(params)
+    if not can_be_kept(before):
         return None
-    best, known = given, _properties(schema)
+    properties = schema.get("properties")
+    known = {
+        key: one
+        for key, one in (properties.items() if isinstance(properties, dict) else ())
+        if isinstance(key, str) and isinstance(one, dict)
+    }
     for change in changes:
         changed = _CHANGES[change](best, known, dict(schema), text)
-        if changed != best and can_be_kept(changed) and _fits_as_well(changed, best, schema):
+        if changed == best or not can_be_kept(changed):
+            continue
+        now, then = _breaks(changed, schema), _breaks(best, schema)
+        if not schema or (now is not None and then is not None and now <= then):
             best = changed
-    return best if _differ(best, given) else None
+    # As JSON, where also 1, 1.0 and true differ.
+    is_changed = json.dumps(best, sort_keys=True) != json.dumps(before, sort_keys=True)
+    return best if is_changed else None
 
 
 def fits(params: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
@@ -197,11 +194,6 @@ def can_be_kept(params: Mapping[str, Any]) -> bool:
     return len(json.dumps(params, ensure_ascii=False)) <= LARGEST_PARAMS
 
 
-def _differ(one: Any, other: Any) -> bool:
-    """Whether two JSON values differ, also where Python finds them equal (1, 1.0 and true)."""
-    return json.dumps(one, sort_keys=True) != json.dumps(other, sort_keys=True)
-
-
 def _breaks(params: Params, schema: Mapping[str, Any]) -> int | None:
     """In how many places the schema is broken; None where that cannot be told."""
     try:
@@ -211,38 +203,11 @@ def _breaks(params: Params, schema: Mapping[str, Any]) -> int | None:
     return found if found < MOST_VIOLATIONS else None
 
 
-def _fits_as_well(changed: Params, before: Params, schema: Mapping[str, Any]) -> bool:
-    if not schema:
-        return True
-    now, then = _breaks(changed, schema), _breaks(before, schema)
-    return now is not None and then is not None and now <= then
-
-
-def _properties(schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    held = schema.get("properties")
-    if not isinstance(held, dict):
-        return {}
-    return {key: one for key, one in held.items() if isinstance(key, str) and isinstance(one, dict)}
-
-
 def _drop_unknown(params: Params, known: Mapping[str, Any], schema: Params, text: str) -> Params:
     """Without what the schema does not know, where it takes nothing else or the error names it as unknown."""
-    is_closed = schema.get("additionalProperties") is False
+    is_closed = bool(known) and schema.get("additionalProperties") is False
     required = schema.get("required")
     needed = required if isinstance(required, list) else []
-
-    def stays(key: str) -> bool:
-        if key in known or key in needed or _GUARD.search(key.casefold()):
-            return True
-        return not (is_closed and known) and not _is_told_unknown(key, text)
-
-    return {key: value for key, value in params.items() if stays(key)}
-
-
-def _is_told_unknown(key: str, text: str) -> bool:
-    name = re.escape(key.casefold())
-    if not name or len(key) > 100:
-        return False
     before = (
         r"(?:unexpected|unknown|unrecogni[sz]ed|unsupported|extra)(?: request| query| keyword)? "
         r"(?:argument|parameter|field|property|option|key|input|param|attribute|name)s?(?: name| supplied| given)?"
@@ -252,7 +217,19 @@ def _is_told_unknown(key: str, text: str) -> bool:
         r"(?: was unexpected| is unexpected| is not (?:a )?(?:known|recogni[sz]ed|supported|permitted|allowed)"
         r"|:? extra inputs are not permitted)"
     )
-    return re.search(rf"(?:{before})[: ]{{0,3}}['\"]?{name}(?![\w-])|(?<![\w-]){name}['\"]?{after}", text) is not None
+
+    def is_unknown(key: str) -> bool:
+        if key in known or key in needed or _GUARD.search(key.casefold()):
+            return False
+        if is_closed:
+            return True
+        name = re.escape(key.casefold())
+        if not name or len(key) > 100:
+            return False
+        pattern = rf"(?:{before})[: ]{{0,3}}['\"]?{name}(?![\w-])|(?<![\w-]){name}['\"]?{after}"
+        return re.search(pattern, text) is not None
+
+    return {key: value for key, value in params.items() if not is_unknown(key)}
 
 
 def _convert(params: Params, known: Mapping[str, Params], _schema: Params, _text: str) -> Params:
@@ -261,41 +238,38 @@ def _convert(params: Params, known: Mapping[str, Params], _schema: Params, _text
 
 
 def _converted(value: Any, wanted: Any) -> Any:
-    if isinstance(value, str) and isinstance(wanted, str):
-        return _from_text(value.strip(), wanted, value)
-    if wanted == "string" and isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    if wanted == "integer" and isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return int(value)
-    return value
-
-
-def _from_text(text: str, wanted: str, value: str) -> Any:
-    if wanted == "integer" and _INTEGER.fullmatch(text):
-        return int(text)
-    if wanted == "number" and len(text) <= LONGEST_NUMBER and _NUMBER.fullmatch(text):
-        return int(text) if _INTEGER.fullmatch(text) else float(text)
-    if wanted == "boolean" and text.casefold() in {"true", "false"}:
-        return text.casefold() == "true"
-    if wanted in {"array", "object"} and text[:1] == {"array": "[", "object": "{"}[wanted]:
-        try:
-            read = json.loads(text)
-        except (ValueError, RecursionError):
-            return value
-        return value if is_too_deep(read) or not is_storable(read) else read
+    text = value.strip() if isinstance(value, str) else ""
+    match wanted:
+        case "integer" if _INTEGER.fullmatch(text):
+            return int(text)
+        case "integer" if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+            return int(value)
+        case "number" if len(text) <= LONGEST_NUMBER and _NUMBER.fullmatch(text):
+            return int(text) if _INTEGER.fullmatch(text) else float(text)
+        case "boolean" if text.casefold() in {"true", "false"}:
+            return text.casefold() == "true"
+        case "string" if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        case "array" | "object" if text[:1] == {"array": "[", "object": "{"}[wanted]:
+            try:
+                read = json.loads(text)
+            except (ValueError, RecursionError):
+                return value
+            return value if is_too_deep(read) or not is_storable(read) else read
     return value
 
 
 def _fix_case(params: Params, known: Mapping[str, Params], _schema: Params, _text: str) -> Params:
     """Values of a list of choices in the way in which the schema writes them."""
-    return {key: _chosen(value, known.get(key, {}).get("enum")) for key, value in params.items()}
-
-
-def _chosen(value: Any, choices: Any) -> Any:
-    if not isinstance(value, str) or not isinstance(choices, list) or value in choices:
-        return value
-    alike = [one for one in choices if isinstance(one, str) and _plain(one) == _plain(value)]
-    return alike[0] if len(alike) == 1 else value
+    changed = dict(params)
+    for key, value in params.items():
+        choices = known.get(key, {}).get("enum")
+        if not isinstance(value, str) or not isinstance(choices, list) or value in choices:
+            continue
+        alike = [one for one in choices if isinstance(one, str) and _plain(one) == _plain(value)]
+        if len(alike) == 1:
+            changed[key] = alike[0]
+    return changed
 
 
 def _plain(text: str) -> str:

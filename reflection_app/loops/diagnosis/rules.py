@@ -1,8 +1,7 @@
-"""The table of rules (rules.toml), read once, and the one function that matches it."""
+"""The table of rules (rules.toml), read once, and how one of them is matched."""
 
 import re
 import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.resources import files
@@ -76,17 +75,8 @@ class Rule(Value):
         )
 
 
-def _read(table: Mapping[str, Any]) -> tuple[Rule, ...]:
-    rows = table["rule"]
-    for row in rows.values():
-        if shared := row.pop("words_of", None):
-            row["words"] = [*rows[shared]["words"], *row["words"]]
-    return tuple(Rule(id=name, **table["usual"][row["error_type"]] | row) for name, row in rows.items())
-
-
-RULES = _read(tomllib.loads((files(__package__) / "rules.toml").read_text(encoding="utf-8")))
-
-
-def rule_for(facts: Facts) -> Rule | None:
-    """The first rule that fits; None where none does."""
-    return next((rule for rule in RULES if rule.fits(facts)), None)
+_TABLE = tomllib.loads((files(__package__) / "rules.toml").read_text(encoding="utf-8"))
+for _row in _TABLE["rule"].values():
+    if _shared := _row.pop("words_of", None):
+        _row["words"] = [*_TABLE["rule"][_shared]["words"], *_row["words"]]
+RULES = tuple(Rule(id=name, **_TABLE["usual"][row["error_type"]] | row) for name, row in _TABLE["rule"].items())

@@ -20,11 +20,6 @@ def prompt(name: str, **values: object) -> str:
     return Template(_text(name)).substitute({key: str(value) for key, value in values.items()})
 
 
-@cache
-def _version(name: str) -> str:
-    return hashlib.sha256(_text(name).encode()).hexdigest()[:12]
-
-
 def versions() -> dict[str, str]:
     """A short hash of each prompt by its name."""
-    return {name: _version(name) for name in NAMES}
+    return {name: hashlib.sha256(_text(name).encode()).hexdigest()[:12] for name in NAMES}

@@ -28,46 +28,9 @@ class CheckItem(Value):
 
 
 def report_checklist(document: dict[str, Any], *, is_fallback: bool = False) -> tuple[CheckItem, ...]:
-    """The seed's "Reflection Report Quality", of a document in the seed's form (report_documents.document_of)."""
+    """The seed's "Reflection Report Quality", of a document in the seed's form (reports.document_of)."""
     analysis, classed = document["error_analysis"], document["error_classification"]
-    actions = [action["action"] for action in document["repair_actions"]]
-    return (
-        _said("Has a reflection_id", document["reflection_id"]),
-        _said("Has a timestamp", document["timestamp"]),
-        _said("Names the agent", document["agent"], missing="the task names no agent"),
-        _said("Names the trigger", document["trigger"]),
-        _said("Names the rewind ticket", document["rewind_ticket_id"]),
-        _analysis_item(analysis, is_fallback=is_fallback),
-        CheckItem(
-            name="The classification has a valid code",
-            ok=classed["type"] in CODES and bool(classed["description"].strip()),
-            why=f"{classed['type']}, decided by the tree over recorded facts, or by a person",
-        ),
-        _actions_item(actions, classed["type"]),
-        _told("The learning notes can be used again", document["learning_notes"]),
-        CheckItem(
-            name="Has an anti-pattern",
-            ok="anti_pattern" in document,
-            why="" if "anti_pattern" in document else "none was named",
-            is_optional=True,
-        ),
-    )
-
-
-def _said(name: str, value: str, *, missing: str = "it is empty") -> CheckItem:
-    said = bool(value.strip())
-    return CheckItem(name=name, ok=said, why=value if said else missing)
-
-
-def _told(name: str, value: str) -> CheckItem:
-    told = len(value.strip()) >= SHORTEST_DESCRIPTION
-    return CheckItem(name=name, ok=told, why="" if told else "it says nothing")
-
-
-def _analysis_item(analysis: dict[str, Any], *, is_fallback: bool) -> CheckItem:
-    name = "The error analysis is concrete"
-    if is_fallback:
-        return CheckItem(name=name, ok=False, why="written by code, since the model gave no usable answer")
+    notes_say_something = len(document["learning_notes"].strip()) >= SHORTEST_DESCRIPTION
     missing = [
         label
         for label, there in (
@@ -77,7 +40,38 @@ def _analysis_item(analysis: dict[str, Any], *, is_fallback: bool) -> CheckItem:
         )
         if not there
     ]
-    return CheckItem(name=name, ok=not missing, why=f"{', '.join(missing)} missing" if missing else "")
+    gap = f"{', '.join(missing)} missing" if missing else ""
+    if is_fallback:
+        gap = "written by code, since the model gave no usable answer"
+    return (
+        _filled_in("Has a reflection_id", document["reflection_id"]),
+        _filled_in("Has a timestamp", document["timestamp"]),
+        _filled_in("Names the agent", document["agent"], missing="the task names no agent"),
+        _filled_in("Names the trigger", document["trigger"]),
+        _filled_in("Names the rewind ticket", document["rewind_ticket_id"]),
+        CheckItem(name="The error analysis is concrete", ok=not gap, why=gap),
+        CheckItem(
+            name="The classification has a valid code",
+            ok=classed["type"] in CODES and bool(classed["description"].strip()),
+            why=f"{classed['type']}, decided by the tree over recorded facts, or by a person",
+        ),
+        _actions_item([action["action"] for action in document["repair_actions"]], classed["type"]),
+        CheckItem(
+            name="The learning notes can be used again",
+            ok=notes_say_something,
+            why="" if notes_say_something else "it says nothing",
+        ),
+        CheckItem(
+            name="Has an anti-pattern",
+            ok="anti_pattern" in document,
+            why="" if "anti_pattern" in document else "none was named",
+            is_optional=True,
+        ),
+    )
+
+
+def _filled_in(name: str, value: str, *, missing: str = "it is empty") -> CheckItem:
+    return CheckItem(name=name, ok=bool(value.strip()), why=value if value.strip() else missing)
 
 
 def _actions_item(actions: Sequence[str], type_: str) -> CheckItem:
@@ -101,8 +95,13 @@ def revised_output_checklist(
     """The seed's "Revised Output Quality". `issues` are the ticket's; `judgement` is on the revised attempt."""
     if revised_attempt is None:
         return (CheckItem(name="There is a revised output", ok=None, why="none was submitted yet"),)
+    if requirements is None or not requirements.results:
+        all_met, why = None, "the task has none"
+    else:
+        unmet = ", ".join(result.name for result in requirements.unmet)
+        all_met, why = requirements.all_met, f"not met: {unmet}" if unmet else "all of them, by code"
     return (
-        _requirements_item(requirements),
+        CheckItem(name="Meets the minimum requirements", ok=all_met, why=why),
         _issues_item(issues, judgement),
         _format_item(requirements, judgement),
         CheckItem(
@@ -113,30 +112,25 @@ def revised_output_checklist(
     )
 
 
-def _requirements_item(requirements: RequirementsReport | None) -> CheckItem:
-    name = "Meets the minimum requirements"
-    if requirements is None or not requirements.results:
-        return CheckItem(name=name, ok=None, why="the task has none")
-    unmet = ", ".join(result.name for result in requirements.unmet)
-    return CheckItem(name=name, ok=requirements.all_met, why=f"not met: {unmet}" if unmet else "all of them, by code")
-
-
 def _issues_item(issues: Sequence[Issue], judgement: Judgement | None) -> CheckItem:
     name = "Fixes every issue of the ticket"
     if judgement is None:
         return CheckItem(name=name, ok=None, why="it was not judged yet")
     if not issues:
         return CheckItem(name=name, ok=judgement.passed, why="the ticket named none; the verdict decides")
-    left = [issue for issue in issues if any(_is_still(issue, other) for other in judgement.issues)]
+    left = [
+        issue
+        for issue in issues
+        if any(
+            issue.category is other.category and similarity(issue.description, other.description) >= SIMILAR_FROM
+            for other in judgement.issues
+        )
+    ]
     if left:
         return CheckItem(name=name, ok=False, why=f"still there: {'; '.join(issue.description for issue in left)}")
     if judgement.passed:
         return CheckItem(name=name, ok=True, why=f"none of {len(issues)} is named again, and the verdict is PASS")
     return CheckItem(name=name, ok=True, why=f"none of {len(issues)} is named again; the verdict has others")
-
-
-def _is_still(issue: Issue, other: Issue) -> bool:
-    return issue.category is other.category and similarity(issue.description, other.description) >= SIMILAR_FROM
 
 
 def _format_item(requirements: RequirementsReport | None, judgement: Judgement | None) -> CheckItem:

@@ -134,18 +134,13 @@ def said_unknown(text: str) -> str:
     """The sentence, cut to a short quote, in which `text` says that its author does not know; "" where it does not."""
     text = text[:LONGEST_LOOKED_AT]
     own = QUOTED.sub(lambda match: " " * len(match[0]), text)
-    for start, sentence in islice(_sentences(own), MOST_SENTENCES):
+    sentences = (match for match in SENTENCE.finditer(own) if match[0].strip())
+    for match in islice(sentences, MOST_SENTENCES):
+        sentence = match[0].strip()
         if any(_says(words, sentence) for words in TABLE):
+            start = match.end() - len(match[0].lstrip())
             return cut(text[start : start + len(sentence)], LONGEST_QUOTE)
     return ""
-
-
-def _sentences(text: str) -> Iterator[tuple[int, str]]:
-    """Where each sentence starts, and the sentence without the space around it."""
-    for match in SENTENCE.finditer(text):
-        sentence = match[0].strip()
-        if sentence:
-            yield match.start() + len(match[0]) - len(match[0].lstrip()), sentence
 
 
 def _says(words: Words, sentence: str) -> bool:
@@ -251,18 +246,18 @@ def classify(facts: FailureFacts) -> Classified:
     """The class that the tree comes to, with its questions and their answers."""
     path: list[str] = []
 
-    def asked(question: str, answer: bool, because: str) -> bool:
+    def holds(question: str, answer: bool, because: str) -> bool:
         path.append(f"{question} {'Yes' if answer else 'No'}{f': {because}' if because else ''}")
         return answer
 
     looked_at = facts.similar.looked_at
-    if asked("Was the task completed?", facts.is_completed, facts.why_completed):
+    if holds("Was the task completed?", facts.is_completed, facts.why_completed):
         return _classified(ErrorClass.NORMAL_ITERATION, facts, path, "completed, but below the bar")
-    if asked("Was the pipeline interrupted?", facts.is_interrupted, facts.interruption):
+    if holds("Was the pipeline interrupted?", facts.is_interrupted, facts.interruption):
         return _classified(ErrorClass.PIPELINE_CRASH, facts, path, facts.broken_phase or facts.interruption)
-    if asked("Did the agent say that it does not know?", facts.said_unknown, facts.quote):
+    if holds("Did the agent say that it does not know?", facts.said_unknown, facts.quote):
         return _classified(ErrorClass.MISSING_KNOWLEDGE, facts, path, facts.quote)
-    if asked("Is it the same mistake again?", facts.is_repeated, _repeated(facts)):
+    if holds("Is it the same mistake again?", facts.is_repeated, _repeated(facts)):
         return _classified(ErrorClass.MODEL_CAPABILITY, facts, path, _repeated(facts))
     why = "no such mistake before" if looked_at else "no earlier mistake to compare it with"
     return _classified(ErrorClass.DECISION_ERROR, facts, path, f"{facts.why_completed or 'not completed'}; {why}")

@@ -59,8 +59,8 @@ class FailureFacts(Value):
 
 # Texts read out of a reflector's answer: what is nearly a text is one, and what is too long is cut.
 
-LONGEST_SAID = 2_000
-MOST_SAID = 12
+LONGEST_TEXT = 2_000
+MOST_TEXTS = 12
 
 
 def as_text(value: Any) -> str:
@@ -70,21 +70,21 @@ def as_text(value: Any) -> str:
     if isinstance(value, str):
         text = value
     elif isinstance(value, list):
-        text = "; ".join(as_text(item) for item in value[:MOST_SAID])
+        text = "; ".join(as_text(item) for item in value[:MOST_TEXTS])
     else:
         text = json.dumps(value, ensure_ascii=False)
-    return text.strip()[:LONGEST_SAID]
+    return text.strip()[:LONGEST_TEXT]
 
 
 def as_texts(value: Any) -> tuple[str, ...]:
     """Each item that says something; lines, where one text was given for many."""
     items = value.splitlines() if isinstance(value, str) else value if isinstance(value, list) else [value]
     texts = (as_text(item) for item in items)
-    return tuple(text for text in texts if text)[:MOST_SAID]
+    return tuple(text for text in texts if text)[:MOST_TEXTS]
 
 
-Said = Annotated[str, BeforeValidator(as_text)]
-SaidMany = Annotated[tuple[str, ...], BeforeValidator(as_texts)]
+LenientText = Annotated[str, BeforeValidator(as_text)]
+LenientTexts = Annotated[tuple[str, ...], BeforeValidator(as_texts)]
 
 
 # Texts of models and agents as items of a prompt's list, where none can pass for a line of the prompt itself.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from reflection_app.loops.actor_critic import requirements_of
 from reflection_app.loops.answers import Answer, complete_answer
-from reflection_app.loops.attempt_effects import AskPerson, HandedInRepair
+from reflection_app.loops.attempt_effects import AskPerson
 from reflection_app.loops.diagnosis.acting import GivenUp, call_with_diagnosis
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.effects import ProposeEntry
@@ -26,7 +26,7 @@ from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.texts import one_line
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.tool_tries import task_of
-from reflection_app.loops.values import Message, system, user
+from reflection_app.loops.values import system, user
 
 # What repair steps came to, as models and agents are shown it: as data, in frames that nothing can close.
 
@@ -35,25 +35,24 @@ LONGEST_OUTPUTS = 24_000
 LONGEST_ERROR = 1_000
 
 
-def told_outputs(done: Sequence[Executed]) -> str:
+def outputs_text(done: Sequence[Executed]) -> str:
     """The output of each step that was done, and why the others were not; all of them bounded together."""
     most = min(LONGEST_OUTPUT, LONGEST_OUTPUTS // max(1, len(done)))
-    return "\n\n".join(_told(one, most=most) for one in done) or "(none)"
+    parts = []
+    for one in done:
+        part = f"{one.number}. {one_line(one.repair.action)} – {one.status.value}"
+        if one.status is RepairStatus.COMPLETED:
+            part += f"\n{framed(one.output, name='output', most=most)}"
+        elif one.error:
+            part += f"\n{framed(one.error, name='failure', most=LONGEST_ERROR)}"
+        if one.requirements is not None and not one.requirements.all_met:
+            unmet = "; ".join(result.name for result in one.requirements.unmet)
+            part += f"\nChecked after this step, these minimum requirements do not hold yet: {unmet}"
+        parts.append(part)
+    return "\n\n".join(parts) or "(none)"
 
 
-def _told(one: Executed, *, most: int) -> str:
-    said = f"{one.number}. {one_line(one.repair.action)} – {one.status.value}"
-    if one.status is RepairStatus.COMPLETED:
-        said += f"\n{framed(one.output, name='output', most=most)}"
-    elif one.error:
-        said += f"\n{framed(one.error, name='failure', most=LONGEST_ERROR)}"
-    if one.requirements is not None and not one.requirements.all_met:
-        unmet = "; ".join(result.name for result in one.requirements.unmet)
-        said += f"\nChecked after this step, these minimum requirements do not hold yet: {unmet}"
-    return said
-
-
-def told_plan(planned: Planned, done: Sequence[Executed]) -> str:
+def plan_text(planned: Planned, done: Sequence[Executed]) -> str:
     """The repair plan, numbered, with what is done of it already."""
     ended = {one.number: one for one in done}
     lines = [
@@ -76,14 +75,6 @@ class ToolRepair:
     error: str = ""
 
 
-async def repair_by_tool(spec: TaskSpec, run: Progress, *, tool: str, task: str, base: str, attempt: int) -> ToolRepair:
-    """What came of calling one of the task's tools for `task`. Raises EffectFailed where no call makes sense."""
-    tools = tuple(one for one in spec.tools if one.name == tool)
-    if not tools:
-        return ToolRepair(error=f"The task has no tool named {tool!r}.")
-    return await call_for(run, tools=tools, task=task, base=base, attempt=attempt, fallbacks=spec.tools)
-
-
 async def call_for(
     run: Progress,
     *,
@@ -93,6 +84,7 @@ async def call_for(
     attempt: int,
     fallbacks: tuple[ToolSpec, ...] = (),
 ) -> ToolRepair:
+    """What came of calling one of `tools` for `task`. Raises EffectFailed where no call makes sense."""
     tries = await call_with_diagnosis(run, task=task, tools=tools, base=base, attempt=attempt, fallbacks=fallbacks)
     last = tries[-1]
     return ToolRepair(output=last.result.content) if last.result.ok else ToolRepair(error=last.issues[0].description)
@@ -116,19 +108,32 @@ NOTHING = re.compile(
 
 async def learn(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis, *, step: RepairStep) -> Executed:
     """How asking for the knowledge ended. A person who skips the question lets the run go on without it."""
-    tried = await _ask_tool(spec, run, back, analysis) if spec.knowledge_tool else ToolRepair()
+    tried, base, tool = ToolRepair(), f"attempt-{back.number}/repair-1", spec.knowledge_tool
+    if tool is not None:
+        task = prompt("protocol_learn", objective=task_of(spec), questions=_questions_text(analysis))
+        try:
+            tried = await call_for(run, tools=(tool,), task=task, base=base, attempt=back.number)
+        except (EffectTimedOut, PriceUnknown, GivenUp):
+            raise
+        except EffectFailed as failure:
+            tried = ToolRepair(error=str(failure))
     if says_something(tried.output):
         await _propose(spec, run, back, analysis, answer=tried.output)
         return _ended(step, RepairStatus.COMPLETED, output=tried.output)
     # Nobody is asked for what no later call could use.
     run.check_limits()
-    answer = await run.ask_person(
-        AskPerson(
-            key=f"attempt-{back.number}/repair-1/ask",
-            question=_question(spec, analysis, tried),
-            attempt=back.number,
-        )
+    context = [f"Objective: {spec.objective}"]
+    if analysis.classified.facts.quote:
+        context.append(f"The agent said: {analysis.classified.facts.quote}")
+    if tool is not None:
+        context.append(f"{tool.name} was asked first: {tried.error or tried.output or 'it said nothing'}")
+    question = Question(
+        kind=QuestionKind.KNOWLEDGE,
+        text=_questions_text(analysis),
+        context=tuple(line[:LONGEST_LINE] for line in context),
+        choices=(Choice.ANSWER, Choice.SKIP),
     )
+    answer = await run.ask_person(AskPerson(key=f"{base}/ask", question=question, attempt=back.number))
     if answer.choice is not Choice.ANSWER or not answer.text.strip():
         return _ended(step, RepairStatus.SKIPPED, error=tried.error)
     await _propose(spec, run, back, analysis, answer=answer.text)
@@ -141,50 +146,21 @@ def says_something(text: str) -> bool:
     return bool(bare) and not (len(text) <= LONGEST_NOTHING and NOTHING.search(text))
 
 
-async def _ask_tool(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis) -> ToolRepair:
-    """What the tool said, or why it could not be asked."""
-    assert spec.knowledge_tool is not None
-    task = prompt("protocol_learn", objective=task_of(spec), questions=_asked(analysis))
-    base = f"attempt-{back.number}/repair-1"
-    try:
-        return await call_for(run, tools=(spec.knowledge_tool,), task=task, base=base, attempt=back.number)
-    except (EffectTimedOut, PriceUnknown, GivenUp):
-        raise
-    except EffectFailed as failure:
-        return ToolRepair(error=str(failure))
-
-
-def _question(spec: TaskSpec, analysis: Analysis, tried: ToolRepair) -> Question:
-    context = [f"Objective: {spec.objective}"]
-    if analysis.classified.facts.quote:
-        context.append(f"The agent said: {analysis.classified.facts.quote}")
-    if spec.knowledge_tool is not None:
-        context.append(
-            f"{spec.knowledge_tool.name} was asked first: {tried.error or tried.output or 'it said nothing'}"
-        )
-    return Question(
-        kind=QuestionKind.KNOWLEDGE,
-        text=_asked(analysis),
-        context=tuple(line[:LONGEST_LINE] for line in context),
-        choices=(Choice.ANSWER, Choice.SKIP),
-    )
-
-
-def _asked(analysis: Analysis) -> str:
+def _questions_text(analysis: Analysis) -> str:
     """The open questions of the reflection; where it has none, what is missing."""
     reflected = analysis.reflected
     questions = [one_line(question) for question in reflected.questions]
-    asked = questions[0] if len(questions) == 1 else "\n".join(f"- {question}" for question in questions)
-    return asked or reflected.gap or reflected.surface_issue or "What does the agent need to know?"
+    text = questions[0] if len(questions) == 1 else "\n".join(f"- {question}" for question in questions)
+    return text or reflected.gap or reflected.surface_issue or "What does the agent need to know?"
 
 
 async def _propose(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis, *, answer: str) -> None:
     report = analysis.report
-    asked = " ".join(_asked(analysis).split())
+    question = " ".join(_questions_text(analysis).split())
     proposal = Proposal(
         kind=ProposalKind.FACT,
-        name=asked.lstrip("- ")[:LONGEST_NAME],
-        description=asked[:LONGEST_LINE],
+        name=question.lstrip("- ")[:LONGEST_NAME],
+        description=question[:LONGEST_LINE],
         content=answer[:LONGEST_ANSWER],
         agent=spec.agent,
         category=analysis.classified.type.value,
@@ -249,15 +225,24 @@ async def _carry_out(
     try:
         if step.kind is RepairKind.PERSON:
             return await _by_person(spec, run, back, step=step, number=number, base=base)
+        task = repair_task(spec, back, step=step, done=done)
         if step.kind is RepairKind.TOOL:
-            task = repair_task(spec, back, step=step, done=done)
-            tried = await repair_by_tool(spec, run, tool=step.tool, task=task, base=base, attempt=back.number)
+            tools = tuple(one for one in spec.tools if one.name == step.tool)
+            if not tools:
+                return _step_ended(step, number, error=f"The task has no tool named {step.tool!r}.")
+            tried = await call_for(run, tools=tools, task=task, base=base, attempt=back.number, fallbacks=spec.tools)
             return _step_ended(step, number, output=tried.output, error=tried.error)
-        text = await _by_model(spec, run, back, step=step, base=base, role=role, done=done)
+        run.check_limits()
+        messages = (system(prompt("protocol_work_system")), user(task))
+        answer = Answer()
+        await complete_answer(run, run.model_call(key=f"{base}/work", role=role, messages=messages), answer)
     except (EffectTimedOut, PriceUnknown, GivenUp):
         raise
     except EffectFailed as failure:
         return _step_ended(step, number, error=str(failure) or "it failed")
+    if not answer.is_whole:
+        return _step_ended(step, number, error="the answer was cut off before its end")
+    text = answer.text
     ended = _step_ended(step, number, output=text, error="" if text.strip() else "the model said nothing")
     if not step.is_checkpoint or ended.status is not RepairStatus.COMPLETED:
         return ended
@@ -272,18 +257,6 @@ def _step_ended(step: RepairStep, number: int, *, output: str = "", error: str =
         output=output[:LONGEST_STEP_OUTPUT],
         error=error[:LONGEST_STEP_ERROR],
     )
-
-
-async def _by_model(
-    spec: TaskSpec, run: Progress, back: SentBack, *, step: RepairStep, base: str, role: str, done: Sequence[Executed]
-) -> str:
-    run.check_limits()
-    request = run.model_call(key=f"{base}/work", role=role, messages=work_messages(spec, back, step=step, done=done))
-    answer = Answer()
-    await complete_answer(run, request, answer)
-    if not answer.is_whole:
-        raise EffectFailed("the answer was cut off before its end")
-    return answer.text
 
 
 async def _by_person(
@@ -306,17 +279,12 @@ async def _by_person(
     return _step_ended(step, number, output=answer.text)
 
 
-def work_messages(spec: TaskSpec, back: SentBack, *, step: RepairStep, done: Sequence[Executed]) -> tuple[Message, ...]:
-    """What the model is asked for one repair step."""
-    return (system(prompt("protocol_work_system")), user(repair_task(spec, back, step=step, done=done)))
-
-
 def repair_task(spec: TaskSpec, back: SentBack, *, step: RepairStep, done: Sequence[Executed]) -> str:
     return prompt(
         "protocol_repair",
         objective=first_messages(spec)[-1].content,
         draft=framed(back.made.content or "(empty)", name="draft", most=LONGEST_DRAFT),
-        outputs=told_outputs(done),
+        outputs=outputs_text(done),
         step=one_line(step.action),
         expected=one_line(step.expected_outcome) or "The step is done.",
     )
@@ -337,13 +305,11 @@ async def ask_for_knowledge(
 async def keep_the_agents(run: Progress, back: SentBack, analysis: Analysis, made: Made, done: list[Executed]) -> None:
     """Adds to `done` the agent's steps of the plan with what it said of them; pending where it said nothing."""
     handed_in = run.handed_in.get(made.number)
-    said = {repair.step: repair for repair in handed_in.repairs} if handed_in else {}
+    by_step = {repair.step: repair for repair in handed_in.repairs} if handed_in else {}
     ours = len(done)
     for number, step in enumerate(analysis.planned.repair_steps[ours:], start=ours + 1):
-        done.append(await keep_repair(run, back, _agents_ended(number, step, said.get(number))))
-
-
-def _agents_ended(number: int, step: RepairStep, said: HandedInRepair | None) -> Executed:
-    if said is None:
-        return Executed(number=number, repair=step, status=RepairStatus.PENDING)
-    return Executed(number=number, repair=step, status=said.status, output=said.output[:LONGEST_STEP_OUTPUT])
+        ended = Executed(number=number, repair=step, status=RepairStatus.PENDING)
+        if repair := by_step.get(number):
+            output = repair.output[:LONGEST_STEP_OUTPUT]
+            ended = Executed(number=number, repair=step, status=repair.status, output=output)
+        done.append(await keep_repair(run, back, ended))

@@ -13,7 +13,7 @@ from reflection_app.loops.protocol.rounds import Judged, Made
 from reflection_app.loops.protocol.self_checks import is_content, judge_by
 from reflection_app.loops.requirement_checks import judge_requirements
 from reflection_app.loops.requirements import RequirementsReport
-from reflection_app.loops.task_spec import Redo, TaskSpec
+from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.tickets import Trigger
 from reflection_app.loops.verdicts import Feedback, Issue, IssueCategory, Judgement, Referee, Severity, Verdict
 
@@ -39,8 +39,16 @@ async def judge(spec: TaskSpec, run: Progress, made: Made) -> Judged | None:
         )
         return Judged(broken_off, Trigger.INTERRUPTION)
     if made.is_ordered and spec.redo is not None:
-        ordered = await _record(run, _order(spec.redo))
-        return Judged(ordered, Trigger.PERSONS_ORDER)
+        instructions = spec.redo.instructions[:LONGEST_INSTRUCTIONS]
+        ordered = Judgement(
+            attempt=1,
+            referee=Referee.PERSON,
+            verdict=Verdict.REVISE,
+            score=spec.redo.score,
+            issues=spec.redo.issues,
+            feedback=Feedback(suggestions=(instructions,) if instructions.strip() else ()),
+        )
+        return Judged(await _record(run, ordered), Trigger.PERSONS_ORDER)
     found = await _found(spec, run, made)
     if found is None:
         return None
@@ -56,14 +64,22 @@ async def _found(spec: TaskSpec, run: Progress, made: Made) -> Judged | None:
     """What the agent, the requirements or the critic say, recorded."""
     handed_in = run.handed_in.get(made.number)
     if handed_in is not None and handed_in.self_check and not is_content(handed_in.self_check):
-        said = await _record(run, judge_by(handed_in.self_check, attempt=made.number))
-        return Judged(said, Trigger.SELF_CHECK)
+        judgement = await _record(run, judge_by(handed_in.self_check, attempt=made.number))
+        return Judged(judgement, Trigger.SELF_CHECK)
     if (missed := _missed(made)) is not None:
         return await _by_requirements(run, made, missed)
-    if spec.has_critic:
-        return await _by_critic(spec, run, made)
-    report = requirements_of(spec, made.content)
-    return await _by_requirements(run, made, report) if report is not None else None
+    if not spec.has_critic:
+        report = requirements_of(spec, made.content)
+        return await _by_requirements(run, made, report) if report is not None else None
+    run.check_limits()
+    try:
+        judgement = await evaluate(spec, run, attempt=made.number, content=made.content)
+    except NoUsableAnswer:
+        report = requirements_of(spec, made.content)
+        if report is None or report.all_met:
+            raise
+        return await _by_requirements(run, made, report)
+    return Judged(judgement, trigger_of(spec, judgement))
 
 
 def _missed(made: Made) -> RequirementsReport | None:
@@ -79,18 +95,6 @@ async def _by_requirements(run: Progress, made: Made, report: RequirementsReport
     return Judged(judgement, Trigger.FAILED_REQUIREMENT)
 
 
-async def _by_critic(spec: TaskSpec, run: Progress, made: Made) -> Judged:
-    run.check_limits()
-    try:
-        judgement = await evaluate(spec, run, attempt=made.number, content=made.content)
-    except NoUsableAnswer:
-        report = requirements_of(spec, made.content)
-        if report is None or report.all_met:
-            raise
-        return await _by_requirements(run, made, report)
-    return Judged(judgement, trigger_of(spec, judgement))
-
-
 def trigger_of(spec: TaskSpec, judgement: Judgement) -> Trigger:
     """A failed requirement where the critic has no complaint of its own and its score would do, else the critic."""
     report = judgement.requirements
@@ -104,16 +108,3 @@ def trigger_of(spec: TaskSpec, judgement: Judgement) -> Trigger:
 
 async def _record(run: Progress, judgement: Judgement) -> Judgement:
     return await run.record(judgement, key=f"attempt-{judgement.attempt}/verdict")
-
-
-def _order(redo: Redo) -> Judgement:
-    """A person's order, as that person's judgement of the answer that is to be done again."""
-    instructions = redo.instructions[:LONGEST_INSTRUCTIONS]
-    return Judgement(
-        attempt=1,
-        referee=Referee.PERSON,
-        verdict=Verdict.REVISE,
-        score=redo.score,
-        issues=redo.issues,
-        feedback=Feedback(suggestions=(instructions,) if instructions.strip() else ()),
-    )

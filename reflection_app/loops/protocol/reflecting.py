@@ -1,4 +1,4 @@
-"""Step 2, Reflect: what was expected, what there is, the gap between them, and how it came about.
+"""Steps 1 to 3, Explore, Reflect and Classify: what there is, how it falls short, and which class of error that is.
 
 A reflector whose answers cannot be used costs the analysis, never the run: code writes it from the ticket. What code
 saw break off itself needs no model to explain it.
@@ -12,19 +12,59 @@ from reflection_app.loops.actor_critic import requirements_of
 from reflection_app.loops.answer_reading import Lenient
 from reflection_app.loops.answer_schemas import TEXT, closed_object, texts
 from reflection_app.loops.answers import NoUsableAnswer, ask
-from reflection_app.loops.attempt_effects import HandedIn
 from reflection_app.loops.effects import FindSimilarIssues
 from reflection_app.loops.framing import framed, framed_task
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.protocol.classification import classify, gather_facts
-from reflection_app.loops.protocol.error_classes import Said, SaidMany
+from reflection_app.loops.protocol.error_classes import LenientText, LenientTexts
 from reflection_app.loops.protocol.rounds import BrokenBy, Interruption, SentBack, framed_ticket, keep_stage
 from reflection_app.loops.protocol.self_checks import interruption_of, text_of, unknown_of
 from reflection_app.loops.protocol.stages import Classified, Explored, Reflected
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.tool_tries import task_of
 from reflection_app.loops.values import Message, system, user
+
+# Step 1, Explore: a snapshot of the present outputs and of where the run stands, made by code.
+
+LONGEST_EXCERPT = 2_000
+LONGEST_NAME = 200
+MOST_NAMED = 100
+
+
+async def explore(spec: TaskSpec, run: Progress, back: SentBack) -> Explored:
+    """The snapshot, recorded."""
+    handed_in, broken = run.handed_in.get(back.number), back.made.interruption
+    content, artifacts, last_good_step = back.made.content, tuple[str, ...](), ""
+    if handed_in is not None:
+        last_good_step = text_of(handed_in.self_check, "last_good_step")
+        artifacts = tuple(
+            str(artifact.get("path") or artifact.get("name") or json.dumps(artifact, ensure_ascii=False))[:LONGEST_NAME]
+            for artifact in handed_in.artifacts[:MOST_NAMED]
+        )
+    snapshot = Explored(
+        characters=len(content),
+        excerpt=content[:LONGEST_EXCERPT],
+        artifacts=artifacts,
+        files=spec.file_names[:MOST_NAMED],
+        requirements=requirements_of(spec, content),
+        earlier_tickets=tuple(ticket.ticket_id for number, ticket in run.tickets.items() if number < back.number),
+        last_good_step=broken.last_good_step if broken is not None else last_good_step,
+    )
+    ticket = back.ticket
+    return await keep_stage(
+        run,
+        back,
+        key="explore",
+        output=snapshot,
+        ticket=ticket.ticket_id,
+        trigger=ticket.trigger.value,
+        verdict=ticket.verdict.value,
+        score=ticket.quality_score,
+    )
+
+
+# Step 2, Reflect: what was expected, what there is, the gap between them, and how it came about.
 
 TEMPERATURE = 0.3
 MOST_REASKS = 1
@@ -33,13 +73,13 @@ LONGEST_EXPECTED = 1_000
 
 
 class ReflectorAnswer(Lenient):
-    expected: Said = ""
-    actual: Said = ""
-    gap: Said = ""
-    questions: SaidMany = ()
-    surface_issue: Said = ""
-    occurrence_process: SaidMany = ()
-    root_cause: Said = ""
+    expected: LenientText = ""
+    actual: LenientText = ""
+    gap: LenientText = ""
+    questions: LenientTexts = ()
+    surface_issue: LenientText = ""
+    occurrence_process: LenientTexts = ()
+    root_cause: LenientText = ""
 
     @model_validator(mode="after")
     def check_it_explains(self) -> "ReflectorAnswer":
@@ -61,8 +101,22 @@ ANSWER_SCHEMA = closed_object(
 
 async def reflect(spec: TaskSpec, run: Progress, back: SentBack, explored: Explored) -> Reflected:
     """The analysis of the gap, recorded."""
-    broken = back.made.interruption
-    analysis = explain_break(spec, broken) if broken else await _asked(spec, run, back, explored)
+    if (broken := back.made.interruption) is not None:
+        analysis = explain_break(spec, broken)
+    else:
+        run.check_limits()
+        request = run.model_call(
+            key=f"attempt-{back.number}/reflect",
+            role="reflector",
+            messages=question(spec, back, explored),
+            temperature=TEMPERATURE,
+            json_schema=ANSWER_SCHEMA,
+        )
+        try:
+            answer = await ask(run, request, schema=ReflectorAnswer, most_reasks=MOST_REASKS)
+            analysis = Reflected(**answer.model_dump())
+        except NoUsableAnswer:
+            analysis = by_the_ticket(spec, back)
     return await keep_stage(
         run,
         back,
@@ -74,33 +128,17 @@ async def reflect(spec: TaskSpec, run: Progress, back: SentBack, explored: Explo
     )
 
 
-async def _asked(spec: TaskSpec, run: Progress, back: SentBack, explored: Explored) -> Reflected:
-    run.check_limits()
-    request = run.model_call(
-        key=f"attempt-{back.number}/reflect",
-        role="reflector",
-        messages=question(spec, back, explored),
-        temperature=TEMPERATURE,
-        json_schema=ANSWER_SCHEMA,
-    )
-    try:
-        said = await ask(run, request, schema=ReflectorAnswer, most_reasks=MOST_REASKS)
-    except NoUsableAnswer:
-        return by_the_ticket(spec, back)
-    return Reflected(**said.model_dump())
-
-
 def question(spec: TaskSpec, back: SentBack, explored: Explored) -> tuple[Message, ...]:
     """What the reflector is asked. The draft stands in a frame that it cannot close."""
     files = ", ".join((*explored.artifacts, *explored.files)) or "(none)"
-    asked = prompt(
+    text = prompt(
         "protocol_reflect",
         objective=framed_task(task_of(spec)),
         draft=framed(back.made.content or "(empty)", name="draft", most=LONGEST_DRAFT),
         ticket=framed_ticket(back),
         files=framed(files, name="files", most=LONGEST_EXPECTED),
     )
-    return (system(prompt("protocol_system")), user(asked))
+    return (system(prompt("protocol_system")), user(text))
 
 
 def by_the_ticket(spec: TaskSpec, back: SentBack) -> Reflected:
@@ -131,55 +169,6 @@ def explain_break(spec: TaskSpec, broken: Interruption) -> Reflected:
         occurrence_process=(before, f"The step {broken.phase} broke off: {broken.message}"),
         root_cause=broken.message,
     )
-
-
-# Step 1, Explore: a snapshot of the present outputs and of where the run stands, made by code.
-
-LONGEST_EXCERPT = 2_000
-LONGEST_NAME = 200
-MOST_NAMED = 100
-
-
-async def explore(spec: TaskSpec, run: Progress, back: SentBack) -> Explored:
-    """The snapshot, recorded."""
-    handed_in = run.handed_in.get(back.number)
-    content = back.made.content
-    snapshot = Explored(
-        characters=len(content),
-        excerpt=content[:LONGEST_EXCERPT],
-        artifacts=_artifacts(handed_in),
-        files=spec.file_names[:MOST_NAMED],
-        requirements=requirements_of(spec, content),
-        earlier_tickets=tuple(ticket.ticket_id for number, ticket in run.tickets.items() if number < back.number),
-        last_good_step=_last_good_step(back, handed_in),
-    )
-    ticket = back.ticket
-    return await keep_stage(
-        run,
-        back,
-        key="explore",
-        output=snapshot,
-        ticket=ticket.ticket_id,
-        trigger=ticket.trigger.value,
-        verdict=ticket.verdict.value,
-        score=ticket.quality_score,
-    )
-
-
-def _artifacts(handed_in: HandedIn | None) -> tuple[str, ...]:
-    """The names of what came with the attempt."""
-    if handed_in is None:
-        return ()
-    return tuple(
-        str(artifact.get("path") or artifact.get("name") or json.dumps(artifact, ensure_ascii=False))[:LONGEST_NAME]
-        for artifact in handed_in.artifacts[:MOST_NAMED]
-    )
-
-
-def _last_good_step(back: SentBack, handed_in: HandedIn | None) -> str:
-    if back.made.interruption is not None:
-        return back.made.interruption.last_good_step
-    return text_of(handed_in.self_check, "last_good_step") if handed_in else ""
 
 
 # Step 3, Classify: the facts are gathered, and the tree of the seed names the class. No model is asked.

@@ -3,7 +3,6 @@
 A plan that cannot be used is replaced by the ticket's own; what broke off is resumed by a plan that code writes.
 """
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, model_validator
@@ -14,7 +13,7 @@ from reflection_app.loops.answers import NoUsableAnswer, ask
 from reflection_app.loops.framing import framed_task
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.protocol.error_classes import ErrorClass, Said, SaidMany
+from reflection_app.loops.protocol.error_classes import ErrorClass, LenientText, LenientTexts
 from reflection_app.loops.protocol.reflecting import MOST_REASKS, TEMPERATURE
 from reflection_app.loops.protocol.rounds import BrokenBy, Interruption, SentBack, framed_ticket, keep_stage
 from reflection_app.loops.protocol.stages import (
@@ -26,7 +25,7 @@ from reflection_app.loops.protocol.stages import (
     RepairKind,
     RepairStep,
 )
-from reflection_app.loops.task_spec import TaskSpec, Thresholds
+from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.texts import one_line
 from reflection_app.loops.tickets import Ticket
 from reflection_app.loops.tool_tries import describe, task_of
@@ -38,8 +37,6 @@ MOST_STEPS = 8
 LONGEST_NAME = 120
 STRONGER_MODEL = "A stronger model may be able to do it: set LLM_ESCALATION_MODEL."
 ESCALATED = "The stronger model carries out the repair."
-
-Fit = Callable[[Planned, TaskSpec, Reflected, Classified], Planned]
 
 
 def plan_by_the_ticket(ticket: Ticket) -> Planned:
@@ -72,75 +69,53 @@ def plan_to_resume(broken: Interruption) -> Planned:
 
 def fitted(plan: Planned, *, spec: TaskSpec, reflected: Reflected, classified: Classified) -> Planned:
     """`plan` with what the class asks for."""
-    return FITS[classified.type](plan, spec, reflected, classified)
-
-
-def lowered_expectation(thresholds: Thresholds) -> float:
-    """The score that is hoped for where a mistake came again: midway between what is sent back and what passes."""
-    return (thresholds.revise_from + thresholds.pass_from) / 2
-
-
-def _for_capability(plan: Planned, spec: TaskSpec, reflected: Reflected, classified: Classified) -> Planned:
-    suggestion = ESCALATED if spec.has_escalation else STRONGER_MODEL
-    symptoms = tuple(similar.description for similar in classified.facts.similar.found[:5])
-    pattern = plan.anti_pattern or AntiPattern(
-        pattern_name=reflected.surface_issue[:LONGEST_NAME] or "The same mistake again",
-        symptoms=symptoms or (reflected.surface_issue,),
-        prevention=plan.learning_notes or plan.remediation,
-    )
-    return plan.model_copy(
-        update={
-            "anti_pattern": pattern,
-            "expected_score": lowered_expectation(spec.thresholds),
-            "remediation": " ".join(text for text in (plan.remediation, suggestion) if text),
-        }
-    )
-
-
-def _for_decision(plan: Planned, _spec: TaskSpec, reflected: Reflected, _classified: Classified) -> Planned:
-    steps = tuple(
-        step.model_copy(update={"is_checkpoint": True}) if step.kind is RepairKind.MODEL else step
-        for step in plan.repair_steps
-    )
-    instruction = plan.instruction or plan.remediation or f"Avoid this: {reflected.root_cause}"
-    return plan.model_copy(update={"repair_steps": steps, "instruction": instruction})
-
-
-def _for_knowledge(plan: Planned, spec: TaskSpec, reflected: Reflected, _classified: Classified) -> Planned:
-    """The knowledge is asked for first: the configured tool, or a person where there is none."""
-    asked = "; ".join(reflected.questions) or reflected.gap or reflected.surface_issue
-    tool = spec.knowledge_tool
-    first = RepairStep(
-        action=f"Ask {tool.name if tool else 'a person'}: {asked}"[:4_000],
-        kind=RepairKind.TOOL if tool else RepairKind.PERSON,
-        tool=tool.name if tool else "",
-        expected_outcome="The knowledge that was missing.",
-    )
-    return plan.model_copy(update={"repair_steps": (first, *plan.repair_steps[: MOST_STEPS - 1])})
-
-
-def _for_iteration(plan: Planned, _spec: TaskSpec, _reflected: Reflected, _classified: Classified) -> Planned:
-    return plan.model_copy(update={"repair_steps": (), "hint": plan.hint or plan.learning_notes})
-
-
-def _for_crash(plan: Planned, _spec: TaskSpec, _reflected: Reflected, classified: Classified) -> Planned:
-    """What broke is found and resumed first, whatever else the plan says. What code saw break has its own plan."""
-    phase = classified.facts.broken_phase.strip()[:LONGEST_NAME]
-    broken = f"Put right what broke the phase “{phase}”" if phase else "Find the phase or dependency that broke"
-    first = RepairStep(
-        action=f"{broken}, and resume there from the last step that worked; keep what was done before.",
-        expected_outcome="The whole work, with nothing left out where it broke off.",
-    )
-    return plan.model_copy(update={"repair_steps": (first, *plan.repair_steps[: MOST_STEPS - 1])})
-
-
-FITS: dict[ErrorClass, Fit] = {
-    ErrorClass.MODEL_CAPABILITY: _for_capability,
-    ErrorClass.DECISION_ERROR: _for_decision,
-    ErrorClass.PIPELINE_CRASH: _for_crash,
-    ErrorClass.MISSING_KNOWLEDGE: _for_knowledge,
-    ErrorClass.NORMAL_ITERATION: _for_iteration,
-}
+    first: RepairStep | None = None
+    changes: dict[str, object] = {}
+    match classified.type:
+        case ErrorClass.MODEL_CAPABILITY:
+            suggestion = ESCALATED if spec.has_escalation else STRONGER_MODEL
+            symptoms = tuple(similar.description for similar in classified.facts.similar.found[:5])
+            pattern = plan.anti_pattern or AntiPattern(
+                pattern_name=reflected.surface_issue[:LONGEST_NAME] or "The same mistake again",
+                symptoms=symptoms or (reflected.surface_issue,),
+                prevention=plan.learning_notes or plan.remediation,
+            )
+            # The mistake came again: no more is hoped for than midway between what is sent back and what passes.
+            changes = {
+                "anti_pattern": pattern,
+                "expected_score": (spec.thresholds.revise_from + spec.thresholds.pass_from) / 2,
+                "remediation": " ".join(text for text in (plan.remediation, suggestion) if text),
+            }
+        case ErrorClass.DECISION_ERROR:
+            steps = tuple(
+                step.model_copy(update={"is_checkpoint": True}) if step.kind is RepairKind.MODEL else step
+                for step in plan.repair_steps
+            )
+            instruction = plan.instruction or plan.remediation or f"Avoid this: {reflected.root_cause}"
+            changes = {"repair_steps": steps, "instruction": instruction}
+        case ErrorClass.PIPELINE_CRASH:
+            # What broke is found and resumed first, whatever else the plan says. What code saw break has its own plan.
+            phase = classified.facts.broken_phase.strip()[:LONGEST_NAME]
+            broken = f"Put right what broke the phase “{phase}”" if phase else "Find the phase or dependency that broke"
+            first = RepairStep(
+                action=f"{broken}, and resume there from the last step that worked; keep what was done before.",
+                expected_outcome="The whole work, with nothing left out where it broke off.",
+            )
+        case ErrorClass.MISSING_KNOWLEDGE:
+            # The knowledge is asked for first: of the configured tool, or of a person where there is none.
+            wanted = "; ".join(reflected.questions) or reflected.gap or reflected.surface_issue
+            tool = spec.knowledge_tool
+            first = RepairStep(
+                action=f"Ask {tool.name if tool else 'a person'}: {wanted}"[:4_000],
+                kind=RepairKind.TOOL if tool else RepairKind.PERSON,
+                tool=tool.name if tool else "",
+                expected_outcome="The knowledge that was missing.",
+            )
+        case ErrorClass.NORMAL_ITERATION:
+            changes = {"repair_steps": (), "hint": plan.hint or plan.learning_notes}
+    if first is not None:
+        changes = {"repair_steps": (first, *plan.repair_steps[: MOST_STEPS - 1])}
+    return plan.model_copy(update=changes)
 
 
 # What the reflector answers when it is asked for a repair plan, read leniently.
@@ -150,17 +125,17 @@ MOST_QUESTIONS = 2
 
 
 class PlannedStep(Lenient):
-    action: Said = ""
+    action: LenientText = ""
     kind: Annotated[RepairKind, read_as(RepairKind, otherwise=RepairKind.MODEL)] = RepairKind.MODEL
-    tool: Said = ""
-    expected_outcome: Said = ""
+    tool: LenientText = ""
+    expected_outcome: LenientText = ""
     is_checkpoint: Annotated[bool, BeforeValidator(lambda value: value is True)] = False
 
 
 class PlannedPattern(Lenient):
-    pattern_name: Said = ""
-    symptoms: SaidMany = ()
-    prevention: Said = ""
+    pattern_name: LenientText = ""
+    symptoms: LenientTexts = ()
+    prevention: LenientText = ""
 
 
 def _steps(value: Any) -> Any:
@@ -176,13 +151,13 @@ def _pattern(value: Any) -> Any:
 
 class PlanAnswer(Lenient):
     repair_steps: Annotated[tuple[PlannedStep, ...], BeforeValidator(_steps)] = ()
-    resources_needed: SaidMany = ()
+    resources_needed: LenientTexts = ()
     estimated_effort: Annotated[Effort, read_as(Effort, otherwise=Effort.MEDIUM)] = Effort.MEDIUM
-    remediation: Said = ""
-    learning_notes: Said = ""
+    remediation: LenientText = ""
+    learning_notes: LenientText = ""
     anti_pattern: Annotated[PlannedPattern, BeforeValidator(_pattern)] = PlannedPattern()
-    instruction: Said = ""
-    hint: Said = ""
+    instruction: LenientText = ""
+    hint: LenientText = ""
 
     @model_validator(mode="after")
     def check_it_plans(self) -> "PlanAnswer":
@@ -204,19 +179,19 @@ ANSWER_SCHEMA = closed_object(
 )
 
 
-def planned_from(said: PlanAnswer, *, tools: list[str]) -> Planned:
+def planned_from(answer: PlanAnswer, *, tools: list[str]) -> Planned:
     """The plan that the reflector means. A step by a tool that the task has not is one for the model."""
     steps, questions = list[RepairStep](), 0
-    for step in said.repair_steps:
+    for step in answer.repair_steps:
         questions += step.kind is RepairKind.PERSON
         has_tool = step.kind is RepairKind.TOOL and step.tool in tools
         may_ask = step.kind is RepairKind.PERSON and questions <= MOST_QUESTIONS
         kind = step.kind if has_tool or may_ask else RepairKind.MODEL
         tool = step.tool if has_tool else ""
         steps.append(RepairStep(**step.model_dump(exclude={"kind", "tool"}), kind=kind, tool=tool))
-    pattern = said.anti_pattern
+    pattern = answer.anti_pattern
     return Planned(
-        **said.model_dump(exclude={"repair_steps", "anti_pattern"}),
+        **answer.model_dump(exclude={"repair_steps", "anti_pattern"}),
         repair_steps=tuple(steps),
         anti_pattern=AntiPattern(**pattern.model_dump()) if pattern.pattern_name else None,
     )
@@ -238,8 +213,22 @@ async def plan_repairs(
     if classified.type is ErrorClass.PIPELINE_CRASH and back.made.interruption is not None:
         plan = plan_to_resume(back.made.interruption)
     else:
-        asked = await _asked(spec, run, back, reflected, classified)
-        plan = fitted(asked, spec=spec, reflected=reflected, classified=classified)
+        run.check_limits()
+        request = run.model_call(
+            key=f"attempt-{back.number}/plan",
+            role="reflector",
+            messages=question(spec, back, reflected, classified),
+            temperature=TEMPERATURE,
+            json_schema=ANSWER_SCHEMA,
+        )
+        try:
+            answer = await ask(run, request, schema=PlanAnswer, most_reasks=MOST_REASKS)
+            plan = planned_from(answer, tools=[tool.name for tool in spec.tools])
+            if not plan.repair_steps and classified.type is not ErrorClass.NORMAL_ITERATION:
+                plan = plan.model_copy(update={"repair_steps": plan_by_the_ticket(back.ticket).repair_steps})
+        except NoUsableAnswer:
+            plan = plan_by_the_ticket(back.ticket)
+        plan = fitted(plan, spec=spec, reflected=reflected, classified=classified)
     return await keep_stage(
         run,
         back,
@@ -251,43 +240,22 @@ async def plan_repairs(
     )
 
 
-async def _asked(
-    spec: TaskSpec, run: Progress, back: SentBack, reflected: Reflected, classified: Classified
-) -> Planned:
-    run.check_limits()
-    request = run.model_call(
-        key=f"attempt-{back.number}/plan",
-        role="reflector",
-        messages=question(spec, back, reflected, classified),
-        temperature=TEMPERATURE,
-        json_schema=ANSWER_SCHEMA,
-    )
-    try:
-        said = await ask(run, request, schema=PlanAnswer, most_reasks=MOST_REASKS)
-    except NoUsableAnswer:
-        return plan_by_the_ticket(back.ticket)
-    plan = planned_from(said, tools=[tool.name for tool in spec.tools])
-    if plan.repair_steps or classified.type is ErrorClass.NORMAL_ITERATION:
-        return plan
-    return plan.model_copy(update={"repair_steps": plan_by_the_ticket(back.ticket).repair_steps})
-
-
 def question(spec: TaskSpec, back: SentBack, reflected: Reflected, classified: Classified) -> tuple[Message, ...]:
     """What the reflector is asked for a plan: the ticket, the analysis, the class, and the tools there are."""
-    asked = prompt(
+    text = prompt(
         "protocol_plan",
         objective=framed_task(task_of(spec)),
         ticket=framed_ticket(back),
-        analysis=told_analysis(reflected),
+        analysis=analysis_text(reflected),
         error_class=f"{classified.type.value} {classified.description}",
         wanted=prompt(CLASS_PROMPTS[classified.type]),
         tools=describe(spec.tools) or "(none)",
         most=MOST_STEPS,
     )
-    return (system(prompt("protocol_system")), user(asked))
+    return (system(prompt("protocol_system")), user(text))
 
 
-def told_analysis(reflected: Reflected) -> str:
+def analysis_text(reflected: Reflected) -> str:
     """The analysis as models and agents are shown it."""
     lines = [
         f"Expected: {reflected.expected}",

@@ -45,10 +45,37 @@ def proposals_for(report: Report, *, agent: str) -> tuple[Proposal, ...]:
     """
     match report.type:
         case ErrorClass.MODEL_CAPABILITY:
-            return (_anti_pattern(report, anti_pattern_of(report), agent=agent),)
+            pattern = anti_pattern_of(report)
+            lines = (one_line(symptom)[:LONGEST_FIELD].strip() for symptom in pattern.symptoms)
+            symptoms: list[JsonValue] = [symptom for symptom in lines if symptom]
+            kind, learned = ProposalKind.ANTI_PATTERN, pattern.pattern_name
+            name, description = pattern.pattern_name.strip(), report.surface_issue or report.description
+            content = f"Error type: {report.type.value}"
+            # As much as the entry's own fields hold.
+            details: dict[str, JsonValue] = {
+                "symptoms": symptoms[:MOST_IN_LIST],
+                "prevention": pattern.prevention.strip()[:LONGEST_FIELD],
+            }
         case ErrorClass.NORMAL_ITERATION if report.hint.strip():
-            return (_lesson(report, agent=agent),)
-    return ()
+            kind, learned = ProposalKind.LESSON, report.hint.strip()
+            name, content, details = learned.splitlines()[0], learned, {}
+            description = f"For the next start: {report.surface_issue}" if report.surface_issue.strip() else ""
+        case _:
+            return ()
+    # The same for the same thing learned, whatever its letters' case and spaces.
+    digest = hashlib.sha256("\n".join((agent.strip(), " ".join(learned.casefold().split()))).encode()).hexdigest()
+    proposal = Proposal(
+        kind=kind,
+        name=name[:LONGEST_NAME],
+        description=description,
+        content=content,
+        details=details,
+        agent=agent,
+        category=report.issues[0].category.value if report.issues else "",
+        source=f"protocol/{kind.value}/{digest[:32]}",
+        reflection_id=report.reflection_id,
+    )
+    return (proposal,)
 
 
 def instruction_for(report: Report, *, agent: str) -> Instruction | None:
@@ -56,8 +83,8 @@ def instruction_for(report: Report, *, agent: str) -> Instruction | None:
     if report.type is not ErrorClass.DECISION_ERROR or not agent.strip():
         return None
     pattern = report.anti_pattern
-    told = (report.instruction, pattern.prevention if pattern else "", report.learning_notes, report.remediation)
-    text = next((text.strip() for text in told if text.strip()), "")
+    texts = (report.instruction, pattern.prevention if pattern else "", report.learning_notes, report.remediation)
+    text = next((text.strip() for text in texts if text.strip()), "")
     if not text:
         return None
     return Instruction(agent=agent, text=text[:LONGEST_INSTRUCTION], reflection_id=report.reflection_id)
@@ -75,51 +102,6 @@ def anti_pattern_of(report: Report) -> AntiPattern:
     )
 
 
-def _anti_pattern(report: Report, pattern: AntiPattern, *, agent: str) -> Proposal:
-    return Proposal(
-        kind=ProposalKind.ANTI_PATTERN,
-        name=pattern.pattern_name.strip()[:LONGEST_NAME],
-        description=report.surface_issue or report.description,
-        content=f"Error type: {report.type.value}",
-        details=_details(pattern),
-        agent=agent,
-        category=_category(report),
-        source=_source(ProposalKind.ANTI_PATTERN, agent, pattern.pattern_name),
-        reflection_id=report.reflection_id,
-    )
-
-
-def _details(pattern: AntiPattern) -> dict[str, JsonValue]:
-    """The entry's own fields, as far as they hold what the pattern says; each symptom is one line."""
-    lines = (one_line(symptom)[:LONGEST_FIELD].strip() for symptom in pattern.symptoms)
-    symptoms: list[JsonValue] = [symptom for symptom in lines if symptom]
-    return {"symptoms": symptoms[:MOST_IN_LIST], "prevention": pattern.prevention.strip()[:LONGEST_FIELD]}
-
-
-def _lesson(report: Report, *, agent: str) -> Proposal:
-    hint = report.hint.strip()
-    return Proposal(
-        kind=ProposalKind.LESSON,
-        name=hint.splitlines()[0][:LONGEST_NAME],
-        description=f"For the next start: {report.surface_issue}" if report.surface_issue.strip() else "",
-        content=hint,
-        agent=agent,
-        category=_category(report),
-        source=_source(ProposalKind.LESSON, agent, hint),
-        reflection_id=report.reflection_id,
-    )
-
-
-def _category(report: Report) -> str:
-    return report.issues[0].category.value if report.issues else ""
-
-
-def _source(kind: ProposalKind, agent: str, learned: str) -> str:
-    """The same for the same thing learned, whatever its letters' case and spaces."""
-    said = "\n".join((agent.strip(), " ".join(learned.casefold().split())))
-    return f"protocol/{kind.value}/{hashlib.sha256(said.encode()).hexdigest()[:32]}"
-
-
 async def analysed(
     spec: TaskSpec,
     run: Progress,
@@ -130,7 +112,28 @@ async def analysed(
     planned: Planned,
 ) -> Analysis:
     """The analysis with its report kept, all repairs still to be done, and what follows from it proposed."""
-    report = report_of(spec, back, reflected=reflected, classified=classified, planned=planned)
+    report = Report(
+        attempt=back.number,
+        agent=spec.agent,
+        trigger=back.trigger,
+        ticket_id=back.ticket.ticket_id,
+        issues=back.ticket.issues,
+        surface_issue=reflected.surface_issue,
+        occurrence_process=reflected.occurrence_process,
+        root_cause=reflected.root_cause,
+        type=classified.type,
+        description=classified.description,
+        remediation=planned.remediation,
+        repair_actions=tuple(
+            RepairAction(action=step.action, expected_outcome=step.expected_outcome) for step in planned.repair_steps
+        ),
+        learning_notes=planned.learning_notes,
+        anti_pattern=planned.anti_pattern,
+        facts=classified.facts,
+        instruction=planned.instruction,
+        hint=planned.hint,
+        is_fallback=reflected.is_fallback or planned.is_fallback,
+    )
     kept = await run.perform(RecordReport(key=f"attempt-{back.number}/report", report=report))
     report = report.model_copy(update={"reflection_id": kept.reflection_id})
     for place, proposal in enumerate(proposals_for(report, agent=spec.agent), start=1):
@@ -164,30 +167,3 @@ async def keep_report(
         }
     )
     await run.perform(RecordReport(key=f"attempt-{back.number}/{key}", report=report))
-
-
-def report_of(
-    spec: TaskSpec, back: SentBack, *, reflected: Reflected, classified: Classified, planned: Planned
-) -> Report:
-    return Report(
-        attempt=back.number,
-        agent=spec.agent,
-        trigger=back.trigger,
-        ticket_id=back.ticket.ticket_id,
-        issues=back.ticket.issues,
-        surface_issue=reflected.surface_issue,
-        occurrence_process=reflected.occurrence_process,
-        root_cause=reflected.root_cause,
-        type=classified.type,
-        description=classified.description,
-        remediation=planned.remediation,
-        repair_actions=tuple(
-            RepairAction(action=step.action, expected_outcome=step.expected_outcome) for step in planned.repair_steps
-        ),
-        learning_notes=planned.learning_notes,
-        anti_pattern=planned.anti_pattern,
-        facts=classified.facts,
-        instruction=planned.instruction,
-        hint=planned.hint,
-        is_fallback=reflected.is_fallback or planned.is_fallback,
-    )

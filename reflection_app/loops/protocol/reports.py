@@ -1,4 +1,4 @@
-"""Error trace reports, as they are kept; protocol/report_documents.py writes them in the form of the design seed."""
+"""Error trace reports, as they are kept and in the form of the design seed; and what is proposed after them."""
 
 import re
 from collections.abc import Iterable
@@ -131,22 +131,29 @@ def document_of(report: Report, *, timestamp: datetime) -> dict[str, Any]:
 def markdown_of(document: dict[str, Any]) -> str:
     """A document of `document_of` as Markdown whose structure nothing in it can change."""
     analysis, classed = document["error_analysis"], document["error_classification"]
-    name = NAMES[ErrorClass(classed["type"])]
+    facts = (
+        ("Report", document["reflection_id"]),
+        ("Time", document["timestamp"]),
+        ("Agent", document["agent"]),
+        ("Trigger", document["trigger"]),
+        ("Rewind ticket", document["rewind_ticket_id"]),
+        ("Error type", f"{classed['type']} {NAMES[ErrorClass(classed['type'])]}"),
+    )
+    steps = filter(None, (line(without_number(step)) for step in analysis["occurrence_process"]))
+    occurrence = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
+    actions = [
+        f"{action['status']}: {action['action']}"
+        + (f" (expected: {action['expected_outcome']})" if action["expected_outcome"].strip() else "")
+        for action in document["repair_actions"]
+    ]
     parts = [
         f"# {line(analysis['surface_issue']) or 'Reflection report'}",
-        _facts(
-            ("Report", document["reflection_id"]),
-            ("Time", document["timestamp"]),
-            ("Agent", document["agent"]),
-            ("Trigger", document["trigger"]),
-            ("Rewind ticket", document["rewind_ticket_id"]),
-            ("Error type", f"{classed['type']} {name}"),
-        ),
-        f"## What happened\n\n{_numbered(analysis['occurrence_process'])}",
+        "\n".join(f"- {name}: {line(value)}" for name, value in facts if value),
+        f"## What happened\n\n{occurrence or NOTHING}",
         f"## Root cause\n\n{paragraph(analysis['root_cause']) or NOTHING}",
         f"## Classification\n\n{paragraph(classed['description']) or NOTHING}",
         f"## Remediation\n\n{paragraph(classed['remediation']) or NOTHING}",
-        f"## Repair actions\n\n{_actions(document['repair_actions'])}",
+        f"## Repair actions\n\n{_listed(actions)}",
         f"## What was learned\n\n{paragraph(document['learning_notes']) or NOTHING}",
     ]
     if pattern := document.get("anti_pattern"):
@@ -162,22 +169,5 @@ def without_number(text: str) -> str:
     return OWN_NUMBER.sub("", text, count=1)
 
 
-def _facts(*pairs: tuple[str, str]) -> str:
-    return "\n".join(f"- {name}: {line(value)}" for name, value in pairs if value)
-
-
-def _numbered(steps: Iterable[str]) -> str:
-    told = [line(without_number(step)) for step in steps]
-    return "\n".join(f"{number}. {step}" for number, step in enumerate(filter(None, told), start=1)) or NOTHING
-
-
 def _listed(items: Iterable[str]) -> str:
     return "\n".join(f"- {line(item)}" for item in items if item.strip()) or NOTHING
-
-
-def _actions(actions: Iterable[dict[str, str]]) -> str:
-    return _listed(
-        f"{action['status']}: {action['action']}"
-        + (f" (expected: {action['expected_outcome']})" if action["expected_outcome"].strip() else "")
-        for action in actions
-    )

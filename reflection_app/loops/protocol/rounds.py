@@ -96,20 +96,17 @@ class Analysis:
 LONGEST_INPUT = 1_000
 
 
-async def keep_stage[O: Output](run: Progress, back: SentBack, *, key: str, output: O, **given: JsonValue) -> O:
-    """`output` as the journal keeps it. `given` is what the step was told, in short.
+async def keep_stage[O: Output](run: Progress, back: SentBack, *, key: str, output: O, **inputs: JsonValue) -> O:
+    """`output` as the journal keeps it. `inputs` is what the step began with, in short.
 
     Raises EffectFailed where it was edited into another step.
     """
-    record = StageRecord(attempt=back.number, ticket_id=back.ticket.ticket_id, input=_short(given), output=output)
+    short = {name: value[:LONGEST_INPUT] if isinstance(value, str) else value for name, value in inputs.items()}
+    record = StageRecord(attempt=back.number, ticket_id=back.ticket.ticket_id, input=short, output=output)
     kept = (await run.perform(RecordStage(key=f"attempt-{back.number}/{key}", record=record))).output
     if not isinstance(kept, type(output)):
         raise EffectFailed(f"The step {key!r} of attempt {back.number} was edited into a step {kept.step!r}.")
     return kept
-
-
-def _short(given: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    return {name: value[:LONGEST_INPUT] if isinstance(value, str) else value for name, value in given.items()}
 
 
 # Why a person looks at the next judgement where a mistake came again.
@@ -150,10 +147,10 @@ SENT_BACK_BY = {
 
 def framed_ticket(back: SentBack) -> str:
     """The ticket as data: what outside agents say of their work, and what is quoted from it, is in it."""
-    return framed(told_ticket(back), name="ticket", most=2 * LONGEST_LISTED + LONGEST_HEAD)
+    return framed(ticket_text(back), name="ticket", most=2 * LONGEST_LISTED + LONGEST_HEAD)
 
 
-def told_ticket(back: SentBack) -> str:
+def ticket_text(back: SentBack) -> str:
     """The ticket with its issues and its repair plan."""
     ticket = back.ticket
     issues = [

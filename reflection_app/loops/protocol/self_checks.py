@@ -49,20 +49,21 @@ def issues_of(check: SelfCheck) -> tuple[str, ...]:
     """What the agent found wrong, whatever form it came in."""
     listed = check.get("issues")
     found = listed if isinstance(listed, list) else [listed] if listed else []
-    return tuple(text for text in (_described(item) for item in found[:MOST_ISSUES]) if text)
-
-
-def _described(item: Any) -> str:
-    if isinstance(item, dict):
-        item = next((item[name] for name in ("description", "issue", "message") if item.get(name)), "")
-    return str(item).strip()[:LONGEST_TEXT] if isinstance(item, str | int | float) else ""
+    texts = []
+    for item in found[:MOST_ISSUES]:
+        issue: Any = item
+        if isinstance(item, dict):
+            issue = next((item[name] for name in ("description", "issue", "message") if item.get(name)), "")
+        if isinstance(issue, str | int | float) and (text := str(issue).strip()[:LONGEST_TEXT]):
+            texts.append(text)
+    return tuple(texts)
 
 
 def judge_by(check: SelfCheck, *, attempt: int) -> Judgement:
     """The agent's word on its own attempt: REVISE, with what it named."""
     named = issues_of(check) or (interruption_of(check) or unknown_of(check) or "The agent's self-check failed.",)
-    said = SelfEvaluation(is_satisfactory=False, issues=tuple(SelfIssue(description=text) for text in named))
-    return judge_itself(said, attempt=attempt)
+    evaluation = SelfEvaluation(is_satisfactory=False, issues=tuple(SelfIssue(description=text) for text in named))
+    return judge_itself(evaluation, attempt=attempt)
 
 
 def unknown_of(check: SelfCheck | None) -> str:

@@ -2,8 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 
 from reflection_app.loops.protocol.error_classes import SimilarIssue, SimilarIssues
 from reflection_app.loops.texts import word_set
@@ -58,37 +57,34 @@ def similar_issues(
 
     `earlier` names the report that each issue stood in, newest first; `looked_at` counts reports without issues too.
     """
-    known = [(name, issue, tokens(issue.description)) for name, issue in islice(_first_of_each(earlier), MOST_EARLIER)]
-    found = (_most_like(issue, known) for issue in now[:MOST_NOW])
-    reports = len({name for name, _ in earlier}) if looked_at is None else looked_at
-    likes = sorted((one for one in found if one is not None), key=lambda one: -one.similarity)
-    return SimilarIssues(looked_at=reports, found=tuple(likes[:MOST_FOUND]))
-
-
-def _first_of_each(earlier: Sequence[tuple[str, Issue]]) -> Iterator[tuple[str, Issue]]:
-    """The first issues of each report, as many as can be compared."""
     taken: Counter[str] = Counter()
+    known: list[tuple[str, Issue, frozenset[str]]] = []
     for name, issue in earlier:
         taken[name] += 1
         if taken[name] <= MOST_OF_A_REPORT:
-            yield name, issue
-
-
-def _most_like(issue: Issue, known: Sequence[tuple[str, Issue, frozenset[str]]]) -> SimilarIssue | None:
-    words = tokens(issue.description)
-    same_category = [
-        (_shared(words, theirs), name, other) for name, other, theirs in known if other.category is issue.category
-    ]
-    likeness, name, other = max(same_category, key=lambda one: one[0], default=(0.0, "", issue))
-    if likeness < SIMILAR_FROM:
-        return None
-    return SimilarIssue(
-        reflection_id=name,
-        category=issue.category,
-        description=other.description,
-        now=issue.description,
-        similarity=round(likeness, 3),
-    )
+            known.append((name, issue, tokens(issue.description)))
+        if len(known) == MOST_EARLIER:
+            break
+    found = []
+    for issue in now[:MOST_NOW]:
+        words = tokens(issue.description)
+        same_category = [
+            (_shared(words, theirs), name, other) for name, other, theirs in known if other.category is issue.category
+        ]
+        likeness, name, other = max(same_category, key=lambda one: one[0], default=(0.0, "", issue))
+        if likeness >= SIMILAR_FROM:
+            found.append(
+                SimilarIssue(
+                    reflection_id=name,
+                    category=issue.category,
+                    description=other.description,
+                    now=issue.description,
+                    similarity=round(likeness, 3),
+                )
+            )
+    reports = len({name for name, _ in earlier}) if looked_at is None else looked_at
+    likes = sorted(found, key=lambda one: -one.similarity)
+    return SimilarIssues(looked_at=reports, found=tuple(likes[:MOST_FOUND]))
 
 
 def tokens(text: str) -> frozenset[str]:
@@ -99,26 +95,12 @@ def tokens(text: str) -> frozenset[str]:
         if part[0].isdigit() or part in ENGLISH_NUMBERS:
             found.add(NUMBER)
         elif re.match(rf"[{CJK}]", part):
-            found |= _bigrams(part)
+            for piece in filter(None, USUAL_CHINESE.split(part)):
+                found |= {piece[at : at + 2] for at in range(len(piece) - 1)} or {piece}
         elif part not in USUAL:
-            found.add(_stem(part))
+            endings = (one for one in ENDINGS if part.endswith(one) and len(part) - len(one) >= SHORTEST_STEM)
+            found.add(part.removesuffix(next(endings, "")))
     return frozenset(found)
-
-
-def _bigrams(run: str) -> set[str]:
-    pieces = [piece for piece in USUAL_CHINESE.split(run) if piece]
-    return {
-        pair
-        for piece in pieces
-        for pair in ([piece[at : at + 2] for at in range(len(piece) - 1)] if len(piece) > 1 else [piece])
-    }
-
-
-def _stem(word: str) -> str:
-    for ending in ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= SHORTEST_STEM:
-            return word.removesuffix(ending)
-    return word
 
 
 def _shared(a: frozenset[str], b: frozenset[str]) -> float:

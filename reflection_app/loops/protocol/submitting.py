@@ -12,9 +12,9 @@ from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.framing import framed
 from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.protocol.executing import keep_repair, told_outputs, told_plan
+from reflection_app.loops.protocol.executing import keep_repair, outputs_text, plan_text
 from reflection_app.loops.protocol.making import TOO_LONG, first_messages, messages_of
-from reflection_app.loops.protocol.repair_plans import told_analysis
+from reflection_app.loops.protocol.repair_plans import analysis_text
 from reflection_app.loops.protocol.rounds import (
     Analysis,
     BrokenBy,
@@ -22,7 +22,7 @@ from reflection_app.loops.protocol.rounds import (
     Made,
     SentBack,
     keep_stage,
-    told_ticket,
+    ticket_text,
 )
 from reflection_app.loops.protocol.stages import Executed, RepairStatus, RepairStep, SubmitStatus, Submitted
 from reflection_app.loops.requirement_checks import requirement_issues
@@ -40,18 +40,18 @@ def revision_messages(
     task = first_messages(spec)[-1].content
     name = "protocol_agent" if spec.execution is Execution.EXTERNAL else "protocol_revise"
     classified, planned = analysis.classified, analysis.planned
-    asked = prompt(
+    text = prompt(
         name,
         objective=task,
         draft=framed(back.made.content or "(empty)", name="draft", most=LONGEST_DRAFT),
-        ticket=told_ticket(back),
-        analysis=told_analysis(analysis.reflected),
+        ticket=ticket_text(back),
+        analysis=analysis_text(analysis.reflected),
         error_class=f"{classified.type.value} {classified.description}",
-        plan=told_plan(planned, done),
-        outputs=told_outputs(done),
+        plan=plan_text(planned, done),
+        outputs=outputs_text(done),
         hint="\n".join(one_line(text) for text in (planned.remediation, planned.hint) if text) or "(none)",
     )
-    return actor_messages(asked, [])
+    return actor_messages(text, [])
 
 
 async def submit(spec: TaskSpec, run: Progress, back: SentBack, made: Made, *, done: Sequence[Executed]) -> Submitted:

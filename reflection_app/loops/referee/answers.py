@@ -83,13 +83,11 @@ def are_restated(pairs: Sequence[Pair]) -> bool:
     """
     if len(pairs) < FEWEST_PAIRS:
         return False
-    return _are_negated(pairs) or any(all(form(old, new) for old, new in pairs) for form in FORMS)
-
-
-def _are_negated(pairs: Sequence[Pair]) -> bool:
-    """True for False throughout. Code that always gave the same has not answered, so its opposite restates nothing."""
-    booleans = all(isinstance(old, bool) and isinstance(new, bool) and old is not new for old, new in pairs)
-    return booleans and len({old for old, _ in pairs}) == 2
+    # True for False throughout. Code that always gave the same has not answered, so its opposite restates nothing.
+    negated = all(isinstance(old, bool) and isinstance(new, bool) and old is not new for old, new in pairs)
+    if negated and len({old for old, _ in pairs}) == 2:
+        return True
+    return any(all(form(old, new) for old, new in pairs) for form in FORMS)
 
 
 def _is_reordered(old: Any, new: Any) -> bool:
@@ -289,7 +287,7 @@ class Answers:
         return len(self.tests)
 
     @property
-    def given(self) -> int:
+    def answered(self) -> int:
         """On how many tests it gave an answer that fits the task's signature."""
         return sum(answer.ending is not Ending.NO_ANSWER and answer.fitting for answer in self.tests.values())
 
@@ -367,14 +365,10 @@ def _is_no_evidence(result: TestResult, entry_point: str, annotation: str) -> bo
     if result.reason is FailureReason.NOT_RUN or result.is_broken:
         return True
     if result.reason is FailureReason.EXCEPTION:
-        return _is_fault_of_test(result.error, entry_point)
+        # The test itself uses a name that nobody defined, such as a module that it did not import.
+        name = UNKNOWN_NAME.search(result.error)
+        return name is not None and name[1] != entry_point and FRAME_OF_CODE.search(result.error) is None
     return bool(result.expected) and not _is_allowed(result.expected, annotation)
-
-
-def _is_fault_of_test(error: str, entry_point: str) -> bool:
-    """Whether the test itself uses a name that nobody defined, such as a module that it did not import."""
-    name = UNKNOWN_NAME.search(error)
-    return name is not None and name[1] != entry_point and FRAME_OF_CODE.search(error) is None
 
 
 def _is_allowed(shown: str, annotation: str) -> bool:

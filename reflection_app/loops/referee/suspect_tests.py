@@ -7,7 +7,6 @@ tests that contradict each other. What is left becomes one script, the examples 
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -53,14 +52,6 @@ def examples_in(task: str, *, entry_point: str) -> tuple[Example, ...]:
         return ()
     found: dict[str, Example] = {}
     contradicted: set[str] = set()
-    for example in _all_examples(task, entry_point):
-        known = found.setdefault(example.call, example)
-        if known.value != example.value:
-            contradicted.add(example.call)
-    return tuple(example for call, example in found.items() if call not in contradicted)[:MOST_EXAMPLES]
-
-
-def _all_examples(task: str, entry_point: str) -> Iterator[Example]:
     lines = task.replace("\r\n", "\n").split("\n")
     calls = (
         (number, match.start())
@@ -68,20 +59,19 @@ def _all_examples(task: str, entry_point: str) -> Iterator[Example]:
         for match in re.finditer(rf"(?<![\w.]){re.escape(entry_point)}\(", line)
     )
     for number, start in islice(calls, MOST_CALLS_READ):
-        line, following = lines[number], "".join(lines[number + 1 : number + 2])
+        line, value = lines[number], ""
         call, end = _call_at(line, start)
-        value = _value_after(line, end, following) if call else ""
-        if value:
-            yield Example(call=call, value=value)
-
-
-def _value_after(line: str, end: int, following: str) -> str:
-    """What the call that ends there must give, as source; empty if the text does not say it in a known form."""
-    rest = line[end:]
-    if line.lstrip().startswith(">>>") and not rest.strip():
-        return _whole_value(following)
-    arrow = ARROW.match(rest)
-    return _value_at(rest[arrow.end() :]) if arrow else ""
+        rest = line[end:]
+        if call and line.lstrip().startswith(">>>") and not rest.strip():
+            value = _whole_value("".join(lines[number + 1 : number + 2]))
+        elif call and (arrow := ARROW.match(rest)):
+            value = _value_at(rest[arrow.end() :])
+        if not value:
+            continue
+        known = found.setdefault(call, Example(call=call, value=value))
+        if known.value != value:
+            contradicted.add(call)
+    return tuple(example for call, example in found.items() if call not in contradicted)[:MOST_EXAMPLES]
 
 
 def _call_at(line: str, start: int) -> tuple[str, int]:
@@ -94,17 +84,13 @@ def _call_at(line: str, start: int) -> tuple[str, int]:
             continue
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             return "", 0
-        arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
-        return (ast.unparse(node), start + end) if all(map(_is_plain, arguments)) else ("", 0)
+        try:
+            for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+                read_value(ast.unparse(argument))
+        except (Unreadable, RecursionError):
+            return "", 0
+        return ast.unparse(node), start + end
     return "", 0
-
-
-def _is_plain(node: ast.expr) -> bool:
-    try:
-        read_value(ast.unparse(node))
-    except (Unreadable, RecursionError):
-        return False
-    return True
 
 
 def _value_at(text: str) -> str:
@@ -154,16 +140,28 @@ def suspect_tests(generated: str, *, task: str, entry_point: str | None) -> Susp
 
     Where the task names no entry point, it is the function that most of the tests call.
     """
-    statements = _statements(generated)
-    entry_point = entry_point or _most_called(statements)
+    generated = generated.replace("\r\n", "\n").replace("\r", "\n")
+    statements = _parsed(generated)
+    if statements is None:
+        # Those of the lines that can be parsed: one bad test must not cost all.
+        statements = [node for line in generated.split("\n")[: 4 * MAX_CASES] for node in _parsed(line) or []]
+    if not entry_point:
+        called = (equality[0].partition("(")[0] for equality in map(read_equality, statements) if equality)
+        names = Counter(name for name in called if NAME.fullmatch(name))
+        entry_point = names.most_common(1)[0][0] if names else ""
     examples = examples_in(task, entry_point=entry_point)
     annotation = return_annotation(task, entry_point=entry_point)
     sorted_out = SortedOut(examples, annotation)
     for node in statements:
         sorted_out.take(node)
     kept, left_out = sorted_out.result()
-    has_tests = bool(examples) or any(_tests_something(node) for node in kept)
-    lines = [*(example.source for example in examples), *_as_many_as_fit(kept)]
+    has_tests = bool(examples) or any(isinstance(inner, ast.Assert) for node in kept for inner in ast.walk(node))
+    lines, room = [example.source for example in examples], LONGEST_PART_OF_MODEL
+    for source in map(ast.unparse, kept):
+        room -= len(source) + 1
+        if room < 0:
+            break
+        lines.append(source)
     return SuspectTests(
         script="\n".join(lines) if has_tests else "",
         examples=len(examples),
@@ -171,15 +169,6 @@ def suspect_tests(generated: str, *, task: str, entry_point: str | None) -> Susp
         annotation=annotation,
         left_out=left_out,
     )
-
-
-def _statements(script: str) -> list[ast.stmt]:
-    """The statements; where the whole cannot be parsed, those of the lines that can: one bad test must not cost all."""
-    script = script.replace("\r\n", "\n").replace("\r", "\n")
-    whole = _parsed(script)
-    if whole is not None:
-        return whole
-    return [node for line in script.split("\n")[: 4 * MAX_CASES] for node in _parsed(line) or []]
 
 
 def _parsed(source: str) -> list[ast.stmt] | None:
@@ -194,33 +183,13 @@ def _parsed(source: str) -> list[ast.stmt] | None:
     return tree.body
 
 
-def _most_called(statements: list[ast.stmt]) -> str:
-    equalities = filter(None, map(read_equality, statements))
-    called = (call.partition("(")[0] for call, _ in equalities)
-    names = Counter(name for name in called if NAME.fullmatch(name))
-    return names.most_common(1)[0][0] if names else ""
-
-
-def _as_many_as_fit(statements: list[ast.stmt]) -> Iterator[str]:
-    room = LONGEST_PART_OF_MODEL
-    for source in map(ast.unparse, statements):
-        room -= len(source) + 1
-        if room < 0:
-            return
-        yield source
-
-
-def _tests_something(node: ast.stmt) -> bool:
-    return any(isinstance(inner, ast.Assert) for inner in ast.walk(node))
-
-
 class SortedOut:
     """Sorts the statements of a script into those kept and those left out."""
 
     def __init__(self, examples: tuple[Example, ...], annotation: str) -> None:
         self.annotation = annotation
         self.of_the_task = {example.call: example.value for example in examples}
-        self.said: dict[str, tuple[str, ast.stmt]] = {}
+        self.expected: dict[str, tuple[str, ast.stmt]] = {}
         self.kept: list[ast.stmt] = []
         self.disputed: list[ast.stmt] = []
         self.left_out: list[str] = []
@@ -237,11 +206,11 @@ class SortedOut:
                 self.leave_out(node, f"contradicts the task's own example, which has {known}")
         elif not allows(self.annotation, read_value(value)):
             self.leave_out(node, f"expects what the task's signature rules out: -> {self.annotation}")
-        elif call not in self.said:
-            self.said[call] = value, node
+        elif call not in self.expected:
+            self.expected[call] = value, node
             self.kept.append(node)
-        elif not is_same_text_or_value(self.said[call][0], value):
-            self.disputed.append(self.said[call][1])
+        elif not is_same_text_or_value(self.expected[call][0], value):
+            self.disputed.append(self.expected[call][1])
             self.leave_out(node, "contradicts another test")
 
     def leave_out(self, node: ast.stmt, why: str) -> None:

@@ -11,10 +11,8 @@ from enum import Enum
 
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.referee.answers import (
-    Answer,
     Answers,
     Ending,
-    Pair,
     Unreadable,
     are_restated,
     not_passed,
@@ -35,17 +33,15 @@ def changes_nothing(old: Answers, new: Answers) -> bool:
 def only_restates(old: Answers, new: Answers) -> bool:
     """Whether the new answers are the old ones in another form."""
     changed = [(a, b) for a, b in zip(old.all_answers(), new.all_answers(), strict=True) if not a.is_same_as(b)]
+    if any(Ending.NO_ANSWER in {a.ending, b.ending} for a, b in changed):
+        return False
     try:
-        return are_restated([_values(a, b) for a, b in changed])
+        # An answer that agrees with its test is what the other one's test report expected.
+        return are_restated(
+            [(read_value(a.value or b.expected), read_value(b.value or a.expected)) for a, b in changed]
+        )
     except Unreadable:
         return False
-
-
-def _values(old: Answer, new: Answer) -> Pair:
-    """What the two answered; an answer that agrees with its test is what the other one's test report expected."""
-    if Ending.NO_ANSWER in {old.ending, new.ending}:
-        raise Unreadable("one of them did not answer")
-    return read_value(old.value or new.expected), read_value(new.value or old.expected)
 
 
 def takes_the_place(new: Answers, old: Answers) -> bool:
@@ -57,15 +53,6 @@ def takes_the_place(new: Answers, old: Answers) -> bool:
     if new.examples_held != old.examples_held:
         return new.examples_held > old.examples_held
     return not old.is_answering and new.is_answering
-
-
-def outvoted(kept: Answers, others: list[Answers]) -> int:
-    """How many failed tests the other attempts answer just as the kept one does; none where there are no others."""
-    return sum(
-        answer.ending is Ending.DIFFERS and all(answer.is_same_as(other.tests[key]) for other in others)
-        for key, answer in kept.tests.items()
-        if others
-    )
 
 
 SETTLED_FROM = 0.8
@@ -145,7 +132,7 @@ def weigh(tried: Sequence[Tried], *, suspects: SuspectTests) -> Standing:
         settled=basis.confidence >= SETTLED_FROM,
         confidence=basis.confidence,
         try_again=is_worth_another(kept, attempts),
-        reasons=(basis.words, *counts_in_words(kept, others), *against_in_words(against)),
+        reasons=(basis.words, *counts_in_words(kept, others, against)),
         scores={each.number: score_of(each) for each in attempts},
         against=against,
     )
@@ -190,7 +177,7 @@ def is_worth_another(kept: Answers, attempts: list[Answers]) -> bool:
 
 
 def progress_of(attempt: Answers) -> tuple[int, int, int]:
-    return attempt.examples_held, attempt.passed, attempt.given
+    return attempt.examples_held, attempt.passed, attempt.answered
 
 
 def score_of(attempt: Answers) -> float:
@@ -199,21 +186,21 @@ def score_of(attempt: Answers) -> float:
     return round(100 * (attempt.passed + attempt.examples_held) / total, 2) if total else 0.0
 
 
-def counts_in_words(kept: Answers, others: list[Answers]) -> list[str]:
+def counts_in_words(kept: Answers, others: list[Answers], against: Sequence[str]) -> list[str]:
+    """How many examples and tests hold, and which tests do not though nothing shows that they are wrong."""
     words = []
     if kept.examples:
         words.append(f"{kept.examples_held} of {len(kept.examples)} examples of the task hold.")
     if kept.total:
         words.append(f"{kept.passed} of {kept.total} tests that the model wrote pass.")
-    if against := outvoted(kept, others):
-        words.append(f"On {against} of the others all attempts agree with each other, against the test.")
+    outvoted = sum(
+        answer.ending is Ending.DIFFERS and all(answer.is_same_as(other.tests[key]) for other in others)
+        for key, answer in kept.tests.items()
+    )
+    if outvoted and others:
+        words.append(f"On {outvoted} of the others all attempts agree with each other, against the test.")
+    if against:
+        named = "; ".join(against[:MOST_NAMED])
+        more = f"; and {len(against) - MOST_NAMED} more" if len(against) > MOST_NAMED else ""
+        words.append(f"It does not pass these tests, and nothing shows that they are wrong: {named}{more}.")
     return words
-
-
-def against_in_words(against: Sequence[str]) -> list[str]:
-    """That there are such tests, with the first of them; nothing where there are none."""
-    if not against:
-        return []
-    named = "; ".join(against[:MOST_NAMED])
-    more = f"; and {len(against) - MOST_NAMED} more" if len(against) > MOST_NAMED else ""
-    return [f"It does not pass these tests, and nothing shows that they are wrong: {named}{more}."]

@@ -171,14 +171,14 @@ def read_parameters(decorator: ast.expr, words: PytestWords, lists: dict[str, as
     """What a `parametrize` says; `lists` are those that the script writes out under a name."""
     if not isinstance(decorator, ast.Call):
         raise refused_at(decorator, "parametrize needs names and values")
-    given = dict(zip(("argnames", "argvalues"), decorator.args, strict=False))
-    given |= {str(keyword.arg): keyword.value for keyword in decorator.keywords}
-    if refused := given.keys() - {"argnames", "argvalues", "ids", "scope"}:
+    arguments = dict(zip(("argnames", "argvalues"), decorator.args, strict=False))
+    arguments |= {str(keyword.arg): keyword.value for keyword in decorator.keywords}
+    if refused := arguments.keys() - {"argnames", "argvalues", "ids", "scope"}:
         raise refused_at(decorator, f"`{min(refused)}` of parametrize is not there")
-    if not {"argnames", "argvalues"} <= given.keys():
+    if not {"argnames", "argvalues"} <= arguments.keys():
         raise refused_at(decorator, "parametrize needs names and values")
-    names = _names(given["argnames"])
-    values = given["argvalues"]
+    names = _names(arguments["argnames"])
+    values = arguments["argvalues"]
     if isinstance(values, ast.Name):
         values = lists.get(values.id, values)
     if not isinstance(values, ast.List | ast.Tuple) or any(isinstance(one, ast.Starred) for one in values.elts):
@@ -186,10 +186,10 @@ def read_parameters(decorator: ast.expr, words: PytestWords, lists: dict[str, as
     if len(values.elts) > MOST_CASES:
         raise refused_at(decorator, f"{len(values.elts):,} cases are too many; the most is {MOST_CASES}")
     room.take(values, 4, at=decorator)  # each value is written out for people, too
-    labels = given.get("ids")
-    told = labels.elts if isinstance(labels, ast.List | ast.Tuple) else []
+    labels = arguments.get("ids")
+    ids = labels.elts if isinstance(labels, ast.List | ast.Tuple) else []
     cases = [_case(names, value, words) for value in values.elts]
-    for number, label in enumerate(told[: len(cases)]):
+    for number, label in enumerate(ids[: len(cases)]):
         if isinstance(label, ast.Constant):
             cases[number] = Case(str(label.value)[:LONGEST_ID], cases[number].values)
     return Parameters(names, tuple(cases))
@@ -197,10 +197,10 @@ def read_parameters(decorator: ast.expr, words: PytestWords, lists: dict[str, as
 
 def _names(node: ast.expr) -> tuple[str, ...]:
     try:
-        said = ast.literal_eval(node)
+        literal = ast.literal_eval(node)
     except (ValueError, TypeError, RecursionError):
-        said = None
-    parts = said.split(",") if isinstance(said, str) else said
+        literal = None
+    parts = literal.split(",") if isinstance(literal, str) else literal
     names = [part.strip() for part in parts if isinstance(part, str)] if isinstance(parts, list | tuple) else []
     names = [name for name in names if name]
     if not names or not all(name.isidentifier() for name in names):
@@ -252,7 +252,16 @@ def split_by_case(
         without_parameters(copied, set(names))
         for case in reversed(chosen):
             for targets, value in reversed(case.values):
-                _bind(copied, targets, value)
+                is_written_out = not any(
+                    (isinstance(node, ast.Name) and node.id != APPROX)
+                    or (isinstance(node, ast.Call) and not isinstance(node.func, ast.Name))
+                    for node in ast.walk(value)
+                )
+                if len(targets) == 1 and is_written_out:
+                    _put_into_assertions(copied, targets[0], value)
+                if any(isinstance(node, ast.Name) and node.id in targets for node in ast.walk(copied)):
+                    bound = ast.Assign([_target(targets)], copy.deepcopy(value))
+                    copied.body.insert(0, ast.fix_missing_locations(ast.copy_location(bound, value)))
         copied.body = [*copy.deepcopy([*before]), *copied.body]
         for one in parameters:
             if one.source is not None:
@@ -269,20 +278,6 @@ def split_by_case(
 def _target(names: tuple[str, ...]) -> ast.expr:
     targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in names]
     return targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())
-
-
-def _bind(test: Function, targets: tuple[str, ...], value: ast.expr) -> None:
-    if len(targets) == 1 and _is_written_out(value):
-        _put_into_assertions(test, targets[0], value)
-    if any(isinstance(node, ast.Name) and node.id in targets for node in ast.walk(test)):
-        bound = ast.Assign([_target(targets)], copy.deepcopy(value))
-        test.body.insert(0, ast.fix_missing_locations(ast.copy_location(bound, value)))
-
-
-def _is_written_out(value: ast.expr) -> bool:
-    if any(isinstance(node, ast.Name) and node.id != APPROX for node in ast.walk(value)):
-        return False
-    return not any(isinstance(node, ast.Call) and not isinstance(node.func, ast.Name) for node in ast.walk(value))
 
 
 def _put_into_assertions(test: Function, name: str, value: ast.expr) -> None:

@@ -160,15 +160,10 @@ def wanted_names(script: str, *, code: str, entry_point: str | None, objective: 
     first = entry_point.partition(".")[0] if entry_point else ""
     # A task speaks of a queue where the code is to have a Queue.
     words = {word.casefold() for word in re.findall(r"[^\W\d]\w*", objective)}
-    functions = _functions_in(code)
+    with without_syntax_warnings():
+        functions = {node.name for node in ast.parse(code).body if isinstance(node, Scope)}
     # A name of one letter is in any text.
     named = {name for name in functions if len(name) > 1 and name.casefold() in words}
     does_as_told = first in defined or bool(functions & free) or bool(named)
     wanted = {name for name in missing if name == first or name.casefold() in words}
     return tuple(sorted(wanted if does_as_told else missing))
-
-
-def _functions_in(code: str) -> set[str]:
-    """The functions and classes at the top of code that can be parsed."""
-    with without_syntax_warnings():
-        return {node.name for node in ast.parse(code).body if isinstance(node, Scope)}

@@ -22,7 +22,7 @@ from reflection_app.loops.scripts.syntax import (
     check_mark,
     refused_at,
 )
-from reflection_app.loops.scripts.unit_asserts import UnitAsserts
+from reflection_app.loops.scripts.unit_asserts import APPROX, UnitAsserts
 
 # What runs the tests of a script that is run by itself; here each test is run on its own.
 OF_UNITTEST_REFUSED = frozenset({"skip", "skipIf", "skipUnless", "expectedFailure"})
@@ -50,21 +50,23 @@ def plain_form(tree: ast.Module) -> PlainForm:
                 for method in node.body:
                     if isinstance(method, Function) and method.args.args:
                         UnitAsserts(method.args.args[0].arg).visit(method)
-        _use_approx_by_name(tree, words)
+        # `approx(…)` under its name of here, before values of cases are told apart from what is computed.
+        for call in ast.walk(tree):
+            if isinstance(call, ast.Call) and words.part(call.func) == "approx":
+                call.func = ast.copy_location(ast.Name(APPROX, ast.Load()), call.func)
         _Expansion(form, words).expand()
-        _leave_out_runners(tree)
+        # Without what runs the tests. What else stands under `__main__` is run where there is no test without it.
+        body = [statement for statement in tree.body if not _runs_tests(statement)]
+        tree.body = [statement for statement in body if not is_main_block(statement)]
+        if not _has_tests(tree):
+            for statement in body:
+                if isinstance(statement, ast.If) and is_main_block(statement):
+                    tree.body += [inner for inner in statement.body if not _runs_tests(inner)]
         WithoutPytest(words).visit(tree)
         ast.fix_missing_locations(tree)
     except RecursionError:
         raise ScriptRefused(TOO_DEEP) from None
     return form
-
-
-def _use_approx_by_name(tree: ast.Module, words: PytestWords) -> None:
-    """`approx(…)` under its name of here, before values of cases are told apart from what is computed."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and words.part(node.func) == "approx":
-            node.func = ast.copy_location(ast.Name("__approx__", ast.Load()), node.func)
 
 
 class _Expansion:
@@ -91,12 +93,24 @@ class _Expansion:
         called = {called_name(node) for node in tree.body}
         body: list[ast.stmt] = []
         for node in tree.body:
-            if isinstance(node, Function):
-                body += self._tests(node, fixtures, owner="") if node.name not in called else [node]
+            if isinstance(node, Function) and node.name not in called:
+                body += self._tests(node, fixtures, owner="")
                 continue
-            if isinstance(node, ast.ClassDef):
-                self._class(node, fixtures)
             body.append(node)
+            if isinstance(node, ast.ClassDef):
+                shared = [one for one in node.decorator_list if self.words.called(one).startswith("mark.")]
+                node.decorator_list = [one for one in node.decorator_list if one not in shared]
+                own = fixtures.within_a_class()
+                self._take_fixtures(node.body, own, is_method=True)
+                members: list[ast.stmt] = []
+                for member in node.body:
+                    if not isinstance(member, Function):
+                        members.append(member)
+                        continue
+                    if member.name.startswith("test"):
+                        member.decorator_list = [*shared, *member.decorator_list]
+                    members += self._tests(member, Fixtures() if _is_unit(node) else own, owner=node.name)
+                node.body = members
         tree.body = body
         tests = sum(isinstance(node, Function) for node in ast.walk(tree))
         if tests > MOST_TESTS:
@@ -107,21 +121,6 @@ class _Expansion:
             if isinstance(node, Function) and (decorator := fixture_decorator(node, self.words)) is not None:
                 node.decorator_list = [one for one in node.decorator_list if one is not decorator]
                 fixtures.take(node, decorator, is_method=is_method)
-
-    def _class(self, node: ast.ClassDef, fixtures: Fixtures) -> None:
-        shared = [one for one in node.decorator_list if self.words.called(one).startswith("mark.")]
-        node.decorator_list = [one for one in node.decorator_list if one not in shared]
-        own = fixtures.within_a_class()
-        self._take_fixtures(node.body, own, is_method=True)
-        body: list[ast.stmt] = []
-        for method in node.body:
-            if isinstance(method, Function):
-                if method.name.startswith("test"):
-                    method.decorator_list = [*shared, *method.decorator_list]
-                body += self._tests(method, Fixtures() if _is_unit(node) else own, owner=node.name)
-            else:
-                body.append(method)
-        node.body = body
 
     def _tests(self, node: Function, fixtures: Fixtures, *, owner: str) -> list[Function]:
         """The function as it is, or the tests that its cases make of it; none where it is a test that cannot run."""
@@ -154,19 +153,18 @@ class _Expansion:
         node.decorator_list = kept
         if not node.name.startswith("test"):
             return [node]
-        given = {name for one in parameters for name in one.names}
+        of_cases = {name for one in parameters for name in one.names}
         # A decorator that is not pytest's, as one of unittest.mock, may give what it likes.
         is_static = any(isinstance(one, ast.Name) and one.id == "staticmethod" for one in kept)
         wanted = parameters_of(node)[bool(owner) and not is_static :]
-        asked = [] if kept else [name for name in wanted if name not in given]
+        from_fixtures = [] if kept else [name for name in wanted if name not in of_cases]
         me = node.args.args[0].arg if owner and node.args.args else ""
-        before = fixtures.statements(asked, test=node, me=me)
+        before = fixtures.statements(from_fixtures, test=node, me=me)
         self.room.take(ast.Module(before, []), 1, at=node)
+        without_parameters(node, set(from_fixtures))
         if not parameters:
-            without_parameters(node, set(asked))
             node.body = [*before, *node.body]
             return [node]
-        without_parameters(node, set(asked))
         made: list[Function] = []
         for test, label in split_by_case(node, parameters, before=before, room=self.room):
             self.form.labels[f"{owner}::{test.name}" if owner else test.name] = f"{owner}::{label}" if owner else label
@@ -201,17 +199,6 @@ def is_main_block(node: ast.stmt) -> bool:
     return isinstance(node, ast.If) and any(
         isinstance(inner, ast.Name) and inner.id == "__name__" for inner in ast.walk(node.test)
     )
-
-
-def _leave_out_runners(tree: ast.Module) -> None:
-    """Without what runs the tests. What else stands under `__main__` is run where there is no test without it."""
-    body = [node for node in tree.body if not _runs_tests(node)]
-    others = [node for node in body if not is_main_block(node)]
-    if not _has_tests(ast.Module(others, [])):
-        for node in body:
-            if isinstance(node, ast.If) and is_main_block(node):
-                others += [inner for inner in node.body if not _runs_tests(inner)]
-    tree.body = others
 
 
 def _runs_tests(node: ast.stmt) -> bool:

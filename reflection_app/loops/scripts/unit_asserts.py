@@ -44,16 +44,16 @@ class UnitAsserts(ast.NodeTransformer):
             and call.func.value.id == self.me
         ):
             return node
-        meant = _meant(call.func.attr, call)
-        if meant is None:
+        plain = _plain_assertion(call.func.attr, call)
+        if plain is None:
             return node
-        test, message = meant
+        test, message = plain
         return ast.fix_missing_locations(ast.copy_location(ast.Assert(test=test, msg=message), node))
 
 
-def _meant(name: str, call: ast.Call) -> tuple[ast.expr, ast.expr | None] | None:
+def _plain_assertion(name: str, call: ast.Call) -> tuple[ast.expr, ast.expr | None] | None:
     """The condition and the message; None where the call is none of these, or has other arguments than they take."""
-    given: dict[str | None, ast.expr] = {keyword.arg: keyword.value for keyword in call.keywords}
+    keywords: dict[str | None, ast.expr] = {keyword.arg: keyword.value for keyword in call.keywords}
     two = ("first", "second") if name not in {"assertIs", "assertIsNot"} else ("expr1", "expr2")
     if name in {"assertTrue", "assertFalse"}:
         wanted: tuple[str, ...] = ("expr", "msg")
@@ -72,9 +72,9 @@ def _meant(name: str, call: ast.Call) -> tuple[ast.expr, ast.expr | None] | None
     if len(call.args) > len(wanted) or any(isinstance(argument, ast.Starred) for argument in call.args):
         return None
     found = dict(zip(wanted, call.args, strict=False))
-    if any(key is None or key in found or key not in wanted for key in given):
+    if any(key is None or key in found or key not in wanted for key in keywords):
         return None
-    found |= {str(key): value for key, value in given.items()}
+    found |= {str(key): value for key, value in keywords.items()}
     needed = [key for key in wanted if key not in {"msg", "places", "delta"}]
     if not all(key in found for key in needed):
         return None
@@ -96,11 +96,7 @@ def _condition(name: str, sides: list[ast.expr], found: dict[str, ast.expr]) -> 
     first, second = sides
     if _is_written_out(first) and not _is_written_out(second):
         first, second = second, first
-    return ast.Compare(first, [ast.Eq()], [_almost(second, found)])
-
-
-def _almost(expected: ast.expr, found: dict[str, ast.expr]) -> ast.Call:
-    """Whatever rounds to the same at so many places (7 unless told), or is no further than `delta`."""
+    # Whatever rounds to the same at so many places (7 where none is named), or is no further than `delta`.
     if "delta" in found:
         most = found["delta"]
     else:
@@ -109,7 +105,8 @@ def _almost(expected: ast.expr, found: dict[str, ast.expr]) -> ast.Call:
         power = ast.BinOp(ast.Constant(10.0), ast.Pow(), ast.UnaryOp(ast.USub(), places))
         most = ast.Constant(0.5 * 10.0**-known) if known else ast.BinOp(ast.Constant(0.5), ast.Mult(), power)
     keywords = [ast.keyword("rel", ast.Constant(0.0)), ast.keyword("abs", most)]
-    return ast.copy_location(ast.Call(ast.Name(APPROX, ast.Load()), [expected], keywords), expected)
+    almost = ast.copy_location(ast.Call(ast.Name(APPROX, ast.Load()), [second], keywords), second)
+    return ast.Compare(first, [ast.Eq()], [almost])
 
 
 def _is_written_out(node: ast.expr) -> bool:

@@ -64,6 +64,11 @@ def test_what_nobody_knows_is_not_guessed(params: dict[str, Any], error: str) ->
     assert changed(params, error) is None
 
 
+def test_a_size_of_several_types_is_left_alone() -> None:
+    schema = {"type": "object", "properties": {"limit": {"type": ["integer", "null"]}}}
+    assert changed({"query": "a"}, "response too large", schema=schema) is None
+
+
 @pytest.mark.parametrize("guard", ["dry_run", "where", "filter", "user_id", "if_match", "confirm"])
 def test_what_guards_a_call_is_never_left_out(guard: str) -> None:
     assert changed({"name": "x", guard: "y"}, f"unexpected keyword argument '{guard}'", schema=None) is None
