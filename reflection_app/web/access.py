@@ -53,10 +53,12 @@ class DeskRequest(HttpRequest):
     last_decision: Any
 
 
-def back_to(request: DeskRequest, page: str, *args: object, message: str = "") -> HttpResponse:
+def back_to(
+    request: DeskRequest, page: str, *args: object, message: str = "", level: int = messages.SUCCESS
+) -> HttpResponse:
     """What follows a post that did something: a page of the project, which says so."""
     if message:
-        messages.success(request, message)
+        messages.add_message(request, level, message)
     return redirect(page, request.place.project.slug, *args)
 
 

@@ -59,7 +59,7 @@ from reflection_app.notebook.views.entry import EntryView, views_of
 from reflection_app.notebook.views.filter import LONGEST_SEARCH, carried, forget_last, remember_bulk, remember_change
 from reflection_app.notebook.views.words import KINDS, EntryForm, form_of, given_by, typed_in
 from reflection_app.web.access import DeskRequest, back_to, project_page
-from reflection_app.web.forms import complaints, complaints_of_entry
+from reflection_app.web.forms import problems_of, problems_of_entry
 from reflection_app.web.middleware import post_only
 from reflection_app.web.rendering import marked
 
@@ -133,8 +133,7 @@ def _refused(
 ) -> EntryForm:
     """The form with what was typed and what is wrong with it."""
     if isinstance(error, ValidationError):
-        problems = complaints_of_entry(error)
-        error = InvalidInput(_("Look at the fields below."), errors=problems)
+        error = InvalidInput(_("Look at the fields below."), errors=problems_of_entry(error))
     assert isinstance(error, ActionError)
     refusal = refusal_of(error, act="edit")
     fields = {name: said for name, said in refusal.fields.items() if name in typed}
@@ -278,7 +277,7 @@ def curate_many(request: DeskRequest) -> HttpResponse:
         told = BulkCuration(entries=tuple(dict.fromkeys(chosen)), do=BulkDeed(act), reason=reason)
         result = curate_together(request.place.project, told, actor=request.place.actor)
     except ValidationError as error:
-        said = [one["message"] for one in complaints(error)] if chosen else [_("Select one entry at least.")]
+        said = [one["message"] for one in problems_of(error)] if chosen else [_("Select one entry at least.")]
         return _list_again(request, refusal=Refusal(act, said, reason, status=400))
     except ActionError as error:
         return _list_again(request, refusal=refusal_of(error, act=act, reason=reason))

@@ -23,8 +23,7 @@ from reflection_app.reviews.own_work import work_of_others
 from reflection_app.reviews.queue import QueueSort, QueueView, SortedFilter, held, mine
 from reflection_app.reviews.views.item import UndoOffer
 from reflection_app.reviews.views.queue import ORDERS, AskedQueue, beside, carried, count_up_to, order_of
-from reflection_app.web.access import DeskRequest, get_review_for, project_page
-from reflection_app.web.acting import go_back
+from reflection_app.web.access import DeskRequest, back_to, get_review_for, project_page
 from reflection_app.web.middleware import post_only
 
 # Going on to the next review of the view that the reader came from, and saying why where there is none.
@@ -171,8 +170,7 @@ def undo(request: DeskRequest, review_id: UUID) -> HttpResponse:
     said = _("Undone, with all that followed. Decide anew: what was decided is in the form.")
     if undone.holder_id != request.user.pk:
         said = _("Undone, with all that followed. It is with %(who)s again.") % {"who": undone.holder_label}
-    messages.info(request, said)
-    return go_back(request, "review", review.pk)
+    return back_to(request, "review", review.pk, message=said, level=messages.INFO)
 
 
 # Skipping reviews in the browser, and taking that back.
@@ -197,8 +195,7 @@ def unskip(request: DeskRequest) -> HttpResponse:
     """Everything that the user has skipped comes to them again."""
     many = unskip_all(request.place.project, actor=request.place.actor)
     said = ngettext("%(many)s review comes to you again.", "%(many)s reviews come to you again.", many)
-    messages.info(request, said % {"many": many})
-    return go_back(request, "reviews")
+    return back_to(request, "reviews", message=said % {"many": many}, level=messages.INFO)
 
 
 def lease_token_in(request: DeskRequest) -> UUID | None:

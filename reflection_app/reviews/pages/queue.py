@@ -33,8 +33,7 @@ from reflection_app.reviews.views.queue import (
 from reflection_app.runs.models import Question, QuestionState
 from reflection_app.runs.views.list import MODES
 from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.filters import names_in
-from reflection_app.web.list_pages import list_response
+from reflection_app.web.list_pages import list_response, names_in
 from reflection_app.web.middleware import post_only
 
 QUESTIONS_SHOWN = 100
