@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -105,42 +104,27 @@ def list_context[M: Model](
     named_by: str = "pk",
     view: Callable[[list[M]], Iterable[Any]] = list,
 ) -> dict[str, Any]:
-    """One page of `rows` and what _pager.html needs. For `among` and `named_by` see page_before."""
-    page = page_before(rows, request, among=among, named_by=named_by)
-    return {
-        called: view(page.rows),
-        "older": getattr(page.last, named_by) if page.last else None,
-        "before": request.GET.get("before", ""),
-        "filters": filters,
-    }
-
-
-@dataclass(frozen=True)
-class ListPage[M: Model]:
-    """The rows of one page. `last` is the one after which there are older ones, None where there are none."""
-
-    rows: list[M]
-    last: M | None
-
-
-def page_before[M: Model](
-    rows: QuerySet[M], request: HttpRequest, *, among: QuerySet[M], named_by: str = "pk"
-) -> ListPage[M]:
-    """The page of `rows` that the address asks for: older than the row named there, else the newest.
+    """The page of `rows` that the address asks for, and what _pager.html needs: older than the row that is named there
+    as `before`, else the newest.
 
     That row is looked for `among` all of the project, since it may have changed out of a filter; and among no others,
     which would tell that they exist.
     """
-    shown, name = None, storable(request.GET.get("before", ""))[:LONGEST_NAME]
-    if name:
+    before, shown_last = request.GET.get("before", ""), None
+    if name := storable(before)[:LONGEST_NAME]:
         # What is no id at all names no row.
         with suppress(ValidationError):
-            shown = among.only("created_at").filter(**{named_by: name}).first()
-    if shown is not None:
-        created_at = shown.created_at  # type: ignore[attr-defined]  # every listed model has one
-        rows = rows.filter(Q(created_at__lt=created_at) | Q(created_at=created_at, pk__lt=shown.pk))
+            shown_last = among.only("created_at").filter(**{named_by: name}).first()
+    if shown_last is not None:
+        created_at = shown_last.created_at  # type: ignore[attr-defined]  # every listed model has one
+        rows = rows.filter(Q(created_at__lt=created_at) | Q(created_at=created_at, pk__lt=shown_last.pk))
     page = list(rows[: PAGE + 1])
-    return ListPage(page[:PAGE], page[PAGE - 1] if len(page) > PAGE else None)
+    return {
+        called: view(page[:PAGE]),
+        "older": getattr(page[PAGE - 1], named_by) if len(page) > PAGE else None,
+        "before": before,
+        "filters": filters,
+    }
 
 
 def list_response(request: HttpRequest, template: str, context: Mapping[str, Any]) -> HttpResponse:

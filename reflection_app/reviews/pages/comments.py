@@ -3,7 +3,6 @@
 from typing import Any
 from uuid import UUID
 
-from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -17,7 +16,7 @@ from reflection_app.reviews.comments import CommentInput, add_comment, edit_comm
 from reflection_app.reviews.models import About, Comment
 from reflection_app.reviews.views.comments import Thread, opened_thread, thread_of
 from reflection_app.teams.notifications import comments_seen_by
-from reflection_app.web.access import DeskRequest, Place, get_review_for, get_run_for, project_page
+from reflection_app.web.access import DeskRequest, Place, get_review_for, get_run_for, lead_to, project_page
 from reflection_app.web.forms import read_input, read_text
 from reflection_app.web.middleware import post_only
 
@@ -93,8 +92,7 @@ def take_back(request: DeskRequest, comment_id: UUID) -> HttpResponse:
     take_back_comment(comment, actor=request.place.actor, is_admin=request.place.may(Permission.UNDO_OTHERS))
     if request.headers.get("HX-Request"):
         return _list(request, thread_of(request, About(comment.about), comment.about_id))
-    messages.success(request, _("The comment was deleted."))
-    return redirect(_address_of(request.place, comment))
+    return lead_to(request, _address_of(request.place, comment), message=_("The comment was deleted."))
 
 
 def _title(place: Place, about: About, about_id: UUID) -> str:

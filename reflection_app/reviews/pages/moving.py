@@ -23,7 +23,7 @@ from reflection_app.reviews.own_work import work_of_others
 from reflection_app.reviews.queue import QueueSort, QueueView, SortedFilter, held, mine
 from reflection_app.reviews.views.item import UndoOffer
 from reflection_app.reviews.views.queue import ORDERS, AskedQueue, beside, carried, count_up_to, order_of
-from reflection_app.web.access import DeskRequest, back_to, get_review_for, project_page
+from reflection_app.web.access import DeskRequest, back_to, get_review_for, lead_to, project_page
 from reflection_app.web.middleware import post_only
 
 # Going on to the next review of the view that the reader came from, and saying why where there is none.
@@ -96,8 +96,13 @@ def _say_why_none(request: DeskRequest, asked: AskedQueue) -> None:
         is_part = asked.filter.is_narrowed or asked.filter.view is QueueView.MINE
         said = _("Nothing of this view is waiting.") if is_part else _("Nothing is waiting for a review.")
         return messages.info(request, said)
-    if skipped := _skipped(request, scope, asked):
-        messages.info(request, skipped)
+    skipped = count_up_to(scope.filter(Exists(skipped_by(request.place.actor)), free(timezone.now())))
+    if skipped:
+        said = ngettext("You skipped %(many)s review.", "You skipped %(many)s reviews.", skipped) % {"many": skipped}
+        address = reverse("reviews", args=(request.place.project.slug,))
+        query = asked.with_view(QueueView.SKIPPED)
+        again = _("Look at them again")
+        messages.info(request, format_html('{} <a href="{}?{}">{}</a>', said, address, query, again))
     own = _own(request, scope)
     if own:
         messages.info(request, own)
@@ -125,17 +130,6 @@ def _own(request: DeskRequest, scope: QuerySet[Review]) -> str:
     return format_html('{} <a href="{}#own-work">{}</a>', said, address, _("Who may decide on their own work"))
 
 
-def _skipped(request: DeskRequest, scope: QuerySet[Review], asked: AskedQueue) -> str:
-    """How many of them the user has skipped, with the way to them; nothing where there are none."""
-    many = count_up_to(scope.filter(Exists(skipped_by(request.place.actor)), free(timezone.now())))
-    if not many:
-        return ""
-    said = ngettext("You skipped %(many)s review.", "You skipped %(many)s reviews.", many) % {"many": many}
-    address = reverse("reviews", args=(request.place.project.slug,))
-    query = asked.with_view(QueueView.SKIPPED)
-    return format_html('{} <a href="{}?{}">{}</a>', said, address, query, _("Look at them again"))
-
-
 # From an item to the one beside it, in the view of the queue that the reader came from.
 
 
@@ -147,10 +141,12 @@ def beside_page(request: DeskRequest, review_id: UUID) -> HttpResponse:
     is_back = request.GET.get("way") == "back"
     project, asked = request.place.project, carried(request)
     found = beside(project, asked.filter, review, actor=request.place.actor, is_back=is_back)
+    message = ""
     if found is None:
-        messages.info(request, _("This is the first of this view.") if is_back else _("This is the last of this view."))
+        message = _("This is the first of this view.") if is_back else _("This is the last of this view.")
     address = reverse("review", args=(project.slug, found or review.pk))
-    return redirect(f"{address}?{asked.within}" if asked.within else address)
+    address = f"{address}?{asked.within}" if asked.within else address
+    return lead_to(request, address, message=message, level=messages.INFO)
 
 
 # Taking a decision back in the browser; where it stands, the page says why and offers to rewind instead.
@@ -183,8 +179,8 @@ def skip(request: DeskRequest, review_id: UUID) -> HttpResponse:
     review = get_review_for(request.place, review_id)
     if request.POST.get("undo"):
         unskip_review(review, actor=request.place.actor)
-        messages.info(request, _("It comes to you again."))
-        return redirect(address_of_view(request))
+        message = _("It comes to you again.")
+        return lead_to(request, address_of_view(request), message=message, level=messages.INFO)
     skip_review(review, actor=request.place.actor, lease_token=lease_token_in(request))
     return redirect(address_of_view(request)) if request.POST.get("then") == "queue" else go_to_next(request)
 

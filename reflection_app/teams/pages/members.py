@@ -6,7 +6,6 @@ from types import MappingProxyType
 from uuid import UUID
 
 from django.conf import settings
-from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -41,6 +40,7 @@ from reflection_app.web.access import (
     back_to,
     get_api_key_for,
     keep_secret_once,
+    lead_to,
     project_page,
     refused,
     take_secret_once,
@@ -130,8 +130,8 @@ def remove(request: DeskRequest, user_id: int) -> HttpResponse:
         return render(request, "teams/settings/remove_member.html", {"member": member, "is_self": is_self})
     remove_member(request.place.project, user_id, actor=request.place.actor)
     if is_self:
-        messages.success(request, _("You left %(project)s.") % {"project": request.place.project.name})
-        return redirect("overview")
+        said = _("You left %(project)s.") % {"project": request.place.project.name}
+        return lead_to(request, "overview", message=said)
     said = _("%(name)s is no longer a member.") % {"name": member.user.get_username()}
     return back_to(request, "members", message=said)
 
@@ -170,7 +170,16 @@ def follow_invitation(request: HttpRequest) -> HttpResponse:
         return render(request, "teams/invitations/gone.html", status=404)
     user = request.user if isinstance(request.user, User) else None
     if request.method == "POST":
-        return _join(request, user) if user else redirect("login")
+        if user is None:
+            return redirect("login")
+        actor = Actor(user=user, address=client_address(request.META))
+        try:
+            membership = accept_invitation(request.session[INVITED], actor=actor)
+        except ActionError as error:
+            return refused(request, error)
+        del request.session[INVITED]
+        message = _("You are a member of %(project)s now.") % {"project": membership.project.name}
+        return lead_to(request, "project_overview", membership.project.slug, message=message)
     context = {
         "invitation": invitation,
         "role": Role(invitation.role).label,
@@ -178,17 +187,6 @@ def follow_invitation(request: HttpRequest) -> HttpResponse:
         "is_for_another": user and not is_for(invitation, user),
     }
     return render(request, "teams/invitations/page.html", context)
-
-
-def _join(request: HttpRequest, user: User) -> HttpResponse:
-    actor = Actor(user=user, address=client_address(request.META))
-    try:
-        membership = accept_invitation(request.session[INVITED], actor=actor)
-    except ActionError as error:
-        return refused(request, error)
-    del request.session[INVITED]
-    messages.success(request, _("You are a member of %(project)s now.") % {"project": membership.project.name})
-    return redirect("project_overview", slug=membership.project.slug)
 
 
 # A project's API keys: who has which, making one, revoking one.
@@ -236,19 +234,18 @@ def create_key(request: DeskRequest) -> HttpResponse:
     """Makes the key and goes back to the keys, which show its secret once: reloading them makes no second key."""
     project, form, scopes = request.place.project, read_form(request, KEY_FIELDS), request.POST.getlist("scopes")
     with form.collect_errors(plain_problems_of):
-        expires_at = timezone.now() + timedelta(days=_days_of_key(form)) if form.values["days"] else None
+        expires_at = None
+        if form.values["days"]:
+            if not 1 <= (days := _days(form.values["days"])) <= 3650:
+                wrong = {"field": "days", "message": _("1 to 3650 days")}
+                raise InvalidInput(_("When should the key expire?"), errors=[wrong])
+            expires_at = timezone.now() + timedelta(days=days)
         _key, secret = create_api_key(
             project, name=form.values["name"], scopes=scopes, actor=request.place.actor, expires_at=expires_at
         )
         keep_secret_once(request, NEW_KEY, secret, of=project.pk)
         return back_to(request, "keys")
     return _keys_page(request, form, scopes=scopes)
-
-
-def _days_of_key(form: Form) -> int:
-    if not 1 <= (days := _days(form.values["days"])) <= 3650:
-        raise InvalidInput(_("When should the key expire?"), errors=[{"field": "days", "message": _("1 to 3650 days")}])
-    return days
 
 
 @project_page(Permission.MANAGE_KEYS)
