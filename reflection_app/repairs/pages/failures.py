@@ -18,7 +18,6 @@ from reflection_app.metrics.completeness_figures import (
     FEWEST_RUNS,
     LEAST_GAIN,
     MOST_RUNS_PER_SUCCESS,
-    Recurring,
     completeness_figures,
     recurring_supplements,
 )
@@ -135,9 +134,14 @@ NEWEST_SHOWN = 20
 @require_safe
 def completeness_page(request: DeskRequest) -> HttpResponse:
     project = request.place.project
+    found = [(one, source_of(one.task_kind, one.operation_key)) for one in recurring_supplements(project.pk)]
+    offered = {
+        entry.source: entry.state for entry in proposed_from(project.pk, sources=[source for _one, source in found])
+    }
     context = {
         "figures": completeness_figures(project.pk),
-        "recurring": _recurring(project),
+        # What keeps being missing, with the state of the notebook's entry where it was offered, else nothing.
+        "recurring": [(one, offered.get(source, "")) for one, source in found],
         "newest": CompletenessCheck.objects.filter(project=project).select_related("run__task")[:NEWEST_SHOWN],
         "settings": project.get_completeness(),
         "recurs_from": RECURS_FROM,
@@ -146,11 +150,3 @@ def completeness_page(request: DeskRequest) -> HttpResponse:
         "most_runs_per_success": MOST_RUNS_PER_SUCCESS,
     }
     return render(request, "repairs/completeness/page.html", context)
-
-
-def _recurring(project: Project) -> list[tuple[Recurring, str]]:
-    """What keeps being missing, with the state of the notebook's entry where it was offered, else nothing."""
-    found = [(one, source_of(one.task_kind, one.operation_key)) for one in recurring_supplements(project.pk)]
-    entries = proposed_from(project.pk, sources=[source for _, source in found])
-    offered = {entry.source: entry.state for entry in entries}
-    return [(one, offered.get(source, "")) for one, source in found]

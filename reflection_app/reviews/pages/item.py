@@ -1,6 +1,6 @@
 """One review: what was attempted, what the critic said of it, and the form to decide with."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -115,7 +115,14 @@ def show(
     return render(request, f"{page}#item" if wants_item(request) else page, context, status=status)
 
 
-def own_work_of(request: DeskRequest, review: Review) -> dict[str, Any] | None:
+@dataclass(frozen=True)
+class OwnWorkHint:
+    why: str
+    nobody_else_may: bool
+    may_allow_it: bool
+
+
+def own_work_of(request: DeskRequest, review: Review) -> OwnWorkHint | None:
     """Why the reader may not decide on work of their own, and what can be done about it.
 
     None where it is not theirs, or the project allows it.
@@ -125,11 +132,8 @@ def own_work_of(request: DeskRequest, review: Review) -> dict[str, Any] | None:
         return None
     if allows_own_work(review.project_id, actor=actor):
         return None
-    return {
-        "why": why_refused(actor),
-        "nobody_else_may": nobody_else_may(review),
-        "may_allow_it": request.place.may(Permission.CHANGE_SETTINGS),
-    }
+    may_allow_it = request.place.may(Permission.CHANGE_SETTINGS)
+    return OwnWorkHint(why_refused(actor), nobody_else_may(review), may_allow_it)
 
 
 def wants_item(request: DeskRequest) -> bool:

@@ -1,7 +1,7 @@
 """The review policy: an ordered list of rules, rearranged and tried before it is saved."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.http import HttpResponse
@@ -22,6 +22,7 @@ from reflection_app.reviews.own_work import change_own_work
 from reflection_app.reviews.policy import change_policy, digest_of, read_rules, seen_lately
 from reflection_app.reviews.views.policy import (
     PolicyForm,
+    TriedPolicy,
     form_of,
     in_words,
     problems_of_policy,
@@ -77,7 +78,7 @@ def _page(
     form: PolicyForm,
     *,
     saved: ReviewPolicy,
-    trial: dict[str, Any] | None = None,
+    trial: TriedPolicy | None = None,
     moved_on: bool = False,
     status: int = 200,
 ) -> HttpResponse:
@@ -133,19 +134,6 @@ def agreement_page(request: DeskRequest) -> HttpResponse:
     both = [name for name in request.GET.getlist("reviewer")[:2] if 0 < len(name) <= LONGEST_NAME and "\0" not in name]
     until = timezone.now()
     since = until - timedelta(days=days)
-    context: dict[str, Any] = {
-        "found": agreement_of(project.pk, since=since, until=until),
-        "days": days,
-        "periods": PERIODS,
-        "both": both if len(both) == 2 else [],
-        "lines": _lines(project, both, since=since, until=until),
-        "shown": SHOWN,
-        "fewest": FEWEST_IN_COMMON,
-    }
-    return render(request, "reviews/agreement.html", context)
-
-
-def _lines(project: Project, both: list[str], *, since: datetime, until: datetime) -> list[PanelLine]:
     panels = complete_panels(project.pk, since=since, until=until)
     if len(both) == 2:
         panels = panels_of_both(panels, *both)
@@ -153,4 +141,13 @@ def _lines(project: Project, both: list[str], *, since: datetime, until: datetim
     ratings = ratings_of(panel.pk for panel in shown)
     seats = Review.objects.filter(panel__in=shown, opinion__isnull=False).order_by("panel", "decided_at")
     first = {seat.panel_id: seat for seat in seats.distinct("panel").defer("opinion")}
-    return [PanelLine(panel, sorted(ratings[panel.pk].items()), first.get(panel.pk)) for panel in shown]
+    context: dict[str, Any] = {
+        "found": agreement_of(project.pk, since=since, until=until),
+        "days": days,
+        "periods": PERIODS,
+        "both": both if len(both) == 2 else [],
+        "lines": [PanelLine(panel, sorted(ratings[panel.pk].items()), first.get(panel.pk)) for panel in shown],
+        "shown": SHOWN,
+        "fewest": FEWEST_IN_COMMON,
+    }
+    return render(request, "reviews/agreement.html", context)

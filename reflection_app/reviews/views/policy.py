@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from reflection_app.core.models import Project
 from reflection_app.loops.task_spec import MOST_RULES, ReviewPolicy, ReviewRule, RuleAction
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.reviews.policy import MOST_VERDICTS, try_policy
+from reflection_app.reviews.policy import MOST_VERDICTS, PolicyTrial, try_policy
 from reflection_app.web.forms import Form, Problems, Refused, TypedField, problems_of
 
 # A rule of the review policy in a sentence.
@@ -248,15 +248,28 @@ def _read_rule(data: QueryDict, path: str) -> RuleForm:
 # What trying a policy found, as its page tells it.
 
 
-def tried(project: Project, policy: ReviewPolicy, *, saved: ReviewPolicy) -> dict[str, Any]:
-    """The typed policy tried beside the one that holds, with how many verdicts each of its rules decided about."""
+@dataclass(frozen=True)
+class TriedPolicy:
+    """What a policy would do beside the one that holds, and how many verdicts each of its rules decided about."""
+
+    trial: PolicyTrial
+    rules: list[tuple[str, int]]
+    # Whether a random share was part of it.
+    draws: bool
+    most: int = MOST_VERDICTS
+
+    @property
+    def audits(self) -> int:
+        return round(self.trial.typed.audits)
+
+    @property
+    def saved_audits(self) -> int:
+        return round(self.trial.saved.audits)
+
+
+def tried(project: Project, policy: ReviewPolicy, *, saved: ReviewPolicy) -> TriedPolicy:
+    """The typed policy tried beside the one that holds."""
     trial = try_policy(project.pk, policy, saved=saved)
-    return {
-        "trial": trial,
-        "rules": [(in_words(rule), many) for rule, many in zip(policy.rules, trial.typed.by_rule, strict=True)],
-        "audits": round(trial.typed.audits),
-        "saved_audits": round(trial.saved.audits),
-        # Whether a random share was part of it.
-        "draws": any(rule.share < 1 for one in (policy, saved) for rule in one.rules),
-        "most": MOST_VERDICTS,
-    }
+    rules = [(in_words(rule), many) for rule, many in zip(policy.rules, trial.typed.by_rule, strict=True)]
+    draws = any(rule.share < 1 for one in (policy, saved) for rule in one.rules)
+    return TriedPolicy(trial, rules, draws)

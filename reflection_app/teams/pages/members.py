@@ -1,6 +1,7 @@
 """Members and invitations, API keys, and who may do what."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
 from uuid import UUID
@@ -295,18 +296,29 @@ PERMISSIONS: Mapping[Permission, Promise] = MappingProxyType(
 # Who may do what: the permission matrix as the project's members see it, in its own order.
 
 
+@dataclass(frozen=True)
+class PermissionLine:
+    """A permission, with whether each role has it and the scopes of keys that do."""
+
+    words: Promise
+    roles: list[bool]
+    scopes: list[str]
+    together: bool
+    any_scope: bool
+
+
 @project_page()
 @require_safe
 def permissions_page(request: DeskRequest) -> HttpResponse:
     own = Role(request.place.membership.role)
     lines = [
-        {
-            "words": PERMISSIONS[permission],
-            "roles": [role.rank >= grant.role.rank for role in Role],
-            "scopes": [scope.value for scope in grant.scopes],
-            "together": grant.together,
-            "any_scope": set(grant.scopes) == set(Scope),
-        }
+        PermissionLine(
+            words=PERMISSIONS[permission],
+            roles=[role.rank >= grant.role.rank for role in Role],
+            scopes=[scope.value for scope in grant.scopes],
+            together=grant.together,
+            any_scope=set(grant.scopes) == set(Scope),
+        )
         for permission, grant in GRANTS.items()
     ]
     context = {"lines": lines, "roles": [(role.label, role is own) for role in Role]}

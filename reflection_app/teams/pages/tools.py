@@ -1,7 +1,6 @@
 """The tools of a project, its secrets, and the built-in tools by one click."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -13,10 +12,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.adapters.tools.builtin import SPECS
 from reflection_app.adapters.tools.config import BODY_METHODS
-from reflection_app.core.errors import InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.tool_calls import ToolResult
-from reflection_app.tasks.submission import invalid_input
 from reflection_app.teams.import_tools import Imported, fetch_tools, keep_tools, read_server
 from reflection_app.teams.models import Secret, Tool, ToolKind
 from reflection_app.teams.tools import (
@@ -34,7 +31,7 @@ from reflection_app.teams.tools import (
     try_tool,
 )
 from reflection_app.web.access import DeskRequest, back_to, get_secret_for, get_tool_for, project_page
-from reflection_app.web.forms import Form, NotJson, Problems, Refused, read_form, read_typed_json
+from reflection_app.web.forms import Form, NotJson, Problems, Refused, api_problems_of, read_form, read_typed_json
 from reflection_app.web.middleware import post_only
 
 # What is typed into the forms of tools, as the actions take it. JSON and headers are typed as text.
@@ -126,17 +123,15 @@ def read_headers(form: Form) -> dict[str, str]:
 
 def in_plain_words(error: Refused) -> Problems:
     """What is wrong with a tool or a secret, in plain words where pydantic speaks."""
-    found = error if isinstance(error, InvalidInput) else invalid_input(error, what="tool")
-    return [_in_plain_words(one) for one in found.errors]
-
-
-def _in_plain_words(error: Mapping[str, Any]) -> dict[str, str]:
-    message = str(error["message"])
-    sentence = SENTENCES.get(str(error["field"]).rpartition(".")[2])
-    if sentence and message.startswith(OF_PYDANTIC):
-        message = _(sentence)
-    # Headers and schemas are one field each here: what is wrong says where.
-    return {"field": str(error["field"]), "message": message[:1].upper() + message[1:]}
+    problems = [dict(one) for one in api_problems_of(error)]
+    for problem in problems:
+        message = problem["message"]
+        sentence = SENTENCES.get(problem["field"].rpartition(".")[2])
+        if sentence and message.startswith(OF_PYDANTIC):
+            message = _(sentence)
+        # Headers and schemas are one field each here: what is wrong says where.
+        problem["message"] = message[:1].upper() + message[1:]
+    return problems
 
 
 SECRET_FIELDS = ("secret_name", "origin", "value")

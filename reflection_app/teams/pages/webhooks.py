@@ -15,7 +15,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 from reflection_app.core.errors import Conflict, InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.runs.events import Event, EventType
-from reflection_app.tasks.submission import invalid_input
 from reflection_app.teams.models import TEST, Delivery, DeliveryState, Webhook
 from reflection_app.teams.webhook_sending import TEST_DEADLINE_S, begin_test, redeliver, send_one
 from reflection_app.teams.webhooks import (
@@ -41,7 +40,7 @@ from reflection_app.web.access import (
     project_page,
     take_secret_once,
 )
-from reflection_app.web.forms import Form, Problems, Refused, read_form
+from reflection_app.web.forms import Form, Problems, Refused, api_problems_of, read_form
 from reflection_app.web.list_pages import Filters, list_page, one_of
 from reflection_app.web.middleware import post_only
 
@@ -181,11 +180,10 @@ def edit_webhook(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
 
 
 def _problems(error: Refused) -> Problems:
-    found = error if isinstance(error, InvalidInput) else invalid_input(error, what="webhook")
-    names = [one["field"].partition(".")[0] for one in found.errors]
+    problems = [(one["field"].partition(".")[0], one["message"]) for one in api_problems_of(error)]
     return [
-        {"field": name, "message": gettext(SENTENCES[name]) if name in SENTENCES else one["message"]}
-        for name, one in zip(names, found.errors, strict=True)
+        {"field": name, "message": gettext(SENTENCES[name]) if name in SENTENCES else message}
+        for name, message in problems
     ]
 
 
@@ -267,20 +265,17 @@ def rotate(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
     webhook = get_webhook_for(request.place, webhook_id)
     form = read_form(request, (OVERLAP,), {OVERLAP: f"{USUAL_OVERLAP_H:g}"})
     if request.method == "POST":
+        try:
+            overlap_h = float(form.values[OVERLAP] or 0)
+        except ValueError:
+            # What is no number is out of bounds.
+            overlap_h = -1.0
         with form.collect_errors():
-            _rotated, secret = rotate_secret(webhook, actor=request.place.actor, overlap_h=_hours(form))
+            _rotated, secret = rotate_secret(webhook, actor=request.place.actor, overlap_h=overlap_h)
             keep_secret_once(request, NEW_SECRET, secret, of=webhook.pk)
             return back_to(request, "webhook", webhook.pk)
     context = {"webhook": webhook, "field": form.fields[OVERLAP]}
     return render(request, "teams/webhooks/rotate.html", context, status=form.status)
-
-
-def _hours(form: Form) -> float:
-    """The number of hours; one that is none is out of bounds."""
-    try:
-        return float(form.values[OVERLAP] or 0)
-    except ValueError:
-        return -1.0
 
 
 @project_page(Permission.MANAGE_WEBHOOKS)
