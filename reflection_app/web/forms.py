@@ -3,9 +3,10 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.http import HttpRequest
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from pydantic import BaseModel, ValidationError
@@ -21,6 +22,13 @@ class TypedField:
     name: str
     value: str
     errors: list[str]
+
+
+class Offered(NamedTuple):
+    """One of the values that a field offers, and what it means."""
+
+    value: str
+    words: str | Promise
 
 
 type Refused = ValidationError | InvalidInput
@@ -224,8 +232,8 @@ def read_typed_json(text: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        told = {"msg": error.msg, "lineno": error.lineno, "colno": error.colno}
-        raise NotJson(_("Not JSON: %(msg)s, line %(lineno)s, column %(colno)s.") % told) from None
+        place = {"msg": error.msg, "lineno": error.lineno, "colno": error.colno}
+        raise NotJson(_("Not JSON: %(msg)s, line %(lineno)s, column %(colno)s.") % place) from None
     except (ValueError, RecursionError):
         why = _("Not JSON that can be read: a number is too long, or it is nested too deeply.")
         raise NotJson(why) from None

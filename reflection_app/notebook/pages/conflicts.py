@@ -122,10 +122,10 @@ def settle_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     except (ActionError, ValidationError) as error:
         problem = invalid_input(error, what="settlement") if isinstance(error, ValidationError) else error
         return _refused(request, conflict, problem)
-    said = _("Settled: you %(what)s.") % {"what": ConflictView(settled).settled_words}
+    message = _("Settled: you %(what)s.") % {"what": ConflictView(settled).settled_words}
     if following := older or newer:
-        return back_to(request, "conflict", following, message=said)
-    return back_to(request, "conflicts", message=said)
+        return back_to(request, "conflict", following, message=message)
+    return back_to(request, "conflicts", message=message)
 
 
 @project_page(Permission.CURATE)
@@ -149,8 +149,8 @@ def suggest_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
         suggest_merge(request.place.project, conflict_id, actor=request.place.actor)
     except ActionError as problem:
         return _refused(request, conflict, problem)
-    said = _("Asked. What the model suggests comes to this page; nothing is changed by it.")
-    return back_to(request, "conflict", conflict_id, message=said)
+    message = _("Asked. What the model suggests comes to this page; nothing is changed by it.")
+    return back_to(request, "conflict", conflict_id, message=message)
 
 
 def _refused(request: DeskRequest, conflict: SeenConflict, problem: ActionError) -> HttpResponse:

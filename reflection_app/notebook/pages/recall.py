@@ -267,8 +267,8 @@ def notebook_settings(request: DeskRequest) -> HttpResponse:
             lessons = {name: form.values[name] for name in LESSONS} if form.values[ON] else None
             wanted = NotebookSettings.model_validate({**given, "lessons": lessons})
             change_notebook_settings(project, wanted, actor=request.place.actor)
-            said = gettext("Saved. Runs that are under way keep the settings they began with.")
-            return back_to(request, "notebook_settings", message=said)
+            message = gettext("Saved. Runs that are under way keep the settings they began with.")
+            return back_to(request, "notebook_settings", message=message)
     embeddings = embedding_status()
     context = {
         "form": form,

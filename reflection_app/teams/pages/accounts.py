@@ -60,11 +60,11 @@ class DeskAccounts(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is n
             raise ValidationError(_("The invitation is for %(email)s.") % {"email": invitation.email})
         return email
 
-    def post_login(self, request: HttpRequest, user: AbstractBaseUser, **told: Any) -> HttpResponse:
+    def post_login(self, request: HttpRequest, user: AbstractBaseUser, **kwargs: Any) -> HttpResponse:
         """Where one lands, in one's own language; who signed up lands in the project they were invited to."""
-        response: HttpResponse = super().post_login(request, user, **told)
+        response: HttpResponse = super().post_login(request, user, **kwargs)
         assert isinstance(user, User)
-        if told["signup"] and (digest := request.session.get(INVITED)):
+        if kwargs["signup"] and (digest := request.session.get(INVITED)):
             try:
                 membership = accept_invitation(digest, actor=Actor(user=user, address=client_address(request.META)))
             except ActionError:
@@ -114,8 +114,8 @@ class DeskSocialAccounts(DefaultSocialAccountAdapter):  # type: ignore[misc]  # 
         invitation = invitation_of(request)
         if invitation is None or not invitation.email:
             return invitation is not None
-        told = {address.email.casefold() for address in sociallogin.email_addresses}
-        return invitation.email.casefold() in told
+        addresses = {address.email.casefold() for address in sociallogin.email_addresses}
+        return invitation.email.casefold() in addresses
 
 
 # Accounts need what the broker counts (tries, used codes). Where it is away nothing is done, and that is said.

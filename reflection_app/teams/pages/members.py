@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
+from typing import NamedTuple
 from uuid import UUID
 
 from django.conf import settings
@@ -46,7 +47,7 @@ from reflection_app.web.access import (
     refused,
     take_secret_once,
 )
-from reflection_app.web.forms import Form, plain_problems_of, read_form
+from reflection_app.web.forms import Form, Offered, plain_problems_of, read_form
 from reflection_app.web.middleware import post_only
 
 # Who belongs to the project: everybody reads it, admins change it and invite others by link.
@@ -68,6 +69,12 @@ def members_page(request: DeskRequest) -> HttpResponse:
     return _page(request, Form({"role": Role.REVIEWER, "email": "", "days": str(USUAL_DAYS)}))
 
 
+class OfferedRole(NamedTuple):
+    value: str
+    label: str
+    meaning: Promise
+
+
 def _page(request: DeskRequest, form: Form) -> HttpResponse:
     project, may_manage = request.place.project, request.place.may(Permission.MANAGE_MEMBERS)
     secret = take_secret_once(request, NEW_LINK, of=project.pk)
@@ -77,7 +84,7 @@ def _page(request: DeskRequest, form: Form) -> HttpResponse:
         "members": members.order_by("user__username"),
         "own_id": request.user.pk,
         "may_manage": may_manage,
-        "roles": [{"value": role.value, "label": role.label, "meaning": MEANINGS[role]} for role in Role],
+        "roles": [OfferedRole(role.value, role.label, MEANINGS[role]) for role in Role],
         # The link's address stands in none of them: it was shown once.
         "invitations": invitations if may_manage else (),
         "form": form,
@@ -131,10 +138,10 @@ def remove(request: DeskRequest, user_id: int) -> HttpResponse:
         return render(request, "teams/settings/remove_member.html", {"member": member, "is_self": is_self})
     remove_member(request.place.project, user_id, actor=request.place.actor)
     if is_self:
-        said = _("You left %(project)s.") % {"project": request.place.project.name}
-        return lead_to(request, "overview", message=said)
-    said = _("%(name)s is no longer a member.") % {"name": member.user.get_username()}
-    return back_to(request, "members", message=said)
+        message = _("You left %(project)s.") % {"project": request.place.project.name}
+        return lead_to(request, "overview", message=message)
+    message = _("%(name)s is no longer a member.") % {"name": member.user.get_username()}
+    return back_to(request, "members", message=message)
 
 
 @project_page(Permission.MANAGE_MEMBERS)
@@ -221,7 +228,7 @@ def _keys_page(request: DeskRequest, form: Form, *, scopes: list[str]) -> HttpRe
         "keys": project.api_keys.select_related("created_by"),
         "key_form": form,
         "key_fields": form.fields,
-        "scopes_offered": [{"value": scope.value, "words": _(words)} for scope, words in SCOPES.items()],
+        "scopes_offered": [Offered(scope.value, _(words)) for scope, words in SCOPES.items()],
         "chosen_scopes": scopes,
         "secret": take_secret_once(request, NEW_KEY, of=project.pk),
     }

@@ -151,8 +151,8 @@ def keeping(request: DeskRequest) -> HttpResponse:
     asks = asks and any(kept.due for kept in would)
     if request.method == "POST" and not form.errors and not asks:
         change_retention(project, asked, actor=request.place.actor)
-        said = _("Saved. What is older is deleted within the hour, or now if you press the button.")
-        return back_to(request, "keeping", message=said)
+        message = _("Saved. What is older is deleted within the hour, or now if you press the button.")
+        return back_to(request, "keeping", message=message)
     context = {
         "form": form,
         "fields": [(form.fields[name], LABELS[name]) for name in FIELDS],
@@ -175,8 +175,8 @@ def _days_problems(error: Refused) -> Problems:
 def delete_old(request: DeskRequest) -> HttpResponse:
     """Orders a pass by the rules that are saved."""
     order_retention(request.place.project, actor=request.place.actor)
-    said = _("The worker has begun to delete. What it took is told below when it is done.")
-    return back_to(request, "keeping", message=said)
+    message = _("The worker has begun to delete. What it took is told below when it is done.")
+    return back_to(request, "keeping", message=message)
 
 
 @project_page(Permission.DELETE_DATA)

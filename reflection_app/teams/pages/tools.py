@@ -162,8 +162,8 @@ def _page(request: DeskRequest, form: Form) -> HttpResponse:
 def add_builtins(request: DeskRequest) -> HttpResponse:
     added = add_builtin_tools(request.place.project, actor=request.place.actor)
     names = ", ".join(tool.name for tool in added)
-    said = _("Added: %(names)s.") % {"names": names} if added else _("They were all there already.")
-    return back_to(request, "tools", message=said)
+    message = _("Added: %(names)s.") % {"names": names} if added else _("They were all there already.")
+    return back_to(request, "tools", message=message)
 
 
 @project_page(Permission.CHANGE_TOOLS)
@@ -179,8 +179,8 @@ def keep_secret(request: DeskRequest) -> HttpResponse:
     form.values["value"] = ""
     with form.collect_errors(_problems_of_secret):
         secret = save_secret(request.place.project, SecretInput.model_validate(given), actor=request.place.actor)
-        said = _("The secret %(name)s is kept. Write {secret:%(name)s} in a header to use it.")
-        return back_to(request, "tools", message=said % {"name": secret.name})
+        message = _("The secret %(name)s is kept. Write {secret:%(name)s} in a header to use it.")
+        return back_to(request, "tools", message=message % {"name": secret.name})
     return _page(request, form)
 
 
@@ -262,8 +262,8 @@ def switch_tool(request: DeskRequest, tool_id: UUID) -> HttpResponse:
     tool = get_tool_for(request.place, tool_id)
     on = request.POST.get("is_enabled") == "yes"
     change_tool(tool, ToolChange(is_enabled=on), actor=request.place.actor)
-    said = _("%(name)s is enabled.") if on else _("%(name)s is disabled.")
-    return back_to(request, "tool", tool.pk, message=said % {"name": tool.name})
+    message = _("%(name)s is enabled.") if on else _("%(name)s is disabled.")
+    return back_to(request, "tool", tool.pk, message=message % {"name": tool.name})
 
 
 @project_page(Permission.CHANGE_TOOLS)
@@ -291,8 +291,8 @@ def new_tool(request: DeskRequest) -> HttpResponse:
     if request.method == "POST" and (given := read_tool(form, kind)):
         with form.collect_errors(in_plain_words):
             tool = create_tool(request.place.project, given, actor=request.place.actor)
-            said = _("%(name)s is registered. Try it before runs use it.") % {"name": tool.name}
-            return back_to(request, "tool", tool.pk, message=said)
+            message = _("%(name)s is registered. Try it before runs use it.") % {"name": tool.name}
+            return back_to(request, "tool", tool.pk, message=message)
     return _form(request, form, kind=kind)
 
 
