@@ -78,6 +78,8 @@ class Form:
 
 @dataclass(frozen=True)
 class CollectErrors:
+    """A class, for of a generator's context manager mypy does not know that the block may end early."""
+
     form: Form
     words: Callable[[Refused], Problems]
 

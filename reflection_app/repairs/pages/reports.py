@@ -125,21 +125,21 @@ def _show(
     form: Form | None = None,
     problem: ActionError | None = None,
 ) -> HttpResponse:
-    fields = form or read_form(request, CORRECTION)
+    typed = form or read_form(request, CORRECTION)
     shown = ReportShown(report)
     proposed = {entry.id for entry in shown.proposals}
     context: dict[str, Any] = {
         "report": shown,
         "run": report.run,
         "classes": [(one, name, meaning) for one, name, meaning in CLASSES if one is not shown.type],
-        "fields": fields.fields,
+        "fields": typed.fields,
         "is_form_open": form is not None,
-        "general": form.general if form else [],
+        "general": typed.general,
         "problem": problem,
         "learned": [view for view in learned_from_report(report) if view.entry.id not in proposed],
         "may_review": request.place.may(Permission.REVIEW),
     }
-    status = problem.status if problem else fields.status
+    status = problem.status if problem else typed.status
     return render(request, "repairs/reports/page.html", context, status=status)
 
 

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import Exists, Min, Q, QuerySet
+from django.db.models import Exists, Min, Q
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -103,31 +103,26 @@ def _say_why_none(request: DeskRequest, asked: AskedQueue) -> None:
         query = asked.with_view(QueueView.SKIPPED)
         again = _("Look at them again")
         messages.info(request, format_html('{} <a href="{}?{}">{}</a>', said, address, query, again))
-    own = _own(request, scope)
-    if own:
-        messages.info(request, own)
+    place = request.place
+    # Some of them are the user's own work, and the project does not let them decide on it.
+    is_own = scope.exclude(work_of_others(place.project, actor=place.actor)).exists()
+    if is_own:
+        said = _("What is left was handed in by you, or by a key that you made: somebody else has to decide on it.")
+        if place.may(Permission.CHANGE_SETTINGS):
+            address = reverse("review_policy", args=(place.project.slug,))
+            who_may = _("Who may decide on their own work")
+            said = format_html('{} <a href="{}#own-work">{}</a>', said, address, who_may)
+        messages.info(request, said)
     now = timezone.now()
     others = scope.filter(held(now)).exclude(holder=request.user)
     until = others.aggregate(Min("lease_until"))["lease_until__min"]
     if until is not None:
         said = _("Others hold what is left. The next one comes free at %(time)s UTC.")
         messages.info(request, said % {"time": f"{until:%H:%M}"})
-    elif not skipped and not own:
+    elif not skipped and not is_own:
         said = _("What is left is for others: it is kept for them, or you have judged it yourself already.")
         messages.info(request, said)
     return None
-
-
-def _own(request: DeskRequest, scope: QuerySet[Review]) -> str:
-    """That some of them are the user's own work; nothing where none is, or the project lets them decide on it."""
-    place = request.place
-    if not scope.exclude(work_of_others(place.project, actor=place.actor)).exists():
-        return ""
-    said = _("What is left was handed in by you, or by a key that you made: somebody else has to decide on it.")
-    if not place.may(Permission.CHANGE_SETTINGS):
-        return said
-    address = reverse("review_policy", args=(place.project.slug,))
-    return format_html('{} <a href="{}#own-work">{}</a>', said, address, _("Who may decide on their own work"))
 
 
 # From an item to the one beside it, in the view of the queue that the reader came from.
