@@ -35,10 +35,9 @@ from reflection_app.runs.views.story import lineage_of, tell
 from reflection_app.sessions.views import looked_back_at, looking_back_context
 from reflection_app.tasks.redo import why_no_redo
 from reflection_app.tasks.views import redo_form_of
-from reflection_app.web.access import DeskRequest, Place, get_run_for, get_step_for, project_page
-from reflection_app.web.acting import go_back, read_input, typed_text
-from reflection_app.web.filters import Filters, listed, one_of, searched
-from reflection_app.web.list_pages import list_response
+from reflection_app.web.access import DeskRequest, Place, back_to, get_run_for, get_step_for, project_page
+from reflection_app.web.forms import read_input, read_text
+from reflection_app.web.list_pages import Filters, list_page, one_of, text_of
 from reflection_app.web.middleware import post_only
 
 # The list of runs: filtered and searched by its address alone, page by page from the newest.
@@ -64,10 +63,11 @@ def filtered(runs: QuerySet[Run], filters: Filters) -> QuerySet[Run]:
 def run_list(request: DeskRequest) -> HttpResponse:
     project = request.place.project
     behind = behind_figure(request)
-    filters = Filters(
-        status=one_of(request, "status", (*RunState.values, *Outcome)),
-        mode=one_of(request, "mode", (*MODES, *DESK_MODES)),
-        q=searched(request, "q"),
+    filters = Filters.read(
+        request.GET,
+        status=one_of((*RunState.values, *Outcome)),
+        mode=one_of((*MODES, *DESK_MODES)),
+        q=text_of(),
     )
     runs = runs_for_list(project)
     if behind:
@@ -77,14 +77,18 @@ def run_list(request: DeskRequest) -> HttpResponse:
         runs = filtered(runs, filters)
         if not filters["mode"]:
             runs = runs.filter(NOT_OF_THE_DESK)
-    context = listed(request, runs, called="runs", among=Run.objects.filter(project=project)) | {
-        "filters": behind or filters,
-        "behind": behind,
-        "states": STATES,
-        "outcomes": list(Outcome),
-        "modes": (*MODES, *DESK_MODES),
-    }
-    return list_response(request, "runs/list.html", context)
+    return list_page(
+        request,
+        "runs/list.html",
+        runs,
+        called="runs",
+        among=Run.objects.filter(project=project),
+        filters=behind or filters,
+        behind=behind,
+        states=STATES,
+        outcomes=list(Outcome),
+        modes=(*MODES, *DESK_MODES),
+    )
 
 
 # Forking a run in the browser.
@@ -95,40 +99,36 @@ def run_list(request: DeskRequest) -> HttpResponse:
 def fork_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
     """The form for the step named by `?step=`; the POST forks, or brings the form back with all that was typed."""
     run = get_run_for(request.place, run_id)
-    from_step, step = _step_of(run, request.GET.get("step", "1"))
-    if request.method != "POST":
-        return _show(request, prefilled(run, step, from_step=from_step))
-    form = read_fork(request.POST, run, step, from_step=from_step)
-    try:
-        asked = as_input(form)
-        if not form.errors:
-            fork = fork_run(run, read_input(ForkInput, asked), actor=request.place.actor)
-            mark_watched(fork.pk, for_s=UNTIL_ITS_PAGE_IS_OPEN_S)
-            if fork.forked_from_step == from_step:
-                done = _("Forked from step %(forked_from_step)s.") % {"forked_from_step": from_step}
-                return go_back(request, "run", fork.pk, done=done)
-            messages.warning(request, fork.fork_note.rpartition("\n\n")[2])
-            return go_back(request, "run", fork.pk)
-    except InvalidInput as error:
-        form.blame(error.errors or [{"field": "", "message": str(error)}])
-    except CannotFork as error:
-        form.blame([{"field": "", "message": str(error)}])
-        return _show(request, form, status=error.status)
-    return _show(request, form, status=400)
-
-
-def _step_of(run: Run, typed: str) -> tuple[int, Step | None]:
-    """The number and the step that it is of; no step where it is the one after the last. Raises Http404."""
+    typed = request.GET.get("step", "1")
     if not typed.isascii() or not typed.isdigit() or len(typed) > 6:
         raise Http404("no such step")
     from_step = int(typed)
     step = Step.objects.filter(run=run, seq=from_step).first()
+    # The one after the last can be named as well.
     if step is None and from_step != Step.objects.filter(run=run).count() + 1:
         raise Http404("no such step")
-    return from_step, step
+    if request.method != "POST":
+        return _show(request, prefilled(run, step, from_step=from_step))
+    form = read_fork(request.POST, run, step, from_step=from_step)
+    asked = as_input(form)
+    if form.errors:
+        return _show(request, form)
+    try:
+        with form.collect_errors():
+            fork = fork_run(run, ForkInput.model_validate(asked), actor=request.place.actor)
+            mark_watched(fork.pk, for_s=UNTIL_ITS_PAGE_IS_OPEN_S)
+            if fork.forked_from_step == from_step:
+                message = _("Forked from step %(forked_from_step)s.") % {"forked_from_step": from_step}
+                return back_to(request, "run", fork.pk, message=message)
+            why_not_there = fork.fork_note.rpartition("\n\n")[2]
+            return back_to(request, "run", fork.pk, message=why_not_there, level=messages.WARNING)
+    except CannotFork as error:
+        form.add_error("", str(error))
+        return _show(request, form, status=error.status)
+    return _show(request, form)
 
 
-def _show(request: DeskRequest, form: ForkForm, *, status: int = 200) -> HttpResponse:
+def _show(request: DeskRequest, form: ForkForm, *, status: int | None = None) -> HttpResponse:
     context = {
         "run": form.run,
         "project": request.place.project,
@@ -141,7 +141,7 @@ def _show(request: DeskRequest, form: ForkForm, *, status: int = 200) -> HttpRes
         "severities": list(Severity),
         "categories": list(IssueCategory),
     }
-    return render(request, "runs/forks/form.html", context, status=status)
+    return render(request, "runs/forks/form.html", context, status=status or form.status)
 
 
 # The page that shows a fork beside its parent.
@@ -153,7 +153,7 @@ def compare_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
     """Both runs; a run that is no fork has only its own page."""
     fork = get_run_for(request.place, run_id)
     if fork.parent_id is None:
-        return go_back(request, "run", fork.pk)
+        return back_to(request, "run", fork.pk)
     parent = get_run_for(request.place, fork.parent_id)
     context = {"run": fork, "project": request.place.project, "comparison": compare(fork, parent=parent)}
     return render(request, "runs/forks/compare.html", context)
@@ -233,10 +233,10 @@ def cancel(request: DeskRequest, run_id: UUID) -> HttpResponse:
     run = get_run_for(request.place, run_id)
     if request.method == "POST":
         cancel_run(run, actor=request.place.actor)
-        return go_back(request, "run", run.pk, done=_("The run was cancelled."))
+        return back_to(request, "run", run.pk, message=_("The run was cancelled."))
     if not run.is_finished:
         return render(request, "runs/cancel.html", {"run": run})
-    return go_back(request, "run", run.pk)
+    return back_to(request, "run", run.pk)
 
 
 # A question that a run put to a person, and the form that answers it.
@@ -267,13 +267,13 @@ def question_page(request: DeskRequest, question_id: UUID) -> HttpResponse:
 def answer(request: DeskRequest, question_id: UUID) -> HttpResponse:
     """Answers, and shows the run go on; where that is refused, the page comes back with all that was typed."""
     question = get_question_for(request.place, question_id)
-    typed = {"choice": request.POST.get("choice", ""), "text": typed_text(request, "text")}
+    typed = {"choice": request.POST.get("choice", ""), "text": read_text(request, "text")}
     try:
         answered = read_input(AnswerInput, typed, refusal=_("Nothing was sent."))
         answer_question(question, answered, actor=request.place.actor)
     except (InvalidInput, Conflict) as problem:
         return _show_question(request, question, text=typed["text"], problem=problem)
-    return go_back(request, "run", question.run_id, done=_("Your answer was sent. The run goes on with it."))
+    return back_to(request, "run", question.run_id, message=_("Your answer was sent. The run goes on with it."))
 
 
 def _show_question(

@@ -12,7 +12,7 @@ from reflection_app.notebook.views.entry import learned_from_session
 from reflection_app.sessions.models import Transcript
 from reflection_app.sessions.views import SessionStory, looking_back_context, tell_news, tell_session
 from reflection_app.web.access import DeskRequest, get_transcript_for, project_page
-from reflection_app.web.filters import listed
+from reflection_app.web.list_pages import list_context
 
 NOTHING_NEW = 204
 LARGEST_NUMBER = 2**31 - 1
@@ -28,7 +28,7 @@ def session_list(request: DeskRequest) -> HttpResponse:
         .order_by("-created_at", "-id")
     )
     among = Transcript.objects.filter(project=request.place.project)
-    return render(request, "sessions/list.html", listed(request, rows, called="sessions", among=among))
+    return render(request, "sessions/list.html", list_context(request, rows, called="sessions", among=among))
 
 
 @project_page()
@@ -37,21 +37,16 @@ def session_page(request: DeskRequest, transcript_id: UUID) -> HttpResponse:
     """The session; asked by htmx, what came after the turn and the reflection that the page shows last."""
     transcript = get_transcript_for(request.place, transcript_id)
     if request.headers.get("HX-Request") and "after" in request.GET:
-        return _news(request, transcript)
+        story = tell_news(transcript, after=_number(request, "after"), reflected=_number(request, "reflected"))
+        # The end of a session changes its head and ends the asking, also where no turn comes with it.
+        if not story.lines and story.is_live and bool(_number(request, "pending")) == story.state.is_pending:
+            return HttpResponse(status=NOTHING_NEW)
+        return render(request, "sessions/_news.html", _context(request, story))
     story = tell_session(transcript, before=_number(request, "before") or None)
     context = _context(request, story) | {"learned": learned_from_session(transcript)}
     response = render(request, "sessions/page.html", context)
     patch_vary_headers(response, ["HX-Request"])
     return response
-
-
-def _news(request: DeskRequest, transcript: Transcript) -> HttpResponse:
-    reflected = _number(request, "reflected")
-    story = tell_news(transcript, after=_number(request, "after"), reflected=reflected)
-    # The end of a session changes its head and ends the asking, also where no turn comes with it.
-    if not story.lines and story.is_live and bool(_number(request, "pending")) == story.state.is_pending:
-        return HttpResponse(status=NOTHING_NEW)
-    return render(request, "sessions/_news.html", _context(request, story))
 
 
 def _context(request: DeskRequest, story: SessionStory) -> dict[str, object]:

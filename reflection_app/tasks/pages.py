@@ -1,6 +1,5 @@
 """Handing in a task by hand."""
 
-from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -19,7 +18,7 @@ from reflection_app.tasks.submitting import submit_task
 from reflection_app.tasks.views import REDO_FIELDS, redo_form_of
 from reflection_app.teams.models import Tool
 from reflection_app.web.access import DeskRequest, back_to, get_run_for, project_page
-from reflection_app.web.forms import Form, NotJson, Problems, Refused, complaints, read_form, read_typed_json
+from reflection_app.web.forms import NotJson, Problems, Refused, problems_of, read_form, read_typed_json
 
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
 JSON_FIELDS = ("tests", "output_schema", "requirements")
@@ -45,7 +44,23 @@ def new_task(request: DeskRequest) -> HttpResponse:
     chosen = request.POST.getlist("tools")
     if request.method == "POST":
         with form.collect_errors(_problems_of_task):
-            submission = TaskSubmission.model_validate(_body(form, tools=chosen))
+            # The task as the REST interface would get it, without what is to be JSON and is not.
+            body: dict[str, Any] = {
+                "objective": form.values["objective"],
+                **form.given("mode", "external_id", "kind", "reflection"),
+            }
+            if limits := form.given(*LIMITS):
+                body["limits"] = limits
+            if chosen:
+                body["tools"] = chosen
+            if form.values["chain_of_thought"]:
+                body["chain_of_thought"] = True
+            for name, text in form.given(*JSON_FIELDS).items():
+                try:
+                    body[name] = read_typed_json(text)
+                except NotJson as error:
+                    form.add_error(name, str(error))
+            submission = TaskSubmission.model_validate(body)
             if not form.errors:
                 run = submit_task(project, submission, actor=request.place.actor)
                 # The first answer begins before the page is open, and is to be seen being written all the same.
@@ -64,42 +79,20 @@ def new_task(request: DeskRequest) -> HttpResponse:
     return render(request, "tasks/new.html", context, status=form.status)
 
 
-def _body(form: Form, *, tools: list[str]) -> dict[str, Any]:
-    """The task as the REST interface would get it, without what is to be JSON and is not."""
-    body: dict[str, Any] = {
-        "objective": form.values["objective"],
-        **form.given("mode", "external_id", "kind", "reflection"),
-    }
-    if limits := form.given(*LIMITS):
-        body["limits"] = limits
-    if tools:
-        body["tools"] = tools
-    if form.values["chain_of_thought"]:
-        body["chain_of_thought"] = True
-    for name, text in form.given(*JSON_FIELDS).items():
-        try:
-            body[name] = read_typed_json(text)
-        except NotJson as error:
-            form.add_error(name, str(error))
-    return body
-
-
 def _problems_of_task(error: Refused) -> Problems:
-    if isinstance(error, InvalidInput):
-        return [problem | {"message": _in_words_of_the_form(problem)} for problem in error.errors]
-    # The form has one choice where REST has a part with several fields.
-    choice = {"field": "reflection", "message": _("Choose one of these.")}
-    return [choice if problem["field"] == "reflection.mode" else problem for problem in complaints(error)]
-
-
-def _in_words_of_the_form(problem: Mapping[str, str]) -> str:
-    message = problem["message"]
-    if problem["field"] not in {"mode", "tests", "output_schema", "requirements", "tools"}:
-        return message
-    # A tool is called by its own name.
-    for name, words in WORDS.items() if " named " not in message else ():
-        message = message.replace(name, words)
-    return f"{message[:1].upper()}{message[1:].rstrip('.')}."
+    problems = [dict(problem) for problem in problems_of(error)]
+    for problem in problems:
+        if not isinstance(error, InvalidInput):
+            # The form has one choice where REST has a part with several fields.
+            if problem["field"] == "reflection.mode":
+                problem |= {"field": "reflection", "message": _("Choose one of these.")}
+        elif problem["field"] in {"mode", "tests", "output_schema", "requirements", "tools"}:
+            message = problem["message"]
+            # A tool is called by its own name.
+            for name, words in WORDS.items() if " named " not in message else ():
+                message = message.replace(name, words)
+            problem["message"] = f"{message[:1].upper()}{message[1:].rstrip('.')}."
+    return problems
 
 
 # Ordering a finished run again, with instructions.
@@ -108,7 +101,7 @@ def _in_words_of_the_form(problem: Mapping[str, str]) -> str:
 @project_page(Permission.REVIEW)
 @require_http_methods(["GET", "HEAD", "POST"])
 def redo_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
-    """The form; the POST orders, or brings the form back with all that was form."""
+    """The form; the POST orders, or brings the form back with all that was typed."""
     run, form = get_run_for(request.place, run_id), read_form(request, REDO_FIELDS)
     status = None
     if request.method == "POST":
@@ -133,7 +126,7 @@ def redo_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
 def _problems_of_redo(error: Refused) -> Problems:
     """What is wrong, by the field where that says more."""
     if not isinstance(error, InvalidInput):
-        return complaints(error)
+        return problems_of(error)
     first = error.errors[0]
     message = f"{first['message'].capitalize()}." if first["field"] == "attempt" else str(error)
     return [{"field": first["field"], "message": message}]

@@ -53,11 +53,20 @@ class DeskRequest(HttpRequest):
     last_decision: Any
 
 
-def back_to(request: DeskRequest, page: str, *args: object, message: str = "") -> HttpResponse:
+def back_to(
+    request: DeskRequest, page: str, *args: object, message: str = "", level: int = messages.SUCCESS
+) -> HttpResponse:
     """What follows a post that did something: a page of the project, which says so."""
+    return lead_to(request, page, request.place.project.slug, *args, message=message, level=level)
+
+
+def lead_to(
+    request: HttpRequest, page: str, *args: object, message: str = "", level: int = messages.SUCCESS
+) -> HttpResponse:
+    """The same for an address, or for a page that stands in no project or in another."""
     if message:
-        messages.success(request, message)
-    return redirect(page, request.place.project.slug, *args)
+        messages.add_message(request, level, message)
+    return redirect(page, *args)
 
 
 def keep_secret_once(request: DeskRequest, name: str, secret: str, *, of: UUID) -> None:

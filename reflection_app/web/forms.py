@@ -1,19 +1,20 @@
 """Reading ordinary forms: what was typed is kept as it was, and each problem finds its field."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.http import HttpRequest, QueryDict
+from django.http import HttpRequest
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from reflection_app.core.errors import InvalidInput, capped
 from reflection_app.loops.json_paths import MOST_VALUES, has_more_values
-from reflection_app.tasks.submission import too_many_errors
+from reflection_app.tasks.submission import invalid_input, too_many_errors
 
 
 @dataclass(frozen=True)
@@ -23,8 +24,15 @@ class TypedField:
     errors: list[str]
 
 
+class Offered(NamedTuple):
+    """One of the values that a field offers, and what it means."""
+
+    value: str
+    words: str | Promise
+
+
 type Refused = ValidationError | InvalidInput
-type Problems = Iterable[dict[str, Any]]
+type Problems = Sequence[dict[str, Any]]
 
 
 @dataclass
@@ -70,6 +78,8 @@ class Form:
 
 @dataclass(frozen=True)
 class CollectErrors:
+    """A class, for of a generator's context manager mypy does not know that the block may end early."""
+
     form: Form
     words: Callable[[Refused], Problems]
 
@@ -86,13 +96,24 @@ class CollectErrors:
 def read_form(request: HttpRequest, names: Iterable[str], initial: Mapping[str, str] | None = None) -> Form:
     """What was typed into these fields, white space around it removed; before anything was, `initial`."""
     if request.method == "POST":
-        return read_typed(request.POST, names)
+        return Form({name: request.POST.get(name, "").strip() for name in names})
     return Form({name: (initial or {}).get(name, "") for name in names})
 
 
-def read_typed(data: QueryDict, names: Iterable[str]) -> Form:
-    """What was typed into these fields, white space around it removed."""
-    return Form({name: data.get(name, "").strip() for name in names})
+def read_text(request: HttpRequest, name: str) -> str:
+    """A longer text that was typed, its line ends as they were before the browser made CR LF of them."""
+    return request.POST.get(name, "").replace("\r\n", "\n")
+
+
+def read_input[Read: BaseModel](model: type[Read], typed: Mapping[str, Any], *, refusal: str = "") -> Read:
+    """What was typed, as the action takes it. Raises InvalidInput, with a plain sentence for each field.
+
+    For pages that show the refusal itself; Form.collect_errors needs no such error.
+    """
+    try:
+        return model.model_validate(typed)
+    except ValidationError as error:
+        raise InvalidInput(refusal, errors=list(problems_of(error))) from None
 
 
 # What pydantic complains about, in the words of the pages: by field where the field says it best, else by kind.
@@ -151,61 +172,52 @@ OF_AN_ENTRY = {
 }
 
 
-def complaints(error: ValidationError) -> list[dict[str, str]]:
-    """Each field that is wrong with a plain sentence, in the order of the form."""
+def problems_of(error: Refused) -> Problems:
+    """What an action or a model has against what it was given: each field with a sentence, in the order of the form."""
+    if isinstance(error, InvalidInput):
+        return error.errors or [{"field": "", "message": str(error)}]
     if too_many := too_many_errors(error):
         return too_many
-    return capped([_complaint(problem) for problem in error.errors(include_url=False, include_input=False)])
+    return capped([_plain_problem(problem) for problem in error.errors(include_url=False, include_input=False)])
 
 
-def complaints_of_entry(error: ValidationError) -> list[dict[str, str]]:
+def problems_of_entry(error: ValidationError) -> Problems:
     """The same for the form of an entry."""
     return [
-        complaint | {"message": _(own)} if (own := OF_AN_ENTRY.get(complaint["field"].partition(".")[0])) else complaint
-        for complaint in complaints(error)
+        problem | {"message": _(own)} if (own := OF_AN_ENTRY.get(problem["field"].partition(".")[0])) else problem
+        for problem in problems_of(error)
     ]
 
 
-def problems_of(error: Refused) -> Problems:
-    """What an action or a model has against what it was given, field by field."""
-    return complaints(error) if isinstance(error, ValidationError) else error.errors
+def api_problems_of(error: Refused) -> Problems:
+    """The same in the words of the interface, which name what pydantic expects."""
+    return (error if isinstance(error, InvalidInput) else invalid_input(error, what="")).errors
 
 
 def plain_problems_of(error: Refused) -> Problems:
     """The same, an action's in the words of the pages, too."""
-    return complaints(error) if isinstance(error, ValidationError) else in_plain_words(error.errors)
+    if isinstance(error, ValidationError):
+        return problems_of(error)
+    return [
+        problem | {"message": _(SENTENCES[problem["field"]])} if SENTENCES.get(problem["field"]) else problem
+        for problem in error.errors
+    ]
 
 
-def in_plain_words(errors: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
-    """An action's errors, with the sentence of each field that has one."""
-    return [{"field": error["field"], "message": _own_words(error)} for error in errors]
-
-
-def _own_words(error: Mapping[str, str]) -> str:
-    sentence = SENTENCES.get(error["field"])
-    return _(sentence) if sentence else error["message"]
-
-
-def _complaint(problem: ErrorDetails) -> dict[str, str]:
-    place, said = problem["loc"], problem["msg"].removeprefix("Value error, ")
-    message = _sentence(problem, said)
+def _plain_problem(problem: ErrorDetails) -> dict[str, str]:
+    """A model's problem as a sentence of the pages."""
+    place, kind, message = problem["loc"], problem["type"], problem["msg"].removeprefix("Value error, ")
+    if kind in {"string_too_long", "too_long"}:
+        words = _("At most %(most)s characters.") if kind == "string_too_long" else _("At most %(most)s of them.")
+        message = words % {"most": f"{problem['ctx']['max_length']:,}"}
+    else:
+        # What is wrong inside of the tests, the kind says; of a form's own fields, what they should hold.
+        is_own = bool(place) and place[0] not in {"tests", "output_schema", "requirements"}
+        sentence = (SENTENCES.get(str(place[-1])) if is_own else None) or KINDS.get(kind)
+        message = _(sentence) if sentence else message
     if place[:1] == ("issues",) and len(place) > 1:
         message = _("Issue %(number)s: %(message)s") % {"number": int(place[1]) + 1, "message": message}
     return {"field": ".".join(str(part) for part in place), "message": message}
-
-
-def _sentence(problem: ErrorDetails, said: str) -> str:
-    place, kind = problem["loc"], problem["type"]
-    if kind == "string_too_long":
-        return _("At most %(most)s characters.") % {"most": f"{problem['ctx']['max_length']:,}"}
-    if kind == "too_long":
-        return _("At most %(most)s of them.") % {"most": f"{problem['ctx']['max_length']:,}"}
-    # What is wrong inside of the tests, the kind says; of a form's own fields, what they should hold.
-    own = (
-        SENTENCES.get(str(place[-1])) if place and place[0] not in {"tests", "output_schema", "requirements"} else None
-    )
-    words = own or KINDS.get(kind)
-    return _(words) if words else said
 
 
 # JSON that somebody typed into a field of a form.
@@ -222,16 +234,8 @@ def read_typed_json(text: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        told = {"msg": error.msg, "lineno": error.lineno, "colno": error.colno}
-        raise NotJson(_("Not JSON: %(msg)s, line %(lineno)s, column %(colno)s.") % told) from None
+        place = {"msg": error.msg, "lineno": error.lineno, "colno": error.colno}
+        raise NotJson(_("Not JSON: %(msg)s, line %(lineno)s, column %(colno)s.") % place) from None
     except (ValueError, RecursionError):
         why = _("Not JSON that can be read: a number is too long, or it is nested too deeply.")
         raise NotJson(why) from None
-
-
-# Under these names the subjects use them that were not rewritten yet.
-Typed = Form
-
-
-def blame(typed: Form, errors: Iterable[Mapping[str, str]]) -> None:
-    typed.add_errors(dict(error) for error in errors)

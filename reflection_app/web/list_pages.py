@@ -1,7 +1,7 @@
 """Lists, newest first, page by page. A page begins after the row shown last, so that new rows shift nothing."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,6 +16,8 @@ from reflection_app.loops.storable import storable
 
 PAGE = 50
 LONGEST_NAME = 60
+LONGEST_SEARCH = 200
+MOST_NAMES = 100
 
 
 # How one filter of a list is read: what cannot be understood is "", which is no filter.
@@ -37,8 +39,13 @@ def whole_number(default: int, most: int) -> ReadFilter:
     return read
 
 
-def text_of(longest: int | None) -> ReadFilter:
+def text_of(longest: int | None = LONGEST_SEARCH) -> ReadFilter:
     return lambda text: storable(text.strip())[:longest]
+
+
+def exact_text_of(longest: int) -> ReadFilter:
+    """A name that was chosen, with the white space that it begins or ends with."""
+    return lambda text: storable(text)[:longest]
 
 
 def id_of(text: str) -> str:
@@ -65,6 +72,11 @@ class Filters(dict[str, str]):
         return urlencode(self.given)
 
 
+def names_in[M: Model](rows: QuerySet[M], field: str, *, most: int = MOST_NAMES) -> list[str]:
+    """What the rows have there, each once, in order."""
+    return list(rows.exclude(**{field: ""}).order_by(field).values_list(field, flat=True).distinct()[:most])
+
+
 def list_page[M: Model](
     request: HttpRequest,
     template: str,
@@ -72,7 +84,7 @@ def list_page[M: Model](
     *,
     called: str,
     among: QuerySet[M],
-    filters: object,
+    filters: object = None,
     named_by: str = "pk",
     view: Callable[[list[M]], Iterable[Any]] = list,
     **context: Any,
@@ -88,51 +100,31 @@ def list_context[M: Model](
     *,
     called: str,
     among: QuerySet[M],
-    filters: object,
+    filters: object = None,
     named_by: str = "pk",
     view: Callable[[list[M]], Iterable[Any]] = list,
 ) -> dict[str, Any]:
-    """One page of `rows` and what _pager.html needs. For `among` and `named_by` see page_before."""
-    page = page_before(rows, request, among=among, named_by=named_by)
-    return {
-        called: view(page.rows),
-        "older": getattr(page.last, named_by) if page.last else None,
-        "before": request.GET.get("before", ""),
-        "filters": filters,
-    }
-
-
-@dataclass(frozen=True)
-class ListPage[M: Model]:
-    """The rows of one page. `last` is the one after which there are older ones, None where there are none."""
-
-    rows: list[M]
-    last: M | None
-
-
-def page_before[M: Model](
-    rows: QuerySet[M], request: HttpRequest, *, among: QuerySet[M], named_by: str = "pk"
-) -> ListPage[M]:
-    """The page of `rows` that the address asks for: older than the row named there, else the newest.
+    """The page of `rows` that the address asks for, and what _pager.html needs: older than the row that is named there
+    as `before`, else the newest.
 
     That row is looked for `among` all of the project, since it may have changed out of a filter; and among no others,
     which would tell that they exist.
     """
-    if (shown := _shown_last(request, among=among, named_by=named_by)) is not None:
-        created_at = shown.created_at  # type: ignore[attr-defined]  # every listed model has one
-        rows = rows.filter(Q(created_at__lt=created_at) | Q(created_at=created_at, pk__lt=shown.pk))
+    before, shown_last = request.GET.get("before", ""), None
+    if name := storable(before)[:LONGEST_NAME]:
+        # What is no id at all names no row.
+        with suppress(ValidationError):
+            shown_last = among.only("created_at").filter(**{named_by: name}).first()
+    if shown_last is not None:
+        created_at = shown_last.created_at  # type: ignore[attr-defined]  # every listed model has one
+        rows = rows.filter(Q(created_at__lt=created_at) | Q(created_at=created_at, pk__lt=shown_last.pk))
     page = list(rows[: PAGE + 1])
-    return ListPage(page[:PAGE], page[PAGE - 1] if len(page) > PAGE else None)
-
-
-def _shown_last[M: Model](request: HttpRequest, *, among: QuerySet[M], named_by: str) -> M | None:
-    name = storable(request.GET.get("before", ""))[:LONGEST_NAME]
-    if not name:
-        return None
-    try:
-        return among.only("created_at").filter(**{named_by: name}).first()
-    except ValidationError:
-        return None
+    return {
+        called: view(page[:PAGE]),
+        "older": getattr(page[PAGE - 1], named_by) if len(page) > PAGE else None,
+        "before": before,
+        "filters": filters,
+    }
 
 
 def list_response(request: HttpRequest, template: str, context: Mapping[str, Any]) -> HttpResponse:

@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import MutableMapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -55,18 +56,16 @@ def _fence(
     return _coloured(token.content, language=language if env["coloured"] <= LONGEST_COLOURED else "")
 
 
-def _markdown() -> MarkdownIt:
-    # Without images: they would only be requests to somewhere else, which the CSP forbids anyway.
-    reader = MarkdownIt("commonmark", {"html": False, "breaks": True})
-    reader.enable(["table", "strikethrough"]).disable("image")
-    for rule in ("heading_open", "heading_close"):
-        reader.add_render_rule(rule, _heading)
-    for rule in ("fence", "code_block"):
-        reader.add_render_rule(rule, _fence)
-    return reader
-
-
-MARKDOWN = _markdown()
+# Without images: they would only be requests to somewhere else, which the CSP forbids anyway.
+MARKDOWN = MarkdownIt("commonmark", {"html": False, "breaks": True})
+MARKDOWN.enable(["table", "strikethrough"]).disable("image")
+for rule, render in {
+    "heading_open": _heading,
+    "heading_close": _heading,
+    "fence": _fence,
+    "code_block": _fence,
+}.items():
+    MARKDOWN.add_render_rule(rule, render)
 
 
 def _class_of_ours(_tag: str, attribute: str, value: str) -> str | None:
@@ -117,22 +116,14 @@ def render_plain(text: str) -> SafeString:
 
 def render_answer(content: str, *, is_code: bool) -> SafeString:
     """An attempt's answer. Bare JSON is shown as code, and so is what should be code and has no fence around it."""
-    if _is_json(content):
-        return render_code(content, language="json")
+    # An object or an array and nothing else: Markdown would take the indentation away.
+    if len(content) <= LONGEST_LAID_OUT and content.lstrip().startswith(("{", "[")):
+        with suppress(ValueError, RecursionError):
+            json.loads(content)
+            return render_code(content, language="json")
     if is_code and "```" not in content and "~~~" not in content:
         return render_code(content)
     return render_markdown(content)
-
-
-def _is_json(content: str) -> bool:
-    """Whether it is an object or an array and nothing else. Markdown would take the indentation away."""
-    if len(content) > LONGEST_LAID_OUT or not content.lstrip().startswith(("{", "[")):
-        return False
-    try:
-        json.loads(content)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 # Characters that a text holds and a page does not show, though they change what a reader or a program makes of it.
@@ -180,27 +171,19 @@ MOST_WORDS = 400
 # Scripts without spaces are compared character by character.
 _WORDS = re.compile(r"[^\W\u2e80-\u9fff\uac00-\ud7af\u3040-\u30ff]+|\s+|.", re.DOTALL)
 
+# A part of a text, and whether only that text has it.
 Piece = tuple[str, bool]
 
 
 def marked(left: str, right: str) -> tuple[SafeString, SafeString]:
     """`left` with what is gone in `<del>`, and `right` with what is new in `<ins>`; all text in them escaped."""
-    before, after = _pieces(left[:LONGEST_COMPARED], right[:LONGEST_COMPARED])
-    return _html(before, mark="del"), _html(after, mark="ins")
-
-
-def count_pieces(text: str) -> int:
-    """How many pieces the text is compared in, where its words are."""
-    return sum(1 for _ in _WORDS.finditer(text))
-
-
-def _pieces(left: str, right: str) -> tuple[list[Piece], list[Piece]]:
-    """Both texts in pieces, each with whether it is only there."""
+    left, right = left[:LONGEST_COMPARED], right[:LONGEST_COMPARED]
     lines, other_lines = left.splitlines(keepends=True), right.splitlines(keepends=True)
-    if len(lines) > MOST_LINES or len(other_lines) > MOST_LINES:
-        return [(left, left != right)], [(right, left != right)]
     before: list[Piece] = []
     after: list[Piece] = []
+    if len(lines) > MOST_LINES or len(other_lines) > MOST_LINES:
+        before, after = [(left, left != right)], [(right, left != right)]
+        lines = other_lines = []
     for tag, start, end, other_start, other_end in SequenceMatcher(None, lines, other_lines).get_opcodes():
         gone, new = "".join(lines[start:end]), "".join(other_lines[other_start:other_end])
         if tag == "replace":
@@ -210,7 +193,12 @@ def _pieces(left: str, right: str) -> tuple[list[Piece], list[Piece]]:
         else:
             before.append((gone, tag != "equal"))
             after.append((new, tag != "equal"))
-    return before, after
+    return _html(before, mark="del"), _html(after, mark="ins")
+
+
+def count_pieces(text: str) -> int:
+    """How many pieces the text is compared in, where its words are."""
+    return sum(1 for _ in _WORDS.finditer(text))
 
 
 def _word_pieces(left: str, right: str) -> tuple[list[Piece], list[Piece]]:

@@ -331,5 +331,5 @@ def test_words_of_scripts_without_spaces_are_compared_one_by_one() -> None:
 def test_what_is_wrong_with_a_field_of_a_hostile_name_is_told_all_the_same() -> None:
     run = told_run("hostile-names")
     form = prefilled(run, run.steps.get(seq=1), from_step=1)
-    form.blame([{"field": "result.issues.<b>", "message": "extra"}])
+    form.add_errors([{"field": "result.issues.<b>", "message": "extra"}])
     assert form.errors

@@ -1,11 +1,10 @@
 """How far each critic can be believed, with the reviews and items behind every cell."""
 
-from typing import Any
+from dataclasses import dataclass
 from uuid import UUID
 
-from django.contrib import messages
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -14,18 +13,16 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
-from reflection_app.core.permissions import Permission, member_may
+from reflection_app.core.permissions import Permission
 from reflection_app.metrics.calibration import (
     Compared,
     Critic,
-    CriticCalibration,
     JudgementSource,
     judged_items,
     majority,
 )
-from reflection_app.metrics.critics import CalibrationFigures, calibration_figures
+from reflection_app.metrics.critics import calibration_figures
 from reflection_app.metrics.judgements import (
-    ReadRows,
     RowStep,
     apply_judgements,
     get_judgement_import,
@@ -35,8 +32,6 @@ from reflection_app.metrics.judgements import (
 from reflection_app.metrics.models import JudgedItem
 from reflection_app.metrics.views.charts import CHARTS_POLICY
 from reflection_app.metrics.views.choice import (
-    Asked,
-    Choice,
     filter_context,
     query_of,
     read_asked,
@@ -52,14 +47,39 @@ from reflection_app.metrics.views.words import (
     written,
 )
 from reflection_app.reviews.models import Review
-from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.list_pages import page_before
+from reflection_app.web.access import DeskRequest, back_to, project_page
+from reflection_app.web.forms import problems_of
+from reflection_app.web.list_pages import list_context
 from reflection_app.web.middleware import post_only
 
 # Of all that was compared the newest give an idea; of a cell, people look at each.
 SHOWN = 10
 SHOWN_OF_CELL = 100
 IN_TABLE = ("agreed", "kappa", "false_pass", "false_fail", "reliability.error")
+
+
+@dataclass(frozen=True)
+class CriticLine:
+    """A critic in the table of all; each figure is its value and its interval, written out."""
+
+    name: str
+    critic: Critic
+    source: str
+    href: str
+    is_shown: bool
+    pairs: int
+    figures: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class BehindLine:
+    """A review or an imported item of which the critic and people spoke, with what each said."""
+
+    title: str
+    href: str
+    said: str
+    people: str
+    weight: float
 
 
 @csp_override(CHARTS_POLICY)
@@ -72,34 +92,29 @@ def calibration_page(request: DeskRequest) -> HttpResponse:
     context = filter_context(asked, {}) | {
         "found": found,
         "lines": [
-            {
-                "name": critic_words(one.critic),
-                "critic": one.critic,
-                "source": str(SOURCES[one.critic.source]),
-                "href": query_of(asked, one.critic),
-                "is_shown": choice.shown is one,
-                "pairs": one.calibration.pairs,
-                "figures": [written(name, one.calibration) for name in IN_TABLE],
-            }
+            CriticLine(
+                name=critic_words(one.critic),
+                critic=one.critic,
+                source=str(SOURCES[one.critic.source]),
+                href=query_of(asked, one.critic),
+                is_shown=choice.shown is one,
+                pairs=one.calibration.pairs,
+                figures=[written(name, one.calibration) for name in IN_TABLE],
+            )
             for one in found.critics
         ],
-        "may_import": member_may(request.place.membership, Permission.IMPORT_JUDGEMENTS),
+        "may_import": request.place.may(Permission.IMPORT_JUDGEMENTS),
     }
-    if choice.shown is not None:
-        context |= _of_critic(choice.shown, choice, found, asked, project)
-    return render(request, "metrics/calibration/page.html", context)
+    if (shown := choice.shown) is None:
+        return render(request, "metrics/calibration/page.html", context)
 
-
-def _of_critic(
-    shown: CriticCalibration, choice: Choice, found: CalibrationFigures, asked: Asked, project: Project
-) -> dict[str, Any]:
     def address(said: str, people: str) -> str:
         page = reverse("calibration", args=[project.slug])
         return f"{page}?{query_of(asked, shown.critic, said=said, people=people)}#behind"
 
     behind = found.behind(shown.critic, said=choice.said, people=choice.people)
     most = SHOWN_OF_CELL if choice.said or choice.people else SHOWN
-    return {
+    context |= {
         "critic": shown.critic,
         "critic_name": critic_words(shown.critic),
         "is_imported": shown.critic.source is JudgementSource.IMPORTED,
@@ -117,9 +132,10 @@ def _of_critic(
         "behind_count": len(behind),
         "behind": _behind_lines(project, shown.critic, behind[:most]),
     }
+    return render(request, "metrics/calibration/page.html", context)
 
 
-def _behind_lines(project: Project, critic: Critic, rows: list[Compared]) -> list[dict[str, Any]]:
+def _behind_lines(project: Project, critic: Critic, rows: list[Compared]) -> list[BehindLine]:
     """The reviews or imported items with their titles, in the order of `rows`; what is gone meanwhile is left out."""
     ids = [row.behind for row in rows]
     if critic.source is JudgementSource.DESK:
@@ -129,13 +145,13 @@ def _behind_lines(project: Project, critic: Critic, rows: list[Compared]) -> lis
         items = JudgedItem.objects.filter(project=project, pk__in=ids)
         page, titles = "judged_item", dict(items.values_list("pk", "external_id"))
     return [
-        {
-            "title": titles[row.behind],
-            "href": reverse(page, args=[project.slug, row.behind]),
-            "said": verdict_words(row.judged.critic),
-            "people": verdict_words(row.judged.people),
-            "weight": row.judged.weight,
-        }
+        BehindLine(
+            title=titles[row.behind],
+            href=reverse(page, args=[project.slug, row.behind]),
+            said=verdict_words(row.judged.critic),
+            people=verdict_words(row.judged.people),
+            weight=row.judged.weight,
+        )
         for row in rows
         if row.behind in titles
     ]
@@ -162,13 +178,14 @@ CHANGES = {
 @require_safe
 def item_list(request: DeskRequest) -> HttpResponse:
     rows = judged_items(request.place.project.pk)
-    page = page_before(rows.defer("content"), request, among=rows)
-    context = {
-        "lines": [(item, _majority(item)) for item in page.rows],
-        "older": page.last.pk if page.last else None,
-        "before": request.GET.get("before", ""),
-        "may_import": member_may(request.place.membership, Permission.IMPORT_JUDGEMENTS),
-    }
+    context = list_context(
+        request,
+        rows.defer("content"),
+        called="lines",
+        among=rows,
+        view=lambda items: [(item, _majority(item)) for item in items],
+    )
+    context["may_import"] = request.place.may(Permission.IMPORT_JUDGEMENTS)
     return render(request, "metrics/calibration/items.html", context)
 
 
@@ -193,13 +210,19 @@ def import_start(request: DeskRequest) -> HttpResponse:
     """A form to hand in a file; handed in, what it would do."""
     if request.method != "POST":
         return render(request, "metrics/calibration/import.html")
+    file = request.FILES.get("file")
     try:
-        rows, name = _handed_in(request)
+        if file is None:
+            raise InvalidInput(_("Choose a file."))
+        if (file.size or 0) > LARGEST_UPLOAD:
+            most = {"size": LARGEST_UPLOAD // 1_000_000}
+            raise InvalidInput(_("The file is larger than %(size)s MB; put its rows into several files.") % most)
+        rows = read_lines(file.read())
     except InvalidInput as error:
-        told = error.errors[0]["message"] if error.errors else str(error)
-        return render(request, "metrics/calibration/import.html", {"error": told}, status=400)
-    found = preview_judgements(request.place.project, rows, name=name, actor=request.place.actor)
-    return redirect("judgements_shown", request.place.project.slug, found.id)
+        context = {"error": problems_of(error)[0]["message"]}
+        return render(request, "metrics/calibration/import.html", context, status=400)
+    found = preview_judgements(request.place.project, rows, name=file.name or "", actor=request.place.actor)
+    return back_to(request, "judgements_shown", found.id)
 
 
 @project_page(Permission.IMPORT_JUDGEMENTS)
@@ -222,20 +245,8 @@ def import_shown(request: DeskRequest, judgements_id: UUID) -> HttpResponse:
 @post_only(page="judgements_shown")
 def import_apply(request: DeskRequest, judgements_id: UUID) -> HttpResponse:
     apply_judgements(request.place.project, judgements_id, actor=request.place.actor)
-    messages.success(request, _("The judgements are imported."))
-    return redirect("judgements_shown", request.place.project.slug, judgements_id)
+    return back_to(request, "judgements_shown", judgements_id, message=_("The judgements are imported."))
 
 
 def _majority(item: JudgedItem) -> str | None:
     return majority(person.verdict for person in item.persons_judgements.all())
-
-
-def _handed_in(request: DeskRequest) -> tuple[ReadRows, str]:
-    """The rows of the chosen file, and its name. Raises InvalidInput where it is missing or too large."""
-    file = request.FILES.get("file")
-    if file is not None and (file.size or 0) <= LARGEST_UPLOAD:
-        return read_lines(file.read()), file.name or ""
-    most = {"size": LARGEST_UPLOAD // 1_000_000}
-    too_large = _("The file is larger than %(size)s MB; put its rows into several files.") % most
-    why = _("Choose a file.") if file is None else too_large
-    raise InvalidInput(why, errors=[{"field": "file", "message": why}])

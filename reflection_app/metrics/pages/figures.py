@@ -20,7 +20,7 @@ from reflection_app.metrics.definitions import Bar, Metrics
 from reflection_app.metrics.figures import choices_of, metrics_of
 from reflection_app.metrics.models import RefereeMeasurement
 from reflection_app.metrics.referees import PickKind, RefereeQuality
-from reflection_app.metrics.review_figures import ReviewFigures, as_csv, review_figures
+from reflection_app.metrics.review_figures import as_csv, review_figures
 from reflection_app.metrics.views.charts import CHARTS_POLICY, Cell, Chart, Mark, bars, dots, share_axis, titled
 from reflection_app.metrics.views.choice import Asked, Links, filter_context, read_asked
 from reflection_app.metrics.views.families import FACETS
@@ -161,8 +161,40 @@ def lesson_metrics(request: DeskRequest) -> HttpResponse:
     project = request.place.project
     share = project.get_notebook().holdout_share
     lessons = lift_of_all(project.pk, share=share, state=EntryState.APPROVED)
+
+    def claimed(*claims: Claim) -> int:
+        return sum(one.claim in claims for one in lessons)
+
+    counts = (
+        ("lessons", _("Approved lessons"), _("Runs are told those that fit their task."), len(lessons), ""),
+        (
+            "outcomes",
+            _("Outcomes"),
+            _("First attempts that were judged, with a lesson or with one withheld."),
+            sum(one.measured.total for one in lessons),
+            "?sort=outcomes",
+        ),
+        (
+            "help",
+            _("Help, or perhaps"),
+            _("At a look, their runs did better."),
+            claimed(Claim.HELPS, Claim.PERHAPS_HELPS),
+            "?sort=high",
+        ),
+        (
+            "harm",
+            _("Harm, or perhaps"),
+            _("At a look, their runs did worse."),
+            claimed(Claim.HARMS, Claim.PERHAPS_HARMS),
+            "?sort=low",
+        ),
+    )
+    page = reverse("lift", kwargs={"slug": project.slug})
     context = {
-        "headline": _lessons_headline(lessons, project.slug),
+        "headline": [
+            Shown(name, label, meaning, f"{count:,}", href=page + query if count else "")
+            for name, label, meaning, count, query in counts
+        ],
         "chart": lift_chart(lessons, project.slug),
         "lessons": len(lessons),
         "measured": sum(bool(lesson.measured.total) for lesson in lessons),
@@ -208,41 +240,6 @@ def lift_chart(lessons: Sequence[LessonLift], slug: str) -> Chart:
     )
 
 
-def _lessons_headline(lessons: Sequence[LessonLift], slug: str) -> list[Shown]:
-    def claimed(*claims: Claim) -> int:
-        return sum(one.claim in claims for one in lessons)
-
-    counts = (
-        ("lessons", _("Approved lessons"), _("Runs are told those that fit their task."), len(lessons), ""),
-        (
-            "outcomes",
-            _("Outcomes"),
-            _("First attempts that were judged, with a lesson or with one withheld."),
-            sum(one.measured.total for one in lessons),
-            "?sort=outcomes",
-        ),
-        (
-            "help",
-            _("Help, or perhaps"),
-            _("At a look, their runs did better."),
-            claimed(Claim.HELPS, Claim.PERHAPS_HELPS),
-            "?sort=high",
-        ),
-        (
-            "harm",
-            _("Harm, or perhaps"),
-            _("At a look, their runs did worse."),
-            claimed(Claim.HARMS, Claim.PERHAPS_HARMS),
-            "?sort=low",
-        ),
-    )
-    page = reverse("lift", kwargs={"slug": slug})
-    return [
-        Shown(name, label, meaning, f"{count:,}", href=page + query if count else "")
-        for name, label, meaning, count, query in counts
-    ]
-
-
 # The metrics of the referee: how often the attempt that is kept is right, as measured on recorded runs.
 
 # Each is computed anew where somebody measures, so few are of interest.
@@ -266,25 +263,38 @@ def referee_metrics(request: DeskRequest) -> HttpResponse:
     context = {
         "newest": newest,
         "quality": quality,
-        "kinds": [kind_words(kind) for kind in quality.kinds] if quality else [],
+        "kinds": [kind_line(kind) for kind in quality.kinds] if quality else [],
         "charts": [rules_chart(quality), review_chart(quality)] if quality else [],
         "rows": [(row, RefereeQuality.model_validate(row.figures)) for row in rows],
     }
     return render(request, "metrics/referees.html", context)
 
 
-def kind_words(kind: PickKind) -> dict[str, str]:
-    """A line of the table of kinds."""
-    return {
-        "because": kind.because,
-        "stated": share_words(kind.stated),
-        "held_out": share_words(kind.held_out),
-        "runs": f"{kind.runs:,}",
-        "right": f"{kind.right:,}",
-        "bounds": _("%(low)s to %(high)s") % {"low": share_words(kind.low), "high": share_words(kind.high)},
-        "gained": f"{kind.gained:,}",
-        "lost": f"{kind.lost:,}",
-    }
+@dataclass(frozen=True)
+class KindLine:
+    """A line of the table of kinds, written out."""
+
+    because: str
+    stated: str
+    held_out: str
+    runs: str
+    right: str
+    bounds: str
+    gained: str
+    lost: str
+
+
+def kind_line(kind: PickKind) -> KindLine:
+    return KindLine(
+        because=kind.because,
+        stated=share_words(kind.stated),
+        held_out=share_words(kind.held_out),
+        runs=f"{kind.runs:,}",
+        right=f"{kind.right:,}",
+        bounds=_("%(low)s to %(high)s") % {"low": share_words(kind.low), "high": share_words(kind.high)},
+        gained=f"{kind.gained:,}",
+        lost=f"{kind.lost:,}",
+    )
 
 
 def rules_chart(quality: RefereeQuality) -> Chart:
@@ -349,23 +359,19 @@ def review_metrics(request: DeskRequest) -> HttpResponse:
     links = Links(project.slug, asked.chosen)
     context = filter_context(asked, choices_of(project.pk, asked.chosen)) | {
         "headline": shown_figures(REVIEW_HEADLINE, found.figures, found.before, links.runs),
-        "charts": _charts(found, links),
+        "charts": [
+            course_chart(DECISION_TIME, found.points, links),
+            ages_chart(found, links),
+            course_chart(OVERRULED, found.points, links),
+            bar_chart("reasons", [Bar(key, count) for key, count in found.reasons.items()], links),
+            overruled_chart(CRITICS, found.by_critic, links),
+            overruled_chart(REVIEWERS, found.by_reviewer, links),
+            # What keys decided stands apart from all that people did.
+            *([overruled_chart(KEYS, found.by_key, links)] if found.by_key else []),
+        ],
         "is_empty": not any(found.figures[name].value for name in ("queue_length", "decided") if name in found.figures),
     }
     return render(request, "metrics/reviews.html", context)
-
-
-def _charts(found: ReviewFigures, links: Links) -> list[Chart]:
-    return [
-        course_chart(DECISION_TIME, found.points, links),
-        ages_chart(found, links),
-        course_chart(OVERRULED, found.points, links),
-        bar_chart("reasons", [Bar(key, count) for key, count in found.reasons.items()], links),
-        overruled_chart(CRITICS, found.by_critic, links),
-        overruled_chart(REVIEWERS, found.by_reviewer, links),
-        # What keys decided stands apart from all that people did.
-        *([overruled_chart(KEYS, found.by_key, links)] if found.by_key else []),
-    ]
 
 
 # The figures of a choice as a file, JSON or CSV, to be looked at elsewhere.

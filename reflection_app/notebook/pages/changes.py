@@ -30,7 +30,6 @@ from notebook_app.public import (
 from reflection_app.core.errors import ActionError, EntryMovedOn, InvalidInput
 from reflection_app.core.ids import id_from
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.storable import storable
 from reflection_app.notebook.bulk import (
     MOST_ENTRIES,
     BulkCuration,
@@ -59,7 +58,8 @@ from reflection_app.notebook.views.entry import EntryView, views_of
 from reflection_app.notebook.views.filter import LONGEST_SEARCH, carried, forget_last, remember_bulk, remember_change
 from reflection_app.notebook.views.words import KINDS, EntryForm, form_of, given_by, typed_in
 from reflection_app.web.access import DeskRequest, back_to, project_page
-from reflection_app.web.forms import complaints, complaints_of_entry
+from reflection_app.web.forms import problems_of, problems_of_entry
+from reflection_app.web.list_pages import text_of
 from reflection_app.web.middleware import post_only
 from reflection_app.web.rendering import marked
 
@@ -82,9 +82,8 @@ def new(request: DeskRequest) -> HttpResponse:
         kept = propose_entry(request.place.project, told, actor=request.place.actor)
     except (ValidationError, InvalidInput) as error:
         return render(request, "notebook/new.html", {"form": _refused(kind, typed, error)}, status=400)
-    if not kept.is_new:
-        messages.info(request, _("The notebook has an entry with these words already. It was counted once more."))
-    return back_to(request, "entry", kept.entry.id)
+    known = _("The notebook has an entry with these words already. It was counted once more.")
+    return back_to(request, "entry", kept.entry.id, message="" if kept.is_new else known, level=messages.INFO)
 
 
 @project_page(Permission.CURATE)
@@ -133,8 +132,7 @@ def _refused(
 ) -> EntryForm:
     """The form with what was typed and what is wrong with it."""
     if isinstance(error, ValidationError):
-        problems = complaints_of_entry(error)
-        error = InvalidInput(_("Look at the fields below."), errors=problems)
+        error = InvalidInput(_("Look at the fields below."), errors=problems_of_entry(error))
     assert isinstance(error, ActionError)
     refusal = refusal_of(error, act="edit")
     fields = {name: said for name, said in refusal.fields.items() if name in typed}
@@ -162,64 +160,55 @@ def merge(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     other = entry_of(request.place.project.pk, named) if named and named != entry.id else None
     if request.method != "POST" or other is None:
         return _merge_page(request, entry, other)
+    project, actor = request.place.project, request.place.actor
+    reason, act = request.POST.get("reason", "").strip(), request.POST.get("act", "merge")
+    seen, other_seen = version_seen(request), version_seen(request, "into_version")
     try:
-        stays = _settled(request, entry, other)
+        # The entry that stays: with the words of either, or instead of the other.
+        if act == "supersede":
+            replaced = SupersedeInput(by=other.id, reason=reason, expected_version=seen, by_expected_version=other_seen)
+            stays = supersede_entry(project, entry.id, replaced, actor=actor)
+        else:
+            told: dict[str, Any] = {
+                "into": other.id,
+                "reason": reason,
+                "expected_version": seen,
+                "into_expected_version": other_seen,
+            }
+            if act == "merge_mine":
+                told["words"] = {"name": entry.name, "description": entry.description, "content": entry.content}
+                told["words"] |= {"details": entry.details} if entry.kind is other.kind else {}
+            stays = merge_entries(project, entry.id, MergeInput.model_validate(told), actor=actor)
     except (ValidationError, ActionError) as error:
         refusal = refusal_of(error, act=request.POST.get("act", ""), reason=request.POST.get("reason", ""))
         return _merge_page(request, get_entry_for(request.place, entry.id), other, refusal=refusal)
     return back_to(request, "entry", stays.id)
 
 
-def _settled(request: DeskRequest, entry: KeptEntry, other: KeptEntry) -> KeptEntry:
-    """The entry that stays: with the words of either, or instead of the other."""
-    project, actor = request.place.project, request.place.actor
-    reason, act = request.POST.get("reason", "").strip(), request.POST.get("act", "merge")
-    seen, other_seen = version_seen(request), version_seen(request, "into_version")
-    if act == "supersede":
-        replaced = SupersedeInput(by=other.id, reason=reason, expected_version=seen, by_expected_version=other_seen)
-        return supersede_entry(project, entry.id, replaced, actor=actor)
-    told: dict[str, Any] = {
-        "into": other.id,
-        "reason": reason,
-        "expected_version": seen,
-        "into_expected_version": other_seen,
-    }
-    if act == "merge_mine":
-        words: dict[str, Any] = {"name": entry.name, "description": entry.description, "content": entry.content}
-        words |= {"details": entry.details} if entry.kind is other.kind else {}
-        told["words"] = words
-    return merge_entries(project, entry.id, MergeInput.model_validate(told), actor=actor)
-
-
 def _merge_page(
     request: DeskRequest, entry: KeptEntry, other: KeptEntry | None, *, refusal: Refusal | None = None
 ) -> HttpResponse:
-    q = storable(request.GET.get("q", "")).strip()[:LONGEST_SEARCH]
+    q = text_of(LONGEST_SEARCH)(request.GET.get("q", ""))
     now = entry_of(entry.project_id, other.id) if other else None
     context: dict[str, Any] = {"entry": entry, "view": EntryView(entry), "q": q, "refusal": refusal}
-    if now is None:
-        context["offered"] = views_of([one for one in _offered(entry, q) if one.id != entry.id])
+    if now is not None:
+        # Each field of either with what differs marked.
+        mine, theirs = EntryView(entry), EntryView(now)
+        labels = {field.name: field.label for field in [*mine.fields, *theirs.fields]}
+        left = {field.name: "\n".join(field.items) or field.text for field in mine.fields}
+        right = {field.name: "\n".join(field.items) or field.text for field in theirs.fields}
+        compared = [(label, *marked(left.get(name, ""), right.get(name, ""))) for name, label in labels.items()]
+        context |= {"other": now, "other_view": theirs, "compared": compared}
     else:
-        context |= {"other": now, "other_view": EntryView(now), "compared": _compared(entry, now)}
+        if q:
+            wanted = Listing(among=EntryFilter(states=HOLDING), order=EntryOrder.FREQUENT, words=q)
+            offered = page_of_entries(entry.project_id, wanted, limit=OFFERED).entries
+        else:
+            # Those that share most words with the entry.
+            text = f"{entry.name}\n{entry.description}\n{entry.content}"[:LONGEST_READ]
+            offered = [one.entry for one in similar(entry.project_id, text, limit=OFFERED)]
+        context["offered"] = views_of([one for one in offered if one.id != entry.id])
     return render(request, "notebook/merge.html", context, status=refusal.status if refusal else 200)
-
-
-def _offered(entry: KeptEntry, q: str) -> list[KeptEntry]:
-    """Those that a search finds; without one, those that share most words with the entry."""
-    if q:
-        wanted = Listing(among=EntryFilter(states=HOLDING), order=EntryOrder.FREQUENT, words=q)
-        return page_of_entries(entry.project_id, wanted, limit=OFFERED).entries
-    text = f"{entry.name}\n{entry.description}\n{entry.content}"[:LONGEST_READ]
-    return [one.entry for one in similar(entry.project_id, text, limit=OFFERED)]
-
-
-def _compared(entry: KeptEntry, other: KeptEntry) -> list[tuple[str, Any, Any]]:
-    """Each field of either with what differs marked."""
-    mine, theirs = EntryView(entry), EntryView(other)
-    labels = {field.name: field.label for field in [*mine.fields, *theirs.fields]}
-    left = {field.name: "\n".join(field.items) or field.text for field in mine.fields}
-    right = {field.name: "\n".join(field.items) or field.text for field in theirs.fields}
-    return [(label, *marked(left.get(name, ""), right.get(name, ""))) for name, label in labels.items()]
 
 
 @project_page(Permission.CURATE)
@@ -278,7 +267,7 @@ def curate_many(request: DeskRequest) -> HttpResponse:
         told = BulkCuration(entries=tuple(dict.fromkeys(chosen)), do=BulkDeed(act), reason=reason)
         result = curate_together(request.place.project, told, actor=request.place.actor)
     except ValidationError as error:
-        said = [one["message"] for one in complaints(error)] if chosen else [_("Select one entry at least.")]
+        said = [one["message"] for one in problems_of(error)] if chosen else [_("Select one entry at least.")]
         return _list_again(request, refusal=Refusal(act, said, reason, status=400))
     except ActionError as error:
         return _list_again(request, refusal=refusal_of(error, act=act, reason=reason))

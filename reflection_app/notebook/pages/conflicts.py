@@ -25,13 +25,15 @@ from reflection_app.core.ids import id_from
 from reflection_app.core.permissions import Permission
 from reflection_app.notebook.conflicts import SettleInput, UnsettleInput, run_asked, settle, suggest_merge, unsettle
 from reflection_app.notebook.views.conflict import KINDS, STATES, ConflictView, Suggested
-from reflection_app.notebook.views.entry import lines_of
+from reflection_app.notebook.views.entry import EntryView, EvidenceLine, lines_of
 from reflection_app.tasks.submission import invalid_input
 from reflection_app.web.access import DeskRequest, Place, back_to, project_page
+from reflection_app.web.forms import read_text
 from reflection_app.web.list_pages import PAGE
 
 EVIDENCE_SHOWN = 5
 WORDS = ("name", "description", "content")
+OPTIONAL = ("stays", "first_expected_version", "second_expected_version")
 
 
 @dataclass
@@ -43,6 +45,19 @@ class ConflictForm:
     reason: str = ""
     problem: ActionError | None = None
     opened: str = ""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two entries, with the newest of what it was learned from."""
+
+    number: int
+    view: EntryView
+    evidence: list[EvidenceLine]
+
+    @property
+    def entry(self) -> KeptEntry:
+        return self.view.entry
 
 
 def get_conflict_for(place: Place, conflict_id: UUID) -> SeenConflict:
@@ -94,14 +109,23 @@ def settle_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     """Settles it and leads to the next one; what was refused is told beside what was typed."""
     conflict = get_conflict_for(request.place, conflict_id)
     newer, older = beside(conflict)
+    typed: dict[str, Any] = {
+        "settlement": request.POST.get("act", ""),
+        "reason": read_text(request, "reason"),
+        **{name: request.POST[name] for name in OPTIONAL if request.POST.get(name)},
+    }
+    if "name" in request.POST:
+        typed["words"] = {name: read_text(request, name) for name in WORDS}
     try:
-        settled = settle(request.place.project, conflict_id, _settlement(request), actor=request.place.actor)
-    except ActionError as problem:
+        settlement = SettleInput.model_validate(typed)
+        settled = settle(request.place.project, conflict_id, settlement, actor=request.place.actor)
+    except (ActionError, ValidationError) as error:
+        problem = invalid_input(error, what="settlement") if isinstance(error, ValidationError) else error
         return _refused(request, conflict, problem)
-    said = _("Settled: you %(what)s.") % {"what": ConflictView(settled).settled_words}
+    message = _("Settled: you %(what)s.") % {"what": ConflictView(settled).settled_words}
     if following := older or newer:
-        return back_to(request, "conflict", following, message=said)
-    return back_to(request, "conflicts", message=said)
+        return back_to(request, "conflict", following, message=message)
+    return back_to(request, "conflicts", message=message)
 
 
 @project_page(Permission.CURATE)
@@ -125,13 +149,18 @@ def suggest_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
         suggest_merge(request.place.project, conflict_id, actor=request.place.actor)
     except ActionError as problem:
         return _refused(request, conflict, problem)
-    said = _("Asked. What the model suggests comes to this page; nothing is changed by it.")
-    return back_to(request, "conflict", conflict_id, message=said)
+    message = _("Asked. What the model suggests comes to this page; nothing is changed by it.")
+    return back_to(request, "conflict", conflict_id, message=message)
 
 
 def _refused(request: DeskRequest, conflict: SeenConflict, problem: ActionError) -> HttpResponse:
     """The conflict as it is now, why nothing was done, and what was typed."""
-    return _show(request, get_conflict_for(request.place, conflict.id), _typed(request, conflict, problem))
+    stays = id_from(request.POST.get("stays", "")) or ConflictView(conflict).likely_stays
+    has_words = "name" in request.POST
+    words = {name: read_text(request, name) for name in WORDS} if has_words else _words_of(conflict, stays)
+    opened = {"merge": "merge" if has_words else "", "keep_both": "keep_both"}.get(request.POST.get("act", ""), "")
+    typed = ConflictForm(stays=stays, words=words, reason=read_text(request, "reason"), problem=problem, opened=opened)
+    return _show(request, get_conflict_for(request.place, conflict.id), typed)
 
 
 @project_page(Permission.READ_NOTEBOOK)
@@ -149,14 +178,11 @@ def _show(request: DeskRequest, conflict: SeenConflict, typed: ConflictForm) -> 
     newer, older = beside(conflict)
     view = ConflictView(conflict)
 
-    def evidence(entry: KeptEntry) -> list[Any]:
-        return lines_of(project, occurrences_of(entry, most=EVIDENCE_SHOWN))
-
     context: dict[str, Any] = {
         "view": view,
         "conflict": conflict,
         "sides": [
-            {"number": number, "view": side, "entry": side.entry, "evidence": evidence(side.entry)}
+            Side(number, side, lines_of(project, occurrences_of(side.entry, most=EVIDENCE_SHOWN)))
             for number, side in view.sides
         ],
         "typed": typed,
@@ -176,29 +202,3 @@ def _suggested(conflict: SeenConflict) -> Suggested:
 def _words_of(conflict: SeenConflict, stays: UUID) -> dict[str, str]:
     entry = conflict.second if conflict.second.id == stays else conflict.first
     return {name: getattr(entry, name) for name in WORDS}
-
-
-def _text(request: DeskRequest, name: str) -> str:
-    return request.POST.get(name, "").replace("\r\n", "\n")
-
-
-def _typed(request: DeskRequest, conflict: SeenConflict, problem: ActionError) -> ConflictForm:
-    """What was typed, for showing it again."""
-    stays = id_from(request.POST.get("stays", "")) or ConflictView(conflict).likely_stays
-    has_words = "name" in request.POST
-    words = {name: _text(request, name) for name in WORDS} if has_words else _words_of(conflict, stays)
-    opened = {"merge": "merge" if has_words else "", "keep_both": "keep_both"}.get(request.POST.get("act", ""), "")
-    return ConflictForm(stays=stays, words=words, reason=_text(request, "reason"), problem=problem, opened=opened)
-
-
-def _settlement(request: DeskRequest) -> SettleInput:
-    """What the form says. Raises InvalidInput."""
-    said: dict[str, Any] = {"settlement": request.POST.get("act", ""), "reason": _text(request, "reason")}
-    optional = ("stays", "first_expected_version", "second_expected_version")
-    said |= {name: request.POST[name] for name in optional if request.POST.get(name)}
-    if "name" in request.POST:
-        said["words"] = {name: _text(request, name) for name in WORDS}
-    try:
-        return SettleInput.model_validate(said)
-    except ValidationError as error:
-        raise invalid_input(error, what="settlement") from None

@@ -61,7 +61,7 @@ from reflection_app.notebook.views.words import KINDS, ORDERS, category_words, c
 from reflection_app.reviews.models import About
 from reflection_app.reviews.views.comments import opened_thread
 from reflection_app.web.access import DeskRequest, Place, back_to, project_page
-from reflection_app.web.forms import complaints_of_entry
+from reflection_app.web.forms import problems_of_entry
 from reflection_app.web.list_pages import PAGE
 from reflection_app.web.middleware import post_only
 
@@ -225,7 +225,7 @@ class Refusal:
 def refusal_of(error: ValidationError | ActionError, *, act: str, reason: str = "") -> Refusal:
     """The refusal that an action's error is, or a form's."""
     if isinstance(error, ValidationError):
-        found = complaints_of_entry(error)
+        found = problems_of_entry(error)
         error = InvalidInput("; ".join(one["message"] for one in found), errors=found)
     problems = error.errors if isinstance(error, InvalidInput) else []
     messages = [str(one["message"]) for one in problems] or [str(error)]

@@ -31,7 +31,6 @@ from notebook_app.public import (
 )
 from reflection_app.adapters.llm import screening_model
 from reflection_app.adapters.llm.question_vectors import query_vector, space_asked
-from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.project_settings import LessonSettings, NotebookSettings, ReflectionMode
 from reflection_app.notebook.input import change_notebook_settings
@@ -83,23 +82,19 @@ def recall_page(request: DeskRequest) -> HttpResponse:
         "approved": count_by_state(project.pk)[EntryState.APPROVED],
     }
     if asked["q"] and not is_too_long:
-        context |= _recalled(project, asked, most=most)
+        among = EntryFilter(kinds=_kinds(asked), agent=asked["agent"])
+        found = recall(project.pk, asked["q"], vector=query_vector(asked["q"]), among=among, limit=most)
+        views = views_of([one.entry for one in found.entries])
+        text = bounded([told_of(one.entry) for one in found.entries], boundary=new_boundary())
+        context |= {
+            "is_asked": True,
+            "used_meaning": found.used_meaning,
+            # The model is still being loaded, busy or away, or another one is just taking over.
+            "may_work_later": not found.used_meaning and space_asked() is not None,
+            "rows": [RecalledView(view, one) for view, one in zip(views, found.entries, strict=True)],
+            "text": revealed(text),
+        }
     return render(request, "notebook/recall.html", context, status=400 if is_too_long else 200)
-
-
-def _recalled(project: Project, asked: Filters, *, most: int) -> dict[str, object]:
-    among = EntryFilter(kinds=_kinds(asked), agent=asked["agent"])
-    found = recall(project.pk, asked["q"], vector=query_vector(asked["q"]), among=among, limit=most)
-    views = views_of([one.entry for one in found.entries])
-    text = bounded([told_of(one.entry) for one in found.entries], boundary=new_boundary())
-    return {
-        "is_asked": True,
-        "used_meaning": found.used_meaning,
-        # The model is still being loaded, busy or away, or another one is just taking over.
-        "may_work_later": not found.used_meaning and space_asked() is not None,
-        "rows": [RecalledView(view, one) for view, one in zip(views, found.entries, strict=True)],
-        "text": revealed(text),
-    }
 
 
 def _kinds(asked: Filters) -> tuple[EntryKind, ...]:
@@ -166,8 +161,8 @@ ORDERS = {
 STATES = {EntryState.APPROVED: _("Approved"), EntryState.RETIRED: _("Retired")}
 TO_RETIRE = (Claim.HARMS, Claim.PERHAPS_HARMS, Claim.NO_HELP)
 RANKS = {claim: rank for rank, claim in enumerate(CLAIMS)}
-# How large a difference would have to be, in the table of what it takes, from a success rate of one half.
-DIFFERENCES = (0.3, 0.2, 0.1)
+# How large a difference would have to be in points, in the table of what it takes, from a success rate of one half.
+POINTS = (30, 20, 10)
 MIDDLE = 0.5
 MOST_SUGGESTED = 20
 LONGEST_SEARCH = 200
@@ -189,8 +184,14 @@ def lift_page(request: DeskRequest) -> HttpResponse:
     page = int(whole_number(1, MOST_PAGES)(request.GET.get("page", "")))
     share, state = project.get_notebook().holdout_share, EntryState(asked["state"])
     lessons = lift_of_all(project.pk, share=share, state=state)
-    matching = sorted((one for one in lessons if _is_meant(one, asked)), key=lambda one: _place(one, asked["sort"]))
+    meant = [
+        one for one in lessons if asked["claim"] in {"", one.claim} and asked["q"].casefold() in one.name.casefold()
+    ]
+    matching = sorted(meant, key=lambda one: _place(one, asked["sort"]))
     begin = (page - 1) * PAGE
+    # What harms comes first, and what only does not help last.
+    to_retire = sorted((one for one in lessons if one.claim in TO_RETIRE), key=lambda one: _place(one, "claim"))
+    smaller_part = min(share, 1 - share)
     context: dict[str, Any] = {
         "asked": asked,
         "is_narrowed": bool(asked["q"] or asked["claim"]),
@@ -201,19 +202,19 @@ def lift_page(request: DeskRequest) -> HttpResponse:
         "looked_at": sum(bool(one.measured.judged.looks) for one in lessons),
         "has_outcomes": any(one.measured.total for one in lessons),
         "next_page": page + 1 if len(matching) > begin + PAGE else None,
-        "suggested": rows_of(_to_retire(lessons)) if state is EntryState.APPROVED else [],
+        "suggested": rows_of(to_retire[:MOST_SUGGESTED]) if state is EntryState.APPROVED else [],
         "may_curate": request.place.may(Permission.CURATE),
         "share": share,
-        "what_it_takes": _what_it_takes(share),
+        # Points of difference, and how many runs find them.
+        "what_it_takes": [
+            (points, runs_needed(points / 100, rate=MIDDLE, smaller_part=smaller_part) if smaller_part else None)
+            for points in POINTS
+        ],
         "claims": CLAIMS.items(),
         "orders": ORDERS.items(),
         "states": STATES.items(),
     }
     return list_response(request, "notebook/lift.html", context)
-
-
-def _is_meant(lesson: LessonLift, asked: Filters) -> bool:
-    return asked["claim"] in {"", lesson.claim} and asked["q"].casefold() in lesson.name.casefold()
 
 
 def _place(lesson: LessonLift, sort: str) -> tuple[float, float, str]:
@@ -232,21 +233,6 @@ def _place(lesson: LessonLift, sort: str) -> tuple[float, float, str]:
             return (float(found is None), estimate if sort == "low" else -estimate, by_name[2])
         case _:
             return (RANKS[lesson.claim], -lesson.measured.total, by_name[2])
-
-
-def _to_retire(lessons: list[LessonLift]) -> list[LessonLift]:
-    """What harms comes first, and what only does not help last."""
-    found = [lesson for lesson in lessons if lesson.claim in TO_RETIRE]
-    return sorted(found, key=lambda one: _place(one, "claim"))[:MOST_SUGGESTED]
-
-
-def _what_it_takes(share: float) -> list[tuple[int, int | None]]:
-    """Points of difference, and how many runs find them."""
-    part = min(share, 1 - share)
-    return [
-        (round(difference * 100), runs_needed(difference, rate=MIDDLE, smaller_part=part) if part else None)
-        for difference in DIFFERENCES
-    ]
 
 
 # How a project learns: when its work is looked back at, what its runs are told, and what is withheld for the lift.
@@ -269,16 +255,20 @@ MODES = {
 @require_http_methods(["GET", "HEAD", "POST"])
 def notebook_settings(request: DeskRequest) -> HttpResponse:
     project = request.place.project
-    form = read_form(request, FIELDS, _saved_texts(project.get_notebook()))
+    saved = project.get_notebook()
+    saved_lessons = saved.lessons or LessonSettings()
+    texts = {name: str(getattr(saved_lessons, name)) for name in LESSONS}
+    texts |= {name: str(getattr(saved, name)) for name in RULES}
+    texts |= {"reflection": saved.reflection or "", ON: "on" if saved.lessons else ""}
+    form = read_form(request, FIELDS, texts)
     if request.method == "POST":
         with form.collect_errors():
-            # The settings as they were typed. Raises ValidationError.
             given = {name: form.values[name] for name in RULES} | {"reflection": form.values["reflection"] or None}
             lessons = {name: form.values[name] for name in LESSONS} if form.values[ON] else None
-            settings_of = NotebookSettings.model_validate({**given, "lessons": lessons})
-            change_notebook_settings(project, settings_of, actor=request.place.actor)
-            said = gettext("Saved. Runs that are under way keep the settings they began with.")
-            return back_to(request, "notebook_settings", message=said)
+            wanted = NotebookSettings.model_validate({**given, "lessons": lessons})
+            change_notebook_settings(project, wanted, actor=request.place.actor)
+            message = gettext("Saved. Runs that are under way keep the settings they began with.")
+            return back_to(request, "notebook_settings", message=message)
     embeddings = embedding_status()
     context = {
         "form": form,
@@ -294,11 +284,3 @@ def notebook_settings(request: DeskRequest) -> HttpResponse:
         "embedded": embeddings.embedded / embeddings.entries if embeddings.entries else 1.0,
     }
     return render(request, "teams/settings/notebook.html", context, status=form.status)
-
-
-def _saved_texts(saved: NotebookSettings) -> dict[str, str]:
-    lessons = saved.lessons or LessonSettings()
-    texts = {name: str(getattr(lessons, name)) for name in LESSONS} | {
-        name: str(getattr(saved, name)) for name in RULES
-    }
-    return texts | {"reflection": saved.reflection or "", ON: "on" if saved.lessons else ""}

@@ -8,7 +8,6 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_safe
-from pydantic import ValidationError
 
 from notebook_app.public import proposed_from
 from reflection_app.core.errors import InvalidInput
@@ -19,7 +18,6 @@ from reflection_app.metrics.completeness_figures import (
     FEWEST_RUNS,
     LEAST_GAIN,
     MOST_RUNS_PER_SUCCESS,
-    Recurring,
     completeness_figures,
     recurring_supplements,
 )
@@ -29,16 +27,13 @@ from reflection_app.repairs.completeness import RECURS_FROM, source_of
 from reflection_app.repairs.models import CompletenessCheck, ToolFailure
 from reflection_app.repairs.tool_failures import FixOutcomeSubmission, report_fix_outcome
 from reflection_app.repairs.views import FailureShown
-from reflection_app.tasks.submission import invalid_input
-from reflection_app.web.access import DeskRequest, get_tool_failure_for, project_page
-from reflection_app.web.acting import go_back
-from reflection_app.web.filters import Filters, listed, one_of, searched
-from reflection_app.web.forms import Typed, blame, read_typed
-from reflection_app.web.list_pages import list_response
+from reflection_app.web.access import DeskRequest, back_to, get_tool_failure_for, project_page
+from reflection_app.web.forms import Form, api_problems_of, read_form
+from reflection_app.web.list_pages import Filters, list_page, list_response, one_of, text_of
 from reflection_app.web.middleware import post_only
 
 SIMILAR_SHOWN = 5
-OUTCOME_FIELDS = ("fix", "tool", "delay_seconds", "note")
+OUTCOME_FIELDS = ("fix", "tool", "delay_seconds", "note", "worked")
 FOLLOWS = {
     "yes": gettext_noop("Kept. It is tried first the next time."),
     "no": gettext_noop("Kept. It counts against this fix."),
@@ -66,24 +61,23 @@ def filtered(project: Project, filters: Filters) -> QuerySet[ToolFailure]:
 @require_safe
 def tool_failures(request: DeskRequest) -> HttpResponse:
     project = request.place.project
-    filters = Filters(
-        q=searched(request, "q"),
-        type=one_of(request, "type", ErrorType),
-        went=one_of(request, "went", WENT),
-        agent=searched(request, "agent"),
-    )
-    rows, among = filtered(project, filters), ToolFailure.objects.filter(project=project)
-    context = listed(request, rows, called="failures", among=among)
-    context["failures"] = [FailureShown(row) for row in context["failures"]]
-    return list_response(
-        request, "repairs/failures/list.html", context | {"filters": filters, "types": list(ErrorType)}
+    filters = Filters.read(request.GET, q=text_of(), type=one_of(ErrorType), went=one_of(WENT), agent=text_of())
+    return list_page(
+        request,
+        "repairs/failures/list.html",
+        filtered(project, filters),
+        called="failures",
+        among=ToolFailure.objects.filter(project=project),
+        filters=filters,
+        view=lambda rows: [FailureShown(row) for row in rows],
+        types=list(ErrorType),
     )
 
 
 @project_page()
 @require_safe
 def tool_failure(request: DeskRequest, failure_id: UUID) -> HttpResponse:
-    return _page(request, get_tool_failure_for(request.place, failure_id))
+    return _page(request, get_tool_failure_for(request.place, failure_id), read_form(request, OUTCOME_FIELDS))
 
 
 @project_page(Permission.HAND_IN)
@@ -91,28 +85,18 @@ def tool_failure(request: DeskRequest, failure_id: UUID) -> HttpResponse:
 def tool_outcome(request: DeskRequest, failure_id: UUID) -> HttpResponse:
     """Keeps how the fix went, as the form says."""
     failure = get_tool_failure_for(request.place, failure_id)
-    typed = read_typed(request.POST, (*OUTCOME_FIELDS, "worked"))
-    try:
-        report_fix_outcome(failure, _read_outcome(typed), actor=request.place.actor)
-    except InvalidInput as error:
-        blame(typed, error.errors)
-        return _page(request, failure, form=typed, status=400)
-    return go_back(request, "tool_failure", failure.pk, done=_(FOLLOWS[typed.values["worked"]]))
+    form = read_form(request, OUTCOME_FIELDS)
+    with form.collect_errors(api_problems_of):
+        if form.values["worked"] not in FOLLOWS:
+            missing = {"field": "worked", "message": _("Say whether it worked.")}
+            raise InvalidInput(_("Say how it went."), errors=[missing])
+        outcome = FixOutcomeSubmission.model_validate(form.given(*OUTCOME_FIELDS))
+        report_fix_outcome(failure, outcome, actor=request.place.actor)
+        return back_to(request, "tool_failure", failure.pk, message=_(FOLLOWS[form.values["worked"]]))
+    return _page(request, failure, form)
 
 
-def _read_outcome(typed: Typed) -> FixOutcomeSubmission:
-    """What the form says. Raises InvalidInput, with fields of the form."""
-    worked = {"yes": True, "no": False}.get(typed.values["worked"])
-    if worked is None:
-        raise InvalidInput(_("Say how it went."), errors=[{"field": "worked", "message": _("Say whether it worked.")}])
-    try:
-        return FixOutcomeSubmission.model_validate({"worked": worked} | typed.given(*OUTCOME_FIELDS))
-    except ValidationError as error:
-        raise invalid_input(error, what="outcome") from None
-
-
-def _page(request: DeskRequest, failure: ToolFailure, *, form: Typed | None = None, status: int = 200) -> HttpResponse:
-    form = form or Typed(dict.fromkeys((*OUTCOME_FIELDS, "worked"), ""))
+def _page(request: DeskRequest, failure: ToolFailure, form: Form) -> HttpResponse:
     alike = ToolFailure.objects.none()
     if failure.signature:
         alike = ToolFailure.objects.filter(
@@ -127,7 +111,7 @@ def _page(request: DeskRequest, failure: ToolFailure, *, form: Typed | None = No
         "fields": form.fields,
         "may_tell": request.place.may(Permission.HAND_IN) and failure.is_diagnosed,
     }
-    return render(request, "repairs/failures/page.html", context, status=status)
+    return render(request, "repairs/failures/page.html", context, status=form.status)
 
 
 # The cheat sheet: what usually fails with each tool, and what helped.
@@ -136,7 +120,7 @@ def _page(request: DeskRequest, failure: ToolFailure, *, form: Typed | None = No
 @project_page()
 @require_safe
 def tool_cheat_sheet(request: DeskRequest) -> HttpResponse:
-    tool = searched(request, "tool")
+    tool = text_of()(request.GET.get("tool", ""))
     context = {"sheet": cheat_sheet(request.place.project, tool=tool), "tool": tool}
     return list_response(request, "repairs/failures/cheat_sheet.html", context)
 
@@ -150,9 +134,14 @@ NEWEST_SHOWN = 20
 @require_safe
 def completeness_page(request: DeskRequest) -> HttpResponse:
     project = request.place.project
+    found = [(one, source_of(one.task_kind, one.operation_key)) for one in recurring_supplements(project.pk)]
+    offered = {
+        entry.source: entry.state for entry in proposed_from(project.pk, sources=[source for _one, source in found])
+    }
     context = {
         "figures": completeness_figures(project.pk),
-        "recurring": _recurring(project),
+        # What keeps being missing, with the state of the notebook's entry where it was offered, else nothing.
+        "recurring": [(one, offered.get(source, "")) for one, source in found],
         "newest": CompletenessCheck.objects.filter(project=project).select_related("run__task")[:NEWEST_SHOWN],
         "settings": project.get_completeness(),
         "recurs_from": RECURS_FROM,
@@ -161,11 +150,3 @@ def completeness_page(request: DeskRequest) -> HttpResponse:
         "most_runs_per_success": MOST_RUNS_PER_SUCCESS,
     }
     return render(request, "repairs/completeness/page.html", context)
-
-
-def _recurring(project: Project) -> list[tuple[Recurring, str]]:
-    """What keeps being missing, with the state of the notebook's entry where it was offered, else nothing."""
-    found = [(one, source_of(one.task_kind, one.operation_key)) for one in recurring_supplements(project.pk)]
-    entries = proposed_from(project.pk, sources=[source for _, source in found])
-    offered = {entry.source: entry.state for entry in entries}
-    return [(one, offered.get(source, "")) for one, source in found]

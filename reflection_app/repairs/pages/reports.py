@@ -11,24 +11,20 @@ from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_http_methods, require_safe
 from pydantic import ValidationError
 
-from reflection_app.core.errors import ActionError, Conflict, InvalidInput
-from reflection_app.core.ids import id_from
+from reflection_app.core.errors import ActionError, Conflict
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.reports import markdown_of
-from reflection_app.loops.storable import storable
 from reflection_app.notebook.views.entry import learned_from_report
 from reflection_app.repairs.instructions import InstructionInput, decide_instruction
 from reflection_app.repairs.models import AgentInstruction, InstructionState, Report
 from reflection_app.repairs.reports import CorrectionInput, correct_class
 from reflection_app.repairs.views import CLASSES, ReportShown
 from reflection_app.tasks.submission import invalid_input
-from reflection_app.web.access import DeskRequest, Place, project_page
-from reflection_app.web.acting import go_back, read_input, typed_text
-from reflection_app.web.filters import Filters, listed, names_in, one_of
-from reflection_app.web.forms import Typed, blame, read_typed
-from reflection_app.web.list_pages import list_response
+from reflection_app.web.access import DeskRequest, Place, back_to, project_page
+from reflection_app.web.forms import Form, read_form, read_text
+from reflection_app.web.list_pages import Filters, exact_text_of, id_of, list_page, names_in, one_of
 from reflection_app.web.middleware import post_only
 
 CORRECTION = ("type", "reason", "before")
@@ -39,7 +35,7 @@ def filtered(project: Project, filters: Filters) -> QuerySet[Report]:
     rows = Report.objects.filter(project=project).select_related("run__task", "attempt", "revised_attempt")
     if held := filters["type"]:
         rows = rows.filter(Q(corrected_type=held) | Q(corrected_type__isnull=True, error_type=held))
-    wanted = {name: value for name, value in filters.items() if value and name != "type"}
+    wanted = {name: value for name, value in filters.given.items() if name != "type"}
     rows = rows.filter(**wanted).defer("run__spec", "run__task__tests", "attempt__content", "revised_attempt__content")
     return rows.prefetch_related("corrections").order_by("-created_at", "-id")
 
@@ -55,22 +51,21 @@ def get_report_for(place: Place, reflection_id: str) -> Report:
 @require_safe
 def report_list(request: DeskRequest) -> HttpResponse:
     project = request.place.project
-    filters = Filters(
-        type=one_of(request, "type", ErrorClass),
-        agent=storable(request.GET.get("agent", ""))[:120],
-        run=str(id_from(request.GET.get("run", "")) or ""),
-    )
+    filters = Filters.read(request.GET, type=one_of(ErrorClass), agent=exact_text_of(120), run=id_of)
     among = Report.objects.filter(project=project)
-    rows = filtered(project, filters)
-    context = listed(request, rows, called="reports", among=among, named_by="reflection_id")
-    context |= {
-        "reports": [ReportShown(row) for row in context["reports"]],
-        "filters": filters,
-        "classes": CLASSES,
-        "agents": names_in(among, "agent"),
-        "undecided": undecided(project),
-    }
-    return list_response(request, "repairs/reports/list.html", context)
+    return list_page(
+        request,
+        "repairs/reports/list.html",
+        filtered(project, filters),
+        called="reports",
+        among=among,
+        named_by="reflection_id",
+        filters=filters,
+        view=lambda rows: [ReportShown(row) for row in rows],
+        classes=CLASSES,
+        agents=names_in(among, "agent"),
+        undecided=undecided(project),
+    )
 
 
 def undecided(project: Project) -> int:
@@ -111,40 +106,40 @@ def _file(response: HttpResponse, report: Report, *, ending: str) -> HttpRespons
 def correct(request: DeskRequest, reflection_id: str) -> HttpResponse:
     """Corrects the class; where that is refused, the page comes back with all that was typed."""
     report = get_report_for(request.place, reflection_id)
-    typed = read_typed(request.POST, CORRECTION)
+    form = read_form(request, CORRECTION)
     try:
-        correct_class(report, read_input(CorrectionInput, typed.given(*CORRECTION)), actor=request.place.actor)
-    except InvalidInput as problem:
-        blame(typed, problem.errors)
-        return _show(request, report, form=typed, status=400)
+        with form.collect_errors():
+            corrected = CorrectionInput.model_validate(form.given(*CORRECTION))
+            correct_class(report, corrected, actor=request.place.actor)
+            message = _("The class is corrected, and your word is kept as a label.")
+            return back_to(request, "report", reflection_id, message=message)
     except Conflict as problem:
-        return _show(request, get_report_for(request.place, reflection_id), form=typed, problem=problem, status=409)
-    return go_back(
-        request, "report", reflection_id, done=_("The class is corrected, and your word is kept as a label.")
-    )
+        return _show(request, get_report_for(request.place, reflection_id), form=form, problem=problem)
+    return _show(request, report, form=form)
 
 
 def _show(
     request: DeskRequest,
     report: Report,
     *,
-    form: Typed | None = None,
+    form: Form | None = None,
     problem: ActionError | None = None,
-    status: int = 200,
 ) -> HttpResponse:
+    typed = form or read_form(request, CORRECTION)
     shown = ReportShown(report)
     proposed = {entry.id for entry in shown.proposals}
     context: dict[str, Any] = {
         "report": shown,
         "run": report.run,
         "classes": [(one, name, meaning) for one, name, meaning in CLASSES if one is not shown.type],
-        "fields": (form or Typed(dict.fromkeys(CORRECTION, ""))).fields,
+        "fields": typed.fields,
         "is_form_open": form is not None,
-        "general": form.general if form else [],
+        "general": typed.general,
         "problem": problem,
         "learned": [view for view in learned_from_report(report) if view.entry.id not in proposed],
         "may_review": request.place.may(Permission.REVIEW),
     }
+    status = problem.status if problem else typed.status
     return render(request, "repairs/reports/page.html", context, status=status)
 
 
@@ -177,26 +172,20 @@ def decide(request: DeskRequest, instruction_id: UUID) -> HttpResponse:
     """Decides, and leads back to where it was decided; what was refused is told there."""
     instruction = get_instruction_for(request.place, instruction_id)
     if request.method != "POST":
-        return go_back(request, "instructions")
-    text = typed_text(request, "text").strip()
-    told: dict[str, str] = {"decision": request.POST.get("decision", "")}
-    if told["decision"] == "accept":
-        told["text"] = text
+        return back_to(request, "instructions")
+    text = read_text(request, "text").strip()
+    typed: dict[str, str] = {"decision": request.POST.get("decision", "")}
+    if typed["decision"] == "accept":
+        typed["text"] = text
     try:
-        decided = decide_instruction(instruction, _read(told), actor=request.place.actor)
-    except ActionError as problem:
+        decided = decide_instruction(instruction, InstructionInput.model_validate(typed), actor=request.place.actor)
+    except (ActionError, ValidationError) as error:
+        problem = invalid_input(error, what="decision") if isinstance(error, ValidationError) else error
         return _show_instructions(request, problem=problem, typed={str(instruction.pk): text}, status=problem.status)
-    done = _(SAID[InstructionState(decided.state)])
+    message = _(SAID[InstructionState(decided.state)])
     if request.POST.get("from") == "report" and instruction.report:
-        return go_back(request, "report", instruction.report.reflection_id, done=done)
-    return go_back(request, "instructions", done=done)
-
-
-def _read(told: dict[str, str]) -> InstructionInput:
-    try:
-        return InstructionInput.model_validate(told)
-    except ValidationError as error:
-        raise invalid_input(error, what="decision") from None
+        return back_to(request, "report", instruction.report.reflection_id, message=message)
+    return back_to(request, "instructions", message=message)
 
 
 def _show_instructions(

@@ -10,24 +10,21 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.ids import id_from
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.storable import storable
 from reflection_app.loops.tickets import Trigger
 from reflection_app.repairs.models import Ticket, TicketState
 from reflection_app.repairs.tickets import ClosingInput, close_ticket
 from reflection_app.tasks.redo import why_no_redo
-from reflection_app.web.access import DeskRequest, get_ticket_for, project_page
-from reflection_app.web.acting import go_back, read_input
-from reflection_app.web.filters import Filters, listed, names_in, one_of
-from reflection_app.web.list_pages import list_response
+from reflection_app.web.access import DeskRequest, back_to, get_ticket_for, project_page
+from reflection_app.web.forms import read_input
+from reflection_app.web.list_pages import Filters, exact_text_of, id_of, list_page, names_in, one_of
 from reflection_app.web.middleware import post_only
 
 
 def filtered(project: Project, filters: Filters) -> QuerySet[Ticket]:
     """The project's tickets that fit, newest first."""
-    wanted = {"target_agent" if name == "agent" else name: value for name, value in filters.items() if value}
+    wanted = {"target_agent" if name == "agent" else name: value for name, value in filters.given.items()}
     tickets = Ticket.objects.filter(project=project, **wanted).select_related("run__task", "attempt")
     return tickets.defer("run__spec", "run__task__tests", "attempt__content").order_by("-created_at", "-id")
 
@@ -36,21 +33,22 @@ def filtered(project: Project, filters: Filters) -> QuerySet[Ticket]:
 @require_safe
 def ticket_list(request: DeskRequest) -> HttpResponse:
     project = request.place.project
-    filters = Filters(
-        state=one_of(request, "state", TicketState.values),
-        agent=storable(request.GET.get("agent", ""))[:120],
-        trigger=one_of(request, "trigger", Trigger),
-        run=str(id_from(request.GET.get("run", "")) or ""),
+    filters = Filters.read(
+        request.GET, state=one_of(TicketState.values), agent=exact_text_of(120), trigger=one_of(Trigger), run=id_of
     )
     among = Ticket.objects.filter(project=project)
-    rows = filtered(project, filters)
-    context = listed(request, rows, called="tickets", among=among, named_by="ticket_id") | {
-        "filters": filters,
-        "states": list(TicketState),
-        "triggers": list(Trigger),
-        "agents": names_in(among, "target_agent"),
-    }
-    return list_response(request, "repairs/tickets/list.html", context)
+    return list_page(
+        request,
+        "repairs/tickets/list.html",
+        filtered(project, filters),
+        called="tickets",
+        among=among,
+        named_by="ticket_id",
+        filters=filters,
+        states=list(TicketState),
+        triggers=list(Trigger),
+        agents=names_in(among, "target_agent"),
+    )
 
 
 @project_page()
@@ -72,7 +70,7 @@ def close(request: DeskRequest, ticket_id: str) -> HttpResponse:
         errors = [str(problem)] if str(problem) else [one["message"] for one in problem.errors]
         return _show(request, ticket, typed=typed, errors=errors)
     follows = closed.run_goes_on or _("Its run, which waited for the repair, was cancelled.")
-    return go_back(request, "ticket", ticket.ticket_id, done=_("The ticket is closed.") + f" {follows}")
+    return back_to(request, "ticket", ticket.ticket_id, message=_("The ticket is closed.") + f" {follows}")
 
 
 def _show(request: DeskRequest, ticket: Ticket, *, typed: str = "", errors: Sequence[str] = ()) -> HttpResponse:

@@ -9,6 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
+from pydantic import ValidationError
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
@@ -20,10 +21,9 @@ from reflection_app.reviews.bulk import MOST_ITEMS, BulkInput, begin_bulk, may_u
 from reflection_app.reviews.claiming import IN_ORDER
 from reflection_app.reviews.models import OPEN, BulkDecision, BulkItemState, Review, telling_opinions
 from reflection_app.reviews.views.queue import read_queue
-from reflection_app.web.access import DeskRequest, get_bulk_for, project_page
-from reflection_app.web.acting import go_back, read_input
-from reflection_app.web.filters import listed
-from reflection_app.web.list_pages import list_response
+from reflection_app.web.access import DeskRequest, back_to, get_bulk_for, project_page
+from reflection_app.web.forms import problems_of
+from reflection_app.web.list_pages import list_page
 from reflection_app.web.middleware import post_only
 
 # What has to be looked at is listed; what went well is only counted beyond this.
@@ -36,15 +36,13 @@ AGREE = "agree"
 def new_bulk(request: DeskRequest) -> HttpResponse:
     """Shows what was selected in the queue, with the form to decide it together."""
     if request.method != "POST":
-        return go_back(request, "reviews")
-    return _form(request, _all_of_view(request) if "all" in request.POST else _selected(request))
-
-
-def _all_of_view(request: DeskRequest) -> list[Review]:
-    """The open reviews of the view whose address the queue's form carries, in the queue's order."""
+        return back_to(request, "reviews")
+    if "all" not in request.POST:
+        return _form(request, _selected(request))
+    # The open reviews of the view whose address the queue's form carries, in the queue's order.
     where = read_queue(request.GET).filter.where(request.place.actor)
     rows = Review.objects.filter(where, project=request.place.project, state__in=OPEN)
-    return list(_light(rows).order_by(*IN_ORDER)[: MOST_ITEMS + 1])
+    return _form(request, list(_light(rows).order_by(*IN_ORDER)[: MOST_ITEMS + 1]))
 
 
 def _light(rows: QuerySet[Review]) -> QuerySet[Review]:
@@ -66,10 +64,16 @@ def start_bulk(request: DeskRequest) -> HttpResponse:
         else {"decision": Decision.OVERRULE.value, "verdict": choice}
     )
     try:
-        bulk = begin_bulk(request.place.project, read_input(BulkInput, given), actor=request.place.actor)
-    except InvalidInput as error:
-        return _form(request, selected, errors=error.errors)
-    return go_back(request, "bulk", bulk.pk)
+        bulk = begin_bulk(request.place.project, BulkInput.model_validate(given), actor=request.place.actor)
+    except (InvalidInput, ValidationError) as error:
+        # The sentence for each field of the form; what a person chose is one field here.
+        errors: dict[str, str] = {}
+        for problem in problems_of(error):
+            field = "choice" if problem["field"] in {"decision", "verdict"} else problem["field"].split(".", 1)[0]
+            sentence = _("Choose one at least in the queue.") if field == "reviews" else problem["message"]
+            errors.setdefault(field, sentence)
+        return _form(request, selected, errors=errors)
+    return back_to(request, "bulk", bulk.pk)
 
 
 def _selected(request: DeskRequest) -> list[Review]:
@@ -80,7 +84,7 @@ def _selected(request: DeskRequest) -> list[Review]:
     return [by_id[review_id] for review_id in dict.fromkeys(wanted) if review_id in by_id]
 
 
-def _form(request: DeskRequest, selected: list[Review], *, errors: list[dict[str, Any]] | None = None) -> HttpResponse:
+def _form(request: DeskRequest, selected: list[Review], *, errors: dict[str, str] | None = None) -> HttpResponse:
     open_now = [review for review in selected if review.state in OPEN]
     context = {
         "selected": selected[:MOST_ITEMS],
@@ -91,19 +95,9 @@ def _form(request: DeskRequest, selected: list[Review], *, errors: list[dict[str
         "verdicts": list(Verdict),
         "choice": request.POST.get("choice", ""),
         "reason": request.POST.get("reason", ""),
-        "errors": _by_field(errors or []),
+        "errors": errors or {},
     }
     return render(request, "reviews/bulk/form.html", context, status=400 if errors else 200)
-
-
-def _by_field(errors: list[dict[str, Any]]) -> dict[str, str]:
-    """The sentence for each field of the form; what a person chose is one field here."""
-    said: dict[str, str] = {}
-    for error in errors:
-        field = "choice" if error["field"] in {"decision", "verdict"} else str(error["field"]).split(".", 1)[0]
-        sentence = _("Choose one at least in the queue.") if field == "reviews" else str(error["message"])
-        said.setdefault(field, sentence)
-    return said
 
 
 @project_page(Permission.READ_QUEUE)
@@ -112,7 +106,7 @@ def bulk_list(request: DeskRequest) -> HttpResponse:
     project = request.place.project
     of_project = BulkDecision.objects.filter(project=project)
     rows = _counted(of_project, reader=request.place.actor).order_by("-created_at", "-id")
-    return list_response(request, "reviews/bulk/list.html", listed(request, rows, called="bulks", among=of_project))
+    return list_page(request, "reviews/bulk/list.html", rows, called="bulks", among=of_project)
 
 
 def _counted(rows: QuerySet[BulkDecision], *, reader: Actor) -> QuerySet[BulkDecision]:
@@ -130,10 +124,12 @@ def bulk_page(request: DeskRequest, bulk_id: UUID) -> HttpResponse:
     counted: Any = _counted(BulkDecision.objects.filter(pk=bulk.pk), reader=request.place.actor).get()
     items = bulk.items.select_related("review__run__task").defer("review__run__spec", "review__run__task__tests")
     to_look_at = items.filter(state__in=(BulkItemState.FAILED, BulkItemState.KEPT))[:MOST_LISTED]
+    # How many items are still to be worked on, forth or back.
+    left = {"running": counted.count_pending, "undoing": counted.count_done}.get(counted.state, 0)
     context = {
         "bulk": counted,
         "is_undo": bulk.state in {"undoing", "undone"},
-        "gone_through": counted.total - _left(counted),
+        "gone_through": counted.total - left,
         "verdict": None if counted.is_hidden else bulk.decision.get("verdict"),
         "reason": "" if counted.is_hidden else bulk.decision.get("reason", ""),
         "failed": to_look_at,
@@ -142,11 +138,6 @@ def bulk_page(request: DeskRequest, bulk_id: UUID) -> HttpResponse:
     }
     template = "reviews/bulk/_progress.html" if request.htmx else "reviews/bulk/page.html"  # type: ignore[attr-defined]
     return render(request, template, context)
-
-
-def _left(bulk: Any) -> int:
-    """How many items are still to be worked on, forth or back."""
-    return int({"running": bulk.count_pending, "undoing": bulk.count_done}.get(bulk.state, 0))
 
 
 def _may_undo(request: DeskRequest, bulk: BulkDecision) -> bool:
@@ -160,4 +151,4 @@ def take_back_bulk(request: DeskRequest, bulk_id: UUID) -> HttpResponse:
     if not _may_undo(request, bulk):
         raise PermissionDenied
     undo_bulk(bulk, actor=request.place.actor)
-    return go_back(request, "bulk", bulk.pk)
+    return back_to(request, "bulk", bulk.pk)

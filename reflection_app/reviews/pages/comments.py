@@ -3,7 +3,6 @@
 from typing import Any
 from uuid import UUID
 
-from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -17,8 +16,8 @@ from reflection_app.reviews.comments import CommentInput, add_comment, edit_comm
 from reflection_app.reviews.models import About, Comment
 from reflection_app.reviews.views.comments import Thread, opened_thread, thread_of
 from reflection_app.teams.notifications import comments_seen_by
-from reflection_app.web.access import DeskRequest, Place, get_review_for, get_run_for, project_page
-from reflection_app.web.acting import read_input, typed_text
+from reflection_app.web.access import DeskRequest, Place, get_review_for, get_run_for, lead_to, project_page
+from reflection_app.web.forms import read_input, read_text
 from reflection_app.web.middleware import post_only
 
 PAGES = {About.REVIEW: "review", About.RUN: "run", About.ENTRY: "entry"}
@@ -51,7 +50,7 @@ def comments(request: DeskRequest, about: str, about_id: UUID) -> HttpResponse:
 
 
 def _add(request: DeskRequest, about: About, about_id: UUID, *, title: str) -> HttpResponse:
-    typed = typed_text(request, "text")
+    typed = read_text(request, "text")
     try:
         comment = read_input(CommentInput, {"text": typed})
         added = add_comment(request.place.project, about, about_id, comment, actor=request.place.actor)
@@ -77,7 +76,7 @@ def edit(request: DeskRequest, comment_id: UUID) -> HttpResponse:
         if comment.deleted_at or not is_author(comment, request.place.actor):
             return redirect(context["back"])
         return render(request, "reviews/comments/edit.html", context)
-    typed = typed_text(request, "text")
+    typed = read_text(request, "text")
     try:
         edit_comment(comment, read_input(CommentInput, {"text": typed}), actor=request.place.actor)
     except InvalidInput as error:
@@ -93,8 +92,7 @@ def take_back(request: DeskRequest, comment_id: UUID) -> HttpResponse:
     take_back_comment(comment, actor=request.place.actor, is_admin=request.place.may(Permission.UNDO_OTHERS))
     if request.headers.get("HX-Request"):
         return _list(request, thread_of(request, About(comment.about), comment.about_id))
-    messages.success(request, _("The comment was deleted."))
-    return redirect(_address_of(request.place, comment))
+    return lead_to(request, _address_of(request.place, comment), message=_("The comment was deleted."))
 
 
 def _title(place: Place, about: About, about_id: UUID) -> str:

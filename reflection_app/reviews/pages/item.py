@@ -1,6 +1,6 @@
 """One review: what was attempted, what the critic said of it, and the form to decide with."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from reflection_app.core.errors import ActionError, AskedAlready, Conflict, InvalidInput, ReviewLeaseLost
 from reflection_app.core.ids import id_from
-from reflection_app.core.models import Membership, Project
+from reflection_app.core.models import Membership
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.task_spec import MOST_REVIEWERS
@@ -41,7 +41,6 @@ from reflection_app.reviews.pages.moving import (
     lease_token_in,
     next_for,
 )
-from reflection_app.reviews.queue import SortedFilter
 from reflection_app.reviews.views.assigning import assigning_of, with_draft
 from reflection_app.reviews.views.comments import opened_thread, thread_of
 from reflection_app.reviews.views.decision import (
@@ -59,9 +58,8 @@ from reflection_app.reviews.views.item import panel_of, review_context, undo_off
 from reflection_app.reviews.views.queue import carried
 from reflection_app.runs.models import Run
 from reflection_app.teams.notifications import MAY_REVIEW
-from reflection_app.web.access import DeskRequest, get_review_for, get_run_for, project_page
-from reflection_app.web.acting import go_back, read_input, typed_text
-from reflection_app.web.forms import Typed, blame, complaints, read_typed
+from reflection_app.web.access import DeskRequest, back_to, get_review_for, get_run_for, project_page
+from reflection_app.web.forms import Form, problems_of, read_form, read_input, read_text
 from reflection_app.web.middleware import post_only
 
 # The header with which an open page asks: which item it has fetched ahead, and in which version.
@@ -117,7 +115,14 @@ def show(
     return render(request, f"{page}#item" if wants_item(request) else page, context, status=status)
 
 
-def own_work_of(request: DeskRequest, review: Review) -> dict[str, Any] | None:
+@dataclass(frozen=True)
+class OwnWorkHint:
+    why: str
+    nobody_else_may: bool
+    may_allow_it: bool
+
+
+def own_work_of(request: DeskRequest, review: Review) -> OwnWorkHint | None:
     """Why the reader may not decide on work of their own, and what can be done about it.
 
     None where it is not theirs, or the project allows it.
@@ -127,11 +132,8 @@ def own_work_of(request: DeskRequest, review: Review) -> dict[str, Any] | None:
         return None
     if allows_own_work(review.project_id, actor=actor):
         return None
-    return {
-        "why": why_refused(actor),
-        "nobody_else_may": nobody_else_may(review),
-        "may_allow_it": request.place.may(Permission.CHANGE_SETTINGS),
-    }
+    may_allow_it = request.place.may(Permission.CHANGE_SETTINGS)
+    return OwnWorkHint(why_refused(actor), nobody_else_may(review), may_allow_it)
 
 
 def wants_item(request: DeskRequest) -> bool:
@@ -172,7 +174,7 @@ def claim(request: DeskRequest, review_id: UUID) -> HttpResponse:
     if was_typed:
         review = get_review_for(request.place, review_id)
         return show(request, review, form=replace(form, lease_token=str(review.lease_token)))
-    return go_back(request, "review", review.pk)
+    return back_to(request, "review", review.pk)
 
 
 @project_page(Permission.REVIEW)
@@ -180,10 +182,10 @@ def claim(request: DeskRequest, review_id: UUID) -> HttpResponse:
 def release(request: DeskRequest, review_id: UUID) -> HttpResponse:
     review = get_review_for(request.place, review_id)
     token = lease_token_in(request)
-    if token is not None:
-        release_review(review, lease_token=token, actor=request.place.actor)
-        messages.info(request, _("Released to the queue."))
-    return go_back(request, "reviews")
+    if token is None:
+        return back_to(request, "reviews")
+    release_review(review, lease_token=token, actor=request.place.actor)
+    return back_to(request, "reviews", message=_("Released to the queue."), level=messages.INFO)
 
 
 @project_page(Permission.REVIEW)
@@ -213,10 +215,18 @@ def heartbeat(request: DeskRequest, review_id: UUID) -> HttpResponse:
 def peek(request: DeskRequest) -> HttpResponse:
     """The item that likely comes after `besides`, as its holder will see it; 204 where none does. Claims nothing."""
     if not wants_item(request):
-        return go_back(request, "reviews")
-    review = _likely(request, carried(request).filter)
-    if review is None:
+        return back_to(request, "reviews")
+    asked, besides = carried(request).filter, id_from(request.GET.get("besides", "")) or NONE
+    likely = held_by(request, besides=besides) or likely_next(
+        request.place.project,
+        actor=request.place.actor,
+        besides=besides,
+        among=claimable(request, asked),
+        order=claim_order(asked),
+    )
+    if likely is None:
         return HttpResponse(status=204)
+    review = get_review_for(request.place, likely.pk)
     return show(request, review, form=prefilled(review), is_ahead=True)
 
 
@@ -230,7 +240,10 @@ def go_on(request: DeskRequest) -> HttpResponse:
         return JsonResponse({"review": None, "address": address})
     # A person waits for this answer: of what the page has fetched ahead, no more is read than whether it is the same.
     review.project, review.run = request.place.project, Run.objects.only("last_event_seq").get(pk=review.run_id)
-    is_known = request.headers[PEEKED] == f"{review.pk} {version_of(review)}"
+    item = None
+    if request.headers[PEEKED] != f"{review.pk} {version_of(review)}":
+        next_review = get_review_for(request.place, review.pk)
+        item = show(request, next_review, form=prefilled(next_review)).text
     lease = {"review": review, "token": review.lease_token}
     return JsonResponse(
         {
@@ -238,28 +251,10 @@ def go_on(request: DeskRequest) -> HttpResponse:
             "address": address,
             "lease_token": str(review.lease_token),
             "lease": render_to_string("reviews/_lease.html", lease, request),
-            "item": None if is_known else _whole(request, review.pk),
+            "item": item,
             "said": render_to_string("_toasts.html", request=request),
         }
     )
-
-
-def _whole(request: DeskRequest, review_id: UUID) -> str:
-    review = get_review_for(request.place, review_id)
-    return show(request, review, form=prefilled(review)).text
-
-
-def _likely(request: DeskRequest, asked: SortedFilter) -> Review | None:
-    """With all that its page shows."""
-    besides = id_from(request.GET.get("besides", "")) or NONE
-    review = held_by(request, besides=besides) or likely_next(
-        request.place.project,
-        actor=request.place.actor,
-        besides=besides,
-        among=claimable(request, asked),
-        order=claim_order(asked),
-    )
-    return get_review_for(request.place, review.pk) if review else None
 
 
 # Deciding a review in the browser.
@@ -283,7 +278,7 @@ def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
         decided = DecisionInput.model_validate(as_input(form, review))
         decide_review(review, decided, actor=request.place.actor)
     except ValidationError as error:
-        unclear = InvalidInput(_("Nothing was decided."), errors=complaints(error))
+        unclear = InvalidInput(_("Nothing was decided."), errors=problems_of(error))
         return show(request, review, form=replace(form, errors=unclear.errors), problem=unclear, status=400)
     except InvalidInput as problem:
         # A director's form shows what is wrong at the field; the others have it in the problem's own sentence.
@@ -297,7 +292,7 @@ def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
             return show(request, now_is, form=form, problem=in_other_tab, status=409)
         return show(request, now_is, form=form, problem=problem, status=problem.status)
     if request.POST.get("then") == "queue":
-        return go_back(request, "reviews")
+        return back_to(request, "reviews")
     remember(request, review, decided)
     return go_on(request)
 
@@ -310,15 +305,15 @@ def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
 def assign(request: DeskRequest, review_id: UUID) -> HttpResponse:
     """Keeps the review for somebody, or for nobody; a refusal comes back with what was typed."""
     review = get_review_for(request.place, review_id)
-    typed = {"to": request.POST.get("to") or None, "note": typed_text(request, "note")}
+    typed = {"to": request.POST.get("to") or None, "note": read_text(request, "note")}
     try:
-        told = assign_review(review, _read(AssignInput, typed), actor=request.place.actor)
+        assigned = assign_review(review, _read(AssignInput, typed), actor=request.place.actor)
     except ActionError as problem:
         return show(request, review, form=prefilled(review), problem=problem, status=problem.status)
-    done = _("It is assigned to nobody now.")
-    if told.assignee:
-        done = _("Assigned to %(name)s.") % {"name": told.assignee.get_username()}
-    return go_back(request, "review", review.pk, done=done)
+    message = _("It is assigned to nobody now.")
+    if assigned.assignee:
+        message = _("Assigned to %(name)s.") % {"name": assigned.assignee.get_username()}
+    return back_to(request, "review", review.pk, message=message)
 
 
 @project_page(Permission.REVIEW)
@@ -327,16 +322,16 @@ def hand_over_page(request: DeskRequest, review_id: UUID) -> HttpResponse:
     """Gives the review to somebody else, with what was typed into its decision; a refusal loses none of it."""
     review = get_review_for(request.place, review_id)
     form = read_decision(request.POST, review)
-    note = with_draft(typed_text(request, "note"), form, review=review)
+    note = with_draft(read_text(request, "note"), form, review=review)
     typed = {"lease_token": form.lease_token, "to": request.POST.get("to", ""), "note": note}
     try:
-        told = hand_over(review, _read(HandOverInput, typed), actor=request.place.actor)
+        handed_over = hand_over(review, _read(HandOverInput, typed), actor=request.place.actor)
     except ActionError as problem:
         now_is = get_review_for(request.place, review_id)
         return show(request, now_is, form=form, problem=problem, status=problem.status)
-    assert told.assignee is not None
-    done = _("Reassigned to %(name)s.") % {"name": told.assignee.get_username()}
-    return go_back(request, "reviews", done=done)
+    assert handed_over.assignee is not None
+    message = _("Reassigned to %(name)s.") % {"name": handed_over.assignee.get_username()}
+    return back_to(request, "reviews", message=message)
 
 
 def _read[Read: BaseModel](model: type[Read], typed: dict[str, Any]) -> Read:
@@ -362,40 +357,32 @@ FIELDS = ("attempt", "note", "reviewers", "assignee")
 def ask_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
     """The form; the POST asks, or brings the form back with all that was typed."""
     run = get_run_for(request.place, run_id)
+    form = read_form(request, FIELDS, {"attempt": request.GET.get("attempt", "")[:10]})
     if request.method != "POST":
-        asked_about = request.GET.get("attempt", "")
-        return _show(request, run, Typed(dict.fromkeys(FIELDS, "") | {"attempt": asked_about[:10]}))
-    typed = read_typed(request.POST, FIELDS)
+        return _show(request, run, form)
     try:
-        opened = ask_for_review(run, read_input(AskInput, typed.given(*FIELDS)), actor=request.place.actor)
-    except InvalidInput as error:
-        blame(typed, error.errors)
-        return _show(request, run, typed, status=400)
+        with form.collect_errors():
+            opened = ask_for_review(run, AskInput.model_validate(form.given(*FIELDS)), actor=request.place.actor)
+            address = reverse("review", args=(request.place.project.slug, opened[0].pk))
+            message = format_html('{} <a href="{}">{}</a>', _("It waits in the queue."), address, _("Open the review"))
+            return back_to(request, "run", run.pk, message=message)
     except AskedAlready as problem:
-        return _show(request, run, typed, problem=problem, status=problem.status)
-    address = reverse("review", args=(request.place.project.slug, opened[0].pk))
-    done = format_html('{} <a href="{}">{}</a>', _("It waits in the queue."), address, _("Open the review"))
-    return go_back(request, "run", run.pk, done=done)
+        return _show(request, run, form, problem=problem)
+    return _show(request, run, form)
 
 
-def _show(
-    request: DeskRequest, run: Run, typed: Typed, *, problem: ActionError | None = None, status: int = 200
-) -> HttpResponse:
+def _show(request: DeskRequest, run: Run, form: Form, *, problem: ActionError | None = None) -> HttpResponse:
+    # Those who may review.
+    people = Membership.objects.filter(project=request.place.project, role__in=MAY_REVIEW, user__is_active=True)
     judged = run.attempts.filter(verdicts__isnull=False).distinct().order_by("number")
     context: dict[str, Any] = {
         "run": run,
-        "fields": typed.fields,
-        "general": typed.general,
+        "fields": form.fields,
+        "general": form.general,
         "problem": problem,
         "numbers": list(judged.values_list("number", flat=True)),
         "kept": run.best_attempt.number if run.best_attempt else None,
-        "people": _people(request.place.project),
+        "people": list(people.order_by("user__username").values_list("user__username", flat=True)),
         "most": range(1, MOST_REVIEWERS + 1),
     }
-    return render(request, "runs/ask_for_review.html", context, status=status)
-
-
-def _people(project: Project) -> list[str]:
-    """The names of those who may review."""
-    members = Membership.objects.filter(project=project, role__in=MAY_REVIEW, user__is_active=True)
-    return list(members.order_by("user__username").values_list("user__username", flat=True))
+    return render(request, "runs/ask_for_review.html", context, status=problem.status if problem else form.status)

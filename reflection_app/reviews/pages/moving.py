@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import Exists, Min, Q, QuerySet
+from django.db.models import Exists, Min, Q
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -23,8 +23,7 @@ from reflection_app.reviews.own_work import work_of_others
 from reflection_app.reviews.queue import QueueSort, QueueView, SortedFilter, held, mine
 from reflection_app.reviews.views.item import UndoOffer
 from reflection_app.reviews.views.queue import ORDERS, AskedQueue, beside, carried, count_up_to, order_of
-from reflection_app.web.access import DeskRequest, get_review_for, project_page
-from reflection_app.web.acting import go_back
+from reflection_app.web.access import DeskRequest, back_to, get_review_for, lead_to, project_page
 from reflection_app.web.middleware import post_only
 
 # Going on to the next review of the view that the reader came from, and saying why where there is none.
@@ -97,44 +96,33 @@ def _say_why_none(request: DeskRequest, asked: AskedQueue) -> None:
         is_part = asked.filter.is_narrowed or asked.filter.view is QueueView.MINE
         said = _("Nothing of this view is waiting.") if is_part else _("Nothing is waiting for a review.")
         return messages.info(request, said)
-    if skipped := _skipped(request, scope, asked):
-        messages.info(request, skipped)
-    own = _own(request, scope)
-    if own:
-        messages.info(request, own)
+    skipped = count_up_to(scope.filter(Exists(skipped_by(request.place.actor)), free(timezone.now())))
+    if skipped:
+        said = ngettext("You skipped %(many)s review.", "You skipped %(many)s reviews.", skipped) % {"many": skipped}
+        address = reverse("reviews", args=(request.place.project.slug,))
+        query = asked.with_view(QueueView.SKIPPED)
+        again = _("Look at them again")
+        messages.info(request, format_html('{} <a href="{}?{}">{}</a>', said, address, query, again))
+    place = request.place
+    # Some of them are the user's own work, and the project does not let them decide on it.
+    is_own = scope.exclude(work_of_others(place.project, actor=place.actor)).exists()
+    if is_own:
+        said = _("What is left was handed in by you, or by a key that you made: somebody else has to decide on it.")
+        if place.may(Permission.CHANGE_SETTINGS):
+            address = reverse("review_policy", args=(place.project.slug,))
+            who_may = _("Who may decide on their own work")
+            said = format_html('{} <a href="{}#own-work">{}</a>', said, address, who_may)
+        messages.info(request, said)
     now = timezone.now()
     others = scope.filter(held(now)).exclude(holder=request.user)
     until = others.aggregate(Min("lease_until"))["lease_until__min"]
     if until is not None:
         said = _("Others hold what is left. The next one comes free at %(time)s UTC.")
         messages.info(request, said % {"time": f"{until:%H:%M}"})
-    elif not skipped and not own:
+    elif not skipped and not is_own:
         said = _("What is left is for others: it is kept for them, or you have judged it yourself already.")
         messages.info(request, said)
     return None
-
-
-def _own(request: DeskRequest, scope: QuerySet[Review]) -> str:
-    """That some of them are the user's own work; nothing where none is, or the project lets them decide on it."""
-    place = request.place
-    if not scope.exclude(work_of_others(place.project, actor=place.actor)).exists():
-        return ""
-    said = _("What is left was handed in by you, or by a key that you made: somebody else has to decide on it.")
-    if not place.may(Permission.CHANGE_SETTINGS):
-        return said
-    address = reverse("review_policy", args=(place.project.slug,))
-    return format_html('{} <a href="{}#own-work">{}</a>', said, address, _("Who may decide on their own work"))
-
-
-def _skipped(request: DeskRequest, scope: QuerySet[Review], asked: AskedQueue) -> str:
-    """How many of them the user has skipped, with the way to them; nothing where there are none."""
-    many = count_up_to(scope.filter(Exists(skipped_by(request.place.actor)), free(timezone.now())))
-    if not many:
-        return ""
-    said = ngettext("You skipped %(many)s review.", "You skipped %(many)s reviews.", many) % {"many": many}
-    address = reverse("reviews", args=(request.place.project.slug,))
-    query = asked.with_view(QueueView.SKIPPED)
-    return format_html('{} <a href="{}?{}">{}</a>', said, address, query, _("Look at them again"))
 
 
 # From an item to the one beside it, in the view of the queue that the reader came from.
@@ -148,10 +136,12 @@ def beside_page(request: DeskRequest, review_id: UUID) -> HttpResponse:
     is_back = request.GET.get("way") == "back"
     project, asked = request.place.project, carried(request)
     found = beside(project, asked.filter, review, actor=request.place.actor, is_back=is_back)
+    message = ""
     if found is None:
-        messages.info(request, _("This is the first of this view.") if is_back else _("This is the last of this view."))
+        message = _("This is the first of this view.") if is_back else _("This is the last of this view.")
     address = reverse("review", args=(project.slug, found or review.pk))
-    return redirect(f"{address}?{asked.within}" if asked.within else address)
+    address = f"{address}?{asked.within}" if asked.within else address
+    return lead_to(request, address, message=message, level=messages.INFO)
 
 
 # Taking a decision back in the browser; where it stands, the page says why and offers to rewind instead.
@@ -171,8 +161,7 @@ def undo(request: DeskRequest, review_id: UUID) -> HttpResponse:
     said = _("Undone, with all that followed. Decide anew: what was decided is in the form.")
     if undone.holder_id != request.user.pk:
         said = _("Undone, with all that followed. It is with %(who)s again.") % {"who": undone.holder_label}
-    messages.info(request, said)
-    return go_back(request, "review", review.pk)
+    return back_to(request, "review", review.pk, message=said, level=messages.INFO)
 
 
 # Skipping reviews in the browser, and taking that back.
@@ -185,8 +174,8 @@ def skip(request: DeskRequest, review_id: UUID) -> HttpResponse:
     review = get_review_for(request.place, review_id)
     if request.POST.get("undo"):
         unskip_review(review, actor=request.place.actor)
-        messages.info(request, _("It comes to you again."))
-        return redirect(address_of_view(request))
+        message = _("It comes to you again.")
+        return lead_to(request, address_of_view(request), message=message, level=messages.INFO)
     skip_review(review, actor=request.place.actor, lease_token=lease_token_in(request))
     return redirect(address_of_view(request)) if request.POST.get("then") == "queue" else go_to_next(request)
 
@@ -197,8 +186,7 @@ def unskip(request: DeskRequest) -> HttpResponse:
     """Everything that the user has skipped comes to them again."""
     many = unskip_all(request.place.project, actor=request.place.actor)
     said = ngettext("%(many)s review comes to you again.", "%(many)s reviews come to you again.", many)
-    messages.info(request, said % {"many": many})
-    return go_back(request, "reviews")
+    return back_to(request, "reviews", message=said % {"many": many}, level=messages.INFO)
 
 
 def lease_token_in(request: DeskRequest) -> UUID | None:

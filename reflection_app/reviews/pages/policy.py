@@ -1,7 +1,7 @@
 """The review policy: an ordered list of rules, rearranged and tried before it is saved."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.http import HttpResponse
@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
-from reflection_app.core.errors import InvalidInput, PolicyMovedOn
+from reflection_app.core.errors import PolicyMovedOn
 from reflection_app.core.models import OwnWork, Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.task_spec import MOST_RULES, ReviewPolicy
@@ -20,9 +20,16 @@ from reflection_app.reviews.agreement import FEWEST_IN_COMMON, agreement_of, com
 from reflection_app.reviews.models import Panel, Review
 from reflection_app.reviews.own_work import change_own_work
 from reflection_app.reviews.policy import change_policy, digest_of, read_rules, seen_lately
-from reflection_app.reviews.views.policy import PolicyForm, form_of, in_words, read_policy_form, tried
-from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.acting import go_back
+from reflection_app.reviews.views.policy import (
+    PolicyForm,
+    TriedPolicy,
+    form_of,
+    in_words,
+    problems_of_policy,
+    read_policy_form,
+    tried,
+)
+from reflection_app.web.access import DeskRequest, back_to, project_page
 
 OWN_WORK = {
     OwnWork.NOBODY: gettext_lazy("Nobody decides on what they handed in themselves, or by a key that they made."),
@@ -43,29 +50,27 @@ def policy_page(request: DeskRequest) -> HttpResponse:
     order = request.POST.get("do", "save")
     if order == "own_work":
         change_own_work(request.place.project, request.POST.get("own_work", ""), actor=request.place.actor)
-        done = _("Saved. It holds from now on, for what is waiting as well.")
-        return go_back(request, "review_policy", done=done)
+        message = _("Saved. It holds from now on, for what is waiting as well.")
+        return back_to(request, "review_policy", message=message)
     form = read_policy_form(request.POST)
     if order not in {"save", "try"}:
         form.rearrange(order)
         return _page(request, form, saved=saved)
-    policy = form.read()
-    if policy is None:
-        return _page(request, form, saved=saved, status=400)
-    if order == "try":
-        form.blame(read_rules(policy))
-        return _page(request, form, saved=saved, trial=tried(request.place.project, policy, saved=saved))
     try:
-        change_policy(request.place.project, policy, actor=request.place.actor, digest=form.digest)
-    except InvalidInput as error:
-        form.blame(error.errors)
-        return _page(request, form, saved=saved, status=400)
+        with form.collect_errors(problems_of_policy):
+            policy = form.read()
+            if order == "try":
+                form.add_errors(read_rules(policy))
+                return _page(request, form, saved=saved, trial=tried(request.place.project, policy, saved=saved))
+            change_policy(request.place.project, policy, actor=request.place.actor, digest=form.digest)
+            message = _("Saved. Runs that are under way keep the policy they began with.")
+            return back_to(request, "review_policy", message=message)
     except PolicyMovedOn:
         # What holds now is shown beside; who then saves again has seen what is replaced.
         holding = Project.objects.get(pk=request.place.project.pk).get_review_policy()
         form.digest = digest_of(holding)
         return _page(request, form, saved=holding, moved_on=True, status=409)
-    return go_back(request, "review_policy", done=_("Saved. Runs that are under way keep the policy they began with."))
+    return _page(request, form, saved=saved, status=400)
 
 
 def _page(
@@ -73,7 +78,7 @@ def _page(
     form: PolicyForm,
     *,
     saved: ReviewPolicy,
-    trial: dict[str, Any] | None = None,
+    trial: TriedPolicy | None = None,
     moved_on: bool = False,
     status: int = 200,
 ) -> HttpResponse:
@@ -129,19 +134,6 @@ def agreement_page(request: DeskRequest) -> HttpResponse:
     both = [name for name in request.GET.getlist("reviewer")[:2] if 0 < len(name) <= LONGEST_NAME and "\0" not in name]
     until = timezone.now()
     since = until - timedelta(days=days)
-    context: dict[str, Any] = {
-        "found": agreement_of(project.pk, since=since, until=until),
-        "days": days,
-        "periods": PERIODS,
-        "both": both if len(both) == 2 else [],
-        "lines": _lines(project, both, since=since, until=until),
-        "shown": SHOWN,
-        "fewest": FEWEST_IN_COMMON,
-    }
-    return render(request, "reviews/agreement.html", context)
-
-
-def _lines(project: Project, both: list[str], *, since: datetime, until: datetime) -> list[PanelLine]:
     panels = complete_panels(project.pk, since=since, until=until)
     if len(both) == 2:
         panels = panels_of_both(panels, *both)
@@ -149,4 +141,13 @@ def _lines(project: Project, both: list[str], *, since: datetime, until: datetim
     ratings = ratings_of(panel.pk for panel in shown)
     seats = Review.objects.filter(panel__in=shown, opinion__isnull=False).order_by("panel", "decided_at")
     first = {seat.panel_id: seat for seat in seats.distinct("panel").defer("opinion")}
-    return [PanelLine(panel, sorted(ratings[panel.pk].items()), first.get(panel.pk)) for panel in shown]
+    context: dict[str, Any] = {
+        "found": agreement_of(project.pk, since=since, until=until),
+        "days": days,
+        "periods": PERIODS,
+        "both": both if len(both) == 2 else [],
+        "lines": [PanelLine(panel, sorted(ratings[panel.pk].items()), first.get(panel.pk)) for panel in shown],
+        "shown": SHOWN,
+        "fewest": FEWEST_IN_COMMON,
+    }
+    return render(request, "reviews/agreement.html", context)

@@ -1,7 +1,5 @@
 """The queue of reviews: views of what waits for a person, and claiming the next of the view that is shown."""
 
-from typing import Any
-
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -9,7 +7,6 @@ from django.views.decorators.http import require_safe
 
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.ids import id_from
-from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.loops.verdicts import Verdict
@@ -20,7 +17,6 @@ from reflection_app.reviews.queue import QueueView, held
 from reflection_app.reviews.views.queue import (
     SORTS,
     VIEWS,
-    AskedQueue,
     Tab,
     carried,
     count_up_to,
@@ -33,8 +29,7 @@ from reflection_app.reviews.views.queue import (
 from reflection_app.runs.models import Question, QuestionState
 from reflection_app.runs.views.list import MODES
 from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.filters import names_in
-from reflection_app.web.list_pages import list_response
+from reflection_app.web.list_pages import list_response, names_in
 from reflection_app.web.middleware import post_only
 
 QUESTIONS_SHOWN = 100
@@ -52,61 +47,49 @@ def queue(request: DeskRequest) -> HttpResponse:
     after = id_from(request.GET.get("after", ""))
     page = queue_page(project, asked.filter, actor=actor, after=after)
     counts, rows = count_views(project, actor=actor), Review.objects.filter(project=project)
+    questions = Question.objects.filter(project=project, state=QuestionState.OPEN).select_related("run__task")
+    questions = questions.defer("run__spec", "run__task__tests").order_by("created_at", "id")
     context = {
         "asked": asked,
         "filter": asked.filter,
         "view": asked.filter.view,
         "tabs": [tab(view, asked, counts) for view in VIEWS],
-        "reasons": _reasons(asked, counts),
+        # The reasons that something waits for, and the one that is chosen.
+        "reasons": [
+            Tab(
+                name=reason.value,
+                label="",
+                query=asked.with_reason(None if reason is asked.filter.reason else reason),
+                count=counts[f"reason_{reason.value}"],
+                is_current=reason is asked.filter.reason,
+            )
+            for reason in ReviewReason
+            if counts[f"reason_{reason.value}"] or reason is asked.filter.reason
+        ],
         "rows": page.rows,
         "next_page": page.last,
         "after": after,
         "matches": count_up_to(rows.filter(asked.filter.where(actor))) if asked.filter.is_narrowed else None,
         "waiting": counts[QueueView.ALL],
         "now": timezone.now(),
+        "questions": questions[:QUESTIONS_SHOWN],
     }
     if not request.headers.get("HX-Request") or request.headers.get("HX-History-Restore-Request"):
-        context |= _around(project, asked)
-    return list_response(request, "reviews/queue.html", context | {"questions": _questions(project)})
-
-
-def _around(project: Project, asked: AskedQueue) -> dict[str, Any]:
-    """What the form of filters offers."""
-    waiting = Review.objects.filter(project=project, state__in=OPEN).order_by(*IN_ORDER)
-    first = Review.objects.filter(project=project, pk__in=list(waiting.values_list("pk", flat=True)[:LOOKED_AT]))
-    holders = Review.objects.filter(held(timezone.now()), project=project).order_by("holder_label")
-    return {
-        "sorts": SORTS,
-        "modes": MODES,
-        "verdicts": list(Verdict),
-        "agents": names_in(first, "run__task__agent", most=SUGGESTED),
-        "kinds": names_in(first, "run__task__kind", most=SUGGESTED),
-        "holders": list(holders.values_list("holder_label", flat=True).distinct()[:SUGGESTED]),
-        "has_more_filters": bool(
-            asked.filter.model_dump(exclude={"view", "reason", "sort", "q"}, exclude_defaults=True) or asked.errors
-        ),
-    }
-
-
-def _reasons(asked: AskedQueue, counts: dict[str, int]) -> list[Tab]:
-    """The reasons that something waits for, and the one that is chosen."""
-    chosen = asked.filter.reason
-    return [
-        Tab(
-            name=reason.value,
-            label="",
-            query=asked.with_reason(None if reason is chosen else reason),
-            count=counts[f"reason_{reason.value}"],
-            is_current=reason is chosen,
-        )
-        for reason in ReviewReason
-        if counts[f"reason_{reason.value}"] or reason is chosen
-    ]
-
-
-def _questions(project: Project) -> Any:
-    rows = Question.objects.filter(project=project, state=QuestionState.OPEN).select_related("run__task")
-    return rows.defer("run__spec", "run__task__tests").order_by("created_at", "id")[:QUESTIONS_SHOWN]
+        # What the form of filters offers.
+        waiting = rows.filter(state__in=OPEN).order_by(*IN_ORDER)
+        first = rows.filter(pk__in=list(waiting.values_list("pk", flat=True)[:LOOKED_AT]))
+        holders = rows.filter(held(timezone.now())).order_by("holder_label")
+        further = asked.filter.model_dump(exclude={"view", "reason", "sort", "q"}, exclude_defaults=True)
+        context |= {
+            "sorts": SORTS,
+            "modes": MODES,
+            "verdicts": list(Verdict),
+            "agents": names_in(first, "run__task__agent", most=SUGGESTED),
+            "kinds": names_in(first, "run__task__kind", most=SUGGESTED),
+            "holders": list(holders.values_list("holder_label", flat=True).distinct()[:SUGGESTED]),
+            "has_more_filters": bool(further or asked.errors),
+        }
+    return list_response(request, "reviews/queue.html", context)
 
 
 @project_page(Permission.READ_QUEUE)

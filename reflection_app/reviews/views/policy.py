@@ -1,7 +1,7 @@
 """The review policy as it is typed: rules in an order, each field by the path that errors name it by."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from reflection_app.core.models import Project
 from reflection_app.loops.task_spec import MOST_RULES, ReviewPolicy, ReviewRule, RuleAction
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.reviews.policy import MOST_VERDICTS, try_policy
-from reflection_app.web.forms import TypedField, complaints
+from reflection_app.reviews.policy import MOST_VERDICTS, PolicyTrial, try_policy
+from reflection_app.web.forms import Form, Problems, Refused, TypedField, problems_of
 
 # A rule of the review policy in a sentence.
 
@@ -149,24 +149,14 @@ class RuleForm:
             return ""
 
 
-@dataclass
-class PolicyForm:
+@dataclass(kw_only=True)
+class PolicyForm(Form):
     rules: list[RuleForm]
-    texts: dict[str, str]
     unsettled_waits: bool
     digest: str = ""
-    errors: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._number()
-
-    @property
-    def fields(self) -> dict[str, TypedField]:
-        return {name: TypedField(name, text, self.errors.get(name, [])) for name, text in self.texts.items()}
-
-    @property
-    def general(self) -> list[str]:
-        return [message for name, found in self.errors.items() if name not in self.texts for message in found]
 
     @property
     def is_wrong(self) -> bool:
@@ -176,17 +166,13 @@ class PolicyForm:
     def is_full(self) -> bool:
         return len(self.rules) >= MOST_RULES
 
-    def read(self) -> ReviewPolicy | None:
-        """The policy that was typed; None where the fields hold what is wrong with them."""
-        given = {name: text for name, text in self.texts.items() if text}
-        body = given | {"unsettled_waits": self.unsettled_waits, "rules": [rule.given for rule in self.rules]}
-        try:
-            return ReviewPolicy.model_validate(body)
-        except ValidationError as error:
-            self.blame(_plainly(complaint) for complaint in complaints(error))
-            return None
+    def read(self) -> ReviewPolicy:
+        """The policy that was typed. Raises ValidationError."""
+        given: dict[str, Any] = self.given(*OWN)
+        given |= {"unsettled_waits": self.unsettled_waits, "rules": [rule.given for rule in self.rules]}
+        return ReviewPolicy.model_validate(given)
 
-    def blame(self, errors: Iterable[Mapping[str, str]]) -> None:
+    def add_errors(self, errors: Problems) -> None:
         """Puts each error at its field: `rules.2.score_below` is that field of the third rule."""
         for error in errors:
             path = error["field"].split(".")
@@ -213,13 +199,15 @@ class PolicyForm:
             rule.position = position
 
 
-def _plainly(complaint: Mapping[str, str]) -> dict[str, str]:
-    """A single value's problem in the words of this form; lists and lengths are told by their kind."""
-    path = complaint["field"].split(".")
-    name = "verdicts" if "verdicts" in path else path[-1]
-    if path[-2:-1] and path[-2] in NAMES:
-        return {"field": complaint["field"], "message": str(NAME)}
-    return {"field": complaint["field"], "message": str(SENTENCES.get(name, complaint["message"]))}
+def problems_of_policy(error: Refused) -> Problems:
+    """What is wrong with single values in the words of this form; of lists and lengths their kind tells it."""
+    problems = [dict(problem) for problem in problems_of(error)]
+    for problem in problems if isinstance(error, ValidationError) else ():
+        path = problem["field"].split(".")
+        name = "verdicts" if "verdicts" in path else path[-1]
+        is_name = path[-2:-1] and path[-2] in NAMES
+        problem["message"] = str(NAME if is_name else SENTENCES.get(name, problem["message"]))
+    return problems
 
 
 def form_of(policy: ReviewPolicy, *, digest: str) -> PolicyForm:
@@ -229,7 +217,8 @@ def form_of(policy: ReviewPolicy, *, digest: str) -> PolicyForm:
         texts = {name: _text(getattr(rule, name)) for name in TEXTS}
         names = {name: list(getattr(rule, name)) for name in NAMES}
         rules.append(RuleForm(texts, [verdict.value for verdict in rule.verdicts], names))
-    return PolicyForm(rules, {name: _text(getattr(policy, name)) for name in OWN}, policy.unsettled_waits, digest)
+    values = {name: _text(getattr(policy, name)) for name in OWN}
+    return PolicyForm(values=values, rules=rules, unsettled_waits=policy.unsettled_waits, digest=digest)
 
 
 def _text(value: Any) -> str:
@@ -243,7 +232,7 @@ def read_policy_form(data: QueryDict) -> PolicyForm:
     places = sorted(int(found[1]) for name in data if (found := PLACE.fullmatch(name)))[: MOST_RULES + 1]
     return PolicyForm(
         rules=[_read_rule(data, f"rules.{place}") for place in places],
-        texts={name: data.get(name, "").strip() for name in OWN},
+        values={name: data.get(name, "").strip() for name in OWN},
         unsettled_waits=bool(data.get("unsettled_waits")),
         digest=data.get("digest", "")[:64],
     )
@@ -259,15 +248,28 @@ def _read_rule(data: QueryDict, path: str) -> RuleForm:
 # What trying a policy found, as its page tells it.
 
 
-def tried(project: Project, policy: ReviewPolicy, *, saved: ReviewPolicy) -> dict[str, Any]:
-    """The typed policy tried beside the one that holds, with how many verdicts each of its rules decided about."""
+@dataclass(frozen=True)
+class TriedPolicy:
+    """What a policy would do beside the one that holds, and how many verdicts each of its rules decided about."""
+
+    trial: PolicyTrial
+    rules: list[tuple[str, int]]
+    # Whether a random share was part of it.
+    draws: bool
+    most: int = MOST_VERDICTS
+
+    @property
+    def audits(self) -> int:
+        return round(self.trial.typed.audits)
+
+    @property
+    def saved_audits(self) -> int:
+        return round(self.trial.saved.audits)
+
+
+def tried(project: Project, policy: ReviewPolicy, *, saved: ReviewPolicy) -> TriedPolicy:
+    """The typed policy tried beside the one that holds."""
     trial = try_policy(project.pk, policy, saved=saved)
-    return {
-        "trial": trial,
-        "rules": [(in_words(rule), many) for rule, many in zip(policy.rules, trial.typed.by_rule, strict=True)],
-        "audits": round(trial.typed.audits),
-        "saved_audits": round(trial.saved.audits),
-        # Whether a random share was part of it.
-        "draws": any(rule.share < 1 for one in (policy, saved) for rule in one.rules),
-        "most": MOST_VERDICTS,
-    }
+    rules = [(in_words(rule), many) for rule, many in zip(policy.rules, trial.typed.by_rule, strict=True)]
+    draws = any(rule.share < 1 for one in (policy, saved) for rule in one.rules)
+    return TriedPolicy(trial, rules, draws)

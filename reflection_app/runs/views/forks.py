@@ -1,6 +1,5 @@
 """The form of a fork: what it begins with for each kind of step, what was typed into it, and what that asks for."""
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import SequenceMatcher
@@ -27,7 +26,7 @@ from reflection_app.loops.verdicts import Referee
 from reflection_app.reviews.views.decision import ISSUE_FIELDS, read_issue_rows, with_spare_rows
 from reflection_app.runs.models import VOID, Attempt, Run, Step, Verdict
 from reflection_app.runs.views.steps import StepLine
-from reflection_app.web.forms import SENTENCES, NotJson, Typed, read_typed_json
+from reflection_app.web.forms import SENTENCES, Form, NotJson, Problems, read_typed_json
 from reflection_app.web.rendering import LONGEST_COMPARED, marked
 from reflection_app.web.template_filters import pretty_json
 
@@ -52,7 +51,7 @@ def kind_of(step: Step | None) -> Kind:
 
 
 @dataclass(kw_only=True)
-class ForkForm(Typed):
+class ForkForm(Form):
     """Texts as typed; the action reads them."""
 
     run: Run
@@ -90,8 +89,7 @@ class ForkForm(Typed):
         number = self.recorded.get("referee")
         return Referee(number).label if number else ""
 
-    def blame(self, errors: Iterable[Mapping[str, str]]) -> None:
-        """Puts each of the action's errors at the field that it is about."""
+    def add_errors(self, errors: Problems) -> None:
         for error in errors:
             self.add_error(*self._placed(error["field"], error["message"]))
 

@@ -13,7 +13,6 @@ from allauth.socialaccount.models import SocialLogin
 from allauth.usersessions.internal.flows.sessions import end_sessions
 from allauth.usersessions.models import UserSession
 from django.conf import settings
-from django.contrib import messages
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
@@ -35,7 +34,7 @@ from reflection_app.core.models import ApiKey, Profile, Project
 from reflection_app.teams.members import accept_invitation, find_invitation
 from reflection_app.teams.models import Invitation
 from reflection_app.teams.projects import change_profile
-from reflection_app.web.access import DeskRequest
+from reflection_app.web.access import DeskRequest, lead_to
 from reflection_app.web.forms import read_form
 from reflection_app.web.language import greet, keep_language, keep_theme
 from reflection_app.web.layout import stand_in_project
@@ -61,11 +60,20 @@ class DeskAccounts(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is n
             raise ValidationError(_("The invitation is for %(email)s.") % {"email": invitation.email})
         return email
 
-    def post_login(self, request: HttpRequest, user: AbstractBaseUser, **told: Any) -> HttpResponse:
+    def post_login(self, request: HttpRequest, user: AbstractBaseUser, **kwargs: Any) -> HttpResponse:
         """Where one lands, in one's own language; who signed up lands in the project they were invited to."""
-        response: HttpResponse = super().post_login(request, user, **told)
+        response: HttpResponse = super().post_login(request, user, **kwargs)
         assert isinstance(user, User)
-        return greet(_landed(request, user) or response if told["signup"] else response, user)
+        if kwargs["signup"] and (digest := request.session.get(INVITED)):
+            try:
+                membership = accept_invitation(digest, actor=Actor(user=user, address=client_address(request.META)))
+            except ActionError:
+                # The address has to be confirmed first, or somebody was quicker: the invitation's page says which.
+                response = redirect("follow_invitation")
+            else:
+                del request.session[INVITED]
+                response = redirect("project_overview", slug=membership.project.slug)
+        return greet(response, user)
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         # Of logins the brake counts the failures; this counts those of who is logged in and tells the password again.
@@ -98,20 +106,6 @@ class DeskAccounts(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is n
             EmailBackend(alias="default", **settings.MAIL_OPTIONS).send_messages([letter])
 
 
-def _landed(request: HttpRequest, user: User) -> HttpResponse | None:
-    digest = request.session.get(INVITED)
-    if not digest:
-        return None
-    actor = Actor(user=user, address=client_address(request.META))
-    try:
-        membership = accept_invitation(digest, actor=actor)
-    except ActionError:
-        # The address has to be confirmed first, or somebody was quicker: the invitation's page says which.
-        return redirect("follow_invitation")
-    del request.session[INVITED]
-    return redirect("project_overview", slug=membership.project.slug)
-
-
 class DeskSocialAccounts(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth is not typed
     """Providers of OIDC: signing up takes an invitation here, too."""
 
@@ -120,8 +114,8 @@ class DeskSocialAccounts(DefaultSocialAccountAdapter):  # type: ignore[misc]  # 
         invitation = invitation_of(request)
         if invitation is None or not invitation.email:
             return invitation is not None
-        told = {address.email.casefold() for address in sociallogin.email_addresses}
-        return invitation.email.casefold() in told
+        addresses = {address.email.casefold() for address in sociallogin.email_addresses}
+        return invitation.email.casefold() in addresses
 
 
 # Accounts need what the broker counts (tries, used codes). Where it is away nothing is done, and that is said.
@@ -174,8 +168,7 @@ def end_one(request: HttpRequest, session_id: int) -> HttpResponse:
     end_sessions(request, list(own))
     if not request.user.is_authenticated:
         return redirect("login")
-    messages.success(request, _("That browser is logged out."))
-    return redirect("usersessions_list")
+    return lead_to(request, "usersessions_list", message=_("That browser is logged out."))
 
 
 @login_required
@@ -183,8 +176,7 @@ def end_one(request: HttpRequest, session_id: int) -> HttpResponse:
 def end_others(request: HttpRequest) -> HttpResponse:
     others = UserSession.objects.filter(user=request.user).exclude(session_key=request.session.session_key)
     end_sessions(request, list(others))
-    messages.success(request, _("All other browsers are logged out."))
-    return redirect("usersessions_list")
+    return lead_to(request, "usersessions_list", message=_("All other browsers are logged out."))
 
 
 # The pages of what is a person's in all projects: language, theme, mail, and the keys that they made.
@@ -203,19 +195,15 @@ def profile_page(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         with form.collect_errors():
             profile = change_profile(user, **form.values, wants_mail=wants_mail)
+            # What the browser asks for, whatever was chosen before and stands in its cookie.
+            bare = HttpRequest()
+            bare.META, bare.path_info = request.META, request.path_info
             # Said in the language that was just chosen: the page after this one is drawn in it.
-            with translation.override(profile.language or _browsers_language(request)):
-                messages.success(request, _("Your profile was saved."))
-            return keep_theme(keep_language(redirect(request.get_full_path()), profile.language), profile.theme)
+            with translation.override(profile.language or translation.get_language_from_request(bare)):
+                response = lead_to(request, request.get_full_path(), message=_("Your profile was saved."))
+            return keep_theme(keep_language(response, profile.language), profile.theme)
     context = {"form": form, "wants_mail": wants_mail, "languages": settings.LANGUAGES}
     return render(request, "teams/profile.html", context, status=form.status)
-
-
-def _browsers_language(request: HttpRequest) -> str:
-    """What the browser asks for, whatever was chosen before and stands in its cookie."""
-    bare = HttpRequest()
-    bare.META, bare.path_info = request.META, request.path_info
-    return translation.get_language_from_request(bare)
 
 
 @login_required

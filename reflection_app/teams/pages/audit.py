@@ -381,6 +381,8 @@ class Line:
 @require_safe
 def audit_page(request: DeskRequest) -> HttpResponse:
     project, filters = request.place.project, read_filters(request)
+    newest = AuditEntry.objects.filter(project=project).order_by("-created_at", "-id").values("pk")[:LOOKED_AT]
+    labels = AuditEntry.objects.filter(pk__in=newest).order_by("actor_label").values_list("actor_label", flat=True)
 
     def lines(entries: list[AuditEntry]) -> list[Line]:
         links = links_of(entries, project=project)
@@ -395,7 +397,7 @@ def audit_page(request: DeskRequest) -> HttpResponse:
         among=AuditEntry.objects.filter(project=project),
         filters=filters,
         typed=filters,
-        people=_people(project),
+        people=list(labels.distinct()),
         actions=sorted(WORDS.items(), key=lambda item: str(item[1])),
         targets=sorted(TARGETS.items(), key=lambda item: str(item[1])),
     )
@@ -442,9 +444,3 @@ def _day_of(text: str) -> str:
 
 def _midnight(day: date) -> datetime:
     return datetime.combine(day, time(), tzinfo=UTC)
-
-
-def _people(project: Project) -> list[str]:
-    newest = AuditEntry.objects.filter(project=project).order_by("-created_at", "-id").values("pk")[:LOOKED_AT]
-    labels = AuditEntry.objects.filter(pk__in=newest).order_by("actor_label").values_list("actor_label", flat=True)
-    return list(labels.distinct())

@@ -63,15 +63,20 @@ class BrakedLoginView(LoginView):  # type: ignore[misc]  # allauth is not typed
 
     def post(self, request: HttpRequest, *args: str, **kwargs: str) -> HttpResponse:
         who = f"{request.POST.get('username', '').strip().casefold()}\n{counted_address(request.META)}"
-        key_of = f"login:{hashlib.sha256(who.encode(errors='replace')).hexdigest()}"
-        key, key_of_address = key_of, f"login-from:{counted_address(request.META)}"
+        key = f"login:{hashlib.sha256(who.encode(errors='replace')).hexdigest()}"
+        key_of_address = f"login-from:{counted_address(request.META)}"
         # Counted before the password is looked at: of many requests at once none slips past the count.
         tries = _asked(lambda: _count(key))
         # A broker that did not answer is asked nothing more for this login: each question takes a second.
         tries_of_address = None if tries is None else _asked(lambda: _count(key_of_address))
         if (tries or 0) > MOST_FAILURES or (tries_of_address or 0) > MOST_FAILURES_OF_ADDRESS:
             log.warning("a login from %s was refused: too many failures", client_address(request.META))
-            return self._refused()
+            context = self.get_context_data(too_many=True, wait_minutes=WITHIN_S // 60)
+            wait = {"Retry-After": str(WITHIN_S)}
+            refusal: HttpResponse = self.response_class(
+                request, self.get_template_names(), context, status=429, headers=wait
+            )
+            return refusal
         response: HttpResponse = super().post(request, *args, **kwargs)
         # It leads on where the password was right, be it to the second factor.
         if tries_of_address is not None and 300 <= response.status_code < 400:
@@ -82,13 +87,6 @@ class BrakedLoginView(LoginView):  # type: ignore[misc]  # allauth is not typed
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context_data(**kwargs)
         return context | {"next": self.get_next_url() or ""}
-
-    def _refused(self) -> HttpResponse:
-        context = self.get_context_data(too_many=True, wait_minutes=WITHIN_S // 60)
-        answer: HttpResponse = self.response_class(
-            self.request, self.get_template_names(), context, status=429, headers={"Retry-After": str(WITHIN_S)}
-        )
-        return answer
 
 
 def _count(key: str) -> int:
@@ -212,12 +210,12 @@ class OwnPasswordFirst:
         return HttpResponseClientRedirect(address) if getattr(request, "htmx", False) else redirect(address)
 
 
-def _note(sender: object, request: HttpRequest, user: User, **told: Any) -> None:
+def _note(sender: object, request: HttpRequest, user: User, **kwargs: Any) -> None:
     if Profile.objects.filter(user=user, must_change_password=True).exists():
         request.session[MARK] = True
 
 
-def _forget(sender: object, request: HttpRequest, user: User, **told: Any) -> None:
+def _forget(sender: object, request: HttpRequest, user: User, **kwargs: Any) -> None:
     Profile.objects.filter(user=user).update(must_change_password=False)
     request.session.pop(MARK, None)
 

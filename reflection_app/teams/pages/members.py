@@ -1,12 +1,13 @@
 """Members and invitations, API keys, and who may do what."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
+from typing import NamedTuple
 from uuid import UUID
 
 from django.conf import settings
-from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -41,11 +42,12 @@ from reflection_app.web.access import (
     back_to,
     get_api_key_for,
     keep_secret_once,
+    lead_to,
     project_page,
     refused,
     take_secret_once,
 )
-from reflection_app.web.forms import Form, plain_problems_of, read_form
+from reflection_app.web.forms import Form, Offered, plain_problems_of, read_form
 from reflection_app.web.middleware import post_only
 
 # Who belongs to the project: everybody reads it, admins change it and invite others by link.
@@ -67,6 +69,12 @@ def members_page(request: DeskRequest) -> HttpResponse:
     return _page(request, Form({"role": Role.REVIEWER, "email": "", "days": str(USUAL_DAYS)}))
 
 
+class OfferedRole(NamedTuple):
+    value: str
+    label: str
+    meaning: Promise
+
+
 def _page(request: DeskRequest, form: Form) -> HttpResponse:
     project, may_manage = request.place.project, request.place.may(Permission.MANAGE_MEMBERS)
     secret = take_secret_once(request, NEW_LINK, of=project.pk)
@@ -76,7 +84,7 @@ def _page(request: DeskRequest, form: Form) -> HttpResponse:
         "members": members.order_by("user__username"),
         "own_id": request.user.pk,
         "may_manage": may_manage,
-        "roles": [{"value": role.value, "label": role.label, "meaning": MEANINGS[role]} for role in Role],
+        "roles": [OfferedRole(role.value, role.label, MEANINGS[role]) for role in Role],
         # The link's address stands in none of them: it was shown once.
         "invitations": invitations if may_manage else (),
         "form": form,
@@ -130,10 +138,10 @@ def remove(request: DeskRequest, user_id: int) -> HttpResponse:
         return render(request, "teams/settings/remove_member.html", {"member": member, "is_self": is_self})
     remove_member(request.place.project, user_id, actor=request.place.actor)
     if is_self:
-        messages.success(request, _("You left %(project)s.") % {"project": request.place.project.name})
-        return redirect("overview")
-    said = _("%(name)s is no longer a member.") % {"name": member.user.get_username()}
-    return back_to(request, "members", message=said)
+        message = _("You left %(project)s.") % {"project": request.place.project.name}
+        return lead_to(request, "overview", message=message)
+    message = _("%(name)s is no longer a member.") % {"name": member.user.get_username()}
+    return back_to(request, "members", message=message)
 
 
 @project_page(Permission.MANAGE_MEMBERS)
@@ -170,7 +178,16 @@ def follow_invitation(request: HttpRequest) -> HttpResponse:
         return render(request, "teams/invitations/gone.html", status=404)
     user = request.user if isinstance(request.user, User) else None
     if request.method == "POST":
-        return _join(request, user) if user else redirect("login")
+        if user is None:
+            return redirect("login")
+        actor = Actor(user=user, address=client_address(request.META))
+        try:
+            membership = accept_invitation(request.session[INVITED], actor=actor)
+        except ActionError as error:
+            return refused(request, error)
+        del request.session[INVITED]
+        message = _("You are a member of %(project)s now.") % {"project": membership.project.name}
+        return lead_to(request, "project_overview", membership.project.slug, message=message)
     context = {
         "invitation": invitation,
         "role": Role(invitation.role).label,
@@ -178,17 +195,6 @@ def follow_invitation(request: HttpRequest) -> HttpResponse:
         "is_for_another": user and not is_for(invitation, user),
     }
     return render(request, "teams/invitations/page.html", context)
-
-
-def _join(request: HttpRequest, user: User) -> HttpResponse:
-    actor = Actor(user=user, address=client_address(request.META))
-    try:
-        membership = accept_invitation(request.session[INVITED], actor=actor)
-    except ActionError as error:
-        return refused(request, error)
-    del request.session[INVITED]
-    messages.success(request, _("You are a member of %(project)s now.") % {"project": membership.project.name})
-    return redirect("project_overview", slug=membership.project.slug)
 
 
 # A project's API keys: who has which, making one, revoking one.
@@ -222,7 +228,7 @@ def _keys_page(request: DeskRequest, form: Form, *, scopes: list[str]) -> HttpRe
         "keys": project.api_keys.select_related("created_by"),
         "key_form": form,
         "key_fields": form.fields,
-        "scopes_offered": [{"value": scope.value, "words": _(words)} for scope, words in SCOPES.items()],
+        "scopes_offered": [Offered(scope.value, _(words)) for scope, words in SCOPES.items()],
         "chosen_scopes": scopes,
         "secret": take_secret_once(request, NEW_KEY, of=project.pk),
     }
@@ -236,19 +242,18 @@ def create_key(request: DeskRequest) -> HttpResponse:
     """Makes the key and goes back to the keys, which show its secret once: reloading them makes no second key."""
     project, form, scopes = request.place.project, read_form(request, KEY_FIELDS), request.POST.getlist("scopes")
     with form.collect_errors(plain_problems_of):
-        expires_at = timezone.now() + timedelta(days=_days_of_key(form)) if form.values["days"] else None
+        expires_at = None
+        if form.values["days"]:
+            if not 1 <= (days := _days(form.values["days"])) <= 3650:
+                wrong = {"field": "days", "message": _("1 to 3650 days")}
+                raise InvalidInput(_("When should the key expire?"), errors=[wrong])
+            expires_at = timezone.now() + timedelta(days=days)
         _key, secret = create_api_key(
             project, name=form.values["name"], scopes=scopes, actor=request.place.actor, expires_at=expires_at
         )
         keep_secret_once(request, NEW_KEY, secret, of=project.pk)
         return back_to(request, "keys")
     return _keys_page(request, form, scopes=scopes)
-
-
-def _days_of_key(form: Form) -> int:
-    if not 1 <= (days := _days(form.values["days"])) <= 3650:
-        raise InvalidInput(_("When should the key expire?"), errors=[{"field": "days", "message": _("1 to 3650 days")}])
-    return days
 
 
 @project_page(Permission.MANAGE_KEYS)
@@ -298,18 +303,29 @@ PERMISSIONS: Mapping[Permission, Promise] = MappingProxyType(
 # Who may do what: the permission matrix as the project's members see it, in its own order.
 
 
+@dataclass(frozen=True)
+class PermissionLine:
+    """A permission, with whether each role has it and the scopes of keys that do."""
+
+    words: Promise
+    roles: list[bool]
+    scopes: list[str]
+    together: bool
+    any_scope: bool
+
+
 @project_page()
 @require_safe
 def permissions_page(request: DeskRequest) -> HttpResponse:
     own = Role(request.place.membership.role)
     lines = [
-        {
-            "words": PERMISSIONS[permission],
-            "roles": [role.rank >= grant.role.rank for role in Role],
-            "scopes": [scope.value for scope in grant.scopes],
-            "together": grant.together,
-            "any_scope": set(grant.scopes) == set(Scope),
-        }
+        PermissionLine(
+            words=PERMISSIONS[permission],
+            roles=[role.rank >= grant.role.rank for role in Role],
+            scopes=[scope.value for scope in grant.scopes],
+            together=grant.together,
+            any_scope=set(grant.scopes) == set(Scope),
+        )
         for permission, grant in GRANTS.items()
     ]
     context = {"lines": lines, "roles": [(role.label, role is own) for role in Role]}

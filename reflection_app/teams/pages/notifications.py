@@ -1,5 +1,6 @@
 """What a person is told of, in all projects that they are a member of."""
 
+from dataclasses import dataclass
 from typing import cast
 from uuid import UUID
 
@@ -17,6 +18,13 @@ from reflection_app.web.layout import stand_in_project
 from reflection_app.web.list_pages import Filters, list_context
 
 
+@dataclass(frozen=True)
+class NoticeLine:
+    notice: Notification
+    sentence: str
+    path: str
+
+
 @login_required
 @require_safe
 def notifications(request: HttpRequest) -> HttpResponse:
@@ -28,7 +36,7 @@ def notifications(request: HttpRequest) -> HttpResponse:
         request,
         rows,
         called="lines",
-        view=_lines,
+        view=lambda notices: [NoticeLine(one, sentence_of(one), path_of(one)) for one in notices],
         among=rows.select_related(None),
         filters=_address(request, "project"),
     )
@@ -37,10 +45,6 @@ def notifications(request: HttpRequest) -> HttpResponse:
         "here": _address(request, "project", "before").query,
     }
     return render(request, "teams/notifications/page.html", context)
-
-
-def _lines(notices: list[Notification]) -> list[dict[str, object]]:
-    return [{"notice": one, "sentence": sentence_of(one), "path": path_of(one)} for one in notices]
 
 
 @login_required

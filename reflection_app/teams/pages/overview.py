@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
-from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.db.models import Count, F
@@ -51,6 +50,9 @@ def project_overview(request: DeskRequest) -> HttpResponse:
     reviews = Review.objects.filter(project=project, state__in=OPEN).select_related("run__task", "verdict", "attempt")
     questions = Question.objects.filter(project=project, state=QuestionState.OPEN).select_related("run__task")
     proposed = AgentInstruction.objects.filter(project=project, state=InstructionState.PROPOSED)
+    # Found by themselves: of very many runs the database would else bring together all that the list shows.
+    ended = Run.objects.filter(NOT_OF_THE_DESK, project=project, state=RunState.FINISHED)
+    ended_last = list(ended.order_by("-finished_at", "-id").values_list("pk", flat=True)[:SHOWN])
     is_scripted = not Run.objects.filter(NOT_OF_THE_DESK, project=project, is_scripted=False).exists()
     context = {
         "questions": questions.defer("run__spec", "run__task__tests").order_by("created_at", "id")[:SHOWN],
@@ -58,19 +60,13 @@ def project_overview(request: DeskRequest) -> HttpResponse:
         "reviews": reviews.order_by("-holds_run", "created_at", "id")[:SHOWN],
         # What waits for a person stands above already.
         "in_progress": runs.exclude(state__in=[RunState.FINISHED, RunState.WAITING_REVIEW])[:SHOWN],
-        "recent": runs.filter(pk__in=_ended_last(project)).order_by("-finished_at", "-id"),
+        "recent": runs.filter(pk__in=ended_last).order_by("-finished_at", "-id"),
         "week": outcomes_of_week(project),
         "is_new": not Run.objects.filter(NOT_OF_THE_DESK, project=project).exists(),
         "has_examples_only": is_scripted,
         "figures": figures_of_week(project, is_scripted=is_scripted),
     }
     return render(request, "teams/overview.html", context)
-
-
-def _ended_last(project: Project) -> list[UUID]:
-    """Found by themselves, for of very many runs the database would else bring together all that the list shows."""
-    ended = Run.objects.filter(NOT_OF_THE_DESK, project=project, state=RunState.FINISHED)
-    return list(ended.order_by("-finished_at", "-id").values_list("pk", flat=True)[:SHOWN])
 
 
 def figures_of_week(project: Project, *, is_scripted: bool) -> list[Shown]:

@@ -1,13 +1,13 @@
 """A project's settings, its retention, and making a project."""
 
+from dataclasses import dataclass
 from typing import cast
 
 from django.conf import settings as django_settings
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -16,7 +16,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.adapters.llm.roles import has_escalation
 from reflection_app.core.audit import Actor, client_address
-from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.project_settings import LONGEST_DAYS, RetentionSettings
@@ -32,8 +31,8 @@ from reflection_app.teams.projects import (
     may_create_projects,
     models_by_role,
 )
-from reflection_app.teams.retention import change_retention, delete_project, order_retention, preview_retention
-from reflection_app.web.access import DeskRequest, back_to, project_page, refused
+from reflection_app.teams.retention import Kept, change_retention, delete_project, order_retention, preview_retention
+from reflection_app.web.access import DeskRequest, back_to, lead_to, project_page, refused
 from reflection_app.web.forms import Form, Problems, Refused, plain_problems_of, problems_of, read_form
 from reflection_app.web.layout import stand_in_project
 from reflection_app.web.middleware import post_only
@@ -52,7 +51,11 @@ KNOWLEDGE = "knowledge_tool"
 @require_http_methods(["GET", "HEAD", "POST"])
 def settings_page(request: DeskRequest) -> HttpResponse:
     project = request.place.project
-    form = read_form(request, (*LIMITS, *THRESHOLDS, CHECK_ENABLED, *CHECK, KNOWLEDGE), _saved_texts(project))
+    saved_check = project.get_completeness()
+    saved = project.get_limits().model_dump() | project.get_thresholds().model_dump() | saved_check.model_dump()
+    texts = {name: "" if value is None else str(value).removesuffix(".0") for name, value in saved.items()}
+    texts |= {KNOWLEDGE: project.knowledge_tool, CHECK_ENABLED: "on" if saved_check.enabled else ""}
+    form = read_form(request, (*LIMITS, *THRESHOLDS, CHECK_ENABLED, *CHECK, KNOWLEDGE), texts)
     if request.method == "POST":
         # Of all three parts is told what is wrong with them; saved are all or none.
         limits = _read(UsualLimits, form, {name: form.values[name] or None for name in LIMITS})
@@ -70,9 +73,8 @@ def settings_page(request: DeskRequest) -> HttpResponse:
                     knowledge_tool=form.values[KNOWLEDGE],
                     actor=request.place.actor,
                 )
-                return back_to(
-                    request, "settings", message=_("Saved. Runs that are under way keep the settings they began with.")
-                )
+                message = _("Saved. Runs that are under way keep the settings they began with.")
+                return back_to(request, "settings", message=message)
     context = {
         "form": form,
         "fields": form.fields,
@@ -90,13 +92,6 @@ def _read[V: Value](kind: type[V], form: Form, given: object) -> V | None:
     with form.collect_errors():
         return kind.model_validate(given)
     return None
-
-
-def _saved_texts(project: Project) -> dict[str, str]:
-    check = project.get_completeness()
-    values = project.get_limits().model_dump() | project.get_thresholds().model_dump() | check.model_dump()
-    texts = {name: "" if value is None else str(value).removesuffix(".0") for name, value in values.items()}
-    return texts | {KNOWLEDGE: project.knowledge_tool, CHECK_ENABLED: "on" if check.enabled else ""}
 
 
 # How long a project keeps things: the rules, what they would delete and have deleted; and deleting the project.
@@ -123,6 +118,24 @@ LABELS: dict[str, Promise] = {
 }
 
 
+@dataclass(frozen=True)
+class KeptLine:
+    """What would be deleted of a kind, with the kind's words."""
+
+    words: Promise
+    kept: Kept
+
+
+@dataclass(frozen=True)
+class PassLine:
+    run: RetentionRun
+
+    @property
+    def deleted(self) -> str:
+        """What the pass took, in words; runs are told, and the tasks that they were of are not."""
+        return " · ".join(f"{KINDS[kind]}: {many:,}" for kind, many in self.run.deleted.items() if kind in KINDS)
+
+
 @project_page(Permission.DELETE_DATA)
 @require_http_methods(["GET", "HEAD", "POST"])
 def keeping(request: DeskRequest) -> HttpResponse:
@@ -138,16 +151,16 @@ def keeping(request: DeskRequest) -> HttpResponse:
     asks = asks and any(kept.due for kept in would)
     if request.method == "POST" and not form.errors and not asks:
         change_retention(project, asked, actor=request.place.actor)
-        said = _("Saved. What is older is deleted within the hour, or now if you press the button.")
-        return back_to(request, "keeping", message=said)
+        message = _("Saved. What is older is deleted within the hour, or now if you press the button.")
+        return back_to(request, "keeping", message=message)
     context = {
         "form": form,
         "fields": [(form.fields[name], LABELS[name]) for name in FIELDS],
-        "lines": [{"words": KINDS[kept.kind], "kept": kept} for kept in would],
+        "lines": [KeptLine(KINDS[kept.kind], kept) for kept in would],
         "asks": asks,
         "is_due": any(kept.due for kept in would),
         "under_way": RetentionRun.objects.filter(project=project, finished_at__isnull=True).exists(),
-        "passes": [{"run": run, "deleted": _deleted_words(run)} for run in project.retention_runs.all()[:PASSES_SHOWN]],
+        "passes": [PassLine(run) for run in project.retention_runs.all()[:PASSES_SHOWN]],
     }
     return render(request, "teams/settings/keeping.html", context, status=form.status)
 
@@ -157,19 +170,13 @@ def _days_problems(error: Refused) -> Problems:
     return [one | {"message": message} for one in problems_of(error)]
 
 
-def _deleted_words(run: RetentionRun) -> str:
-    """What a pass took, in words; runs are told, and the tasks that they were of are not."""
-    parts = [f"{KINDS[kind]}: {many:,}" for kind, many in run.deleted.items() if kind in KINDS]
-    return " · ".join(parts)
-
-
 @project_page(Permission.DELETE_DATA)
 @post_only(page="keeping")
 def delete_old(request: DeskRequest) -> HttpResponse:
     """Orders a pass by the rules that are saved."""
     order_retention(request.place.project, actor=request.place.actor)
-    said = _("The worker has begun to delete. What it took is told below when it is done.")
-    return back_to(request, "keeping", message=said)
+    message = _("The worker has begun to delete. What it took is told below when it is done.")
+    return back_to(request, "keeping", message=message)
 
 
 @project_page(Permission.DELETE_DATA)
@@ -180,8 +187,8 @@ def delete_project_page(request: DeskRequest) -> HttpResponse:
     if request.method == "POST":
         with form.collect_errors():
             delete_project(project, typed_name=form.values["typed_name"], actor=request.place.actor)
-            messages.success(request, _("The project “%(name)s” is deleted.") % {"name": project.name})
-            return redirect("overview")
+            message = _("The project “%(name)s” is deleted.") % {"name": project.name}
+            return lead_to(request, "overview", message=message)
     context = {"field": form.fields["typed_name"]}
     return render(request, "teams/settings/delete_project.html", context, status=form.status)
 
@@ -201,8 +208,8 @@ def new_project(request: HttpRequest) -> HttpResponse:
         actor = Actor(user=desk_request.user, address=client_address(request.META))
         with form.collect_errors():
             project = create_project(desk_request.user, **form.values, actor=actor)
-            messages.success(request, _("The project is there. Invite those who work on it."))
-            return redirect("members", slug=project.slug)
+            message = _("The project is there. Invite those who work on it.")
+            return lead_to(request, "members", project.slug, message=message)
     return render(request, "teams/new_project.html", {"form": form, "fields": form.fields}, status=form.status)
 
 

@@ -1,7 +1,6 @@
 """The tools of a project, its secrets, and the built-in tools by one click."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -13,10 +12,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.adapters.tools.builtin import SPECS
 from reflection_app.adapters.tools.config import BODY_METHODS
-from reflection_app.core.errors import InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.tool_calls import ToolResult
-from reflection_app.tasks.submission import invalid_input
 from reflection_app.teams.import_tools import Imported, fetch_tools, keep_tools, read_server
 from reflection_app.teams.models import Secret, Tool, ToolKind
 from reflection_app.teams.tools import (
@@ -34,7 +31,7 @@ from reflection_app.teams.tools import (
     try_tool,
 )
 from reflection_app.web.access import DeskRequest, back_to, get_secret_for, get_tool_for, project_page
-from reflection_app.web.forms import Form, NotJson, Problems, Refused, read_form, read_typed_json
+from reflection_app.web.forms import Form, NotJson, Problems, Refused, api_problems_of, read_form, read_typed_json
 from reflection_app.web.middleware import post_only
 
 # What is typed into the forms of tools, as the actions take it. JSON and headers are typed as text.
@@ -126,17 +123,15 @@ def read_headers(form: Form) -> dict[str, str]:
 
 def in_plain_words(error: Refused) -> Problems:
     """What is wrong with a tool or a secret, in plain words where pydantic speaks."""
-    found = error if isinstance(error, InvalidInput) else invalid_input(error, what="tool")
-    return [_in_plain_words(one) for one in found.errors]
-
-
-def _in_plain_words(error: Mapping[str, Any]) -> dict[str, str]:
-    message = str(error["message"])
-    sentence = SENTENCES.get(str(error["field"]).rpartition(".")[2])
-    if sentence and message.startswith(OF_PYDANTIC):
-        message = _(sentence)
-    # Headers and schemas are one field each here: what is wrong says where.
-    return {"field": str(error["field"]), "message": message[:1].upper() + message[1:]}
+    problems = [dict(one) for one in api_problems_of(error)]
+    for problem in problems:
+        message = problem["message"]
+        sentence = SENTENCES.get(problem["field"].rpartition(".")[2])
+        if sentence and message.startswith(OF_PYDANTIC):
+            message = _(sentence)
+        # Headers and schemas are one field each here: what is wrong says where.
+        problem["message"] = message[:1].upper() + message[1:]
+    return problems
 
 
 SECRET_FIELDS = ("secret_name", "origin", "value")
@@ -167,8 +162,8 @@ def _page(request: DeskRequest, form: Form) -> HttpResponse:
 def add_builtins(request: DeskRequest) -> HttpResponse:
     added = add_builtin_tools(request.place.project, actor=request.place.actor)
     names = ", ".join(tool.name for tool in added)
-    said = _("Added: %(names)s.") % {"names": names} if added else _("They were all there already.")
-    return back_to(request, "tools", message=said)
+    message = _("Added: %(names)s.") % {"names": names} if added else _("They were all there already.")
+    return back_to(request, "tools", message=message)
 
 
 @project_page(Permission.CHANGE_TOOLS)
@@ -184,8 +179,8 @@ def keep_secret(request: DeskRequest) -> HttpResponse:
     form.values["value"] = ""
     with form.collect_errors(_problems_of_secret):
         secret = save_secret(request.place.project, SecretInput.model_validate(given), actor=request.place.actor)
-        said = _("The secret %(name)s is kept. Write {secret:%(name)s} in a header to use it.")
-        return back_to(request, "tools", message=said % {"name": secret.name})
+        message = _("The secret %(name)s is kept. Write {secret:%(name)s} in a header to use it.")
+        return back_to(request, "tools", message=message % {"name": secret.name})
     return _page(request, form)
 
 
@@ -267,8 +262,8 @@ def switch_tool(request: DeskRequest, tool_id: UUID) -> HttpResponse:
     tool = get_tool_for(request.place, tool_id)
     on = request.POST.get("is_enabled") == "yes"
     change_tool(tool, ToolChange(is_enabled=on), actor=request.place.actor)
-    said = _("%(name)s is enabled.") if on else _("%(name)s is disabled.")
-    return back_to(request, "tool", tool.pk, message=said % {"name": tool.name})
+    message = _("%(name)s is enabled.") if on else _("%(name)s is disabled.")
+    return back_to(request, "tool", tool.pk, message=message % {"name": tool.name})
 
 
 @project_page(Permission.CHANGE_TOOLS)
@@ -296,8 +291,8 @@ def new_tool(request: DeskRequest) -> HttpResponse:
     if request.method == "POST" and (given := read_tool(form, kind)):
         with form.collect_errors(in_plain_words):
             tool = create_tool(request.place.project, given, actor=request.place.actor)
-            said = _("%(name)s is registered. Try it before runs use it.") % {"name": tool.name}
-            return back_to(request, "tool", tool.pk, message=said)
+            message = _("%(name)s is registered. Try it before runs use it.") % {"name": tool.name}
+            return back_to(request, "tool", tool.pk, message=message)
     return _form(request, form, kind=kind)
 
 

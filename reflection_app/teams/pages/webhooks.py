@@ -1,6 +1,7 @@
 """The pages of webhooks: all of them, one with its log, its form, and one message with its tries."""
 
 import json
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import Count, Max, Q
@@ -15,7 +16,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 from reflection_app.core.errors import Conflict, InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.runs.events import Event, EventType
-from reflection_app.tasks.submission import invalid_input
 from reflection_app.teams.models import TEST, Delivery, DeliveryState, Webhook
 from reflection_app.teams.webhook_sending import TEST_DEADLINE_S, begin_test, redeliver, send_one
 from reflection_app.teams.webhooks import (
@@ -41,7 +41,7 @@ from reflection_app.web.access import (
     project_page,
     take_secret_once,
 )
-from reflection_app.web.forms import Form, Problems, Refused, read_form
+from reflection_app.web.forms import Form, Offered, Problems, Refused, api_problems_of, read_form
 from reflection_app.web.list_pages import Filters, list_page, one_of
 from reflection_app.web.middleware import post_only
 
@@ -175,18 +175,22 @@ def edit_webhook(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
         with form.collect_errors(_problems):
             change = WebhookChange.model_validate({**form.values, "events": events})
             change_webhook(webhook, change, actor=request.place.actor)
-            said = gettext("Saved. What still waits is sent to this address.")
-            return back_to(request, "webhook", webhook.pk, message=said)
+            message = gettext("Saved. What still waits is sent to this address.")
+            return back_to(request, "webhook", webhook.pk, message=message)
     return _form(request, form, events=events, webhook=webhook)
 
 
 def _problems(error: Refused) -> Problems:
-    found = error if isinstance(error, InvalidInput) else invalid_input(error, what="webhook")
-    names = [one["field"].partition(".")[0] for one in found.errors]
+    problems = [(one["field"].partition(".")[0], one["message"]) for one in api_problems_of(error)]
     return [
-        {"field": name, "message": gettext(SENTENCES[name]) if name in SENTENCES else one["message"]}
-        for name, one in zip(names, found.errors, strict=True)
+        {"field": name, "message": gettext(SENTENCES[name]) if name in SENTENCES else message}
+        for name, message in problems
     ]
+
+
+class EventGroup(NamedTuple):
+    title: Promise
+    events: list[Offered]
 
 
 def _form(
@@ -198,7 +202,7 @@ def _form(
         "event_errors": form.errors.get("events", []),
         "general": form.errors.get("", []),
         "groups": [
-            {"title": title, "events": [{"value": kind.value, "words": words} for kind, words in events.items()]}
+            EventGroup(title, [Offered(kind.value, words) for kind, words in events.items()])
             for title, events in GROUPS
         ],
         "chosen": events,
@@ -213,10 +217,9 @@ def _form(
 def delivery_page(request: DeskRequest, delivery_id: UUID) -> HttpResponse:
     """One message, what it says, and every try."""
     delivery = get_delivery_for(request.place, delivery_id)
-    said = delivery.payload
     # The database keeps no order; read from the top it should begin with what kind of message it is.
-    payload = said and json.dumps(
-        {name: said[name] for name in sorted(said, reverse=True)}, indent=2, ensure_ascii=False
+    payload = delivery.payload and json.dumps(
+        {name: delivery.payload[name] for name in sorted(delivery.payload, reverse=True)}, indent=2, ensure_ascii=False
     )
     context = {"delivery": delivery, "webhook": delivery.webhook, "payload": payload, "log": list(delivery.log.all())}
     return render(request, "teams/webhooks/delivery.html", context)
@@ -244,20 +247,20 @@ def switch(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
     match request.POST.get("to"):
         case "paused":
             pause_webhook(webhook, actor=actor)
-            said = gettext("Paused. What happens meanwhile waits.")
+            message = gettext("Paused. What happens meanwhile waits.")
         case "resumed":
             resume_webhook(webhook, actor=actor)
-            said = gettext("Resumed. What has waited is sent now.")
+            message = gettext("Resumed. What has waited is sent now.")
         case "on":
             change_webhook(webhook, WebhookChange(is_enabled=True), actor=actor)
-            said = gettext("Switched on. It is told of what happens from now on.")
+            message = gettext("Switched on. It is told of what happens from now on.")
         case "off":
             change_webhook(webhook, WebhookChange(is_enabled=False), actor=actor)
-            said = gettext("Switched off. What still waited is given up.")
+            message = gettext("Switched off. What still waited is given up.")
         case _other:
             message = gettext("paused, resumed, on or off")
             raise InvalidInput(gettext("What is the webhook to be?"), errors=[{"field": "to", "message": message}])
-    return back_to(request, "webhook", webhook.pk, message=said)
+    return back_to(request, "webhook", webhook.pk, message=message)
 
 
 @project_page(Permission.MANAGE_WEBHOOKS)
@@ -267,20 +270,17 @@ def rotate(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
     webhook = get_webhook_for(request.place, webhook_id)
     form = read_form(request, (OVERLAP,), {OVERLAP: f"{USUAL_OVERLAP_H:g}"})
     if request.method == "POST":
+        try:
+            overlap_h = float(form.values[OVERLAP] or 0)
+        except ValueError:
+            # What is no number is out of bounds.
+            overlap_h = -1.0
         with form.collect_errors():
-            _rotated, secret = rotate_secret(webhook, actor=request.place.actor, overlap_h=_hours(form))
+            _rotated, secret = rotate_secret(webhook, actor=request.place.actor, overlap_h=overlap_h)
             keep_secret_once(request, NEW_SECRET, secret, of=webhook.pk)
             return back_to(request, "webhook", webhook.pk)
     context = {"webhook": webhook, "field": form.fields[OVERLAP]}
     return render(request, "teams/webhooks/rotate.html", context, status=form.status)
-
-
-def _hours(form: Form) -> float:
-    """The number of hours; one that is none is out of bounds."""
-    try:
-        return float(form.values[OVERLAP] or 0)
-    except ValueError:
-        return -1.0
 
 
 @project_page(Permission.MANAGE_WEBHOOKS)
@@ -299,5 +299,5 @@ def remove(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
 def send_again(request: DeskRequest, delivery_id: UUID) -> HttpResponse:
     """Has the message sent again; its own page says how that goes."""
     again = redeliver(get_delivery_for(request.place, delivery_id), actor=request.place.actor)
-    said = gettext("It is sent again within a few seconds.")
-    return back_to(request, "delivery_of_webhook", again.pk, message=said)
+    message = gettext("It is sent again within a few seconds.")
+    return back_to(request, "delivery_of_webhook", again.pk, message=message)
