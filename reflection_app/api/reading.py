@@ -37,9 +37,10 @@ def read_input[T: BaseModel](request: Request, schema: type[T], *, what: str, mo
 def read_query[T: BaseModel](request: Request, schema: type[T]) -> T:
     """The query parameters as a `schema`; of one that is given twice the last counts. Raises InvalidInput."""
     given = {name: request.query_params[name] for name in request.query_params}
-    unknown = [name for name in given if name not in schema.model_fields]
+    known = [field.alias or name for name, field in schema.model_fields.items()]
+    unknown = [name for name in given if name not in known]
     if unknown:
-        allowed = ", ".join(schema.model_fields) or "none"
+        allowed = ", ".join(known) or "none"
         message = f"not a query parameter of this call; allowed: {allowed}"
         raise InvalidInput(
             f"Unknown query parameter. Allowed: {allowed}.",

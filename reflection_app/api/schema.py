@@ -16,6 +16,7 @@ from reflection_app.api.permissions import permission_for
 from reflection_app.api.problems import MEDIA_TYPE, Problem
 from reflection_app.core.permissions import GRANTS
 
+JSON = "application/json"
 REF = "#/components/schemas/{model}"
 
 MEANINGS = {
@@ -55,7 +56,7 @@ def described_get(
     answer: type[BaseModel] | type[str] | OpenApiTypes,
     query: type[BaseModel] | None = None,
     problems: Sequence[int] = (),
-    media_type: str = "application/json",
+    media_type: str = JSON,
 ) -> Callable[[Any], Any]:
     """Describes a reading call in the schema. An answer of another `media_type` than JSON is text."""
     parameters = _parameters_of(query) if query else []
@@ -75,7 +76,7 @@ def described_post(
 ) -> Callable[[Any], Any]:
     """Describes a changing call in the schema."""
     given = {
-        (status, "application/json"): answer or OpenApiResponse(description="There is nothing to tell.")
+        (status, JSON): answer or OpenApiResponse(description="There is nothing to tell.")
         for status, answer in answers.items()
     }
     return extend_schema(
