@@ -52,7 +52,18 @@ class Page[M: Model]:
 
 def get_page[M: Model](rows: QuerySet[M], *, request: Request, query: PageQuery, order: Order) -> Page[M]:
     """The page that the query names. Raises InvalidInput for a cursor that is not one of this list's."""
-    back, position = _read_cursor(query.cursor, order=order) if query.cursor is not None else (False, None)
+    back, position = False, None
+    if query.cursor is not None:
+        try:
+            plain = urlsafe_b64decode(query.cursor.encode() + b"=" * (-len(query.cursor) % 4))
+            if plain[:1] not in {b"<", b">"}:
+                raise ValueError("no direction")
+            back, position = plain[:1] == b"<", order.position.validate_json(plain[1:])
+        except (ValueError, ValidationError):
+            raise InvalidInput(
+                "The cursor is not one of this list's.",
+                errors=[{"field": "cursor", "message": "take it from next or previous, unchanged"}],
+            ) from None
     descending = order.descending is not back
     if position is not None:
         rows = rows.filter(_beyond(order.fields, position, descending=descending))
@@ -83,16 +94,3 @@ def _link(request: Request, row: Model, *, order: Order, back: bool) -> str:
     position = order.position.dump_json(tuple(getattr(row, field) for field in order.fields))
     cursor = urlsafe_b64encode((b"<" if back else b">") + position).decode().rstrip("=")
     return str(replace_query_param(request.build_absolute_uri(), "cursor", cursor))
-
-
-def _read_cursor(cursor: str, *, order: Order) -> tuple[bool, tuple[Any, ...]]:
-    try:
-        plain = urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4))
-        if plain[:1] not in {b"<", b">"}:
-            raise ValueError("no direction")
-        return plain[:1] == b"<", order.position.validate_json(plain[1:])
-    except (ValueError, ValidationError):
-        raise InvalidInput(
-            "The cursor is not one of this list's.",
-            errors=[{"field": "cursor", "message": "take it from next or previous, unchanged"}],
-        ) from None

@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import cache
 from itertools import islice
 from typing import Annotated, Any, Self
 from weakref import WeakKeyDictionary
@@ -112,7 +113,10 @@ def _refuse_defects(value: Any) -> None:
         return
     paths = _unstorable(value)
     errors = [
-        {"field": _written(path), "message": "holds a NUL character or half a surrogate pair, which cannot be stored"}
+        {
+            "field": ".".join(storable(str(part)) for part in path) or "body",
+            "message": "holds a NUL character or half a surrogate pair, which cannot be stored",
+        }
         for path in islice(paths, MOST_ERRORS)
     ]
     raise InvalidInput("Some text cannot be stored; nothing was.", errors=errors, more=sum(1 for _ in paths))
@@ -134,10 +138,6 @@ def _unstorable(value: Any) -> Iterator[Path]:
                 left.append(((*path, key), item))
 
 
-def _written(path: Path) -> str:
-    return ".".join(storable(str(part)) for part in path) or "body"
-
-
 # The base of every answer's form, and the few kinds of value that REST writes its own way.
 
 
@@ -153,11 +153,15 @@ class Answer(BaseModel):
         """The answer about a row, by its attributes; `beside` is what it has not, or what is told otherwise."""
         if not beside:
             return cls.model_validate(row)
-        sources = {name: field.validation_alias for name, field in cls.model_fields.items()}
-        known = {
-            alias if isinstance(alias := sources.get(name), str) else name: value for name, value in beside.items()
-        }
-        return cls.model_validate(_RowWith(row, known))
+        sources = _sources_of(cls)
+        return cls.model_validate(_RowWith(row, {sources.get(name, name): value for name, value in beside.items()}))
+
+
+@cache
+def _sources_of(answer: type[Answer]) -> dict[str, str]:
+    """By which attribute of the row a field is read, where that is not its own name."""
+    aliases = {name: field.validation_alias for name, field in answer.model_fields.items()}
+    return {name: alias for name, alias in aliases.items() if isinstance(alias, str)}
 
 
 class _RowWith:

@@ -191,14 +191,14 @@ class Reflectors(DeskView):
 
 
 def reflectors_answer(rows: QuerySet[Reflector]) -> ReflectorsAnswer:
-    results = [ReflectorAnswer.from_row(row, findings=[_found(one) for one in row.findings]) for row in rows]
+    results = [ReflectorAnswer.from_row(row, findings=[finding_answer(one) for one in row.findings]) for row in rows]
     return ReflectorsAnswer(results=results, pending=any(one.finished_at is None for one in results))
 
 
-def _found(one: dict[str, str]) -> FoundAnswer:
-    told = {name: one.get(name) or None for name in FoundAnswer.model_fields if name != "entry_id"}
+def finding_answer(finding: dict[str, str]) -> FoundAnswer:
+    known = {name: finding.get(name) or None for name in FoundAnswer.model_fields if name != "entry_id"}
     return FoundAnswer.model_validate(
-        told | {"description": one.get("description", ""), "entry_id": one.get("entry") or None}
+        known | {"description": finding.get("description", ""), "entry_id": finding.get("entry") or None}
     )
 
 

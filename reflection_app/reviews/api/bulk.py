@@ -57,9 +57,9 @@ class BulkAnswer(Answer):
 
 def bulk_answer(bulk: BulkDecision, *, reader: Actor) -> BulkAnswer:
     """The bulk decision as `reader` may know it."""
-    said: dict[str, Any] = {} if tells_opinions(bulk, reader=reader) else {"reason": "", **bulk.decision}
-    told = {name: said.get(name) for name in ("decision", "verdict", "reason")}
-    return BulkAnswer.from_row(bulk, items=bulk.items.all(), **told)
+    decision: dict[str, Any] = {} if tells_opinions(bulk, reader=reader) else {"reason": "", **bulk.decision}
+    visible = {name: decision.get(name) for name in ("decision", "verdict", "reason")}
+    return BulkAnswer.from_row(bulk, items=bulk.items.all(), **visible)
 
 
 class BulkDecisions(DeskView):
