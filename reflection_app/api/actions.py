@@ -54,9 +54,9 @@ def read(operation: str, summary: str, *, may: Permission, answer: Any = None, m
         )
         @wraps(action)
         def respond(view: DeskView, request: Request, **ids: Any) -> HttpResponseBase:
-            given = {"query": read_query(request, query)}
+            arguments = {"query": read_query(request, query)}
             things = [view.get_object(**ids)] if ids else []
-            found = action(view, *things, **(given if "query" in hints else {}))
+            found = action(view, *things, **(arguments if "query" in hints else {}))
             if isinstance(found, str):
                 return HttpResponse(found, content_type=f"{media_type}; charset=utf-8")
             return found if isinstance(found, HttpResponseBase) else response_of(found)
@@ -104,16 +104,16 @@ def change(
         @wraps(action)
         def respond(view: DeskView, request: Request, **ids: Any) -> Response:
             # Refused whether or not it was asked before.
-            asked = read_query(request, query)
+            parameters = read_query(request, query)
 
             def carry_out() -> Response:
                 things = [view.get_object(**ids)] if ids else []
-                given: dict[str, BaseModel] = {"query": asked} if "query" in hints else {}
+                arguments: dict[str, BaseModel] = {"query": parameters} if "query" in hints else {}
                 if reader is not None:
-                    given["body"] = reader(read_body(request, most_values=most_values))
+                    arguments["body"] = reader(read_body(request, most_values=most_values))
                 elif body is not None:
-                    given["body"] = read_input(request, body, what=what, most_values=most_values)
-                done = action(view, *things, **given)
+                    arguments["body"] = read_input(request, body, what=what, most_values=most_values)
+                done = action(view, *things, **arguments)
                 return done if isinstance(done, Response) else response_of(done, status)
 
             return answer_once(view, carry_out) if once else carry_out()

@@ -37,9 +37,9 @@ def read_input[T: BaseModel](request: Request, schema: type[T], *, what: str, mo
 
 def read_query[T: BaseModel](request: Request, schema: type[T]) -> T:
     """The query parameters as a `schema`; of one that is given twice the last counts. Raises InvalidInput."""
-    given = {name: request.query_params[name] for name in request.query_params}
+    parameters = {name: request.query_params[name] for name in request.query_params}
     known = [field.alias or name for name, field in schema.model_fields.items()]
-    unknown = [name for name in given if name not in known]
+    unknown = [name for name in parameters if name not in known]
     if unknown:
         allowed = ", ".join(known) or "none"
         message = f"not a query parameter of this call; allowed: {allowed}"
@@ -47,9 +47,9 @@ def read_query[T: BaseModel](request: Request, schema: type[T]) -> T:
             f"Unknown query parameter. Allowed: {allowed}.",
             errors=[{"field": storable(name), "message": message} for name in unknown],
         )
-    _refuse_defects(given)
+    _refuse_defects(parameters)
     try:
-        return schema.model_validate(given)
+        return schema.model_validate(parameters)
     except ValidationError as error:
         raise invalid_input(error, what="query") from None
 

@@ -74,7 +74,7 @@ def described_post(
     examples: Mapping[str, Any] | None,
 ) -> Callable[[Any], Any]:
     """Describes a changing call in the schema."""
-    given = {
+    responses = {
         (status, JSON): answer or OpenApiResponse(description="There is nothing to tell.")
         for status, answer in answers.items()
     }
@@ -83,7 +83,7 @@ def described_post(
         summary=summary,
         parameters=[IDEMPOTENCY_KEY, REPLAYED, *_parameters_of(query)],
         request=body,
-        responses=given | _problems((*OF_EVERY_CALL, *OF_EVERY_POST, *problems)),
+        responses=responses | _problems((*OF_EVERY_CALL, *OF_EVERY_POST, *problems)),
         examples=[OpenApiExample(name, value=value, request_only=True) for name, value in (examples or {}).items()],
     )
 

@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from reflection_app.api.pages import NEWEST_FIRST, Order, PageQuery, get_page
 from reflection_app.api.permissions import AlwaysJson, Permissions, needs, permission_for
 from reflection_app.api.rate_limits import Limit, Quota, TooManyRequests, buckets, limit_of_addresses, limit_of_keys
-from reflection_app.api.waiting import note_told
+from reflection_app.api.waiting import note_delivered
 from reflection_app.core.audit import Actor, client_address, counted_address
 from reflection_app.core.errors import NotFound
 from reflection_app.core.models import ApiKey, Project
@@ -91,7 +91,7 @@ class DeskView(APIView):
             if response.status_code < 300 and isinstance(request.auth, ApiKey):
                 permission = permission_for(self, request.method or "")
                 scopes = GRANTS[permission].scopes if permission is not None else ()
-                note_told(request.auth, scopes=scopes, ids=self.kwargs, answer=getattr(response, "data", None))
+                note_delivered(request.auth, scopes=scopes, ids=self.kwargs, answer=getattr(response, "data", None))
         except DatabaseError as error:
             response = self.handle_exception(error)
         for name, value in self.quota.headers.items() if self.quota is not None else ():

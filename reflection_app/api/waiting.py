@@ -87,7 +87,7 @@ NAMES = frozenset({"run_id", "ticket_id", "reflection_id", "rewind_ticket_id", "
 NESTED = (list, tuple, dict)
 
 
-def note_told(key: ApiKey, *, scopes: Iterable[Scope], ids: Mapping[str, Any], answer: Any) -> None:
+def note_delivered(key: ApiKey, *, scopes: Iterable[Scope], ids: Mapping[str, Any], answer: Any) -> None:
     """Marks the runs that this answer, to a request with `ids` in its address, tells the holder of `key` of."""
     if set(scopes) <= REVIEWERS or not any(key.has_scope(scope) for scope in TELLING):
         return

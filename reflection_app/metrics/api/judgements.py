@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import Field, model_validator
+from pydantic import AliasPath, Field, model_validator
 
 from reflection_app.api.actions import change, read
 from reflection_app.api.pages import PageQuery
@@ -53,16 +53,16 @@ class JudgementsInput(Value):
 
 class PlannedLine(Answer):
     line: int = Field(description="from 1; of `rows` the place in the list")
-    external_id: str
-    model: str
-    prompt_version: str
+    external_id: str = Field(validation_alias=AliasPath("row", "external_id"))
+    model: str = Field(validation_alias=AliasPath("row", "critic", "model"))
+    prompt_version: str = Field(validation_alias=AliasPath("row", "critic", "prompt_version"))
     step: RowStep
     changes: list[Literal["verdict", "confidence", "people", "content"]]
 
 
 class RefusedLine(Answer):
     line: int
-    message: str
+    message: str = Field(validation_alias="reason")
 
 
 class JudgementCounts(Answer):
@@ -79,7 +79,9 @@ class JudgementImportAnswer(Answer):
     name: str
     state: Literal["previewed", "applied"]
     counts: JudgementCounts
-    split_items: int = Field(description="items on which people have no majority: kept, and in no figure")
+    split_items: int = Field(
+        validation_alias="split", description="items on which people have no majority: kept, and in no figure"
+    )
     lines: list[PlannedLine] = Field(description=f"the first {MOST_LINES}, until it is applied")
     refused: list[RefusedLine] = Field(description=f"the first {MOST_LINES}")
 
@@ -147,24 +149,9 @@ class Imports(DeskView):
 
 
 def import_answer(found: Shown) -> JudgementImportAnswer:
-    return JudgementImportAnswer(
-        id=found.id,
-        name=found.name,
+    return JudgementImportAnswer.from_row(
+        found,
         state="previewed" if found.applied_at is None else "applied",
-        counts=JudgementCounts(**found.counts),
-        split_items=found.split,
-        lines=[
-            PlannedLine.model_validate(
-                {
-                    "line": one.line,
-                    "external_id": one.row.external_id,
-                    "model": one.row.critic.model,
-                    "prompt_version": one.row.critic.prompt_version,
-                    "step": one.step,
-                    "changes": list(one.changes),
-                }
-            )
-            for one in found.planned[:MOST_LINES]
-        ],
-        refused=[RefusedLine(line=one.line, message=one.reason) for one in found.refused[:MOST_LINES]],
+        lines=found.planned[:MOST_LINES],
+        refused=found.refused[:MOST_LINES],
     )

@@ -42,11 +42,7 @@ class Curation(DeskView):
         """Needs the scope `reviews:write` besides. A key cannot approve what it proposed itself."""
         return entry_answer(curating.approve_entry(self.project, entry.id, body, actor=self.actor))
 
-    @on_entry(
-        "reject_entry",
-        "Reject an entry: found again it is counted and stays rejected",
-        what="rejection",
-    )
+    @on_entry("reject_entry", "Reject an entry: found again it is counted and stays rejected", what="rejection")
     def reject(self, entry: KeptEntry, body: CurationInput) -> EntryAnswer:
         """Needs the scope `reviews:write` besides."""
         return entry_answer(curating.reject_entry(self.project, entry.id, body, actor=self.actor))
@@ -61,20 +57,12 @@ class Curation(DeskView):
         """Needs the scope `reviews:write` besides."""
         return entry_answer(curating.retire_entry(self.project, entry.id, body, actor=self.actor))
 
-    @on_entry(
-        "reopen_entry",
-        "Make a rejected, retired or merged entry a proposal once more",
-        what="reopening",
-    )
+    @on_entry("reopen_entry", "Make a rejected, retired or merged entry a proposal once more", what="reopening")
     def reopen(self, entry: KeptEntry, body: CurationInput) -> EntryAnswer:
         """What a merged one had lent the other is taken from there. Needs the scope `reviews:write` besides."""
         return entry_answer(curating.reopen_entry(self.project, entry.id, body, actor=self.actor))
 
-    @on_entry(
-        "clear_entry",
-        "Say that what screening found in an entry was looked at and is harmless",
-        what="clearing",
-    )
+    @on_entry("clear_entry", "Say that what screening found in an entry was looked at and is harmless", what="clearing")
     def clear(self, entry: KeptEntry, body: CurationInput) -> EntryAnswer:
         """Other words are screened anew. Needs the scope `reviews:write` besides."""
         return entry_answer(curating.clear_flags(self.project, entry.id, body, actor=self.actor))

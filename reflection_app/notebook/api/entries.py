@@ -202,11 +202,7 @@ class EntryHistory(Entries):
         fields = public.diff_of(kept[before], kept[after], fields=KEPT)
         return VersionDiffAnswer.model_validate({"before": before, "after": after, "fields": fields})
 
-    @read(
-        "list_entry_evidence",
-        "Where what an entry says was found, the newest first",
-        may=Permission.READ_NOTEBOOK,
-    )
+    @read("list_entry_evidence", "Where what an entry says was found, the newest first", may=Permission.READ_NOTEBOOK)
     def evidence(self, entry: KeptEntry, query: PageQuery) -> EvidencePage:
         return self.page(EvidencePage, public.evidence_rows(self.project.pk, entry.id), query)
 

@@ -51,7 +51,7 @@ def _not_blank(text: str) -> str:
     return text
 
 
-class Asked(BaseModel):
+class RecallParameters(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     limit: int = Field(default=5, ge=1, le=20, description="at most so many entries; fewer where fewer fit")
@@ -72,12 +72,12 @@ Subject = Annotated[
 ]
 
 
-class RecallQuery(Asked):
+class RecallQuery(RecallParameters):
     q: Annotated[Text, AfterValidator(_not_blank)] = Field(min_length=1, max_length=LONGEST_ASKED)
     subject: Subject = ""
 
 
-class RecallInput(Asked):
+class RecallInput(RecallParameters):
     q: Annotated[Text, AfterValidator(_not_blank)] = Field(min_length=1, max_length=LONGEST_OBJECTIVE)
     subject: Subject = ""
 
@@ -123,16 +123,16 @@ class Recall(DeskView):
         return recall_answer(self.project, body)
 
 
-def recall_answer(project: Project, asked: RecallQuery | RecallInput) -> RecallAnswer:
-    vector = query_vector(asked.q)
+def recall_answer(project: Project, query: RecallQuery | RecallInput) -> RecallAnswer:
+    vector = query_vector(query.q)
     among = EntryFilter(
-        kinds=(asked.kind,) if asked.kind else (),
-        category=asked.category,
-        agent=asked.agent,
-        tags=(asked.tag,) if asked.tag else (),
+        kinds=(query.kind,) if query.kind else (),
+        category=query.category,
+        agent=query.agent,
+        tags=(query.tag,) if query.tag else (),
     )
-    found = recall(project.pk, asked.q, vector=vector, among=among, limit=asked.limit)
-    given = _given_to_subject(project, found, subject=asked.subject.strip())
+    found = recall(project.pk, query.q, vector=vector, among=among, limit=query.limit)
+    delivered = _not_withheld(project, found, subject=query.subject.strip())
     if found.used_meaning:
         why = ""
     elif vector is not None:
@@ -143,17 +143,18 @@ def recall_answer(project: Project, asked: RecallQuery | RecallInput) -> RecallA
         )
     return RecallAnswer(
         entries=[
-            RecalledAnswer.from_row(one.entry, score=one.score, words=one.words, likeness=one.likeness) for one in given
+            RecalledAnswer.from_row(one.entry, score=one.score, words=one.words, likeness=one.likeness)
+            for one in delivered
         ],
-        withheld=len(found.entries) - len(given),
+        withheld=len(found.entries) - len(delivered),
         used_meaning=found.used_meaning,
         why_not_meaning=why,
-        text=bounded([told_of(one.entry) for one in given], boundary=new_boundary()),
+        text=bounded([told_of(one.entry) for one in delivered], boundary=new_boundary()),
     )
 
 
 @transaction.atomic
-def _given_to_subject(project: Project, found: Recalled, *, subject: str) -> list[RecalledEntry]:
+def _not_withheld(project: Project, found: Recalled, *, subject: str) -> list[RecalledEntry]:
     """All that was found but what is withheld from the subject, now or when it asked before."""
     if not subject:
         return list(found.entries)
@@ -257,12 +258,12 @@ class Lift(DeskView):
         # At the first lesson where the one of the cursor is in this state no more.
         places = (place for place, lesson in enumerate(lessons, start=1) if lesson.entry_id == query.cursor)
         begin = next(places, 0)
-        shown = lessons[begin : begin + query.limit]
+        page = lessons[begin : begin + query.limit]
         has_more = begin + query.limit < len(lessons)
         return LiftPageAnswer(
             holdout_share=share,
-            results=[lift_answer(lesson) for lesson in shown],
-            next=self._next(shown[-1].entry_id) if has_more and shown else None,
+            results=[lift_answer(lesson) for lesson in page],
+            next=self._next(page[-1].entry_id) if has_more and page else None,
         )
 
     @change(

@@ -108,13 +108,7 @@ class Reports(DeskView):
         name = f"reflection_{report.reflection_id}.json"
         return Response(report.get_document(), headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
-    @read(
-        "get_report_markdown",
-        "The report as Markdown",
-        may=Permission.READ,
-        answer=str,
-        media_type="text/markdown",
-    )
+    @read("get_report_markdown", "The report as Markdown", may=Permission.READ, answer=str, media_type="text/markdown")
     def markdown(self, report: Report) -> HttpResponse:
         name = f"reflection_{report.reflection_id}.md"
         return HttpResponse(

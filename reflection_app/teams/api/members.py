@@ -9,7 +9,7 @@ from django.core.handlers.asgi import ASGIRequest
 from django.http import StreamingHttpResponse
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter
 
 from reflection_app.api.actions import change, read
 from reflection_app.api.idempotency import ShownOnce
@@ -58,14 +58,10 @@ class MemberPage(BaseModel):
 
 
 class RoleInput(Value):
-    model_config = ConfigDict(extra="forbid")
-
     role: Role
 
 
 class InvitationInput(Value):
-    model_config = ConfigDict(extra="forbid")
-
     role: Role = Field(default=Role.VIEWER, description="a key makes viewers only; other roles are given at the desk")
     email: str = Field(default="", max_length=254, description="the only address that may accept; empty: any account")
     days: int = Field(default=USUAL_DAYS, ge=1, le=MOST_DAYS, description="how long the link works")
@@ -111,12 +107,7 @@ class Members(DeskView):
     def partial_update(self, user_id: int, body: RoleInput) -> MemberAnswer:
         return MemberAnswer.from_row(change_role(self.project, user_id, role=body.role, actor=self.actor))
 
-    @change(
-        "remove_member",
-        "Remove a member; the last admin stays",
-        may=Permission.MANAGE_MEMBERS,
-        problems=(409,),
-    )
+    @change("remove_member", "Remove a member; the last admin stays", may=Permission.MANAGE_MEMBERS, problems=(409,))
     def destroy(self, user_id: int) -> None:
         remove_member(self.project, user_id, actor=self.actor)
 
@@ -208,6 +199,6 @@ class Export(DeskView):
     )
     def retrieve(self) -> StreamingHttpResponse:
         file = whole_file(self.project, actor=self.actor)
-        asked = self.request._request  # noqa: SLF001 - the documented way to Django's own request
-        body = PiecesOffTheLoop(file) if isinstance(asked, ASGIRequest) else Pieces(file)
+        request = self.request._request  # noqa: SLF001 - the documented way to Django's own request
+        body = PiecesOffTheLoop(file) if isinstance(request, ASGIRequest) else Pieces(file)
         return StreamingHttpResponse(body, content_type="application/zip", headers=headers_of(self.project))

@@ -75,19 +75,11 @@ class Webhooks(DeskView):
     def destroy(self, webhook: Webhook) -> None:
         delete_webhook(webhook, actor=self.actor)
 
-    @change(
-        "pause_webhook",
-        "Send nothing there for now; what happens meanwhile waits",
-        may=Permission.MANAGE_WEBHOOKS,
-    )
+    @change("pause_webhook", "Send nothing there for now; what happens meanwhile waits", may=Permission.MANAGE_WEBHOOKS)
     def pause(self, webhook: Webhook, body: Nothing) -> WebhookAnswer:
         return WebhookAnswer.from_row(pause_webhook(webhook, actor=self.actor))
 
-    @change(
-        "resume_webhook",
-        "Send there again, beginning with what has waited",
-        may=Permission.MANAGE_WEBHOOKS,
-    )
+    @change("resume_webhook", "Send there again, beginning with what has waited", may=Permission.MANAGE_WEBHOOKS)
     def resume(self, webhook: Webhook, body: Nothing) -> WebhookAnswer:
         return WebhookAnswer.from_row(resume_webhook(webhook, actor=self.actor))
 
@@ -133,11 +125,7 @@ class DeliveryFilters(PageQuery):
 
 
 class WebhookDeliveries(Webhooks):
-    @read(
-        "list_deliveries",
-        "What a webhook was sent, and is to be sent, newest first",
-        may=Permission.MANAGE_WEBHOOKS,
-    )
+    @read("list_deliveries", "What a webhook was sent, and is to be sent, newest first", may=Permission.MANAGE_WEBHOOKS)
     def list_deliveries(self, webhook: Webhook, query: DeliveryFilters) -> DeliveryPage:
         rows = Delivery.objects.select_related("event").defer("payload")
         return self.page(DeliveryPage, rows.filter(webhook=webhook, **query.get_filters()), query)
