@@ -6,7 +6,8 @@
         @change("fork_run", "Begin a second run with this one's steps", may=Permission.HAND_IN, status=201)
         def fork(self, run: Run, body: ForkInput) -> RunAnswer: ...
 
-`query` and `body` are the arguments that are read from the request, and any other is what `get_object` finds.
+`query` and `body` are the arguments that are read from the request, and any other is what `get_object` finds: without
+one of the view's own, the id in the address.
 `Runs.as_view({"post": "fork"})` has it at an address.
 """
 

@@ -84,9 +84,14 @@ def read_body(request: Request, *, most_values: int = MOST_VALUES) -> Any:
     return _READ[request]
 
 
+def media_type_of(request: Request) -> str:
+    """What the body is said to be, without its parameters."""
+    return (request.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
+
+
 def is_json(request: Request) -> bool:
     """Whether the body is said to be JSON."""
-    media_type = (request.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
+    media_type = media_type_of(request)
     return media_type == "application/json" or (media_type.startswith("application/") and media_type.endswith("+json"))
 
 

@@ -15,7 +15,7 @@ from reflection_app.api.idempotency import answer_once, replayed
 from reflection_app.api.pages import BY_SEQ, PageQuery
 from reflection_app.api.permissions import needs
 from reflection_app.api.problems import UnsupportedBody
-from reflection_app.api.reading import Answer, read_query
+from reflection_app.api.reading import Answer, media_type_of, read_query
 from reflection_app.api.view import DeskView, NoParameters, Nothing, get_run_for, get_transcript_for
 from reflection_app.api.waiting import WaitQuery, wait_until_settled
 from reflection_app.core.errors import ActionError, InvalidInput
@@ -256,10 +256,6 @@ class TraceIntake(DeskView):
         answer = refusal("\n".join(lines), status=problem.status_code, media_type=media_type)
         headers = {name: value for name, value in problem.headers.items() if name.lower() != "content-type"}
         return HttpResponse(answer, status=problem.status_code, content_type=media_type, headers=headers)
-
-
-def media_type_of(request: Request) -> str:
-    return (request.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
 
 
 def body_of(request: Request) -> bytes:
