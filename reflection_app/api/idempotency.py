@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
-from functools import wraps
+from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -23,8 +23,6 @@ REPLAYED = "Idempotency-Replayed"
 WAIT = "wait"
 USABLE = re.compile(r"[\x20-\x7e]{1,200}")
 
-Handler = Callable[..., Response]
-
 
 class ShownOnce(Response):
     """An answer that holds a secret: a request that is sent again gets `kept`, which holds none."""
@@ -34,32 +32,34 @@ class ShownOnce(Response):
         self.kept = kept
 
 
-def idempotent(handler: Handler) -> Handler:
-    """`handler`, carried out once per idempotency key. A refusal is not kept: the same key may be tried again."""
+def answer_once(view: DeskView, carry_out: Callable[[], Response]) -> Response:
+    """What `carry_out` answers, which is done once per idempotency key of the view's request.
 
-    @wraps(handler)
-    def post(view: DeskView, request: Request, **ids: Any) -> Response:
-        key = request.headers.get(HEADER)
-        if key is None:
-            return handler(view, request, **ids)
-        if not USABLE.fullmatch(key):
-            raise InvalidInput(
-                f"{HEADER} is not usable.", errors=[{"field": HEADER, "message": "1 to 200 printable ASCII characters"}]
-            )
-        with transaction.atomic():
-            # A request with the same key waits here, on the unique index, until this one has committed or given up.
-            answer, is_first = IdempotentAnswer.objects.get_or_create(
-                api_key=view.key, key=key, defaults={"fingerprint": fingerprint(request)}
-            )
-            if not is_first:
-                return _replay(answer, request)
-            response = handler(view, request, **ids)
-            answer.status = response.status_code
-            answer.body = response.kept if isinstance(response, ShownOnce) else response.data
-            answer.save(update_fields=["status", "body"])
-        return response
-
-    return post
+    A refusal is not kept: the same key may be tried again.
+    """
+    request = view.request
+    key = request.headers.get(HEADER)
+    if key is None:
+        return carry_out()
+    if not USABLE.fullmatch(key):
+        raise InvalidInput(
+            f"{HEADER} is not usable.", errors=[{"field": HEADER, "message": "1 to 200 printable ASCII characters"}]
+        )
+    with transaction.atomic():
+        # A request with the same key waits here, on the unique index, until this one has committed or given up.
+        answer, is_first = IdempotentAnswer.objects.get_or_create(
+            api_key=view.key, key=key, defaults={"fingerprint": fingerprint(request)}
+        )
+        if not is_first:
+            # Rows of before keys were put in order have the hash of the very bytes.
+            if answer.fingerprint not in {fingerprint(request), _hash(request, request.body)}:
+                raise KeyReused(f"This {HEADER} was used for another request. Use a new one; nothing was changed.")
+            return Response(answer.body, answer.status, headers={REPLAYED: "true"})
+        response = carry_out()
+        answer.status = response.status_code
+        answer.body = response.kept if isinstance(response, ShownOnce) else response.data
+        answer.save(update_fields=["status", "body"])
+    return response
 
 
 def replayed(answer: Response) -> dict[str, str]:
@@ -72,27 +72,15 @@ def fingerprint(request: Request) -> str:
 
     Of JSON it is what the body says that counts: neither the order of keys nor white space does.
     """
-    return _hash(request, _canonical(request))
-
-
-def _canonical(request: Request) -> bytes:
-    if not is_json(request) or not request.body.strip():
-        return bytes(request.body)
-    try:
-        return json.dumps(read_body(request), sort_keys=True, separators=(",", ":")).encode()
-    except ActionError:
-        # The call itself says what is wrong with the body, if it reads it.
-        return bytes(request.body)
+    body = bytes(request.body)
+    if is_json(request) and body.strip():
+        # Of one that is not understood, the call itself says what is wrong, if it reads it.
+        with suppress(ActionError):
+            body = json.dumps(read_body(request), sort_keys=True, separators=(",", ":")).encode()
+    return _hash(request, body)
 
 
 def _hash(request: Request, body: bytes) -> str:
     query = urlencode([(name, value) for name, value in parse_qsl(request.META["QUERY_STRING"], True) if name != WAIT])
     line = f"{request.method} {request.path}{'?' if query else ''}{query}\n".encode()
     return hashlib.sha256(line + body).hexdigest()
-
-
-def _replay(answer: IdempotentAnswer, request: Request) -> Response:
-    # Rows of before keys were put in order have the hash of the very bytes.
-    if answer.fingerprint not in {fingerprint(request), _hash(request, request.body)}:
-        raise KeyReused(f"This {HEADER} was used for another request. Use a new one; nothing was changed.")
-    return Response(answer.body, answer.status, headers={REPLAYED: "true"})

@@ -1,7 +1,6 @@
 """Pages of a list by cursor: a cursor names the last row seen, so that rows which come meanwhile shift nothing."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 from uuid import UUID
@@ -29,10 +28,6 @@ class PageQuery(BaseModel):
         """What was asked for beside the page, by the rows' names for it (a field's `serialization_alias`)."""
         return self.model_dump(exclude_none=True, by_alias=True, exclude={"limit", "cursor"})
 
-    def lookups(self, *names: str) -> dict[str, Any]:
-        """The parameters of these names that are given, which are fields of the row by the same names."""
-        return self.model_dump(exclude_none=True, include=set(names))
-
 
 @dataclass(frozen=True)
 class Order:
@@ -53,14 +48,6 @@ class Page[M: Model]:
     rows: list[M]
     next: str | None
     previous: str | None
-
-    def with_results(self, results: Sequence[BaseModel]) -> dict[str, Any]:
-        """The answer's body."""
-        return {
-            "results": [result.model_dump(mode="json") for result in results],
-            "next": self.next,
-            "previous": self.previous,
-        }
 
 
 def get_page[M: Model](rows: QuerySet[M], *, request: Request, query: PageQuery, order: Order) -> Page[M]:

@@ -36,13 +36,13 @@ class HasScope(BasePermission):
     """Lets a key in whose scopes allow what the view declares for the method."""
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
-        asked = request.method or ""
-        method = "get" if asked == "HEAD" else asked.lower()
-        if asked.lower() not in view.http_method_names or not hasattr(view, method):
-            raise MethodNotAllowed(asked)
+        requested = request.method or ""
+        method = "get" if requested == "HEAD" else requested.lower()
+        if requested.lower() not in view.http_method_names or not hasattr(view, method):
+            raise MethodNotAllowed(requested)
         if not isinstance(request.auth, ApiKey):
             return False
-        permission = permission_for(view, asked)
+        permission = permission_for(view, requested)
         if permission is None or not key_may(request.auth, permission):
             wanted = GRANTS[permission].scope_words() if permission is not None else ""
             raise PermissionDenied(f"This needs a key with the scope {wanted or 'that nobody can have'}.")

@@ -70,8 +70,8 @@ class Quota:
 
     @property
     def headers(self) -> dict[str, str]:
-        told = f'"{self.limit.name}";r={self.left};t={self.full_in_s}'
-        return {"RateLimit-Policy": self.limit.policy, "RateLimit": told}
+        left = f'"{self.limit.name}";r={self.left};t={self.full_in_s}'
+        return {"RateLimit-Policy": self.limit.policy, "RateLimit": left}
 
 
 class TooManyRequests(ActionError):

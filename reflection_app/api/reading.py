@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import cache
 from itertools import islice
 from typing import Annotated, Any, Self
 from weakref import WeakKeyDictionary
@@ -36,18 +37,19 @@ def read_input[T: BaseModel](request: Request, schema: type[T], *, what: str, mo
 
 def read_query[T: BaseModel](request: Request, schema: type[T]) -> T:
     """The query parameters as a `schema`; of one that is given twice the last counts. Raises InvalidInput."""
-    given = {name: request.query_params[name] for name in request.query_params}
-    unknown = [name for name in given if name not in schema.model_fields]
+    parameters = {name: request.query_params[name] for name in request.query_params}
+    known = [field.alias or name for name, field in schema.model_fields.items()]
+    unknown = [name for name in parameters if name not in known]
     if unknown:
-        allowed = ", ".join(schema.model_fields) or "none"
+        allowed = ", ".join(known) or "none"
         message = f"not a query parameter of this call; allowed: {allowed}"
         raise InvalidInput(
             f"Unknown query parameter. Allowed: {allowed}.",
             errors=[{"field": storable(name), "message": message} for name in unknown],
         )
-    _refuse_defects(given)
+    _refuse_defects(parameters)
     try:
-        return schema.model_validate(given)
+        return schema.model_validate(parameters)
     except ValidationError as error:
         raise invalid_input(error, what="query") from None
 
@@ -82,9 +84,14 @@ def read_body(request: Request, *, most_values: int = MOST_VALUES) -> Any:
     return _READ[request]
 
 
+def media_type_of(request: Request) -> str:
+    """What the body is said to be, without its parameters."""
+    return (request.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
+
+
 def is_json(request: Request) -> bool:
     """Whether the body is said to be JSON."""
-    media_type = (request.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
+    media_type = media_type_of(request)
     return media_type == "application/json" or (media_type.startswith("application/") and media_type.endswith("+json"))
 
 
@@ -111,7 +118,10 @@ def _refuse_defects(value: Any) -> None:
         return
     paths = _unstorable(value)
     errors = [
-        {"field": _written(path), "message": "holds a NUL character or half a surrogate pair, which cannot be stored"}
+        {
+            "field": ".".join(storable(str(part)) for part in path) or "body",
+            "message": "holds a NUL character or half a surrogate pair, which cannot be stored",
+        }
         for path in islice(paths, MOST_ERRORS)
     ]
     raise InvalidInput("Some text cannot be stored; nothing was.", errors=errors, more=sum(1 for _ in paths))
@@ -133,10 +143,6 @@ def _unstorable(value: Any) -> Iterator[Path]:
                 left.append(((*path, key), item))
 
 
-def _written(path: Path) -> str:
-    return ".".join(storable(str(part)) for part in path) or "body"
-
-
 # The base of every answer's form, and the few kinds of value that REST writes its own way.
 
 
@@ -152,11 +158,15 @@ class Answer(BaseModel):
         """The answer about a row, by its attributes; `beside` is what it has not, or what is told otherwise."""
         if not beside:
             return cls.model_validate(row)
-        sources = {name: field.validation_alias for name, field in cls.model_fields.items()}
-        known = {
-            alias if isinstance(alias := sources.get(name), str) else name: value for name, value in beside.items()
-        }
-        return cls.model_validate(_RowWith(row, known))
+        sources = _sources_of(cls)
+        return cls.model_validate(_RowWith(row, {sources.get(name, name): value for name, value in beside.items()}))
+
+
+@cache
+def _sources_of(answer: type[Answer]) -> dict[str, str]:
+    """By which attribute of the row a field is read, where that is not its own name."""
+    aliases = {name: field.validation_alias for name, field in answer.model_fields.items()}
+    return {name: alias for name, alias in aliases.items() if isinstance(alias, str)}
 
 
 class _RowWith:

@@ -16,6 +16,7 @@ from reflection_app.api.permissions import permission_for
 from reflection_app.api.problems import MEDIA_TYPE, Problem
 from reflection_app.core.permissions import GRANTS
 
+JSON = "application/json"
 REF = "#/components/schemas/{model}"
 
 MEANINGS = {
@@ -53,14 +54,13 @@ def described_get(
     *,
     summary: str,
     answer: type[BaseModel] | type[str] | OpenApiTypes,
-    query: type[BaseModel] | None = None,
-    problems: Sequence[int] = (),
-    media_type: str = "application/json",
+    query: type[BaseModel],
+    problems: Sequence[int],
+    media_type: str,
 ) -> Callable[[Any], Any]:
     """Describes a reading call in the schema. An answer of another `media_type` than JSON is text."""
-    parameters = _parameters_of(query) if query else []
     responses = {(200, media_type): answer} | _problems((*OF_EVERY_CALL, *problems))
-    return extend_schema(operation_id=operation, summary=summary, parameters=parameters, responses=responses)
+    return extend_schema(operation_id=operation, summary=summary, parameters=_parameters_of(query), responses=responses)
 
 
 def described_post(
@@ -68,22 +68,22 @@ def described_post(
     *,
     summary: str,
     answers: Mapping[int, type[BaseModel] | None],
-    body: type[BaseModel] | None = None,
-    query: type[BaseModel] | None = None,
-    problems: Sequence[int] = (),
-    examples: Mapping[str, Any] | None = None,
+    body: type[BaseModel] | None,
+    query: type[BaseModel],
+    problems: Sequence[int],
+    examples: Mapping[str, Any] | None,
 ) -> Callable[[Any], Any]:
     """Describes a changing call in the schema."""
-    given = {
-        (status, "application/json"): answer or OpenApiResponse(description="There is nothing to tell.")
+    responses = {
+        (status, JSON): answer or OpenApiResponse(description="There is nothing to tell.")
         for status, answer in answers.items()
     }
     return extend_schema(
         operation_id=operation,
         summary=summary,
-        parameters=[IDEMPOTENCY_KEY, REPLAYED, *(_parameters_of(query) if query else [])],
+        parameters=[IDEMPOTENCY_KEY, REPLAYED, *_parameters_of(query)],
         request=body,
-        responses=given | _problems((*OF_EVERY_CALL, *OF_EVERY_POST, *problems)),
+        responses=responses | _problems((*OF_EVERY_CALL, *OF_EVERY_POST, *problems)),
         examples=[OpenApiExample(name, value=value, request_only=True) for name, value in (examples or {}).items()],
     )
 
@@ -95,20 +95,19 @@ def _problems(statuses: Sequence[int]) -> dict[tuple[int, str], OpenApiResponse]
 def _parameters_of(query: type[BaseModel]) -> list[OpenApiParameter]:
     """The query's fields as parameters, with the names of enums written out in place."""
     described = model_json_schema(query, mode="validation")
-    known = described.get("$defs", {})
-    return [_parameter(name, field, known=known) for name, field in described["properties"].items()]
-
-
-def _parameter(name: str, field: dict[str, Any], *, known: dict[str, Any]) -> OpenApiParameter:
-    kinds = [kind for kind in field.get("anyOf", [field]) if kind.get("type") != "null"]
-    kind = {key: value for key, value in kinds[0].items() if key not in {"title", "description"}}
-    if reference := kind.pop("$ref", None):
-        kind = {**known[reference.rpartition("/")[2]], **kind}
-    if field.get("default") is not None:
-        kind["default"] = field["default"]
-    kind.pop("title", None)
-    kind.pop("description", None)
-    return OpenApiParameter(name, kind, OpenApiParameter.QUERY, description=field.get("description", ""))
+    known, parameters = described.get("$defs", {}), []
+    for name, field in described["properties"].items():
+        kinds = [kind for kind in field.get("anyOf", [field]) if kind.get("type") != "null"]
+        kind = {key: value for key, value in kinds[0].items() if key not in {"title", "description"}}
+        if reference := kind.pop("$ref", None):
+            kind = {**known[reference.rpartition("/")[2]], **kind}
+        if field.get("default") is not None:
+            kind["default"] = field["default"]
+        kind.pop("title", None)
+        kind.pop("description", None)
+        description = field.get("description", "")
+        parameters.append(OpenApiParameter(name, kind, OpenApiParameter.QUERY, description=description))
+    return parameters
 
 
 class DeskSchema(AutoSchema):

@@ -14,21 +14,15 @@ from rest_framework.views import APIView
 from reflection_app.api.pages import NEWEST_FIRST, Order, PageQuery, get_page
 from reflection_app.api.permissions import AlwaysJson, Permissions, needs, permission_for
 from reflection_app.api.rate_limits import Limit, Quota, TooManyRequests, buckets, limit_of_addresses, limit_of_keys
-from reflection_app.api.reading import PageAnswer, read_query
-from reflection_app.api.waiting import note_told
+from reflection_app.api.waiting import note_delivered
 from reflection_app.core.audit import Actor, client_address, counted_address
 from reflection_app.core.errors import NotFound
 from reflection_app.core.models import ApiKey, Project
 from reflection_app.core.permissions import GRANTS
 from reflection_app.loops.values import Value
-from reflection_app.repairs.answers.reports import reports_to_show, tickets_to_show
-from reflection_app.repairs.models import AgentInstruction, Report, Ticket
-from reflection_app.reviews.answers import reviews_to_show
-from reflection_app.reviews.models import Review
 from reflection_app.runs.answers import runs_to_show
 from reflection_app.runs.models import Run
 from reflection_app.sessions.models import Transcript
-from reflection_app.tasks.models import Task
 
 
 class NoParameters(BaseModel):
@@ -42,15 +36,10 @@ class Nothing(Value):
 
 
 class DeskView(APIView):
-    http_method_names: ClassVar[list[str]] = ["get", "post", "head"]  # type: ignore[misc]
     content_negotiation_class = AlwaysJson
     permissions: ClassVar[Permissions] = needs()
-    # None where the call reads it itself, as those of api/actions.py do.
-    post_query: ClassVar[type[BaseModel] | None] = NoParameters
     # What the caller may still ask, once it is known who calls; None where that is not counted.
     quota: Quota | None = None
-    # Of the actions of a thing: finds it by the ids in the address, or raises NotFound.
-    get_object: Callable[..., Any]
 
     @classmethod
     def as_view(cls, actions: Mapping[str, str] | None = None, **initkwargs: Any) -> Any:
@@ -65,10 +54,17 @@ class DeskView(APIView):
         declared = {
             "permissions": needs(**{method: call.permission for method, call in calls.items()}),
             "http_method_names": [*calls, *(["head"] if "get" in calls else [])],
-            "post_query": None,
         }
         at_address: Any = type(cls.__name__, (cls,), calls | declared)
         return at_address.as_view(**initkwargs)
+
+    def get_object(self, *_: Any, **ids: Any) -> Any:
+        """What an action of a thing is about, by the ids in the address, or NotFound.
+
+        Here it is the one id alone, for actions of which the deed itself finds the thing.
+        """
+        (found,) = ids.values()
+        return found
 
     def perform_authentication(self, request: Request) -> None:
         """Takes one request off what the key, or the address that shows none that works, may ask."""
@@ -88,41 +84,40 @@ class DeskView(APIView):
         if self.quota is not None and self.quota.wait_s:
             raise TooManyRequests(self.quota)
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request, *args, **kwargs)
-        if request.method in {"POST", "PUT", "PATCH", "DELETE"} and self.post_query is not None:
-            read_query(request, self.post_query)
-
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         """The answer, kept as told; where that cannot be kept nothing is told, and the caller may ask again."""
         try:
-            self._note_told(request, response)
+            # Whoever is refused, as one without a key, learns nothing.
+            if response.status_code < 300 and isinstance(request.auth, ApiKey):
+                permission = permission_for(self, request.method or "")
+                scopes = GRANTS[permission].scopes if permission is not None else ()
+                note_delivered(request.auth, scopes=scopes, ids=self.kwargs, answer=getattr(response, "data", None))
         except DatabaseError as error:
             response = self.handle_exception(error)
         for name, value in self.quota.headers.items() if self.quota is not None else ():
             response[name] = value
         return super().finalize_response(request, response, *args, **kwargs)
 
-    def _note_told(self, request: Request, response: Any) -> None:
-        # Whoever is refused, as one without a key, learns nothing.
-        if response.status_code >= 300 or not isinstance(request.auth, ApiKey):
-            return
-        permission = permission_for(self, request.method or "")
-        scopes = GRANTS[permission].scopes if permission is not None else ()
-        note_told(request.auth, scopes=scopes, ids=self.kwargs, answer=getattr(response, "data", None))
-
-    def page[M: Model, A: PageAnswer](
+    def page[M: Model, A: BaseModel](
         self,
         answer: type[A],
         rows: QuerySet[M],
         query: PageQuery,
         *,
         order: Order = NEWEST_FIRST,
+        each: Callable[[M], BaseModel] | None = None,
         answers: Callable[[list[M]], Sequence[BaseModel]] | None = None,
     ) -> A:
-        """The page of `rows` that the query names; `answers` makes the results where the rows alone do not."""
+        """The page of `rows` that the query names.
+
+        `each` makes a result of a row, or `answers` all of them together, where the rows alone do not say it all.
+        """
         page = get_page(rows, request=self.request, query=query, order=order)
-        results = answers(page.rows) if answers else page.rows
+        results: Sequence[Any] = page.rows
+        if each is not None:
+            results = [each(row) for row in page.rows]
+        elif answers is not None:
+            results = answers(page.rows)
         return answer.model_validate({"results": results, "next": page.next, "previous": page.previous})
 
     @property
@@ -147,59 +142,17 @@ class DeskView(APIView):
 # Rows by their id, for a key: another project's row is as good as none.
 
 
-def get_task_for(project: Project, task_id: UUID) -> Task:
-    """The task. Raises NotFound."""
-    task = Task.objects.filter(project=project, pk=task_id).first()
-    if task is None:
-        raise NotFound("There is no such task.")
-    return task
+def get_row[M: Model](rows: QuerySet[M], what: str) -> M:
+    """The one of `rows`, which are those of one id. Raises NotFound, which calls it `what`."""
+    row = rows.first()
+    if row is None:
+        raise NotFound(f"There is no such {what}.")
+    return row
 
 
 def get_run_for(project: Project, run_id: UUID) -> Run:
-    """The run. Raises NotFound."""
-    run = runs_to_show(Run.objects.filter(project=project, pk=run_id)).first()
-    if run is None:
-        raise NotFound("There is no such run.")
-    return run
+    return get_row(runs_to_show(Run.objects.filter(project=project, pk=run_id)), "run")
 
 
 def get_transcript_for(project: Project, transcript_id: UUID) -> Transcript:
-    """The session. Raises NotFound."""
-    transcript = Transcript.objects.filter(project=project, pk=transcript_id).first()
-    if transcript is None:
-        raise NotFound("There is no such session.")
-    return transcript
-
-
-def get_review_for(project: Project, review_id: UUID) -> Review:
-    """The review. Raises NotFound."""
-    review = reviews_to_show(Review.objects.filter(project=project, pk=review_id)).first()
-    if review is None:
-        raise NotFound("There is no such review.")
-    return review
-
-
-def get_ticket_for(project: Project, ticket_id: str) -> Ticket:
-    """The rewind ticket. Raises NotFound."""
-    ticket = tickets_to_show(Ticket.objects.filter(project=project, ticket_id=ticket_id)).first()
-    if ticket is None:
-        raise NotFound("There is no such ticket.")
-    return ticket
-
-
-def get_report_for(project: Project, reflection_id: str) -> Report:
-    """The reflection report. Raises NotFound."""
-    rows = reports_to_show(Report.objects.filter(project=project, reflection_id=reflection_id))
-    report = rows.prefetch_related("corrections").first()
-    if report is None:
-        raise NotFound("There is no such report.")
-    return report
-
-
-def get_instruction_for(project: Project, instruction_id: UUID) -> AgentInstruction:
-    """The instruction. Raises NotFound."""
-    rows = AgentInstruction.objects.filter(project=project, pk=instruction_id).select_related("report")
-    instruction = rows.first()
-    if instruction is None:
-        raise NotFound("There is no such instruction.")
-    return instruction
+    return get_row(Transcript.objects.filter(project=project, pk=transcript_id), "session")

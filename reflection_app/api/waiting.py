@@ -10,7 +10,7 @@ from pydantic import Field
 
 from reflection_app.api.authentication import check_it_works
 from reflection_app.core.ids import id_from
-from reflection_app.core.models import ApiKey, Project, Scope
+from reflection_app.core.models import ApiKey, Scope
 from reflection_app.loops.values import Value
 from reflection_app.repairs.models import Report, Ticket
 from reflection_app.reviews.models import Review
@@ -55,20 +55,14 @@ def wait_for_event(run_id: UUID, *, after: int, key: ApiKey, longest_s: float) -
 
 def wait_until(is_so: Callable[[], bool], *, key: ApiKey, longest_s: float) -> None:
     """Returns when `is_so`, or when the time is up. Call it outside transactions."""
-    _wait_until(is_so, key=key, longest_s=longest_s)
-    # Whoever may not ask any more is not told what they waited for either.
-    check_it_works(key)
-
-
-def _wait_until(is_so: Callable[[], bool], *, key: ApiKey, longest_s: float) -> None:
     began = monotonic()
     deadline = began + min(longest_s, LONGEST_WAIT_S)
-    while (left := deadline - monotonic()) > 0:
-        if is_so():
-            return
+    while (left := deadline - monotonic()) > 0 and not is_so():
         check_it_works(key)
         connection.close()
         sleep(min(left, next_look_s(monotonic() - began)))
+    # Whoever may not ask any more is not told what they waited for either.
+    check_it_works(key)
 
 
 def next_look_s(waited_s: float) -> float:
@@ -93,7 +87,7 @@ NAMES = frozenset({"run_id", "ticket_id", "reflection_id", "rewind_ticket_id", "
 NESTED = (list, tuple, dict)
 
 
-def note_told(key: ApiKey, *, scopes: Iterable[Scope], ids: Mapping[str, Any], answer: Any) -> None:
+def note_delivered(key: ApiKey, *, scopes: Iterable[Scope], ids: Mapping[str, Any], answer: Any) -> None:
     """Marks the runs that this answer, to a request with `ids` in its address, tells the holder of `key` of."""
     if set(scopes) <= REVIEWERS or not any(key.has_scope(scope) for scope in TELLING):
         return
@@ -102,9 +96,15 @@ def note_told(key: ApiKey, *, scopes: Iterable[Scope], ids: Mapping[str, Any], a
         if name in found and value:
             found[name].add(str(value))
     runs = {run_id for run_id in map(id_from, found["run_id"]) if run_id}
-    tickets = found["ticket_id"] | found["rewind_ticket_id"]
-    reviews = {review_id for review_id in map(id_from, found["review_id"]) if review_id}
-    runs |= _runs_of(key.project, tickets=tickets, reports=found["reflection_id"], reviews=reviews)
+    if tickets := found["ticket_id"] | found["rewind_ticket_id"]:
+        rows = Ticket.objects.filter(project=key.project, ticket_id__in=tickets)
+        runs.update(rows.values_list("run_id", flat=True))
+    if reviews := {review_id for review_id in map(id_from, found["review_id"]) if review_id}:
+        reviewed = Review.objects.filter(project=key.project, pk__in=reviews)
+        runs.update(reviewed.values_list("run_id", flat=True))
+    if reports := found["reflection_id"]:
+        reported = Report.objects.filter(project=key.project, reflection_id__in=reports)
+        runs.update(reported.values_list("run_id", flat=True))
     if runs:
         mark_told(key.project, runs)
 
@@ -121,16 +121,3 @@ def _named(answer: Any) -> Iterator[tuple[str, Any]]:
             if "outcome" in one and "task_id" in one:
                 yield "run_id", one.get("id")
             left += [value for value in one.values() if isinstance(value, NESTED)]
-
-
-def _runs_of(project: Project, *, tickets: set[str], reports: set[str], reviews: set[UUID]) -> set[UUID]:
-    found: set[UUID] = set()
-    if tickets:
-        rows = Ticket.objects.filter(project=project, ticket_id__in=tickets)
-        found.update(rows.values_list("run_id", flat=True))
-    if reviews:
-        found.update(Review.objects.filter(project=project, pk__in=reviews).values_list("run_id", flat=True))
-    if reports:
-        rows_of_reports = Report.objects.filter(project=project, reflection_id__in=reports)
-        found.update(rows_of_reports.values_list("run_id", flat=True))
-    return found

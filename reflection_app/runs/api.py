@@ -4,17 +4,15 @@ from typing import Annotated
 from uuid import UUID
 
 from django.db.models import Prefetch
-from pydantic import BeforeValidator, ConfigDict, Field
-from rest_framework.request import Request
+from pydantic import BeforeValidator, Field
 from rest_framework.response import Response
 
-from reflection_app.api.actions import change, read
-from reflection_app.api.idempotency import idempotent, replayed
+from reflection_app.api.actions import change, read, response_of
+from reflection_app.api.idempotency import answer_once, replayed
 from reflection_app.api.pages import BY_NUMBER, BY_SEQ, Number, PageQuery
 from reflection_app.api.reading import Answer, TextOrNull
-from reflection_app.api.view import DeskView, Nothing, get_run_for
+from reflection_app.api.view import DeskView, Nothing, get_row, get_run_for
 from reflection_app.api.waiting import LONGEST_WAIT_S, SETTLED, WaitQuery, WaitS, wait_for_event, wait_until_settled
-from reflection_app.core.errors import NotFound
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.graph_words import EdgeKind, NodeKind
 from reflection_app.loops.questions import QuestionKind
@@ -69,7 +67,9 @@ class RunFilters(PageQuery):
     state: RunState | None = None
     outcome: Outcome | None = None
     mode: Mode | None = Field(default=None, description="without it, no runs that look back at others")
-    agent: str | None = Field(default=None, max_length=120, description="which agent's tasks")
+    agent: str | None = Field(
+        default=None, max_length=120, serialization_alias="task__agent", description="which agent's tasks"
+    )
     task: UUID | None = Field(default=None, description="the id of a task")
     parent: UUID | None = Field(default=None, description="the id of a run: its forks")
 
@@ -106,8 +106,6 @@ class NodeAnswer(Answer):
 class EdgeAnswer(Answer):
     """How one node came of another. `label` is the kind and, of a failure, what it was."""
 
-    model_config = ConfigDict(serialize_by_alias=True)
-
     source: str = Field(alias="from", examples=["step-1"])
     target: str = Field(alias="to", examples=["step-2"])
     kind: EdgeKind
@@ -128,10 +126,8 @@ class Runs(DeskView):
 
     @read("list_runs", "Runs, newest first", may=Permission.READ)
     def list(self, query: RunFilters) -> RunPage:
-        wanted = query.lookups("state", "outcome", "mode", "task", "parent")
+        wanted = query.get_filters()
         runs = runs_to_list(Run.objects.filter(project=self.project, **wanted))
-        if query.agent is not None:
-            runs = runs.filter(task__agent=query.agent)
         if not wanted.keys() & {"mode", "task", "parent"}:
             runs = runs.filter(NOT_OF_THE_DESK)
         return self.page(RunPage, runs, query, answers=run_answers)
@@ -194,19 +190,17 @@ class RunHistory(Runs):
         once=False,
     )
     def hand_in(self, run: Run, query: WaitQuery, body: AttemptInput) -> Response:
-        taken = self._hand_in(self.request, run=run, body=body)
+        def hand_in() -> Response:
+            return Response({"attempt": hand_in_attempt(run, body, actor=self.actor).number})
+
+        taken = answer_once(self, hand_in)
         # Outside of the transaction that took the attempt: the judging begins only when that has committed.
         if query.wait:
             wait_until_settled(run.pk, key=self.key, longest_s=query.wait)
-        run = self.get_object(run.pk)
-        is_settled = run.state in SETTLED
+        settled = self.get_object(run.pk)
+        is_settled = settled.state in SETTLED
         headers = replayed(taken) | ({} if is_settled else {"Retry-After": str(LOOK_AGAIN_AFTER_S)})
-        answer = handed_in_answer(run).model_dump(mode="json")
-        return Response(answer, 200 if is_settled else 202, headers=headers)
-
-    @idempotent
-    def _hand_in(self, request: Request, run: Run, body: AttemptInput) -> Response:
-        return Response({"attempt": hand_in_attempt(run, body, actor=self.actor).number})
+        return response_of(handed_in_answer(settled), 200 if is_settled else 202, headers=headers)
 
 
 # Questions that runs put to people: read, and answered.
@@ -226,14 +220,12 @@ class QuestionFilters(PageQuery):
 
 class Questions(DeskView):
     def get_object(self, question_id: UUID) -> Question:
-        question = Question.objects.select_related("step").filter(project=self.project, pk=question_id).first()
-        if question is None:
-            raise NotFound("There is no such question.")
-        return question
+        questions = Question.objects.select_related("step")
+        return get_row(questions.filter(project=self.project, pk=question_id), "question")
 
     @read("list_questions", "Questions, newest first", may=Permission.READ_QUEUE)
     def list(self, query: QuestionFilters) -> QuestionPage:
-        questions = Question.objects.filter(project=self.project, **query.lookups("state", "kind", "run"))
+        questions = Question.objects.filter(project=self.project, **query.get_filters())
         return self.page(QuestionPage, questions, query)
 
     @read("get_question", "One question", may=Permission.READ_QUEUE)

@@ -10,13 +10,13 @@ from pydantic import AliasPath, AwareDatetime, Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.api.actions import change, read
-from reflection_app.api.idempotency import idempotent, replayed
+from reflection_app.api.actions import change, read, response_of
+from reflection_app.api.idempotency import answer_once, replayed
 from reflection_app.api.pages import BY_SEQ, PageQuery
 from reflection_app.api.permissions import needs
 from reflection_app.api.problems import UnsupportedBody
-from reflection_app.api.reading import Answer
-from reflection_app.api.view import DeskView, Nothing, get_run_for, get_transcript_for
+from reflection_app.api.reading import Answer, media_type_of, read_query
+from reflection_app.api.view import DeskView, NoParameters, Nothing, get_run_for, get_transcript_for
 from reflection_app.api.waiting import WaitQuery, wait_until_settled
 from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.permissions import Permission
@@ -68,8 +68,8 @@ class Transcripts(DeskView):
 
     @read("list_transcripts", "Sessions, newest first", may=Permission.READ)
     def list(self, query: TranscriptFilters) -> TranscriptPage:
-        wanted = query.lookups("external_id", "agent")
-        return self.page(TranscriptPage, Transcript.objects.filter(project=self.project, **wanted), query)
+        transcripts = Transcript.objects.filter(project=self.project, **query.get_filters())
+        return self.page(TranscriptPage, transcripts, query)
 
     @change(
         "open_transcript",
@@ -101,7 +101,11 @@ class Transcripts(DeskView):
         once=False,
     )
     def add_turns(self, transcript: Transcript, query: WaitQuery, body: TurnsInput) -> Response:
-        added = self._add_turns(self.request, transcript=transcript, body=body)
+        def add() -> Response:
+            added = add_turns(transcript, body, actor=self.actor)
+            return Response({"before": added.before, "is_repeated": added.is_repeated})
+
+        added = answer_once(self, add)
         is_repeated = added.data["is_repeated"] or bool(replayed(added))
         transcript = self.get_object(transcript.pk)
         state = session_state(transcript)
@@ -110,12 +114,7 @@ class Transcripts(DeskView):
             wait_until_settled(state.run.pk, key=self.key, longest_s=query.wait)
             state = session_state(transcript)
         newest = tell_newest(state, covering=added.data["before"] if is_repeated else None)
-        return Response(turns_answer(state, newest=newest).model_dump(mode="json"), headers=replayed(added))
-
-    @idempotent
-    def _add_turns(self, request: Request, transcript: Transcript, body: TurnsInput) -> Response:
-        added = add_turns(transcript, body, actor=self.actor)
-        return Response({"before": added.before, "is_repeated": added.is_repeated})
+        return response_of(turns_answer(state, newest=newest), headers=replayed(added))
 
     @change(
         "end_transcript",
@@ -125,17 +124,15 @@ class Transcripts(DeskView):
         once=False,
     )
     def end(self, transcript: Transcript, query: WaitQuery, body: Nothing) -> Response:
-        ended = self._end(self.request, transcript=transcript)
+        def end() -> Response:
+            end_transcript(transcript, actor=self.actor)
+            return Response({})
+
+        ended = answer_once(self, end)
         transcript = self.get_object(transcript.pk)
         if query.wait and transcript.run_id is not None:
             wait_until_settled(transcript.run_id, key=self.key, longest_s=query.wait)
-        answer = transcript_answer(session_state(transcript))
-        return Response(answer.model_dump(mode="json"), headers=replayed(ended))
-
-    @idempotent
-    def _end(self, request: Request, transcript: Transcript) -> Response:
-        end_transcript(transcript, actor=self.actor)
-        return Response({})
+        return response_of(transcript_answer(session_state(transcript)), headers=replayed(ended))
 
 
 # What those who look back found, for a run or a session that has ended.
@@ -194,14 +191,14 @@ class Reflectors(DeskView):
 
 
 def reflectors_answer(rows: QuerySet[Reflector]) -> ReflectorsAnswer:
-    results = [ReflectorAnswer.from_row(row, findings=[_found(one) for one in row.findings]) for row in rows]
+    results = [ReflectorAnswer.from_row(row, findings=[finding_answer(one) for one in row.findings]) for row in rows]
     return ReflectorsAnswer(results=results, pending=any(one.finished_at is None for one in results))
 
 
-def _found(one: dict[str, str]) -> FoundAnswer:
-    told = {name: one.get(name) or None for name in FoundAnswer.model_fields if name != "entry_id"}
+def finding_answer(finding: dict[str, str]) -> FoundAnswer:
+    known = {name: finding.get(name) or None for name in FoundAnswer.model_fields if name != "entry_id"}
     return FoundAnswer.model_validate(
-        told | {"description": one.get("description", ""), "entry_id": one.get("entry") or None}
+        known | {"description": finding.get("description", ""), "entry_id": finding.get("entry") or None}
     )
 
 
@@ -228,6 +225,7 @@ class TraceIntake(DeskView):
     schema = None
 
     def post(self, request: Request) -> HttpResponse:
+        read_query(request, NoParameters)
         media_type = media_type_of(request)
         if media_type not in {PROTOBUF, JSON}:
             raise UnsupportedBody(f"Send {PROTOBUF} or {JSON}.")
@@ -258,10 +256,6 @@ class TraceIntake(DeskView):
         answer = refusal("\n".join(lines), status=problem.status_code, media_type=media_type)
         headers = {name: value for name, value in problem.headers.items() if name.lower() != "content-type"}
         return HttpResponse(answer, status=problem.status_code, content_type=media_type, headers=headers)
-
-
-def media_type_of(request: Request) -> str:
-    return (request.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
 
 
 def body_of(request: Request) -> bytes:

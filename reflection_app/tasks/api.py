@@ -8,7 +8,7 @@ from pydantic import Field
 
 from reflection_app.api.actions import change, read
 from reflection_app.api.pages import PageQuery
-from reflection_app.api.view import DeskView, get_run_for, get_task_for
+from reflection_app.api.view import DeskView, get_row, get_run_for
 from reflection_app.core.errors import ActionError, InvalidInput, capped
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.task_spec import Mode
@@ -92,12 +92,11 @@ def read_batch(body: Any) -> Batch:
 
 class Tasks(DeskView):
     def get_object(self, task_id: UUID) -> Task:
-        return get_task_for(self.project, task_id)
+        return get_row(Task.objects.filter(project=self.project, pk=task_id), "task")
 
     @read("list_tasks", "Tasks, newest first", may=Permission.READ)
     def list(self, query: TaskFilters) -> TaskPage:
-        wanted = query.lookups("external_id", "kind", "agent", "mode")
-        tasks = Task.objects.filter(project=self.project, **wanted).defer("tests")
+        tasks = Task.objects.filter(project=self.project, **query.get_filters()).defer("tests")
         if query.mode is None:
             tasks = tasks.filter(NOT_OF_THE_DESK)
         return self.page(TaskPage, tasks, query, answers=task_answers)

@@ -3,7 +3,7 @@
 import asyncio
 from importlib import import_module
 
-from reflection_app.api.mcp.in_process import Application, Caller, Receive, RestAnswer, RestRequest, Scope, Send
+from reflection_app.api.mcp.in_process import Application, Caller, Receive, RestRequest, Scope, Send
 
 PATH = "/mcp"
 SERVING = "reflection_app.api.mcp.server"
@@ -19,13 +19,9 @@ class McpEndpoint:
         caller = Caller(self.rest, scope)
         gate = await caller.ask(RestRequest(method=scope["method"], path=PATH, query={}))
         if gate.is_refusal or scope["method"] != "POST":
-            await _pass_on(gate, send)
+            await send({"type": "http.response.start", "status": gate.status, "headers": list(gate.headers)})
+            await send({"type": "http.response.body", "body": gate.content})
             return
         # In a thread: the first time it takes a second, in which all sockets of the process would stand still.
         serving = await asyncio.to_thread(import_module, SERVING)
         await serving.serve(caller, scope, receive, send)
-
-
-async def _pass_on(answer: RestAnswer, send: Send) -> None:
-    await send({"type": "http.response.start", "status": answer.status, "headers": list(answer.headers)})
-    await send({"type": "http.response.body", "body": answer.content})

@@ -6,7 +6,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from reflection_app.api.permissions import needs
-from reflection_app.api.view import DeskView
+from reflection_app.api.reading import read_query
+from reflection_app.api.view import DeskView, NoParameters
 from reflection_app.core.permissions import Permission
 
 
@@ -18,4 +19,5 @@ class McpGate(DeskView):
     schema = None
 
     def post(self, request: Request) -> Response:
+        read_query(request, NoParameters)
         return Response(status=204)

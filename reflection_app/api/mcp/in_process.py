@@ -60,19 +60,14 @@ class Caller:
     async def ask(self, request: RestRequest) -> RestAnswer:
         """What REST answers."""
         body = b"" if request.body is None else json.dumps(request.body).encode()
-        asked = _Asked(body)
-        await self._rest(self._scope_of(request, length=len(body)), asked.receive, asked.send)
-        return asked.answer()
-
-    def _scope_of(self, request: RestRequest, *, length: int) -> Scope:
         headers = [(name, value) for name, value in self._scope["headers"] if name.lower() in PASSED_ON]
-        headers.append((b"content-length", str(length).encode()))
-        if length:
+        headers.append((b"content-length", str(len(body)).encode()))
+        if body:
             headers.append((b"content-type", b"application/json"))
         if request.idempotency_key is not None:
             # What cannot stand in a header is refused by REST, by its name.
             headers.append((b"idempotency-key", request.idempotency_key.encode("utf-8", "surrogatepass")))
-        return {
+        scope = {
             "type": "http",
             "asgi": {"version": "3.0"},
             "http_version": "1.1",
@@ -86,6 +81,9 @@ class Caller:
             "client": self._scope.get("client"),
             "server": self._scope.get("server"),
         }
+        asked = _Asked(body)
+        await self._rest(scope, asked.receive, asked.send)
+        return asked.answer()
 
 
 class _Asked:

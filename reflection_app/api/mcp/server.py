@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from uuid import UUID
 
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -234,8 +235,20 @@ class BadArgument(Exception):
 def request_of(tool: DeskTool, arguments: Mapping[str, Any], *, meta: Mapping[str, Any]) -> RestRequest:
     """The request that the call stands for. Raises BadArgument."""
     left = dict(arguments)
-    ids = {name: _id(left.pop(name, None), name=name) for name in tool.ids}
-    query = _query(tool, left)
+    ids: dict[str, UUID] = {}
+    for name in tool.ids:
+        value = left.pop(name, None)
+        found = id_from(value) if isinstance(value, str) else None
+        if found is None:
+            raise BadArgument(name, "must be the id of one, a UUID")
+        ids[name] = found
+    names = tool.query.model_fields if tool.query else ()
+    query = {name: left.pop(name) for name in names if name in left}
+    if tool.can_wait and query.get("wait") is None:
+        query["wait"] = USUAL_WAIT_S
+    for name, value in query.items():
+        if isinstance(value, bool | dict | list):
+            raise BadArgument(name, "must be a text or a number")
     key = None if tool.is_reading else left.pop(IDEMPOTENCY_KEY, meta.get(IDEMPOTENCY_META))
     if key is not None and not isinstance(key, str):
         raise BadArgument(IDEMPOTENCY_KEY, "must be a text")
@@ -244,29 +257,10 @@ def request_of(tool: DeskTool, arguments: Mapping[str, Any], *, meta: Mapping[st
     return RestRequest(
         method=tool.method,
         path=tool.path.format(**ids),
-        query=query,
+        query={name: str(value) for name, value in query.items() if value is not None},
         body=None if tool.body is None else left,
         idempotency_key=key,
     )
-
-
-def _id(value: Any, *, name: str) -> str:
-    found = id_from(value) if isinstance(value, str) else None
-    if found is None:
-        raise BadArgument(name, "must be the id of one, a UUID")
-    return str(found)
-
-
-def _query(tool: DeskTool, left: dict[str, Any]) -> dict[str, str]:
-    """The parameters of the query, which are taken out of `left`."""
-    names = tool.query.model_fields if tool.query else ()
-    given = {name: left.pop(name) for name in names if name in left}
-    if tool.can_wait and given.get("wait") is None:
-        given["wait"] = USUAL_WAIT_S
-    for name, value in given.items():
-        if isinstance(value, bool | dict | list):
-            raise BadArgument(name, "must be a text or a number")
-    return {name: str(value) for name, value in given.items() if value is not None}
 
 
 PROBLEM_META = "reflection-desk/problem"
@@ -350,9 +344,20 @@ INVALID_REQUEST = -32600
 
 async def serve(caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
     """Answers the request; its tools act for the caller."""
-    heard = await _whole(receive)
+    # What comes of the request up to its end, or to where the SDK refuses it as too large.
+    heard: deque[Any] = deque()
+    size = 0
+    while size <= LARGEST_BODY:
+        message = await receive()
+        heard.append(message)
+        size += len(message.get("body", b""))
+        if not message.get("more_body"):
+            break
     if has_more_values(b"".join(message.get("body", b"") for message in heard)):
-        await _refuse(send)
+        why = f"The message has more than {MOST_VALUES:,} values. Send less at once; nothing was done."
+        answer = {"jsonrpc": "2.0", "id": None, "error": {"code": INVALID_REQUEST, "message": why}}
+        await send({"type": "http.response.start", "status": 413, "headers": [(b"content-type", b"application/json")]})
+        await send({"type": "http.response.body", "body": json.dumps(answer).encode()})
         return
 
     async def again() -> Any:
@@ -369,23 +374,3 @@ async def serve(caller: Caller, scope: Scope, receive: Receive, send: Send) -> N
     )
     async with manager.run():
         await manager.handle_request(scope, again, send)
-
-
-async def _whole(receive: Receive) -> deque[Any]:
-    """What comes of the request up to its end, or to where the SDK refuses it as too large."""
-    heard: deque[Any] = deque()
-    size = 0
-    while size <= LARGEST_BODY:
-        message = await receive()
-        heard.append(message)
-        size += len(message.get("body", b""))
-        if not message.get("more_body"):
-            break
-    return heard
-
-
-async def _refuse(send: Send) -> None:
-    why = f"The message has more than {MOST_VALUES:,} values. Send less at once; nothing was done."
-    answer = {"jsonrpc": "2.0", "id": None, "error": {"code": INVALID_REQUEST, "message": why}}
-    await send({"type": "http.response.start", "status": 413, "headers": [(b"content-type", b"application/json")]})
-    await send({"type": "http.response.body", "body": json.dumps(answer).encode()})

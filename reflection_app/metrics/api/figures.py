@@ -4,14 +4,14 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Annotated
 from uuid import UUID
 
-from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
+from reflection_app.api.actions import read
 from reflection_app.api.pages import PageQuery
 from reflection_app.api.reading import Answer, PageAnswer
-from reflection_app.api.viewset import DeskViewSet, answers_get, answers_list
+from reflection_app.api.view import DeskView
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import storable
@@ -31,9 +31,8 @@ from reflection_app.metrics.definitions import DEFINITIONS, LONGEST_DAYS, Chosen
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.models import RefereeMeasurement
 from reflection_app.metrics.referees import RefereeQuality
-from reflection_app.metrics.review_figures import ReviewFigures, as_csv, review_figures
+from reflection_app.metrics.review_figures import as_csv, review_figures
 from reflection_app.metrics.runs_behind import OF_REVIEWS, runs_behind, runs_behind_reviews
-from reflection_app.runs.models import Run
 
 # Which runs the metrics are asked of, as query parameters say it.
 
@@ -59,8 +58,11 @@ class ChosenQuery(BaseModel):
     scripted: bool = Field(default=False, description="of runs of the scripted model instead, which are no others'")
 
 
-def chosen_by(query: ChosenQuery) -> Chosen:
-    """The choice. Raises InvalidInput for a period that ends before it begins, or is too long."""
+def chosen_by(query: ChosenQuery, *, hour: int | None = None) -> Chosen:
+    """The choice, or that hour of it.
+
+    Raises InvalidInput for a period that ends before it begins, or is too long, or has an hour and is not one day.
+    """
     until = query.until or timezone.now().astimezone(UTC).date()
     since = query.since or max(EARLIEST, until - timedelta(days=USUAL_DAYS - 1))
     chosen = Chosen(
@@ -76,7 +78,11 @@ def chosen_by(query: ChosenQuery) -> Chosen:
         raise _wrong("since", _("it is after the last day"))
     if chosen.days > LONGEST_DAYS:
         raise _wrong("since", _("a period has %(days)s days at most") % {"days": LONGEST_DAYS})
-    return chosen
+    if hour is None:
+        return chosen
+    if chosen.days != 1:
+        raise _wrong("hour", _("an hour is one of a single day"))
+    return ChosenHour(**vars(chosen), hour=hour)
 
 
 def _wrong(name: str, message: str) -> InvalidInput:
@@ -95,75 +101,48 @@ class BehindQuery(ChosenQuery, PageQuery):
     )
 
 
-class Figures(DeskViewSet):
-    @answers_get(
-        "get_metrics",
-        Permission.READ_METRICS,
-        summary="The metrics of a period",
-        query=ChosenQuery,
-        answer=MetricsAnswer,
-    )
-    def of_runs(self, query: ChosenQuery) -> MetricsAnswer:
+class Figures(DeskView):
+    @read("get_metrics", "The metrics of a period", may=Permission.READ_METRICS)
+    def retrieve(self, query: ChosenQuery) -> MetricsAnswer:
         return metrics_answer(metrics_of(self.project.pk, chosen_by(query)))
 
-    @answers_get(
+    @read(
         "get_metrics_table",
-        Permission.READ_METRICS,
-        summary="The same as lines of a table, in CSV",
-        query=ChosenQuery,
-        answer=str,
+        "The same as lines of a table, in CSV",
+        may=Permission.READ_METRICS,
         media_type="text/csv",
     )
     def table(self, query: ChosenQuery) -> str:
         """A cell that a spreadsheet would take for a formula begins with an apostrophe."""
         return as_csv(metrics_of(self.project.pk, chosen_by(query)))
 
-    @answers_get(
+    @read(
         "get_review_metrics",
-        Permission.READ_METRICS,
-        summary="The queue of reviews as it is, and the decisions of a period",
-        query=ChosenQuery,
-        answer=ReviewMetricsAnswer,
+        "The queue of reviews as it is, and the decisions of a period",
+        may=Permission.READ_METRICS,
     )
-    def of_reviews(self, query: ChosenQuery) -> ReviewFigures:
+    def of_reviews(self, query: ChosenQuery) -> ReviewMetricsAnswer:
         """What people say blindly is in none of it before all of them have spoken."""
-        return review_figures(self.project.pk, chosen_by(query))
+        return ReviewMetricsAnswer.from_row(review_figures(self.project.pk, chosen_by(query)))
 
-    @answers_list(
+    @read(
         "list_runs_behind_metrics",
-        Permission.READ_METRICS,
-        summary="The runs that a figure, or a bar, was counted from, newest first",
-        query=BehindQuery,
-        answer=RunsBehindPage,
+        "The runs that a figure, or a bar, was counted from, newest first",
+        may=Permission.READ_METRICS,
     )
-    def runs(self, query: BehindQuery) -> QuerySet[Run]:
+    def runs(self, query: BehindQuery) -> RunsBehindPage:
         behind = runs_behind_reviews if query.figure in OF_REVIEWS else runs_behind
         try:
-            runs = behind(self.project.pk, _of_hour(chosen_by(query), query.hour), query.figure, query.key)
+            runs = behind(self.project.pk, chosen_by(query, hour=query.hour), query.figure, query.key)
         except ValueError as error:
             wrong = [{"field": "figure", "message": str(error)}]
             raise InvalidInput(_("There are no runs behind that."), errors=wrong) from None
-        return runs.defer("spec", "edited_prompts")
+        return self.page(RunsBehindPage, runs.defer("spec", "edited_prompts"), query)
 
-    @answers_get(
-        "get_metric_definitions",
-        Permission.READ_METRICS,
-        summary="What each figure of runs is",
-        answer=DefinitionsAnswer,
-    )
+    @read("get_metric_definitions", "What each figure of runs is", may=Permission.READ_METRICS)
     def definitions(self) -> DefinitionsAnswer:
         results = [DefinitionAnswer(name=one.name, unit=one.unit, definition=one.formula) for one in DEFINITIONS]
         return DefinitionsAnswer(results=results)
-
-
-def _of_hour(chosen: Chosen, hour: int | None) -> Chosen:
-    """The choice, or that hour of it. Raises InvalidInput where it is of several days."""
-    if hour is None:
-        return chosen
-    if chosen.days != 1:
-        wrong = [{"field": "hour", "message": _("an hour is one of a single day")}]
-        raise InvalidInput(_("There are no metrics of such a period."), errors=wrong)
-    return ChosenHour(**vars(chosen), hour=hour)
 
 
 # How well the referee did on recorded runs, as it was measured.
@@ -181,15 +160,14 @@ class MeasurementPage(PageAnswer):
     results: list[MeasurementAnswer]
 
 
-class RefereeMeasurements(DeskViewSet):
-    @answers_list(
+class RefereeMeasurements(DeskView):
+    @read(
         "list_referee_measurements",
-        Permission.READ_METRICS,
-        summary="How often the attempt that is kept is right, as measured on recorded runs",
-        answer=MeasurementPage,
+        "How often the attempt that is kept is right, as measured on recorded runs",
+        may=Permission.READ_METRICS,
     )
-    def list(self, _query: PageQuery) -> QuerySet[RefereeMeasurement]:
-        return RefereeMeasurement.objects.filter(project=self.project)
+    def list(self, query: PageQuery) -> MeasurementPage:
+        return self.page(MeasurementPage, RefereeMeasurement.objects.filter(project=self.project), query)
 
 
 # How far each critic can be believed.
@@ -205,15 +183,13 @@ class CalibrationQuery(BaseModel):
     kind: Name = Field(default="", max_length=60, description="of tasks of this type")
 
 
-class Calibration(DeskViewSet):
-    @answers_get(
+class Calibration(DeskView):
+    @read(
         "get_calibration",
-        Permission.READ_METRICS,
-        summary="What critics said against what people said, critic by critic",
-        query=CalibrationQuery,
-        answer=CalibrationAnswer,
+        "What critics said against what people said, critic by critic",
+        may=Permission.READ_METRICS,
     )
-    def detail(self, query: CalibrationQuery) -> CalibrationAnswer:
+    def retrieve(self, query: CalibrationQuery) -> CalibrationAnswer:
         """Verdicts weigh by how likely a policy was to put them before people. What several people judge blindly
         counts once it is settled. Imported judgements have no day or agent, so all of them count."""
         chosen = chosen_by(ChosenQuery(**query.model_dump()))

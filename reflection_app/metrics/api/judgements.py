@@ -3,13 +3,12 @@
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from django.db.models import QuerySet
-from pydantic import Field, model_validator
+from pydantic import AliasPath, Field, model_validator
 
+from reflection_app.api.actions import change, read
 from reflection_app.api.pages import PageQuery
 from reflection_app.api.reading import Answer, PageAnswer, Related
-from reflection_app.api.view import Nothing
-from reflection_app.api.viewset import DeskViewSet, answers_get, answers_list, answers_post
+from reflection_app.api.view import DeskView, Nothing
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
@@ -54,16 +53,16 @@ class JudgementsInput(Value):
 
 class PlannedLine(Answer):
     line: int = Field(description="from 1; of `rows` the place in the list")
-    external_id: str
-    model: str
-    prompt_version: str
+    external_id: str = Field(validation_alias=AliasPath("row", "external_id"))
+    model: str = Field(validation_alias=AliasPath("row", "critic", "model"))
+    prompt_version: str = Field(validation_alias=AliasPath("row", "critic", "prompt_version"))
     step: RowStep
     changes: list[Literal["verdict", "confidence", "people", "content"]]
 
 
 class RefusedLine(Answer):
     line: int
-    message: str
+    message: str = Field(validation_alias="reason")
 
 
 class JudgementCounts(Answer):
@@ -80,7 +79,9 @@ class JudgementImportAnswer(Answer):
     name: str
     state: Literal["previewed", "applied"]
     counts: JudgementCounts
-    split_items: int = Field(description="items on which people have no majority: kept, and in no figure")
+    split_items: int = Field(
+        validation_alias="split", description="items on which people have no majority: kept, and in no figure"
+    )
     lines: list[PlannedLine] = Field(description=f"the first {MOST_LINES}, until it is applied")
     refused: list[RefusedLine] = Field(description=f"the first {MOST_LINES}")
 
@@ -109,80 +110,48 @@ class JudgedItemPage(PageAnswer):
     results: list[JudgedItemAnswer]
 
 
-class JudgedItems(DeskViewSet):
-    @answers_list(
-        "list_judged_items",
-        Permission.READ_METRICS,
-        summary="What was judged elsewhere, newest first",
-        answer=JudgedItemPage,
-        shown=lambda rows: [_item(row) for row in rows],
-    )
-    def list(self, _query: PageQuery) -> QuerySet[JudgedItem]:
-        return judged_items(self.project.pk).defer("content")
+class JudgedItems(DeskView):
+    @read("list_judged_items", "What was judged elsewhere, newest first", may=Permission.READ_METRICS)
+    def list(self, query: PageQuery) -> JudgedItemPage:
+        return self.page(JudgedItemPage, judged_items(self.project.pk).defer("content"), query, each=judged_item_answer)
 
 
-def _item(item: JudgedItem) -> JudgedItemAnswer:
+def judged_item_answer(item: JudgedItem) -> JudgedItemAnswer:
     agreed = majority(one.verdict for one in item.persons_judgements.all())
     return JudgedItemAnswer.from_row(item, majority=agreed or None)
 
 
-class Imports(DeskViewSet):
-    @answers_post(
+class Imports(DeskView):
+    @change(
         "preview_judgements",
-        Permission.IMPORT_JUDGEMENTS,
-        summary="Read judgements from elsewhere into an import, and see what it would do",
-        body=JudgementsInput,
+        "Read judgements from elsewhere into an import, and see what it would do",
+        may=Permission.IMPORT_JUDGEMENTS,
         what="import",
         most_values=MOST_VALUES,
-        answer=JudgementImportAnswer,
         status=201,
         examples={"A row": {"name": "labels of May", "rows": [ROW]}},
     )
-    def preview(self, given: JudgementsInput) -> JudgementImportAnswer:
-        rows = read_lines(given.lines.encode()) if given.lines is not None else read_values(given.rows or ())
-        return _import(preview_judgements(self.project, rows, name=given.name, actor=self.actor))
+    def create(self, body: JudgementsInput) -> JudgementImportAnswer:
+        rows = read_lines(body.lines.encode()) if body.lines is not None else read_values(body.rows or ())
+        return import_answer(preview_judgements(self.project, rows, name=body.name, actor=self.actor))
 
-    @answers_get(
+    @read(
         "get_judgement_import",
-        Permission.IMPORT_JUDGEMENTS,
-        summary="What an import of judgements would do, or what it did",
-        answer=JudgementImportAnswer,
-        problems=(404,),
+        "What an import of judgements would do, or what it did",
+        may=Permission.IMPORT_JUDGEMENTS,
     )
-    def detail(self, judgements_id: UUID) -> JudgementImportAnswer:
-        return _import(get_judgement_import(self.project, judgements_id))
+    def retrieve(self, judgements_id: UUID) -> JudgementImportAnswer:
+        return import_answer(get_judgement_import(self.project, judgements_id))
 
-    @answers_post(
-        "apply_judgements",
-        Permission.IMPORT_JUDGEMENTS,
-        summary="Carry an import of judgements out",
-        body=Nothing,
-        answer=JudgementImportAnswer,
-        problems=(404,),
-    )
-    def apply(self, judgements_id: UUID) -> JudgementImportAnswer:
-        return _import(apply_judgements(self.project, judgements_id, actor=self.actor))
+    @change("apply_judgements", "Carry an import of judgements out", may=Permission.IMPORT_JUDGEMENTS)
+    def apply(self, judgements_id: UUID, body: Nothing) -> JudgementImportAnswer:
+        return import_answer(apply_judgements(self.project, judgements_id, actor=self.actor))
 
 
-def _import(found: Shown) -> JudgementImportAnswer:
-    return JudgementImportAnswer(
-        id=found.id,
-        name=found.name,
+def import_answer(found: Shown) -> JudgementImportAnswer:
+    return JudgementImportAnswer.from_row(
+        found,
         state="previewed" if found.applied_at is None else "applied",
-        counts=JudgementCounts(**found.counts),
-        split_items=found.split,
-        lines=[
-            PlannedLine.model_validate(
-                {
-                    "line": one.line,
-                    "external_id": one.row.external_id,
-                    "model": one.row.critic.model,
-                    "prompt_version": one.row.critic.prompt_version,
-                    "step": one.step,
-                    "changes": list(one.changes),
-                }
-            )
-            for one in found.planned[:MOST_LINES]
-        ],
-        refused=[RefusedLine(line=one.line, message=one.reason) for one in found.refused[:MOST_LINES]],
+        lines=found.planned[:MOST_LINES],
+        refused=found.refused[:MOST_LINES],
     )

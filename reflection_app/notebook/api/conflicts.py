@@ -3,13 +3,13 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from django.db.models import QuerySet
 from pydantic import AwareDatetime, Field
 
 from notebook_app.public import ConflictKind, ConflictState, SeenConflict, Settlement, conflict_rows, seen
+from reflection_app.api.actions import change, read
 from reflection_app.api.pages import PageQuery
 from reflection_app.api.reading import Answer, KnownCost, OrNull, PageAnswer
-from reflection_app.api.viewset import DeskViewSet, answers_get, answers_list, answers_post
+from reflection_app.api.view import DeskView
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.values import Value
 from reflection_app.notebook.answers import EntryAnswer, entry_answer
@@ -92,68 +92,54 @@ class NoInput(Value):
     """Nothing."""
 
 
-class Conflicts(DeskViewSet):
-    def check_found(self, **ids: Any) -> None:
-        conflict_for(self.project, **ids)
+class Conflicts(DeskView):
+    def get_object(self, conflict_id: UUID) -> SeenConflict:
+        return conflict_for(self.project, conflict_id)
 
-    @answers_list(
-        "list_conflicts",
-        Permission.READ_NOTEBOOK,
-        summary="Conflicts of entries, newest first",
-        query=ConflictFilters,
-        answer=ConflictPage,
-        shown=lambda rows: [conflict_answer(seen(row)) for row in rows],
-    )
-    def list(self, query: ConflictFilters) -> QuerySet[Any]:
-        return conflict_rows(self.project.pk, **query.get_filters())
+    @read("list_conflicts", "Conflicts of entries, newest first", may=Permission.READ_NOTEBOOK)
+    def list(self, query: ConflictFilters) -> ConflictPage:
+        rows = conflict_rows(self.project.pk, **query.get_filters())
+        return self.page(ConflictPage, rows, query, each=lambda row: conflict_answer(seen(row)))
 
-    @answers_get(
-        "get_conflict", Permission.READ_NOTEBOOK, summary="One conflict", answer=ConflictAnswer, problems=(404,)
-    )
-    def detail(self, conflict_id: UUID) -> ConflictAnswer:
-        return conflict_answer(conflict_for(self.project, conflict_id))
+    @read("get_conflict", "One conflict", may=Permission.READ_NOTEBOOK)
+    def retrieve(self, conflict: SeenConflict) -> ConflictAnswer:
+        return conflict_answer(conflict)
 
-    @answers_post(
+    @change(
         "settle_conflict",
-        Permission.CURATE,
-        summary="Settle a conflict: merge the two, keep both, or let one hold instead of the other",
-        body=SettleInput,
+        "Settle a conflict: merge the two, keep both, or let one hold instead of the other",
+        may=Permission.CURATE,
         what="settlement",
-        answer=ConflictAnswer,
-        problems=(404, 409),
+        problems=(409,),
         examples=EXAMPLES,
     )
-    def settle(self, told: SettleInput, conflict_id: UUID) -> ConflictAnswer:
+    def settle(self, conflict: SeenConflict, body: SettleInput) -> ConflictAnswer:
         """Needs the scope `reviews:write` besides. 409 names who was quicker, or who changed an entry meanwhile."""
-        return conflict_answer(settle(self.project, conflict_id, told, actor=self.actor))
+        return conflict_answer(settle(self.project, conflict.id, body, actor=self.actor))
 
-    @answers_post(
+    @change(
         "unsettle_conflict",
-        Permission.CURATE,
-        summary="Take a settlement back, as long as nothing was built on it",
-        body=UnsettleInput,
+        "Take a settlement back, as long as nothing was built on it",
+        may=Permission.CURATE,
         what="undo",
-        answer=ConflictAnswer,
-        problems=(404, 409),
+        problems=(409,),
     )
-    def unsettle(self, told: UnsettleInput, conflict_id: UUID) -> ConflictAnswer:
+    def undo(self, conflict: SeenConflict, body: UnsettleInput) -> ConflictAnswer:
         """Both entries are as before. Needs the scope `reviews:write` besides."""
-        return conflict_answer(unsettle(self.project, conflict_id, told, actor=self.actor))
+        return conflict_answer(unsettle(self.project, conflict.id, body, actor=self.actor))
 
-    @answers_post(
+    @change(
         "suggest_merge",
-        Permission.CURATE,
-        summary="Ask a model for one entry in the place of the two; nothing is changed by it",
-        body=NoInput,
+        "Ask a model for one entry in the place of the two; nothing is changed by it",
+        may=Permission.CURATE,
         what="request",
-        answer=ConflictAnswer,
         status=202,
-        problems=(404, 409),
+        problems=(409,),
     )
-    def suggest_merge(self, conflict_id: UUID) -> ConflictAnswer:
+    def suggest_merge(self, conflict: SeenConflict, body: NoInput) -> ConflictAnswer:
         """The suggestion stands in the conflict once its run has ended. Needs the scope `reviews:write` besides."""
-        suggest_merge(self.project, conflict_id, actor=self.actor)
-        return conflict_answer(conflict_for(self.project, conflict_id))
+        suggest_merge(self.project, conflict.id, actor=self.actor)
+        return conflict_answer(self.get_object(conflict.id))
 
 
 def conflict_answer(conflict: SeenConflict) -> ConflictAnswer:

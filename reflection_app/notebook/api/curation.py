@@ -1,11 +1,11 @@
 """Deciding on one entry: approve, reject, retire, reopen, clear, restore, label, merge, split, take back."""
 
 from functools import partial
-from typing import Any
 from uuid import UUID
 
-from reflection_app.api.view import Nothing
-from reflection_app.api.viewset import DeskViewSet, answers_post
+from notebook_app.public import KeptEntry
+from reflection_app.api.actions import change
+from reflection_app.api.view import DeskView, Nothing
 from reflection_app.core.permissions import Permission
 from reflection_app.notebook import curating
 from reflection_app.notebook.answers import BulkCurationAnswer, EntryAnswer, UndoneAnswer, bulk_answer, entry_answer
@@ -25,145 +25,120 @@ from reflection_app.notebook.input import (
 OTHER = "01890a5d-ac96-774b-bcce-b302099a8058"
 
 
-on_entry = partial(answers_post, permission=Permission.CURATE, answer=EntryAnswer, problems=(404, 409))
+on_entry = partial(change, may=Permission.CURATE, problems=(409,))
 
 
-class Curation(DeskViewSet):
-    def check_found(self, **ids: Any) -> None:
-        get_entry_for(self.project, **ids)
+class Curation(DeskView):
+    def get_object(self, entry_id: UUID) -> KeptEntry:
+        return get_entry_for(self.project, entry_id)
 
     @on_entry(
         "approve_entry",
-        summary="Approve an entry: from now on it is told",
-        body=CurationInput,
+        "Approve an entry: from now on it is told",
         what="approval",
         examples={"As it was seen": {"expected_version": 2}},
     )
-    def approve(self, told: CurationInput, entry_id: UUID) -> EntryAnswer:
+    def approve(self, entry: KeptEntry, body: CurationInput) -> EntryAnswer:
         """Needs the scope `reviews:write` besides. A key cannot approve what it proposed itself."""
-        return entry_answer(curating.approve_entry(self.project, entry_id, told, actor=self.actor))
+        return entry_answer(curating.approve_entry(self.project, entry.id, body, actor=self.actor))
 
-    @on_entry(
-        "reject_entry",
-        summary="Reject an entry: found again it is counted and stays rejected",
-        body=CurationInput,
-        what="rejection",
-    )
-    def reject(self, told: CurationInput, entry_id: UUID) -> EntryAnswer:
+    @on_entry("reject_entry", "Reject an entry: found again it is counted and stays rejected", what="rejection")
+    def reject(self, entry: KeptEntry, body: CurationInput) -> EntryAnswer:
         """Needs the scope `reviews:write` besides."""
-        return entry_answer(curating.reject_entry(self.project, entry_id, told, actor=self.actor))
+        return entry_answer(curating.reject_entry(self.project, entry.id, body, actor=self.actor))
 
     @on_entry(
         "retire_entry",
-        summary="Retire an approved entry, with a reason: it is told nobody any more",
-        body=CurationInput,
+        "Retire an approved entry, with a reason: it is told nobody any more",
         what="retirement",
         examples={"With a reason": {"reason": "The tool was replaced."}},
     )
-    def retire(self, told: CurationInput, entry_id: UUID) -> EntryAnswer:
+    def retire(self, entry: KeptEntry, body: CurationInput) -> EntryAnswer:
         """Needs the scope `reviews:write` besides."""
-        return entry_answer(curating.retire_entry(self.project, entry_id, told, actor=self.actor))
+        return entry_answer(curating.retire_entry(self.project, entry.id, body, actor=self.actor))
 
-    @on_entry(
-        "reopen_entry",
-        summary="Make a rejected, retired or merged entry a proposal once more",
-        body=CurationInput,
-        what="reopening",
-    )
-    def reopen(self, told: CurationInput, entry_id: UUID) -> EntryAnswer:
+    @on_entry("reopen_entry", "Make a rejected, retired or merged entry a proposal once more", what="reopening")
+    def reopen(self, entry: KeptEntry, body: CurationInput) -> EntryAnswer:
         """What a merged one had lent the other is taken from there. Needs the scope `reviews:write` besides."""
-        return entry_answer(curating.reopen_entry(self.project, entry_id, told, actor=self.actor))
+        return entry_answer(curating.reopen_entry(self.project, entry.id, body, actor=self.actor))
 
-    @on_entry(
-        "clear_entry",
-        summary="Say that what screening found in an entry was looked at and is harmless",
-        body=CurationInput,
-        what="clearing",
-    )
-    def clear(self, told: CurationInput, entry_id: UUID) -> EntryAnswer:
+    @on_entry("clear_entry", "Say that what screening found in an entry was looked at and is harmless", what="clearing")
+    def clear(self, entry: KeptEntry, body: CurationInput) -> EntryAnswer:
         """Other words are screened anew. Needs the scope `reviews:write` besides."""
-        return entry_answer(curating.clear_flags(self.project, entry_id, told, actor=self.actor))
+        return entry_answer(curating.clear_flags(self.project, entry.id, body, actor=self.actor))
 
     @on_entry(
         "restore_entry",
-        summary="Give an entry the words of an earlier version; its state stays",
-        body=RestoreInput,
+        "Give an entry the words of an earlier version; its state stays",
         what="restoring",
         examples={"The first": {"version": 1}},
     )
-    def restore(self, told: RestoreInput, entry_id: UUID) -> EntryAnswer:
+    def restore(self, entry: KeptEntry, body: RestoreInput) -> EntryAnswer:
         """Needs the scope `reviews:write` besides."""
-        return entry_answer(curating.restore_entry(self.project, entry_id, told, actor=self.actor))
+        return entry_answer(curating.restore_entry(self.project, entry.id, body, actor=self.actor))
 
     @on_entry(
         "tag_entry",
-        summary="Give an entry exactly these tags",
-        body=TagsInput,
+        "Give an entry exactly these tags",
         what="tags",
         examples={"Two tags": {"tags": ["billing", "dates"]}},
     )
-    def tag(self, told: TagsInput, entry_id: UUID) -> EntryAnswer:
+    def tag(self, entry: KeptEntry, body: TagsInput) -> EntryAnswer:
         """Needs the scope `reviews:write` besides."""
-        return entry_answer(curating.tag_entry(self.project, entry_id, told, actor=self.actor))
+        return entry_answer(curating.tag_entry(self.project, entry.id, body, actor=self.actor))
 
     @on_entry(
         "own_entry",
-        summary="Say which member looks after an entry, or that nobody does",
-        body=OwnerInput,
+        "Say which member looks after an entry, or that nobody does",
         what="owner",
         examples={"A member": {"owner": "anna"}, "Nobody": {"owner": None}},
     )
-    def own(self, told: OwnerInput, entry_id: UUID) -> EntryAnswer:
+    def own(self, entry: KeptEntry, body: OwnerInput) -> EntryAnswer:
         """Needs the scope `reviews:write` besides."""
-        return entry_answer(curating.own_entry(self.project, entry_id, told, actor=self.actor))
+        return entry_answer(curating.own_entry(self.project, entry.id, body, actor=self.actor))
 
     @on_entry(
         "merge_entry",
-        summary="Merge an entry into another, which gets its occurrences and evidence; answers with that one",
-        body=MergeInput,
+        "Merge an entry into another, which gets its occurrences and evidence; answers with that one",
         what="merge",
         examples={
             "As the other says it": {"into": OTHER},
             "In other words": {"into": OTHER, "words": {"content": "Both of it."}},
         },
     )
-    def merge(self, told: MergeInput, entry_id: UUID) -> EntryAnswer:
+    def merge(self, entry: KeptEntry, body: MergeInput) -> EntryAnswer:
         """Needs the scope `reviews:write` besides."""
-        return entry_answer(curating.merge_entries(self.project, entry_id, told, actor=self.actor))
+        return entry_answer(curating.merge_entries(self.project, entry.id, body, actor=self.actor))
 
     @on_entry(
         "supersede_entry",
-        summary="Let another entry hold instead of this one, which is retired; answers with the other",
-        body=SupersedeInput,
+        "Let another entry hold instead of this one, which is retired; answers with the other",
         what="superseding",
         examples={"The other holds": {"by": OTHER, "reason": "The interface was changed."}},
     )
-    def supersede(self, told: SupersedeInput, entry_id: UUID) -> EntryAnswer:
+    def supersede(self, entry: KeptEntry, body: SupersedeInput) -> EntryAnswer:
         """Occurrences and evidence stay where they are. Needs the scope `reviews:write` besides."""
-        return entry_answer(curating.supersede_entry(self.project, entry_id, told, actor=self.actor))
+        return entry_answer(curating.supersede_entry(self.project, entry.id, body, actor=self.actor))
 
     @on_entry(
         "split_entry",
-        summary="Make a part of an entry a new one; answers with the new one",
-        body=SplitInput,
+        "Make a part of an entry a new one; answers with the new one",
         what="split",
         status=201,
         examples={"A rule of its own": {"into": {"kind": "rule", "name": "Dates", "content": "Write 2026-01-31."}}},
     )
-    def split(self, told: SplitInput, entry_id: UUID) -> EntryAnswer:
+    def split(self, entry: KeptEntry, body: SplitInput) -> EntryAnswer:
         """Needs the scope `reviews:write` besides."""
-        return entry_answer(curating.split_entry(self.project, entry_id, told, actor=self.actor))
+        return entry_answer(curating.split_entry(self.project, entry.id, body, actor=self.actor))
 
     @on_entry(
         "undo_entry_change",
-        summary="Take the last change of an entry back: words, labels and state as before",
-        body=UndoInput,
+        "Take the last change of an entry back: words, labels and state as before",
         what="undo",
-        answer=UndoneAnswer,
     )
-    def undo(self, told: UndoInput, entry_id: UUID) -> UndoneAnswer:
+    def undo(self, entry: KeptEntry, body: UndoInput) -> UndoneAnswer:
         """Only the key that made the change, and keys with the scope admin. Needs `reviews:write` besides."""
-        undone = curating.undo_curation(self.project, entry_id, told, actor=self.actor)
+        undone = curating.undo_curation(self.project, entry.id, body, actor=self.actor)
         return UndoneAnswer(entry=entry_answer(undone.entry), undone=undone.change, recalled=undone.recalled)
 
 
@@ -178,28 +153,24 @@ EXAMPLES = {
 }
 
 
-class BulkCurations(DeskViewSet):
-    @answers_post(
+class BulkCurations(DeskView):
+    @change(
         "curate_entries_together",
-        Permission.CURATE,
-        summary="Curate up to 500 entries together with one reason; tells what became of each",
-        body=BulkCuration,
+        "Curate up to 500 entries together with one reason; tells what became of each",
+        may=Permission.CURATE,
         what="bulk change",
-        answer=BulkCurationAnswer,
         examples=EXAMPLES,
     )
-    def curate(self, told: BulkCuration) -> BulkCurationAnswer:
+    def create(self, body: BulkCuration) -> BulkCurationAnswer:
         """Each by itself: one that is refused keeps no other back. Needs the scope `reviews:write` besides."""
-        return bulk_answer(curate_together(self.project, told, actor=self.actor))
+        return bulk_answer(curate_together(self.project, body, actor=self.actor))
 
-    @answers_post(
+    @change(
         "undo_entries_together",
-        Permission.CURATE,
-        summary="Take a bulk change of entries back; what was changed since stays, and says so",
-        body=Nothing,
-        answer=BulkCurationAnswer,
-        problems=(404, 409),
+        "Take a bulk change of entries back; what was changed since stays, and says so",
+        may=Permission.CURATE,
+        problems=(409,),
     )
-    def undo(self, entry_bulk_id: UUID) -> BulkCurationAnswer:
+    def undo(self, entry_bulk_id: UUID, body: Nothing) -> BulkCurationAnswer:
         """Only the key that made it, and keys with the scope admin. Needs `reviews:write` besides."""
         return bulk_answer(undo_together(self.project, entry_bulk_id, actor=self.actor))

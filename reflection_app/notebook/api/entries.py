@@ -5,18 +5,14 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from notebook_app import public
 from notebook_app.public import KEPT, EntryFilter, EntryKind, EntryState, KeptEntry, Listing
-from reflection_app.api.pages import NEWEST_FIRST, Number, Order, PageQuery, get_page
-from reflection_app.api.reading import read_query
-from reflection_app.api.schema import described_get
-from reflection_app.api.view import get_run_for, get_transcript_for
-from reflection_app.api.viewset import DeskViewSet, answer_body, answers_get, answers_list, answers_post, needing
+from reflection_app.api.actions import change, read, response_of
+from reflection_app.api.pages import NEWEST_FIRST, Number, Order, PageQuery
+from reflection_app.api.view import DeskView, get_run_for, get_transcript_for
 from reflection_app.core.errors import InvalidInput, NotFound
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
@@ -82,20 +78,24 @@ class EntryQuery(PageQuery):
     sort: EntrySort = Field(default=EntrySort.NEWEST, description="`stale`: the approved, longest untold first")
 
 
-def _entries(rows: Sequence[Any]) -> list[EntryAnswer]:
+def row_answers(rows: Sequence[Any]) -> list[EntryAnswer]:
     return entry_answers([public.shown(row) for row in rows])
 
 
-class Entries(DeskViewSet):
-    # Each sort has a cursor of its own.
-    @needing(Permission.READ_NOTEBOOK)
-    @described_get(
-        "list_entries", summary="Entries of the notebook, the newest first", query=EntryQuery, answer=EntryListPage
-    )
-    def list(self, request: Request) -> Response:
-        query = read_query(request, EntryQuery)
-        project = self.project
-        owner_id = owner_named(project, query.owner).pk if query.owner else None
+class Entries(DeskView):
+    def get_object(self, entry_id: UUID) -> KeptEntry:
+        return get_entry_for(self.project, entry_id)
+
+    @read("list_entries", "Entries of the notebook, the newest first", may=Permission.READ_NOTEBOOK)
+    def list(self, query: EntryQuery) -> EntryListPage:
+        if query.run is not None and query.transcript is not None:
+            raise InvalidInput(
+                "One of run and transcript.", errors=[{"field": "transcript", "message": "run is given too"}]
+            )
+        owner_id = owner_named(self.project, query.owner).pk if query.owner else None
+        resting_on: tuple[dict[str, str], ...] = ({"run": str(query.run)},) if query.run else ()
+        if query.transcript is not None:
+            resting_on = rests_on_transcript(self.project, query.transcript)
         wanted = Listing(
             among=EntryFilter(
                 states=(query.state,) if query.state else (),
@@ -108,53 +108,46 @@ class Entries(DeskViewSet):
             owner_id=owner_id,
             is_unowned=query.owner == "",
             is_flagged=query.flagged,
-            resting_on=_resting_on(project, query),
+            resting_on=resting_on,
         )
         listed = public.stale_rows if query.sort is EntrySort.STALE else public.entry_rows
-        page = get_page(listed(self.project.pk, wanted), request=request, query=query, order=ORDERS[query.sort])
-        return Response(page.with_results(_entries(page.rows)))
+        # Each sort has a cursor of its own.
+        rows, order = listed(self.project.pk, wanted), ORDERS[query.sort]
+        return self.page(EntryListPage, rows, query, order=order, answers=row_answers)
 
-    @answers_post(
+    @change(
         "propose_entry",
-        Permission.PROPOSE_ENTRIES,
-        summary="Propose an entry; what the notebook has already is counted there",
-        body=EntryInput,
+        "Propose an entry; what the notebook has already is counted there",
+        may=Permission.PROPOSE_ENTRIES,
         what="entry",
-        answer=ProposalAnswer,
-        statuses=(200, 201),
+        answers={200: ProposalAnswer, 201: ProposalAnswer},
         examples=PROPOSALS,
     )
-    def propose(self, given: EntryInput) -> Response:
+    def create(self, body: EntryInput) -> Response:
         """201 where it is new, 200 where it was known. It is told to nobody before somebody has approved it.
 
         What differs in case, spaces and punctuation alone is the same; mistakes are the same whatever their numbers and
         ids. The same evidence is counted once; a proposal without evidence is an occurrence of its own.
         """
-        told = propose_entry(self.project, given, actor=self.actor)
-        answer = ProposalAnswer.from_row(told, entry=entry_answer(told.entry))
-        return Response(answer_body(ProposalAnswer, answer), 201 if told.is_new else 200)
+        proposed = propose_entry(self.project, body, actor=self.actor)
+        answer = ProposalAnswer.from_row(proposed, entry=entry_answer(proposed.entry))
+        return response_of(answer, 201 if proposed.is_new else 200)
 
-    def check_found(self, **ids: Any) -> None:
-        if ids:
-            get_entry_for(self.project, **ids)
+    @read("get_entry", "One entry", may=Permission.READ_NOTEBOOK)
+    def retrieve(self, entry: KeptEntry) -> EntryAnswer:
+        return entry_answer(entry)
 
-    @answers_get("get_entry", Permission.READ_NOTEBOOK, summary="One entry", answer=EntryAnswer, problems=(404,))
-    def detail(self, entry_id: UUID) -> EntryAnswer:
-        return entry_answer(get_entry_for(self.project, entry_id))
-
-    @answers_post(
+    @change(
         "edit_entry",
-        Permission.CURATE,
-        summary="Say an entry in other words, or label it otherwise; its state stays",
-        body=EntryEdit,
+        "Say an entry in other words, or label it otherwise; its state stays",
+        may=Permission.CURATE,
         what="edit",
-        answer=EntryAnswer,
-        problems=(404, 409),
+        problems=(409,),
         examples={"Other words": {"content": "Read gross_total.", "reason": "Shorter", "expected_version": 2}},
     )
-    def edit(self, told: EntryEdit, entry_id: UUID) -> EntryAnswer:
+    def partial_update(self, entry: KeptEntry, body: EntryEdit) -> EntryAnswer:
         """What is left out stays. Needs the scope `reviews:write` besides, as every decision on an entry does."""
-        return entry_answer(edit_entry(self.project, entry_id, told, actor=self.actor))
+        return entry_answer(edit_entry(self.project, entry.id, body, actor=self.actor))
 
 
 def get_entry_for(project: Project, entry_id: UUID) -> KeptEntry:
@@ -172,16 +165,6 @@ def rests_on_transcript(project: Project, transcript_id: UUID) -> tuple[dict[str
     return ({"transcript": str(transcript.pk)}, *of_run)
 
 
-def _resting_on(project: Project, query: EntryQuery) -> tuple[dict[str, str], ...]:
-    if query.run is not None and query.transcript is not None:
-        raise InvalidInput(
-            "One of run and transcript.", errors=[{"field": "transcript", "message": "run is given too"}]
-        )
-    if query.transcript is not None:
-        return rests_on_transcript(project, query.transcript)
-    return ({"run": str(query.run)},) if query.run else ()
-
-
 # What an entry was and what it rests on, and what rests on a run or a session.
 
 NEWEST_VERSION_FIRST = Order(("number",), descending=True, position=TypeAdapter(tuple[Number]))
@@ -194,72 +177,49 @@ class TwoVersions(BaseModel):
     after: Version | None = Field(default=None, description="the last one, where left out")
 
 
-class EntryHistory(DeskViewSet):
-    @answers_list(
+class EntryHistory(Entries):
+    @read(
         "list_entry_versions",
-        Permission.READ_NOTEBOOK,
-        summary="What an entry was: who changed it how and why, the newest first",
-        answer=VersionPage,
-        order=NEWEST_VERSION_FIRST,
-        shown=lambda rows: [version_answer(row) for row in rows],
-        problems=(404,),
+        "What an entry was: who changed it how and why, the newest first",
+        may=Permission.READ_NOTEBOOK,
     )
-    def versions(self, _query: PageQuery, entry_id: UUID) -> QuerySet[Any]:
-        get_entry_for(self.project, entry_id)
-        return public.version_rows(self.project.pk, entry_id)
+    def versions(self, entry: KeptEntry, query: PageQuery) -> VersionPage:
+        rows = public.version_rows(self.project.pk, entry.id)
+        return self.page(VersionPage, rows, query, order=NEWEST_VERSION_FIRST, each=version_answer)
 
-    @answers_get(
+    @read(
         "compare_entry_versions",
-        Permission.READ_NOTEBOOK,
-        summary="What one version of an entry says otherwise than another, field by field",
-        query=TwoVersions,
-        answer=VersionDiffAnswer,
-        problems=(404,),
+        "What one version of an entry says otherwise than another, field by field",
+        may=Permission.READ_NOTEBOOK,
     )
-    def diff(self, query: TwoVersions, entry_id: UUID) -> dict[str, Any]:
-        entry = get_entry_for(self.project, entry_id)
+    def diff(self, entry: KeptEntry, query: TwoVersions) -> VersionDiffAnswer:
         after = query.after or entry.version
         before = query.before or max(after - 1, 1)
-        rows = public.version_rows(self.project.pk, entry_id).filter(number__in=(before, after))
+        rows = public.version_rows(self.project.pk, entry.id).filter(number__in=(before, after))
         kept = dict(rows.values_list("number", "kept"))
         if missing := {before, after} - kept.keys():
             raise NotFound(f"The entry has no version {min(missing)}.")
         fields = public.diff_of(kept[before], kept[after], fields=KEPT)
-        return {"before": before, "after": after, "fields": fields}
+        return VersionDiffAnswer.model_validate({"before": before, "after": after, "fields": fields})
 
-    @answers_list(
-        "list_entry_evidence",
-        Permission.READ_NOTEBOOK,
-        summary="Where what an entry says was found, the newest first",
-        answer=EvidencePage,
-        problems=(404,),
-    )
-    def evidence(self, _query: PageQuery, entry_id: UUID) -> QuerySet[Any]:
-        get_entry_for(self.project, entry_id)
-        return public.evidence_rows(self.project.pk, entry_id)
+    @read("list_entry_evidence", "Where what an entry says was found, the newest first", may=Permission.READ_NOTEBOOK)
+    def evidence(self, entry: KeptEntry, query: PageQuery) -> EvidencePage:
+        return self.page(EvidencePage, public.evidence_rows(self.project.pk, entry.id), query)
 
 
-class EntriesOf(DeskViewSet):
-    @answers_list(
-        "list_run_entries",
-        Permission.READ_NOTEBOOK,
-        summary="The entries of the notebook that rest on a run",
-        answer=EntryListPage,
-        shown=_entries,
-        problems=(404,),
-    )
-    def of_run(self, _query: PageQuery, run_id: UUID) -> QuerySet[Any]:
-        run = get_run_for(self.project, run_id)
-        return public.entry_rows(self.project.pk, Listing(resting_on=({"run": str(run.pk)},)))
+class EntriesOf(DeskView):
+    def get_object(self, **ids: UUID) -> tuple[dict[str, str], ...]:
+        """What evidence of the run or the session holds, whichever the address names."""
+        if "run_id" in ids:
+            return ({"run": str(get_run_for(self.project, **ids).pk)},)
+        return rests_on_transcript(self.project, **ids)
 
-    @answers_list(
-        "list_transcript_entries",
-        Permission.READ_NOTEBOOK,
-        summary="The entries of the notebook that rest on a session",
-        answer=EntryListPage,
-        shown=_entries,
-        problems=(404,),
-    )
-    def of_transcript(self, _query: PageQuery, transcript_id: UUID) -> QuerySet[Any]:
-        resting_on = rests_on_transcript(self.project, transcript_id)
-        return public.entry_rows(self.project.pk, Listing(resting_on=resting_on))
+    @read("list_run_entries", "The entries of the notebook that rest on a run", may=Permission.READ_NOTEBOOK)
+    def of_run(self, resting_on: tuple[dict[str, str], ...], query: PageQuery) -> EntryListPage:
+        rows = public.entry_rows(self.project.pk, Listing(resting_on=resting_on))
+        return self.page(EntryListPage, rows, query, answers=row_answers)
+
+    @read("list_transcript_entries", "The entries of the notebook that rest on a session", may=Permission.READ_NOTEBOOK)
+    def of_transcript(self, resting_on: tuple[dict[str, str], ...], query: PageQuery) -> EntryListPage:
+        rows = public.entry_rows(self.project.pk, Listing(resting_on=resting_on))
+        return self.page(EntryListPage, rows, query, answers=row_answers)

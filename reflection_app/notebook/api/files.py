@@ -9,9 +9,9 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from notebook_app.public import EntryState, HandedIn, Import, every_entry, json_lines
+from reflection_app.api.actions import change, read
 from reflection_app.api.reading import Answer
-from reflection_app.api.view import Nothing
-from reflection_app.api.viewset import DeskViewSet, answers_get, answers_post
+from reflection_app.api.view import DeskView, Nothing
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.values import Value
 from reflection_app.notebook.proposing import apply_import, get_import, preview_import
@@ -83,41 +83,25 @@ class ImportAnswer(Answer):
     problems: list[ImportProblem]
 
 
-class Imports(DeskViewSet):
-    @answers_post(
+class Imports(DeskView):
+    @change(
         "preview_import",
-        Permission.IMPORT_ENTRIES,
-        summary="Read files into an import, and see what it would do",
-        body=ImportInput,
+        "Read files into an import, and see what it would do",
+        may=Permission.IMPORT_ENTRIES,
         what="import",
-        answer=ImportAnswer,
         status=201,
         examples=EXAMPLES,
     )
-    def preview(self, given: ImportInput) -> ImportAnswer:
-        files = [HandedIn(file.name, file.bytes()) for file in given.files]
+    def create(self, body: ImportInput) -> ImportAnswer:
+        files = [HandedIn(file.name, file.bytes()) for file in body.files]
         return import_answer(preview_import(self.project, files, actor=self.actor))
 
-    @answers_get(
-        "get_import",
-        Permission.IMPORT_ENTRIES,
-        summary="What an import would do, or how far it is",
-        answer=ImportAnswer,
-        problems=(404,),
-    )
-    def detail(self, import_id: UUID) -> ImportAnswer:
+    @read("get_import", "What an import would do, or how far it is", may=Permission.IMPORT_ENTRIES)
+    def retrieve(self, import_id: UUID) -> ImportAnswer:
         return import_answer(get_import(self.project, import_id))
 
-    @answers_post(
-        "apply_import",
-        Permission.IMPORT_ENTRIES,
-        summary="Carry an import out",
-        body=Nothing,
-        answer=ImportAnswer,
-        status=202,
-        problems=(404,),
-    )
-    def apply(self, import_id: UUID) -> ImportAnswer:
+    @change("apply_import", "Carry an import out", may=Permission.IMPORT_ENTRIES, status=202)
+    def apply(self, import_id: UUID, body: Nothing) -> ImportAnswer:
         return import_answer(apply_import(self.project, import_id, actor=self.actor))
 
 
@@ -127,16 +111,14 @@ class ExportQuery(BaseModel):
     state: EntryState | None = Field(default=None, description="only the entries in this state")
 
 
-class Export(DeskViewSet):
-    @answers_get(
+class Export(DeskView):
+    @read(
         "export_notebook",
-        Permission.RECALL,
-        summary="All entries as JSON lines, oldest first",
-        query=ExportQuery,
-        answer=str,
+        "All entries as JSON lines, oldest first",
+        may=Permission.RECALL,
         media_type="application/jsonl",
     )
-    def lines(self, query: ExportQuery) -> str:
+    def list(self, query: ExportQuery) -> str:
         return "".join(json_lines(every_entry(self.project.pk, state=query.state or "")))
 
 

@@ -7,17 +7,15 @@ from uuid import UUID
 from django.db import transaction
 from django.http import Http404
 from django.utils.translation import gettext as _
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from rest_framework.utils.urls import replace_query_param
 
 from notebook_app.public import (
     EntryFilter,
     EntryKind,
     EntryState,
-    LessonLift,
     Recalled,
     RecalledEntry,
-    RulesPrompt,
     bounded,
     earlier_draws,
     exposures_of,
@@ -31,8 +29,9 @@ from notebook_app.public import (
     withhold,
 )
 from reflection_app.adapters.llm.question_vectors import query_vector
+from reflection_app.api.actions import change, read
 from reflection_app.api.reading import Answer
-from reflection_app.api.viewset import DeskViewSet, answers_get, answers_post
+from reflection_app.api.view import DeskView
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
@@ -52,7 +51,7 @@ def _not_blank(text: str) -> str:
     return text
 
 
-class Asked(BaseModel):
+class RecallParameters(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     limit: int = Field(default=5, ge=1, le=20, description="at most so many entries; fewer where fewer fit")
@@ -62,28 +61,25 @@ class Asked(BaseModel):
     tag: Text = Field(default="", max_length=60)
 
 
-# `for` cannot be written as the name of a field in a class.
-SUBJECT = (
+Subject = Annotated[
     Text,
     Field(
-        default="",
+        alias="for",
         max_length=LONGEST_SUBJECT,
         description="a run's id, or the agent's own name for its work: a share of the entries is withheld at random "
         "then, the same whenever the same name is given, so that the notebook learns what its lessons are worth",
     ),
-)
-RecallQuery = create_model(
-    "RecallQuery",
-    __base__=Asked,
-    q=(Annotated[Text, AfterValidator(_not_blank)], Field(min_length=1, max_length=LONGEST_ASKED)),
-    **{"for": SUBJECT},  # type: ignore[call-overload]
-)
-RecallInput = create_model(
-    "RecallInput",
-    __base__=Asked,
-    q=(Annotated[Text, AfterValidator(_not_blank)], Field(min_length=1, max_length=LONGEST_OBJECTIVE)),
-    **{"for": SUBJECT},  # type: ignore[call-overload]
-)
+]
+
+
+class RecallQuery(RecallParameters):
+    q: Annotated[Text, AfterValidator(_not_blank)] = Field(min_length=1, max_length=LONGEST_ASKED)
+    subject: Subject = ""
+
+
+class RecallInput(RecallParameters):
+    q: Annotated[Text, AfterValidator(_not_blank)] = Field(min_length=1, max_length=LONGEST_OBJECTIVE)
+    subject: Subject = ""
 
 
 class RecalledAnswer(Answer):
@@ -111,56 +107,55 @@ class RecallAnswer(Answer):
     text: str = Field(description="the entries ready for a prompt, inside a boundary that none of them can close")
 
 
-class Recall(DeskViewSet):
-    @answers_get(
-        "recall",
-        Permission.RECALL,
-        summary="What the notebook has on a text, best first",
-        query=RecallQuery,
-        answer=RecallAnswer,
-    )
-    def by_query(self, asked: Asked) -> RecallAnswer:
-        return _answered(self.project, asked)
+class Recall(DeskView):
+    @read("recall", "What the notebook has on a text, best first", may=Permission.RECALL)
+    def recall(self, query: RecallQuery) -> RecallAnswer:
+        return recall_answer(self.project, query)
 
-    @answers_post(
+    @change(
         "recall_for_text",
-        Permission.RECALL,
-        summary="What the notebook has on a long text, such as a whole objective",
-        body=RecallInput,
+        "What the notebook has on a long text, such as a whole objective",
+        may=Permission.RECALL,
         what="question",
-        answer=RecallAnswer,
         examples={"Before a booking": {"q": "Change the flights of reservation EHGLP3.", "for": "booking-agent/771"}},
     )
-    def by_body(self, asked: Asked) -> RecallAnswer:
-        return _answered(self.project, asked)
+    def recall_for_text(self, body: RecallInput) -> RecallAnswer:
+        return recall_answer(self.project, body)
 
 
-def _answered(project: Project, asked: Asked) -> RecallAnswer:
-    given = asked.model_dump()
-    vector = query_vector(given["q"])
+def recall_answer(project: Project, query: RecallQuery | RecallInput) -> RecallAnswer:
+    vector = query_vector(query.q)
     among = EntryFilter(
-        kinds=(asked.kind,) if asked.kind else (),
-        category=asked.category,
-        agent=asked.agent,
-        tags=(asked.tag,) if asked.tag else (),
+        kinds=(query.kind,) if query.kind else (),
+        category=query.category,
+        agent=query.agent,
+        tags=(query.tag,) if query.tag else (),
     )
-    found = recall(project.pk, given["q"], vector=vector, among=among, limit=asked.limit)
-    told = _told(project, found, subject=given["for"].strip())
-    why = "" if found.used_meaning else _why_not(is_asked=vector is not None)
+    found = recall(project.pk, query.q, vector=vector, among=among, limit=query.limit)
+    delivered = _not_withheld(project, found, subject=query.subject.strip())
+    if found.used_meaning:
+        why = ""
+    elif vector is not None:
+        why = _("The entries are just being embedded by another model; this was found by its words.")
+    else:
+        why = _(
+            "No vector of the question could be had in time, or the desk has no embedding model; found by its words."
+        )
     return RecallAnswer(
         entries=[
-            RecalledAnswer.from_row(one.entry, score=one.score, words=one.words, likeness=one.likeness) for one in told
+            RecalledAnswer.from_row(one.entry, score=one.score, words=one.words, likeness=one.likeness)
+            for one in delivered
         ],
-        withheld=len(found.entries) - len(told),
+        withheld=len(found.entries) - len(delivered),
         used_meaning=found.used_meaning,
         why_not_meaning=why,
-        text=bounded([told_of(one.entry) for one in told], boundary=new_boundary()),
+        text=bounded([told_of(one.entry) for one in delivered], boundary=new_boundary()),
     )
 
 
 @transaction.atomic
-def _told(project: Project, found: Recalled, *, subject: str) -> list[RecalledEntry]:
-    """What is given to the subject: all but what is withheld from it, now or when it asked before."""
+def _not_withheld(project: Project, found: Recalled, *, subject: str) -> list[RecalledEntry]:
+    """All that was found but what is withheld from the subject, now or when it asked before."""
     if not subject:
         return list(found.entries)
     ids = [one.entry.id for one in found.entries]
@@ -170,23 +165,13 @@ def _told(project: Project, found: Recalled, *, subject: str) -> list[RecalledEn
         subject = str(run.pk)
         if run.get_spec().lessons is not None:
             # The desk tells this run itself, and draws for it then. A draw of somebody else's would stand before that.
-            return _not_withheld(project, found, subject=subject)
+            draws = earlier_draws(project.pk, subject, ids)
+            return [one for one in found.entries if one.entry.id not in draws or not draws[one.entry.id].is_withheld]
     drawn = withhold(found.entries, share=project.get_notebook().holdout_share, chance=SystemRandom().random)
     record_exposures(project.pk, subject=subject, drawn=drawn, is_counted=run is None or can_still_count(run))
     # Of two that ask at once, the first draw stands for both.
     draws = earlier_draws(project.pk, subject, ids)
     return [one for one in found.entries if one.entry.id in draws and not draws[one.entry.id].is_withheld]
-
-
-def _not_withheld(project: Project, found: Recalled, *, subject: str) -> list[RecalledEntry]:
-    draws = earlier_draws(project.pk, subject, [one.entry.id for one in found.entries])
-    return [one for one in found.entries if one.entry.id not in draws or not draws[one.entry.id].is_withheld]
-
-
-def _why_not(*, is_asked: bool) -> str:
-    if is_asked:
-        return _("The entries are just being embedded by another model; this was found by its words.")
-    return _("No vector of the question could be had in time, or the desk has no embedding model; found by its words.")
 
 
 # The rules prompt: what the notebook says most often, as text for a system prompt.
@@ -223,23 +208,22 @@ class RulesPromptAnswer(Answer):
     left_out_too_long: int = Field(validation_alias="too_long", description="entries that did not fit")
 
 
-class Rules(DeskViewSet):
-    @answers_get(
+class Rules(DeskView):
+    @read(
         "get_rules_prompt",
-        Permission.RECALL,
-        summary="The most frequent and useful entries as text for a system prompt, inside a boundary",
-        query=RulesQuery,
-        answer=RulesPromptAnswer,
+        "The most frequent and useful entries as text for a system prompt, inside a boundary",
+        may=Permission.RECALL,
     )
-    def prompt(self, query: RulesQuery) -> RulesPrompt:
+    def retrieve(self, query: RulesQuery) -> RulesPromptAnswer:
         usual = self.project.get_notebook()
-        return rules_prompt(
+        prompt = rules_prompt(
             self.project.pk,
             most=query.n or usual.rules_most,
             least_occurrences=query.min_occurrences or usual.rules_least_occurrences,
             kinds=(query.kind,) if query.kind else (),
             agent=query.agent,
         )
+        return RulesPromptAnswer.from_row(prompt)
 
 
 # What lessons do to first attempts, the draws behind it, and outcomes of work that is no run of the desk.
@@ -266,35 +250,43 @@ class OutcomeAnswer(Answer):
     lessons: int
 
 
-class Lift(DeskViewSet):
-    @answers_get(
-        "get_notebook_lift",
-        Permission.READ_LIFT,
-        summary="What each lesson does to first attempts, by name",
-        query=LiftQuery,
-        answer=LiftPageAnswer,
-    )
-    def lessons(self, query: LiftQuery) -> LiftPageAnswer:
+class Lift(DeskView):
+    @read("get_notebook_lift", "What each lesson does to first attempts, by name", may=Permission.READ_LIFT)
+    def list(self, query: LiftQuery) -> LiftPageAnswer:
         share = self.project.get_notebook().holdout_share
         lessons = lift_of_all(self.project.pk, share=share, state=query.state)
-        begin = _place_after(query.cursor, lessons)
-        shown = lessons[begin : begin + query.limit]
+        # At the first lesson where the one of the cursor is in this state no more.
+        places = (place for place, lesson in enumerate(lessons, start=1) if lesson.entry_id == query.cursor)
+        begin = next(places, 0)
+        page = lessons[begin : begin + query.limit]
         has_more = begin + query.limit < len(lessons)
         return LiftPageAnswer(
             holdout_share=share,
-            results=[lift_answer(lesson) for lesson in shown],
-            next=self._next(shown[-1].entry_id) if has_more and shown else None,
+            results=[lift_answer(lesson) for lesson in page],
+            next=self._next(page[-1].entry_id) if has_more and page else None,
         )
 
-    @answers_get(
-        "list_entry_exposures",
-        Permission.RECALL,
-        summary="Who was given an entry, from whom it was withheld, and how it went, newest first",
-        query=AfterQuery,
-        answer=ExposurePageAnswer,
-        problems=(404,),
+    @change(
+        "report_notebook_outcome",
+        "Tell how a first attempt went for which lessons were recalled",
+        may=Permission.PROPOSE_ENTRIES,
+        what="outcome",
+        problems=(404, 409),
     )
-    def exposures(self, query: AfterQuery, entry_id: UUID) -> ExposurePageAnswer:
+    def report_outcome(self, body: OutcomeInput) -> OutcomeAnswer:
+        """Of work that is no run of the desk: how runs went, the desk knows itself.
+
+        Tell it of every piece of work that lessons were recalled for, whether it went well or not.
+        """
+        lessons = report_outcome(self.project, body, actor=self.actor)
+        return OutcomeAnswer(for_=body.subject, succeeded=body.succeeded, lessons=lessons)
+
+    @read(
+        "list_entry_exposures",
+        "Who was given an entry, from whom it was withheld, and how it went, newest first",
+        may=Permission.RECALL,
+    )
+    def exposures(self, entry_id: UUID, query: AfterQuery) -> ExposurePageAnswer:
         if name_of(self.project.pk, entry_id=entry_id) is None:
             raise Http404("no such entry")
         page = exposures_of(self.project.pk, entry_id, limit=query.limit, after=query.cursor)
@@ -305,28 +297,5 @@ class Lift(DeskViewSet):
             next=self._next(page.last) if page.last else None,
         )
 
-    @answers_post(
-        "report_notebook_outcome",
-        Permission.PROPOSE_ENTRIES,
-        summary="Tell how a first attempt went for which lessons were recalled",
-        body=OutcomeInput,
-        what="outcome",
-        answer=OutcomeAnswer,
-        problems=(404, 409),
-    )
-    def report_outcome(self, told: OutcomeInput) -> OutcomeAnswer:
-        """Of work that is no run of the desk: how runs went, the desk knows itself.
-
-        Tell it of every piece of work that lessons were recalled for, whether it went well or not.
-        """
-        lessons = report_outcome(self.project, told, actor=self.actor)
-        return OutcomeAnswer(for_=told.subject, succeeded=told.succeeded, lessons=lessons)
-
     def _next(self, last: UUID) -> str:
         return str(replace_query_param(self.request.build_absolute_uri(), "cursor", str(last)))
-
-
-def _place_after(cursor: UUID | None, lessons: list[LessonLift]) -> int:
-    """Where the page begins; at the first lesson where the one of the cursor is in this state no more."""
-    places = (place for place, lesson in enumerate(lessons, start=1) if lesson.entry_id == cursor)
-    return next(places, 0)

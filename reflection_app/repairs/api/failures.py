@@ -1,28 +1,17 @@
 """Failed calls of tools: report one and be told what to do, say how it went, read them and the cheat sheet."""
 
-from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
 from pydantic import Field
-from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.api.idempotency import idempotent, replayed
+from reflection_app.api.actions import change, read, response_of
+from reflection_app.api.idempotency import answer_once, replayed
 from reflection_app.api.pages import PageQuery
-from reflection_app.api.reading import read_input, read_query
-from reflection_app.api.schema import described_post
-from reflection_app.api.viewset import (
-    DeskViewSet,
-    answer_body,
-    answers_get,
-    answers_list,
-    answers_post,
-    get_row,
-    needing,
-)
+from reflection_app.api.view import DeskView, get_row
 from reflection_app.api.waiting import WaitQuery, wait_until_settled
-from reflection_app.core.models import ApiKey, Project
+from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.diagnosis.diagnoses import ErrorType
 from reflection_app.loops.values import Value
@@ -43,7 +32,7 @@ from reflection_app.repairs.answers.failures import (
     state_of,
     tool_failure_answer,
 )
-from reflection_app.repairs.cheat_sheet import CheatSheet, cheat_sheet, markdown_of
+from reflection_app.repairs.cheat_sheet import cheat_sheet, markdown_of
 from reflection_app.repairs.completeness import CheckSubmission, check_completeness
 from reflection_app.repairs.models import FixPair, ToolFailure
 from reflection_app.repairs.tool_failures import (
@@ -97,114 +86,75 @@ def failures_to_show(project: Project) -> QuerySet[ToolFailure]:
     return ToolFailure.objects.filter(project=project).select_related("run").defer("run__spec")
 
 
-def get_tool_failure_for(project: Project, failure_id: UUID) -> ToolFailure:
-    """The failure. Raises NotFound."""
-    return get_row(failures_to_show(project), "tool failure", pk=failure_id)
+class ToolFailures(DeskView):
+    def get_object(self, failure_id: UUID) -> ToolFailure:
+        return get_row(failures_to_show(self.project).filter(pk=failure_id), "tool failure")
 
+    def get_settled(self, failure: ToolFailure, query: WaitQuery) -> ToolFailure:
+        """The failure, once it is diagnosed or the wait is over. Call it outside of transactions."""
+        if query.wait and failure.run_id is not None and state_of(failure) is DiagnosisState.DIAGNOSING:
+            wait_until_settled(failure.run_id, key=self.key, longest_s=query.wait)
+            failure = self.get_object(failure.pk)
+        return failure
 
-def settled(key: ApiKey, failure_id: UUID, *, wait_s: float) -> ToolFailure:
-    """The failure, once it is diagnosed or so many seconds are over. Call it outside of transactions."""
-    failure = get_tool_failure_for(key.project, failure_id)
-    if wait_s and failure.run_id is not None and state_of(failure) is DiagnosisState.DIAGNOSING:
-        wait_until_settled(failure.run_id, key=key, longest_s=wait_s)
-        failure = get_tool_failure_for(key.project, failure_id)
-    return failure
+    @read("list_tool_failures", "Failed calls, newest first", may=Permission.READ)
+    def list(self, query: ToolFailureFilters) -> ToolFailurePage:
+        failures = failures_to_show(self.project).filter(**query.get_filters())
+        return self.page(ToolFailurePage, failures, query, each=tool_failure_answer)
 
-
-class ToolFailures(DeskViewSet):
-    def check_found(self, **ids: Any) -> None:
-        get_tool_failure_for(self.project, **ids)
-
-    @answers_list(
-        "list_tool_failures",
-        Permission.READ,
-        summary="Failed calls, newest first",
-        query=ToolFailureFilters,
-        answer=ToolFailurePage,
-        shown=lambda rows: [tool_failure_answer(row) for row in rows],
-    )
-    def list(self, query: ToolFailureFilters) -> QuerySet[ToolFailure]:
-        return failures_to_show(self.project).filter(**query.get_filters())
-
-    @needing(Permission.HAND_IN, query=WaitQuery)
-    @described_post(
+    @change(
         "report_tool_failure",
-        summary="Report a failed call and be told what to do",
-        body=ToolFailureSubmission,
-        query=WaitQuery,
+        "Report a failed call and be told what to do",
+        may=Permission.HAND_IN,
+        what="report",
         answers={201: ToolFailureAnswer},
         examples=FAILURES,
+        once=False,
     )
-    def report(self, request: Request) -> Response:
+    def create(self, query: WaitQuery, body: ToolFailureSubmission) -> Response:
         """A fix that has worked before, or a rule, answers at once. Where neither fits a model is asked:
         `wait` brings its diagnosis with this answer, or ask for the failure later."""
-        query = read_query(request, WaitQuery)
-        reported = self._report(request)
-        failure = settled(self.key, UUID(reported.data["id"]), wait_s=query.wait)
-        body = answer_body(ToolFailureAnswer, tool_failure_answer(failure))
-        return Response(body, 201, headers=replayed(reported))
 
-    @idempotent
-    def _report(self, request: Request) -> Response:
-        given = read_input(request, ToolFailureSubmission, what="report")
-        return Response({"id": str(report_tool_failure(self.project, given, actor=self.actor).pk)}, 201)
+        def report() -> Response:
+            return Response({"id": str(report_tool_failure(self.project, body, actor=self.actor).pk)}, 201)
 
-    @answers_get(
-        "get_tool_failure",
-        Permission.READ,
-        summary="One failed call, now or once it is diagnosed",
-        query=WaitQuery,
-        answer=ToolFailureAnswer,
-        problems=(404,),
-    )
-    def detail(self, query: WaitQuery, failure_id: UUID) -> ToolFailureAnswer:
-        return tool_failure_answer(settled(self.key, failure_id, wait_s=query.wait))
+        reported = answer_once(self, report)
+        failure = self.get_settled(self.get_object(UUID(reported.data["id"])), query)
+        return response_of(tool_failure_answer(failure), 201, headers=replayed(reported))
 
-    @answers_post(
+    @read("get_tool_failure", "One failed call, now or once it is diagnosed", may=Permission.READ)
+    def retrieve(self, failure: ToolFailure, query: WaitQuery) -> ToolFailureAnswer:
+        return tool_failure_answer(self.get_settled(failure, query))
+
+    @change(
         "report_fix_outcome",
-        Permission.HAND_IN,
-        summary="Say how what was done about it went, once",
-        body=FixOutcomeSubmission,
+        "Say how what was done about it went, once",
+        may=Permission.HAND_IN,
         what="outcome",
-        answer=ToolFailureAnswer,
-        problems=(404, 409),
+        problems=(409,),
         examples=OUTCOMES,
     )
-    def report_outcome(self, given: FixOutcomeSubmission, failure_id: UUID) -> ToolFailureAnswer:
+    def report_outcome(self, failure: ToolFailure, body: FixOutcomeSubmission) -> ToolFailureAnswer:
         """A fix that worked is kept as a fix pair and tried first the next time."""
-        report_fix_outcome(get_tool_failure_for(self.project, failure_id), given, actor=self.actor)
-        return tool_failure_answer(get_tool_failure_for(self.project, failure_id))
+        report_fix_outcome(failure, body, actor=self.actor)
+        return tool_failure_answer(self.get_object(failure.pk))
 
 
-class Fixes(DeskViewSet):
-    @answers_list(
-        "list_fix_pairs",
-        Permission.READ,
-        summary="Fixes that worked, newest first",
-        query=FixPairFilters,
-        answer=FixPairPage,
-        shown=lambda rows: [fix_pair_answer(row) for row in rows],
-    )
-    def list(self, query: FixPairFilters) -> QuerySet[FixPair]:
+class Fixes(DeskView):
+    @read("list_fix_pairs", "Fixes that worked, newest first", may=Permission.READ)
+    def list(self, query: FixPairFilters) -> FixPairPage:
         wanted = {name: value for name, value in query.get_filters().items() if value}
-        return FixPair.objects.filter(project=self.project, **wanted)
+        pairs = FixPair.objects.filter(project=self.project, **wanted)
+        return self.page(FixPairPage, pairs, query, each=fix_pair_answer)
 
-    @answers_get(
-        "get_cheat_sheet",
-        Permission.READ,
-        summary="What usually fails with each tool, and what helps",
-        query=CheatSheetQuery,
-        answer=CheatSheetAnswer,
-    )
-    def cheat_sheet(self, query: CheatSheetQuery) -> CheatSheet:
-        return cheat_sheet(self.project, tool=query.tool)
+    @read("get_cheat_sheet", "What usually fails with each tool, and what helps", may=Permission.READ)
+    def cheat_sheet(self, query: CheatSheetQuery) -> CheatSheetAnswer:
+        return CheatSheetAnswer.from_row(cheat_sheet(self.project, tool=query.tool))
 
-    @answers_get(
+    @read(
         "get_cheat_sheet_markdown",
-        Permission.READ,
-        summary="The cheat sheet as Markdown, for an agent's prompt",
-        query=CheatSheetQuery,
-        answer=str,
+        "The cheat sheet as Markdown, for an agent's prompt",
+        may=Permission.READ,
         media_type="text/markdown",
     )
     def cheat_sheet_markdown(self, query: CheatSheetQuery) -> str:
@@ -228,62 +178,43 @@ class CheckFilters(PageQuery):
     kind: str | None = Field(default=None, max_length=60)
 
 
-class Checks(DeskViewSet):
-    @answers_list(
-        "list_completeness_checks",
-        Permission.READ,
-        summary="Checks of histories, newest first",
-        query=CheckFilters,
-        answer=CheckPage,
-        shown=lambda rows: [check_line(row) for row in rows],
-    )
-    def list(self, query: CheckFilters) -> QuerySet[Run]:
+class Checks(DeskView):
+    def get_object(self, check_id: UUID) -> Run:
+        checks = checks_to_show(Run.objects.filter(project=self.project, pk=check_id))
+        return get_row(checks, "completeness check")
+
+    @read("list_completeness_checks", "Checks of histories, newest first", may=Permission.READ)
+    def list(self, query: CheckFilters) -> CheckPage:
         checks = checks_to_show(Run.objects.filter(project=self.project))
         if query.kind is not None:
             checks = checks.filter(task__kind=query.kind)
-        return checks if query.state is None else in_state(checks, query.state)
+        if query.state is not None:
+            checks = in_state(checks, query.state)
+        return self.page(CheckPage, checks, query, each=check_line)
 
-    @needing(Permission.HAND_IN, query=WaitQuery)
-    @described_post(
+    @change(
         "check_completeness",
-        summary="Hand in a history, and be told what it lacks",
-        body=CheckSubmission,
-        query=WaitQuery,
+        "Hand in a history, and be told what it lacks",
+        may=Permission.HAND_IN,
+        what="completeness check",
         answers={201: CheckAnswer},
         examples=EXAMPLES,
+        once=False,
     )
-    def check(self, request: Request) -> Response:
-        query = read_query(request, WaitQuery)
-        begun = self._begin(request)
-        run_id = UUID(str(begun.data["run_id"]))
+    def create(self, query: WaitQuery, body: CheckSubmission) -> Response:
+        def begin() -> Response:
+            return Response({"run_id": str(check_completeness(self.project, body, actor=self.actor).pk)})
+
+        begun = answer_once(self, begin)
+        run_id = UUID(begun.data["run_id"])
         # Outside of the transaction that took the history: its run begins only when that has committed.
         if query.wait:
             wait_until_settled(run_id, key=self.key, longest_s=query.wait)
-        body = answer_body(CheckAnswer, check_answer(get_check_for(self.project, run_id)))
-        return Response(body, 201, headers=replayed(begun))
+        return response_of(check_answer(self.get_object(run_id)), 201, headers=replayed(begun))
 
-    @idempotent
-    def _begin(self, request: Request) -> Response:
-        submission = read_input(request, CheckSubmission, what="completeness check")
-        run = check_completeness(self.project, submission, actor=self.actor)
-        return Response({"run_id": str(run.pk)})
-
-    @answers_get(
-        "get_completeness_check",
-        Permission.READ,
-        summary="One check, now or once it is made",
-        query=WaitQuery,
-        answer=CheckAnswer,
-        problems=(404,),
-    )
-    def detail(self, query: WaitQuery, check_id: UUID) -> CheckAnswer:
-        check = get_check_for(self.project, check_id)
+    @read("get_completeness_check", "One check, now or once it is made", may=Permission.READ)
+    def retrieve(self, check: Run, query: WaitQuery) -> CheckAnswer:
         if query.wait:
             wait_until_settled(check.pk, key=self.key, longest_s=query.wait)
-            check = get_check_for(self.project, check_id)
+            check = self.get_object(check.pk)
         return check_answer(check)
-
-
-def get_check_for(project: Project, check_id: UUID) -> Run:
-    """The run of the check. Raises NotFound."""
-    return get_row(checks_to_show(Run.objects.filter(project=project)), "completeness check", pk=check_id)

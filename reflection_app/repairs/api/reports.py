@@ -2,14 +2,14 @@
 
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import HttpResponse
 from pydantic import Field
 from rest_framework.response import Response
 
+from reflection_app.api.actions import change, read
 from reflection_app.api.pages import PageQuery
-from reflection_app.api.view import Nothing, get_instruction_for, get_report_for, get_ticket_for
-from reflection_app.api.viewset import DeskViewSet, answers_get, answers_list, answers_post
+from reflection_app.api.view import DeskView, Nothing, get_row
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.reports import markdown_of
@@ -45,48 +45,36 @@ class TicketFilters(PageQuery):
     trigger: Trigger | None = None
 
 
-class Tickets(DeskViewSet):
-    @answers_list(
-        "list_tickets",
-        Permission.READ,
-        summary="Rewind tickets, newest first",
-        query=TicketFilters,
-        answer=TicketPage,
-    )
-    def list(self, query: TicketFilters) -> QuerySet[Ticket]:
-        return tickets_to_show(Ticket.objects.filter(project=self.project, **query.get_filters()))
+class Tickets(DeskView):
+    def get_object(self, ticket_id: str) -> Ticket:
+        return get_row(tickets_to_show(Ticket.objects.filter(project=self.project, ticket_id=ticket_id)), "ticket")
 
-    @answers_get("get_ticket", Permission.READ, summary="One rewind ticket", answer=TicketAnswer, problems=(404,))
-    def detail(self, ticket_id: str) -> Ticket:
-        return get_ticket_for(self.project, ticket_id)
+    @read("list_tickets", "Rewind tickets, newest first", may=Permission.READ)
+    def list(self, query: TicketFilters) -> TicketPage:
+        tickets = Ticket.objects.filter(project=self.project, **query.get_filters())
+        return self.page(TicketPage, tickets_to_show(tickets), query)
 
-    @answers_post(
-        "start_ticket",
-        Permission.HAND_IN,
-        summary="Say that an outside agent has taken a ticket up",
-        body=Nothing,
-        answer=TicketAnswer,
-        problems=(404, 409),
-    )
-    def start(self, ticket_id: str) -> Ticket:
-        start_ticket(get_ticket_for(self.project, ticket_id), actor=self.actor)
-        return get_ticket_for(self.project, ticket_id)
+    @read("get_ticket", "One rewind ticket", may=Permission.READ)
+    def retrieve(self, ticket: Ticket) -> TicketAnswer:
+        return TicketAnswer.from_row(ticket)
 
-    @answers_post(
+    @change("start_ticket", "Say that an outside agent has taken a ticket up", may=Permission.HAND_IN, problems=(409,))
+    def start(self, ticket: Ticket, body: Nothing) -> TicketAnswer:
+        start_ticket(ticket, actor=self.actor)
+        return TicketAnswer.from_row(self.get_object(ticket.ticket_id))
+
+    @change(
         "close_ticket",
-        Permission.REVIEW,
-        summary="Close a ticket; the run that waits for the repair is cancelled",
-        body=ClosingInput,
+        "Close a ticket; the run that waits for the repair is cancelled",
+        may=Permission.REVIEW,
         what="closing",
-        answer=ClosedAnswer,
-        problems=(404, 409),
+        problems=(409,),
         examples={"Not worth it": {"reason": "The client withdrew the question."}},
     )
-    def close(self, told: ClosingInput, ticket_id: str) -> ClosedAnswer:
-        closed = close_ticket(get_ticket_for(self.project, ticket_id), told, actor=self.actor)
-        ticket = TicketAnswer.model_validate(get_ticket_for(self.project, ticket_id))
-        goes_on = closed.run_goes_on or None
-        return ClosedAnswer(ticket=ticket, run_cancelled=goes_on is None, run_goes_on=goes_on)
+    def close(self, ticket: Ticket, body: ClosingInput) -> ClosedAnswer:
+        goes_on = close_ticket(ticket, body, actor=self.actor).run_goes_on or None
+        closed = TicketAnswer.from_row(self.get_object(ticket.ticket_id))
+        return ClosedAnswer(ticket=closed, run_cancelled=goes_on is None, run_goes_on=goes_on)
 
 
 class ReportFilters(PageQuery):
@@ -95,78 +83,52 @@ class ReportFilters(PageQuery):
     type: ErrorClass | None = Field(default=None, description="the class that holds")
 
 
-class Reports(DeskViewSet):
-    @answers_list(
-        "list_reports",
-        Permission.READ,
-        summary="Reflection reports, newest first",
-        query=ReportFilters,
-        answer=ReportPage,
-    )
-    def list(self, query: ReportFilters) -> QuerySet[Report]:
+class Reports(DeskView):
+    def get_object(self, reflection_id: str) -> Report:
+        reports = reports_to_show(Report.objects.filter(project=self.project, reflection_id=reflection_id))
+        return get_row(reports.prefetch_related("corrections"), "report")
+
+    @read("list_reports", "Reflection reports, newest first", may=Permission.READ)
+    def list(self, query: ReportFilters) -> ReportPage:
         wanted = query.get_filters()
         of_class = wanted.pop("type", None)
         rows = Report.objects.filter(project=self.project, **wanted)
         if of_class is not None:
             # A person's correction holds before what the tree came to.
             rows = rows.filter(Q(corrected_type=of_class) | Q(corrected_type__isnull=True, error_type=of_class))
-        return reports_to_show(rows)
+        return self.page(ReportPage, reports_to_show(rows), query)
 
-    @answers_get(
-        "get_report",
-        Permission.READ,
-        summary="One report with all that is known of it",
-        answer=ReportAnswer,
-        problems=(404,),
-    )
-    def detail(self, reflection_id: str) -> Response:
-        return Response(report_body(get_report_for(self.project, reflection_id)))
+    @read("get_report", "One report with all that is known of it", may=Permission.READ, answer=ReportAnswer)
+    def retrieve(self, report: Report) -> Response:
+        return Response(report_body(report))
 
-    @answers_get(
-        "get_report_document",
-        Permission.READ,
-        summary="The report as a document",
-        answer=ReportDocument,
-        problems=(404,),
-    )
-    def document(self, reflection_id: str) -> Response:
+    @read("get_report_document", "The report as a document", may=Permission.READ, answer=ReportDocument)
+    def document(self, report: Report) -> Response:
         """In just the form of the Reflection Protocol, to be kept as `reflection_{id}.json`."""
-        report = get_report_for(self.project, reflection_id)
-        return Response(report.get_document(), headers=_attached(f"reflection_{report.reflection_id}.json"))
+        name = f"reflection_{report.reflection_id}.json"
+        return Response(report.get_document(), headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
-    @answers_get(
-        "get_report_markdown",
-        Permission.READ,
-        summary="The report as Markdown",
-        answer=str,
-        media_type="text/markdown",
-        problems=(404,),
-    )
-    def markdown(self, reflection_id: str) -> HttpResponse:
-        report = get_report_for(self.project, reflection_id)
+    @read("get_report_markdown", "The report as Markdown", may=Permission.READ, answer=str, media_type="text/markdown")
+    def markdown(self, report: Report) -> HttpResponse:
+        name = f"reflection_{report.reflection_id}.md"
         return HttpResponse(
             markdown_of(report.get_document()),
             content_type="text/markdown; charset=utf-8",
-            headers=_attached(f"reflection_{report.reflection_id}.md"),
+            headers={"Content-Disposition": f'attachment; filename="{name}"'},
         )
 
-    @answers_post(
+    @change(
         "correct_report_class",
-        Permission.REVIEW,
-        summary="Say that the class of the error is another; the correction is kept as a label",
-        body=CorrectionInput,
+        "Say that the class of the error is another; the correction is kept as a label",
+        may=Permission.REVIEW,
         what="correction",
-        answer=ReportAnswer,
-        problems=(404, 409),
+        answers={200: ReportAnswer},
+        problems=(409,),
         examples={"The fourth time": {"type": "3.3.1", "reason": "It stops early however it is told to go on."}},
     )
-    def correct(self, told: CorrectionInput, reflection_id: str) -> Response:
-        correct_class(get_report_for(self.project, reflection_id), told, actor=self.actor)
-        return Response(report_body(get_report_for(self.project, reflection_id)))
-
-
-def _attached(name: str) -> dict[str, str]:
-    return {"Content-Disposition": f'attachment; filename="{name}"'}
+    def correct(self, report: Report, body: CorrectionInput) -> Response:
+        correct_class(report, body, actor=self.actor)
+        return Response(report_body(self.get_object(report.reflection_id)))
 
 
 class InstructionFilters(PageQuery):
@@ -174,31 +136,27 @@ class InstructionFilters(PageQuery):
     state: InstructionState | None = None
 
 
-class Instructions(DeskViewSet):
-    @answers_list(
-        "list_instructions",
-        Permission.READ,
-        summary="Instructions for agents' system prompts, newest first",
-        query=InstructionFilters,
-        answer=InstructionPage,
-    )
-    def list(self, query: InstructionFilters) -> QuerySet[AgentInstruction]:
-        rows = AgentInstruction.objects.filter(project=self.project, **query.get_filters())
-        return rows.select_related("report")
+class Instructions(DeskView):
+    def get_object(self, instruction_id: UUID) -> AgentInstruction:
+        instructions = AgentInstruction.objects.filter(project=self.project, pk=instruction_id)
+        return get_row(instructions.select_related("report"), "instruction")
 
-    @answers_post(
+    @read("list_instructions", "Instructions for agents' system prompts, newest first", may=Permission.READ)
+    def list(self, query: InstructionFilters) -> InstructionPage:
+        rows = AgentInstruction.objects.filter(project=self.project, **query.get_filters())
+        return self.page(InstructionPage, rows.select_related("report"), query)
+
+    @change(
         "decide_instruction",
-        Permission.REVIEW,
-        summary="Accept an instruction into an agent's system prompt, decline it, or withdraw it",
-        body=InstructionInput,
+        "Accept an instruction into an agent's system prompt, decline it, or withdraw it",
+        may=Permission.REVIEW,
         what="decision",
-        answer=InstructionAnswer,
-        problems=(404, 409),
+        problems=(409,),
         examples={
             "Accept": {"decision": "accept"},
             "Accept in other words": {"decision": "accept", "text": "Collect five papers before you stop."},
             "Withdraw what was accepted": {"decision": "withdraw"},
         },
     )
-    def decide(self, told: InstructionInput, instruction_id: UUID) -> AgentInstruction:
-        return decide_instruction(get_instruction_for(self.project, instruction_id), told, actor=self.actor)
+    def decide(self, instruction: AgentInstruction, body: InstructionInput) -> InstructionAnswer:
+        return InstructionAnswer.from_row(decide_instruction(instruction, body, actor=self.actor))

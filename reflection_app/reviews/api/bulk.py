@@ -8,9 +8,8 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from reflection_app.api.actions import change, read
 from reflection_app.api.pages import PageQuery
 from reflection_app.api.reading import Answer, TextOrNull
-from reflection_app.api.view import DeskView, Nothing
+from reflection_app.api.view import DeskView, Nothing, get_row
 from reflection_app.core.audit import Actor
-from reflection_app.core.errors import NotFound
 from reflection_app.core.permissions import Permission, key_may
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
@@ -58,17 +57,14 @@ class BulkAnswer(Answer):
 
 def bulk_answer(bulk: BulkDecision, *, reader: Actor) -> BulkAnswer:
     """The bulk decision as `reader` may know it."""
-    said: dict[str, Any] = {} if tells_opinions(bulk, reader=reader) else {"reason": "", **bulk.decision}
-    told = {name: said.get(name) for name in ("decision", "verdict", "reason")}
-    return BulkAnswer.from_row(bulk, items=bulk.items.all(), **told)
+    decision: dict[str, Any] = {} if tells_opinions(bulk, reader=reader) else {"reason": "", **bulk.decision}
+    visible = {name: decision.get(name) for name in ("decision", "verdict", "reason")}
+    return BulkAnswer.from_row(bulk, items=bulk.items.all(), **visible)
 
 
 class BulkDecisions(DeskView):
     def get_object(self, bulk_id: UUID) -> BulkDecision:
-        bulk = BulkDecision.objects.filter(project=self.project, pk=bulk_id).first()
-        if bulk is None:
-            raise NotFound("There is no such bulk decision.")
-        return bulk
+        return get_row(BulkDecision.objects.filter(project=self.project, pk=bulk_id), "bulk decision")
 
     @change(
         "decide_reviews_together",
@@ -115,11 +111,8 @@ class CommentFilters(PageQuery, OfThing):
 
 class Comments(DeskView):
     def get_object(self, comment_id: UUID) -> Comment:
-        """The comment, where the caller may see it. Raises NotFound."""
-        comment = comments_seen_by(self.actor.label, project_id=self.project.pk).filter(pk=comment_id).first()
-        if comment is None:
-            raise NotFound("There is no such comment.")
-        return comment
+        seen = comments_seen_by(self.actor.label, project_id=self.project.pk)
+        return get_row(seen.filter(pk=comment_id), "comment")
 
     @read("list_comments", "Comments on something, newest first", may=Permission.READ_QUEUE)
     def list(self, query: CommentFilters) -> CommentPage:

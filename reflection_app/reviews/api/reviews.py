@@ -8,7 +8,7 @@ from pydantic import Field
 from reflection_app.api.actions import change, read
 from reflection_app.api.pages import PageQuery
 from reflection_app.api.reading import Answer
-from reflection_app.api.view import DeskView, Nothing, get_review_for, get_run_for
+from reflection_app.api.view import DeskView, Nothing, get_row, get_run_for
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.values import Value
 from reflection_app.reviews.answers import (
@@ -92,11 +92,11 @@ class SkipInput(Value):
 
 class Reviews(DeskView):
     def get_object(self, review_id: UUID) -> Review:
-        return get_review_for(self.project, review_id)
+        return get_row(reviews_to_show(Review.objects.filter(project=self.project, pk=review_id)), "review")
 
     @read("list_reviews", "Reviews, newest first", may=Permission.READ_QUEUE)
     def list(self, query: ReviewFilters) -> ReviewPage:
-        wanted = query.lookups("state", "run")
+        wanted = query.model_dump(exclude_none=True, include={"state", "run"})
         reviews = reviews_to_show(Review.objects.filter(query.where(self.actor), project=self.project, **wanted))
         return self.page(ReviewPage, reviews, query, answers=partial(review_answers, reader=self.actor))
 

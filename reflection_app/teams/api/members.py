@@ -6,16 +6,16 @@ from uuid import UUID
 
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
-from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter
 
+from reflection_app.api.actions import change, read
 from reflection_app.api.idempotency import ShownOnce
 from reflection_app.api.pages import Number, Order, PageQuery
 from reflection_app.api.reading import Answer, OrNull, part
-from reflection_app.api.viewset import DeskViewSet, answer_body, answers_get, answers_list, answers_post, get_row
+from reflection_app.api.view import DeskView, get_row
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Membership, Role
 from reflection_app.core.permissions import Permission
@@ -58,14 +58,10 @@ class MemberPage(BaseModel):
 
 
 class RoleInput(Value):
-    model_config = ConfigDict(extra="forbid")
-
     role: Role
 
 
 class InvitationInput(Value):
-    model_config = ConfigDict(extra="forbid")
-
     role: Role = Field(default=Role.VIEWER, description="a key makes viewers only; other roles are given at the desk")
     email: str = Field(default="", max_length=254, description="the only address that may accept; empty: any account")
     days: int = Field(default=USUAL_DAYS, ge=1, le=MOST_DAYS, description="how long the link works")
@@ -90,80 +86,61 @@ class InvitationPage(BaseModel):
     previous: str | None
 
 
-class Members(DeskViewSet):
-    @answers_list(
-        "list_members",
-        Permission.READ,
-        summary="The members, the oldest first",
-        answer=MemberPage,
-        order=OLDEST_FIRST,
-    )
-    def list(self, _query: PageQuery) -> QuerySet[Membership]:
-        return Membership.objects.filter(project=self.project).select_related("user")
+class Members(DeskView):
+    def get_object(self, user_id: str) -> int:
+        """The user's id; 0, which nobody has, where it is none."""
+        number = int(user_id) if user_id.isascii() and user_id.isdigit() and len(user_id) <= 10 else 0
+        return number if number <= BIGGEST_ID else 0
 
-    @answers_post(
+    @read("list_members", "The members, the oldest first", may=Permission.READ)
+    def list(self, query: PageQuery) -> MemberPage:
+        members = Membership.objects.filter(project=self.project).select_related("user")
+        return self.page(MemberPage, members, query, order=OLDEST_FIRST)
+
+    @change(
         "change_member",
-        Permission.MANAGE_MEMBERS,
-        summary="Give a member another role; the last admin keeps theirs",
-        body=RoleInput,
+        "Give a member another role; the last admin keeps theirs",
+        may=Permission.MANAGE_MEMBERS,
         what="role",
-        answer=MemberAnswer,
-        problems=(404, 409),
-    )
-    def change(self, told: RoleInput, user_id: str) -> Membership:
-        return change_role(self.project, _number(user_id), role=told.role, actor=self.actor)
-
-    @answers_post(
-        "remove_member",
-        Permission.MANAGE_MEMBERS,
-        summary="Remove a member; the last admin stays",
-        problems=(404, 409),
-    )
-    def remove(self, user_id: str) -> None:
-        remove_member(self.project, _number(user_id), actor=self.actor)
-
-
-def _number(user_id: str) -> int:
-    """The id; 0, which nobody has, where it is none."""
-    number = int(user_id) if user_id.isascii() and user_id.isdigit() and len(user_id) <= 10 else 0
-    return number if number <= BIGGEST_ID else 0
-
-
-class Invitations(DeskViewSet):
-    @answers_list(
-        "list_invitations",
-        Permission.MANAGE_MEMBERS,
-        summary="Open invitations, newest first",
-        answer=InvitationPage,
-    )
-    def list(self, _query: PageQuery) -> QuerySet[Invitation]:
-        return Invitation.objects.usable().filter(project=self.project)
-
-    @answers_post(
-        "create_invitation",
-        Permission.MANAGE_MEMBERS,
-        summary="Make a link that makes one person a member",
-        body=InvitationInput,
-        what="invitation",
-        answer=NewInvitationAnswer,
-        status=201,
         problems=(409,),
     )
-    def create(self, told: InvitationInput) -> ShownOnce:
-        made = create_invitation(self.project, role=told.role, email=told.email, days=told.days, actor=self.actor)
-        link = settings.PUBLIC_URL + reverse("open_invitation", args=[made.secret])
-        kept = answer_body(InvitationAnswer, made.invitation)
-        return ShownOnce(kept | {"link": link}, kept=kept | {"link": None}, status=201)
+    def partial_update(self, user_id: int, body: RoleInput) -> MemberAnswer:
+        return MemberAnswer.from_row(change_role(self.project, user_id, role=body.role, actor=self.actor))
 
-    @answers_post(
-        "revoke_invitation",
-        Permission.MANAGE_MEMBERS,
-        summary="The link works no more; nothing changes where it was used",
-        problems=(404,),
+    @change("remove_member", "Remove a member; the last admin stays", may=Permission.MANAGE_MEMBERS, problems=(409,))
+    def destroy(self, user_id: int) -> None:
+        remove_member(self.project, user_id, actor=self.actor)
+
+
+class Invitations(DeskView):
+    def get_object(self, invitation_id: UUID) -> Invitation:
+        return get_row(Invitation.objects.filter(project=self.project, pk=invitation_id), "invitation")
+
+    @read("list_invitations", "Open invitations, newest first", may=Permission.MANAGE_MEMBERS)
+    def list(self, query: PageQuery) -> InvitationPage:
+        return self.page(InvitationPage, Invitation.objects.usable().filter(project=self.project), query)
+
+    @change(
+        "create_invitation",
+        "Make a link that makes one person a member",
+        may=Permission.MANAGE_MEMBERS,
+        what="invitation",
+        answers={201: NewInvitationAnswer},
+        problems=(409,),
     )
-    def revoke(self, invitation_id: UUID) -> None:
-        rows = Invitation.objects.filter(project=self.project)
-        revoke_invitation(get_row(rows, "invitation", pk=invitation_id), actor=self.actor)
+    def create(self, body: InvitationInput) -> ShownOnce:
+        made = create_invitation(self.project, role=body.role, email=body.email, days=body.days, actor=self.actor)
+        link = settings.PUBLIC_URL + reverse("open_invitation", args=[made.secret])
+        kept = NewInvitationAnswer.from_row(made.invitation, link=None).model_dump(mode="json")
+        return ShownOnce(kept | {"link": link}, kept=kept, status=201)
+
+    @change(
+        "revoke_invitation",
+        "The link works no more; nothing changes where it was used",
+        may=Permission.MANAGE_MEMBERS,
+    )
+    def destroy(self, invitation: Invitation) -> None:
+        revoke_invitation(invitation, actor=self.actor)
 
 
 # The audit trail, entry by entry.
@@ -197,20 +174,13 @@ class AuditPage(BaseModel):
     previous: str | None
 
 
-class AuditEntries(DeskViewSet):
-    @answers_list(
-        "list_audit_entries",
-        Permission.READ_AUDIT,
-        summary="Who did what to what, newest first",
-        query=AuditQuery,
-        answer=AuditPage,
-        shown=lambda rows: [_audit_answer(row) for row in rows],
-    )
-    def list(self, query: AuditQuery) -> QuerySet[AuditEntry]:
-        return entries_for(self.project, query, reader=self.actor)
+class AuditEntries(DeskView):
+    @read("list_audit_entries", "Who did what to what, newest first", may=Permission.READ_AUDIT)
+    def list(self, query: AuditQuery) -> AuditPage:
+        return self.page(AuditPage, entries_for(self.project, query, reader=self.actor), query, each=audit_answer)
 
 
-def _audit_answer(entry: AuditEntry) -> AuditAnswer:
+def audit_answer(entry: AuditEntry) -> AuditAnswer:
     hidden = is_hidden(entry)
     withheld: dict[str, Any] = {"before": {}, "after": {}} if hidden else {}
     return AuditAnswer.from_row(entry, key_made_by=made_by(entry), is_hidden=hidden, **withheld)
@@ -219,16 +189,16 @@ def _audit_answer(entry: AuditEntry) -> AuditAnswer:
 # The whole project as a file.
 
 
-class Export(DeskViewSet):
-    @answers_get(
+class Export(DeskView):
+    @read(
         "export_project",
-        Permission.EXPORT_PROJECT,
-        summary="The whole project as a zip of JSON lines, without secrets; manage.py import_project takes it in",
+        "The whole project as a zip of JSON lines, without secrets; manage.py import_project takes it in",
+        may=Permission.EXPORT_PROJECT,
         answer=OpenApiTypes.BINARY,
         media_type="application/zip",
     )
-    def whole(self) -> StreamingHttpResponse:
+    def retrieve(self) -> StreamingHttpResponse:
         file = whole_file(self.project, actor=self.actor)
-        asked = self.request._request  # noqa: SLF001 - the documented way to Django's own request
-        body = PiecesOffTheLoop(file) if isinstance(asked, ASGIRequest) else Pieces(file)
+        request = self.request._request  # noqa: SLF001 - the documented way to Django's own request
+        body = PiecesOffTheLoop(file) if isinstance(request, ASGIRequest) else Pieces(file)
         return StreamingHttpResponse(body, content_type="application/zip", headers=headers_of(self.project))

@@ -1,27 +1,13 @@
 """The registry of tools: what a project's runs may call."""
 
-from collections.abc import Sequence
-
-from django.db.models import QuerySet
 from pydantic import Field
-from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.api.idempotency import idempotent
+from reflection_app.api.actions import change, read, response_of
+from reflection_app.api.idempotency import answer_once
 from reflection_app.api.pages import PageQuery
-from reflection_app.api.reading import read_body
-from reflection_app.api.schema import described_post
-from reflection_app.api.viewset import (
-    DeskViewSet,
-    answer_body,
-    answers_get,
-    answers_list,
-    answers_post,
-    get_row,
-    needing,
-)
+from reflection_app.api.view import DeskView, get_row
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.teams.answers import (
     SecretAnswer,
     SecretPage,
@@ -69,94 +55,76 @@ class ToolFilters(PageQuery):
     is_enabled: bool | None = Field(default=None, description="only tools that runs may call, or only the others")
 
 
-class Tools(DeskViewSet):
-    def get_tool(self, name: str) -> Tool:
-        """The tool. Raises NotFound."""
-        return get_row(Tool.objects.select_related("project").filter(project=self.project), "tool", name=name)
+class Tools(DeskView):
+    def get_object(self, name: str) -> Tool:
+        return get_row(Tool.objects.select_related("project").filter(project=self.project, name=name), "tool")
 
-    @answers_list("list_tools", Permission.READ, summary="Tools, newest first", query=ToolFilters, answer=ToolPage)
-    def list(self, query: ToolFilters) -> QuerySet[Tool]:
-        return Tool.objects.filter(project=self.project, **query.get_filters())
+    @read("list_tools", "Tools, newest first", may=Permission.READ)
+    def list(self, query: ToolFilters) -> ToolPage:
+        return self.page(ToolPage, Tool.objects.filter(project=self.project, **query.get_filters()), query)
 
-    @answers_post(
-        "create_tool",
-        Permission.CHANGE_TOOLS,
-        summary="Register a tool",
-        body=ToolInput,
-        what="tool",
-        answer=ToolAnswer,
-        status=201,
-        examples=EXAMPLES,
-    )
-    def create(self, given: ToolInput) -> Tool:
-        return create_tool(self.project, given, actor=self.actor)
+    @change("create_tool", "Register a tool", may=Permission.CHANGE_TOOLS, what="tool", status=201, examples=EXAMPLES)
+    def create(self, body: ToolInput) -> ToolAnswer:
+        return ToolAnswer.from_row(create_tool(self.project, body, actor=self.actor))
 
-    @answers_get("get_tool", Permission.READ, summary="One tool", answer=ToolAnswer, problems=(404,))
-    def detail(self, name: str) -> Tool:
-        return self.get_tool(name)
+    @read("get_tool", "One tool", may=Permission.READ)
+    def retrieve(self, tool: Tool) -> ToolAnswer:
+        return ToolAnswer.from_row(tool)
 
-    @answers_post(
+    @change(
         "change_tool",
-        Permission.CHANGE_TOOLS,
-        summary="Change a tool; what is left out stays",
-        body=ToolChange,
+        "Change a tool; what is left out stays",
+        may=Permission.CHANGE_TOOLS,
         what="change",
-        answer=ToolAnswer,
-        problems=(404,),
         examples={"Switch it off": {"is_enabled": False}},
     )
-    def change(self, change: ToolChange, name: str) -> Tool:
-        return change_tool(self.get_tool(name), change, actor=self.actor)
+    def partial_update(self, tool: Tool, body: ToolChange) -> ToolAnswer:
+        return ToolAnswer.from_row(change_tool(tool, body, actor=self.actor))
 
-    @answers_post("delete_tool", Permission.CHANGE_TOOLS, summary="Delete a tool", problems=(404,))
-    def delete_one(self, name: str) -> None:
-        delete_tool(self.get_tool(name), actor=self.actor)
+    @change("delete_tool", "Delete a tool", may=Permission.CHANGE_TOOLS)
+    def destroy(self, tool: Tool) -> None:
+        delete_tool(tool, actor=self.actor)
 
-    @needing(Permission.CHANGE_TOOLS)
-    @described_post(
+    @change(
         "import_mcp_tools",
-        summary="Register all tools of an MCP server",
-        body=McpServerInput,
+        "Register all tools of an MCP server",
+        may=Permission.CHANGE_TOOLS,
+        reader=read_server,
         answers={200: ToolImportAnswer},
         examples={"A server": {"url": "https://mcp.example.com/mcp"}},
+        once=False,
     )
-    def import_mcp(self, request: Request) -> Response:
+    def import_mcp(self, body: McpServerInput) -> Response:
         """Asks the server (within 10 s) before anything is written. Tools that came from it before are renewed."""
-        server = read_server(read_body(request))
-        found = fetch_tools(self.project, server)
-        return self._keep(request, server=server, found=found)
+        found = fetch_tools(self.project, body)
 
-    @idempotent
-    def _keep(self, _request: Request, *, server: McpServerInput, found: Sequence[ToolSpec]) -> Response:
-        imported = keep_tools(self.project, server, found, actor=self.actor)
-        return Response(answer_body(ToolImportAnswer, import_answer(imported)))
+        def keep() -> Response:
+            return response_of(import_answer(keep_tools(self.project, body, found, actor=self.actor)))
+
+        return answer_once(self, keep)
 
 
-class Secrets(DeskViewSet):
-    @answers_list("list_secrets", Permission.CHANGE_TOOLS, summary="Secrets without their values", answer=SecretPage)
-    def list(self, _query: PageQuery) -> QuerySet[Secret]:
-        return Secret.objects.filter(project=self.project).defer("ciphertext")
+class Secrets(DeskView):
+    def get_object(self, name: str) -> Secret:
+        return get_row(Secret.objects.filter(project=self.project, name=name), "secret")
 
-    @answers_post(
+    @read("list_secrets", "Secrets without their values", may=Permission.CHANGE_TOOLS)
+    def list(self, query: PageQuery) -> SecretPage:
+        return self.page(SecretPage, Secret.objects.filter(project=self.project).defer("ciphertext"), query)
+
+    @change(
         "save_secret",
-        Permission.CHANGE_TOOLS,
-        summary="Keep a secret; one of the same name is replaced",
-        body=SecretInput,
+        "Keep a secret; one of the same name is replaced",
+        may=Permission.CHANGE_TOOLS,
         what="secret",
-        answer=SecretAnswer,
         status=201,
         examples={
             "A token": {"name": "WEATHER_TOKEN", "origin": "https://api.example.com", "value": "the token itself"}
         },
     )
-    def save(self, given: SecretInput) -> Secret:
-        return save_secret(self.project, given, actor=self.actor)
+    def create(self, body: SecretInput) -> SecretAnswer:
+        return SecretAnswer.from_row(save_secret(self.project, body, actor=self.actor))
 
-    @answers_post(
-        "delete_secret",
-        Permission.CHANGE_TOOLS,
-        summary="Delete a secret; tools that name it fail from then on",
-        problems=(404,),
-    )
-    def delete_one(self, name: str) -> None:
-        delete_secret(get_row(Secret.objects.filter(project=self.project), "secret", name=name), actor=self.actor)
+    @change("delete_secret", "Delete a secret; tools that name it fail from then on", may=Permission.CHANGE_TOOLS)
+    def destroy(self, secret: Secret) -> None:
+        delete_secret(secret, actor=self.actor)
