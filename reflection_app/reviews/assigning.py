@@ -165,7 +165,9 @@ def _keep(review: Review, run: Run, *, to: User | None, note: str, kind: Notific
     review.assignee = to
     if note.strip():
         before["note"], after["note"] = review.note, note.strip()
-        review.note = _above(note.strip(), review)
+        # Below it stays what was said before, by somebody else or of something else.
+        earlier = f"\n\n{review.note_by_label}: {review.note}" if review.note else ""
+        review.note = (note.strip() + earlier)[:LONGEST_NOTE]
         review.note_by_label = actor.label
     review.save(update_fields=["assignee", "note", "note_by_label"])
     if to is not None:
@@ -178,9 +180,3 @@ def _keep(review: Review, run: Run, *, to: User | None, note: str, kind: Notific
     audit(review.project_id, actor, action, target=review, before=before, after=after)
     transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
     transaction.on_commit(lambda: ring_reviews(run.project_id))
-
-
-def _above(note: str, review: Review) -> str:
-    """The new note, and below it what was said before by somebody else or of something else."""
-    earlier = f"\n\n{review.note_by_label}: {review.note}" if review.note else ""
-    return (note + earlier)[:LONGEST_NOTE]

@@ -13,7 +13,7 @@ from reflection_app.reviews.decisions import DecisionInput, decided_by, put_in_f
 from reflection_app.reviews.models import UNDONE, About, Review, ReviewState
 from reflection_app.reviews.own_work import may_undo_others, refuse_own_work
 from reflection_app.reviews.panels import keep_opinion, reopen_dispute, settle_dispute, take_back_opinion
-from reflection_app.reviews.taking_back import hold_again, take_back, why_it_stands
+from reflection_app.reviews.undo import hold_again, take_back, why_it_stands
 from reflection_app.runs.models import Run
 from reflection_app.teams.models import Notification, NotificationKind
 
@@ -114,13 +114,20 @@ def undo_decision(review: Review, *, actor: Actor) -> Review:
         facts: dict[str, Any] = {}
         locked.refresh_from_db()
     else:
-        facts = take_back(locked, run, actor=actor).facts()
+        facts = take_back(locked, run, actor=actor)
         if locked.panel_id is not None:
             reopen_dispute(locked)
         locked = hold_again(locked, actor=actor)
     audit(run.project_id, actor, UNDONE, target=locked, before=said, after=facts)
     if decided_by is not None and decided_by != actor.user:
-        _tell(decided_by, locked, actor=actor)
+        Notification.objects.create(
+            project_id=locked.project_id,
+            user=decided_by,
+            kind=NotificationKind.DECISION_UNDONE,
+            facts={"by": actor.label, "title": locked.run.task.title},
+            about=About.REVIEW,
+            about_id=locked.pk,
+        )
     return locked
 
 
@@ -136,13 +143,11 @@ def may_undo(review: Review, *, actor: Actor) -> bool:
         return review.decided_by_id == actor.user.pk or may_undo_others(review.project_id, actor=actor)
     if actor.api_key is None or actor.api_key.project_id != review.project_id:
         return False
-    return may_undo_others(review.project_id, actor=actor) or _decided_with(review) == actor.api_key.pk
-
-
-def _decided_with(review: Review) -> object:
-    """The key that the review was decided with. Its label is no proof: keys may have the same name."""
+    if may_undo_others(review.project_id, actor=actor):
+        return True
+    # By the key itself: its label is no proof, since keys may have the same name.
     trail = AuditEntry.objects.filter(target_id=review.pk, action__in=(DECIDED, OPINION)).order_by("-created_at", "-id")
-    return trail.values_list("api_key_id", flat=True).first()
+    return trail.values_list("api_key_id", flat=True).first() == actor.api_key.pk
 
 
 def why_nothing_to_undo(review: Review) -> str:
@@ -186,14 +191,3 @@ def taken_back_by_holder(review: Review) -> dict[str, Any] | None:
         return None
     before: dict[str, Any] = last.before
     return before
-
-
-def _tell(decided_by: Any, review: Review, *, actor: Actor) -> None:
-    Notification.objects.create(
-        project_id=review.project_id,
-        user=decided_by,
-        kind=NotificationKind.DECISION_UNDONE,
-        facts={"by": actor.label, "title": review.run.task.title},
-        about=About.REVIEW,
-        about_id=review.pk,
-    )

@@ -89,16 +89,13 @@ MEANS = {
 def as_approved_or_overruled(review: Review, told: DecisionInput) -> DecisionInput:
     """The decision in the words that loops know. Raises InvalidInput where it does not fit, or lacks its reason."""
     decision = told.decision
-    if isinstance(decision, DirectorsDecision):
-        return _said(review, told, decision)
-    if told.instructions.strip():
-        raise wrong("instructions", "Instructions go with the decision redo.")
-    if told.verdict is VerdictName.PASS and _is_rejected(review):
-        _check_reason(told)
-    return told
-
-
-def _said(review: Review, told: DecisionInput, decision: DirectorsDecision) -> DecisionInput:
+    if not isinstance(decision, DirectorsDecision):
+        if told.instructions.strip():
+            raise wrong("instructions", "Instructions go with the decision redo.")
+        is_rejected = review.verdict.verdict == VerdictName.REJECT and not review.is_pick
+        if told.verdict is VerdictName.PASS and is_rejected:
+            _check_reason(told)
+        return told
     if not review.is_for_director:
         raise wrong("decision", "Redo, accept and close are for a REJECT that the run waits for; approve or overrule.")
     if told.verdict not in {None, MEANS[decision]}:
@@ -117,10 +114,6 @@ def _said(review: Review, told: DecisionInput, decision: DirectorsDecision) -> D
     standing = tuple(Issue.model_validate(issue) for issue in review.verdict.issues)
     with_order = (order, *(standing if told.issues is None else told.issues))
     return overruled.model_copy(update={"reason": instructions, "issues": with_order})
-
-
-def _is_rejected(review: Review) -> bool:
-    return review.verdict.verdict == VerdictName.REJECT and not review.is_pick
 
 
 def _check_reason(told: DecisionInput) -> None:
@@ -143,15 +136,23 @@ class Decided:
 def decided_by(review: Review, told: DecisionInput, *, actor: Actor) -> Decided:
     """What holds from now on. Raises InvalidInput where the decision does not say enough, or too much."""
     told = as_approved_or_overruled(review, told)
-    approved = told.decision is Decision.APPROVE
+    approved, attempt = told.decision is Decision.APPROVE, review.attempt
     if review.is_pick:
-        attempt = _picked(review, told)
+        if told.attempt is not None and told.attempt != attempt.number:
+            if approved:
+                raise wrong("attempt", f"Approving keeps attempt {attempt.number}; overrule with PASS to keep another.")
+            if told.verdict is not VerdictName.PASS:
+                raise wrong("attempt", "An attempt is picked with PASS and with no other verdict.")
+            made = {one.number: one for one in Attempt.objects.filter(run=review.run_id)}
+            if told.attempt not in made:
+                numbers = ", ".join(map(str, made))
+                raise wrong("attempt", f"The run has no attempt {told.attempt}; it made {numbers}.")
+            attempt = made[told.attempt]
         kept = _vouched_for(review, attempt, told) if approved or told.verdict is VerdictName.PASS else None
         verdict, score, issues = kept or _overruled(review, told)
     else:
         if told.attempt is not None:
-            raise not_to_be_picked("Only where the pick is unsettled can a person pick an attempt.")
-        attempt = review.attempt
+            raise wrong("attempt", "Only where the pick is unsettled can a person pick an attempt.")
         verdict, score, issues = _approved(review.verdict, told) if approved else _overruled(review, told)
     decision = ReviewDecision(
         decision=Decision.APPROVE if approved else Decision.OVERRULE,
@@ -163,25 +164,6 @@ def decided_by(review: Review, told: DecisionInput, *, actor: Actor) -> Decided:
         picked=attempt.number if attempt.number != review.attempt.number else None,
     )
     return Decided(decision=decision, attempt=attempt)
-
-
-def _picked(review: Review, told: DecisionInput) -> Attempt:
-    """The attempt that the decision is about."""
-    proposed = review.attempt
-    if told.attempt is None or told.attempt == proposed.number:
-        return proposed
-    if told.decision is Decision.APPROVE:
-        raise not_to_be_picked(f"Approving keeps attempt {proposed.number}; overrule with PASS to keep another.")
-    if told.verdict is not VerdictName.PASS:
-        raise not_to_be_picked("An attempt is picked with PASS and with no other verdict.")
-    made = {attempt.number: attempt for attempt in Attempt.objects.filter(run=review.run_id)}
-    if told.attempt not in made:
-        raise not_to_be_picked(f"The run has no attempt {told.attempt}; it made {', '.join(map(str, made))}.")
-    return made[told.attempt]
-
-
-def not_to_be_picked(why: str) -> InvalidInput:
-    return InvalidInput(why, errors=[{"field": "attempt", "message": why}])
 
 
 Holds = tuple[VerdictName, float, tuple[Issue, ...]]
@@ -265,17 +247,6 @@ def goes_back(review: Review, verdict: str, run: Run) -> bool:
     return overrules and not review.holds_run and not why_no_redo(run)
 
 
-def order_again(
-    review: Review, run: Run, *, verdict: str, reason: str, issues: tuple[Issue, ...], actor: Actor
-) -> Run | None:
-    """The queued run that does it again, or None where nothing follows. Call it inside a transaction."""
-    if not goes_back(review, verdict, run):
-        return None
-    said = [reason.strip(), *(f"{issue.description} {issue.suggested_fix}".strip() for issue in issues)]
-    wanted = RedoInput(instructions="\n".join(filter(None, said))[:LONGEST], attempt=review.attempt.number)
-    return redo_run(run, wanted, issues=issues, actor=actor)
-
-
 # A decision comes into force: its verdict is kept, and a run that waited for it goes on.
 #
 # Of a run that did not wait, an accepted attempt that a person sends back is done again by a run of its own.
@@ -298,6 +269,10 @@ def put_in_force(review: Review, run: Run, decided: Decided, *, actor: Actor) ->
     else:
         run.save(update_fields=["last_event_seq"])
         settle_first_attempt(run)
-    ordered = order_again(review, run, verdict=said.verdict, reason=said.reason, issues=said.issues, actor=actor)
+    ordered = None
+    if goes_back(review, said.verdict, run):
+        order = [said.reason.strip(), *(f"{one.description} {one.suggested_fix}".strip() for one in said.issues)]
+        wanted = RedoInput(instructions="\n".join(filter(None, order))[:LONGEST], attempt=review.attempt.number)
+        ordered = redo_run(run, wanted, issues=said.issues, actor=actor)
     Review.objects.filter(pk=review.pk).update(decided_verdict=row, decided_seq=event.seq, ordered_run=ordered)
     tell_pages(run.pk, project_id=run.project_id)

@@ -49,17 +49,14 @@ FOLLOWS = {
 def said_of(review: Review, decided: DecisionInput, *, slug: str) -> SafeString:
     """What was decided and what follows: the page itself goes on to the next review."""
     what, verdict = _what(review, decided)
-    follows = _what_follows(review, verdict)
+    if review.panel is not None and review.is_seat:
+        # Of one of several blind reviewers, for how many it waits: the last of them settles it.
+        follows = f"{_('It is kept with what the others say.')} {_what_the_panel_does(review.panel)}".strip()
+    else:
+        follows = str(FOLLOWS[verdict]) if review.holds_run else ""
     address = reverse("run", args=(slug, review.run_id))
     label = _("Watch the run") if review.holds_run else _("Open the run")
     return format_html('{} <a href="{}">{}</a>', " ".join(filter(None, (what, follows))), address, label)
-
-
-def _what_follows(review: Review, verdict: Verdict) -> str:
-    """Of one of several blind reviewers, that it is kept, and for how many it waits: the last of them settles it."""
-    if review.panel is not None and review.is_seat:
-        return f"{_('It is kept with what the others say.')} {_what_the_panel_does(review.panel)}".strip()
-    return str(FOLLOWS[verdict]) if review.holds_run else ""
 
 
 def _what_the_panel_does(panel: Panel) -> str:
@@ -79,7 +76,14 @@ def _what_the_panel_does(panel: Panel) -> str:
 
 def _what(review: Review, decided: DecisionInput) -> tuple[str, Verdict]:
     if review.is_pick:
-        return _picked(review, decided)
+        verdict = Verdict.PASS if decided.decision is Decision.APPROVE or decided.verdict is None else decided.verdict
+        kept = _("You kept attempt %(number)s.") % {"number": decided.attempt or review.attempt.number}
+        words = {
+            Verdict.PASS: kept,
+            Verdict.REVISE: _("You sent it back."),
+            Verdict.REJECT: _("You found no attempt right."),
+        }
+        return words[verdict], verdict
     if isinstance(decided.decision, DirectorsDecision):
         return str(DIRECTED[decided.decision]), MEANS[decided.decision]
     agreed = decided.decision is Decision.APPROVE
@@ -88,17 +92,6 @@ def _what(review: Review, decided: DecisionInput) -> tuple[str, Verdict]:
     others = _("You agreed with the verdict: %(verdict)s.") if agreed else _("You overruled the verdict: %(verdict)s.")
     said = str((AGREED if agreed else OVERRULED).get(review.verdict.referee_label, others))
     return said % {"verdict": VERDICTS[verdict].words}, verdict
-
-
-def _picked(review: Review, decided: DecisionInput) -> tuple[str, Verdict]:
-    verdict = Verdict.PASS if decided.decision is Decision.APPROVE or decided.verdict is None else decided.verdict
-    kept = _("You kept attempt %(number)s.") % {"number": decided.attempt or review.attempt.number}
-    what = {
-        Verdict.PASS: kept,
-        Verdict.REVISE: _("You sent it back."),
-        Verdict.REJECT: _("You found no attempt right."),
-    }
-    return what[verdict], verdict
 
 
 # What was decided before it was taken back, as the form of the decision begins with it.
@@ -239,8 +232,12 @@ def read_decision(data: QueryDict, review: Review) -> DecisionForm:
     """What was typed, with the token that the form was shown with."""
     # Without a button pressed now, the one that was pressed when the page came back.
     pick = (data.get("pick") or data.get("pressed", ""))[:20] if review.is_pick else ""
+    decision = data.get("decision", "")
+    if review.is_pick:
+        decides = Decision.APPROVE if pick == str(review.attempt.number) else Decision.OVERRULE
+        decision = decides.value if pick else ""
     return DecisionForm(
-        decision=_decision_by(pick, review) if review.is_pick else data.get("decision", ""),
+        decision=decision,
         pick=pick,
         verdict=data.get("verdict", ""),
         score=data.get("score", "").strip() or f"{review.verdict.score:g}",
@@ -258,12 +255,6 @@ def read_issue_rows(data: QueryDict) -> tuple[dict[str, str], ...]:
     padded = zip_longest(*columns, fillvalue="")
     rows = (dict(zip(ISSUE_FIELDS, (text.strip() for text in row), strict=True)) for row in padded)
     return tuple(row for row in rows if row["description"] or row["suggested_fix"])
-
-
-def _decision_by(pick: str, review: Review) -> str:
-    if not pick:
-        return ""
-    return (Decision.APPROVE if pick == str(review.attempt.number) else Decision.OVERRULE).value
 
 
 def as_input(form: DecisionForm, review: Review) -> dict[str, Any]:
@@ -347,12 +338,10 @@ def last_decision(request: HttpRequest) -> LastDecision | None:
     skip = skips.order_by("-created_at").first()
     if skip is not None:
         return LastDecision(reviews.get(pk=skip.review_id), said="")
-    return _told(review, slug=place.project.slug) if review is not None else None
-
-
-def _told(review: Review, *, slug: str) -> LastDecision:
+    if review is None:
+        return None
     is_told = review.decided_seq is not None and review.run.told_seq >= review.decided_seq
-    return LastDecision(review, said=said_of(review, as_told(review), slug=slug), is_told=is_told)
+    return LastDecision(review, said=said_of(review, as_told(review), slug=place.project.slug), is_told=is_told)
 
 
 def as_told(review: Review) -> DecisionInput:
