@@ -69,7 +69,10 @@ def decide_instruction(instruction: AgentInstruction, told: InstructionInput, *,
     changed = _decide(instruction, told, state=state, actor=actor)
     instruction.refresh_from_db()
     if not changed:
-        raise AlreadyDecided(_why_not(instruction))
+        if instruction.state == InstructionState.PROPOSED:
+            raise AlreadyDecided("This instruction was not accepted, so there is nothing to withdraw.")
+        state_now = instruction.get_state_display().lower()
+        raise AlreadyDecided(f"{instruction.decided_by_label} has decided: {state_now}. Nothing was changed.")
     after = {"state": state.value, "text": instruction.text, "agent": instruction.agent}
     audit(instruction.project_id, actor, "instruction.decided", target=instruction, before=before, after=after)
     return instruction
@@ -104,11 +107,3 @@ def _check_text(told: InstructionInput, *, accepts: bool) -> None:
     if not told.text.strip():
         message = _("Write the instruction; it is empty.")
         raise InvalidInput(message, errors=[{"field": "text", "message": message}])
-
-
-def _why_not(instruction: AgentInstruction) -> str:
-    if instruction.state == InstructionState.PROPOSED:
-        return "This instruction was not accepted, so there is nothing to withdraw."
-    return (
-        f"{instruction.decided_by_label} has decided: {instruction.get_state_display().lower()}. Nothing was changed."
-    )

@@ -17,7 +17,6 @@ from reflection_app.loops.progress import strongest_judgements
 from reflection_app.loops.protocol.checklists import CheckItem, report_checklist, revised_output_checklist
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.reporting import instruction_for, proposals_for
-from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Judgement
@@ -102,12 +101,18 @@ class ReportQuality:
     def of_revision(self) -> tuple[CheckItem, ...]:
         value = self.report.get_holding()
         revised = self.report.revised_attempt
-        judgement = judgement_of(revised) if revised else None
+        judgement = requirements = None
+        if revised is not None:
+            judgement = judgement_of(revised)
+            # Whichever verdict on the attempt carries the check of the minimum requirements.
+            rows = Verdict.objects.filter(attempt=revised, requirements__isnull=False).order_by("created_at", "id")
+            last = rows.last()
+            requirements = last.get_requirements() if last else None
         return revised_output_checklist(
             issues=value.issues,
             attempt=value.attempt,
             revised_attempt=value.revised_attempt,
-            requirements=_requirements_of(revised) if revised else None,
+            requirements=requirements,
             judgement=judgement,
         )
 
@@ -117,13 +122,6 @@ def judgement_of(attempt: Attempt) -> Judgement | None:
     rows = Verdict.objects.filter(attempt=attempt).select_related("attempt").defer("attempt__content")
     judged = strongest_judgements(row.get_judgement() for row in rows.order_by("created_at", "id"))
     return judged.get(attempt.number)
-
-
-def _requirements_of(attempt: Attempt) -> RequirementsReport | None:
-    """The check of the minimum requirements, whichever verdict on the attempt carries it."""
-    rows = Verdict.objects.filter(attempt=attempt, requirements__isnull=False).order_by("created_at", "id")
-    last = rows.last()
-    return last.get_requirements() if last else None
 
 
 def proposals_of(report: Report) -> list[KeptEntry]:

@@ -1,6 +1,5 @@
 """Reading the audit trail: filters that pages, exports and REST share, and what a reader is not told yet."""
 
-from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -55,7 +54,11 @@ def entries_for(project: Project, asked: AuditFilter, *, reader: Actor) -> Query
     hidden = hidden_entries(project.pk, reader=reader)
     exact = {"actor_label": asked.who, "action": asked.action, "target": asked.target, "target_id": asked.target_id}
     rows = AuditEntry.objects.filter(project=project, **{name: value for name, value in exact.items() if value})
-    rows = _within(rows, since=asked.since, until=asked.until).order_by("-created_at", "-id")
+    if asked.since is not None:
+        rows = rows.filter(created_at__gte=asked.since)
+    if asked.until is not None:
+        rows = rows.filter(created_at__lt=asked.until)
+    rows = rows.order_by("-created_at", "-id")
     if asked.q:
         newest = rows.values("pk")[:MOST_SEARCHED]
         said = rows.filter(pk__in=newest).annotate(
@@ -67,9 +70,3 @@ def entries_for(project: Project, asked: AuditFilter, *, reader: Actor) -> Query
         is_hidden=ExpressionWrapper(hidden, output_field=BooleanField()),
         made_by=Coalesce(Subquery(maker), Value("")),
     )
-
-
-def _within(rows: QuerySet[AuditEntry], *, since: datetime | None, until: datetime | None) -> QuerySet[AuditEntry]:
-    if since is not None:
-        rows = rows.filter(created_at__gte=since)
-    return rows if until is None else rows.filter(created_at__lt=until)

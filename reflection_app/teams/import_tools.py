@@ -74,15 +74,14 @@ def fetch_tools(project: Project, server: McpServerInput) -> list[ToolSpec]:
         raise InvalidInput(
             _("Nothing was imported: the server did not tell its tools."), errors=[{"field": "url", "message": message}]
         ) from None
-    return [_redacted(tool, secrets) for tool in found]
-
-
-def _redacted(tool: ToolSpec, secrets: Secrets) -> ToolSpec:
-    return ToolSpec.model_construct(
-        name=secrets.redact(tool.name),
-        description=secrets.redact(tool.description),
-        parameters=_redacted_value(tool.parameters, secrets),
-    )
+    return [
+        ToolSpec.model_construct(
+            name=secrets.redact(tool.name),
+            description=secrets.redact(tool.description),
+            parameters=_redacted_value(tool.parameters, secrets),
+        )
+        for tool in found
+    ]
 
 
 def _redacted_value(value: Any, secrets: Secrets) -> Any:

@@ -58,7 +58,7 @@ def schema_problem(schema: dict[str, Any]) -> str:
     return ""
 
 
-def _usable_schema(schema: dict[str, Any]) -> dict[str, Any]:
+def usable_schema(schema: dict[str, Any]) -> dict[str, Any]:
     if problem := schema_problem(schema):
         raise ValueError(problem)
     return schema
@@ -87,7 +87,7 @@ class ToolInput(Value):
     )
     kind: Literal["http", "mcp", "builtin"]
     description: Annotated[str, Field(max_length=LONGEST_DESCRIPTION), AfterValidator(_storable)] = ""
-    parameters: Annotated[dict[str, JsonValue], AfterValidator(_usable_schema)] = Field(
+    parameters: Annotated[dict[str, JsonValue], AfterValidator(usable_schema)] = Field(
         default_factory=dict, description="JSON Schema of the arguments"
     )
     config: dict[str, JsonValue]
@@ -232,23 +232,23 @@ def delete_tool(tool: Tool, *, actor: Actor) -> None:
 def add_builtin_tools(project: Project, *, actor: Actor) -> list[Tool]:
     """The built-in tools that the project did not have yet, registered now."""
     there = set(project.tools.values_list("name", flat=True))
-    return [_add_builtin(project, name, actor=actor) for name in SPECS if name not in there]
-
-
-def _add_builtin(project: Project, name: str, *, actor: Actor) -> Tool:
-    spec = SPECS[name]
-    tool = Tool.objects.create(
-        project=project,
-        name=name,
-        description=spec.description,
-        parameters=spec.parameters,
-        kind=ToolKind.BUILTIN,
-        config={"name": name},
-        timeout_s=LONGEST_PROGRAM_S if name == "python" else 10.0,
-        created_by=actor.user,
-    )
-    audit(project.pk, actor, "tool.created", target=tool, after={"name": name, "kind": tool.kind})
-    return tool
+    added = []
+    for name, spec in SPECS.items():
+        if name in there:
+            continue
+        tool = Tool.objects.create(
+            project=project,
+            name=name,
+            description=spec.description,
+            parameters=spec.parameters,
+            kind=ToolKind.BUILTIN,
+            config={"name": name},
+            timeout_s=LONGEST_PROGRAM_S if name == "python" else 10.0,
+            created_by=actor.user,
+        )
+        audit(project.pk, actor, "tool.created", target=tool, after={"name": name, "kind": tool.kind})
+        added.append(tool)
+    return added
 
 
 def try_tool(tool: Tool, arguments: dict[str, Any], *, actor: Actor) -> ToolResult:
@@ -273,8 +273,22 @@ class SecretInput(Value):
 
 
 def save_secret(project: Project, given: SecretInput, *, actor: Actor) -> Secret:
-    """The secret; one of the same name is replaced, value and origin. Raises InvalidInput."""
-    origin = _check(given)
+    """The secret; one of the same name is replaced, value and origin.
+
+    Raises InvalidInput, whose texts never hold the value.
+    """
+    errors = []
+    origin = ""
+    if not SECRET_NAME.fullmatch(given.name):
+        errors.append({"field": "name", "message": _("letters, digits, _ and -, beginning with a letter; at most 64")})
+    try:
+        origin = origin_of(given.origin)
+    except AddressRefused as error:
+        errors.append({"field": "origin", "message": str(error)})
+    if not _USABLE.fullmatch(given.value.get_secret_value()):
+        errors.append({"field": "value", "message": _("8 to 4000 printable ASCII characters, no space at the ends")})
+    if errors:
+        raise InvalidInput(_("The secret was not saved."), errors=errors)
     fields = {"origin": origin, "ciphertext": encrypt(given.value.get_secret_value(), origin=origin)}
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)
@@ -308,20 +322,3 @@ def tools_with(secret: Secret) -> list[Tool]:
     """The project's tools whose headers name the secret."""
     tools = Tool.objects.filter(project_id=secret.project_id)
     return [tool for tool in tools if secret.name in secrets_named(dict(tool.config.get("headers", {})).values())]
-
-
-def _check(given: SecretInput) -> str:
-    """The origin, written one way. Raises InvalidInput, whose texts never hold the value."""
-    errors = []
-    origin = ""
-    if not SECRET_NAME.fullmatch(given.name):
-        errors.append({"field": "name", "message": _("letters, digits, _ and -, beginning with a letter; at most 64")})
-    try:
-        origin = origin_of(given.origin)
-    except AddressRefused as error:
-        errors.append({"field": "origin", "message": str(error)})
-    if not _USABLE.fullmatch(given.value.get_secret_value()):
-        errors.append({"field": "value", "message": _("8 to 4000 printable ASCII characters, no space at the ends")})
-    if errors:
-        raise InvalidInput(_("The secret was not saved."), errors=errors)
-    return origin

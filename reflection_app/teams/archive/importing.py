@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import batched
 from pathlib import Path
@@ -17,7 +16,7 @@ from django.db import DatabaseError, connection, models, transaction
 from django.db.models import F, Func, OuterRef, Subquery
 from pydantic import ValidationError
 
-from notebook_app.public import Row, TakenTable
+from notebook_app.public import TakenTable
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import shortened
 from reflection_app.core.migrations import known_migrations
@@ -94,7 +93,8 @@ def import_project(path: Path, wishes: Wishes, *, actor: Actor) -> Imported:
             )
         project = _project(manifest, wishes)
         identities = _identities(archive, manifest, project)
-        renewal = Renewal(project, identities, _people() if wishes.same_people else {})
+        people = dict(User.objects.values_list("username", "pk")) if wishes.same_people else {}
+        renewal = Renewal(project, identities, people)
         rows = {table.name: _write(archive, table, renewal) for table in TABLES}
         try:
             with connection.cursor() as cursor:
@@ -181,40 +181,29 @@ def _id(value: Any, *, where: str) -> UUID:
     return UUID(value)
 
 
-def _people() -> dict[str, int]:
-    return dict(User.objects.values_list("username", "pk"))
-
-
 def _write(archive: Archive, table: TakenTable, renewal: Renewal) -> int:
+    """Straight into the table: the times at which rows were made are theirs, and no row is made of a class first."""
     many, last = 0, 0
+    quoted = connection.ops.quote_name
+    name = quoted(table.model._meta.db_table)  # noqa: SLF001 - Django's documented API
+    rows = (
+        (number, row)
+        for number, given in archive.lines(table.name)
+        if (row := renewal.row(table, given, where=f"{table.name}.jsonl, line {number}")) is not None
+    )
     try:
-        for piece in batched(_new_rows(archive, table, renewal), ROWS_AT_ONCE):
+        for piece in batched(rows, ROWS_AT_ONCE):
             last = piece[-1][0]
-            _insert(table, [row for _number, row in piece])
+            columns = ", ".join(quoted(column) for column in piece[0][1])
+            source = f"jsonb_populate_recordset(NULL::{name}, %s::jsonb)"
+            statement = f"INSERT INTO {name} ({columns}) SELECT {columns} FROM {source}"  # noqa: S608 - names of our own tables
+            with connection.cursor() as cursor:
+                cursor.execute(statement, [json.dumps([row for _number, row in piece], default=str)])
             many += len(piece)
     except DatabaseError as error:
         lines = f"{table.name}.jsonl, before line {last + 1}"
         raise refuse(lines, f"a row cannot be stored: {str(error).splitlines()[0]}") from error
     return many
-
-
-def _new_rows(archive: Archive, table: TakenTable, renewal: Renewal) -> Iterator[tuple[int, Row]]:
-    for number, given in archive.lines(table.name):
-        row = renewal.row(table, given, where=f"{table.name}.jsonl, line {number}")
-        if row is not None:
-            yield number, row
-
-
-def _insert(table: TakenTable, rows: list[Row]) -> None:
-    """Straight into the table: the times at which rows were made are theirs, and no row is made of a class first."""
-    quoted = connection.ops.quote_name
-    name = quoted(table.model._meta.db_table)  # noqa: SLF001 - Django's documented API
-    columns = ", ".join(quoted(column) for column in rows[0])
-    statement = (
-        f"INSERT INTO {name} ({columns}) SELECT {columns} FROM jsonb_populate_recordset(NULL::{name}, %s::jsonb)"  # noqa: S608 - names of our own tables
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [json.dumps(rows, default=str)])
 
 
 def _check_specs(project: Project) -> None:
