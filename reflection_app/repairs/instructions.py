@@ -52,7 +52,13 @@ def decide_instruction(instruction: AgentInstruction, told: InstructionInput, *,
     came_of = Run.objects.filter(reports__instructions=instruction).values_list("handed_in_by", flat=True).first()
     refuse_own_work(came_of or (), project_id=instruction.project_id, actor=actor)
     accepts = told.decision is InstructionDecision.ACCEPT
-    _check_text(told, accepts=accepts)
+    if told.text is not None:
+        if not accepts:
+            message = _("Only what is accepted can be put into other words.")
+            raise InvalidInput(message, errors=[{"field": "text", "message": message}])
+        if not told.text.strip():
+            message = _("Write the instruction; it is empty.")
+            raise InvalidInput(message, errors=[{"field": "text", "message": message}])
     if accepts:
         # Two people who accept at once for the same agent wait for one another here.
         Project.objects.select_for_update(no_key=True).get(pk=instruction.project_id)
@@ -96,14 +102,3 @@ def _decide(instruction: AgentInstruction, told: InstructionInput, *, state: Ins
         }
         raise Conflict(message) from None
     return bool(changed)
-
-
-def _check_text(told: InstructionInput, *, accepts: bool) -> None:
-    if told.text is None:
-        return
-    if not accepts:
-        message = _("Only what is accepted can be put into other words.")
-        raise InvalidInput(message, errors=[{"field": "text", "message": message}])
-    if not told.text.strip():
-        message = _("Write the instruction; it is empty.")
-        raise InvalidInput(message, errors=[{"field": "text", "message": message}])

@@ -283,29 +283,20 @@ def checks_of(run: Run) -> ChecksShown | None:
     asks = Step.objects.filter(run=run, role="completeness", state=StepState.STARTED)
     only_advises = run.mode == Mode.COMPLETENESS_CHECK.value
     history = run.get_spec().history if only_advises else ()
+    checks = []
+    for one, seq in reversed(found):
+        ran = done.get(one.attempt)
+        results = dict(enumerate(ran.results)) if ran else {}
+        supplements = tuple(
+            SupplementShown(supplement, results.get(place), _state(results.get(place), run.is_finished, only_advises))
+            for place, supplement in enumerate(one.supplements if one.state is CheckState.INCOMPLETE else ())
+        )
+        checks.append(CheckShown(found=one, supplements=supplements, done=ran, seq=seq))
     return ChecksShown(
-        checks=tuple(
-            _shown(one, done.get(one.attempt), seq=seq, is_ended=run.is_finished, only_advises=only_advises)
-            for one, seq in reversed(found)
-        ),
+        checks=tuple(checks),
         is_checking=not run.is_finished and (asks.exists() or (only_advises and not found)),
         history=history[:MOST_HISTORY_SHOWN],
         history_left_out=max(0, len(history) - MOST_HISTORY_SHOWN),
-    )
-
-
-def _shown(
-    found: Completeness, done: SupplementsRun | None, *, seq: int, is_ended: bool, only_advises: bool
-) -> CheckShown:
-    results = dict(enumerate(done.results)) if done else {}
-    return CheckShown(
-        found=found,
-        supplements=tuple(
-            SupplementShown(one, results.get(place), _state(results.get(place), is_ended, only_advises))
-            for place, one in enumerate(found.supplements if found.state is CheckState.INCOMPLETE else ())
-        ),
-        done=done,
-        seq=seq,
     )
 
 

@@ -56,22 +56,20 @@ def create_project(user: User, *, name: str, slug: str = "", actor: Actor) -> Pr
         message = _("1 to %(most)s characters") % {"most": LONGEST_NAME}
         raise InvalidInput(_("A project needs a name."), errors=[{"field": "name", "message": message}])
     chosen = slug.strip()
-    if chosen and (len(chosen) > LONGEST_SLUG or not SLUG.fullmatch(chosen)):
+    if not chosen:
+        start = slugify(title)[: LONGEST_SLUG - 6].strip("-_").replace("_", "-") or "project"
+        candidates = (start if number == 1 else f"{start}-{number}" for number in count(1))
+        chosen = next(one for one in candidates if not Project.objects.filter(slug=one).exists())
+    elif len(chosen) > LONGEST_SLUG or not SLUG.fullmatch(chosen):
         message = _("a-z, 0-9 and single hyphens between them, at most %(most)s") % {"most": LONGEST_SLUG}
         raise InvalidInput(_("This cannot be an address."), errors=[{"field": "slug", "message": message}])
-    if chosen and Project.objects.filter(slug=chosen).exists():
+    elif Project.objects.filter(slug=chosen).exists():
         message = _("Another project has this address.")
         raise InvalidInput(message, errors=[{"field": "slug", "message": message}])
-    project = Project.objects.create(name=title, slug=chosen or _free_slug(title))
+    project = Project.objects.create(name=title, slug=chosen)
     audit(project.pk, actor, "project.created", target=project, after={"name": title, "slug": project.slug})
     add_member(project, user, role=Role.ADMIN, actor=actor)
     return project
-
-
-def _free_slug(name: str) -> str:
-    start = slugify(name)[: LONGEST_SLUG - 6].strip("-_").replace("_", "-") or "project"
-    candidates = (start if number == 1 else f"{start}-{number}" for number in count(1))
-    return next(slug for slug in candidates if not Project.objects.filter(slug=slug).exists())
 
 
 # Changing a project's settings. Runs under way keep the settings they began with.

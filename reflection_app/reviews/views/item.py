@@ -17,7 +17,6 @@ from notebook_app.public import similar
 from reflection_app.core.audit import Actor
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.attempt_effects import CallTool, Draw, ReviewDecision, ReviewReason
-from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.task_spec import Execution, Mode, ReviewPolicy, ReviewRule
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.views import failures_by_place
@@ -323,30 +322,28 @@ def _attempt(review: Review) -> dict[str, Any]:
     # What code checked of it: the newest tests and requirements, whichever verdict they came with.
     tested = next((verdict for verdict in reversed(verdicts) if verdict.tests), None)
     checked = next((verdict for verdict in reversed(verdicts) if verdict.requirements), None)
-    report = tested.get_tests() if tested else None
+    report, tests = tested.get_tests() if tested else None, None
+    if report is not None:
+        # Those that failed stand apart: they are what a judge looks at first.
+        passed = tuple(result for result in report.results if result.passed)
+        tests = {
+            "report": report,
+            "failing": report.model_copy(update={"results": report.failures}),
+            "passing": report.model_copy(update={"results": passed}),
+        }
     # The one that is reviewed is shown apart, and what a decision on it has added with the decision.
     apart = {review.verdict_id, review.decided_verdict_id}
     return {
         "card": card,
         "said": {
             "others": [verdict for verdict in verdicts if verdict.pk not in apart],
-            "tests": _with_failures_apart(report) if report else None,
+            "tests": tests,
             "requirements": checked.get_requirements() if checked else None,
         },
         "is_long": len(attempt.content) > LONG,
         # What is too long to be laid out is shown raw already.
         "raw": revealed(attempt.content) if hidden or len(attempt.content) <= LONGEST_LAID_OUT else "",
         "hidden": hidden,
-    }
-
-
-def _with_failures_apart(report: TestReport) -> dict[str, TestReport]:
-    """The tests that failed stand apart: they are what a judge looks at first."""
-    passed = tuple(result for result in report.results if result.passed)
-    return {
-        "report": report,
-        "failing": report.model_copy(update={"results": report.failures}),
-        "passing": report.model_copy(update={"results": passed}),
     }
 
 

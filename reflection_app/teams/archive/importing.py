@@ -1,7 +1,6 @@
 """A new project from a file: in one transaction, so that a file that is refused anywhere leaves nothing behind."""
 
 import json
-from collections import Counter
 from dataclasses import dataclass
 from itertools import batched
 from pathlib import Path
@@ -104,8 +103,9 @@ def import_project(path: Path, wishes: Wishes, *, actor: Actor) -> Imported:
             raise refuse("file", f"its rows do not fit together: {str(error).splitlines()[0]}") from error
         _check_specs(project)
         if wishes.admin:
-            user = User.objects.get(username=wishes.admin)
-            Membership.objects.update_or_create(project=project, user=user, defaults={"role": Role.ADMIN})
+            Membership.objects.update_or_create(
+                project=project, user=User.objects.get(username=wishes.admin), defaults={"role": Role.ADMIN}
+            )
         # Notes whose work the runs are and who sits on panels, as far as people are known here; of keys nothing is.
         by_task = Task.objects.filter(pk=OuterRef("task")).values(hands=HandsOf("created_by"))
         runs = Run.objects.filter(project=project)
@@ -115,7 +115,12 @@ def import_project(path: Path, wishes: Wishes, *, actor: Actor) -> Imported:
         reviews.update(handed_in_by=Subquery(by_run))
         reviews.filter(state=ReviewState.DECIDED, panel__isnull=False).update(holder_person=F("holder"))
         rebuild(project)
-        cancelled = 0 if wishes.go_on else _cancel(project, actor=actor)
+        cancelled = 0
+        if not wishes.go_on:
+            # What a worker would go on with. What waits for a person or an agent goes on waiting.
+            for run in runs.filter(state__in=(RunState.QUEUED, RunState.WAITING_TIME)):
+                cancel_run(run, actor=actor)
+                cancelled += 1
         audit(project.pk, actor, "project.imported", target=project, after={"rows": sum(rows.values())})
     return Imported(project, rows, cancelled, _secrets(manifest))
 
@@ -213,15 +218,6 @@ def _check_specs(project: Project) -> None:
             TaskSpec.model_validate(spec)
         except ValidationError as error:
             raise refuse("runs.jsonl, spec", f"of run {run_id}: {error.errors()[0]['msg']}") from None
-
-
-def _cancel(project: Project, *, actor: Actor) -> int:
-    """How many runs were ended that a worker would go on with. What waits for a person or an agent goes on waiting."""
-    counted: Counter[str] = Counter()
-    for run in Run.objects.filter(project=project, state__in=(RunState.QUEUED, RunState.WAITING_TIME)):
-        cancel_run(run, actor=actor)
-        counted["runs"] += 1
-    return counted["runs"]
 
 
 def _secrets(manifest: dict[str, Any]) -> list[str]:
