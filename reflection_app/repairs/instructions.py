@@ -43,7 +43,7 @@ class InstructionInput(Value):
 
 
 @transaction.atomic
-def decide_instruction(instruction: AgentInstruction, told: InstructionInput, *, actor: Actor) -> AgentInstruction:
+def decide_instruction(instruction: AgentInstruction, data: InstructionInput, *, actor: Actor) -> AgentInstruction:
     """The decided instruction. Runs that begin from now on have what is accepted; those under way keep their own.
 
     Raises InvalidInput for a text that cannot be used, AlreadyDecided where it is too late, Conflict where the agent
@@ -51,12 +51,12 @@ def decide_instruction(instruction: AgentInstruction, told: InstructionInput, *,
     """
     came_of = Run.objects.filter(reports__instructions=instruction).values_list("handed_in_by", flat=True).first()
     refuse_own_work(came_of or (), project_id=instruction.project_id, actor=actor)
-    accepts = told.decision is InstructionDecision.ACCEPT
-    if told.text is not None:
+    accepts = data.decision is InstructionDecision.ACCEPT
+    if data.text is not None:
         if not accepts:
             message = _("Only what is accepted can be put into other words.")
             raise InvalidInput(message, errors=[{"field": "text", "message": message}])
-        if not told.text.strip():
+        if not data.text.strip():
             message = _("Write the instruction; it is empty.")
             raise InvalidInput(message, errors=[{"field": "text", "message": message}])
     if accepts:
@@ -71,8 +71,8 @@ def decide_instruction(instruction: AgentInstruction, told: InstructionInput, *,
                 % {"agent": instruction.agent, "accepted": accepted}
             )
     state = InstructionState.ACCEPTED if accepts else InstructionState.DECLINED
-    before = {"state": FROM[told.decision].value, "text": instruction.text}
-    changed = _decide(instruction, told, state=state, actor=actor)
+    before = {"state": FROM[data.decision].value, "text": instruction.text}
+    changed = _decide(instruction, data, state=state, actor=actor)
     instruction.refresh_from_db()
     if not changed:
         if instruction.state == InstructionState.PROPOSED:
@@ -84,13 +84,13 @@ def decide_instruction(instruction: AgentInstruction, told: InstructionInput, *,
     return instruction
 
 
-def _decide(instruction: AgentInstruction, told: InstructionInput, *, state: InstructionState, actor: Actor) -> bool:
+def _decide(instruction: AgentInstruction, data: InstructionInput, *, state: InstructionState, actor: Actor) -> bool:
     """Whether the instruction was still to be decided so. Its words are left alone where none are given.
 
     Raises Conflict where the agent has an instruction in just these words already.
     """
-    words = {"text": told.text.strip()} if told.text is not None else {}
-    open_ones = AgentInstruction.objects.filter(pk=instruction.pk, state=FROM[told.decision])
+    words = {"text": data.text.strip()} if data.text is not None else {}
+    open_ones = AgentInstruction.objects.filter(pk=instruction.pk, state=FROM[data.decision])
     try:
         with transaction.atomic():
             changed = open_ones.update(

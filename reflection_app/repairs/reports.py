@@ -38,13 +38,13 @@ class CorrectionInput(Value):
 
 
 @transaction.atomic
-def correct_class(report: Report, told: CorrectionInput, *, actor: Actor) -> Report:
+def correct_class(report: Report, data: CorrectionInput, *, actor: Actor) -> Report:
     """The report with its new class. What the class asks to be remembered is proposed; twice proposed counts once.
 
     Raises InvalidInput without a reason or for the class that holds, ClassMovedOn where another one holds by now, and
     OwnWorkRefused.
     """
-    reason = told.reason.strip()
+    reason = data.reason.strip()
     if not reason:
         message = _("Say why: the reason is kept as a label.")
         raise InvalidInput(message, errors=[{"field": "reason", "message": message}])
@@ -53,18 +53,18 @@ def correct_class(report: Report, told: CorrectionInput, *, actor: Actor) -> Rep
     refuse_own_work(run.handed_in_by, project_id=run.project_id, actor=actor)
     locked = Report.objects.select_for_update(of=("self",)).get(pk=report.pk)
     before = ErrorClass(locked.holding_type)
-    if told.before not in {None, before}:
+    if data.before not in {None, before}:
         raise ClassMovedOn(f"The class is {before.value} by now. Nothing was changed.")
-    if told.type is before:
+    if data.type is before:
         message = _("The class is %(value)s already.") % {"value": before.value}
         raise InvalidInput(message, errors=[{"field": "type", "message": message}])
-    locked.corrected_type = told.type.value
+    locked.corrected_type = data.type.value
     locked.save(update_fields=["corrected_type"])
     ClassCorrection.objects.create(
         report=locked,
         computed=locked.error_type,
         before=before.value,
-        after=told.type.value,
+        after=data.type.value,
         reason=reason,
         user=actor.user,
         by_label=actor.label,
@@ -75,9 +75,9 @@ def correct_class(report: Report, told: CorrectionInput, *, actor: Actor) -> Rep
     instruction = instruction_for(value, agent=locked.agent)
     if instruction is not None:
         keep_instruction(run, instruction)
-    add_event(run, EventType.REPORT_KEPT, report=locked.reflection_id, type=told.type.value, by=actor.label)
+    add_event(run, EventType.REPORT_KEPT, report=locked.reflection_id, type=data.type.value, by=actor.label)
     run.save(update_fields=["last_event_seq"])
-    after = {"type": told.type.value, "reason": reason}
+    after = {"type": data.type.value, "reason": reason}
     audit(locked.project_id, actor, "report.class_corrected", target=locked, before={"type": before.value}, after=after)
     transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
     return locked

@@ -136,32 +136,32 @@ LONGEST_TOOL_NAME = 64
 
 
 @transaction.atomic
-def report_tool_failure(project: Project, given: ToolFailureSubmission, *, actor: Actor) -> ToolFailure:
+def report_tool_failure(project: Project, data: ToolFailureSubmission, *, actor: Actor) -> ToolFailure:
     """The failure, kept: with its diagnosis where a fix pair or a rule fits, else with the run that asks a model.
 
     Raises InvalidInput where it names a run that the project does not have.
     """
     run = None
-    if given.run_id is not None:
-        run = Run.objects.select_related("task").filter(project=project, pk=given.run_id).first()
+    if data.run_id is not None:
+        run = Run.objects.select_related("task").filter(project=project, pk=data.run_id).first()
         if run is None:
             raise InvalidInput(
                 _("The report was not accepted; nothing was stored."),
                 errors=[{"field": "run_id", "message": _("there is no such run in this project")}],
             )
-    agent = given.agent or (run.task.agent if run else "")
+    agent = data.agent or (run.task.agent if run else "")
     # Reports of the same tool by the same agent follow one another, so that each sees the one before.
-    teller = agent or str(given.run_id or "")
+    teller = agent or str(data.run_id or "")
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{project.pk}\n{given.tool}\n{teller}"]
+            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{project.pk}\n{data.tool}\n{teller}"]
         )
-    failed = given.failed_call(is_repeated=_is_repeated(project, given, agent=agent))
+    failed = data.failed_call(is_repeated=_is_repeated(project, data, agent=agent))
     failure = ToolFailure(
         project=project,
         run=run,
         agent=agent,
-        external_id=given.external_id,
+        external_id=data.external_id,
         tool=failed.tool,
         params=failed.params,
         error_message=failed.error,
@@ -182,7 +182,7 @@ def report_tool_failure(project: Project, given: ToolFailureSubmission, *, actor
         failure.fix_pair_id = UUID(diagnosis.fix_pair) if diagnosis.fix_pair else None
         failure.diagnosed_at = timezone.now()
     else:
-        failure.run, failure.place = _ask_a_model(project, given, failed, agent=agent, actor=actor), PLACE
+        failure.run, failure.place = _ask_a_model(project, data, failed, agent=agent, actor=actor), PLACE
     failure.save(force_insert=True)
     if run is not None and failure.run_id == run.pk:
         # No event of the run tells of it, and a run that has ended counts its failures all the same.
@@ -192,19 +192,19 @@ def report_tool_failure(project: Project, given: ToolFailureSubmission, *, actor
     return failure
 
 
-def _is_repeated(project: Project, given: ToolFailureSubmission, *, agent: str) -> bool:
+def _is_repeated(project: Project, data: ToolFailureSubmission, *, agent: str) -> bool:
     """Whether this very call was the last that the same agent, or run, reported of this tool, and nothing helped."""
     since = timezone.now() - IN_A_ROW
-    rows = ToolFailure.objects.filter(project=project, tool=given.tool, created_at__gte=since)
-    if given.run_id is not None:
-        rows = rows.filter(Q(run=given.run_id) | Q(run__task__metadata__run_id=str(given.run_id)))
+    rows = ToolFailure.objects.filter(project=project, tool=data.tool, created_at__gte=since)
+    if data.run_id is not None:
+        rows = rows.filter(Q(run=data.run_id) | Q(run__task__metadata__run_id=str(data.run_id)))
     else:
         rows = rows.filter(agent=agent)
     last = rows.exclude(reported_by_label="").order_by("-created_at", "-id").first()
     if last is None or last.worked is True:
         return False
     # Python takes 1, 1.0 and true for equal, and an agent that sends another of them has changed something.
-    return json.dumps(last.params, sort_keys=True) == json.dumps(given.params, sort_keys=True)
+    return json.dumps(last.params, sort_keys=True) == json.dumps(data.params, sort_keys=True)
 
 
 def _diagnose(project: Project, failed: FailedCall, *, signature: str, asked_by: str) -> Diagnosis | None:
@@ -219,9 +219,7 @@ def _diagnose(project: Project, failed: FailedCall, *, signature: str, asked_by:
     return by_memory_or_rules(failed.model_copy(update={"tools": (ToolSpec(name=fallback),)}), known)
 
 
-def _ask_a_model(
-    project: Project, given: ToolFailureSubmission, failed: FailedCall, *, agent: str, actor: Actor
-) -> Run:
+def _ask_a_model(project: Project, data: ToolFailureSubmission, failed: FailedCall, *, agent: str, actor: Actor) -> Run:
     """A queued run that diagnoses the call."""
     spec = TaskSpec(
         objective=f"Diagnose a failed call of {failed.tool}: {failed.error[:LONGEST_QUOTE]}",
@@ -233,13 +231,13 @@ def _ask_a_model(
     )
     task = Task.objects.create(
         project=project,
-        external_id=given.external_id,
+        external_id=data.external_id,
         objective=spec.objective,
         mode=spec.mode.value,
         agent=agent,
         execution=spec.execution.value,
         limits=spec.limits.model_dump(mode="json"),
-        metadata={"run_id": str(given.run_id)} if given.run_id else {},
+        metadata={"run_id": str(data.run_id)} if data.run_id else {},
         created_by=actor.user,
     )
     audit(project.pk, actor, "task.submitted", target=task)
@@ -250,13 +248,13 @@ def _ask_a_model(
 
 
 @transaction.atomic
-def report_fix_outcome(failure: ToolFailure, given: FixOutcomeSubmission, *, actor: Actor) -> ToolFailure:
+def report_fix_outcome(failure: ToolFailure, data: FixOutcomeSubmission, *, actor: Actor) -> ToolFailure:
     """The failure with its outcome, counted for the fix; the same outcome told again changes nothing.
 
     Raises OutcomeKnown where another one was told before.
     """
     locked = ToolFailure.objects.select_for_update(of=("self",)).select_related("fix_pair").get(pk=failure.pk)
-    told: dict[str, Any] = given.model_dump(mode="json")
+    told: dict[str, Any] = data.model_dump(mode="json")
     if locked.worked is not None:
         kept = locked.outcome
         if isinstance(kept, dict) and {name: kept.get(name) for name in told} == told:
@@ -268,15 +266,15 @@ def report_fix_outcome(failure: ToolFailure, given: FixOutcomeSubmission, *, act
         )
     pair = keep_outcome(
         locked,
-        worked=given.worked,
-        tool=given.tool or "",
-        params=given.params,
-        fix=given.fix,
-        delay_s=given.delay_seconds,
+        worked=data.worked,
+        tool=data.tool or "",
+        params=data.params,
+        fix=data.fix,
+        delay_s=data.delay_seconds,
     )
-    locked.worked, locked.outcome_at = given.worked, timezone.now()
+    locked.worked, locked.outcome_at = data.worked, timezone.now()
     locked.outcome = told | {"by": actor.label}
     locked.fix_pair = locked.fix_pair or pair
     locked.save(update_fields=["worked", "outcome", "outcome_at", "fix_pair"])
-    audit(locked.project_id, actor, "tool_failure.outcome", target=locked, after={"worked": given.worked})
+    audit(locked.project_id, actor, "tool_failure.outcome", target=locked, after={"worked": data.worked})
     return locked

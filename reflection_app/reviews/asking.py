@@ -37,16 +37,16 @@ class AskInput(Value):
 
 
 @transaction.atomic
-def ask_for_review(run: Run, asked: AskInput, *, actor: Actor) -> list[Review]:
+def ask_for_review(run: Run, data: AskInput, *, actor: Actor) -> list[Review]:
     """The open reviews: one, or a seat for each reviewer. Raises InvalidInput, and AskedAlready where one is open."""
-    note = asked.note.strip()
+    note = data.note.strip()
     if not note:
         raise wrong("note", _("Say what the reviewer is to look at."))
-    if asked.assignee and asked.reviewers > 1:
+    if data.assignee and data.reviewers > 1:
         raise wrong("assignee", _("Several judge blindly, whoever comes first; leave the name out, or ask one person."))
     # Of two who ask at the same moment, the second waits here and finds what the first has opened.
     locked = Run.objects.select_for_update().get(pk=run.pk)
-    attempt = _attempt_of(locked, asked.attempt)
+    attempt = _attempt_of(locked, data.attempt)
     # The verdict that counts: the strongest referee's, of two equal ones the later.
     verdict = Verdict.objects.filter(attempt=attempt).order_by("referee", "created_at", "id").last()
     if verdict is None:
@@ -61,7 +61,7 @@ def ask_for_review(run: Run, asked: AskInput, *, actor: Actor) -> list[Review]:
         step=None,
         reason=ReviewReason.ASKED_FOR,
         holds_run=False,
-        reviewers=asked.reviewers,
+        reviewers=data.reviewers,
         note=note,
         note_by=actor.label,
     )
@@ -69,9 +69,9 @@ def ask_for_review(run: Run, asked: AskInput, *, actor: Actor) -> list[Review]:
     for review in opened:
         after = {"attempt": verdict.attempt.number, "verdict": verdict.verdict, "note": note}
         audit(run.project_id, actor, "review.asked_for", target=review, after=after)
-    if asked.assignee:
+    if data.assignee:
         try:
-            assign_review(opened[0], AssignInput(to=asked.assignee), actor=actor)
+            assign_review(opened[0], AssignInput(to=data.assignee), actor=actor)
         except InvalidInput as error:
             raise wrong("assignee", str(error)) from None
     transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))

@@ -51,16 +51,16 @@ class BulkInput(Value):
 
 
 @transaction.atomic
-def begin_bulk(project: Project, told: BulkInput, *, actor: Actor) -> BulkDecision:
+def begin_bulk(project: Project, data: BulkInput, *, actor: Actor) -> BulkDecision:
     """The bulk decision, to be worked through by a job once this is committed. Raises InvalidInput."""
-    if told.decision is Decision.APPROVE:
-        if told.verdict is not None:
+    if data.decision is Decision.APPROVE:
+        if data.verdict is not None:
             raise wrong("verdict", _("To agree keeps each verdict as it is; overrule to give another."))
-    elif told.verdict is None:
+    elif data.verdict is None:
         raise wrong("verdict", _("Choose the verdict that holds instead."))
-    elif not told.reason.strip():
+    elif not data.reason.strip():
         raise wrong("reason", _("Say why: one reason for all of them."))
-    wanted = list(dict.fromkeys(told.reviews))
+    wanted = list(dict.fromkeys(data.reviews))
     known = set(Review.objects.filter(project=project, pk__in=wanted).values_list("pk", flat=True))
     if missing := [str(review_id) for review_id in wanted if review_id not in known]:
         raise wrong("reviews", _("This project has no such review: %(ids)s") % {"ids": ", ".join(missing[:5])})
@@ -71,12 +71,12 @@ def begin_bulk(project: Project, told: BulkInput, *, actor: Actor) -> BulkDecisi
         api_key=actor.api_key,
         address=actor.address,
         language=get_language() or "en",
-        decision=told.decided(),
+        decision=data.decided(),
     )
     BulkItem.objects.bulk_create(
         [BulkItem(bulk=bulk, review_id=review_id, position=place) for place, review_id in enumerate(wanted, start=1)]
     )
-    audit(project.pk, actor, "bulk.begun", target=bulk, after={**told.decided(), "items": len(wanted)})
+    audit(project.pk, actor, "bulk.begun", target=bulk, after={**data.decided(), "items": len(wanted)})
     transaction.on_commit(lambda: enqueue_bulk(bulk.pk))
     return bulk
 
@@ -192,10 +192,10 @@ def _not_yours(who: str) -> NotYours:
 def may_undo_bulk(bulk: BulkDecision, *, actor: Actor) -> bool:
     """Whether `actor` began it, or is an admin of its project."""
     if actor.user is not None:
-        return bulk.user_id == actor.user.pk or may_undo_others(bulk.project_id, actor=actor)
-    if actor.api_key is None or actor.api_key.project_id != bulk.project_id:
-        return False
-    return may_undo_others(bulk.project_id, actor=actor) or bulk.api_key_id == actor.api_key.pk
+        is_own = bulk.user_id == actor.user.pk
+    else:
+        is_own = actor.api_key is not None and bulk.api_key_id == actor.api_key.pk
+    return is_own or may_undo_others(bulk.project_id, actor=actor)
 
 
 @transaction.atomic

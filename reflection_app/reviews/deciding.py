@@ -27,7 +27,7 @@ WRITTEN = (
 
 
 @transaction.atomic
-def decide_review(review: Review, told: DecisionInput, *, actor: Actor) -> Review:
+def decide_review(review: Review, data: DecisionInput, *, actor: Actor) -> Review:
     """The decided review.
 
     Raises AlreadyDecided or ReviewLeaseLost (nothing changed), InvalidInput, or OwnWorkRefused.
@@ -36,11 +36,11 @@ def decide_review(review: Review, told: DecisionInput, *, actor: Actor) -> Revie
     run = Run.objects.select_for_update(of=("self",)).select_related("task").get(pk=review.run_id)
     # Whoever's token they came by, and whatever was handed in since they claimed it.
     refuse_own_work({*review.handed_in_by, *run.handed_in_by}, project_id=review.project_id, actor=actor)
-    decided = decided_by(review, told, actor=actor)
+    decided = decided_by(review, data, actor=actor)
     # Keeps what was said. Lease and state are checked by the very UPDATE that does, so of two reviewers one wins.
     now = timezone.now()
     held = Review.objects.filter(
-        pk=review.pk, state=ReviewState.CLAIMED, lease_token=told.lease_token, lease_until__gt=now
+        pk=review.pk, state=ReviewState.CLAIMED, lease_token=data.lease_token, lease_until__gt=now
     )
     if review.is_seat:
         # Nobody judges twice, whoever's token they came by.

@@ -22,7 +22,6 @@ from reflection_app.core.models import OwnWork, Project
 from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.loops.task_spec import MOST_RULES, Mode, ReviewPolicy, ReviewRule, RuleAction
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
-from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Step
 from reflection_app.runs.models import Verdict as VerdictRow
@@ -214,7 +213,7 @@ _BY_REQUIREMENTS = _PROTOCOL & Q(referee=Referee.TESTS.value, tests__isnull=True
 JUDGED_BY_POLICY = (
     Q(referee=Referee.CRITIC.value)
     | (Q(referee=Referee.SELF.value) & ~_PROTOCOL)
-    | (_BY_REQUIREMENTS & (Q(verdict=VerdictName.PASS.value) | Q(attempt__number=1)))
+    | (_BY_REQUIREMENTS & (Q(verdict=Verdict.PASS.value) | Q(attempt__number=1)))
 )
 
 

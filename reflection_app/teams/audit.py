@@ -46,25 +46,25 @@ def made_by(entry: AuditEntry) -> str:
     return name
 
 
-def entries_for(project: Project, asked: AuditFilter, *, reader: Actor) -> QuerySet[AuditEntry]:
+def entries_for(project: Project, data: AuditFilter, *, reader: Actor) -> QuerySet[AuditEntry]:
     """The entries, newest first, each with `is_hidden` and, of keys, `made_by`: the name of who made the key.
 
     What is hidden is not found by its words either.
     """
     hidden = hidden_entries(project.pk, reader=reader)
-    exact = {"actor_label": asked.who, "action": asked.action, "target": asked.target, "target_id": asked.target_id}
+    exact = {"actor_label": data.who, "action": data.action, "target": data.target, "target_id": data.target_id}
     rows = AuditEntry.objects.filter(project=project, **{name: value for name, value in exact.items() if value})
-    if asked.since is not None:
-        rows = rows.filter(created_at__gte=asked.since)
-    if asked.until is not None:
-        rows = rows.filter(created_at__lt=asked.until)
+    if data.since is not None:
+        rows = rows.filter(created_at__gte=data.since)
+    if data.until is not None:
+        rows = rows.filter(created_at__lt=data.until)
     rows = rows.order_by("-created_at", "-id")
-    if asked.q:
+    if data.q:
         newest = rows.values("pk")[:MOST_SEARCHED]
         said = rows.filter(pk__in=newest).annotate(
             before_text=Cast("before", TextField()), after_text=Cast("after", TextField())
         )
-        rows = said.filter(Q(before_text__icontains=asked.q) | Q(after_text__icontains=asked.q)).exclude(hidden)
+        rows = said.filter(Q(before_text__icontains=data.q) | Q(after_text__icontains=data.q)).exclude(hidden)
     maker = ApiKey.objects.filter(pk=OuterRef("api_key_id")).order_by().values("created_by_label")
     return rows.annotate(
         is_hidden=ExpressionWrapper(hidden, output_field=BooleanField()),

@@ -114,11 +114,11 @@ USUAL_OVERLAP_H = 24.0
 LONGEST_OVERLAP_H = 24.0 * 7
 
 
-def create_webhook(project: Project, given: WebhookInput, *, actor: Actor) -> tuple[Webhook, str]:
+def create_webhook(project: Project, data: WebhookInput, *, actor: Actor) -> tuple[Webhook, str]:
     """The webhook and its secret, which is not told again. Raises InvalidInput; Conflict where there are too many."""
-    check_receiver(given.url)
+    check_receiver(data.url)
     secret = new_secret()
-    fields = given.model_dump(mode="json")
+    fields = data.model_dump(mode="json")
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)
         if Webhook.objects.filter(project=project).count() >= MOST_WEBHOOKS:

@@ -310,13 +310,13 @@ class LastDecision:
         return self.review.step.seq if self.review.holds_run and self.review.step else None
 
 
-def remember(request: DeskRequest, review: Review, told: DecisionInput) -> None:
+def remember(request: DeskRequest, review: Review, data: DecisionInput) -> None:
     """Hands on what this very request has decided, so that its answer need not look for it.
 
     What was said at a blind seat is looked for all the same: its words depend on the seats of the others.
     """
     if not review.is_seat:
-        request.last_decision = LastDecision(review, said=said_of(review, told, slug=request.place.project.slug))
+        request.last_decision = LastDecision(review, said=said_of(review, data, slug=request.place.project.slug))
 
 
 def last_decision(request: HttpRequest) -> LastDecision | None:
