@@ -107,8 +107,10 @@ def undo_decision(review: Review, *, actor: Actor) -> Review:
         raise Conflict(why_nothing_to_undo(locked))
     if not may_undo(locked, actor=actor):
         raise NotYours(_("Only %(who)s and admins can take this back.") % {"who": locked.decided_by_label})
-    check_it_can_go(locked, run)
-    said, decided_by = said_of(locked), locked.decided_by
+    if why := why_it_stands(locked, run):
+        # With where a fork would begin, which decides otherwise.
+        raise StillStands(why, from_step=locked.step.seq if locked.holds_run and locked.step else None)
+    said, decided_by = decision_facts(locked), locked.decided_by
     if locked.is_seat:
         take_back_opinion(locked, run, actor=actor)
         facts: dict[str, Any] = {}
@@ -129,12 +131,6 @@ def undo_decision(review: Review, *, actor: Actor) -> Review:
             about_id=locked.pk,
         )
     return locked
-
-
-def check_it_can_go(review: Review, run: Run) -> None:
-    """Raises StillStands, naming the reason and where a fork would begin, unless the decision can be taken back."""
-    if why := why_it_stands(review, run):
-        raise StillStands(why, from_step=review.step.seq if review.holds_run and review.step else None)
 
 
 def may_undo(review: Review, *, actor: Actor) -> bool:
@@ -159,7 +155,7 @@ def why_nothing_to_undo(review: Review) -> str:
     return _("The review is not decided yet.")
 
 
-def said_of(review: Review) -> dict[str, Any]:
+def decision_facts(review: Review) -> dict[str, Any]:
     """The decision as the audit trail keeps it, for whoever decides anew."""
     opinion = review.get_opinion()
     if opinion is not None:
@@ -177,7 +173,7 @@ def said_of(review: Review) -> dict[str, Any]:
     }
 
 
-def taken_back_by_holder(review: Review) -> dict[str, Any] | None:
+def undone_by_holder(review: Review) -> dict[str, Any] | None:
     """What was decided before it was taken back, for who took it back or had decided it and holds it now, else None.
 
     What was said at a blind seat is for nobody but who said it.

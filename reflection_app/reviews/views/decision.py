@@ -19,7 +19,7 @@ from reflection_app.core.registry import VERDICTS
 from reflection_app.loops.attempt_effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Referee, Verdict
 from reflection_app.reviews.assigning import LONGEST_NOTE, assignable
-from reflection_app.reviews.deciding import taken_back_by_holder
+from reflection_app.reviews.deciding import undone_by_holder
 from reflection_app.reviews.decisions import MEANS, DecisionInput
 from reflection_app.reviews.models import Panel, PanelState, Review, ReviewSkip, ReviewState
 from reflection_app.reviews.views.item import majority_of
@@ -47,7 +47,7 @@ FOLLOWS = {
 }
 
 
-def said_of(review: Review, decided: DecisionInput, *, slug: str) -> SafeString:
+def decision_message(review: Review, decided: DecisionInput, *, slug: str) -> SafeString:
     """What was decided and what follows: the page itself goes on to the next review."""
     what, verdict = _what(review, decided)
     if review.panel is not None and review.is_seat:
@@ -103,7 +103,7 @@ def begun_with_undone(review: Review, *, fields: tuple[str, ...]) -> dict[str, A
 
     `fields` are those of an issue.
     """
-    said = taken_back_by_holder(review) if review.state == ReviewState.CLAIMED else None
+    said = undone_by_holder(review) if review.state == ReviewState.CLAIMED else None
     if said is None or not said.get("verdict"):
         return {}
     issues = tuple({name: str(issue.get(name, "")) for name in fields} for issue in said["issues"])
@@ -316,7 +316,9 @@ def remember(request: DeskRequest, review: Review, data: DecisionInput) -> None:
     What was said at a blind seat is looked for all the same: its words depend on the seats of the others.
     """
     if not review.is_seat:
-        request.last_decision = LastDecision(review, said=said_of(review, data, slug=request.place.project.slug))
+        request.last_decision = LastDecision(
+            review, said=decision_message(review, data, slug=request.place.project.slug)
+        )
 
 
 def last_decision(request: HttpRequest) -> LastDecision | None:
@@ -342,10 +344,12 @@ def last_decision(request: HttpRequest) -> LastDecision | None:
     if review is None:
         return None
     is_told = review.decided_seq is not None and review.run.told_seq >= review.decided_seq
-    return LastDecision(review, said=said_of(review, as_told(review), slug=place.project.slug), is_told=is_told)
+    return LastDecision(
+        review, said=decision_message(review, decision_input_of(review), slug=place.project.slug), is_told=is_told
+    )
 
 
-def as_told(review: Review) -> DecisionInput:
+def decision_input_of(review: Review) -> DecisionInput:
     """The decision of a decided review in the form in which it was handed in, as far as its words depend on it."""
     opinion, given = review.get_opinion(), review.decided_verdict
     verdict = opinion.verdict.value if opinion else given.verdict if given else review.verdict.verdict
