@@ -1,6 +1,7 @@
 """A new project from a file: in one transaction, so that a file that is refused anywhere leaves nothing behind."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import batched
 from pathlib import Path
@@ -15,7 +16,7 @@ from django.db import DatabaseError, connection, models, transaction
 from django.db.models import F, Func, OuterRef, Subquery
 from pydantic import ValidationError
 
-from notebook_app.public import TakenTable
+from notebook_app.public import Row, TakenTable
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import shortened
 from reflection_app.core.migrations import known_migrations
@@ -191,13 +192,8 @@ def _write(archive: Archive, table: TakenTable, renewal: Renewal) -> int:
     many, last = 0, 0
     quoted = connection.ops.quote_name
     name = quoted(table.model._meta.db_table)  # noqa: SLF001 - Django's documented API
-    rows = (
-        (number, row)
-        for number, given in archive.lines(table.name)
-        if (row := renewal.row(table, given, where=f"{table.name}.jsonl, line {number}")) is not None
-    )
     try:
-        for piece in batched(rows, ROWS_AT_ONCE):
+        for piece in batched(_new_rows(archive, table, renewal), ROWS_AT_ONCE):
             last = piece[-1][0]
             columns = ", ".join(quoted(column) for column in piece[0][1])
             source = f"jsonb_populate_recordset(NULL::{name}, %s::jsonb)"
@@ -209,6 +205,14 @@ def _write(archive: Archive, table: TakenTable, renewal: Renewal) -> int:
         lines = f"{table.name}.jsonl, before line {last + 1}"
         raise refuse(lines, f"a row cannot be stored: {str(error).splitlines()[0]}") from error
     return many
+
+
+def _new_rows(archive: Archive, table: TakenTable, renewal: Renewal) -> Iterator[tuple[int, Row]]:
+    # No generator expression: it would keep the open file in its frame, and with it in the traceback of a refusal.
+    for number, given in archive.lines(table.name):
+        row = renewal.row(table, given, where=f"{table.name}.jsonl, line {number}")
+        if row is not None:
+            yield number, row
 
 
 def _check_specs(project: Project) -> None:
