@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -97,26 +96,18 @@ class _Counted:
 
 def cheat_sheet(project: Project, *, tool: str = "") -> CheatSheet:
     """What is known of tools whose name contains `tool`."""
-    counted = _count(project, tool=tool)
-    newest = _newest_of(project, counted)
-    rows = [_row(one, newest.get((one.tool, one.error_type, one.signature))) for one in counted[:MOST_ROWS]]
-    rows.sort(key=lambda row: (row.tool.casefold(), row.tool, not row.is_proven, -row.times))
-    return CheatSheet(rows=tuple(rows), is_cut=len(counted) > MOST_ROWS)
-
-
-def _count(project: Project, *, tool: str) -> list[_Counted]:
     only = ONLY if tool else ""
     query = QUERY.format(failures=_table(ToolFailure), pairs=_table(FixPair), only=only, reliability=RELIABILITY)
     with connection.cursor() as cursor:
         cursor.execute(query, {"project": project.pk, "tool": tool, "most": MOST_ROWS + 1})
-        return [_Counted(*row) for row in cursor.fetchall()]
-
-
-def _newest_of(project: Project, counted: Sequence[_Counted]) -> dict[tuple[str, str, str], ToolFailure]:
-    """The newest failure of each row, found by the index over times."""
-    rows = ToolFailure.objects.filter(project=project, created_at__in=[one.last_seen for one in counted])
-    wanted = rows.only("tool", "error_type", "signature", "params", "action", "symptoms")
-    return {(row.tool, row.error_type, row.signature): row for row in wanted}
+        counted = [_Counted(*row) for row in cursor.fetchall()]
+    # The newest failure of each row, found by the index over times.
+    found = ToolFailure.objects.filter(project=project, created_at__in=[one.last_seen for one in counted])
+    found = found.only("tool", "error_type", "signature", "params", "action", "symptoms")
+    newest = {(row.tool, row.error_type, row.signature): row for row in found}
+    rows = [_row(one, newest.get((one.tool, one.error_type, one.signature))) for one in counted[:MOST_ROWS]]
+    rows.sort(key=lambda row: (row.tool.casefold(), row.tool, not row.is_proven, -row.times))
+    return CheatSheet(rows=tuple(rows), is_cut=len(counted) > MOST_ROWS)
 
 
 def _row(one: _Counted, newest: ToolFailure | None) -> CheatRow:
@@ -125,25 +116,23 @@ def _row(one: _Counted, newest: ToolFailure | None) -> CheatRow:
     modified = action.get("modified_params")
     fix = one.fix or str(action.get("action", ""))
     symptoms = json.loads(one.symptoms) if one.symptoms else newest.symptoms if newest else []
-    told = [str(symptom) for symptom in symptoms] or [one.signature]
-    shown_fix, *shown = without_values([fix, *told], params, modified)
+    texts = [str(symptom) for symptom in symptoms] or [one.signature]
+    fix, *texts = without_values([fix, *texts], params, modified)
+    # A pair holds nothing but the parameters that it changes; advice holds those of a whole call.
+    is_proven = one.fix is not None
+    changed = list(modified or {}) if is_proven else [change.name for change in changed_params(params, modified)]
     return CheatRow(
         tool=one.tool,
         error_type=ErrorType(one.error_type),
-        symptoms=tuple(shown),
+        symptoms=tuple(texts),
         times=one.times,
         last_seen=one.last_seen,
-        fix=shown_fix,
-        changed=tuple(_changed(modified, failed=params if one.fix is None else None)),
-        is_proven=one.fix is not None,
+        fix=fix,
+        changed=tuple(changed),
+        is_proven=is_proven,
         successes=one.successes,
         failures=one.failures,
     )
-
-
-def _changed(modified: dict[str, Any] | None, *, failed: dict[str, Any] | None) -> list[str]:
-    """The names of the parameters that a fix changes. A pair holds no others; advice holds those of a whole call."""
-    return list(modified or {}) if failed is None else [change.name for change in changed_params(failed, modified)]
 
 
 def _table(model: type[ToolFailure] | type[FixPair]) -> str:
@@ -161,17 +150,17 @@ def markdown_of(sheet: CheatSheet) -> str:
     """The whole sheet. Nothing that tools, agents or models said can end a cell or become markup."""
     parts = ["# Cheat sheet of tool failures"]
     for tool, rows in sheet.by_tool:
-        parts.append("\n".join([f"## {_plain(tool)}\n", HEAD, *(_line(row) for row in rows)]))
+        lines = [f"## {_plain(tool)}\n", HEAD]
+        for row in rows:
+            symptoms = "; ".join(_plain(one) for one in row.symptoms)
+            changed = f" ({', '.join(_plain(name) for name in row.changed)})" if row.changed else ""
+            worked = f"{row.successes} of {row.tried}" if row.tried else "not proven"
+            cells = (symptoms, row.error_type.value, str(row.times), _plain(row.fix) + changed, worked)
+            lines.append(f"| {' | '.join(cells)} |")
+        parts.append("\n".join(lines))
     if not sheet.rows:
         parts.append("Nothing is known yet.")
     return "\n\n".join(parts) + "\n"
-
-
-def _line(row: CheatRow) -> str:
-    changed = f" ({', '.join(_plain(name) for name in row.changed)})" if row.changed else ""
-    worked = f"{row.successes} of {row.tried}" if row.tried else "not proven"
-    cells = ("; ".join(_plain(one) for one in row.symptoms), row.error_type.value, str(row.times))
-    return f"| {' | '.join((*cells, _plain(row.fix) + changed, worked))} |"
 
 
 def _plain(text: str) -> str:

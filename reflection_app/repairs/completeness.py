@@ -112,6 +112,15 @@ class CheckSubmission(Value):
 @transaction.atomic
 def check_completeness(project: Project, submission: CheckSubmission, *, actor: Actor) -> Run:
     """The queued run of the check; the workers are told once it is committed."""
+    # The project's limits or a check's, the larger of each; the project's cost budget holds as it is.
+    limits = project.get_limits()
+    limits = limits.model_copy(
+        update={
+            "max_iterations": 1,
+            "token_budget": max(limits.token_budget, CHECK_LIMITS.token_budget),
+            "time_budget_s": max(limits.time_budget_s, CHECK_LIMITS.time_budget_s),
+        }
+    )
     spec = TaskSpec(
         objective=submission.objective,
         mode=Mode.COMPLETENESS_CHECK,
@@ -120,7 +129,7 @@ def check_completeness(project: Project, submission: CheckSubmission, *, actor: 
         tools=submission.tool_specs,
         history=submission.history_steps,
         completeness=submission.settings.over(project.get_completeness()),
-        limits=_limits_over(project.get_limits()),
+        limits=limits,
         models=project.models_by_role,
     )
     task = Task.objects.create(
@@ -137,17 +146,6 @@ def check_completeness(project: Project, submission: CheckSubmission, *, actor: 
     )
     audit(project.pk, actor, "task.submitted", target=task)
     return begin_run(task, spec, handed_in_by=hands_of(actor))
-
-
-def _limits_over(project: Limits) -> Limits:
-    """The project's limits or a check's, the larger of each; its cost budget holds as it is."""
-    return project.model_copy(
-        update={
-            "max_iterations": 1,
-            "token_budget": max(project.token_budget, CHECK_LIMITS.token_budget),
-            "time_budget_s": max(project.time_budget_s, CHECK_LIMITS.time_budget_s),
-        }
-    )
 
 
 # Supplements that keep recurring: what is found missing again and again is offered to the notebook.

@@ -43,6 +43,8 @@ def withdraw_fix(pair: FixPair, failure: ToolFailure) -> None:
 
 
 def _proposal(pair: FixPair, failure: ToolFailure) -> Proposal:
+    named = json.dumps([pair.tool, pair.signature, pair.error_type, pair.digest])
+    of_run = {"run": str(failure.run_id)} if failure.run_id else {}
     return Proposal(
         kind=KIND,
         name=f"{pair.tool}: {' '.join(pair.fix.split())}"[:LONGEST_NAME],
@@ -54,20 +56,10 @@ def _proposal(pair: FixPair, failure: ToolFailure) -> Proposal:
             "symptoms": "\n".join(pair.symptoms)[:LONGEST_FIELD],
             "fix": pair.fix[:LONGEST_FIELD],
         },
-        source=_source_of(pair),
-        evidence=_evidence_of(failure),
+        # The same for a pair that went and came again, which has another id then.
+        source=f"{KIND}:{hashlib.sha256(named.encode()).hexdigest()[:40]}",
+        evidence={"tool_failure": str(failure.pk)} | of_run,
     )
-
-
-def _source_of(pair: FixPair) -> str:
-    """The same for a pair that went and came again, which has another id then."""
-    told = json.dumps([pair.tool, pair.signature, pair.error_type, pair.digest])
-    return f"{KIND}:{hashlib.sha256(told.encode()).hexdigest()[:40]}"
-
-
-def _evidence_of(failure: ToolFailure) -> dict[str, Any]:
-    of_run = {"run": str(failure.run_id)} if failure.run_id else {}
-    return {"tool_failure": str(failure.pk)} | of_run
 
 
 # The score of 95 % confidence: how bad a fix may be, given how often it was tried.
@@ -164,37 +156,25 @@ def keep_outcome(
     if worked:
         # Before any pair is: who takes outcomes back has several pairs in hand, one after the other.
         lock_notebook(failure.project_id)
-    pair = _counted(failure, worked=worked, tool=tool, params=params, fix=fix, delay_s=delay_s)
-    if worked and pair is not None:
-        offer_fix(pair, failure)
-    return pair
-
-
-def _counted(
-    failure: ToolFailure,
-    *,
-    worked: bool,
-    tool: str,
-    params: Mapping[str, Any] | None,
-    fix: str,
-    delay_s: float | None,
-) -> FixPair | None:
-    """The pair that the outcome was counted for."""
     advised = failure.action or {}
     if failure.fix_pair_id is not None and _was_followed(failure, advised, tool=tool, params=params):
-        return _count(FixPair.objects.get(pk=failure.fix_pair_id), worked=worked)
-    action = _done(failure, advised, tool=tool, params=params, fix=fix, delay_s=delay_s)
-    name = _name(failure, action)
-    if not worked:
-        known = FixPair.objects.filter(**name).first()
-        return _count(known, worked=False) if known else None
-    # A pair is shown beside other calls, whose parameters do not tell what in its words is a value.
-    told = [action["action"], *failure.symptoms]
-    fix, *symptoms = without_values(told, failure.params, params, advised.get("modified_params"))
-    action["action"] = fix or action["remedy"].replace("_", " ")
-    said = {"fix": action["action"], "action": action, "symptoms": symptoms}
-    pair, _ = FixPair.objects.get_or_create(**name, defaults=said)
-    return _count(pair, worked=True, action=action)
+        pair = _count(FixPair.objects.get(pk=failure.fix_pair_id), worked=worked)
+    else:
+        action = _done(failure, advised, tool=tool, params=params, fix=fix, delay_s=delay_s)
+        name = _name(failure, action)
+        if not worked:
+            known = FixPair.objects.filter(**name).first()
+            return _count(known, worked=False) if known else None
+        # A pair is shown beside other calls, whose parameters do not tell what in its words is a value.
+        texts = [action["action"], *failure.symptoms]
+        fix, *symptoms = without_values(texts, failure.params, params, advised.get("modified_params"))
+        action["action"] = fix or action["remedy"].replace("_", " ")
+        values = {"fix": action["action"], "action": action, "symptoms": symptoms}
+        pair, _ = FixPair.objects.get_or_create(**name, defaults=values)
+        _count(pair, worked=True, action=action)
+    if worked:
+        offer_fix(pair, failure)
+    return pair
 
 
 def uncount_outcome(failure: ToolFailure) -> None:
@@ -215,9 +195,13 @@ def uncount_outcome(failure: ToolFailure) -> None:
     rows.update(successes=Greatest(F("successes") - 1, 0))
     if rows.filter(successes=0).delete()[0]:
         return
-    before = _worked_before(pair, failure)
-    if before is not None:
-        rows.update(last_worked_at=before.outcome_at)
+    # It worked last for the last other failure that it put right.
+    alike = {"project": pair.project_id, "tool": failure.tool, "signature": failure.signature, "worked": True}
+    others = ToolFailure.objects.filter(**alike).exclude(pk=failure.pk).order_by("-outcome_at", "-id")
+    for other in others[:MOST_PAIRS_LOOKED_AT]:
+        if _counted_for(other) == pair:
+            rows.update(last_worked_at=other.outcome_at)
+            return
 
 
 def _counted_for(failure: ToolFailure) -> FixPair | None:
@@ -229,13 +213,6 @@ def _counted_for(failure: ToolFailure) -> FixPair | None:
     fix, delay_s = told.get("fix") or "", told.get("delay_s")
     action = _done(failure, advised, tool=tool, params=params, fix=fix, delay_s=delay_s)
     return FixPair.objects.filter(**_name(failure, action)).first()
-
-
-def _worked_before(pair: FixPair, failure: ToolFailure) -> ToolFailure | None:
-    """The last other failure that the pair put right."""
-    alike = {"project": pair.project_id, "tool": failure.tool, "signature": failure.signature, "worked": True}
-    rows = ToolFailure.objects.filter(**alike).exclude(pk=failure.pk).order_by("-outcome_at", "-id")
-    return next((row for row in rows[:MOST_PAIRS_LOOKED_AT] if _counted_for(row) == pair), None)
 
 
 def _name(failure: ToolFailure, action: Mapping[str, Any]) -> dict[str, Any]:
@@ -278,7 +255,12 @@ def _done(
     if delay_s is None:
         delay_s = advised.get("retry_delay_seconds")
     changed, is_expressible = _changes(failure.params, params)
-    remedy = _remedy(advised, is_other_tool=tool != failure.tool, is_changed=bool(changed) or not is_expressible)
+    if tool != failure.tool:
+        remedy = Remedy.SWITCH_TOOL
+    elif changed or not is_expressible:
+        remedy = Remedy.FIX_AND_RETRY
+    else:
+        remedy = Remedy.ASK_PERSON if advised.get("remedy") == Remedy.ASK_PERSON else Remedy.RETRY_LATER
     return CorrectiveAction(
         remedy=remedy,
         action=(fix.strip() or advised.get("action") or remedy.value.replace("_", " "))[:LONGEST_FIX],
@@ -295,14 +277,6 @@ def _changes(failed: Mapping[str, Any], params: Mapping[str, Any] | None) -> tup
         return {}, True
     changed = {key: value for key, value in params.items() if key not in failed or failed[key] != value}
     return changed, failed.keys() <= params.keys()
-
-
-def _remedy(advised: Mapping[str, Any], *, is_other_tool: bool, is_changed: bool) -> Remedy:
-    if is_other_tool:
-        return Remedy.SWITCH_TOOL
-    if is_changed:
-        return Remedy.FIX_AND_RETRY
-    return Remedy.ASK_PERSON if advised.get("remedy") == Remedy.ASK_PERSON else Remedy.RETRY_LATER
 
 
 def _count(pair: FixPair, *, worked: bool, action: dict[str, Any] | None = None) -> FixPair:

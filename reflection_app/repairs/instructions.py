@@ -43,7 +43,7 @@ class InstructionInput(Value):
 
 
 @transaction.atomic
-def decide_instruction(instruction: AgentInstruction, told: InstructionInput, *, actor: Actor) -> AgentInstruction:
+def decide_instruction(instruction: AgentInstruction, data: InstructionInput, *, actor: Actor) -> AgentInstruction:
     """The decided instruction. Runs that begin from now on have what is accepted; those under way keep their own.
 
     Raises InvalidInput for a text that cannot be used, AlreadyDecided where it is too late, Conflict where the agent
@@ -51,8 +51,14 @@ def decide_instruction(instruction: AgentInstruction, told: InstructionInput, *,
     """
     came_of = Run.objects.filter(reports__instructions=instruction).values_list("handed_in_by", flat=True).first()
     refuse_own_work(came_of or (), project_id=instruction.project_id, actor=actor)
-    accepts = told.decision is InstructionDecision.ACCEPT
-    _check_text(told, accepts=accepts)
+    accepts = data.decision is InstructionDecision.ACCEPT
+    if data.text is not None:
+        if not accepts:
+            message = _("Only what is accepted can be put into other words.")
+            raise InvalidInput(message, errors=[{"field": "text", "message": message}])
+        if not data.text.strip():
+            message = _("Write the instruction; it is empty.")
+            raise InvalidInput(message, errors=[{"field": "text", "message": message}])
     if accepts:
         # Two people who accept at once for the same agent wait for one another here.
         Project.objects.select_for_update(no_key=True).get(pk=instruction.project_id)
@@ -65,23 +71,26 @@ def decide_instruction(instruction: AgentInstruction, told: InstructionInput, *,
                 % {"agent": instruction.agent, "accepted": accepted}
             )
     state = InstructionState.ACCEPTED if accepts else InstructionState.DECLINED
-    before = {"state": FROM[told.decision].value, "text": instruction.text}
-    changed = _decide(instruction, told, state=state, actor=actor)
+    before = {"state": FROM[data.decision].value, "text": instruction.text}
+    changed = _decide(instruction, data, state=state, actor=actor)
     instruction.refresh_from_db()
     if not changed:
-        raise AlreadyDecided(_why_not(instruction))
+        if instruction.state == InstructionState.PROPOSED:
+            raise AlreadyDecided("This instruction was not accepted, so there is nothing to withdraw.")
+        state_now = instruction.get_state_display().lower()
+        raise AlreadyDecided(f"{instruction.decided_by_label} has decided: {state_now}. Nothing was changed.")
     after = {"state": state.value, "text": instruction.text, "agent": instruction.agent}
     audit(instruction.project_id, actor, "instruction.decided", target=instruction, before=before, after=after)
     return instruction
 
 
-def _decide(instruction: AgentInstruction, told: InstructionInput, *, state: InstructionState, actor: Actor) -> bool:
+def _decide(instruction: AgentInstruction, data: InstructionInput, *, state: InstructionState, actor: Actor) -> bool:
     """Whether the instruction was still to be decided so. Its words are left alone where none are given.
 
     Raises Conflict where the agent has an instruction in just these words already.
     """
-    words = {"text": told.text.strip()} if told.text is not None else {}
-    open_ones = AgentInstruction.objects.filter(pk=instruction.pk, state=FROM[told.decision])
+    words = {"text": data.text.strip()} if data.text is not None else {}
+    open_ones = AgentInstruction.objects.filter(pk=instruction.pk, state=FROM[data.decision])
     try:
         with transaction.atomic():
             changed = open_ones.update(
@@ -93,22 +102,3 @@ def _decide(instruction: AgentInstruction, told: InstructionInput, *, state: Ins
         }
         raise Conflict(message) from None
     return bool(changed)
-
-
-def _check_text(told: InstructionInput, *, accepts: bool) -> None:
-    if told.text is None:
-        return
-    if not accepts:
-        message = _("Only what is accepted can be put into other words.")
-        raise InvalidInput(message, errors=[{"field": "text", "message": message}])
-    if not told.text.strip():
-        message = _("Write the instruction; it is empty.")
-        raise InvalidInput(message, errors=[{"field": "text", "message": message}])
-
-
-def _why_not(instruction: AgentInstruction) -> str:
-    if instruction.state == InstructionState.PROPOSED:
-        return "This instruction was not accepted, so there is nothing to withdraw."
-    return (
-        f"{instruction.decided_by_label} has decided: {instruction.get_state_display().lower()}. Nothing was changed."
-    )

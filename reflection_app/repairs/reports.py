@@ -17,7 +17,6 @@ from reflection_app.loops.progress import strongest_judgements
 from reflection_app.loops.protocol.checklists import CheckItem, report_checklist, revised_output_checklist
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.reporting import instruction_for, proposals_for
-from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Judgement
@@ -39,13 +38,13 @@ class CorrectionInput(Value):
 
 
 @transaction.atomic
-def correct_class(report: Report, told: CorrectionInput, *, actor: Actor) -> Report:
+def correct_class(report: Report, data: CorrectionInput, *, actor: Actor) -> Report:
     """The report with its new class. What the class asks to be remembered is proposed; twice proposed counts once.
 
     Raises InvalidInput without a reason or for the class that holds, ClassMovedOn where another one holds by now, and
     OwnWorkRefused.
     """
-    reason = told.reason.strip()
+    reason = data.reason.strip()
     if not reason:
         message = _("Say why: the reason is kept as a label.")
         raise InvalidInput(message, errors=[{"field": "reason", "message": message}])
@@ -54,18 +53,18 @@ def correct_class(report: Report, told: CorrectionInput, *, actor: Actor) -> Rep
     refuse_own_work(run.handed_in_by, project_id=run.project_id, actor=actor)
     locked = Report.objects.select_for_update(of=("self",)).get(pk=report.pk)
     before = ErrorClass(locked.holding_type)
-    if told.before not in {None, before}:
+    if data.before not in {None, before}:
         raise ClassMovedOn(f"The class is {before.value} by now. Nothing was changed.")
-    if told.type is before:
+    if data.type is before:
         message = _("The class is %(value)s already.") % {"value": before.value}
         raise InvalidInput(message, errors=[{"field": "type", "message": message}])
-    locked.corrected_type = told.type.value
+    locked.corrected_type = data.type.value
     locked.save(update_fields=["corrected_type"])
     ClassCorrection.objects.create(
         report=locked,
         computed=locked.error_type,
         before=before.value,
-        after=told.type.value,
+        after=data.type.value,
         reason=reason,
         user=actor.user,
         by_label=actor.label,
@@ -76,9 +75,9 @@ def correct_class(report: Report, told: CorrectionInput, *, actor: Actor) -> Rep
     instruction = instruction_for(value, agent=locked.agent)
     if instruction is not None:
         keep_instruction(run, instruction)
-    add_event(run, EventType.REPORT_KEPT, report=locked.reflection_id, type=told.type.value, by=actor.label)
+    add_event(run, EventType.REPORT_KEPT, report=locked.reflection_id, type=data.type.value, by=actor.label)
     run.save(update_fields=["last_event_seq"])
-    after = {"type": told.type.value, "reason": reason}
+    after = {"type": data.type.value, "reason": reason}
     audit(locked.project_id, actor, "report.class_corrected", target=locked, before={"type": before.value}, after=after)
     transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
     return locked
@@ -102,12 +101,18 @@ class ReportQuality:
     def of_revision(self) -> tuple[CheckItem, ...]:
         value = self.report.get_holding()
         revised = self.report.revised_attempt
-        judgement = judgement_of(revised) if revised else None
+        judgement = requirements = None
+        if revised is not None:
+            judgement = judgement_of(revised)
+            # Whichever verdict on the attempt carries the check of the minimum requirements.
+            rows = Verdict.objects.filter(attempt=revised, requirements__isnull=False).order_by("created_at", "id")
+            last = rows.last()
+            requirements = last.get_requirements() if last else None
         return revised_output_checklist(
             issues=value.issues,
             attempt=value.attempt,
             revised_attempt=value.revised_attempt,
-            requirements=_requirements_of(revised) if revised else None,
+            requirements=requirements,
             judgement=judgement,
         )
 
@@ -117,13 +122,6 @@ def judgement_of(attempt: Attempt) -> Judgement | None:
     rows = Verdict.objects.filter(attempt=attempt).select_related("attempt").defer("attempt__content")
     judged = strongest_judgements(row.get_judgement() for row in rows.order_by("created_at", "id"))
     return judged.get(attempt.number)
-
-
-def _requirements_of(attempt: Attempt) -> RequirementsReport | None:
-    """The check of the minimum requirements, whichever verdict on the attempt carries it."""
-    rows = Verdict.objects.filter(attempt=attempt, requirements__isnull=False).order_by("created_at", "id")
-    last = rows.last()
-    return last.get_requirements() if last else None
 
 
 def proposals_of(report: Report) -> list[KeptEntry]:

@@ -112,19 +112,15 @@ def end_tickets(run: Run, batch: Batch, *, outcome: str) -> None:
     for ticket in Ticket.objects.filter(run=run, state__in=OPEN_STATES).select_related("attempt"):
         state, why = TicketState.CLOSED, f"the run ended: {outcome.replace('_', ' ')}"
         if outcome == Outcome.SUCCEEDED:
-            is_repaired = _is_repaired(ticket, run)
+            # Whether the attempt that is kept came after the one that the ticket sent back.
+            sent_back = ticket.attempt.number if ticket.attempt else 0
+            is_repaired = run.best_attempt is not None and run.best_attempt.number > sent_back
             state = TicketState.RESOLVED if is_repaired else TicketState.CLOSED
             why = "" if is_repaired else "an attempt from before the ticket was accepted"
         resolved_by = run.best_attempt_id if state == TicketState.RESOLVED else None
         batch.add(END, state.value, why, resolved_by, timezone.now(), ticket.pk)
         told = {"ticket": ticket.ticket_id, "state": state.value, "outcome": outcome}
         batch.insert(next_event(run, EventType.TICKET_ENDED, **told))
-
-
-def _is_repaired(ticket: Ticket, run: Run) -> bool:
-    """Whether the attempt that is kept came after the one that the ticket sent back."""
-    sent_back = ticket.attempt.number if ticket.attempt else 0
-    return run.best_attempt is not None and run.best_attempt.number > sent_back
 
 
 # The rows of failed calls and of their diagnosis. A failure keeps the parameters of its call and goes with its run.
@@ -145,6 +141,8 @@ def write_failure(effect: RecordToolFailure, _value: object, commit: StepCommit)
     commit.batch.write()
     run, step, diagnosed = commit.run, commit.step, effect.failure
     failed, found = diagnosed.failed, diagnosed.diagnosis
+    # The remembered pair, unless it was removed since.
+    pair = FixPair.objects.filter(project_id=run.project_id, pk=found.fix_pair).first() if found.fix_pair else None
     values: dict[str, Any] = {
         "step": step,
         "error_type": found.error_type.value,
@@ -155,7 +153,7 @@ def write_failure(effect: RecordToolFailure, _value: object, commit: StepCommit)
         "rule": found.rule[:60],
         "signature": found.signature[:LONGEST_SIGNATURE],
         "symptoms": list(found.symptoms),
-        "fix_pair_id": _pair_id(run, found.fix_pair),
+        "fix_pair": pair,
         "diagnosed_at": timezone.now(),
     }
     row = ToolFailure.objects.filter(run=run, place=diagnosed.place).first()
@@ -182,13 +180,6 @@ def write_failure(effect: RecordToolFailure, _value: object, commit: StepCommit)
         error_type=found.error_type.value,
         remedy=found.action.remedy.value,
     )
-
-
-def _pair_id(run: Run, told: str) -> UUID | None:
-    """The remembered pair, unless it was removed since."""
-    if not told:
-        return None
-    return FixPair.objects.filter(project_id=run.project_id, pk=told).values_list("pk", flat=True).first()
 
 
 @goes_to_notebook(RecordFixOutcome)
@@ -229,7 +220,10 @@ def find_similar_issues(effect: FindSimilarIssues, *, run_id: UUID) -> SimilarIs
     Reports of the run's own attempt, and those that other forks of the same beginning made, are no earlier mistakes.
     """
     run = Run.objects.defer("spec").select_related("task").get(pk=run_id)
-    known = [*_of_this_run(run, effect.attempt), *_of_the_agent(run)]
+    known = _of_this_run(run, effect.attempt)
+    if agent := run.task.agent:
+        others = Report.objects.filter(project=run.project_id, agent=agent[:120]).exclude(run__in=_relatives(run))
+        known += others.order_by("-created_at", "-id").only(*LOOKED_AT)[:MOST_REPORTS]
     newest = sorted({row.pk: row for row in known}.values(), key=lambda row: (row.created_at, row.pk), reverse=True)
     earlier = [(row.reflection_id, Issue.model_validate(issue)) for row in newest for issue in row.issues]
     return similar_issues(effect.issues, earlier, looked_at=len(newest))
@@ -244,15 +238,6 @@ def _of_this_run(run: Run, attempt: int) -> list[Report]:
         before = min(before, parent.forked_from_step) if parent.forked_from_step is not None else before
         parent = parent.parent
     return found
-
-
-def _of_the_agent(run: Run) -> list[Report]:
-    """The newest reports on the run's agent by other runs."""
-    agent = run.task.agent
-    if not agent:
-        return []
-    others = Report.objects.filter(project=run.project_id, agent=agent[:120]).exclude(run__in=_relatives(run))
-    return list(others.order_by("-created_at", "-id").only(*LOOKED_AT)[:MOST_REPORTS])
 
 
 def _relatives(run: Run) -> set[UUID]:
@@ -293,7 +278,8 @@ def write_report(effect: RecordReport, kept: KeptReport, commit: StepCommit) -> 
 def report_values(run: Run, *, report: ReportValue, kept: KeptReport) -> dict[str, Any]:
     """The columns of the report's row that change when it is kept again."""
     content = report.model_copy(update={"reflection_id": kept.reflection_id}).model_dump(mode="json")
-    attempts = {row.number: row for row in Attempt.objects.filter(run=run, number__in=_numbers(report))}
+    numbers = [number for number in (report.attempt, report.revised_attempt) if number]
+    attempts = {row.number: row for row in Attempt.objects.filter(run=run, number__in=numbers)}
     return {
         "ticket": Ticket.objects.filter(run=run, ticket_id=report.ticket_id).first(),
         "attempt": attempts.get(report.attempt),
@@ -306,10 +292,6 @@ def report_values(run: Run, *, report: ReportValue, kept: KeptReport) -> dict[st
         "content": content,
         "updated_at": kept.timestamp,
     }
-
-
-def _numbers(report: ReportValue) -> list[int]:
-    return [number for number in (report.attempt, report.revised_attempt) if number]
 
 
 @goes_to_notebook(ProposeEntry)
@@ -383,7 +365,17 @@ def write_check(effect: RecordCompleteness, _value: object, commit: StepCommit) 
     )
     batch.insert(check)
     for number, one in enumerate(found.supplements, start=1):
-        batch.insert(_supplement(check, number, one))
+        row = Supplement(
+            project_id=check.project_id,
+            completeness_check=check,
+            number=number,
+            task_kind=kind,
+            operation=one.operation,
+            operation_key=operation_key(one.operation),
+            reason=one.reason,
+            suggested_tools=list(one.suggested_tools),
+        )
+        batch.insert(row)
     event = next_event(
         run,
         EventType.REFLECTION,
@@ -395,19 +387,6 @@ def write_check(effect: RecordCompleteness, _value: object, commit: StepCommit) 
     batch.insert(event)
 
 
-def _supplement(check: CompletenessCheck, number: int, one: Any) -> Supplement:
-    return Supplement(
-        project_id=check.project_id,
-        completeness_check=check,
-        number=number,
-        task_kind=check.task_kind,
-        operation=one.operation,
-        operation_key=operation_key(one.operation),
-        reason=one.reason,
-        suggested_tools=list(one.suggested_tools),
-    )
-
-
 @follows_from(RecordPlan)
 def write_plan(effect: RecordPlan, _value: object, commit: StepCommit) -> None:
     """The event that tells of a supplementary plan that can be carried out; nothing for any other plan."""
@@ -416,6 +395,9 @@ def write_plan(effect: RecordPlan, _value: object, commit: StepCommit) -> None:
         return
     batch.write()
     tools = dict.fromkeys(one.tool for one in plan.plan.steps if one.tool)
+    # The check as the journal has it, where a fork may have copied it from its parent.
+    checks = Step.objects.filter(run=run, kind=RecordCompleteness.kind, attempt_number=step.attempt_number)
+    check = checks.last()
     event = next_event(
         run,
         EventType.REFLECTION_PLAN,
@@ -423,15 +405,9 @@ def write_plan(effect: RecordPlan, _value: object, commit: StepCommit) -> None:
             "manifest": [{"name": name} for name in tools],
             "steps": [one.model_dump(mode="json") for one in plan.plan.steps],
         },
-        supplementsCount=_supplements_asked_for(run, attempt=step.attempt_number),
+        supplementsCount=len(check.result["supplements"]) if check and isinstance(check.result, dict) else 0,
     )
     batch.insert(event)
-
-
-def _supplements_asked_for(run: Run, *, attempt: int | None) -> int:
-    """As the journal has it, where a fork may have copied it from its parent."""
-    made = Step.objects.filter(run=run, kind=RecordCompleteness.kind, attempt_number=attempt).last()
-    return len(made.result["supplements"]) if made and isinstance(made.result, dict) else 0
 
 
 @follows_from(RecordSupplements)

@@ -56,12 +56,12 @@ def start_ticket(ticket: Ticket, *, actor: Actor) -> Ticket:
 
 
 @transaction.atomic
-def close_ticket(ticket: Ticket, told: ClosingInput, *, actor: Actor) -> Closed:
+def close_ticket(ticket: Ticket, data: ClosingInput, *, actor: Actor) -> Closed:
     """The ticket, closed with the reason, and its run cancelled where it waits for the repair.
 
     Raises InvalidInput without a reason, and TicketMovedOn where the ticket has ended already.
     """
-    reason = told.reason.strip()
+    reason = data.reason.strip()
     if not reason:
         message = _("Say why it is closed: whoever was to repair it reads it.")
         raise InvalidInput(message, errors=[{"field": "reason", "message": _("must not be blank")}])

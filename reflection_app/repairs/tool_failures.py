@@ -30,7 +30,7 @@ from reflection_app.reviews.own_work import hands_of
 from reflection_app.runs.models import Run
 from reflection_app.runs.queueing import begin_run
 from reflection_app.tasks.models import Task
-from reflection_app.teams.tools import LONGEST_DESCRIPTION, schema_problem
+from reflection_app.teams.tools import LONGEST_DESCRIPTION, usable_schema
 
 # Taking the report of a failed call: diagnosed at once by what is known, else by a run that asks a model.
 
@@ -58,12 +58,6 @@ def _shallow(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
-def _usable(schema: dict[str, Any]) -> dict[str, Any]:
-    if problem := schema_problem(schema):
-        raise ValueError(problem)
-    return schema
-
-
 ToolName = Annotated[str, Field(min_length=1, max_length=LONGEST_TOOL), AfterValidator(_said)]
 Params = Annotated[dict[str, JsonValue], AfterValidator(_shallow), at_most(LARGEST_PARAMS)]
 
@@ -83,7 +77,7 @@ class OtherTool(Value):
 
     name: str = Field(min_length=1, max_length=64)
     description: str = Field(default="", max_length=LONGEST_DESCRIPTION)
-    parameters: Annotated[dict[str, JsonValue], AfterValidator(_usable)] = Field(default_factory=dict)
+    parameters: Annotated[dict[str, JsonValue], AfterValidator(usable_schema)] = Field(default_factory=dict)
 
 
 class ToolFailureSubmission(Storable):
@@ -142,25 +136,32 @@ LONGEST_TOOL_NAME = 64
 
 
 @transaction.atomic
-def report_tool_failure(project: Project, given: ToolFailureSubmission, *, actor: Actor) -> ToolFailure:
+def report_tool_failure(project: Project, data: ToolFailureSubmission, *, actor: Actor) -> ToolFailure:
     """The failure, kept: with its diagnosis where a fix pair or a rule fits, else with the run that asks a model.
 
     Raises InvalidInput where it names a run that the project does not have.
     """
-    run = _run_of(project, given.run_id)
-    agent = given.agent or (run.task.agent if run else "")
+    run = None
+    if data.run_id is not None:
+        run = Run.objects.select_related("task").filter(project=project, pk=data.run_id).first()
+        if run is None:
+            raise InvalidInput(
+                _("The report was not accepted; nothing was stored."),
+                errors=[{"field": "run_id", "message": _("there is no such run in this project")}],
+            )
+    agent = data.agent or (run.task.agent if run else "")
     # Reports of the same tool by the same agent follow one another, so that each sees the one before.
-    teller = agent or str(given.run_id or "")
+    teller = agent or str(data.run_id or "")
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{project.pk}\n{given.tool}\n{teller}"]
+            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{project.pk}\n{data.tool}\n{teller}"]
         )
-    failed = given.failed_call(is_repeated=_is_repeated(project, given, agent=agent))
+    failed = data.failed_call(is_repeated=_is_repeated(project, data, agent=agent))
     failure = ToolFailure(
         project=project,
         run=run,
         agent=agent,
-        external_id=given.external_id,
+        external_id=data.external_id,
         tool=failed.tool,
         params=failed.params,
         error_message=failed.error,
@@ -172,9 +173,16 @@ def report_tool_failure(project: Project, given: ToolFailureSubmission, *, actor
     )
     diagnosis = _diagnose(project, failed, signature=failure.signature, asked_by=actor.label)
     if diagnosis is not None:
-        _write(failure, diagnosis)
+        failure.error_type = diagnosis.error_type.value
+        failure.root_cause = diagnosis.root_cause
+        failure.severity = diagnosis.severity.value
+        failure.action = diagnosis.action.model_dump(mode="json")
+        failure.source = diagnosis.source.value
+        failure.rule = diagnosis.rule
+        failure.fix_pair_id = UUID(diagnosis.fix_pair) if diagnosis.fix_pair else None
+        failure.diagnosed_at = timezone.now()
     else:
-        failure.run, failure.place = _ask_a_model(project, given, failed, agent=agent, actor=actor), PLACE
+        failure.run, failure.place = _ask_a_model(project, data, failed, agent=agent, actor=actor), PLACE
     failure.save(force_insert=True)
     if run is not None and failure.run_id == run.pk:
         # No event of the run tells of it, and a run that has ended counts its failures all the same.
@@ -184,33 +192,19 @@ def report_tool_failure(project: Project, given: ToolFailureSubmission, *, actor
     return failure
 
 
-def _run_of(project: Project, run_id: UUID | None) -> Run | None:
-    if run_id is None:
-        return None
-    run = Run.objects.select_related("task").filter(project=project, pk=run_id).first()
-    if run is None:
-        raise InvalidInput(
-            _("The report was not accepted; nothing was stored."),
-            errors=[{"field": "run_id", "message": _("there is no such run in this project")}],
-        )
-    return run
-
-
-def _is_repeated(project: Project, given: ToolFailureSubmission, *, agent: str) -> bool:
+def _is_repeated(project: Project, data: ToolFailureSubmission, *, agent: str) -> bool:
     """Whether this very call was the last that the same agent, or run, reported of this tool, and nothing helped."""
     since = timezone.now() - IN_A_ROW
-    rows = ToolFailure.objects.filter(project=project, tool=given.tool, created_at__gte=since)
-    if given.run_id is not None:
-        rows = rows.filter(Q(run=given.run_id) | Q(run__task__metadata__run_id=str(given.run_id)))
+    rows = ToolFailure.objects.filter(project=project, tool=data.tool, created_at__gte=since)
+    if data.run_id is not None:
+        rows = rows.filter(Q(run=data.run_id) | Q(run__task__metadata__run_id=str(data.run_id)))
     else:
         rows = rows.filter(agent=agent)
     last = rows.exclude(reported_by_label="").order_by("-created_at", "-id").first()
-    return last is not None and last.worked is not True and _same(last.params, given.params)
-
-
-def _same(one: Any, other: Any) -> bool:
+    if last is None or last.worked is True:
+        return False
     # Python takes 1, 1.0 and true for equal, and an agent that sends another of them has changed something.
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    return json.dumps(last.params, sort_keys=True) == json.dumps(data.params, sort_keys=True)
 
 
 def _diagnose(project: Project, failed: FailedCall, *, signature: str, asked_by: str) -> Diagnosis | None:
@@ -225,20 +219,7 @@ def _diagnose(project: Project, failed: FailedCall, *, signature: str, asked_by:
     return by_memory_or_rules(failed.model_copy(update={"tools": (ToolSpec(name=fallback),)}), known)
 
 
-def _write(failure: ToolFailure, diagnosis: Diagnosis) -> None:
-    failure.error_type = diagnosis.error_type.value
-    failure.root_cause = diagnosis.root_cause
-    failure.severity = diagnosis.severity.value
-    failure.action = diagnosis.action.model_dump(mode="json")
-    failure.source = diagnosis.source.value
-    failure.rule = diagnosis.rule
-    failure.fix_pair_id = UUID(diagnosis.fix_pair) if diagnosis.fix_pair else None
-    failure.diagnosed_at = timezone.now()
-
-
-def _ask_a_model(
-    project: Project, given: ToolFailureSubmission, failed: FailedCall, *, agent: str, actor: Actor
-) -> Run:
+def _ask_a_model(project: Project, data: ToolFailureSubmission, failed: FailedCall, *, agent: str, actor: Actor) -> Run:
     """A queued run that diagnoses the call."""
     spec = TaskSpec(
         objective=f"Diagnose a failed call of {failed.tool}: {failed.error[:LONGEST_QUOTE]}",
@@ -250,13 +231,13 @@ def _ask_a_model(
     )
     task = Task.objects.create(
         project=project,
-        external_id=given.external_id,
+        external_id=data.external_id,
         objective=spec.objective,
         mode=spec.mode.value,
         agent=agent,
         execution=spec.execution.value,
         limits=spec.limits.model_dump(mode="json"),
-        metadata={"run_id": str(given.run_id)} if given.run_id else {},
+        metadata={"run_id": str(data.run_id)} if data.run_id else {},
         created_by=actor.user,
     )
     audit(project.pk, actor, "task.submitted", target=task)
@@ -267,15 +248,16 @@ def _ask_a_model(
 
 
 @transaction.atomic
-def report_fix_outcome(failure: ToolFailure, given: FixOutcomeSubmission, *, actor: Actor) -> ToolFailure:
+def report_fix_outcome(failure: ToolFailure, data: FixOutcomeSubmission, *, actor: Actor) -> ToolFailure:
     """The failure with its outcome, counted for the fix; the same outcome told again changes nothing.
 
     Raises OutcomeKnown where another one was told before.
     """
     locked = ToolFailure.objects.select_for_update(of=("self",)).select_related("fix_pair").get(pk=failure.pk)
-    told: dict[str, Any] = given.model_dump(mode="json")
+    told: dict[str, Any] = data.model_dump(mode="json")
     if locked.worked is not None:
-        if _same_outcome(locked.outcome, told):
+        kept = locked.outcome
+        if isinstance(kept, dict) and {name: kept.get(name) for name in told} == told:
             return locked
         raise OutcomeKnown(
             _("It is known already that the fix worked; that stays, and nothing was counted.")
@@ -284,19 +266,15 @@ def report_fix_outcome(failure: ToolFailure, given: FixOutcomeSubmission, *, act
         )
     pair = keep_outcome(
         locked,
-        worked=given.worked,
-        tool=given.tool or "",
-        params=given.params,
-        fix=given.fix,
-        delay_s=given.delay_seconds,
+        worked=data.worked,
+        tool=data.tool or "",
+        params=data.params,
+        fix=data.fix,
+        delay_s=data.delay_seconds,
     )
-    locked.worked, locked.outcome_at = given.worked, timezone.now()
+    locked.worked, locked.outcome_at = data.worked, timezone.now()
     locked.outcome = told | {"by": actor.label}
     locked.fix_pair = locked.fix_pair or pair
     locked.save(update_fields=["worked", "outcome", "outcome_at", "fix_pair"])
-    audit(locked.project_id, actor, "tool_failure.outcome", target=locked, after={"worked": given.worked})
+    audit(locked.project_id, actor, "tool_failure.outcome", target=locked, after={"worked": data.worked})
     return locked
-
-
-def _same_outcome(kept: Any, told: dict[str, Any]) -> bool:
-    return isinstance(kept, dict) and {name: kept.get(name) for name in told} == told

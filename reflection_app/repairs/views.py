@@ -97,7 +97,12 @@ class ReportShown:
     @property
     def questions(self) -> list[tuple[str, str, str]]:
         """The questions of the tree, each with its answer, and because of what."""
-        return [_question(text) for text in classify(self.value.facts).path]
+        told = []
+        for text in classify(self.value.facts).path:
+            question, _mark, rest = text.partition("? ")
+            answer, _colon, because = rest.partition(": ")
+            told.append((f"{question}?", answer, because))
+        return told
 
     @property
     def repairs_told(self) -> str:
@@ -124,12 +129,6 @@ class ReportShown:
     @cached_property
     def corrections(self) -> list[ClassCorrection]:
         return list(self.row.corrections.all())
-
-
-def _question(text: str) -> tuple[str, str, str]:
-    question, _mark, rest = text.partition("? ")
-    answer, _colon, because = rest.partition(": ")
-    return f"{question}?", answer, because
 
 
 # A failed call as pages show it: in the list, on its own page, and beside the call in a run.
@@ -278,38 +277,26 @@ def checks_of(run: Run) -> ChecksShown | None:
         return None
     kinds = (RecordCompleteness.kind, RecordSupplements.kind)
     rows = list(Step.objects.filter(run=run, kind__in=kinds, state=StepState.DONE).only("kind", "result", "seq"))
-    done = {one.attempt: one for one in (_done(row) for row in rows if row.kind == RecordSupplements.kind)}
+    runs = [SupplementsRun.model_validate(row.result) for row in rows if row.kind == RecordSupplements.kind]
+    done = {one.attempt: one for one in runs}
     found = [(Completeness.model_validate(row.result), row.seq) for row in rows if row.kind == RecordCompleteness.kind]
     asks = Step.objects.filter(run=run, role="completeness", state=StepState.STARTED)
     only_advises = run.mode == Mode.COMPLETENESS_CHECK.value
     history = run.get_spec().history if only_advises else ()
+    checks = []
+    for one, seq in reversed(found):
+        ran = done.get(one.attempt)
+        results = dict(enumerate(ran.results)) if ran else {}
+        supplements = tuple(
+            SupplementShown(supplement, results.get(place), _state(results.get(place), run.is_finished, only_advises))
+            for place, supplement in enumerate(one.supplements if one.state is CheckState.INCOMPLETE else ())
+        )
+        checks.append(CheckShown(found=one, supplements=supplements, done=ran, seq=seq))
     return ChecksShown(
-        checks=tuple(
-            _shown(one, done.get(one.attempt), seq=seq, is_ended=run.is_finished, only_advises=only_advises)
-            for one, seq in reversed(found)
-        ),
+        checks=tuple(checks),
         is_checking=not run.is_finished and (asks.exists() or (only_advises and not found)),
         history=history[:MOST_HISTORY_SHOWN],
         history_left_out=max(0, len(history) - MOST_HISTORY_SHOWN),
-    )
-
-
-def _done(row: Step) -> SupplementsRun:
-    return SupplementsRun.model_validate(row.result)
-
-
-def _shown(
-    found: Completeness, done: SupplementsRun | None, *, seq: int, is_ended: bool, only_advises: bool
-) -> CheckShown:
-    results = dict(enumerate(done.results)) if done else {}
-    return CheckShown(
-        found=found,
-        supplements=tuple(
-            SupplementShown(one, results.get(place), _state(results.get(place), is_ended, only_advises))
-            for place, one in enumerate(found.supplements if found.state is CheckState.INCOMPLETE else ())
-        ),
-        done=done,
-        seq=seq,
     )
 
 

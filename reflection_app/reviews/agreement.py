@@ -96,33 +96,29 @@ def agreement_of(project_id: UUID, *, since: datetime, until: datetime) -> Panel
 
 def figures(units: Sequence[Mapping[str, str]]) -> PanelAgreement:
     """The figures over what was judged. Pure."""
+    both: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    for unit in units:
+        for first, second in combinations(sorted(unit), 2):
+            both[first, second].append((unit[first], unit[second]))
+    # Those who judged most in common first.
+    in_order = sorted(both.items(), key=lambda item: (-len(item[1]), item[0]))
     return PanelAgreement(
         panels=len(units),
         unanimous=sum(len(set(unit.values())) == 1 for unit in units),
         agreed=percent_agreement(units),
         alpha=krippendorffs_alpha(units),
         alpha_ordinal=krippendorffs_alpha(units, order=IN_ORDER),
-        pairs=tuple(_pairs(units)),
+        pairs=tuple(
+            PairAgreement(
+                first=first,
+                second=second,
+                panels=len(ratings),
+                agreed=sum(one == other for one, other in ratings) / len(ratings),
+                kappa=cohens_kappa(ratings) if len(ratings) >= FEWEST_IN_COMMON else None,
+            )
+            for (first, second), ratings in in_order
+        ),
     )
-
-
-def _pairs(units: Sequence[Mapping[str, str]]) -> list[PairAgreement]:
-    """Those who judged most in common first."""
-    both: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
-    for unit in units:
-        for first, second in combinations(sorted(unit), 2):
-            both[first, second].append((unit[first], unit[second]))
-    in_order = sorted(both.items(), key=lambda item: (-len(item[1]), item[0]))
-    return [
-        PairAgreement(
-            first=first,
-            second=second,
-            panels=len(ratings),
-            agreed=sum(one == other for one, other in ratings) / len(ratings),
-            kappa=cohens_kappa(ratings) if len(ratings) >= FEWEST_IN_COMMON else None,
-        )
-        for (first, second), ratings in in_order
-    ]
 
 
 def panels_of_both(panels: QuerySet[Panel], first: str, second: str) -> QuerySet[Panel]:

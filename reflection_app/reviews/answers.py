@@ -55,18 +55,16 @@ def panel_answers(reviews: Iterable[Review], *, reader: Actor | None) -> dict[UU
             spoken[seat.panel.pk].append(seat)
     return {
         panel.pk: PanelAnswer.from_row(
-            panel, given=len(spoken[panel.pk]), opinions=_opinion_answers(spoken[panel.pk], reader=reader)
+            panel,
+            given=len(spoken[panel.pk]),
+            opinions=[
+                OpinionAnswer.from_row(said, review_id=seat.pk, by=seat.decided_by_label, given_at=seat.decided_at)
+                for seat in spoken[panel.pk]
+                if (said := seat.get_opinion()) and seat.decided_at and not is_hidden(seat, reader=reader)
+            ],
         )
         for panel in panels.values()
     }
-
-
-def _opinion_answers(seats: Iterable[Review], *, reader: Actor | None) -> list[OpinionAnswer]:
-    return [
-        OpinionAnswer.from_row(said, review_id=seat.pk, by=seat.decided_by_label, given_at=seat.decided_at)
-        for seat in seats
-        if (said := seat.get_opinion()) and seat.decided_at and not is_hidden(seat, reader=reader)
-    ]
 
 
 class ReviewedAttempt(Answer):
@@ -160,7 +158,14 @@ def review_answers(reviews: Sequence[Review], *, reader: Actor | None = None) ->
 
     Where there are picks among them, with two queries more for all of them together, and where panels, with one more.
     """
-    candidates = _candidates({review.run_id for review in reviews if review.is_pick})
+    # By run, what a person may pick from.
+    candidates: dict[UUID, list[CandidateAnswer]] = defaultdict(list)
+    if runs := {review.run_id for review in reviews if review.is_pick}:
+        attempts = list(Attempt.objects.filter(run__in=runs).order_by("number"))
+        decisive = decisive_scores(attempt.pk for attempt in attempts)
+        for attempt in attempts:
+            score, referee = decisive.get(attempt.pk, (None, None))
+            candidates[attempt.run_id].append(CandidateAnswer.from_row(attempt, score=score, referee=referee))
     panels = panel_answers(reviews, reader=reader)
     return [
         ReviewAnswer.from_row(
@@ -171,19 +176,6 @@ def review_answers(reviews: Sequence[Review], *, reader: Actor | None = None) ->
         )
         for review in reviews
     ]
-
-
-def _candidates(runs: set[UUID]) -> dict[UUID, list[CandidateAnswer]]:
-    """By run, what a person may pick from."""
-    found: dict[UUID, list[CandidateAnswer]] = defaultdict(list)
-    if not runs:
-        return found
-    attempts = list(Attempt.objects.filter(run__in=runs).order_by("number"))
-    decisive = decisive_scores(attempt.pk for attempt in attempts)
-    for attempt in attempts:
-        score, referee = decisive.get(attempt.pk, (None, None))
-        found[attempt.run_id].append(CandidateAnswer.from_row(attempt, score=score, referee=referee))
-    return found
 
 
 def _decision_answer(review: Review) -> DecisionAnswer | None:

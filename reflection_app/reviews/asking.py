@@ -17,6 +17,7 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import MOST_REVIEWERS
 from reflection_app.loops.values import Value
 from reflection_app.reviews.assigning import AssignInput, assign_review
+from reflection_app.reviews.decisions import wrong
 from reflection_app.reviews.models import OPEN, Review
 from reflection_app.reviews.rows import put_before_people
 from reflection_app.runs.models import Attempt, Run, Verdict
@@ -36,18 +37,21 @@ class AskInput(Value):
 
 
 @transaction.atomic
-def ask_for_review(run: Run, asked: AskInput, *, actor: Actor) -> list[Review]:
+def ask_for_review(run: Run, data: AskInput, *, actor: Actor) -> list[Review]:
     """The open reviews: one, or a seat for each reviewer. Raises InvalidInput, and AskedAlready where one is open."""
-    note = asked.note.strip()
+    note = data.note.strip()
     if not note:
-        raise _wrong("note", _("Say what the reviewer is to look at."))
-    if asked.assignee and asked.reviewers > 1:
-        raise _wrong(
-            "assignee", _("Several judge blindly, whoever comes first; leave the name out, or ask one person.")
-        )
+        raise wrong("note", _("Say what the reviewer is to look at."))
+    if data.assignee and data.reviewers > 1:
+        raise wrong("assignee", _("Several judge blindly, whoever comes first; leave the name out, or ask one person."))
     # Of two who ask at the same moment, the second waits here and finds what the first has opened.
     locked = Run.objects.select_for_update().get(pk=run.pk)
-    verdict = _verdict_of(_attempt_of(locked, asked.attempt))
+    attempt = _attempt_of(locked, data.attempt)
+    # The verdict that counts: the strongest referee's, of two equal ones the later.
+    verdict = Verdict.objects.filter(attempt=attempt).order_by("referee", "created_at", "id").last()
+    if verdict is None:
+        why = _("Nothing has judged attempt %(number)s yet, so there is no verdict to review.")
+        raise wrong("attempt", why % {"number": attempt.number})
     if waiting := Review.objects.filter(verdict=verdict, state__in=OPEN).order_by("created_at", "id").first():
         told = {"number": verdict.attempt.number, "review": waiting.pk}
         raise AskedAlready(_("The verdict on attempt %(number)s waits for a review already: %(review)s.") % told)
@@ -57,7 +61,7 @@ def ask_for_review(run: Run, asked: AskInput, *, actor: Actor) -> list[Review]:
         step=None,
         reason=ReviewReason.ASKED_FOR,
         holds_run=False,
-        reviewers=asked.reviewers,
+        reviewers=data.reviewers,
         note=note,
         note_by=actor.label,
     )
@@ -65,8 +69,11 @@ def ask_for_review(run: Run, asked: AskInput, *, actor: Actor) -> list[Review]:
     for review in opened:
         after = {"attempt": verdict.attempt.number, "verdict": verdict.verdict, "note": note}
         audit(run.project_id, actor, "review.asked_for", target=review, after=after)
-    if asked.assignee:
-        _assign(opened[0], asked.assignee, actor=actor)
+    if data.assignee:
+        try:
+            assign_review(opened[0], AssignInput(to=data.assignee), actor=actor)
+        except InvalidInput as error:
+            raise wrong("assignee", str(error)) from None
     transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
     return opened
 
@@ -77,33 +84,13 @@ def _attempt_of(run: Run, number: int | None) -> Attempt:
         kept = made.filter(pk=run.best_attempt_id).first() if run.best_attempt_id else None
         found = kept or made.last()
         if found is None:
-            raise _wrong("attempt", _("The run has made no attempt yet."))
+            raise wrong("attempt", _("The run has made no attempt yet."))
         return found
     found = made.filter(number=number).first()
     if found is None:
         numbers = ", ".join(map(str, made.values_list("number", flat=True)))
         told = {"number": number, "made": numbers}
         if not numbers:
-            raise _wrong("attempt", _("The run has made no attempt yet."))
-        raise _wrong("attempt", _("The run has no attempt %(number)s; it made %(made)s.") % told)
+            raise wrong("attempt", _("The run has made no attempt yet."))
+        raise wrong("attempt", _("The run has no attempt %(number)s; it made %(made)s.") % told)
     return found
-
-
-def _verdict_of(attempt: Attempt) -> Verdict:
-    """The verdict that counts: the strongest referee's, of two equal ones the later."""
-    verdict = Verdict.objects.filter(attempt=attempt).order_by("referee", "created_at", "id").last()
-    if verdict is None:
-        said = _("Nothing has judged attempt %(number)s yet, so there is no verdict to review.")
-        raise _wrong("attempt", said % {"number": attempt.number})
-    return verdict
-
-
-def _assign(review: Review, name: str, *, actor: Actor) -> None:
-    try:
-        assign_review(review, AssignInput(to=name), actor=actor)
-    except InvalidInput as error:
-        raise _wrong("assignee", str(error)) from None
-
-
-def _wrong(field: str, why: str) -> InvalidInput:
-    return InvalidInput(why, errors=[{"field": field, "message": why}])

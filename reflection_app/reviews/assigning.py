@@ -12,11 +12,12 @@ from pydantic import AfterValidator, Field
 
 from reflection_app.adapters.live import ring, ring_reviews
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.errors import AlreadyDecided, InvalidInput, ReviewHeld
+from reflection_app.core.errors import AlreadyDecided, ReviewHeld
 from reflection_app.core.models import Membership
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.reviews.claiming import NOBODY, gone, lost, why_closed
+from reflection_app.reviews.decisions import wrong
 from reflection_app.reviews.models import OPEN, Review, ReviewSkip, ReviewState
 from reflection_app.reviews.own_work import allows_own_work, is_own
 from reflection_app.runs.events import EventType, add_event
@@ -45,7 +46,7 @@ class HandOverInput(Value):
 
 
 @transaction.atomic
-def assign_review(review: Review, told: AssignInput, *, actor: Actor) -> Review:
+def assign_review(review: Review, data: AssignInput, *, actor: Actor) -> Review:
     """The review, kept for somebody or for nobody.
 
     Raises InvalidInput, AlreadyDecided, or ReviewHeld where another person has it in their hands: nothing changed then.
@@ -53,34 +54,34 @@ def assign_review(review: Review, told: AssignInput, *, actor: Actor) -> Review:
     run, locked = _locked(review)
     if not locked.is_open:
         raise AlreadyDecided(why_closed(locked))
-    to = _reviewer(locked, told.to) if told.to is not None else None
+    to = _reviewer(locked, data.to) if data.to is not None else None
     if is_held(locked) and (to is None or locked.holder_id != to.pk):
         raise ReviewHeld(
             _("%(holder)s holds this review now. They can hand it over; nothing was changed.")
             % {"holder": locked.holder_label}
         )
-    _keep(locked, run, to=to, note=told.note, kind=NotificationKind.ASSIGNED, actor=actor)
+    _keep(locked, run, to=to, note=data.note, kind=NotificationKind.ASSIGNED, actor=actor)
     return locked
 
 
 @transaction.atomic
-def hand_over(review: Review, told: HandOverInput, *, actor: Actor) -> Review:
+def hand_over(review: Review, data: HandOverInput, *, actor: Actor) -> Review:
     """The review, no longer held and kept for the one whom its holder names.
 
     Raises InvalidInput, AlreadyDecided or ReviewLeaseLost: nothing changed then.
     """
     run, locked = _locked(review)
-    held = locked.state == ReviewState.CLAIMED and locked.lease_token == told.lease_token and is_held(locked)
+    held = locked.state == ReviewState.CLAIMED and locked.lease_token == data.lease_token and is_held(locked)
     if not held:
         raise lost(locked)
-    to = _reviewer(locked, told.to)
+    to = _reviewer(locked, data.to)
     if actor.user and to.pk == actor.user.pk:
-        raise _bad_person(_("You hold it already. Choose somebody else."))
+        raise wrong("to", _("You hold it already. Choose somebody else."))
     locked.state = ReviewState.WAITING
     for name, value in NOBODY.items():
         setattr(locked, name, value)
     locked.save(update_fields=["state", *NOBODY])
-    _keep(locked, run, to=to, note=told.note, kind=NotificationKind.HANDED_OVER, actor=actor)
+    _keep(locked, run, to=to, note=data.note, kind=NotificationKind.HANDED_OVER, actor=actor)
     return locked
 
 
@@ -146,16 +147,12 @@ def _reviewer(review: Review, name: str) -> User:
         .first()
     )
     if member is None:
-        raise _bad_person(_("Nobody of this name may review in this project."))
+        raise wrong("to", _("Nobody of this name may review in this project."))
     if member.user_id in seated(review):
-        raise _bad_person(_("They have another seat of this panel, and each person judges once."))
+        raise wrong("to", _("They have another seat of this panel, and each person judges once."))
     if _is_own_of(review, member.user):
-        raise _bad_person(_("They, or a key that they made, handed this in. Somebody else has to decide on it."))
+        raise wrong("to", _("They, or a key that they made, handed this in. Somebody else has to decide on it."))
     return member.user
-
-
-def _bad_person(message: str) -> InvalidInput:
-    return InvalidInput(message, errors=[{"field": "to", "message": message}])
 
 
 def _keep(review: Review, run: Run, *, to: User | None, note: str, kind: NotificationKind, actor: Actor) -> None:
@@ -165,7 +162,9 @@ def _keep(review: Review, run: Run, *, to: User | None, note: str, kind: Notific
     review.assignee = to
     if note.strip():
         before["note"], after["note"] = review.note, note.strip()
-        review.note = _above(note.strip(), review)
+        # Below it stays what was said before, by somebody else or of something else.
+        earlier = f"\n\n{review.note_by_label}: {review.note}" if review.note else ""
+        review.note = (note.strip() + earlier)[:LONGEST_NOTE]
         review.note_by_label = actor.label
     review.save(update_fields=["assignee", "note", "note_by_label"])
     if to is not None:
@@ -178,9 +177,3 @@ def _keep(review: Review, run: Run, *, to: User | None, note: str, kind: Notific
     audit(review.project_id, actor, action, target=review, before=before, after=after)
     transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
     transaction.on_commit(lambda: ring_reviews(run.project_id))
-
-
-def _above(note: str, review: Review) -> str:
-    """The new note, and below it what was said before by somebody else or of something else."""
-    earlier = f"\n\n{review.note_by_label}: {review.note}" if review.note else ""
-    return (note + earlier)[:LONGEST_NOTE]

@@ -1,7 +1,6 @@
 """Bulk decisions: begun, then worked through by jobs item by item."""
 
 import logging
-from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -15,7 +14,7 @@ from pydantic import AfterValidator, Field
 
 from reflection_app.adapters.live import ring_reviews
 from reflection_app.core.audit import Actor, AuditEntry, audit
-from reflection_app.core.errors import ActionError, Conflict, InvalidInput, NotYours, ReviewHeld
+from reflection_app.core.errors import ActionError, Conflict, NotYours, ReviewHeld
 from reflection_app.core.models import ApiKey, Membership, Project
 from reflection_app.core.permissions import Permission, member_may
 from reflection_app.loops.attempt_effects import Decision
@@ -24,7 +23,7 @@ from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.claiming import claim_review, release_review, seats_of
 from reflection_app.reviews.deciding import decide_review, undo_decision
-from reflection_app.reviews.decisions import DecisionInput
+from reflection_app.reviews.decisions import DecisionInput, wrong
 from reflection_app.reviews.models import BulkDecision, BulkItem, BulkItemState, BulkState, Review
 from reflection_app.reviews.own_work import may_undo_others
 from reflection_app.runs.models import Run
@@ -52,14 +51,19 @@ class BulkInput(Value):
 
 
 @transaction.atomic
-def begin_bulk(project: Project, told: BulkInput, *, actor: Actor) -> BulkDecision:
+def begin_bulk(project: Project, data: BulkInput, *, actor: Actor) -> BulkDecision:
     """The bulk decision, to be worked through by a job once this is committed. Raises InvalidInput."""
-    _check(told)
-    wanted = list(dict.fromkeys(told.reviews))
+    if data.decision is Decision.APPROVE:
+        if data.verdict is not None:
+            raise wrong("verdict", _("To agree keeps each verdict as it is; overrule to give another."))
+    elif data.verdict is None:
+        raise wrong("verdict", _("Choose the verdict that holds instead."))
+    elif not data.reason.strip():
+        raise wrong("reason", _("Say why: one reason for all of them."))
+    wanted = list(dict.fromkeys(data.reviews))
     known = set(Review.objects.filter(project=project, pk__in=wanted).values_list("pk", flat=True))
     if missing := [str(review_id) for review_id in wanted if review_id not in known]:
-        why = _("This project has no such review: %(ids)s") % {"ids": ", ".join(missing[:5])}
-        raise InvalidInput(why, errors=[{"field": "reviews", "message": why}])
+        raise wrong("reviews", _("This project has no such review: %(ids)s") % {"ids": ", ".join(missing[:5])})
     bulk = BulkDecision.objects.create(
         project=project,
         user=actor.user,
@@ -67,33 +71,14 @@ def begin_bulk(project: Project, told: BulkInput, *, actor: Actor) -> BulkDecisi
         api_key=actor.api_key,
         address=actor.address,
         language=get_language() or "en",
-        decision=told.decided(),
+        decision=data.decided(),
     )
-    _add_items(bulk, wanted)
-    audit(project.pk, actor, "bulk.begun", target=bulk, after={**told.decided(), "items": len(wanted)})
+    BulkItem.objects.bulk_create(
+        [BulkItem(bulk=bulk, review_id=review_id, position=place) for place, review_id in enumerate(wanted, start=1)]
+    )
+    audit(project.pk, actor, "bulk.begun", target=bulk, after={**data.decided(), "items": len(wanted)})
     transaction.on_commit(lambda: enqueue_bulk(bulk.pk))
     return bulk
-
-
-def _check(told: BulkInput) -> None:
-    if told.decision is Decision.APPROVE:
-        if told.verdict is not None:
-            raise _wrong("verdict", _("To agree keeps each verdict as it is; overrule to give another."))
-        return
-    if told.verdict is None:
-        raise _wrong("verdict", _("Choose the verdict that holds instead."))
-    if not told.reason.strip():
-        raise _wrong("reason", _("Say why: one reason for all of them."))
-
-
-def _wrong(field: str, why: str) -> InvalidInput:
-    return InvalidInput(why, errors=[{"field": field, "message": why}])
-
-
-def _add_items(bulk: BulkDecision, reviews: Sequence[UUID]) -> None:
-    BulkItem.objects.bulk_create(
-        [BulkItem(bulk=bulk, review_id=review_id, position=place) for place, review_id in enumerate(reviews, start=1)]
-    )
 
 
 # Working a bulk decision through: each item by itself, so that one that fails keeps no other from being decided.
@@ -113,8 +98,6 @@ ENDS = {BulkState.RUNNING: BulkState.DONE, BulkState.UNDOING: BulkState.UNDONE}
 
 UNDO_BEGUN = "bulk.undo_begun"
 
-Act = Callable[[BulkDecision, Review, Actor], None]
-
 
 def work_through(bulk_id: UUID) -> None:
     """Decides, or takes back, what is left of the bulk decision; nothing where it is over."""
@@ -122,12 +105,43 @@ def work_through(bulk_id: UUID) -> None:
     if bulk is None or not bulk.is_under_way:
         return
     state = BulkState(bulk.state)
-    waits, _done, _failed = STEPS[state]
-    act, actor = (_decide, bulk.actor) if state is BulkState.RUNNING else (_take_back, _undoer(bulk))
+    waits, done, failed = STEPS[state]
+    actor = bulk.actor if state is BulkState.RUNNING else _undoer(bulk)
     with override(bulk.language):
         for item_id in BulkItem.objects.filter(bulk=bulk, state=waits).values_list("pk", flat=True):
-            _work_on(bulk, item_id, act, actor=actor, state=state)
-    _end(bulk, actor=actor, state=state)
+            try:
+                with transaction.atomic():
+                    item = BulkItem.objects.select_for_update(skip_locked=True).filter(pk=item_id, state=waits).first()
+                    if item is None:
+                        continue
+                    related = Review.objects.select_related("run__task", "attempt", "verdict", "step")
+                    review = related.get(pk=item.review_id)
+                    # As everywhere the run's lock comes before the review's.
+                    Run.objects.select_for_update().get(pk=review.run_id)
+                    if state is BulkState.RUNNING:
+                        _decide(bulk, review, actor)
+                    else:
+                        _take_back(bulk, review, actor)
+                    item.state = done
+                    item.save(update_fields=["state"])
+            except Exception as error:
+                if isinstance(error, ActionError):
+                    why = str(error)
+                else:
+                    # One broken row must keep no other from being decided, now or by the next sweep.
+                    log.exception("item %s of bulk decision %s", item_id, bulk.pk)
+                    why = _("The desk failed at this one; its log says why. Open it, and try there.")
+                BulkItem.objects.filter(pk=item_id, state=waits).update(state=failed, error=why[:LONGEST_ERROR])
+    with transaction.atomic():
+        locked = BulkDecision.objects.select_for_update().get(pk=bulk.pk)
+        # Another worker may have ended it, or still have an item.
+        if locked.state == state and not locked.items.filter(state=waits).exists():
+            locked.state, locked.finished_at = ENDS[state], timezone.now()
+            locked.save(update_fields=["state", "finished_at"])
+            counts = {str(name): locked.items.filter(state=name).count() for name in (done, failed)}
+            action = "bulk.done" if state is BulkState.RUNNING else "bulk.undone"
+            audit(locked.project_id, actor, action, target=locked, after=counts)
+            transaction.on_commit(lambda: ring_reviews(bulk.project_id))
 
 
 def _undoer(bulk: BulkDecision) -> Actor:
@@ -138,32 +152,6 @@ def _undoer(bulk: BulkDecision) -> Actor:
     user = User.objects.filter(pk=begun.user_id).first() if begun.user_id else None
     api_key = ApiKey.objects.filter(pk=begun.api_key_id).first() if begun.api_key_id else None
     return Actor(user=user, api_key=api_key, address=begun.address)
-
-
-def _work_on(bulk: BulkDecision, item_id: int, act: Act, *, actor: Actor, state: BulkState) -> None:
-    waits, done, _failed = STEPS[state]
-    try:
-        with transaction.atomic():
-            found = BulkItem.objects.select_for_update(skip_locked=True).filter(pk=item_id, state=waits).first()
-            if found is None:
-                return
-            review = Review.objects.select_related("run__task", "attempt", "verdict", "step").get(pk=found.review_id)
-            # As everywhere the run's lock comes before the review's.
-            Run.objects.select_for_update().get(pk=review.run_id)
-            act(bulk, review, actor)
-            found.state = done
-            found.save(update_fields=["state"])
-    except ActionError as error:
-        _fail(item_id, str(error), state=state)
-    except Exception:
-        # One broken row must keep no other from being decided, now or by the next sweep.
-        log.exception("item %s of bulk decision %s", item_id, bulk.pk)
-        _fail(item_id, _("The desk failed at this one; its log says why. Open it, and try there."), state=state)
-
-
-def _fail(item_id: int, why: str, *, state: BulkState) -> None:
-    waits, _done, failed = STEPS[state]
-    BulkItem.objects.filter(pk=item_id, state=waits).update(state=failed, error=why[:LONGEST_ERROR])
 
 
 def _decide(bulk: BulkDecision, review: Review, actor: Actor) -> None:
@@ -204,24 +192,10 @@ def _not_yours(who: str) -> NotYours:
 def may_undo_bulk(bulk: BulkDecision, *, actor: Actor) -> bool:
     """Whether `actor` began it, or is an admin of its project."""
     if actor.user is not None:
-        return bulk.user_id == actor.user.pk or may_undo_others(bulk.project_id, actor=actor)
-    if actor.api_key is None or actor.api_key.project_id != bulk.project_id:
-        return False
-    return may_undo_others(bulk.project_id, actor=actor) or bulk.api_key_id == actor.api_key.pk
-
-
-def _end(bulk: BulkDecision, *, actor: Actor, state: BulkState) -> None:
-    """Ends it where nothing is left; another worker may still have an item."""
-    with transaction.atomic():
-        locked = BulkDecision.objects.select_for_update().get(pk=bulk.pk)
-        if locked.state != state or locked.items.filter(state=STEPS[state][0]).exists():
-            return
-        locked.state, locked.finished_at = ENDS[state], timezone.now()
-        locked.save(update_fields=["state", "finished_at"])
-        counts = {name: locked.items.filter(state=name).count() for name in STEPS[state][1:]}
-        action = "bulk.done" if state is BulkState.RUNNING else "bulk.undone"
-        audit(locked.project_id, actor, action, target=locked, after={str(name): n for name, n in counts.items()})
-        transaction.on_commit(lambda: ring_reviews(bulk.project_id))
+        is_own = bulk.user_id == actor.user.pk
+    else:
+        is_own = actor.api_key is not None and bulk.api_key_id == actor.api_key.pk
+    return is_own or may_undo_others(bulk.project_id, actor=actor)
 
 
 @transaction.atomic

@@ -231,22 +231,17 @@ def skip_review(review: Review, *, actor: Actor, lease_token: UUID | None = None
         locked.save(update_fields=["state", *NOBODY])
     elif is_held and locked.holder_label == actor.label:
         raise ReviewLeaseLost(_("You hold this review in another tab. Skip it there, or give it back first."))
-    was_kept = _leave_to_others(locked, actor=actor)
+    was_kept = actor.user is not None and locked.assignee_id == actor.user.pk
+    if was_kept:
+        # Kept on for who passes it over, nobody would ever be given it.
+        locked.assignee = None
+        locked.save(update_fields=["assignee"])
     _skip, is_new = ReviewSkip.objects.get_or_create(review=locked, by_label=actor.label)
     if is_new or was_kept or lease_token is not None:
         told = {"given_back": lease_token is not None, "assignment_ended": was_kept}
         audit(locked.project_id, actor, "review.skipped", target=locked, after=told)
         tell_pages(locked.run_id, project_id=locked.project_id)
     return locked
-
-
-def _leave_to_others(review: Review, *, actor: Actor) -> bool:
-    """Whether it was kept for `actor`, who passes it over; kept on, nobody would ever be given it."""
-    if actor.user is None or review.assignee_id != actor.user.pk:
-        return False
-    review.assignee = None
-    review.save(update_fields=["assignee"])
-    return True
 
 
 @transaction.atomic

@@ -74,9 +74,9 @@ class CommentInput(Value):
 
 
 @transaction.atomic
-def add_comment(project: Project, about: About, about_id: UUID, told: CommentInput, *, actor: Actor) -> Comment:
+def add_comment(project: Project, about: About, about_id: UUID, data: CommentInput, *, actor: Actor) -> Comment:
     """The comment. Raises NotFound where the project has no such thing, or InvalidInput: nothing is kept then."""
-    text = _worded(told)
+    text = _worded(data)
     title, run = _commented(project, about, about_id)
     comment = Comment.objects.create(
         project=project,
@@ -98,9 +98,9 @@ def add_comment(project: Project, about: About, about_id: UUID, told: CommentInp
 
 
 @transaction.atomic
-def edit_comment(comment: Comment, told: CommentInput, *, actor: Actor) -> Comment:
+def edit_comment(comment: Comment, data: CommentInput, *, actor: Actor) -> Comment:
     """The comment with other words; who is mentioned anew is told. Raises NotTheAuthor, Conflict or InvalidInput."""
-    text = _worded(told)
+    text = _worded(data)
     locked = _locked(comment)
     if not is_author(locked, actor):
         raise NotTheAuthor(_("Only who wrote a comment can change its words."))
@@ -136,11 +136,11 @@ def is_author(comment: Comment, actor: Actor) -> bool:
     return comment.author_id == actor.user.pk
 
 
-def _worded(told: CommentInput) -> str:
-    if not told.text.strip():
+def _worded(data: CommentInput) -> str:
+    if not data.text.strip():
         message = _("Write something.")
         raise InvalidInput(message, errors=[{"field": "text", "message": message}])
-    return told.text.strip()
+    return data.text.strip()
 
 
 def _locked(comment: Comment) -> Comment:

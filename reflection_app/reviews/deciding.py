@@ -13,7 +13,7 @@ from reflection_app.reviews.decisions import DecisionInput, decided_by, put_in_f
 from reflection_app.reviews.models import UNDONE, About, Review, ReviewState
 from reflection_app.reviews.own_work import may_undo_others, refuse_own_work
 from reflection_app.reviews.panels import keep_opinion, reopen_dispute, settle_dispute, take_back_opinion
-from reflection_app.reviews.taking_back import hold_again, take_back, why_it_stands
+from reflection_app.reviews.undo import hold_again, take_back, why_it_stands
 from reflection_app.runs.models import Run
 from reflection_app.teams.models import Notification, NotificationKind
 
@@ -27,7 +27,7 @@ WRITTEN = (
 
 
 @transaction.atomic
-def decide_review(review: Review, told: DecisionInput, *, actor: Actor) -> Review:
+def decide_review(review: Review, data: DecisionInput, *, actor: Actor) -> Review:
     """The decided review.
 
     Raises AlreadyDecided or ReviewLeaseLost (nothing changed), InvalidInput, or OwnWorkRefused.
@@ -36,11 +36,11 @@ def decide_review(review: Review, told: DecisionInput, *, actor: Actor) -> Revie
     run = Run.objects.select_for_update(of=("self",)).select_related("task").get(pk=review.run_id)
     # Whoever's token they came by, and whatever was handed in since they claimed it.
     refuse_own_work({*review.handed_in_by, *run.handed_in_by}, project_id=review.project_id, actor=actor)
-    decided = decided_by(review, told, actor=actor)
+    decided = decided_by(review, data, actor=actor)
     # Keeps what was said. Lease and state are checked by the very UPDATE that does, so of two reviewers one wins.
     now = timezone.now()
     held = Review.objects.filter(
-        pk=review.pk, state=ReviewState.CLAIMED, lease_token=told.lease_token, lease_until__gt=now
+        pk=review.pk, state=ReviewState.CLAIMED, lease_token=data.lease_token, lease_until__gt=now
     )
     if review.is_seat:
         # Nobody judges twice, whoever's token they came by.
@@ -107,27 +107,30 @@ def undo_decision(review: Review, *, actor: Actor) -> Review:
         raise Conflict(why_nothing_to_undo(locked))
     if not may_undo(locked, actor=actor):
         raise NotYours(_("Only %(who)s and admins can take this back.") % {"who": locked.decided_by_label})
-    check_it_can_go(locked, run)
-    said, decided_by = said_of(locked), locked.decided_by
+    if why := why_it_stands(locked, run):
+        # With where a fork would begin, which decides otherwise.
+        raise StillStands(why, from_step=locked.step.seq if locked.holds_run and locked.step else None)
+    said, decided_by = decision_facts(locked), locked.decided_by
     if locked.is_seat:
         take_back_opinion(locked, run, actor=actor)
         facts: dict[str, Any] = {}
         locked.refresh_from_db()
     else:
-        facts = take_back(locked, run, actor=actor).facts()
+        facts = take_back(locked, run, actor=actor)
         if locked.panel_id is not None:
             reopen_dispute(locked)
         locked = hold_again(locked, actor=actor)
     audit(run.project_id, actor, UNDONE, target=locked, before=said, after=facts)
     if decided_by is not None and decided_by != actor.user:
-        _tell(decided_by, locked, actor=actor)
+        Notification.objects.create(
+            project_id=locked.project_id,
+            user=decided_by,
+            kind=NotificationKind.DECISION_UNDONE,
+            facts={"by": actor.label, "title": locked.run.task.title},
+            about=About.REVIEW,
+            about_id=locked.pk,
+        )
     return locked
-
-
-def check_it_can_go(review: Review, run: Run) -> None:
-    """Raises StillStands, naming the reason and where a fork would begin, unless the decision can be taken back."""
-    if why := why_it_stands(review, run):
-        raise StillStands(why, from_step=review.step.seq if review.holds_run and review.step else None)
 
 
 def may_undo(review: Review, *, actor: Actor) -> bool:
@@ -136,13 +139,11 @@ def may_undo(review: Review, *, actor: Actor) -> bool:
         return review.decided_by_id == actor.user.pk or may_undo_others(review.project_id, actor=actor)
     if actor.api_key is None or actor.api_key.project_id != review.project_id:
         return False
-    return may_undo_others(review.project_id, actor=actor) or _decided_with(review) == actor.api_key.pk
-
-
-def _decided_with(review: Review) -> object:
-    """The key that the review was decided with. Its label is no proof: keys may have the same name."""
+    if may_undo_others(review.project_id, actor=actor):
+        return True
+    # By the key itself: its label is no proof, since keys may have the same name.
     trail = AuditEntry.objects.filter(target_id=review.pk, action__in=(DECIDED, OPINION)).order_by("-created_at", "-id")
-    return trail.values_list("api_key_id", flat=True).first()
+    return trail.values_list("api_key_id", flat=True).first() == actor.api_key.pk
 
 
 def why_nothing_to_undo(review: Review) -> str:
@@ -154,7 +155,7 @@ def why_nothing_to_undo(review: Review) -> str:
     return _("The review is not decided yet.")
 
 
-def said_of(review: Review) -> dict[str, Any]:
+def decision_facts(review: Review) -> dict[str, Any]:
     """The decision as the audit trail keeps it, for whoever decides anew."""
     opinion = review.get_opinion()
     if opinion is not None:
@@ -172,7 +173,7 @@ def said_of(review: Review) -> dict[str, Any]:
     }
 
 
-def taken_back_by_holder(review: Review) -> dict[str, Any] | None:
+def undone_by_holder(review: Review) -> dict[str, Any] | None:
     """What was decided before it was taken back, for who took it back or had decided it and holds it now, else None.
 
     What was said at a blind seat is for nobody but who said it.
@@ -186,14 +187,3 @@ def taken_back_by_holder(review: Review) -> dict[str, Any] | None:
         return None
     before: dict[str, Any] = last.before
     return before
-
-
-def _tell(decided_by: Any, review: Review, *, actor: Actor) -> None:
-    Notification.objects.create(
-        project_id=review.project_id,
-        user=decided_by,
-        kind=NotificationKind.DECISION_UNDONE,
-        facts={"by": actor.label, "title": review.run.task.title},
-        about=About.REVIEW,
-        about_id=review.pk,
-    )

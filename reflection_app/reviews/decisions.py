@@ -86,45 +86,38 @@ MEANS = {
 }
 
 
-def as_approved_or_overruled(review: Review, told: DecisionInput) -> DecisionInput:
+def as_approved_or_overruled(review: Review, data: DecisionInput) -> DecisionInput:
     """The decision in the words that loops know. Raises InvalidInput where it does not fit, or lacks its reason."""
-    decision = told.decision
-    if isinstance(decision, DirectorsDecision):
-        return _said(review, told, decision)
-    if told.instructions.strip():
-        raise wrong("instructions", "Instructions go with the decision redo.")
-    if told.verdict is VerdictName.PASS and _is_rejected(review):
-        _check_reason(told)
-    return told
-
-
-def _said(review: Review, told: DecisionInput, decision: DirectorsDecision) -> DecisionInput:
+    decision = data.decision
+    if not isinstance(decision, DirectorsDecision):
+        if data.instructions.strip():
+            raise wrong("instructions", "Instructions go with the decision redo.")
+        is_rejected = review.verdict.verdict == VerdictName.REJECT and not review.is_pick
+        if data.verdict is VerdictName.PASS and is_rejected:
+            _check_reason(data)
+        return data
     if not review.is_for_director:
         raise wrong("decision", "Redo, accept and close are for a REJECT that the run waits for; approve or overrule.")
-    if told.verdict not in {None, MEANS[decision]}:
+    if data.verdict not in {None, MEANS[decision]}:
         raise wrong("verdict", f"To {decision.value} is to give {MEANS[decision].value}; leave the verdict out.")
     if decision is DirectorsDecision.CLOSE:
-        return told.model_copy(update={"decision": Decision.APPROVE, "verdict": None})
-    overruled = told.model_copy(update={"decision": Decision.OVERRULE, "verdict": MEANS[decision]})
+        return data.model_copy(update={"decision": Decision.APPROVE, "verdict": None})
+    overruled = data.model_copy(update={"decision": Decision.OVERRULE, "verdict": MEANS[decision]})
     if decision is DirectorsDecision.ACCEPT:
-        _check_reason(told)
+        _check_reason(data)
         return overruled
-    instructions = told.instructions.strip()
+    instructions = data.instructions.strip()
     if not instructions:
         raise wrong("instructions", "Say what is to be done differently: the next attempt is made from it.")
     # The person's order before the issues that the person gave, or else left standing.
     order = Issue(category=IssueCategory.OTHER, severity=Severity.HIGH, description=ORDERED, suggested_fix=instructions)
     standing = tuple(Issue.model_validate(issue) for issue in review.verdict.issues)
-    with_order = (order, *(standing if told.issues is None else told.issues))
+    with_order = (order, *(standing if data.issues is None else data.issues))
     return overruled.model_copy(update={"reason": instructions, "issues": with_order})
 
 
-def _is_rejected(review: Review) -> bool:
-    return review.verdict.verdict == VerdictName.REJECT and not review.is_pick
-
-
-def _check_reason(told: DecisionInput) -> None:
-    if not told.reason.strip():
+def _check_reason(data: DecisionInput) -> None:
+    if not data.reason.strip():
         raise wrong("reason", "Say why it is accepted although it was rejected.")
 
 
@@ -140,63 +133,52 @@ class Decided:
     attempt: Attempt
 
 
-def decided_by(review: Review, told: DecisionInput, *, actor: Actor) -> Decided:
+def decided_by(review: Review, data: DecisionInput, *, actor: Actor) -> Decided:
     """What holds from now on. Raises InvalidInput where the decision does not say enough, or too much."""
-    told = as_approved_or_overruled(review, told)
-    approved = told.decision is Decision.APPROVE
+    data = as_approved_or_overruled(review, data)
+    approved, attempt = data.decision is Decision.APPROVE, review.attempt
     if review.is_pick:
-        attempt = _picked(review, told)
-        kept = _vouched_for(review, attempt, told) if approved or told.verdict is VerdictName.PASS else None
-        verdict, score, issues = kept or _overruled(review, told)
+        if data.attempt is not None and data.attempt != attempt.number:
+            if approved:
+                raise wrong("attempt", f"Approving keeps attempt {attempt.number}; overrule with PASS to keep another.")
+            if data.verdict is not VerdictName.PASS:
+                raise wrong("attempt", "An attempt is picked with PASS and with no other verdict.")
+            made = {one.number: one for one in Attempt.objects.filter(run=review.run_id)}
+            if data.attempt not in made:
+                numbers = ", ".join(map(str, made))
+                raise wrong("attempt", f"The run has no attempt {data.attempt}; it made {numbers}.")
+            attempt = made[data.attempt]
+        kept = _vouched_for(review, attempt, data) if approved or data.verdict is VerdictName.PASS else None
+        verdict, score, issues = kept or _overruled(review, data)
     else:
-        if told.attempt is not None:
-            raise not_to_be_picked("Only where the pick is unsettled can a person pick an attempt.")
-        attempt = review.attempt
-        verdict, score, issues = _approved(review.verdict, told) if approved else _overruled(review, told)
+        if data.attempt is not None:
+            raise wrong("attempt", "Only where the pick is unsettled can a person pick an attempt.")
+        verdict, score, issues = _approved(review.verdict, data) if approved else _overruled(review, data)
     decision = ReviewDecision(
         decision=Decision.APPROVE if approved else Decision.OVERRULE,
         verdict=verdict,
         score=score,
         issues=issues,
-        reason=told.reason,
+        reason=data.reason,
         reviewer=actor.label,
         picked=attempt.number if attempt.number != review.attempt.number else None,
     )
     return Decided(decision=decision, attempt=attempt)
 
 
-def _picked(review: Review, told: DecisionInput) -> Attempt:
-    """The attempt that the decision is about."""
-    proposed = review.attempt
-    if told.attempt is None or told.attempt == proposed.number:
-        return proposed
-    if told.decision is Decision.APPROVE:
-        raise not_to_be_picked(f"Approving keeps attempt {proposed.number}; overrule with PASS to keep another.")
-    if told.verdict is not VerdictName.PASS:
-        raise not_to_be_picked("An attempt is picked with PASS and with no other verdict.")
-    made = {attempt.number: attempt for attempt in Attempt.objects.filter(run=review.run_id)}
-    if told.attempt not in made:
-        raise not_to_be_picked(f"The run has no attempt {told.attempt}; it made {', '.join(map(str, made))}.")
-    return made[told.attempt]
-
-
-def not_to_be_picked(why: str) -> InvalidInput:
-    return InvalidInput(why, errors=[{"field": "attempt", "message": why}])
-
-
 Holds = tuple[VerdictName, float, tuple[Issue, ...]]
 
 
-def _vouched_for(review: Review, attempt: Attempt, told: DecisionInput) -> Holds:
+def _vouched_for(review: Review, attempt: Attempt, data: DecisionInput) -> Holds:
     """A PASS for the attempt that a person keeps, with the score nearest to its own that goes with it."""
     judged = strongest_judgements(row.get_judgement() for row in attempt.verdicts.all()).get(attempt.number)
     score = score_within(VerdictName.PASS, judged.score if judged else 0.0, review.run.get_spec().thresholds)
-    if told.decision is Decision.OVERRULE:
-        return VerdictName.PASS, score if told.score is None else told.score, told.issues or ()
+    if data.decision is Decision.OVERRULE:
+        return VerdictName.PASS, score if data.score is None else data.score, data.issues or ()
     said_otherwise = (
-        told.verdict not in {None, VerdictName.PASS}
-        or told.score not in {None, score, review.verdict.score}
-        or bool(told.issues)
+        data.verdict not in {None, VerdictName.PASS}
+        or data.score not in {None, score, review.verdict.score}
+        or bool(data.issues)
     )
     if said_otherwise:
         raise InvalidInput(
@@ -206,35 +188,35 @@ def _vouched_for(review: Review, attempt: Attempt, told: DecisionInput) -> Holds
     return VerdictName.PASS, score, ()
 
 
-def _approved(before: Verdict, told: DecisionInput) -> Holds:
+def _approved(before: Verdict, data: DecisionInput) -> Holds:
     verdict, issues = VerdictName(before.verdict), issues_of(before)
     said_otherwise = (
-        told.verdict not in {None, verdict}
-        or told.score not in {None, before.score}
-        or told.issues not in {None, issues}
+        data.verdict not in {None, verdict}
+        or data.score not in {None, before.score}
+        or data.issues not in {None, issues}
     )
     if said_otherwise:
         raise InvalidInput(_("Approving keeps verdict, score and issues as they are; overrule to change any of them."))
     return verdict, before.score, issues
 
 
-def _overruled(review: Review, told: DecisionInput) -> Holds:
+def _overruled(review: Review, data: DecisionInput) -> Holds:
     before = review.verdict
-    if told.verdict is None:
+    if data.verdict is None:
         raise InvalidInput(
             _("Overruling needs a verdict."), errors=[{"field": "verdict", "message": _("PASS, REVISE or REJECT")}]
         )
     # The critic's issues stand where the person gives none of their own, but for an attempt that is accepted.
-    kept = () if told.verdict is VerdictName.PASS else issues_of(before)
-    issues = told.issues if told.issues is not None else kept
-    if told.verdict is VerdictName.REVISE and not issues and not told.reason.strip():
+    kept = () if data.verdict is VerdictName.PASS else issues_of(before)
+    issues = data.issues if data.issues is not None else kept
+    if data.verdict is VerdictName.REVISE and not issues and not data.reason.strip():
         raise InvalidInput(
             _("Say what is to be revised: the next attempt is made from it."),
             errors=[{"field": "issues", "message": _("give an issue or a reason")}],
         )
     thresholds = review.run.get_spec().thresholds
-    score = told.score if told.score is not None else score_within(told.verdict, before.score, thresholds)
-    return told.verdict, score, issues
+    score = data.score if data.score is not None else score_within(data.verdict, before.score, thresholds)
+    return data.verdict, score, issues
 
 
 def issues_of(verdict: Verdict) -> tuple[Issue, ...]:
@@ -265,17 +247,6 @@ def goes_back(review: Review, verdict: str, run: Run) -> bool:
     return overrules and not review.holds_run and not why_no_redo(run)
 
 
-def order_again(
-    review: Review, run: Run, *, verdict: str, reason: str, issues: tuple[Issue, ...], actor: Actor
-) -> Run | None:
-    """The queued run that does it again, or None where nothing follows. Call it inside a transaction."""
-    if not goes_back(review, verdict, run):
-        return None
-    said = [reason.strip(), *(f"{issue.description} {issue.suggested_fix}".strip() for issue in issues)]
-    wanted = RedoInput(instructions="\n".join(filter(None, said))[:LONGEST], attempt=review.attempt.number)
-    return redo_run(run, wanted, issues=issues, actor=actor)
-
-
 # A decision comes into force: its verdict is kept, and a run that waited for it goes on.
 #
 # Of a run that did not wait, an accepted attempt that a person sends back is done again by a run of its own.
@@ -298,6 +269,10 @@ def put_in_force(review: Review, run: Run, decided: Decided, *, actor: Actor) ->
     else:
         run.save(update_fields=["last_event_seq"])
         settle_first_attempt(run)
-    ordered = order_again(review, run, verdict=said.verdict, reason=said.reason, issues=said.issues, actor=actor)
+    ordered = None
+    if goes_back(review, said.verdict, run):
+        order = [said.reason.strip(), *(f"{one.description} {one.suggested_fix}".strip() for one in said.issues)]
+        wanted = RedoInput(instructions="\n".join(filter(None, order))[:LONGEST], attempt=review.attempt.number)
+        ordered = redo_run(run, wanted, issues=said.issues, actor=actor)
     Review.objects.filter(pk=review.pk).update(decided_verdict=row, decided_seq=event.seq, ordered_run=ordered)
     tell_pages(run.pk, project_id=run.project_id)

@@ -72,18 +72,24 @@ class ReviewsConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def _ask(self) -> None:
         """Closes the socket of who may hear no more, and joins the bell where that has not worked yet."""
-        found = await self._may_be_heard()
+        session = self.scope.get("session")
+        try:
+            # All consumers of a process would share one thread, were it thread-sensitive.
+            found = await sync_to_async(self._ask_and_let_go, thread_sensitive=False)(
+                self.scope["user"],
+                session_key=session.session_key if session is not None else None,
+                slug=self.scope["url_route"]["kwargs"]["slug"],
+            )
+        except DatabaseError:
+            # The page hears on until the next time.
+            log.warning("a page could not ask whether it may hear", exc_info=True)
+            return
         if isinstance(found, Refusal):
             await self.close(code=found.value)
-        elif found is not None and not self._group:
-            await self._join(group_of_reviews(found))
-
-    async def _join(self, group: str) -> None:
-        if not await self._enter(group):
-            return
-        self._group = group
-        # What changed before the bell was joined has rung for nobody.
-        await self.send(text_data=RANG)
+        elif not self._group and await self._enter(group_of_reviews(found)):
+            self._group = group_of_reviews(found)
+            # What changed before the bell was joined has rung for nobody.
+            await self.send(text_data=RANG)
 
     async def _enter(self, group: str) -> bool:
         """Whether the bell of the group is heard from now on."""
@@ -93,20 +99,6 @@ class ReviewsConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             log.warning("a page listens without a bell, the broker is away: %s", error)
             return False
         return True
-
-    async def _may_be_heard(self) -> UUID | Refusal | None:
-        """None where the database is away: the page hears on until the next time."""
-        session = self.scope.get("session")
-        try:
-            # All consumers of a process would share one thread, were it thread-sensitive.
-            return await sync_to_async(self._ask_and_let_go, thread_sensitive=False)(
-                self.scope["user"],
-                session_key=session.session_key if session is not None else None,
-                slug=self.scope["url_route"]["kwargs"]["slug"],
-            )
-        except DatabaseError:
-            log.warning("a page could not ask whether it may hear", exc_info=True)
-            return None
 
     def _ask_and_let_go(self, user: User | AnonymousUser, **what: Any) -> UUID | Refusal:
         try:

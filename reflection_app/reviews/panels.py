@@ -16,7 +16,7 @@ from reflection_app.loops.verdicts import Issue
 from reflection_app.reviews.claiming import lease_end, tell_pages
 from reflection_app.reviews.decisions import Decided, put_in_force, score_within
 from reflection_app.reviews.models import About, Panel, PanelState, Review, ReviewState
-from reflection_app.reviews.taking_back import take_back
+from reflection_app.reviews.undo import FORGOTTEN, take_back
 from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.models import Run, Verdict
 from reflection_app.teams.models import Notification, NotificationKind
@@ -111,8 +111,6 @@ def drop_dispute(panel: Panel) -> None:
 # An opinion is kept at its seat, and nothing follows from it before the last one is in. Where all agree, their verdict
 # comes into force; where they differ, one more review is opened, and whoever takes it decides.
 
-SETTLED_WITH = ("decided_verdict_id", "decided_seq", "ordered_run_id")
-
 
 def keep_opinion(review: Review, run: Run, decided: Decided, *, actor: Actor) -> None:
     """Keeps what was said at the seat, in the caller's transaction that has locked `run` and recorded the decision."""
@@ -123,7 +121,26 @@ def keep_opinion(review: Review, run: Run, decided: Decided, *, actor: Actor) ->
     add_event(run, EventType.REVIEW_OPINION, review=str(review.pk), given=len(given), wanted=panel.wanted)
     run.save(update_fields=["last_event_seq"])
     if len(given) >= panel.wanted:
-        _complete(panel, review, run, given, decided, actor=actor)
+        opinions = [opinion for seat in given if (opinion := seat.get_opinion())]
+        agreed = consensus(opinions, thresholds=run.get_spec().thresholds)
+        panel.complete_at, panel.agreed = timezone.now(), agreed is not None
+        if agreed is None:
+            panel.state = PanelState.DISPUTED
+            panel.save(update_fields=["state", "complete_at", "agreed"])
+            open_dispute(panel, run, actor=actor)
+        else:
+            panel.state, panel.settled_at = PanelState.SETTLED, panel.complete_at
+            panel.save(update_fields=["state", "complete_at", "agreed", "settled_at"])
+            put_in_force(review, run, Decided(decision=agreed, attempt=decided.attempt), actor=actor)
+            settled = Review.objects.get(pk=review.pk)
+            # It is the word of all of them, not of the one who happened to be the last.
+            Verdict.objects.filter(decided_by_reviews=settled).update(given_by=None)
+            Review.objects.filter(pk__in=[seat.pk for seat in given]).update(
+                decided_verdict=settled.decided_verdict_id,
+                decided_seq=settled.decided_seq,
+                ordered_run=settled.ordered_run_id,
+            )
+            audit(panel.project_id, actor, "panel.settled", target=panel, after=agreed.model_dump(mode="json"))
     tell_pages(run.pk, project_id=run.project_id)
 
 
@@ -138,27 +155,6 @@ def _locked(review: Review) -> Panel:
     panel_id = review.panel_id
     assert panel_id is not None, "a review of a panel"
     return Panel.objects.select_for_update().get(pk=panel_id)
-
-
-def _complete(panel: Panel, last: Review, run: Run, given: list[Review], decided: Decided, *, actor: Actor) -> None:
-    opinions = [opinion for seat in given if (opinion := seat.get_opinion())]
-    agreed = consensus(opinions, thresholds=run.get_spec().thresholds)
-    panel.complete_at, panel.agreed = timezone.now(), agreed is not None
-    if agreed is None:
-        panel.state = PanelState.DISPUTED
-        panel.save(update_fields=["state", "complete_at", "agreed"])
-        open_dispute(panel, run, actor=actor)
-        return
-    panel.state, panel.settled_at = PanelState.SETTLED, panel.complete_at
-    panel.save(update_fields=["state", "complete_at", "agreed", "settled_at"])
-    put_in_force(last, run, Decided(decision=agreed, attempt=decided.attempt), actor=actor)
-    settled = Review.objects.get(pk=last.pk)
-    # It is the word of all of them, not of the one who happened to be the last.
-    Verdict.objects.filter(decided_by_reviews=settled).update(given_by=None)
-    Review.objects.filter(pk__in=[seat.pk for seat in given]).update(
-        **{name: getattr(settled, name) for name in SETTLED_WITH}
-    )
-    audit(panel.project_id, actor, "panel.settled", target=panel, after=agreed.model_dump(mode="json"))
 
 
 def settle_dispute(adjudication: Review, *, actor: Actor) -> None:
@@ -195,13 +191,7 @@ def take_back_opinion(review: Review, run: Run, *, actor: Actor) -> None:
         holder_label=review.decided_by_label,
         lease_token=uuid4(),
         lease_until=lease_end(timezone.now()),
-        opinion=None,
-        decision=None,
-        decision_reason="",
-        decided_by=None,
-        decided_by_label="",
-        decided_by_key=None,
-        decided_at=None,
+        **FORGOTTEN,
     )
     tell_pages(run.pk, project_id=run.project_id)
 

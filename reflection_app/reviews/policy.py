@@ -1,6 +1,6 @@
 """Changing a project's review policy, and trying one on what referees really said."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -22,7 +22,6 @@ from reflection_app.core.models import OwnWork, Project
 from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.loops.task_spec import MOST_RULES, Mode, ReviewPolicy, ReviewRule, RuleAction
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
-from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Step
 from reflection_app.runs.models import Verdict as VerdictRow
@@ -67,7 +66,7 @@ def read_rules(policy: ReviewPolicy) -> list[dict[str, str]]:
     errors = [
         {"field": f"rules.{index}.score_from", "message": _("Must be under the score that it ends below.")}
         for index, rule in enumerate(policy.rules)
-        if _is_empty_range(rule)
+        if rule.score_from is not None and rule.score_below is not None and rule.score_from >= rule.score_below
     ]
     lets_stand = any(rule.action is RuleAction.STAND for rule in policy.rules)
     least = settings.REVIEW_MIN_AUDIT_SHARE
@@ -77,10 +76,6 @@ def read_rules(policy: ReviewPolicy) -> list[dict[str, str]]:
         message = _("At least %(least)s while a rule lets verdicts stand; this installation asks for it.")
         errors.append({"field": "audit_share", "message": message % {"least": f"{least:g}"}})
     return errors
-
-
-def _is_empty_range(rule: ReviewRule) -> bool:
-    return rule.score_from is not None and rule.score_below is not None and rule.score_from >= rule.score_below
 
 
 @transaction.atomic
@@ -137,23 +132,23 @@ def fitting(policy: ReviewPolicy) -> Callable[[Facts], tuple[int, ...]]:
     def find(facts: Facts) -> tuple[int, ...]:
         known = remembered.get(facts)
         if known is None:
-            known = tuple(index for index, rule in enumerate(policy.rules) if _fits(rule, facts))
+            judgement = Judgement.model_construct(
+                attempt=1,
+                referee=Referee.CRITIC,
+                verdict=Verdict(facts.verdict),
+                score=facts.score,
+                confidence=facts.confidence,
+            )
+            known = tuple(
+                index
+                for index, rule in enumerate(policy.rules)
+                if rule.fits(judgement, kind=facts.kind, agent=facts.agent, cost_usd=facts.cost_usd)
+            )
             if len(remembered) < MOST_REMEMBERED:
                 remembered[facts] = known
         return known
 
     return find
-
-
-def _fits(rule: ReviewRule, facts: Facts) -> bool:
-    judgement = Judgement.model_construct(
-        attempt=1,
-        referee=Referee.CRITIC,
-        verdict=Verdict(facts.verdict),
-        score=facts.score,
-        confidence=facts.confidence,
-    )
-    return rule.fits(judgement, kind=facts.kind, agent=facts.agent, cost_usd=facts.cost_usd)
 
 
 @dataclass
@@ -218,7 +213,7 @@ _BY_REQUIREMENTS = _PROTOCOL & Q(referee=Referee.TESTS.value, tests__isnull=True
 JUDGED_BY_POLICY = (
     Q(referee=Referee.CRITIC.value)
     | (Q(referee=Referee.SELF.value) & ~_PROTOCOL)
-    | (_BY_REQUIREMENTS & (Q(verdict=VerdictName.PASS.value) | Q(attempt__number=1)))
+    | (_BY_REQUIREMENTS & (Q(verdict=Verdict.PASS.value) | Q(attempt__number=1)))
 )
 
 
@@ -258,8 +253,16 @@ def try_policy(
     newly: list[UUID] = []
     no_longer: list[UUID] = []
     seen = 0
-    for verdict_id, facts in _facts_of(rows, with_costs=_asks_cost(typed) or _asks_cost(saved)):
+    # What rules look at, of the newest verdicts.
+    columns: list[Any] = ["verdict", "score", "confidence", "attempt__run__task__kind", "attempt__run__task__agent"]
+    with_costs = rows
+    if any(rule.cost_from_usd is not None for rule in (*typed.rules, *saved.rules)):
+        with_costs = rows.annotate(cost_then=cost_then())
+        columns.append("cost_then")
+    newest = with_costs.order_by("-created_at", "-id").values_list("pk", *columns)[:MOST_VERDICTS]
+    for verdict_id, *values in newest.iterator(chunk_size=CHUNK):
         seen += 1
+        facts = Facts(*values)
         waits, waited = by_typed.count(verdict_id, facts), by_saved.count(verdict_id, facts)
         if waits != waited:
             (newly if waits else no_longer).append(verdict_id)
@@ -287,21 +290,6 @@ def recorded_verdicts(project_id: UUID, *, since: datetime) -> QuerySet[VerdictR
         step__is_inherited=False,
         created_at__gte=since,
     ).order_by()
-
-
-def _asks_cost(policy: ReviewPolicy) -> bool:
-    return any(rule.cost_from_usd is not None for rule in policy.rules)
-
-
-def _facts_of(rows: QuerySet[VerdictRow], *, with_costs: bool) -> Iterator[tuple[UUID, Facts]]:
-    """The newest verdicts with what rules look at, newest first."""
-    columns: list[Any] = ["verdict", "score", "confidence", "attempt__run__task__kind", "attempt__run__task__agent"]
-    if with_costs:
-        rows = rows.annotate(cost_then=cost_then())
-        columns.append("cost_then")
-    newest = rows.order_by("-created_at", "-id").values_list("pk", *columns)[:MOST_VERDICTS]
-    for verdict_id, *facts in newest.iterator(chunk_size=CHUNK):
-        yield verdict_id, Facts(*facts)
 
 
 def cost_then(verdict: str = "") -> Coalesce:

@@ -1,6 +1,5 @@
 """Reading the audit trail: filters that pages, exports and REST share, and what a reader is not told yet."""
 
-from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -47,29 +46,27 @@ def made_by(entry: AuditEntry) -> str:
     return name
 
 
-def entries_for(project: Project, asked: AuditFilter, *, reader: Actor) -> QuerySet[AuditEntry]:
+def entries_for(project: Project, data: AuditFilter, *, reader: Actor) -> QuerySet[AuditEntry]:
     """The entries, newest first, each with `is_hidden` and, of keys, `made_by`: the name of who made the key.
 
     What is hidden is not found by its words either.
     """
     hidden = hidden_entries(project.pk, reader=reader)
-    exact = {"actor_label": asked.who, "action": asked.action, "target": asked.target, "target_id": asked.target_id}
+    exact = {"actor_label": data.who, "action": data.action, "target": data.target, "target_id": data.target_id}
     rows = AuditEntry.objects.filter(project=project, **{name: value for name, value in exact.items() if value})
-    rows = _within(rows, since=asked.since, until=asked.until).order_by("-created_at", "-id")
-    if asked.q:
+    if data.since is not None:
+        rows = rows.filter(created_at__gte=data.since)
+    if data.until is not None:
+        rows = rows.filter(created_at__lt=data.until)
+    rows = rows.order_by("-created_at", "-id")
+    if data.q:
         newest = rows.values("pk")[:MOST_SEARCHED]
         said = rows.filter(pk__in=newest).annotate(
             before_text=Cast("before", TextField()), after_text=Cast("after", TextField())
         )
-        rows = said.filter(Q(before_text__icontains=asked.q) | Q(after_text__icontains=asked.q)).exclude(hidden)
+        rows = said.filter(Q(before_text__icontains=data.q) | Q(after_text__icontains=data.q)).exclude(hidden)
     maker = ApiKey.objects.filter(pk=OuterRef("api_key_id")).order_by().values("created_by_label")
     return rows.annotate(
         is_hidden=ExpressionWrapper(hidden, output_field=BooleanField()),
         made_by=Coalesce(Subquery(maker), Value("")),
     )
-
-
-def _within(rows: QuerySet[AuditEntry], *, since: datetime | None, until: datetime | None) -> QuerySet[AuditEntry]:
-    if since is not None:
-        rows = rows.filter(created_at__gte=since)
-    return rows if until is None else rows.filter(created_at__lt=until)

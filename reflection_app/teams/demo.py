@@ -145,33 +145,25 @@ def tell_demo_stories(project: Project) -> list[Run]:
     """The runs of all stories, each as far as it goes by itself."""
     reviewer, _ = User.objects.get_or_create(username=DEMO_REVIEWER, defaults={"is_active": False})
     Membership.objects.get_or_create(project=project, user=reviewer, defaults={"role": Role.CURATOR})
-    return [_tell(story, project=project, reviewer=reviewer) for story in STORIES]
-
-
-def _tell(story: Story, *, project: Project, reviewer: User) -> Run:
-    run = submit_task(
-        project,
-        TaskSubmission.model_validate(story.task),
-        actor=Actor(),
-        models={"default": f"scripted/{story.script}"},
-    )
-    advance(run.pk)
-    if story.is_rejected_by_a_person:
-        _uphold(Review.objects.get(run=run, state=ReviewState.WAITING), actor=Actor(user=reviewer))
+    actor = Actor(user=reviewer)
+    runs = []
+    for story in STORIES:
+        submission = TaskSubmission.model_validate(story.task)
+        run = submit_task(project, submission, actor=Actor(), models={"default": f"scripted/{story.script}"})
         advance(run.pk)
-    run.refresh_from_db()
-    return run
-
-
-def _uphold(review: Review, *, actor: Actor) -> None:
-    held = claim_review(review, actor=actor)
-    assert held.lease_token is not None
-    decision = DecisionInput(
-        lease_token=held.lease_token,
-        decision=Decision.APPROVE,
-        reason="Dangerous advice. It must not reach a patient in any form.",
-    )
-    decide_review(held, decision, actor=actor)
+        if story.is_rejected_by_a_person:
+            held = claim_review(Review.objects.get(run=run, state=ReviewState.WAITING), actor=actor)
+            assert held.lease_token is not None
+            decision = DecisionInput(
+                lease_token=held.lease_token,
+                decision=Decision.APPROVE,
+                reason="Dangerous advice. It must not reach a patient in any form.",
+            )
+            decide_review(held, decision, actor=actor)
+            advance(run.pk)
+        run.refresh_from_db()
+        runs.append(run)
+    return runs
 
 
 @dataclass(frozen=True)
@@ -299,18 +291,14 @@ def fill_demo_notebook(project: Project) -> None:
     if curator is None:
         return
     for learned in ENTRIES:
-        _keep(project, learned, curator=Actor(user=curator))
-
-
-def _keep(project: Project, learned: Learned, *, curator: Actor) -> None:
-    told = EntryInput.model_validate(learned.entry)
-    run = Run.objects.filter(project=project, spec__models__default=f"scripted/{learned.script}").first()
-    first = told.model_copy(update={"evidence": {"run": str(run.pk)}}) if run else told
-    kept = propose_entry(project, first, actor=Actor())
-    for _ in range(learned.times - 1):
-        propose_entry(project, told, actor=Actor())
-    if learned.is_approved:
-        approve_entry(project, kept.entry.id, CurationInput(), actor=curator)
+        entry = EntryInput.model_validate(learned.entry)
+        run = _run_of(project, learned.script)
+        first = entry.model_copy(update={"evidence": {"run": str(run.pk)}}) if run else entry
+        kept = propose_entry(project, first, actor=Actor())
+        for _ in range(learned.times - 1):
+            propose_entry(project, entry, actor=Actor())
+        if learned.is_approved:
+            approve_entry(project, kept.entry.id, CurationInput(), actor=Actor(user=curator))
 
 
 # What people say in the demo project: one asks for a look at an attempt, and mentions the first user in a comment.

@@ -74,15 +74,14 @@ def fetch_tools(project: Project, server: McpServerInput) -> list[ToolSpec]:
         raise InvalidInput(
             _("Nothing was imported: the server did not tell its tools."), errors=[{"field": "url", "message": message}]
         ) from None
-    return [_redacted(tool, secrets) for tool in found]
-
-
-def _redacted(tool: ToolSpec, secrets: Secrets) -> ToolSpec:
-    return ToolSpec.model_construct(
-        name=secrets.redact(tool.name),
-        description=secrets.redact(tool.description),
-        parameters=_redacted_value(tool.parameters, secrets),
-    )
+    return [
+        ToolSpec.model_construct(
+            name=secrets.redact(tool.name),
+            description=secrets.redact(tool.description),
+            parameters=_redacted_value(tool.parameters, secrets),
+        )
+        for tool in found
+    ]
 
 
 def _redacted_value(value: Any, secrets: Secrets) -> Any:
@@ -111,37 +110,31 @@ def keep_tools(project: Project, server: McpServerInput, found: Sequence[ToolSpe
             imported.skipped.append((storable(spec.name)[:64], why))
             continue
         seen.add(name)
-        _keep(project, server, spec, name=name, imported=imported, actor=actor)
+        config = McpConfig(url=server.url, tool_name=storable(spec.name)[:200], headers=server.headers)
+        fields = {
+            "description": storable(spec.description)[:LONGEST_DESCRIPTION],
+            "parameters": spec.parameters,
+            "config": config.model_dump(mode="json"),
+        }
+        tool = Tool.objects.filter(project=project, name=name).first()
+        if tool is None:
+            tool = Tool.objects.create(project=project, name=name, kind=ToolKind.MCP, created_by=actor.user, **fields)
+            audit(project.pk, actor, "tool.imported", target=tool, after={"name": name, **fields})
+            imported.added.append(name)
+        elif tool.kind != ToolKind.MCP or tool.config.get("url") != server.url:
+            imported.skipped.append((name, "another tool has this name already"))
+        elif all(getattr(tool, field_name) == value for field_name, value in fields.items()):
+            imported.unchanged.append(name)
+        else:
+            before = {field_name: getattr(tool, field_name) for field_name in fields}
+            for field_name, value in fields.items():
+                setattr(tool, field_name, value)
+            tool.save()
+            audit(project.pk, actor, "tool.changed", target=tool, before=before, after={"name": name, **fields})
+            imported.updated.append(name)
     return imported
 
 
 def usable_name(name: str) -> str:
     """The name as tools are named here: what models cannot call by becomes an underscore; nothing where all is lost."""
     return _UNUSABLE.sub("_", name)[:64].lstrip("0123456789_-")
-
-
-def _keep(
-    project: Project, server: McpServerInput, spec: ToolSpec, *, name: str, imported: Imported, actor: Actor
-) -> None:
-    config = McpConfig(url=server.url, tool_name=storable(spec.name)[:200], headers=server.headers)
-    fields = {
-        "description": storable(spec.description)[:LONGEST_DESCRIPTION],
-        "parameters": spec.parameters,
-        "config": config.model_dump(mode="json"),
-    }
-    tool = Tool.objects.filter(project=project, name=name).first()
-    if tool is None:
-        tool = Tool.objects.create(project=project, name=name, kind=ToolKind.MCP, created_by=actor.user, **fields)
-        audit(project.pk, actor, "tool.imported", target=tool, after={"name": name, **fields})
-        imported.added.append(name)
-    elif tool.kind != ToolKind.MCP or tool.config.get("url") != server.url:
-        imported.skipped.append((name, "another tool has this name already"))
-    elif all(getattr(tool, field_name) == value for field_name, value in fields.items()):
-        imported.unchanged.append(name)
-    else:
-        before = {field_name: getattr(tool, field_name) for field_name in fields}
-        for field_name, value in fields.items():
-            setattr(tool, field_name, value)
-        tool.save()
-        audit(project.pk, actor, "tool.changed", target=tool, before=before, after={"name": name, **fields})
-        imported.updated.append(name)

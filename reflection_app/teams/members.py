@@ -208,7 +208,16 @@ def create_invitation(
 
     Raises InvalidInput, PeopleOnly, or Conflict.
     """
-    wanted, address = read_role(role), _read_email(email)
+    wanted, address = read_role(role), email.strip()
+    if address:
+        try:
+            validate_email(address)
+        except ValidationError:
+            message = _("This is no e-mail address.")
+            raise InvalidInput(message, errors=[{"field": "email", "message": message}]) from None
+        if not settings.MAIL_OPTIONS and not settings.OIDC_APPS:
+            message = _("This desk sends no mail, so nobody could confirm the address.")
+            raise InvalidInput(message, errors=[{"field": "email", "message": message}])
     check_may_give(actor, wanted)
     if not 1 <= days <= MOST_DAYS:
         message = _("1 to %(most)s days") % {"most": MOST_DAYS}
@@ -229,21 +238,6 @@ def create_invitation(
     )
     audit(project.pk, actor, "invitation.created", target=invitation, after={"role": wanted.value, "email": address})
     return NewInvitation(invitation, secret)
-
-
-def _read_email(email: str) -> str:
-    address = email.strip()
-    if not address:
-        return ""
-    try:
-        validate_email(address)
-    except ValidationError:
-        message = _("This is no e-mail address.")
-        raise InvalidInput(message, errors=[{"field": "email", "message": message}]) from None
-    if not settings.MAIL_OPTIONS and not settings.OIDC_APPS:
-        message = _("This desk sends no mail, so nobody could confirm the address.")
-        raise InvalidInput(message, errors=[{"field": "email", "message": message}])
-    return address
 
 
 @transaction.atomic

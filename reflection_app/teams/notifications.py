@@ -89,21 +89,19 @@ def letter_to(user: User, notices: Sequence[Notification]) -> EmailMessage:
     profile = Profile.objects.filter(user=user).first()
     language = profile.language if profile and profile.language else settings.LANGUAGE_CODE
     with translation.override(language):
+        if len(notices) == 1:
+            subject = sentence_of(notices[0])
+        else:
+            counted = ngettext("%(count)d notification", "%(count)d notifications", len(notices))
+            subject = _("Reflection Desk: %(counted)s") % {"counted": counted % {"count": len(notices)}}
         return EmailMessage(
-            subject=_subject(notices),
+            subject=subject,
             body=_body(notices),
             from_email=settings.MAIL_FROM,
             to=[user.email],
             # No answering machine answers to it.
             headers={"Auto-Submitted": "auto-generated"},
         )
-
-
-def _subject(notices: Sequence[Notification]) -> str:
-    if len(notices) == 1:
-        return sentence_of(notices[0])
-    counted = ngettext("%(count)d notification", "%(count)d notifications", len(notices))
-    return _("Reflection Desk: %(counted)s") % {"counted": counted % {"count": len(notices)}}
 
 
 def _body(notices: Sequence[Notification]) -> str:
@@ -284,7 +282,9 @@ def send_waiting_mail(now: datetime | None = None) -> int:
         return 0
     sent = 0
     server = EmailBackend(alias="default", **settings.MAIL_OPTIONS)
-    for user_id in _who_waits(now or timezone.now()):
+    # Who waits longest first.
+    waiting = _waiting(now or timezone.now()).order_by("created_at").values_list("user", flat=True)
+    for user_id in dict.fromkeys(waiting[:MOST_AT_ONCE]):
         try:
             server.open()
         except (SMTPException, OSError) as error:
@@ -294,12 +294,6 @@ def send_waiting_mail(now: datetime | None = None) -> int:
         sent += _send_to(user_id, server, now=now or timezone.now())
     _close(server)
     return sent
-
-
-def _who_waits(now: datetime) -> list[int]:
-    """The people with something to be told, who waits longest first."""
-    rows = _waiting(now).order_by("created_at").values_list("user", flat=True)
-    return list(dict.fromkeys(rows[:MOST_AT_ONCE]))
 
 
 def _waiting(now: datetime) -> QuerySet[Notification]:
@@ -314,7 +308,11 @@ def _waiting(now: datetime) -> QuerySet[Notification]:
 
 def _send_to(user_id: int, server: EmailBackend, *, now: datetime) -> bool:
     """Whether a letter went out."""
-    claimed = _claim(user_id, now=now)
+    # Marked as told: whoever else asks now gets nothing of it.
+    with transaction.atomic():
+        free = _waiting(now).filter(user=user_id).select_for_update(of=("self",), skip_locked=True)
+        claimed = list(free.select_related("project").order_by("created_at", "id"))
+        Notification.objects.filter(pk__in=[row.pk for row in claimed]).update(mailed_at=now)
     if not claimed:
         return False
     user = User.objects.get(pk=user_id)
@@ -335,12 +333,3 @@ def _close(server: EmailBackend) -> None:
         server.close()
     except (SMTPException, OSError) as error:
         log.warning("the mail server did not say goodbye: %s", type(error).__name__)
-
-
-@transaction.atomic
-def _claim(user_id: int, *, now: datetime) -> list[Notification]:
-    """What the person is told of, marked as told: whoever else asks now gets nothing of it."""
-    free = _waiting(now).filter(user=user_id).select_for_update(of=("self",), skip_locked=True)
-    rows = list(free.select_related("project").order_by("created_at", "id"))
-    Notification.objects.filter(pk__in=[row.pk for row in rows]).update(mailed_at=now)
-    return rows

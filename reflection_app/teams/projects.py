@@ -55,28 +55,21 @@ def create_project(user: User, *, name: str, slug: str = "", actor: Actor) -> Pr
     if not 1 <= len(title) <= LONGEST_NAME:
         message = _("1 to %(most)s characters") % {"most": LONGEST_NAME}
         raise InvalidInput(_("A project needs a name."), errors=[{"field": "name", "message": message}])
-    project = Project.objects.create(name=title, slug=_chosen_slug(slug.strip()) or _free_slug(title))
+    chosen = slug.strip()
+    if not chosen:
+        start = slugify(title)[: LONGEST_SLUG - 6].strip("-_").replace("_", "-") or "project"
+        candidates = (start if number == 1 else f"{start}-{number}" for number in count(1))
+        chosen = next(one for one in candidates if not Project.objects.filter(slug=one).exists())
+    elif len(chosen) > LONGEST_SLUG or not SLUG.fullmatch(chosen):
+        message = _("a-z, 0-9 and single hyphens between them, at most %(most)s") % {"most": LONGEST_SLUG}
+        raise InvalidInput(_("This cannot be an address."), errors=[{"field": "slug", "message": message}])
+    elif Project.objects.filter(slug=chosen).exists():
+        message = _("Another project has this address.")
+        raise InvalidInput(message, errors=[{"field": "slug", "message": message}])
+    project = Project.objects.create(name=title, slug=chosen)
     audit(project.pk, actor, "project.created", target=project, after={"name": title, "slug": project.slug})
     add_member(project, user, role=Role.ADMIN, actor=actor)
     return project
-
-
-def _chosen_slug(slug: str) -> str:
-    if not slug:
-        return ""
-    if len(slug) > LONGEST_SLUG or not SLUG.fullmatch(slug):
-        message = _("a-z, 0-9 and single hyphens between them, at most %(most)s") % {"most": LONGEST_SLUG}
-        raise InvalidInput(_("This cannot be an address."), errors=[{"field": "slug", "message": message}])
-    if Project.objects.filter(slug=slug).exists():
-        message = _("Another project has this address.")
-        raise InvalidInput(message, errors=[{"field": "slug", "message": message}])
-    return slug
-
-
-def _free_slug(name: str) -> str:
-    start = slugify(name)[: LONGEST_SLUG - 6].strip("-_").replace("_", "-") or "project"
-    candidates = (start if number == 1 else f"{start}-{number}" for number in count(1))
-    return next(slug for slug in candidates if not Project.objects.filter(slug=slug).exists())
 
 
 # Changing a project's settings. Runs under way keep the settings they began with.
@@ -169,10 +162,14 @@ def create_api_key(
         )
     if not name.strip() or len(name) > LONGEST_NAME:
         raise InvalidInput(_("A key needs a name."), errors=[{"field": "name", "message": _("1 to 120 characters")}])
+    # Numbered where the project has had a key of that name: reviewers are told apart by it.
+    wanted, taken = name.strip(), set(ApiKey.objects.filter(project=project).values_list("name", flat=True))
+    numbered = (f"{wanted[: LONGEST_NAME - 6]} {number}" for number in count(2))
+    free_name = wanted if wanted not in taken else next(other for other in numbered if other not in taken)
     secret = new_secret()
     key = ApiKey.objects.create(
         project=project,
-        name=_free_name(project, name.strip()),
+        name=free_name,
         hint=secret[:8],
         digest=digest_of(secret),
         scopes=sorted(set(scopes)),
@@ -182,13 +179,6 @@ def create_api_key(
     )
     audit(project.pk, actor, "api_key.created", target=key, after={"name": key.name, "scopes": key.scopes})
     return key, secret
-
-
-def _free_name(project: Project, name: str) -> str:
-    """`name`, numbered where the project has had a key of that name: reviewers are told apart by it."""
-    taken = set(ApiKey.objects.filter(project=project).values_list("name", flat=True))
-    numbered = (f"{name[: LONGEST_NAME - 6]} {number}" for number in count(2))
-    return name if name not in taken else next(other for other in numbered if other not in taken)
 
 
 @transaction.atomic

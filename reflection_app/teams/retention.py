@@ -292,8 +292,14 @@ def carry_out_retention(retention_run_id: UUID, *, longest_s: float = LONGEST_PA
 
     for take in _takers(ordered.project_id, settings, now=now):
         until_nothing_is_left(partial(_counted, ordered.pk, take), go_on=go_on)
-    if go_on():
-        _end(ordered.pk)
+    if not go_on():
+        return
+    with transaction.atomic():
+        run = RetentionRun.objects.select_for_update().get(pk=ordered.pk)
+        if run.finished_at is None:
+            run.finished_at = timezone.now()
+            run.save(update_fields=["finished_at"])
+            audit(run.project_id, SYSTEM, "retention.carried_out", target=run, after=run.deleted)
 
 
 def _takers(project_id: UUID, settings: RetentionSettings, *, now: datetime) -> Iterator[Callable[[], Counter[str]]]:
@@ -315,15 +321,6 @@ def _counted(retention_run_id: UUID, take: Callable[[], Counter[str]]) -> Counte
         run.deleted = dict(Counter(run.deleted) + piece)
         run.save(update_fields=["deleted"])
     return piece
-
-
-@transaction.atomic
-def _end(retention_run_id: UUID) -> None:
-    run = RetentionRun.objects.select_for_update().get(pk=retention_run_id)
-    if run.finished_at is None:
-        run.finished_at = timezone.now()
-        run.save(update_fields=["finished_at"])
-        audit(run.project_id, SYSTEM, "retention.carried_out", target=run, after=run.deleted)
 
 
 # Taking a deleted project's rows away, piece by piece; wherever it stops, the next look goes on.
@@ -353,8 +350,14 @@ def take_project_away(project_id: UUID, *, longest_s: float = LONGEST_S) -> None
     taken: Counter[str] = Counter()
     for take in _takers_of_project(project):
         taken += until_nothing_is_left(take, go_on=go_on)
-    if go_on():
-        _take_the_rest(project, taken=taken)
+    if not go_on():
+        return
+    # The project itself and its members go last, with a line in the trail.
+    with transaction.atomic():
+        locked: Any = Project.objects.select_for_update().filter(pk=project.pk).first()
+        if locked is not None:
+            audit(locked.pk, SYSTEM, "project.taken_away", target=locked, after=dict(taken))
+            locked.delete()
 
 
 def _takers_of_project(project: Project) -> Iterator[Callable[[], Counter[str]]]:
@@ -362,18 +365,14 @@ def _takers_of_project(project: Project) -> Iterator[Callable[[], Counter[str]]]
     # Sessions first, and the loops that reflected on them with them.
     yield partial(take_transcripts, project.pk, Transcript.objects.filter(project=project))
     yield partial(take_tasks, project.pk, Task.objects.filter(project=project))
-    for name, rows in _others(project):
-        yield partial(take_rows, rows, name=name)
-    yield partial(forget_some, project.pk)
-
-
-def _others(project: Project) -> Iterator[tuple[str, models.QuerySet[Any]]]:
-    """The rows of every other table that belong to a project, also of such as are added to the code later."""
+    # Every other table whose rows belong to a project, also such as are added to the code later.
     apart = STAYING | {Transcript, Task, Membership, RetentionRun}
     for model in apps.get_app_config("reflection_app").get_models():
         for field in model._meta.concrete_fields:  # noqa: SLF001 - the documented way to ask a model for its fields
             if field.related_model is Project and model not in apart:
-                yield model.__name__, models.QuerySet(model).filter(**{field.name: project})
+                rows: models.QuerySet[Any] = models.QuerySet(model).filter(**{field.name: project})
+                yield partial(take_rows, rows, name=model.__name__)
+    yield partial(forget_some, project.pk)
 
 
 def _cancel_some(project: Project) -> Counter[str]:
@@ -387,13 +386,3 @@ def _cancel_some(project: Project) -> Counter[str]:
             continue
         cancelled["cancelled"] += 1
     return cancelled
-
-
-@transaction.atomic
-def _take_the_rest(project: Project, *, taken: Counter[str]) -> None:
-    """The project itself and its members go last, with a line in the trail."""
-    locked: Any = Project.objects.select_for_update().filter(pk=project.pk).first()
-    if locked is None:
-        return
-    audit(locked.pk, SYSTEM, "project.taken_away", target=locked, after=dict(taken))
-    locked.delete()

@@ -58,7 +58,7 @@ def schema_problem(schema: dict[str, Any]) -> str:
     return ""
 
 
-def _usable_schema(schema: dict[str, Any]) -> dict[str, Any]:
+def usable_schema(schema: dict[str, Any]) -> dict[str, Any]:
     if problem := schema_problem(schema):
         raise ValueError(problem)
     return schema
@@ -87,7 +87,7 @@ class ToolInput(Value):
     )
     kind: Literal["http", "mcp", "builtin"]
     description: Annotated[str, Field(max_length=LONGEST_DESCRIPTION), AfterValidator(_storable)] = ""
-    parameters: Annotated[dict[str, JsonValue], AfterValidator(_usable_schema)] = Field(
+    parameters: Annotated[dict[str, JsonValue], AfterValidator(usable_schema)] = Field(
         default_factory=dict, description="JSON Schema of the arguments"
     )
     config: dict[str, JsonValue]
@@ -95,10 +95,10 @@ class ToolInput(Value):
     is_enabled: bool = True
 
 
-def read_config(given: ToolInput) -> AnyConfig:
+def read_config(data: ToolInput) -> AnyConfig:
     """The config of the tool's kind. Raises InvalidInput, with fields below `config`."""
     try:
-        return BY_KIND[given.kind].model_validate(given.config)
+        return BY_KIND[data.kind].model_validate(data.config)
     except ValidationError as error:
         refusal = invalid_input(error, what=_("tool"))
         raise InvalidInput(
@@ -159,9 +159,9 @@ class ToolChange(Value):
     is_enabled: bool | None = Field(default=None, description="a tool that is not enabled is called by no run")
 
 
-def create_tool(project: Project, given: ToolInput, *, actor: Actor) -> Tool:
+def create_tool(project: Project, data: ToolInput, *, actor: Actor) -> Tool:
     """The new tool. Raises InvalidInput."""
-    fields = _checked(project, given)
+    fields = _checked(project, data)
     try:
         with transaction.atomic():
             tool = Tool.objects.create(project=project, created_by=actor.user, **fields)
@@ -187,9 +187,9 @@ def change_tool(tool: Tool, change: ToolChange, *, actor: Actor) -> Tool:
     return _write(tool, _checked(tool.project, given), actor=actor)
 
 
-def _checked(project: Project, given: ToolInput) -> dict[str, Any]:
-    config = read_config(given)
-    fields = given.model_dump(mode="json") | {"config": config.model_dump(mode="json")}
+def _checked(project: Project, data: ToolInput) -> dict[str, Any]:
+    config = read_config(data)
+    fields = data.model_dump(mode="json") | {"config": config.model_dump(mode="json")}
     if isinstance(config, BuiltinConfig):
         # Its arguments are what our code reads; another schema would only mislead.
         fields["parameters"] = SPECS[config.name].parameters
@@ -232,23 +232,23 @@ def delete_tool(tool: Tool, *, actor: Actor) -> None:
 def add_builtin_tools(project: Project, *, actor: Actor) -> list[Tool]:
     """The built-in tools that the project did not have yet, registered now."""
     there = set(project.tools.values_list("name", flat=True))
-    return [_add_builtin(project, name, actor=actor) for name in SPECS if name not in there]
-
-
-def _add_builtin(project: Project, name: str, *, actor: Actor) -> Tool:
-    spec = SPECS[name]
-    tool = Tool.objects.create(
-        project=project,
-        name=name,
-        description=spec.description,
-        parameters=spec.parameters,
-        kind=ToolKind.BUILTIN,
-        config={"name": name},
-        timeout_s=LONGEST_PROGRAM_S if name == "python" else 10.0,
-        created_by=actor.user,
-    )
-    audit(project.pk, actor, "tool.created", target=tool, after={"name": name, "kind": tool.kind})
-    return tool
+    added = []
+    for name, spec in SPECS.items():
+        if name in there:
+            continue
+        tool = Tool.objects.create(
+            project=project,
+            name=name,
+            description=spec.description,
+            parameters=spec.parameters,
+            kind=ToolKind.BUILTIN,
+            config={"name": name},
+            timeout_s=LONGEST_PROGRAM_S if name == "python" else 10.0,
+            created_by=actor.user,
+        )
+        audit(project.pk, actor, "tool.created", target=tool, after={"name": name, "kind": tool.kind})
+        added.append(tool)
+    return added
 
 
 def try_tool(tool: Tool, arguments: dict[str, Any], *, actor: Actor) -> ToolResult:
@@ -272,15 +272,29 @@ class SecretInput(Value):
     value: SecretStr = Field(description="never told again")
 
 
-def save_secret(project: Project, given: SecretInput, *, actor: Actor) -> Secret:
-    """The secret; one of the same name is replaced, value and origin. Raises InvalidInput."""
-    origin = _check(given)
-    fields = {"origin": origin, "ciphertext": encrypt(given.value.get_secret_value(), origin=origin)}
+def save_secret(project: Project, data: SecretInput, *, actor: Actor) -> Secret:
+    """The secret; one of the same name is replaced, value and origin.
+
+    Raises InvalidInput, whose texts never hold the value.
+    """
+    errors = []
+    origin = ""
+    if not SECRET_NAME.fullmatch(data.name):
+        errors.append({"field": "name", "message": _("letters, digits, _ and -, beginning with a letter; at most 64")})
+    try:
+        origin = origin_of(data.origin)
+    except AddressRefused as error:
+        errors.append({"field": "origin", "message": str(error)})
+    if not _USABLE.fullmatch(data.value.get_secret_value()):
+        errors.append({"field": "value", "message": _("8 to 4000 printable ASCII characters, no space at the ends")})
+    if errors:
+        raise InvalidInput(_("The secret was not saved."), errors=errors)
+    fields = {"origin": origin, "ciphertext": encrypt(data.value.get_secret_value(), origin=origin)}
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)
-        before = Secret.objects.filter(project=project, name=given.name).first()
+        before = Secret.objects.filter(project=project, name=data.name).first()
         secret, is_new = Secret.objects.update_or_create(
-            project=project, name=given.name, defaults=fields, create_defaults={**fields, "created_by": actor.user}
+            project=project, name=data.name, defaults=fields, create_defaults={**fields, "created_by": actor.user}
         )
         audit(
             project.pk,
@@ -308,20 +322,3 @@ def tools_with(secret: Secret) -> list[Tool]:
     """The project's tools whose headers name the secret."""
     tools = Tool.objects.filter(project_id=secret.project_id)
     return [tool for tool in tools if secret.name in secrets_named(dict(tool.config.get("headers", {})).values())]
-
-
-def _check(given: SecretInput) -> str:
-    """The origin, written one way. Raises InvalidInput, whose texts never hold the value."""
-    errors = []
-    origin = ""
-    if not SECRET_NAME.fullmatch(given.name):
-        errors.append({"field": "name", "message": _("letters, digits, _ and -, beginning with a letter; at most 64")})
-    try:
-        origin = origin_of(given.origin)
-    except AddressRefused as error:
-        errors.append({"field": "origin", "message": str(error)})
-    if not _USABLE.fullmatch(given.value.get_secret_value()):
-        errors.append({"field": "value", "message": _("8 to 4000 printable ASCII characters, no space at the ends")})
-    if errors:
-        raise InvalidInput(_("The secret was not saved."), errors=errors)
-    return origin

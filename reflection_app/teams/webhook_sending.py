@@ -149,7 +149,13 @@ def record(tried: Sequence[tuple[Delivery, Tried]], *, now: datetime) -> set[UUI
             mine.state, mine.delivered_at, mine.next_at = DeliveryState.DELIVERED, now, None
             arrived.add(mine.pk)
         else:
-            _put_off(mine, outcome, meaning=meaning, now=now)
+            # It waits for its next try, or is given up. A test is tried once.
+            asked_s = retry_after_s(outcome.retry_after, now=now.timestamp()) if outcome.retry_after else None
+            delay_s = next_delay_s(mine.tries, chance=random.random(), retry_after_s=asked_s)  # noqa: S311 - no secret
+            if meaning is Meaning.GONE or mine.type == TEST or delay_s is None:
+                mine.state, mine.next_at = DeliveryState.GIVEN_UP, None
+            else:
+                mine.next_at = now + timedelta(seconds=delay_s)
         batch.update(mine, fields=("tries", "state", "delivered_at", "next_at", "lease_until"))
         if meaning is not Meaning.ARRIVED or webhook.failing_since is not None:
             # What is given up together is looked for in the table.
@@ -162,26 +168,14 @@ def record(tried: Sequence[tuple[Delivery, Tried]], *, now: datetime) -> set[UUI
 def switch_off_forgotten(now: datetime) -> int:
     """Switches off what has been paused for very long; how many webhooks it was."""
     forgotten = Webhook.objects.filter(is_enabled=True, paused_at__lt=now - LONGEST_PAUSE)
-    return sum(_forget(webhook_id, now=now) for webhook_id in forgotten.values_list("pk", flat=True))
-
-
-@transaction.atomic
-def _forget(webhook_id: UUID, *, now: datetime) -> bool:
-    still = Webhook.objects.select_for_update(no_key=True).filter(is_enabled=True, paused_at__lt=now - LONGEST_PAUSE)
-    webhook = still.filter(pk=webhook_id).first()
-    if webhook is not None:
-        _switch_off(webhook, reason=FORGOTTEN)
-    return webhook is not None
-
-
-def _put_off(delivery: Delivery, tried: Tried, *, meaning: Meaning, now: datetime) -> None:
-    """The delivery that did not arrive waits for its next try, or is given up. A test is tried once."""
-    asked_s = retry_after_s(tried.retry_after, now=now.timestamp()) if tried.retry_after else None
-    delay_s = next_delay_s(delivery.tries, chance=random.random(), retry_after_s=asked_s)  # noqa: S311 - no secret
-    if meaning is Meaning.GONE or delivery.type == TEST or delay_s is None:
-        delivery.state, delivery.next_at = DeliveryState.GIVEN_UP, None
-    else:
-        delivery.next_at = now + timedelta(seconds=delay_s)
+    switched_off = 0
+    for webhook_id in forgotten.values_list("pk", flat=True):
+        with transaction.atomic():
+            webhook = forgotten.select_for_update(no_key=True).filter(pk=webhook_id).first()
+            if webhook is not None:
+                _switch_off(webhook, reason=FORGOTTEN)
+                switched_off += 1
+    return switched_off
 
 
 def _note_of_webhook(webhook: Webhook, delivery: Delivery, meaning: Meaning, *, now: datetime) -> None:
@@ -277,8 +271,12 @@ def claim(webhook_id: UUID, *, now: datetime, most: int = 1, url: str | None = N
     room = min(most, (1 if webhook.failing_since else MOST_AT_ONCE) - held)
     if room <= 0:
         return []
-    if webhook.failing_since is not None and _rests(webhook.pk, webhook.failing_since, now=now):
-        return []
+    if webhook.failing_since is not None:
+        # A receiver that fails is left alone for a while: it must not keep workers busy that others need.
+        tries = DeliveryTry.objects.filter(delivery__webhook=webhook, delivery__state=DeliveryState.WAITING)
+        last = tries.order_by("-created_at").values_list("created_at", flat=True).first()
+        if last is not None and now < last + timedelta(seconds=hold_s(last - webhook.failing_since)):
+            return []
     found: list[Delivery] = []
     for which in (~OF_STEPS, OF_STEPS):
         due = _due(now).filter(which, webhook=webhook).order_by("next_at", "id")
@@ -287,13 +285,6 @@ def claim(webhook_id: UUID, *, now: datetime, most: int = 1, url: str | None = N
         delivery.lease_until = now + LEASE
     Delivery.objects.filter(pk__in=[delivery.pk for delivery in found]).update(lease_until=now + LEASE)
     return found
-
-
-def _rests(webhook_id: UUID, failing_since: datetime, *, now: datetime) -> bool:
-    """Whether a receiver that fails is left alone for now: it must not keep workers busy that others need."""
-    tries = DeliveryTry.objects.filter(delivery__webhook=webhook_id, delivery__state=DeliveryState.WAITING)
-    last = tries.order_by("-created_at").values_list("created_at", flat=True).first()
-    return last is not None and now < last + timedelta(seconds=hold_s(last - failing_since))
 
 
 def send_one(delivery: Delivery, *, clock: Clock = timezone.now, deadline_s: float = DEADLINE_S) -> bool:
@@ -313,7 +304,17 @@ def _send(held: Sequence[Delivery], receiver: Receiver, *, clock: Clock) -> set[
     nobodys_news = {delivery.pk for delivery in held} - {delivery.pk for delivery in to_send}
     if not to_send:
         return nobodys_news
-    tried = _try(to_send, receiver, now=clock())
+    now, began = clock(), time.monotonic()
+    try:
+        secrets = signing_secrets(Webhook.objects.get(pk=to_send[0].webhook_id), now=now)
+    except SecretUnreadable as error:
+        tried = [(delivery, Tried(error=storable(str(error)))) for delivery in to_send]
+    else:
+        outcomes = receiver.post([_message(delivery, now=now, secrets=secrets) for delivery in to_send])
+        took_s = time.monotonic() - began
+        tried = [
+            (delivery, _tried(outcome, duration_s=took_s)) for delivery, outcome in zip(to_send, outcomes, strict=True)
+        ]
     return nobodys_news | record(tried, now=clock())
 
 
@@ -345,19 +346,6 @@ def _with_payloads(held: Sequence[Delivery]) -> list[Delivery]:
     if gone:
         Delivery.objects.filter(pk__in=gone).delete()
     return to_send
-
-
-def _try(to_send: Sequence[Delivery], receiver: Receiver, *, now: datetime) -> list[tuple[Delivery, Tried]]:
-    """One request for each, and what came back."""
-    began = time.monotonic()
-    try:
-        secrets = signing_secrets(Webhook.objects.get(pk=to_send[0].webhook_id), now=now)
-    except SecretUnreadable as error:
-        return [(delivery, Tried(error=storable(str(error)))) for delivery in to_send]
-    messages = [_message(delivery, now=now, secrets=secrets) for delivery in to_send]
-    outcomes = receiver.post(messages)
-    took_s = time.monotonic() - began
-    return [(delivery, _tried(outcome, duration_s=took_s)) for delivery, outcome in zip(to_send, outcomes, strict=True)]
 
 
 def _message(delivery: Delivery, *, now: datetime, secrets: Sequence[str]) -> Message:

@@ -114,17 +114,17 @@ USUAL_OVERLAP_H = 24.0
 LONGEST_OVERLAP_H = 24.0 * 7
 
 
-def create_webhook(project: Project, given: WebhookInput, *, actor: Actor) -> tuple[Webhook, str]:
+def create_webhook(project: Project, data: WebhookInput, *, actor: Actor) -> tuple[Webhook, str]:
     """The webhook and its secret, which is not told again. Raises InvalidInput; Conflict where there are too many."""
-    check_receiver(given.url)
+    check_receiver(data.url)
     secret = new_secret()
-    fields = given.model_dump(mode="json")
+    fields = data.model_dump(mode="json")
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)
         if Webhook.objects.filter(project=project).count() >= MOST_WEBHOOKS:
             raise Conflict(_("A project has at most %(most)s webhooks.") % {"most": MOST_WEBHOOKS})
         webhook = Webhook.objects.create(project=project, ciphertext=seal(secret), created_by=actor.user, **fields)
-        audit(project.pk, actor, "webhook.created", target=webhook, after=as_told(fields))
+        audit(project.pk, actor, "webhook.created", target=webhook, after=audit_fields(fields))
     return webhook, secret
 
 
@@ -149,8 +149,8 @@ def change_webhook(webhook: Webhook, change: WebhookChange, *, actor: Actor) -> 
             if not locked.is_enabled:
                 give_up_waiting(locked)
         locked.save()
-        old = as_told({name: before[name] for name in changed})
-        audit(locked.project_id, actor, "webhook.changed", target=locked, before=old, after=as_told(changed))
+        old = audit_fields({name: before[name] for name in changed})
+        audit(locked.project_id, actor, "webhook.changed", target=locked, before=old, after=audit_fields(changed))
     return locked
 
 
@@ -206,7 +206,7 @@ def delete_webhook(webhook: Webhook, *, actor: Actor) -> None:
     if locked is None:
         raise NotFound(_("There is no such webhook."))
     told = {"url": locked.url, "events": locked.events, "description": locked.description}
-    audit(locked.project_id, actor, "webhook.deleted", target=locked, before=as_told(told))
+    audit(locked.project_id, actor, "webhook.deleted", target=locked, before=audit_fields(told))
     locked.delete()
 
 
@@ -229,7 +229,7 @@ def give_up_waiting(webhook: Webhook) -> int:
     return waiting.update(**given_up)
 
 
-def as_told(fields: dict[str, Any]) -> dict[str, Any]:
+def audit_fields(fields: dict[str, Any]) -> dict[str, Any]:
     """The fields for the audit trail, which every member reads: of the address only where it is, for the rest of it
     is with some services all that a sender needs to know."""
     return fields | ({"url": origin_of(fields["url"]) + "/…"} if "url" in fields else {})

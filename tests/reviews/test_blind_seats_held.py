@@ -8,7 +8,7 @@ from reflection_app.core.models import Role
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.reviews.claiming import claim_review
-from reflection_app.reviews.deciding import decide_review, taken_back_by_holder, undo_decision
+from reflection_app.reviews.deciding import decide_review, undo_decision, undone_by_holder
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review, ReviewState, hidden_entries
 from tests.factories import make_member
@@ -24,10 +24,10 @@ def test_an_admin_who_takes_an_opinion_back_does_not_read_it() -> None:
     trail = AuditEntry.objects.filter(action="review.undone")
     assert trail.filter(hidden_entries(panel.project_id, reader=admin)).count() == 1
     assert trail.filter(hidden_entries(panel.project_id, reader=anna)).count() == 0
-    assert taken_back_by_holder(seat) is not None
+    assert undone_by_holder(seat) is not None
 
     Review.objects.filter(pk=seat.pk).update(state=ReviewState.WAITING)
-    assert taken_back_by_holder(claim_review(seat, actor=admin)) is None
+    assert undone_by_holder(claim_review(seat, actor=admin)) is None
 
 
 def test_a_seat_is_decided_by_nobody_but_who_sits_there() -> None:

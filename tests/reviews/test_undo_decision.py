@@ -11,7 +11,7 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import Conflict, NotYours
 from reflection_app.core.models import Project, Role
 from reflection_app.repairs.models import AgentInstruction, Report, Ticket
-from reflection_app.reviews.deciding import taken_back_by_holder, undo_decision
+from reflection_app.reviews.deciding import undo_decision, undone_by_holder
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, RunState
@@ -283,11 +283,11 @@ def test_who_took_it_back_finds_what_was_decided_and_nobody_else_does() -> None:
     claimed(review, actor)
     decide(review, actor, "accept", reason="Enough.")
     undone = undo_decision(review, actor=actor)
-    said = taken_back_by_holder(undone)
+    said = undone_by_holder(undone)
     assert said is not None
     assert (said["directors_decision"], said["verdict"], said["reason"]) == ("accept", "PASS", "Enough.")
     undone.holder_label = "somebody else"
-    assert taken_back_by_holder(undone) is None
+    assert undone_by_holder(undone) is None
 
 
 def test_only_who_decided_and_admins_take_it_back() -> None:

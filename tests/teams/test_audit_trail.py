@@ -24,7 +24,7 @@ WITHOUT_ENTRIES = {
     "core/audit.py": "is the trail",
     "reviews/queue.py": "reads",
     "reviews/decisions.py": "part of a decision, which deciding.py or panels.py records",
-    "reviews/taking_back.py": "part of taking a decision back, which deciding.py records",
+    "reviews/undo.py": "part of taking a decision back, which deciding.py records",
     "teams/notifications.py": "what one has read is nobody else's business",
 }
 # Write to the trail themselves, or have what was changed of an entry written by notebook_trail.

@@ -145,12 +145,24 @@ def state_of(row: ToolFailure) -> DiagnosisState:
 
 def tool_failure_answer(row: ToolFailure) -> ToolFailureAnswer:
     """The failure; its run is told, so select it with the row."""
+    outcome = None
+    if row.worked is not None:
+        facts = row.outcome or {}
+        outcome = FixOutcomeAnswer(
+            worked=row.worked,
+            tool=facts.get("tool") or None,
+            params=facts.get("params"),
+            fix=facts.get("fix") or "",
+            delay_seconds=facts.get("delay_seconds", facts.get("delay_s")),
+            note=facts.get("note") or "",
+            at=row.outcome_at,
+        )
     return ToolFailureAnswer.from_row(
         row,
         state=state_of(row),
         diagnosis=DiagnosisAnswer.from_row(row) if row.is_diagnosed else None,
         corrective_action=_action(row.action) if row.is_diagnosed and row.action else None,
-        outcome=_outcome(row) if row.worked is not None else None,
+        outcome=outcome,
         checklist=checklist_of(
             tool=row.tool, params=row.params, error_type=row.error_type, action=row.action, worked=row.worked
         ),
@@ -159,19 +171,6 @@ def tool_failure_answer(row: ToolFailure) -> ToolFailureAnswer:
 
 def _action(kept: dict[str, Any]) -> CorrectiveActionAnswer:
     return CorrectiveActionAnswer.model_validate(CorrectiveAction.model_validate(kept))
-
-
-def _outcome(row: ToolFailure) -> FixOutcomeAnswer:
-    told = row.outcome or {}
-    return FixOutcomeAnswer(
-        worked=bool(row.worked),
-        tool=told.get("tool") or None,
-        params=told.get("params"),
-        fix=told.get("fix") or "",
-        delay_seconds=told.get("delay_seconds", told.get("delay_s")),
-        note=told.get("note") or "",
-        at=row.outcome_at,
-    )
 
 
 def fix_pair_answer(row: FixPair) -> FixPairAnswer:

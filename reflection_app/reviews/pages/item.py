@@ -41,18 +41,19 @@ from reflection_app.reviews.pages.moving import (
     lease_token_in,
     next_for,
 )
-from reflection_app.reviews.views.assigning import assigning_of, with_draft
 from reflection_app.reviews.views.comments import opened_thread, thread_of
 from reflection_app.reviews.views.decision import (
     DecisionForm,
     agrees_but_changed,
     as_input,
+    assigning_of,
     begun_by_anybody,
     begun_by_majority,
     holds_more,
     prefilled,
     read_decision,
     remember,
+    with_draft,
 )
 from reflection_app.reviews.views.item import panel_of, review_context, undo_offer
 from reflection_app.reviews.views.queue import carried

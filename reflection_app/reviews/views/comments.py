@@ -120,7 +120,8 @@ def thread_of(
     )
     count = found.count()
     newest = list(found.order_by("-created_at", "-id")[: SHOWN_WHOLE if whole else SHOWN])
-    members = [*_members(place.project.pk)]
+    active = Membership.objects.filter(project=place.project.pk, user__is_active=True)
+    members = list(active.order_by("user__username").values_list("user__username", flat=True))
     names = frozenset(members)
     is_admin = place.may(Permission.UNDO_OTHERS)
     lines = [
@@ -160,8 +161,3 @@ def opened_thread(request: DeskRequest, about: About, about_id: UUID) -> Thread:
     """The thread of a page that the reader has opened: what told them of it is read by that."""
     read_about(request.user, project_id=request.place.project.pk, about=about, about_id=about_id)
     return thread_of(request, about, about_id)
-
-
-def _members(project_id: UUID) -> list[str]:
-    members = Membership.objects.filter(project=project_id, user__is_active=True)
-    return list(members.order_by("user__username").values_list("user__username", flat=True))

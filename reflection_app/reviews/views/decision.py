@@ -18,7 +18,8 @@ from reflection_app.core.permissions import Permission
 from reflection_app.core.registry import VERDICTS
 from reflection_app.loops.attempt_effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Referee, Verdict
-from reflection_app.reviews.deciding import taken_back_by_holder
+from reflection_app.reviews.assigning import LONGEST_NOTE, assignable
+from reflection_app.reviews.deciding import undone_by_holder
 from reflection_app.reviews.decisions import MEANS, DecisionInput
 from reflection_app.reviews.models import Panel, PanelState, Review, ReviewSkip, ReviewState
 from reflection_app.reviews.views.item import majority_of
@@ -46,20 +47,17 @@ FOLLOWS = {
 }
 
 
-def said_of(review: Review, decided: DecisionInput, *, slug: str) -> SafeString:
+def decision_message(review: Review, decided: DecisionInput, *, slug: str) -> SafeString:
     """What was decided and what follows: the page itself goes on to the next review."""
     what, verdict = _what(review, decided)
-    follows = _what_follows(review, verdict)
+    if review.panel is not None and review.is_seat:
+        # Of one of several blind reviewers, for how many it waits: the last of them settles it.
+        follows = f"{_('It is kept with what the others say.')} {_what_the_panel_does(review.panel)}".strip()
+    else:
+        follows = str(FOLLOWS[verdict]) if review.holds_run else ""
     address = reverse("run", args=(slug, review.run_id))
     label = _("Watch the run") if review.holds_run else _("Open the run")
     return format_html('{} <a href="{}">{}</a>', " ".join(filter(None, (what, follows))), address, label)
-
-
-def _what_follows(review: Review, verdict: Verdict) -> str:
-    """Of one of several blind reviewers, that it is kept, and for how many it waits: the last of them settles it."""
-    if review.panel is not None and review.is_seat:
-        return f"{_('It is kept with what the others say.')} {_what_the_panel_does(review.panel)}".strip()
-    return str(FOLLOWS[verdict]) if review.holds_run else ""
 
 
 def _what_the_panel_does(panel: Panel) -> str:
@@ -79,7 +77,14 @@ def _what_the_panel_does(panel: Panel) -> str:
 
 def _what(review: Review, decided: DecisionInput) -> tuple[str, Verdict]:
     if review.is_pick:
-        return _picked(review, decided)
+        verdict = Verdict.PASS if decided.decision is Decision.APPROVE or decided.verdict is None else decided.verdict
+        kept = _("You kept attempt %(number)s.") % {"number": decided.attempt or review.attempt.number}
+        words = {
+            Verdict.PASS: kept,
+            Verdict.REVISE: _("You sent it back."),
+            Verdict.REJECT: _("You found no attempt right."),
+        }
+        return words[verdict], verdict
     if isinstance(decided.decision, DirectorsDecision):
         return str(DIRECTED[decided.decision]), MEANS[decided.decision]
     agreed = decided.decision is Decision.APPROVE
@@ -90,17 +95,6 @@ def _what(review: Review, decided: DecisionInput) -> tuple[str, Verdict]:
     return said % {"verdict": VERDICTS[verdict].words}, verdict
 
 
-def _picked(review: Review, decided: DecisionInput) -> tuple[str, Verdict]:
-    verdict = Verdict.PASS if decided.decision is Decision.APPROVE or decided.verdict is None else decided.verdict
-    kept = _("You kept attempt %(number)s.") % {"number": decided.attempt or review.attempt.number}
-    what = {
-        Verdict.PASS: kept,
-        Verdict.REVISE: _("You sent it back."),
-        Verdict.REJECT: _("You found no attempt right."),
-    }
-    return what[verdict], verdict
-
-
 # What was decided before it was taken back, as the form of the decision begins with it.
 
 
@@ -109,7 +103,7 @@ def begun_with_undone(review: Review, *, fields: tuple[str, ...]) -> dict[str, A
 
     `fields` are those of an issue.
     """
-    said = taken_back_by_holder(review) if review.state == ReviewState.CLAIMED else None
+    said = undone_by_holder(review) if review.state == ReviewState.CLAIMED else None
     if said is None or not said.get("verdict"):
         return {}
     issues = tuple({name: str(issue.get(name, "")) for name in fields} for issue in said["issues"])
@@ -239,8 +233,12 @@ def read_decision(data: QueryDict, review: Review) -> DecisionForm:
     """What was typed, with the token that the form was shown with."""
     # Without a button pressed now, the one that was pressed when the page came back.
     pick = (data.get("pick") or data.get("pressed", ""))[:20] if review.is_pick else ""
+    decision = data.get("decision", "")
+    if review.is_pick:
+        decides = Decision.APPROVE if pick == str(review.attempt.number) else Decision.OVERRULE
+        decision = decides.value if pick else ""
     return DecisionForm(
-        decision=_decision_by(pick, review) if review.is_pick else data.get("decision", ""),
+        decision=decision,
         pick=pick,
         verdict=data.get("verdict", ""),
         score=data.get("score", "").strip() or f"{review.verdict.score:g}",
@@ -258,12 +256,6 @@ def read_issue_rows(data: QueryDict) -> tuple[dict[str, str], ...]:
     padded = zip_longest(*columns, fillvalue="")
     rows = (dict(zip(ISSUE_FIELDS, (text.strip() for text in row), strict=True)) for row in padded)
     return tuple(row for row in rows if row["description"] or row["suggested_fix"])
-
-
-def _decision_by(pick: str, review: Review) -> str:
-    if not pick:
-        return ""
-    return (Decision.APPROVE if pick == str(review.attempt.number) else Decision.OVERRULE).value
 
 
 def as_input(form: DecisionForm, review: Review) -> dict[str, Any]:
@@ -318,13 +310,15 @@ class LastDecision:
         return self.review.step.seq if self.review.holds_run and self.review.step else None
 
 
-def remember(request: DeskRequest, review: Review, told: DecisionInput) -> None:
+def remember(request: DeskRequest, review: Review, data: DecisionInput) -> None:
     """Hands on what this very request has decided, so that its answer need not look for it.
 
     What was said at a blind seat is looked for all the same: its words depend on the seats of the others.
     """
     if not review.is_seat:
-        request.last_decision = LastDecision(review, said=said_of(review, told, slug=request.place.project.slug))
+        request.last_decision = LastDecision(
+            review, said=decision_message(review, data, slug=request.place.project.slug)
+        )
 
 
 def last_decision(request: HttpRequest) -> LastDecision | None:
@@ -347,18 +341,50 @@ def last_decision(request: HttpRequest) -> LastDecision | None:
     skip = skips.order_by("-created_at").first()
     if skip is not None:
         return LastDecision(reviews.get(pk=skip.review_id), said="")
-    return _told(review, slug=place.project.slug) if review is not None else None
-
-
-def _told(review: Review, *, slug: str) -> LastDecision:
+    if review is None:
+        return None
     is_told = review.decided_seq is not None and review.run.told_seq >= review.decided_seq
-    return LastDecision(review, said=said_of(review, as_told(review), slug=slug), is_told=is_told)
+    return LastDecision(
+        review, said=decision_message(review, decision_input_of(review), slug=place.project.slug), is_told=is_told
+    )
 
 
-def as_told(review: Review) -> DecisionInput:
+def decision_input_of(review: Review) -> DecisionInput:
     """The decision of a decided review in the form in which it was handed in, as far as its words depend on it."""
     opinion, given = review.get_opinion(), review.decided_verdict
     verdict = opinion.verdict.value if opinion else given.verdict if given else review.verdict.verdict
     decision: Any = review.directors_decision_with(verdict) or Decision(review.decision or Decision.APPROVE)
     picked = (opinion.picked if opinion else given.attempt.number if given else None) if review.is_pick else None
     return DecisionInput(lease_token=NO_LEASE, decision=decision, verdict=Verdict(verdict), attempt=picked)
+
+
+# Whom a review is kept for, and who it can be given to. The page of a review has it as `assigning`.
+
+
+def assigning_of(request: DeskRequest, review: Review, *, is_mine: bool) -> dict[str, Any] | None:
+    """What was typed and refused is in `to` and `note`. None where the review is closed."""
+    if not review.is_open:
+        return None
+    may_assign = request.place.may(Permission.REVIEW)
+    people = [user.get_username() for user in assignable(review)] if may_assign else []
+    own = request.user.get_username()
+    return {
+        "people": [name for name in people if not is_mine or name != own],
+        "assignee": review.assignee.get_username() if review.assignee else "",
+        "is_for_me": review.assignee_id == request.user.pk,
+        "may_assign": may_assign,
+        # It is handed over by the form of the decision itself, so that what is typed there travels along.
+        "is_mine": is_mine,
+        "to": request.POST.get("to", ""),
+        "note": request.POST.get("note", ""),
+        "longest": LONGEST_NOTE,
+    }
+
+
+def with_draft(note: str, form: DecisionForm, *, review: Review) -> str:
+    """The note, and below it what was typed into the decision. Of a blind seat nothing goes along: it is an opinion."""
+    if review.is_seat:
+        return note
+    typed = () if form.issues == prefilled(review).issues else form.issues
+    draft = [form.reason.strip(), *(f"- {issue['description']} {issue['suggested_fix']}".strip() for issue in typed)]
+    return "\n\n".join(part for part in (note.strip(), "\n".join(filter(None, draft))) if part)[:LONGEST_NOTE]

@@ -13,11 +13,10 @@ from django.db.models import F
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from notebook_app.public import SimilarEntry, similar
+from notebook_app.public import similar
 from reflection_app.core.audit import Actor
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.attempt_effects import CallTool, Draw, ReviewDecision, ReviewReason
-from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.task_spec import Execution, Mode, ReviewPolicy, ReviewRule
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.views import failures_by_place
@@ -25,7 +24,7 @@ from reflection_app.reviews.deciding import may_undo
 from reflection_app.reviews.decisions import goes_back
 from reflection_app.reviews.models import PanelState, Review, ReviewState, is_hidden
 from reflection_app.reviews.panels import majority
-from reflection_app.reviews.taking_back import why_it_stands
+from reflection_app.reviews.undo import why_it_stands
 from reflection_app.reviews.views.policy import in_words
 from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict
 from reflection_app.runs.views.attempts import AttemptCard, Left, what_is_left
@@ -87,7 +86,12 @@ def earlier_attempts(review: Review, *, asked: dict[str, str]) -> dict[str, Any]
         return {}
     named = asked.get(AGAINST, "")
     against = next((one for one in numbers if str(one) == named), numbers[0])
-    verdicts = _decisive(review)
+    # The verdict that counts of each: the strongest referee's, of two equal the later.
+    rows = Verdict.objects.filter(attempt__run=review.run_id, attempt__number__lt=number)
+    given: dict[int, list[Any]] = defaultdict(list)
+    for row in rows.select_related("attempt").defer("tests", "feedback", "issues", "attempt__content"):
+        given[row.attempt.number].append(row)
+    verdicts = {one: max(said, key=lambda row: (row.referee, row.created_at)) for one, said in given.items()}
     content = Attempt.objects.values_list("content", flat=True).get(run=review.run_id, number=against)
     layout = asked.get(LAYOUT, "")
     return {
@@ -100,15 +104,6 @@ def earlier_attempts(review: Review, *, asked: dict[str, str]) -> dict[str, Any]
             "layout": layout if layout in LAYOUTS else "",
         },
     }
-
-
-def _decisive(review: Review) -> dict[int, Verdict]:
-    """The verdict that counts of each earlier attempt: the strongest referee's, of two equal the later."""
-    rows = Verdict.objects.filter(attempt__run=review.run_id, attempt__number__lt=review.attempt.number)
-    found: dict[int, list[Any]] = defaultdict(list)
-    for row in rows.select_related("attempt").defer("tests", "feedback", "issues", "attempt__content"):
-        found[row.attempt.number].append(row)
-    return {number: max(given, key=lambda one: (one.referee, one.created_at)) for number, given in found.items()}
 
 
 # Why an item is in the queue: the rule that asked, the draw that took it, and what the person who asked said.
@@ -290,6 +285,8 @@ def review_context(review: Review, *, asked: dict[str, str]) -> dict[str, Any]:
     """What the templates of an item name. `asked` is the address's query: which comparison is wanted."""
     run = review.run
     left = what_is_left(run) if review.is_open and review.holds_run else None
+    issues = (str(issue.get("description", "")) for issue in review.verdict.issues)
+    about = "\n".join([run.task.objective[:LONGEST_ASKED], *issues])
     context: dict[str, Any] = {
         "review": review,
         "run": run,
@@ -298,7 +295,8 @@ def review_context(review: Review, *, asked: dict[str, str]) -> dict[str, Any]:
         "left": left,
         "effects": Effects(review, left),
         "why": why_here(review),
-        "similar": _similar(review),
+        # Entries of the notebook that are about what the task and the verdict's issues are about.
+        "similar": similar(review.project_id, about, limit=MOST_SIMILAR),
         "thresholds": run.get_spec().thresholds,
     }
     if review.is_pick:
@@ -321,47 +319,32 @@ def _attempt(review: Review) -> dict[str, Any]:
         is_thought=bool(spec.get("chain_of_thought")),
     )
     hidden = hidden_in(attempt.content)
+    # What code checked of it: the newest tests and requirements, whichever verdict they came with.
+    tested = next((verdict for verdict in reversed(verdicts) if verdict.tests), None)
+    checked = next((verdict for verdict in reversed(verdicts) if verdict.requirements), None)
+    report, tests = tested.get_tests() if tested else None, None
+    if report is not None:
+        # Those that failed stand apart: they are what a judge looks at first.
+        passed = tuple(result for result in report.results if result.passed)
+        tests = {
+            "report": report,
+            "failing": report.model_copy(update={"results": report.failures}),
+            "passing": report.model_copy(update={"results": passed}),
+        }
+    # The one that is reviewed is shown apart, and what a decision on it has added with the decision.
+    apart = {review.verdict_id, review.decided_verdict_id}
     return {
         "card": card,
-        "said": _said(review, verdicts),
+        "said": {
+            "others": [verdict for verdict in verdicts if verdict.pk not in apart],
+            "tests": tests,
+            "requirements": checked.get_requirements() if checked else None,
+        },
         "is_long": len(attempt.content) > LONG,
         # What is too long to be laid out is shown raw already.
         "raw": revealed(attempt.content) if hidden or len(attempt.content) <= LONGEST_LAID_OUT else "",
         "hidden": hidden,
     }
-
-
-def _said(review: Review, verdicts: tuple[Verdict, ...]) -> dict[str, Any]:
-    """The other verdicts on the attempt, and what code checked of it: the newest tests and requirements, whichever
-    verdict they came with.
-    """
-    tested = next((verdict for verdict in reversed(verdicts) if verdict.tests), None)
-    checked = next((verdict for verdict in reversed(verdicts) if verdict.requirements), None)
-    report = tested.get_tests() if tested else None
-    # The one that is reviewed is shown apart, and what a decision on it has added with the decision.
-    apart = {review.verdict_id, review.decided_verdict_id}
-    return {
-        "others": [verdict for verdict in verdicts if verdict.pk not in apart],
-        "tests": _with_failures_apart(report) if report else None,
-        "requirements": checked.get_requirements() if checked else None,
-    }
-
-
-def _with_failures_apart(report: TestReport) -> dict[str, TestReport]:
-    """The tests that failed stand apart: they are what a judge looks at first."""
-    passed = tuple(result for result in report.results if result.passed)
-    return {
-        "report": report,
-        "failing": report.model_copy(update={"results": report.failures}),
-        "passing": report.model_copy(update={"results": passed}),
-    }
-
-
-def _similar(review: Review) -> list[SimilarEntry]:
-    """Entries of the notebook that are about what the task and the verdict's issues are about."""
-    issues = (str(issue.get("description", "")) for issue in review.verdict.issues)
-    text = "\n".join([review.run.task.objective[:LONGEST_ASKED], *issues])
-    return similar(review.project_id, text, limit=MOST_SIMILAR)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """A new project from a file: in one transaction, so that a file that is refused anywhere leaves nothing behind."""
 
 import json
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import batched
@@ -94,7 +93,8 @@ def import_project(path: Path, wishes: Wishes, *, actor: Actor) -> Imported:
             )
         project = _project(manifest, wishes)
         identities = _identities(archive, manifest, project)
-        renewal = Renewal(project, identities, _people() if wishes.same_people else {})
+        people = dict(User.objects.values_list("username", "pk")) if wishes.same_people else {}
+        renewal = Renewal(project, identities, people)
         rows = {table.name: _write(archive, table, renewal) for table in TABLES}
         try:
             with connection.cursor() as cursor:
@@ -104,8 +104,9 @@ def import_project(path: Path, wishes: Wishes, *, actor: Actor) -> Imported:
             raise refuse("file", f"its rows do not fit together: {str(error).splitlines()[0]}") from error
         _check_specs(project)
         if wishes.admin:
-            user = User.objects.get(username=wishes.admin)
-            Membership.objects.update_or_create(project=project, user=user, defaults={"role": Role.ADMIN})
+            Membership.objects.update_or_create(
+                project=project, user=User.objects.get(username=wishes.admin), defaults={"role": Role.ADMIN}
+            )
         # Notes whose work the runs are and who sits on panels, as far as people are known here; of keys nothing is.
         by_task = Task.objects.filter(pk=OuterRef("task")).values(hands=HandsOf("created_by"))
         runs = Run.objects.filter(project=project)
@@ -115,7 +116,12 @@ def import_project(path: Path, wishes: Wishes, *, actor: Actor) -> Imported:
         reviews.update(handed_in_by=Subquery(by_run))
         reviews.filter(state=ReviewState.DECIDED, panel__isnull=False).update(holder_person=F("holder"))
         rebuild(project)
-        cancelled = 0 if wishes.go_on else _cancel(project, actor=actor)
+        cancelled = 0
+        if not wishes.go_on:
+            # What a worker would go on with. What waits for a person or an agent goes on waiting.
+            for run in runs.filter(state__in=(RunState.QUEUED, RunState.WAITING_TIME)):
+                cancel_run(run, actor=actor)
+                cancelled += 1
         audit(project.pk, actor, "project.imported", target=project, after={"rows": sum(rows.values())})
     return Imported(project, rows, cancelled, _secrets(manifest))
 
@@ -181,16 +187,19 @@ def _id(value: Any, *, where: str) -> UUID:
     return UUID(value)
 
 
-def _people() -> dict[str, int]:
-    return dict(User.objects.values_list("username", "pk"))
-
-
 def _write(archive: Archive, table: TakenTable, renewal: Renewal) -> int:
+    """Straight into the table: the times at which rows were made are theirs, and no row is made of a class first."""
     many, last = 0, 0
+    quoted = connection.ops.quote_name
+    name = quoted(table.model._meta.db_table)  # noqa: SLF001 - Django's documented API
     try:
         for piece in batched(_new_rows(archive, table, renewal), ROWS_AT_ONCE):
             last = piece[-1][0]
-            _insert(table, [row for _number, row in piece])
+            columns = ", ".join(quoted(column) for column in piece[0][1])
+            source = f"jsonb_populate_recordset(NULL::{name}, %s::jsonb)"
+            statement = f"INSERT INTO {name} ({columns}) SELECT {columns} FROM {source}"  # noqa: S608 - names of our own tables
+            with connection.cursor() as cursor:
+                cursor.execute(statement, [json.dumps([row for _number, row in piece], default=str)])
             many += len(piece)
     except DatabaseError as error:
         lines = f"{table.name}.jsonl, before line {last + 1}"
@@ -199,22 +208,11 @@ def _write(archive: Archive, table: TakenTable, renewal: Renewal) -> int:
 
 
 def _new_rows(archive: Archive, table: TakenTable, renewal: Renewal) -> Iterator[tuple[int, Row]]:
+    # No generator expression: it would keep the open file in its frame, and with it in the traceback of a refusal.
     for number, given in archive.lines(table.name):
         row = renewal.row(table, given, where=f"{table.name}.jsonl, line {number}")
         if row is not None:
             yield number, row
-
-
-def _insert(table: TakenTable, rows: list[Row]) -> None:
-    """Straight into the table: the times at which rows were made are theirs, and no row is made of a class first."""
-    quoted = connection.ops.quote_name
-    name = quoted(table.model._meta.db_table)  # noqa: SLF001 - Django's documented API
-    columns = ", ".join(quoted(column) for column in rows[0])
-    statement = (
-        f"INSERT INTO {name} ({columns}) SELECT {columns} FROM jsonb_populate_recordset(NULL::{name}, %s::jsonb)"  # noqa: S608 - names of our own tables
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [json.dumps(rows, default=str)])
 
 
 def _check_specs(project: Project) -> None:
@@ -224,15 +222,6 @@ def _check_specs(project: Project) -> None:
             TaskSpec.model_validate(spec)
         except ValidationError as error:
             raise refuse("runs.jsonl, spec", f"of run {run_id}: {error.errors()[0]['msg']}") from None
-
-
-def _cancel(project: Project, *, actor: Actor) -> int:
-    """How many runs were ended that a worker would go on with. What waits for a person or an agent goes on waiting."""
-    counted: Counter[str] = Counter()
-    for run in Run.objects.filter(project=project, state__in=(RunState.QUEUED, RunState.WAITING_TIME)):
-        cancel_run(run, actor=actor)
-        counted["runs"] += 1
-    return counted["runs"]
 
 
 def _secrets(manifest: dict[str, Any]) -> list[str]:

@@ -81,26 +81,22 @@ def opened(path: Path, *, most_bytes: int = MOST_BYTES) -> Iterator[Archive]:
     """The file, open. Raises InvalidInput for whatever is no zip of just the files that a project has."""
     try:
         with zipfile.ZipFile(path) as found:
-            yield Archive(found, most_bytes=most_bytes, names=_checked(found, most_bytes=most_bytes))
+            infos = found.infolist()
+            names = [info.filename for info in infos]
+            strange = sorted(set(names) - FILES)
+            if strange:
+                raise refuse("file", f"there is something in it that no project has: {shortened(strange[0], 200)!r}")
+            if len(names) != len(set(names)):
+                raise refuse("file", "a name is in it twice")
+            if any(info.flag_bits & ENCRYPTED or info.compress_type not in COMPRESSIONS for info in infos):
+                raise refuse("file", "it is encrypted, or compressed in a way that this desk does not read")
+            if MANIFEST not in names:
+                raise refuse("file", f"there is no {MANIFEST} in it")
+            if sum(info.file_size for info in infos) > most_bytes:
+                raise refuse("file", f"it holds more than {most_bytes:,} bytes")
+            yield Archive(found, most_bytes=most_bytes, names=frozenset(names))
     except (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, EOFError, OSError) as error:
         raise refuse("file", f"it cannot be read: {error}") from error
-
-
-def _checked(found: zipfile.ZipFile, *, most_bytes: int) -> frozenset[str]:
-    infos = found.infolist()
-    names = [info.filename for info in infos]
-    strange = sorted(set(names) - FILES)
-    if strange:
-        raise refuse("file", f"there is something in it that no project has: {shortened(strange[0], 200)!r}")
-    if len(names) != len(set(names)):
-        raise refuse("file", "a name is in it twice")
-    if any(info.flag_bits & ENCRYPTED or info.compress_type not in COMPRESSIONS for info in infos):
-        raise refuse("file", "it is encrypted, or compressed in a way that this desk does not read")
-    if MANIFEST not in names:
-        raise refuse("file", f"there is no {MANIFEST} in it")
-    if sum(info.file_size for info in infos) > most_bytes:
-        raise refuse("file", f"it holds more than {most_bytes:,} bytes")
-    return frozenset(names)
 
 
 def _parsed(text: bytes, *, where: str, longest: int) -> dict[str, Any]:
@@ -221,7 +217,12 @@ class Renewal:
         row = {column.attname: self._value(column, given, where=where) for column in columns}
         if any(is_of_person(column) and not column.null and row[column.attname] is None for column in columns):
             return None
-        row |= _left_behind(table) | self._of_project(table)
+        for column in table.model._meta.concrete_fields:  # noqa: SLF001 - Django's documented API
+            if column.name in table.without:
+                # The file does not bring it: it is what a new row would have there.
+                row[column.attname] = _default(column)
+            if column.attname == "project_id":
+                row["project_id"] = str(self.project.pk)
         return table.mended(row) if table.mended else row
 
     def _value(self, column: Column, given: Row, *, where: str) -> Any:
@@ -233,10 +234,10 @@ class Renewal:
         if is_of_person(column):
             return self.people.get(value) if isinstance(value, str) else None
         if column.related_model is not None:
-            return self._reference(column, value, place=place)
-        return self._plain(column, value, place=place)
-
-    def _plain(self, column: Column, value: Any, *, place: str) -> Any:
+            old, table = _uuid(value, place=place), FILE_OF.get(column.related_model)
+            if table is None or not self.identities.is_in(table, old):
+                raise refuse(place, "it refers to a row that is not in the file")
+            return str(self.identities.new(old))
         if isinstance(column, models.UUIDField):
             return str(self.identities.new(_uuid(value, place=place)))
         if isinstance(column, models.JSONField):
@@ -244,12 +245,6 @@ class Renewal:
         if isinstance(column, models.CharField | models.TextField | ArrayField):
             return self._text(column, value, place=place)
         return value
-
-    def _reference(self, column: Column, value: Any, *, place: str) -> str:
-        old, table = _uuid(value, place=place), FILE_OF.get(column.related_model)  # type: ignore[arg-type]
-        if table is None or not self.identities.is_in(table, old):
-            raise refuse(place, "it refers to a row that is not in the file")
-        return str(self.identities.new(old))
 
     def _text(self, column: Column, value: Any, *, place: str) -> Any:
         texts = value if isinstance(column, ArrayField) else [value]
@@ -263,19 +258,6 @@ class Renewal:
             raise refuse(place, "there is a NUL in it, which cannot be stored")
         # Names and sources are made of ids; in whatever people and models said, ids stay as they were said.
         return self.identities.in_text(value) if type(column) is models.CharField else value
-
-    def _of_project(self, table: TakenTable) -> Row:
-        names = {column.attname for column in table.model._meta.concrete_fields}  # noqa: SLF001 - Django's documented API
-        return {"project_id": str(self.project.pk)} if "project_id" in names else {}
-
-
-def _left_behind(table: TakenTable) -> Row:
-    """Columns that the file does not bring: each is what a new row would have there."""
-    return {
-        column.attname: _default(column)
-        for column in table.model._meta.concrete_fields  # noqa: SLF001 - Django's documented API
-        if column.name in table.without
-    }
 
 
 def _default(column: Column) -> Any:

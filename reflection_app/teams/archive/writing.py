@@ -18,7 +18,6 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import F
 from django.utils import timezone
 
-from notebook_app.public import Row, TakenTable
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.models import Project
 from reflection_app.runs.models import Run
@@ -63,15 +62,20 @@ def write_project(project: Project, file: IO[bytes], *, actor: Actor, hides_opin
         counts: dict[str, int] = {}
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for table in TABLES:
-                project_id = project.pk
+                columns = columns_of(table)
+                plain = [column.attname for column in columns if not is_of_person(column)]
+                people = {
+                    key_in_file(column): F(f"{column.name}__username") for column in columns if is_of_person(column)
+                }
+                rows = rows_of(table, project.pk).values(*plain, **people)
                 many = 0
                 # Always with room for more than 4 GB: nobody knows beforehand.
                 with (
                     archive.open(f"{table.name}.jsonl", "w", force_zip64=True) as lines,
                     io.TextIOWrapper(lines, "utf-8") as text,
                 ):
-                    for row in _rows(table, project_id):
-                        told = blindness.told(table.name, row)
+                    for row in rows.iterator(chunk_size=ROWS_AT_ONCE):
+                        told = blindness.told(table.name, dict(row))
                         if told is not None:
                             text.write(json.dumps(told, ensure_ascii=False, default=_as_json) + "\n")
                             many += 1
@@ -94,15 +98,6 @@ def write_project(project: Project, file: IO[bytes], *, actor: Actor, hides_opin
             archive.writestr(MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=2))
         audit(project.pk, actor, "project.exported", target=project, after={"rows": sum(counts.values())})
     return Written(counts)
-
-
-def _rows(table: TakenTable, project_id: UUID) -> Iterator[Row]:
-    columns = columns_of(table)
-    plain = [column.attname for column in columns if not is_of_person(column)]
-    people = {key_in_file(column): F(f"{column.name}__username") for column in columns if is_of_person(column)}
-    rows = rows_of(table, project_id).values(*plain, **people)
-    for row in rows.iterator(chunk_size=ROWS_AT_ONCE):
-        yield dict(row)
 
 
 def _as_json(value: object) -> object:
