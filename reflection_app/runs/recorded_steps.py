@@ -74,19 +74,18 @@ def graph_of_run(run: Run) -> tuple[Graph, int]:
 
 def recorded_steps(run: Run) -> tuple[list[RecordedStep], int]:
     """The last steps of the run, oldest first, and how many came before them."""
+    facts = {
+        name: Case(When(kind=kind, then=F(path)), output_field=JSONField()) for name, (kind, path) in FACTS.items()
+    }
     rows = (
         Step.objects.filter(run=run)
-        .annotate(**{name: _fact(*where) for name, where in FACTS.items()})
+        .annotate(**facts)
         .annotate(**{name: _count(*where) for name, where in COUNTS.items()})
         .order_by("-seq")
         .values(*COLUMNS, *FACTS, *COUNTS)[:MOST_STEPS]
     )
     steps = [_recorded(row) for row in reversed(rows)]
     return steps, steps[0].seq - 1 if len(steps) == MOST_STEPS else 0
-
-
-def _fact(kind: str, path: str) -> Case:
-    return Case(When(kind=kind, then=F(path)), output_field=JSONField())
 
 
 def _count(kind: str, path: str) -> Case:

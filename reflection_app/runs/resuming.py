@@ -94,7 +94,11 @@ def answer_question(question: Question, told: AnswerInput, *, actor: Actor) -> Q
     )
     question.refresh_from_db()
     if not kept:
-        raise AlreadyAnswered(_why_not(question))
+        if question.state == QuestionState.WITHDRAWN:
+            raise AlreadyAnswered(_("The run has ended, so the question is no longer asked. Nothing was changed."))
+        raise AlreadyAnswered(
+            _("%(name)s has answered this already. Nothing was changed.") % {"name": question.answered_by_label}
+        )
     answer = PersonsAnswer(choice=told.choice, text=told.text, by=actor.label)
     add_event(run, EventType.QUESTION_ANSWERED, question=str(question.pk), choice=told.choice.value)
     resume_run(run, question.step, answer.model_dump(mode="json"))
@@ -119,9 +123,3 @@ def check_answer(question: Question, told: AnswerInput) -> None:
     if told.choice is Choice.ANSWER and not told.text.strip():
         message = _("Write the answer; the run goes on with it.")
         raise InvalidInput(message, errors=[{"field": "text", "message": message}])
-
-
-def _why_not(question: Question) -> str:
-    if question.state == QuestionState.WITHDRAWN:
-        return _("The run has ended, so the question is no longer asked. Nothing was changed.")
-    return _("%(name)s has answered this already. Nothing was changed.") % {"name": question.answered_by_label}

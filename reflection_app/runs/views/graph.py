@@ -152,7 +152,12 @@ def lay_out(graph: Graph) -> Layout:
     """A place for every node and a line for every edge, all within `width` and `height`."""
     columns = _columns(graph.nodes)
     places = _places(columns)
-    between = _between(graph.edges, places=places)
+    # The edges by the two nodes that they join, those between the same two together.
+    between: dict[tuple[str, str], tuple[Edge, ...]] = {}
+    for edge in graph.edges:
+        if edge.source in places and edge.target in places:
+            pair = (edge.source, edge.target)
+            between[pair] = (*between.get(pair, ()), edge)
     boxes = {node.id: Box(node, *places[node.id], caption=_caption(node.id, between)) for node in graph.nodes}
     lines: list[Line] = []
     arrived = Counter[str]()
@@ -214,16 +219,6 @@ def _places(columns: Sequence[Sequence[Node]]) -> dict[str, tuple[int, int]]:
                 places[node.id] = (MARGIN + number * COLUMN + LANES * LANE, top + HEAD + row * ROW)
         top += HEAD + max(len(column) for column in band) * ROW
     return places
-
-
-def _between(edges: Sequence[Edge], *, places: dict[str, tuple[int, int]]) -> dict[tuple[str, str], tuple[Edge, ...]]:
-    """The edges by the two nodes that they join, those between the same two together."""
-    between: dict[tuple[str, str], tuple[Edge, ...]] = {}
-    for edge in edges:
-        if edge.source in places and edge.target in places:
-            pair = (edge.source, edge.target)
-            between[pair] = (*between.get(pair, ()), edge)
-    return between
 
 
 def _caption(node_id: str, between: dict[tuple[str, str], tuple[Edge, ...]]) -> str:
