@@ -140,7 +140,12 @@ def runs_to_list(runs: QuerySet[Run]) -> QuerySet[Run]:
 def run_answers(runs: Sequence[Run]) -> list[RunAnswer]:
     """The answers of `runs`, with one query more for all of them together."""
     decisive = decisive_scores(run.best_attempt_id for run in runs if run.best_attempt_id)
-    forks = _forks_of([run for run in runs if not hasattr(run, "fork_ids")])
+    # The forks of runs that were not read by `runs_to_show`; none are looked for where a run has just begun.
+    forks = defaultdict[UUID, list[UUID]](list)
+    if begun := [run.pk for run in runs if not hasattr(run, "fork_ids") and run.last_event_seq > 1]:
+        found = Run.objects.filter(parent__in=begun).order_by("created_at", "id")
+        for parent_id, run_id in found.values_list("parent_id", "pk"):
+            forks[parent_id].append(run_id)
     answers = []
     for run in runs:
         best = None
@@ -156,17 +161,6 @@ def run_answers(runs: Sequence[Run]) -> list[RunAnswer]:
 
 def run_answer(run: Run) -> RunAnswer:
     return run_answers([run])[0]
-
-
-def _forks_of(runs: Sequence[Run]) -> dict[UUID, list[UUID]]:
-    """The forks of runs that were not read by `runs_to_show`; none are looked for where a run has just begun."""
-    forks = defaultdict[UUID, list[UUID]](list)
-    wanted = [run.pk for run in runs if run.last_event_seq > 1]
-    if wanted:
-        found = Run.objects.filter(parent__in=wanted).order_by("created_at", "id")
-        for parent_id, run_id in found.values_list("parent_id", "pk"):
-            forks[parent_id].append(run_id)
-    return forks
 
 
 def decisive_scores(attempts: Iterable[UUID]) -> dict[UUID, tuple[float, str]]:

@@ -125,7 +125,14 @@ def edited_result(
     is_read = spec.mode is Mode.REFLECTION_PROTOCOL or spec.execution is Execution.EXTERNAL
     if isinstance(effect, IssueTicket) and not is_read:
         raise wrong_result(("", "this loop makes the next attempt from the verdict; edit the verdict instead"))
-    recorded = step.result if isinstance(step.result, dict) else _unrecorded(effect, step)
+    recorded: dict[str, Any] = {}
+    if isinstance(step.result, dict):
+        recorded = step.result
+    # Where the step came to no result, what one needs beside what a person would write.
+    elif isinstance(effect, Generate):
+        recorded = {"model": step.model}
+    elif isinstance(effect, RecordVerdict):
+        recorded = {"attempt": effect.judgement.attempt}
     match effect:
         case RecordVerdict():
             # A person's judgement unless `given` names another referee. A critic must never be held to a verdict that
@@ -165,16 +172,6 @@ def wrong_result(*problems: tuple[str, str]) -> InvalidInput:
         _("The edited result was not accepted; nothing was forked."),
         errors=[{"field": f"result.{field}".rstrip("."), "message": message} for field, message in problems],
     )
-
-
-def _unrecorded(effect: AnyEffect, step: Step) -> dict[str, Any]:
-    """What a result needs beside what a person would write, where the step came to none."""
-    match effect:
-        case Generate():
-            return {"model": step.model}
-        case RecordVerdict(judgement=judgement):
-            return {"attempt": judgement.attempt}
-    return {}
 
 
 def _consistent(recorded: dict[str, Any], given: dict[str, Any], *, spec: TaskSpec) -> dict[str, Any]:

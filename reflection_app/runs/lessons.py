@@ -94,9 +94,9 @@ def recall_lessons(effect: RecallLessons, *, run_id: UUID) -> Performed[Any]:
             among = EntryFilter(agent=effect.agent)
             found = recall(project_id, effect.question, vector=vector, among=among, limit=effect.most)
         boundary = new_boundary()
-        told = [told_of(one.entry) for one in found.entries]
+        texts = [told_of(one.entry) for one in found.entries]
         # Before the draws: what does not fit would not have been told, and is no hold-out.
-        room = len(fitting(told, boundary=boundary, most=effect.most_characters))
+        room = len(fitting(texts, boundary=boundary, most=effect.most_characters))
         drawn = withhold(found.entries[:room], share=effect.share, chance=SystemRandom().random)
         lessons = tuple(
             Lesson(
@@ -113,9 +113,9 @@ def recall_lessons(effect: RecallLessons, *, run_id: UUID) -> Performed[Any]:
                 draw=draw.draw,
                 is_withheld=draw.is_withheld,
             )
-            for one, draw, text in zip(found.entries, drawn, told, strict=False)
+            for one, draw, text in zip(found.entries, drawn, texts, strict=False)
         )
-        given = [text for text, draw in zip(told, drawn, strict=False) if not draw.is_withheld]
+        given = [text for text, draw in zip(texts, drawn, strict=False) if not draw.is_withheld]
         value = Lessons(
             block=bounded(given, boundary=boundary, most=effect.most_characters),
             lessons=lessons,
@@ -130,10 +130,10 @@ def recall_lessons(effect: RecallLessons, *, run_id: UUID) -> Performed[Any]:
 
 
 @follows_from(RecallLessons)
-def write_exposures(_effect: RecallLessons, told: Lessons, commit: StepCommit) -> None:
+def write_exposures(_effect: RecallLessons, recalled: Lessons, commit: StepCommit) -> None:
     """Keeps who was told what, in the transaction that keeps the step."""
     run = commit.run
-    if not told.lessons:
+    if not recalled.lessons:
         return
     drawn = [
         Drawn(
@@ -145,7 +145,7 @@ def write_exposures(_effect: RecallLessons, told: Lessons, commit: StepCommit) -
             draw=one.draw,
             is_withheld=one.is_withheld,
         )
-        for one in told.lessons
+        for one in recalled.lessons
     ]
     record_exposures(run.project_id, subject=str(run.pk), drawn=drawn, is_counted=can_still_count(run))
 

@@ -114,9 +114,9 @@ def proposed_instructions(run: Run, gone: QuerySet[Step]) -> QuerySet[AgentInstr
     What a person's correction of a report's class called for is not theirs.
     """
     results = gone.filter(kind=ProposeInstruction.kind, state=StepState.DONE).values_list("result", flat=True)
-    told = [Instruction.model_validate(result).text for result in results]
+    texts = [Instruction.model_validate(result).text for result in results]
     theirs = Q(report__step__in=gone) | Q(report__run=run, report__corrections=None)
-    return AgentInstruction.objects.filter(theirs, project=run.project_id, text__in=told)
+    return AgentInstruction.objects.filter(theirs, project=run.project_id, text__in=texts)
 
 
 def _entries(run: Run, steps: QuerySet[Step]) -> Iterator[EntryProposal]:
@@ -126,8 +126,8 @@ def _entries(run: Run, steps: QuerySet[Step]) -> Iterator[EntryProposal]:
 
 def _is_same(one: EntryProposal, other: EntryProposal) -> bool:
     """Whether the two were counted as one."""
-    said = one.source == other.source or one.fingerprint == other.fingerprint
-    return said and one.evidence == other.evidence
+    is_alike = one.source == other.source or one.fingerprint == other.fingerprint
+    return is_alike and one.evidence == other.evidence
 
 
 # Taking back that a run was looked back at, because its end is taken back: the next end begins anew.
@@ -209,9 +209,9 @@ def reopen_tickets(run: Run, *, superseded: Sequence[UUID], since: int) -> None:
 
     A ticket that a person closed stays closed.
     """
-    told = Event.objects.filter(run=run, seq__gt=since)
-    ended = told.filter(type=EventType.TICKET_ENDED).values_list("payload__ticket", flat=True)
-    begun = told.filter(type=EventType.TICKET_STARTED).values_list("payload__ticket", flat=True)
+    events = Event.objects.filter(run=run, seq__gt=since)
+    ended = events.filter(type=EventType.TICKET_ENDED).values_list("payload__ticket", flat=True)
+    begun = events.filter(type=EventType.TICKET_STARTED).values_list("payload__ticket", flat=True)
     tickets = Ticket.objects.filter(run=run)
     closed_by_end = tickets.filter(ticket_id__in=list(ended), state__in=ENDED, ended_by_label="")
     reopened = tickets.filter(pk__in=[*superseded, *closed_by_end.values_list("pk", flat=True)])

@@ -341,6 +341,18 @@ def session_state(transcript: Transcript) -> SessionState:
     transcript = Transcript.objects.select_related("run").get(pk=transcript.pk)
     run = transcript.run
     reflections = reflections_of(run) if run else ()
+    is_pending = False
+    if run is not None and not run.is_finished:
+        reflected = reflections[-1].turn if reflections else 0
+        failures = TranscriptTurn.objects.filter(transcript=transcript, is_tool_failure=True).order_by("seq")
+        first_failure = failures.values_list("seq", flat=True).first()
+        is_pending = is_due(
+            made=transcript.turns_made,
+            reflected=reflected,
+            every=run.get_spec().inline_every_turns,
+            has_new_failure=first_failure is not None and first_failure > reflected,
+            is_ended=transcript.is_ended,
+        )
     note = ""
     if run is not None and run.is_finished and run.outcome != Outcome.UNVERIFIED:
         reason = f": {run.error[:LONGEST_REASON]}" if run.error else ""
@@ -350,7 +362,7 @@ def session_state(transcript: Transcript) -> SessionState:
         transcript=transcript,
         run=run,
         reflections=reflections,
-        is_pending=run is not None and not run.is_finished and _is_due(transcript, run, reflections),
+        is_pending=is_pending,
         note=note,
     )
 
@@ -359,19 +371,6 @@ def reflections_of(run: Run) -> tuple[KeptReflection, ...]:
     """What was reflected so far, oldest first, the reflector's failures among it."""
     steps = Step.objects.filter(run=run, kind=RecordReflection.kind, state=StepState.DONE).order_by("seq")
     return tuple(KeptReflection.model_validate(result) for result in steps.values_list("result", flat=True))
-
-
-def _is_due(transcript: Transcript, run: Run, reflections: tuple[KeptReflection, ...]) -> bool:
-    reflected = reflections[-1].turn if reflections else 0
-    failures = TranscriptTurn.objects.filter(transcript=transcript, is_tool_failure=True).order_by("seq")
-    first_failure = failures.values_list("seq", flat=True).first()
-    return is_due(
-        made=transcript.turns_made,
-        reflected=reflected,
-        every=run.get_spec().inline_every_turns,
-        has_new_failure=first_failure is not None and first_failure > reflected,
-        is_ended=transcript.is_ended,
-    )
 
 
 def tell_newest(state: SessionState, *, covering: int | None = None) -> KeptReflection | None:

@@ -167,19 +167,16 @@ def end_reflector(fork: Run) -> None:
         chosen = next((one for one in both if one.kind == ReflectorKind.ERRORS), both[0])
         if subject is None and chosen.fork_id != fork.pk:
             subject = Run.objects.select_for_update(of=("self",)).defer("spec").get(pk=chosen.fork_id)
-        _add_reflected_event(both, on=subject or fork, ended=fork)
-
-
-def _add_reflected_event(both: Sequence[Reflector], *, on: Run, ended: Run) -> None:
-    found = {one.kind: one.found for one in both}
-    outcomes = {one.kind: ended.outcome if one.fork_id == ended.pk else one.fork.outcome for one in both}
-    add_event(
-        on,
-        EventType.REFLECTED,
-        errors=found.get(ReflectorKind.ERRORS.value, 0),
-        memories=found.get(ReflectorKind.MEMORY.value, 0),
-        added=sum(one.added for one in both),
-        failed=sorted(kind for kind, outcome in outcomes.items() if outcome != Outcome.SUCCEEDED.value),
-    )
-    on.save(update_fields=["last_event_seq"])
-    transaction.on_commit(lambda: ring(on.pk, project_id=on.project_id))
+        run = subject or fork
+        found = {one.kind: one.found for one in both}
+        outcomes = {one.kind: fork.outcome if one.fork_id == fork.pk else one.fork.outcome for one in both}
+        add_event(
+            run,
+            EventType.REFLECTED,
+            errors=found.get(ReflectorKind.ERRORS.value, 0),
+            memories=found.get(ReflectorKind.MEMORY.value, 0),
+            added=sum(one.added for one in both),
+            failed=sorted(kind for kind, outcome in outcomes.items() if outcome != Outcome.SUCCEEDED.value),
+        )
+        run.save(update_fields=["last_event_seq"])
+        transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))

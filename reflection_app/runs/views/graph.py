@@ -150,8 +150,7 @@ class Layout:
 
 def lay_out(graph: Graph) -> Layout:
     """A place for every node and a line for every edge, all within `width` and `height`."""
-    columns = _columns(graph.nodes)
-    places = _places(columns)
+    places = _places(graph.nodes)
     # The edges by the two nodes that they join, those between the same two together.
     between: dict[tuple[str, str], tuple[Edge, ...]] = {}
     for edge in graph.edges:
@@ -197,7 +196,7 @@ def fitted(text: str, most: int) -> str:
     return text
 
 
-def _columns(nodes: Sequence[Node]) -> list[list[Node]]:
+def _places(nodes: Sequence[Node]) -> dict[str, tuple[int, int]]:
     columns: list[list[Node]] = []
     newest = 0
     for node in nodes:
@@ -206,10 +205,6 @@ def _columns(nodes: Sequence[Node]) -> list[list[Node]]:
             columns.append([])
         columns[-1].append(node)
         newest = max(newest, node.attempt or 0)
-    return columns
-
-
-def _places(columns: Sequence[Sequence[Node]]) -> dict[str, tuple[int, int]]:
     places: dict[str, tuple[int, int]] = {}
     top = 0
     for first in range(0, len(columns), COLUMNS_IN_A_BAND):
