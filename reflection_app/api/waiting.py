@@ -16,7 +16,7 @@ from reflection_app.repairs.models import Report, Ticket
 from reflection_app.reviews.models import Review
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, RunState
-from reflection_app.runs.told import mark_told
+from reflection_app.runs.seen import mark_seen
 
 LONGEST_WAIT_S = 60.0
 LOOK_EVERY_S = 0.2
@@ -78,7 +78,7 @@ def _state_of(run_id: UUID) -> str | None:
 #
 # Every answer passes through here. It is searched for the runs that it tells of, so that no route is forgotten, and
 # each such run is marked with its newest event. Nothing is written while no decision could be taken back, nor where
-# nothing is new (runs/told.py, which webhooks call, too).
+# nothing is new (runs/seen.py, which webhooks call, too).
 
 # What a reviewer's program may call with these alone tells a person, and no agent.
 REVIEWERS = frozenset({Scope.REVIEWS_WRITE})
@@ -106,7 +106,7 @@ def note_delivered(key: ApiKey, *, scopes: Iterable[Scope], ids: Mapping[str, An
         reported = Report.objects.filter(project=key.project, reflection_id__in=reports)
         runs.update(reported.values_list("run_id", flat=True))
     if runs:
-        mark_told(key.project, runs)
+        mark_seen(key.project, runs)
 
 
 def _named(answer: Any) -> Iterator[tuple[str, Any]]:

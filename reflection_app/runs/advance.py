@@ -122,7 +122,12 @@ def advance(run_id: UUID) -> float | None:
 def _advance_leased(lease: Lease) -> float | None:
     journal = Journal(lease)
     try:
-        _check_version(lease.run)
+        mode, began_under = Mode(lease.run.spec["mode"]), lease.run.loop_version
+        if began_under != version_of(mode):
+            raise JournalMismatch(
+                f"this run began under version {began_under} of its loop ({mode.value}), and this is version "
+                f"{version_of(mode)}; fork the run to go on."
+            )
         ended = _drive(journal, lease.run.get_spec(), edited_prompts=lease.run.edited_prompts)
         if ended is not None:
             journal.commit(lambda run: end_run(run, ended))
@@ -137,15 +142,6 @@ def _advance_leased(lease: Lease) -> float | None:
         log.exception("run %s could not be advanced", lease.run_id)
         return _retry_later(journal, f"{type(error).__name__}: {error}")
     return journal.wakes_after_s
-
-
-def _check_version(run: Run) -> None:
-    mode = Mode(run.spec["mode"])
-    if run.loop_version != version_of(mode):
-        raise JournalMismatch(
-            f"this run began under version {run.loop_version} of its loop ({mode.value}), and this is version "
-            f"{version_of(mode)}; fork the run to go on."
-        )
 
 
 def _drive(journal: Journal, spec: TaskSpec, *, edited_prompts: dict[str, Any]) -> Ended | None:

@@ -140,23 +140,27 @@ def runs_to_list(runs: QuerySet[Run]) -> QuerySet[Run]:
 def run_answers(runs: Sequence[Run]) -> list[RunAnswer]:
     """The answers of `runs`, with one query more for all of them together."""
     decisive = decisive_scores(run.best_attempt_id for run in runs if run.best_attempt_id)
-    forks = _forks_of([run for run in runs if not hasattr(run, "fork_ids")])
-    return [_run_answer(run, decisive=decisive, forks=getattr(run, "fork_ids", forks.get(run.pk, []))) for run in runs]
+    # The forks of runs that were not read by `runs_to_show`; none are looked for where a run has just begun.
+    forks = defaultdict[UUID, list[UUID]](list)
+    if begun := [run.pk for run in runs if not hasattr(run, "fork_ids") and run.last_event_seq > 1]:
+        found = Run.objects.filter(parent__in=begun).order_by("created_at", "id")
+        for parent_id, run_id in found.values_list("parent_id", "pk"):
+            forks[parent_id].append(run_id)
+    answers = []
+    for run in runs:
+        best = None
+        if run.best_attempt is not None:
+            score, referee = decisive.get(run.best_attempt.pk, (None, None))
+            best = BestAttempt.from_row(run.best_attempt, score=score, referee=referee)
+        cost_usd = None if run.unpriced_calls else run.cost_usd
+        usage = Usage.from_row(run, cost_usd=cost_usd, known_cost_usd=run.cost_usd)
+        fork_ids = getattr(run, "fork_ids", forks.get(run.pk, []))
+        answers.append(RunAnswer.from_row(run, best_attempt=best, usage=usage, forks=fork_ids))
+    return answers
 
 
 def run_answer(run: Run) -> RunAnswer:
     return run_answers([run])[0]
-
-
-def _forks_of(runs: Sequence[Run]) -> dict[UUID, list[UUID]]:
-    """The forks of runs that were not read by `runs_to_show`; none are looked for where a run has just begun."""
-    forks = defaultdict[UUID, list[UUID]](list)
-    wanted = [run.pk for run in runs if run.last_event_seq > 1]
-    if wanted:
-        found = Run.objects.filter(parent__in=wanted).order_by("created_at", "id")
-        for parent_id, run_id in found.values_list("parent_id", "pk"):
-            forks[parent_id].append(run_id)
-    return forks
 
 
 def decisive_scores(attempts: Iterable[UUID]) -> dict[UUID, tuple[float, str]]:
@@ -170,16 +174,6 @@ def decisive_scores(attempts: Iterable[UUID]) -> dict[UUID, tuple[float, str]]:
         attempt_id: (score, Referee(referee).label)
         for attempt_id, score, referee in weakest_first.values_list("attempt_id", "score", "referee")
     }
-
-
-def _run_answer(run: Run, *, decisive: dict[UUID, tuple[float, str]], forks: list[UUID]) -> RunAnswer:
-    best = None
-    if run.best_attempt is not None:
-        score, referee = decisive.get(run.best_attempt.pk, (None, None))
-        best = BestAttempt.from_row(run.best_attempt, score=score, referee=referee)
-    cost_usd = None if run.unpriced_calls else run.cost_usd
-    usage = Usage.from_row(run, cost_usd=cost_usd, known_cost_usd=run.cost_usd)
-    return RunAnswer.from_row(run, best_attempt=best, usage=usage, forks=forks)
 
 
 # What the last completeness check of a run found, and the run's statistics since, as REST tells them.
@@ -315,17 +309,17 @@ class EventPage(PageAnswer):
 
 
 def step_answers(steps: Iterable[Step]) -> list[StepAnswer]:
-    return [_step_answer(step) for step in steps]
-
-
-def _step_answer(step: Step) -> StepAnswer:
-    told = step.result if step.kind == Generate.kind and isinstance(step.result, dict) else {}
-    return StepAnswer.from_row(
-        step,
-        cost_usd=step.cost_usd if step.cost_known else None,
-        fault=told.get("fault") or None,
-        refusal=str(told.get("refusal") or "") or None,
-    )
+    answers = []
+    for step in steps:
+        sent = step.result if step.kind == Generate.kind and isinstance(step.result, dict) else {}
+        answer = StepAnswer.from_row(
+            step,
+            cost_usd=step.cost_usd if step.cost_known else None,
+            fault=sent.get("fault") or None,
+            refusal=str(sent.get("refusal") or "") or None,
+        )
+        answers.append(answer)
+    return answers
 
 
 # Questions to people as REST tells them.

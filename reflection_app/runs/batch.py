@@ -119,12 +119,11 @@ def _values(row: Model, names: tuple[str, ...], *, add: bool) -> list[Any]:
 
 @cache
 def _ways(model: type[Model], names: tuple[str, ...]) -> list[tuple[str, "Field[Any, Any]", bool]]:
-    of_model = _fields(model)
-    return [(of_model[name].attname, of_model[name], _is_plain(of_model[name])) for name in names]
-
-
-def _is_plain(field: "Field[Any, Any]") -> bool:
-    """Whether Django would hand the field's value to the driver as it is: a run writes hundreds of such."""
-    while isinstance(field, ForeignKey):
-        field = field.target_field
-    return type(field) in PLAIN
+    ways = []
+    for field in (_fields(model)[name] for name in names):
+        target = field
+        while isinstance(target, ForeignKey):
+            target = target.target_field
+        # Django would hand the value to the driver as it is: a run writes hundreds of such.
+        ways.append((field.attname, field, type(target) in PLAIN))
+    return ways

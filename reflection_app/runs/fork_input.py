@@ -125,7 +125,14 @@ def edited_result(
     is_read = spec.mode is Mode.REFLECTION_PROTOCOL or spec.execution is Execution.EXTERNAL
     if isinstance(effect, IssueTicket) and not is_read:
         raise wrong_result(("", "this loop makes the next attempt from the verdict; edit the verdict instead"))
-    recorded = step.result if isinstance(step.result, dict) else _unrecorded(effect, step)
+    recorded: dict[str, Any] = {}
+    if isinstance(step.result, dict):
+        recorded = step.result
+    # Where the step came to no result, what one needs beside what a person would write.
+    elif isinstance(effect, Generate):
+        recorded = {"model": step.model}
+    elif isinstance(effect, RecordVerdict):
+        recorded = {"attempt": effect.judgement.attempt}
     match effect:
         case RecordVerdict():
             # A person's judgement unless `given` names another referee. A critic must never be held to a verdict that
@@ -141,7 +148,8 @@ def edited_result(
                 )
             filled = recorded | _consistent(recorded, own, spec=spec)
         case AskReviewer():
-            filled = _decision(recorded, given, spec=spec) | {"reviewer": editor.label}
+            own = {"decision": Decision.OVERRULE.value} | given
+            filled = recorded | _consistent(recorded, own, spec=spec) | {"reviewer": editor.label}
         case Generate() if "text" in given:
             # What a person wrote is an answer, whatever the model sent in its place.
             filled = recorded | {"finish_reason": "stop", "refusal": "", "tool_calls": [], "fault": ""} | given
@@ -166,21 +174,6 @@ def wrong_result(*problems: tuple[str, str]) -> InvalidInput:
     )
 
 
-def _unrecorded(effect: AnyEffect, step: Step) -> dict[str, Any]:
-    """What a result needs beside what a person would write, where the step came to none."""
-    match effect:
-        case Generate():
-            return {"model": step.model}
-        case RecordVerdict(judgement=judgement) | AskReviewer(judgement=judgement):
-            return {"attempt": judgement.attempt} if isinstance(effect, RecordVerdict) else {}
-    return {}
-
-
-def _decision(recorded: dict[str, Any], given: dict[str, Any], *, spec: TaskSpec) -> dict[str, Any]:
-    own = {"decision": Decision.OVERRULE.value} | given
-    return recorded | _consistent(recorded, own, spec=spec)
-
-
 def _consistent(recorded: dict[str, Any], given: dict[str, Any], *, spec: TaskSpec) -> dict[str, Any]:
     """`given` with a score and issues that go with another verdict, where it names none itself."""
     name, score = given.get("verdict"), recorded.get("score", 50.0)
@@ -191,16 +184,16 @@ def _consistent(recorded: dict[str, Any], given: dict[str, Any], *, spec: TaskSp
     return given
 
 
-def _falls_short(judgement: Judgement) -> bool:
-    return judgement.requirements is not None and not judgement.requirements.all_met
-
-
 def _check_it_fits(value: Any, *, step: Step, attempts: int) -> None:
     """Raises InvalidInput where a value names another attempt or a loop that is not there."""
     match value:
         case Judgement(attempt=number) if number != step.attempt_number:
             raise wrong_result(("attempt", f"this step judges attempt {step.attempt_number}"))
-        case Judgement() if value.passed and value.referee is not Referee.PERSON and _falls_short(value):
+        case Judgement() if (
+            value.passed
+            and value.referee is not Referee.PERSON
+            and (value.requirements is not None and not value.requirements.all_met)
+        ):
             raise wrong_result(("verdict", "only a person can pass what does not meet the minimum requirements"))
         case Generation(text=text) if not text.strip():
             raise wrong_result(("text", "is empty: that is no answer"))

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
@@ -41,7 +40,6 @@ from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict, s
 from reflection_app.runs.queueing import enqueue
 
 # The rows that a fork has from its parent: copies of steps, and of the attempts and verdicts that followed from them.
-#
 # Reviews are not copied: what was decided is in the step's result, and what is still open is the parent's. Copies are
 # told from what a run did itself by `is_inherited` of their step: whoever counts what critics said leaves them out.
 
@@ -92,10 +90,24 @@ def inherit(run: Run, steps: Sequence[Step], *, edited: Step | None, editor: Act
     `edited` is the unsaved last step with a person's result in place of the recorded one, or None. The caller saves
     what changes in `run`.
     """
-    copies = {step.seq: _copy_of(step, run=run) for step in [*steps, *([edited] if edited else [])]}
+    # The event that tells of the run itself tells of its copies, too.
+    copies = {
+        step.seq: Step(
+            run=run,
+            is_inherited=True,
+            last_event_seq=run.last_event_seq,
+            **{name: getattr(step, name) for name in STEP_FIELDS},
+        )
+        for step in [*steps, *([edited] if edited else [])]
+    }
     Step.objects.bulk_create(copies.values())
     seqs = {step.pk: step.seq for step in steps}
-    attempts = _attempts(run, seqs, copies)
+    attempts = {
+        row.number: Attempt(
+            run=run, step=copies[seqs[row.step_id]], **{name: getattr(row, name) for name in ATTEMPT_FIELDS}
+        )
+        for row in Attempt.objects.filter(step__in=seqs)
+    }
     if edited and (made := _edited_attempt(copies[edited.seq])) is not None:
         attempts[made.number] = made
     Attempt.objects.bulk_create(attempts.values())
@@ -106,38 +118,33 @@ def inherit(run: Run, steps: Sequence[Step], *, edited: Step | None, editor: Act
     )
     by_step = decided | recorded
     rows = Verdict.objects.filter(pk__in=by_step).select_related("attempt").order_by("created_at", "id")
-    copied = []
+    verdicts = []
     for row in rows:
         step_id = by_step[row.pk]
         if step_id is None or row.attempt.number not in attempts:
             continue
         values = {name: getattr(row, name) for name in VERDICT_FIELDS}
-        copied.append(Verdict(id=new_id(), attempt=attempts[row.attempt.number], step=copies[seqs[step_id]], **values))
-    verdicts = copied
+        verdicts.append(
+            Verdict(id=new_id(), attempt=attempts[row.attempt.number], step=copies[seqs[step_id]], **values)
+        )
     if edited:
-        verdicts += _edited_verdict(copies[edited.seq], attempts, editor=editor)
+        step = copies[edited.seq]
+        judgement: Judgement | None = None
+        if step.kind == RecordVerdict.kind:
+            judgement = Judgement.model_validate(step.result)
+        elif step.kind == AskReviewer.kind:
+            assert step.attempt_number is not None
+            judgement = ReviewDecision.model_validate(step.result).judgement_of(step.attempt_number)
+        if judgement is not None:
+            verdict = Verdict.from_judgement(judgement, attempt=attempts[judgement.attempt], step=step)
+            verdict.given_by = editor.user if judgement.referee is Referee.PERSON else None
+            verdicts.append(verdict)
     Verdict.objects.bulk_create(verdicts)
     run.attempts_made = len(attempts)
     run.best_attempt_id = best_of(run).id
     for copy in copies.values():
         if copy.kind == ChooseLoop.kind and copy.result:
             run.mode = Route.model_validate(copy.result).mode.value
-
-
-def _copy_of(step: Step, *, run: Run) -> Step:
-    values = {name: getattr(step, name) for name in STEP_FIELDS}
-    # They are told of by the event that tells of the run itself.
-    return Step(run=run, is_inherited=True, last_event_seq=run.last_event_seq, **values)
-
-
-def _attempts(run: Run, seqs: dict[UUID, int], copies: dict[int, Step]) -> dict[int, Attempt]:
-    rows = Attempt.objects.filter(step__in=seqs)
-    return {
-        row.number: Attempt(
-            run=run, step=copies[seqs[row.step_id]], **{name: getattr(row, name) for name in ATTEMPT_FIELDS}
-        )
-        for row in rows
-    }
 
 
 def _edited_attempt(step: Step) -> Attempt | None:
@@ -163,22 +170,7 @@ def _edited_attempt(step: Step) -> Attempt | None:
     return None
 
 
-def _edited_verdict(step: Step, attempts: dict[int, Attempt], *, editor: Actor) -> list[Verdict]:
-    judgement: Judgement | None = None
-    if step.kind == RecordVerdict.kind:
-        judgement = Judgement.model_validate(step.result)
-    elif step.kind == AskReviewer.kind:
-        assert step.attempt_number is not None
-        judgement = ReviewDecision.model_validate(step.result).judgement_of(step.attempt_number)
-    if judgement is None:
-        return []
-    row = Verdict.from_judgement(judgement, attempt=attempts[judgement.attempt], step=step)
-    row.given_by = editor.user if judgement.referee is Referee.PERSON else None
-    return [row]
-
-
 # How far today's loop goes along with a journal that was written before.
-#
 # Pure but for reading step rows. A fork pays nothing for what it inherits, so the loop is driven with every step
 # costing nothing, as the fork's own replay will drive it.
 
@@ -275,7 +267,32 @@ def fork_run(run: Run, wanted: ForkInput, *, actor: Actor) -> Run:
     if decides:
         refuse_deciding(parent, actor=actor)
     fork = _fork_of(spec, steps, wanted, editor=actor)
-    child = _start(parent, fork, spec=spec, wanted=wanted, asked=asked, actor=actor)
+    # The prompts that a person wrote, by step key. A step that is performed again as it was keeps an earlier edit.
+    edited_prompts: dict[str, list[dict[str, str]]] = {}
+    if asked is not None and wanted.messages is not None:
+        edited_prompts = {asked.key: [message.model_dump(mode="json") for message in wanted.messages]}
+    elif asked is not None and wanted.result is None and asked.key in parent.edited_prompts:
+        edited_prompts = {asked.key: parent.edited_prompts[asked.key]}
+    child = Run(
+        project=parent.project,
+        task_id=parent.task_id,
+        mode=spec.mode.value,
+        spec=spec_as_json(spec),
+        loop_version=version_of(spec.mode),
+        prompt_versions=prompts.versions(),
+        is_scripted=parent.is_scripted,
+        parent=parent,
+        forked_from_step=fork.from_step,
+        fork_note=fork.note,
+        forked_by_label=actor.label,
+        edited_prompts=edited_prompts,
+        handed_in_by=parent.handed_in_by,
+        enqueued_at=timezone.now(),
+    )
+    child.save()
+    add_event(child, EventType.RUN_CREATED, parent=str(parent.pk), from_step=fork.from_step)
+    inherit(child, fork.steps, edited=fork.edited, editor=actor)
+    child.save(update_fields=["last_event_seq", "attempts_made", "best_attempt", "mode"])
     if is_edited and not decides:
         # What comes of other words is in part the work of whoever wrote them.
         note_hand_in(child, actor=actor)
@@ -334,8 +351,8 @@ def _fork_of(spec: TaskSpec, steps: list[Step], wanted: ForkInput, *, editor: Ac
     if wanted.result is None and wanted.messages is None:
         from_step, note = len(followed.kept) + 1, wanted.note
         if from_step < wanted.from_step:
-            told = f"Forked from step {from_step} instead of {wanted.from_step}: {followed.why}."
-            note = f"{note}\n\n{told}".strip()
+            parted = f"Forked from step {from_step} instead of {wanted.from_step}: {followed.why}."
+            note = f"{note}\n\n{parted}".strip()
         return Fork(followed.kept, None, from_step, note)
     step = steps[wanted.from_step - 1]
     asks = followed.asks
@@ -358,36 +375,3 @@ def _fork_of(spec: TaskSpec, steps: list[Step], wanted: ForkInput, *, editor: Ac
     if len(after.kept) <= len(before):
         raise wrong_result(("", after.why))
     return Fork(followed.kept, edited, wanted.from_step, wanted.note)
-
-
-def _start(parent: Run, fork: Fork, *, spec: TaskSpec, wanted: ForkInput, asked: Step | None, actor: Actor) -> Run:
-    child = Run(
-        project=parent.project,
-        task_id=parent.task_id,
-        mode=spec.mode.value,
-        spec=spec_as_json(spec),
-        loop_version=version_of(spec.mode),
-        prompt_versions=prompts.versions(),
-        is_scripted=parent.is_scripted,
-        parent=parent,
-        forked_from_step=fork.from_step,
-        fork_note=fork.note,
-        forked_by_label=actor.label,
-        edited_prompts=_edited_prompts(parent, wanted, asked=asked),
-        handed_in_by=parent.handed_in_by,
-        enqueued_at=timezone.now(),
-    )
-    child.save()
-    add_event(child, EventType.RUN_CREATED, parent=str(parent.pk), from_step=fork.from_step)
-    inherit(child, fork.steps, edited=fork.edited, editor=actor)
-    child.save(update_fields=["last_event_seq", "attempts_made", "best_attempt", "mode"])
-    return child
-
-
-def _edited_prompts(parent: Run, wanted: ForkInput, *, asked: Step | None) -> dict[str, list[dict[str, str]]]:
-    """The prompts that a person wrote, by step key. A step that is performed again as it was keeps an earlier edit."""
-    if asked is None or wanted.result is not None:
-        return {}
-    if wanted.messages is not None:
-        return {asked.key: [message.model_dump(mode="json") for message in wanted.messages]}
-    return {key: messages for key, messages in parent.edited_prompts.items() if key == asked.key}

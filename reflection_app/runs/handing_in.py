@@ -78,7 +78,7 @@ class Taken:
 
 
 @transaction.atomic
-def hand_in_attempt(run: Run, given: AttemptInput, *, actor: Actor) -> Taken:
+def hand_in_attempt(run: Run, data: AttemptInput, *, actor: Actor) -> Taken:
     """The attempt is kept and the run queued; the same attempt handed in again changes nothing.
 
     Raises MakesItsOwn, AttemptConflict, RunFinished or NotItsTurn, each saying what the run does instead; InvalidInput
@@ -88,44 +88,32 @@ def hand_in_attempt(run: Run, given: AttemptInput, *, actor: Actor) -> Taken:
     spec = locked.get_spec()
     if spec.execution is not Execution.EXTERNAL:
         raise MakesItsOwn(_("This run makes its own attempts (execution: managed); nothing was handed in."))
-    if given.attempt is not None and (known := _known(locked, given.attempt)) is not None:
-        return _repeated(known, given)
+    known = Attempt.objects.filter(run=locked, number=data.attempt).first() if data.attempt is not None else None
+    if known is not None:
+        handed_in = data.handed_in()
+        recorded = (known.content, known.artifacts, known.self_check)
+        if recorded != (handed_in.content, list(handed_in.artifacts), handed_in.self_check):
+            raise AttemptConflict(
+                _("Attempt %(number)s was handed in already, with other content; that one is kept.")
+                % {"number": known.number}
+            )
+        return Taken(run_id=known.run_id, number=known.number, is_repeated=True)
     step = _waiting_step(locked)
-    if given.attempt not in {None, step.attempt_number}:
+    if data.attempt not in {None, step.attempt_number}:
         raise AttemptConflict(
             _("The run waits for attempt %(attempt_number)s, not for attempt %(attempt)s.")
-            % {"attempt_number": step.attempt_number, "attempt": given.attempt}
+            % {"attempt_number": step.attempt_number, "attempt": data.attempt}
         )
-    if spec.limits.cost_budget_usd is not None and (given.usage is None or given.usage.cost_usd is None):
+    if spec.limits.cost_budget_usd is not None and (data.usage is None or data.usage.cost_usd is None):
         raise InvalidInput(
             _("This run keeps a budget of money; say what the attempt cost. Nothing was handed in."),
             errors=[{"field": "usage.cost_usd", "message": _("needed here; 0 is an answer, too")}],
         )
     note_hand_in(locked, actor=actor)
-    number = _keep(locked, step, given)
+    number = _keep(locked, step, data)
     audit(locked.project_id, actor, "attempt.handed_in", target=locked, after={"attempt": number})
     transaction.on_commit(lambda: ring(locked.pk, project_id=locked.project_id))
     return Taken(run_id=locked.pk, number=number)
-
-
-def _known(run: Run, number: int) -> Attempt | None:
-    return Attempt.objects.filter(run=run, number=number).first()
-
-
-def _repeated(known: Attempt, given: AttemptInput) -> Taken:
-    """The attempt that is there. Raises AttemptConflict where another one was handed in under its number."""
-    handed_in = given.handed_in()
-    same = (
-        known.content == handed_in.content
-        and known.artifacts == list(handed_in.artifacts)
-        and known.self_check == handed_in.self_check
-    )
-    if not same:
-        raise AttemptConflict(
-            _("Attempt %(number)s was handed in already, with other content; that one is kept.")
-            % {"number": known.number}
-        )
-    return Taken(run_id=known.run_id, number=known.number, is_repeated=True)
 
 
 def _waiting_step(run: Run) -> Step:
@@ -149,9 +137,9 @@ def _waiting_step(run: Run) -> Step:
     return step
 
 
-def _keep(run: Run, step: Step, given: AttemptInput) -> int:
+def _keep(run: Run, step: Step, data: AttemptInput) -> int:
     """Writes the step's result, the attempt and the event; the attempt's number."""
-    handed_in, usage = given.handed_in(), given.usage or AttemptUsage()
+    handed_in, usage = data.handed_in(), data.usage or AttemptUsage()
     assert step.attempt_number is not None
     step.prompt_tokens, step.completion_tokens = usage.prompt_tokens, usage.completion_tokens
     step.cost_usd, step.cost_known = usage.cost_usd or Decimal(0), usage.cost_usd is not None
@@ -170,7 +158,7 @@ def _keep(run: Run, step: Step, given: AttemptInput) -> int:
     run.completion_tokens += usage.completion_tokens
     run.cost_usd += step.cost_usd
     run.unpriced_calls += not step.cost_known
-    run.unmetered_calls += given.usage is None
+    run.unmetered_calls += data.usage is None
     result = handed_in.model_dump(mode="json")
     resume_run(run, step, result, step_fields=_STEP_FIELDS, run_fields=_RUN_FIELDS, attempt=attempt.number)
     return attempt.number
@@ -212,29 +200,18 @@ def next_attempt_of(run: Run) -> NextAttempt | None:
     step = Step.objects.filter(run=run, state=StepState.WAITING, kind=AwaitAttempt.kind).last()
     if step is None or step.attempt_number is None:
         return None
+    before = step.attempt_number - 1
+    # Of the attempt before, the verdict that counts: the strongest referee's, of two equal ones the later.
+    judged = Verdict.objects.filter(attempt__run=run, attempt__number=before)
+    # The ticket that sent it back, from the step that issued it: a fork has the step, too.
+    issued = Step.objects.filter(run=run, kind=IssueTicket.kind, attempt_number=before, state=StepState.DONE).last()
+    # How it stood when it was submitted, from the last of the six steps for the attempt before it.
+    kept = Step.objects.filter(run=run, key=f"attempt-{before - 1}/submit", state=StepState.DONE).first()
+    output = StageRecord.model_validate(kept.result).output if kept and kept.kind == RecordStage.kind else None
     return NextAttempt(
         number=step.attempt_number,
         messages=tuple(Message.model_validate(message) for message in step.request["messages"]),
-        verdict=_decisive(run, step.attempt_number - 1),
-        ticket=_ticket(run, step.attempt_number - 1),
-        submitted=_submitted(run, step.attempt_number - 1),
+        verdict=judged.order_by("referee", "created_at", "id").last(),
+        ticket=Ticket.model_validate(issued.result) if issued else None,
+        submitted=output if isinstance(output, Submitted) else None,
     )
-
-
-def _decisive(run: Run, number: int) -> Verdict | None:
-    """The verdict on an attempt that counts: the strongest referee's, of two equal ones the later."""
-    strongest_last = Verdict.objects.filter(attempt__run=run, attempt__number=number)
-    return strongest_last.order_by("referee", "created_at", "id").last()
-
-
-def _ticket(run: Run, number: int) -> Ticket | None:
-    """The ticket that sent the attempt back, from the step that issued it: a fork has the step, too."""
-    issued = Step.objects.filter(run=run, kind=IssueTicket.kind, attempt_number=number, state=StepState.DONE).last()
-    return Ticket.model_validate(issued.result) if issued else None
-
-
-def _submitted(run: Run, number: int) -> Submitted | None:
-    """How attempt `number` stood when it was submitted, from the last of the six steps for the attempt before it."""
-    kept = Step.objects.filter(run=run, key=f"attempt-{number - 1}/submit", state=StepState.DONE).first()
-    output = StageRecord.model_validate(kept.result).output if kept and kept.kind == RecordStage.kind else None
-    return output if isinstance(output, Submitted) else None

@@ -88,7 +88,12 @@ def _take_back(run_id: UUID, until: datetime, *, deaths_of_others: int) -> bool:
             error = f"{run.worker_deaths} workers in a row died with it, and no other run died as often"
             end_run(run, Ended(outcome=Outcome.FAILED, error=f"{error}; {run.error}" if run.error else error))
             return False
-        delay_s = _delay_after(run.worker_deaths)
+        delay_s = 0.0
+        if run.worker_deaths >= DEATHS_WITHOUT_DELAY:
+            # Runs that died together are parted by chance, so that those that do no harm come through.
+            backoff_s = settings.RUN_RETRY_DELAY_S * 2.0 ** (run.worker_deaths - DEATHS_WITHOUT_DELAY)
+            share = random.uniform(0.5, 1.0)  # noqa: S311 - parts retries, guards nothing
+            delay_s = round(min(backoff_s, LONGEST_RETRY_DELAY_S) * share, 3)
         run.state, run.enqueued_at = RunState.QUEUED, timezone.now()
         run.lease_token = run.lease_until = None
         if delay_s:
@@ -97,14 +102,6 @@ def _take_back(run_id: UUID, until: datetime, *, deaths_of_others: int) -> bool:
         add_event(run, EventType.RUN_RETRIED, error="its worker stopped", delay_s=delay_s)
         run.save()
     return not delay_s
-
-
-def _delay_after(deaths: int) -> float:
-    """Seconds. Runs that died together are parted by chance, so that those that do no harm come through."""
-    if deaths < DEATHS_WITHOUT_DELAY:
-        return 0.0
-    longest_s = min(settings.RUN_RETRY_DELAY_S * 2.0 ** (deaths - DEATHS_WITHOUT_DELAY), LONGEST_RETRY_DELAY_S)
-    return round(longest_s * random.uniform(0.5, 1.0), 3)  # noqa: S311 - parts retries, guards nothing
 
 
 def find_unclaimed(*, fresh: bool = True, beside_a_queue: bool = False) -> list[UUID]:

@@ -143,16 +143,16 @@ class Journal:
 
     def note(self, effect: AnyEffect, value: Any, *, follow: Follow, owes_notebook: bool = False) -> Performed[Any]:
         """Keeps an effect that takes no time; its result as the loop gets it. Written with what comes next."""
-        step = self.steps.get(self.seq) or self._new_step(effect, model=self._model_behind(effect))
+        step = self.steps.get(self.seq)
+        if step is None:
+            model = ""
+            if isinstance(effect, KeepAttempt):
+                # The model that wrote what is kept, where the calls for it are that attempt's own.
+                answer = f"attempt-{effect.attempt}/answer"
+                model = next((one.model for one in self.steps.values() if one.key == answer), "")
+            step = self._new_step(effect, model=model)
         step.owes_notebook = owes_notebook
         return self.complete(step, effect, Performed(value=value), follow=follow)
-
-    def _model_behind(self, effect: AnyEffect) -> str:
-        """The model that wrote what is kept as an attempt, where the calls for it are that attempt's own."""
-        if not isinstance(effect, KeepAttempt):
-            return ""
-        answer = f"attempt-{effect.attempt}/answer"
-        return next((step.model for step in self.steps.values() if step.key == answer), "")
 
     def fail(self, step: Step, failure: EffectFailed) -> EffectFailed:
         """Keeps that the effect failed for good; written with what comes next. Gives it back as a replay will."""

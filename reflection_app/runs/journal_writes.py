@@ -111,7 +111,13 @@ def _commit_once(lease: Lease, changes: list[Change], then: Callable[[Run], None
     try:
         run = _write_leased(lease, changes, then, durable=durable)
     except RowGone:
-        run = _write_leased(lease, _with_lost_starts(changes), then, durable=durable)
+        # A start does not wait for the disk, so a crash of PostgreSQL may have lost it: such a step is written as new.
+        there = set(Step.objects.filter(pk__in=[change.step.pk for change in changes]).values_list("pk", flat=True))
+        for change in changes:
+            if change.step.pk not in there and "request" in change.step.get_deferred_fields():
+                change.step.request = {}
+        changes = [replace(change, is_new=change.is_new or change.step.pk not in there) for change in changes]
+        run = _write_leased(lease, changes, then, durable=durable)
     if run is None:
         kept = offer(changes)
         for change in changes:
@@ -129,15 +135,6 @@ def _write_leased(lease: Lease, changes: list[Change], then: Callable[[Run], Non
             then(run)
             transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
     return run
-
-
-def _with_lost_starts(changes: list[Change]) -> list[Change]:
-    """The changes with those steps as new whose start is gone: it did not wait for the disk, and PostgreSQL crashed."""
-    there = set(Step.objects.filter(pk__in=[change.step.pk for change in changes]).values_list("pk", flat=True))
-    for change in changes:
-        if change.step.pk not in there and "request" in change.step.get_deferred_fields():
-            change.step.request = {}
-    return [replace(change, is_new=change.is_new or change.step.pk not in there) for change in changes]
 
 
 def offer(changes: list[Change]) -> Change | None:
@@ -206,7 +203,18 @@ def _write(changes: list[Change], run: Run, *, durable: bool = True) -> None:
         if event is not None:
             batch.insert(event)
         if change.spent is not None:
-            _charge(run, change)
+            run.prompt_tokens += change.spent.prompt_tokens
+            run.completion_tokens += change.spent.completion_tokens
+            run.cost_usd += change.spent.cost_usd
+            run.unpriced_calls += not change.spent.cost_known
+            if change.spent.is_estimated:
+                run.estimated_tokens += change.spent.tokens
+            if change.spent.cached_tokens is not None:
+                run.cached_tokens = (run.cached_tokens or 0) + change.spent.cached_tokens
+            if change.spent.reasoning_tokens is not None:
+                run.reasoning_tokens = (run.reasoning_tokens or 0) + change.spent.reasoning_tokens
+            run.active_s += change.spent.duration_s
+            run.llm_calls += step.kind == Generate.kind
         if step.finished_at:
             run.failures, run.worker_deaths, run.error = 0, 0, ""
         if change.follow is not None:
@@ -221,8 +229,8 @@ def is_written(changes: list[Change]) -> bool:
     if not changes:
         return False
     step = changes[-1].step
-    told_by = ("state", "tries", "started_at", "finished_at", "duration_s")
-    return Step.objects.filter(pk=step.pk, **{name: getattr(step, name) for name in told_by}).exists()
+    compared = ("state", "tries", "started_at", "finished_at", "duration_s")
+    return Step.objects.filter(pk=step.pk, **{name: getattr(step, name) for name in compared}).exists()
 
 
 def salvaged(change: Change, *, error: str) -> Change:
@@ -234,23 +242,6 @@ def salvaged(change: Change, *, error: str) -> Change:
     if step.finished_at:
         step.state, step.error = StepState.FAILED, error
     return replace(change, follow=None)
-
-
-def _charge(run: Run, change: Change) -> None:
-    """Adds what a change cost to its run's totals."""
-    assert change.spent is not None
-    run.prompt_tokens += change.spent.prompt_tokens
-    run.completion_tokens += change.spent.completion_tokens
-    run.cost_usd += change.spent.cost_usd
-    run.unpriced_calls += not change.spent.cost_known
-    if change.spent.is_estimated:
-        run.estimated_tokens += change.spent.tokens
-    if change.spent.cached_tokens is not None:
-        run.cached_tokens = (run.cached_tokens or 0) + change.spent.cached_tokens
-    if change.spent.reasoning_tokens is not None:
-        run.reasoning_tokens = (run.reasoning_tokens or 0) + change.spent.reasoning_tokens
-    run.active_s += change.spent.duration_s
-    run.llm_calls += change.step.kind == Generate.kind
 
 
 def charge_late(change: Change) -> None:

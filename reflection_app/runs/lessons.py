@@ -12,8 +12,6 @@ from django.db.models import Q
 from notebook_app.public import (
     Drawn,
     EntryFilter,
-    RecalledEntry,
-    Told,
     bounded,
     fitting,
     has_approved,
@@ -39,9 +37,6 @@ from reflection_app.repairs.models import Report
 from reflection_app.runs.following import StepCommit, follows_from
 from reflection_app.runs.models import VOID, Run, Verdict
 
-# Recalling lessons for a run, drawing which of them it is told, and the rows that remember it.
-
-
 # How a run's first attempt went, as it is told to the lessons that were drawn for it.
 
 
@@ -52,7 +47,15 @@ def settle_first_attempt(run: Run) -> None:
     """
     subject = str(run.pk)
     if was_drawn_for(run.project_id, subject=subject):
-        settle(run.project_id, subject=subject, succeeded=_succeeded(run))
+        rows = Verdict.objects.filter(attempt__run=run, attempt__number=1).exclude(VOID).order_by("created_at", "id")
+        judgements = [
+            Judgement(attempt=1, referee=Referee(referee), verdict=VerdictName(verdict), score=score)
+            for referee, verdict, score in rows.values_list("referee", "verdict", "score")
+        ]
+        kept = run.best_attempt.number if run.best_attempt else None
+        outcome = Outcome(run.outcome) if run.outcome else None
+        succeeded = first_attempt_succeeded(judgements, outcome=outcome, kept=kept, made=run.attempts_made)
+        settle(run.project_id, subject=subject, succeeded=succeeded)
 
 
 def can_still_count(run: Run) -> bool:
@@ -62,17 +65,6 @@ def can_still_count(run: Run) -> bool:
     a task, and their like with no lesson does not exist.
     """
     return not (run.is_scripted or run.parent_id or run.attempts_made or run.is_finished)
-
-
-def _succeeded(run: Run) -> bool | None:
-    rows = Verdict.objects.filter(attempt__run=run, attempt__number=1).exclude(VOID).order_by("created_at", "id")
-    judgements = [
-        Judgement(attempt=1, referee=Referee(referee), verdict=VerdictName(verdict), score=score)
-        for referee, verdict, score in rows.values_list("referee", "verdict", "score")
-    ]
-    kept = run.best_attempt.number if run.best_attempt else None
-    outcome = Outcome(run.outcome) if run.outcome else None
-    return first_attempt_succeeded(judgements, outcome=outcome, kept=kept, made=run.attempts_made)
 
 
 log = logging.getLogger(__name__)
@@ -102,14 +94,28 @@ def recall_lessons(effect: RecallLessons, *, run_id: UUID) -> Performed[Any]:
             among = EntryFilter(agent=effect.agent)
             found = recall(project_id, effect.question, vector=vector, among=among, limit=effect.most)
         boundary = new_boundary()
-        told = [told_of(one.entry) for one in found.entries]
+        texts = [told_of(one.entry) for one in found.entries]
         # Before the draws: what does not fit would not have been told, and is no hold-out.
-        room = len(fitting(told, boundary=boundary, most=effect.most_characters))
+        room = len(fitting(texts, boundary=boundary, most=effect.most_characters))
         drawn = withhold(found.entries[:room], share=effect.share, chance=SystemRandom().random)
         lessons = tuple(
-            _lesson(one, draw, text=text) for one, draw, text in zip(found.entries, drawn, told, strict=False)
+            Lesson(
+                entry_id=one.entry.id,
+                version=one.entry.version,
+                kind=one.entry.kind.value,
+                name=one.entry.name,
+                text="" if draw.is_withheld else text.text,
+                rank=draw.rank,
+                score=draw.score,
+                words=one.words,
+                likeness=one.likeness,
+                share=draw.share,
+                draw=draw.draw,
+                is_withheld=draw.is_withheld,
+            )
+            for one, draw, text in zip(found.entries, drawn, texts, strict=False)
         )
-        given = [text for text, draw in zip(told, drawn, strict=False) if not draw.is_withheld]
+        given = [text for text, draw in zip(texts, drawn, strict=False) if not draw.is_withheld]
         value = Lessons(
             block=bounded(given, boundary=boundary, most=effect.most_characters),
             lessons=lessons,
@@ -123,28 +129,11 @@ def recall_lessons(effect: RecallLessons, *, run_id: UUID) -> Performed[Any]:
     return Performed(value=value, spent=Spent(duration_s=time.monotonic() - began))
 
 
-def _lesson(one: RecalledEntry, draw: Drawn, *, text: Told) -> Lesson:
-    return Lesson(
-        entry_id=one.entry.id,
-        version=one.entry.version,
-        kind=one.entry.kind.value,
-        name=one.entry.name,
-        text="" if draw.is_withheld else text.text,
-        rank=draw.rank,
-        score=draw.score,
-        words=one.words,
-        likeness=one.likeness,
-        share=draw.share,
-        draw=draw.draw,
-        is_withheld=draw.is_withheld,
-    )
-
-
 @follows_from(RecallLessons)
-def write_exposures(_effect: RecallLessons, told: Lessons, commit: StepCommit) -> None:
+def write_exposures(_effect: RecallLessons, recalled: Lessons, commit: StepCommit) -> None:
     """Keeps who was told what, in the transaction that keeps the step."""
     run = commit.run
-    if not told.lessons:
+    if not recalled.lessons:
         return
     drawn = [
         Drawn(
@@ -156,7 +145,7 @@ def write_exposures(_effect: RecallLessons, told: Lessons, commit: StepCommit) -
             draw=one.draw,
             is_withheld=one.is_withheld,
         )
-        for one in told.lessons
+        for one in recalled.lessons
     ]
     record_exposures(run.project_id, subject=str(run.pk), drawn=drawn, is_counted=can_still_count(run))
 

@@ -99,7 +99,16 @@ class PageState:
         if self._writing and not self._may_show(self._writing[0]):
             self._writing = None
             message.append(NOTHING_WRITTEN)
-        message += [self._removing(place) for place in self._gone(look)]
+        # The children that the page shows and that there are no more: steps go from the end, all else one by one.
+        there = {fragment.place for fragment in look.fragments}
+        gone = [
+            place
+            for place, parent in self._parents.items()
+            if place not in there and (parent in look.whole or _step_of(place) > look.last_step)
+        ]
+        for place in gone:
+            del self._sent[place], self._parents[place]
+            message.append(f'<div id="{place}" hx-swap-oob="delete"></div>')
         for fragment in look.fragments:
             known = self._sent.get(fragment.place)
             if known == fragment.html:
@@ -122,19 +131,6 @@ class PageState:
         self._seen = (step, order)
         self._writing = (step, order)
         return f'<div hx-swap-oob="innerHTML:#{WRITING}">{html}</div>'
-
-    def _gone(self, look: Look) -> list[str]:
-        """The children that the page shows and that there are no more: steps go from the end, all else one by one."""
-        there = {fragment.place for fragment in look.fragments}
-        return [
-            place
-            for place, parent in self._parents.items()
-            if place not in there and (parent in look.whole or _step_of(place) > look.last_step)
-        ]
-
-    def _removing(self, place: str) -> str:
-        del self._sent[place], self._parents[place]
-        return f'<div id="{place}" hx-swap-oob="delete"></div>'
 
     def _note_steps(self, look: Look) -> None:
         self._last_step, self._is_writing = look.last_step, look.is_writing
@@ -226,16 +222,13 @@ class RunConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         await self.accept()
         # Joined before the snapshot is taken: what happens in between rings, and is not missed.
         self._groups = [group_of_run(self.scope["url_route"]["kwargs"]["run_id"]), *groups_of_caller(self.scope)]
-        await self._join()
-        await self._tell(whole=True)
-        self._looking = asyncio.create_task(self._look_regularly())
-
-    async def _join(self) -> None:
         try:
             for group in self._groups:
                 await self.channel_layer.group_add(group, self.channel_name)
         except OSError as error:
             log.warning("a page listens without a bell, the broker is away: %s", error)
+        await self._tell(whole=True)
+        self._looking = asyncio.create_task(self._look_regularly())
 
     async def disconnect(self, code: int) -> None:
         if self._looking is not None:

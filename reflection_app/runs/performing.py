@@ -14,7 +14,6 @@ from django.utils import timezone
 
 from reflection_app.adapters.live import is_watched, writing
 from reflection_app.adapters.llm import (
-    Completion,
     CompletionRequest,
     ModelError,
     ModelTimedOut,
@@ -67,7 +66,6 @@ from reflection_app.loops.effects import (
     RecordStage,
     RecordSupplements,
     RecordToolFailure,
-    Turn,
     Turns,
     Waiting,
 )
@@ -125,18 +123,14 @@ def perform(
             raise EffectFailed(f"code is not run without a sandbox: {error}") from None
         return Performed(value=report, spent=Spent(duration_s=time.monotonic() - began))
     if isinstance(effect, CallTool):
-        return _call_tool(effect, run_id=run_id)
+        began = time.monotonic()
+        result = call_on_session(effect, run_id=run_id) or call_tool(effect, run_id=run_id)
+        return Performed(value=result, spent=Spent(duration_s=time.monotonic() - began))
     if isinstance(effect, RecallLessons):
         return recall_lessons(effect, run_id=run_id)
     with writing(run_id, step=seq, tries=tries, role=effect.role, attempt=attempt_of(effect)) as show:
         on_text = show if settings.LLM_STREAMING and is_watched(run_id) else None
         return _generate(effect, model=model, left_s=effect.timeout_s - used_s, on_text=on_text)
-
-
-def _call_tool(effect: CallTool, *, run_id: UUID) -> Performed[Any]:
-    began = time.monotonic()
-    result = call_on_session(effect, run_id=run_id) or call_tool(effect, run_id=run_id)
-    return Performed(value=result, spent=Spent(duration_s=time.monotonic() - began))
 
 
 def _generate(effect: Generate, *, model: str, left_s: float, on_text: Callable[[str], None] | None) -> Performed[Any]:
@@ -186,22 +180,18 @@ def _generate(effect: Generate, *, model: str, left_s: float, on_text: Callable[
                 tool_calls=completion.tool_calls,
             ),
         ),
-        spent=_spent(completion, duration_s=time.monotonic() - began),
-    )
-
-
-def _spent(completion: Completion, *, duration_s: float) -> Spent:
-    return Spent(
-        prompt_tokens=completion.prompt_tokens,
-        completion_tokens=completion.completion_tokens,
-        # As many places as are kept: a replay must not see another sum than the first run of the loop did.
-        cost_usd=completion.cost_usd.quantize(Decimal("1e-8"), rounding=ROUND_UP),
-        cost_known=completion.cost_known,
-        duration_s=duration_s,
-        is_estimated=completion.is_estimated,
-        cached_tokens=completion.cached_tokens,
-        reasoning_tokens=completion.reasoning_tokens,
-        tries=completion.tries,
+        spent=Spent(
+            prompt_tokens=completion.prompt_tokens,
+            completion_tokens=completion.completion_tokens,
+            # As many places as are kept: a replay must not see another sum than the first run of the loop did.
+            cost_usd=completion.cost_usd.quantize(Decimal("1e-8"), rounding=ROUND_UP),
+            cost_known=completion.cost_known,
+            duration_s=time.monotonic() - began,
+            is_estimated=completion.is_estimated,
+            cached_tokens=completion.cached_tokens,
+            reasoning_tokens=completion.reasoning_tokens,
+            tries=completion.tries,
+        ),
     )
 
 
@@ -282,7 +272,19 @@ def wait_for(effect: Waiting, *, journal: Journal, follow: Follow) -> Performed[
             waiting_for = question.kind.value
             journal.suspend(effect, state=RunState.WAITING_REVIEW, waiting_for=waiting_for, follow=follow)
         case AwaitTurns():
-            return _turns(effect, journal=journal, follow=follow)
+            run_id = journal.lease.run_id
+            turns = turns_for(effect, run_id=run_id)
+            if turns is None:
+                # Looked for again under the run's lock: turns that came since would else wake nobody.
+                let_go = journal.suspend(
+                    effect,
+                    state=RunState.WAITING_AGENT,
+                    waiting_for=f"turn {effect.after + effect.count}",
+                    follow=follow,
+                    is_there=lambda: turns_for(effect, run_id=run_id) is not None,
+                )
+                turns = None if let_go else turns_for(effect, run_id=run_id)
+            return journal.note(effect, turns, follow=follow) if turns is not None else None
         case Wait():
             # Nothing, once the time is over; until then the run is let go and woken when it is due.
             now = timezone.now()
@@ -295,22 +297,6 @@ def wait_for(effect: Waiting, *, journal: Journal, follow: Follow) -> Performed[
     return None
 
 
-def _turns(effect: AwaitTurns, *, journal: Journal, follow: Follow) -> Performed[Turns] | None:
-    """The turns that the loop waits for, as soon as the session has them."""
-    run_id = journal.lease.run_id
-    found = turns_for(effect, run_id=run_id)
-    if found is None:
-        let_go = journal.suspend(
-            effect,
-            state=RunState.WAITING_AGENT,
-            waiting_for=f"turn {effect.after + effect.count}",
-            follow=follow,
-            is_there=lambda: turns_for(effect, run_id=run_id) is not None,
-        )
-        found = None if let_go else turns_for(effect, run_id=run_id)
-    return journal.note(effect, found, follow=follow) if found is not None else None
-
-
 def turns_for(effect: AwaitTurns, *, run_id: Any) -> Turns | None:
     """The turns after number `effect.after` where they are what the effect waits for, else None.
 
@@ -318,14 +304,13 @@ def turns_for(effect: AwaitTurns, *, run_id: Any) -> Turns | None:
     """
     transcript = Transcript.objects.get(run=run_id)
     rows = TranscriptTurn.objects.filter(transcript=transcript, seq__gt=effect.after).defer("message").order_by("seq")
-    turns = tuple(_bounded(row.get_turn()) for row in rows[:MOST_TURNS_AT_ONCE])
+    turns = tuple(
+        turn.model_copy(update={"content": cut_middle(turn.content, LONGEST_TURN)})
+        for turn in (row.get_turn() for row in rows[:MOST_TURNS_AT_ONCE])
+    )
     last = turns[-1].seq if turns else effect.after
     is_end = transcript.is_ended and last >= transcript.turns_made
     failed = effect.or_tool_failure and any(turn.is_tool_failure for turn in turns)
     if len(turns) >= effect.count or failed or is_end:
         return Turns(turns=turns, is_end=is_end)
     return None
-
-
-def _bounded(turn: Turn) -> Turn:
-    return turn.model_copy(update={"content": cut_middle(turn.content, LONGEST_TURN)})

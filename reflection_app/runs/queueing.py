@@ -74,9 +74,9 @@ def enqueue(run: Queued, *, delay_s: float = 0) -> None:
         looks_back = run.mode in OF_THE_DESK
         queue = settings.LOOKING_BACK_QUEUE if looks_back else settings.CELERY_TASK_DEFAULT_QUEUE
         # Projects take turns at fresh work alone; who looks back takes none of that.
-        told = (str(run.pk),) if looks_back else (str(run.pk), str(run.project_id))
+        arguments = (str(run.pk),) if looks_back else (str(run.pk), str(run.project_id))
         try:
-            current_app.send_task(ADVANCE_RUN, told, queue=queue, countdown=delay_s or None, retry=False)
+            current_app.send_task(ADVANCE_RUN, arguments, queue=queue, countdown=delay_s or None, retry=False)
             return
         except OperationalError as error:
             Outage.note()
@@ -181,7 +181,12 @@ class Turns:
         if project_id is None:
             yield run_id
             return
-        if self._is_to_look(project_id):
+        with self._lock:
+            is_to_look = self._busy[project_id] >= FEW and time.monotonic() >= self._looked_at + self.LOOK_EVERY_S
+            if is_to_look:
+                self._looked_at = time.monotonic()
+        if is_to_look:
+            # Outside of the lock: the other threads need not wait for the database.
             self._look()
         with self._lock:
             if self._waiting and self._busy[self._waiting[0][1]] + 1 < self._busy[project_id]:
@@ -192,13 +197,6 @@ class Turns:
         finally:
             with self._lock:
                 self._busy[project_id] -= 1
-
-    def _is_to_look(self, project_id: UUID) -> bool:
-        with self._lock:
-            if self._busy[project_id] < FEW or time.monotonic() < self._looked_at + self.LOOK_EVERY_S:
-                return False
-            self._looked_at = time.monotonic()
-            return True
 
     def _look(self) -> None:
         """Finds each project's oldest waiting run, first of those who have the fewest threads."""

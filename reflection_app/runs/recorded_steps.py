@@ -74,30 +74,35 @@ def graph_of_run(run: Run) -> tuple[Graph, int]:
 
 def recorded_steps(run: Run) -> tuple[list[RecordedStep], int]:
     """The last steps of the run, oldest first, and how many came before them."""
+    facts = {
+        name: Case(When(kind=kind, then=F(path)), output_field=JSONField()) for name, (kind, path) in FACTS.items()
+    }
+    # How many things a path finds in the result of a step of that kind.
+    counts = {
+        name: Case(
+            When(
+                kind=kind,
+                result__isnull=False,
+                then=Func(
+                    F("result"),
+                    Value(path),
+                    template="jsonb_array_length(jsonb_path_query_array(%(expressions)s::jsonpath))",
+                    output_field=IntegerField(),
+                ),
+            ),
+            default=0,
+        )
+        for name, (kind, path) in COUNTS.items()
+    }
     rows = (
         Step.objects.filter(run=run)
-        .annotate(**{name: _fact(*where) for name, where in FACTS.items()})
-        .annotate(**{name: _count(*where) for name, where in COUNTS.items()})
+        .annotate(**facts)
+        .annotate(**counts)
         .order_by("-seq")
         .values(*COLUMNS, *FACTS, *COUNTS)[:MOST_STEPS]
     )
     steps = [_recorded(row) for row in reversed(rows)]
     return steps, steps[0].seq - 1 if len(steps) == MOST_STEPS else 0
-
-
-def _fact(kind: str, path: str) -> Case:
-    return Case(When(kind=kind, then=F(path)), output_field=JSONField())
-
-
-def _count(kind: str, path: str) -> Case:
-    """How many things `path` finds in the result of a step of `kind`."""
-    found = Func(
-        F("result"),
-        Value(path),
-        template="jsonb_array_length(jsonb_path_query_array(%(expressions)s::jsonpath))",
-        output_field=IntegerField(),
-    )
-    return Case(When(kind=kind, result__isnull=False, then=found), default=0)
 
 
 def _recorded(row: dict[str, Any]) -> RecordedStep:

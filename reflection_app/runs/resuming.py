@@ -27,13 +27,19 @@ RUN_FIELDS = ("state", "waiting_for", "enqueued_at", "last_event_seq")
 
 
 def resume_run(
-    run: Run, step: Step, result: Any, *, step_fields: Sequence[str] = (), run_fields: Sequence[str] = (), **told: Any
+    run: Run,
+    step: Step,
+    result: Any,
+    *,
+    step_fields: Sequence[str] = (),
+    run_fields: Sequence[str] = (),
+    **payload: Any,
 ) -> None:
     """Saves the step as done with `result`, and the locked `run` as queued; workers are told after the commit.
 
-    `step_fields` and `run_fields` are what the caller has changed besides; `told` goes into the event.
+    `step_fields` and `run_fields` are what the caller has changed besides; `payload` goes into the event.
     """
-    add_event(run, EventType.RUN_RESUMED, step=step.seq, **told)
+    add_event(run, EventType.RUN_RESUMED, step=step.seq, **payload)
     step.state, step.finished_at, step.last_event_seq = StepState.DONE, timezone.now(), run.last_event_seq
     step.result = result
     step.save(update_fields=[*STEP_FIELDS, *step_fields])
@@ -76,27 +82,31 @@ class AnswerInput(Value):
 
 
 @transaction.atomic
-def answer_question(question: Question, told: AnswerInput, *, actor: Actor) -> Question:
+def answer_question(question: Question, data: AnswerInput, *, actor: Actor) -> Question:
     """The answered question; its run is queued. Raises InvalidInput, or AlreadyAnswered: nothing changed then.
 
     The state is checked by the very UPDATE that keeps the answer, so that of two people one is heard.
     """
     # The run's lock comes first everywhere, so that nobody waits in a circle.
     run = Run.objects.select_for_update().get(pk=question.run_id)
-    check_answer(question, told)
+    check_answer(question, data)
     kept = Question.objects.filter(pk=question.pk, state=QuestionState.OPEN).update(
         state=QuestionState.ANSWERED,
-        choice=told.choice.value,
-        answer=told.text,
+        choice=data.choice.value,
+        answer=data.text,
         answered_by=actor.user,
         answered_by_label=actor.label,
         answered_at=timezone.now(),
     )
     question.refresh_from_db()
     if not kept:
-        raise AlreadyAnswered(_why_not(question))
-    answer = PersonsAnswer(choice=told.choice, text=told.text, by=actor.label)
-    add_event(run, EventType.QUESTION_ANSWERED, question=str(question.pk), choice=told.choice.value)
+        if question.state == QuestionState.WITHDRAWN:
+            raise AlreadyAnswered(_("The run has ended, so the question is no longer asked. Nothing was changed."))
+        raise AlreadyAnswered(
+            _("%(name)s has answered this already. Nothing was changed.") % {"name": question.answered_by_label}
+        )
+    answer = PersonsAnswer(choice=data.choice, text=data.text, by=actor.label)
+    add_event(run, EventType.QUESTION_ANSWERED, question=str(question.pk), choice=data.choice.value)
     resume_run(run, question.step, answer.model_dump(mode="json"))
     audit(
         question.project_id,
@@ -104,24 +114,18 @@ def answer_question(question: Question, told: AnswerInput, *, actor: Actor) -> Q
         "question.answered",
         target=question,
         before={"kind": question.kind, "text": question.text},
-        after={"choice": told.choice.value, "text": told.text},
+        after={"choice": data.choice.value, "text": data.text},
     )
     transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
     return question
 
 
-def check_answer(question: Question, told: AnswerInput) -> None:
+def check_answer(question: Question, data: AnswerInput) -> None:
     """Raises InvalidInput where the question does not offer that choice, or an answer says nothing."""
-    if told.choice.value not in question.choices:
+    if data.choice.value not in question.choices:
         offered = ", ".join(question.choices)
         message = _("This question can be answered by: %(offered)s.") % {"offered": offered}
         raise InvalidInput(message, errors=[{"field": "choice", "message": message}])
-    if told.choice is Choice.ANSWER and not told.text.strip():
+    if data.choice is Choice.ANSWER and not data.text.strip():
         message = _("Write the answer; the run goes on with it.")
         raise InvalidInput(message, errors=[{"field": "text", "message": message}])
-
-
-def _why_not(question: Question) -> str:
-    if question.state == QuestionState.WITHDRAWN:
-        return _("The run has ended, so the question is no longer asked. Nothing was changed.")
-    return _("%(name)s has answered this already. Nothing was changed.") % {"name": question.answered_by_label}

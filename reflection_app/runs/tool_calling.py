@@ -105,21 +105,17 @@ def prepare(tool: Tool, *, task_id: UUID | None) -> Prepared:
 
 def _call(prepared: Prepared, arguments: Mapping[str, Any], *, key: str, deadline_s: float) -> ToolResult:
     try:
-        _check(arguments, schema=prepared.parameters)
+        try:
+            found = violations(dict(arguments), schema=prepared.parameters)
+        except SchemaUnusable as error:
+            raise Misconfigured(f"The schema of the tool's arguments cannot be used: {error}") from None
+        if found:
+            raise UnusableArguments("; ".join(f"{issue.path}: {issue.description}" for issue in found))
         return _dispatch(prepared, arguments, key=key, deadline_s=deadline_s)
     except tuple(kind for kind, _ in FAILURES) as error:
         return failed(next(failure for kind, failure in FAILURES if isinstance(error, kind)), str(error))
     except OutgoingError as error:
         return failed(ToolFailure.UNREACHABLE, str(error))
-
-
-def _check(arguments: Mapping[str, Any], *, schema: dict[str, Any]) -> None:
-    try:
-        found = violations(dict(arguments), schema=schema)
-    except SchemaUnusable as error:
-        raise Misconfigured(f"The schema of the tool's arguments cannot be used: {error}") from None
-    if found:
-        raise UnusableArguments("; ".join(f"{issue.path}: {issue.description}" for issue in found))
 
 
 def _dispatch(prepared: Prepared, arguments: Mapping[str, Any], *, key: str, deadline_s: float) -> ToolResult:

@@ -83,7 +83,20 @@ class Proposals:
         for proposal in sorted(self.entries, key=lambda one: one.source):
             take_back_proposal(self.run.project_id, proposal)
         for instruction in self.instructions:
-            _withdraw_instruction(self.run, instruction)
+            # Removed, or left to whoever else proposed the same in the same words.
+            steps = Step.objects.filter(kind=ProposeInstruction.kind, state=StepState.DONE, is_inherited=False)
+            same = steps.filter(
+                run__project=self.run.project_id,
+                result__text=instruction.text,
+                result__agent__startswith=instruction.agent,
+            )
+            other = same.order_by("started_at", "id").first()
+            if other is None:
+                instruction.delete()
+                continue
+            named = Instruction.model_validate(other.result).reflection_id
+            instruction.report = Report.objects.filter(run=other.run_id, reflection_id=named).first()
+            instruction.save(update_fields=["report"])
         for source in sorted(by_source):
             withdraw_what_recurred(self.run, by_source[source])
 
@@ -101,9 +114,9 @@ def proposed_instructions(run: Run, gone: QuerySet[Step]) -> QuerySet[AgentInstr
     What a person's correction of a report's class called for is not theirs.
     """
     results = gone.filter(kind=ProposeInstruction.kind, state=StepState.DONE).values_list("result", flat=True)
-    told = [Instruction.model_validate(result).text for result in results]
+    texts = [Instruction.model_validate(result).text for result in results]
     theirs = Q(report__step__in=gone) | Q(report__run=run, report__corrections=None)
-    return AgentInstruction.objects.filter(theirs, project=run.project_id, text__in=told)
+    return AgentInstruction.objects.filter(theirs, project=run.project_id, text__in=texts)
 
 
 def _entries(run: Run, steps: QuerySet[Step]) -> Iterator[EntryProposal]:
@@ -113,21 +126,8 @@ def _entries(run: Run, steps: QuerySet[Step]) -> Iterator[EntryProposal]:
 
 def _is_same(one: EntryProposal, other: EntryProposal) -> bool:
     """Whether the two were counted as one."""
-    said = one.source == other.source or one.fingerprint == other.fingerprint
-    return said and one.evidence == other.evidence
-
-
-def _withdraw_instruction(run: Run, row: AgentInstruction) -> None:
-    """Removes it, or leaves it to whoever else proposed the same in the same words."""
-    steps = Step.objects.filter(kind=ProposeInstruction.kind, state=StepState.DONE, is_inherited=False)
-    same = steps.filter(run__project=run.project_id, result__text=row.text, result__agent__startswith=row.agent)
-    other = same.order_by("started_at", "id").first()
-    if other is None:
-        row.delete()
-        return
-    named = Instruction.model_validate(other.result).reflection_id
-    row.report = Report.objects.filter(run=other.run_id, reflection_id=named).first()
-    row.save(update_fields=["report"])
+    is_alike = one.source == other.source or one.fingerprint == other.fingerprint
+    return is_alike and one.evidence == other.evidence
 
 
 # Taking back that a run was looked back at, because its end is taken back: the next end begins anew.
@@ -209,9 +209,9 @@ def reopen_tickets(run: Run, *, superseded: Sequence[UUID], since: int) -> None:
 
     A ticket that a person closed stays closed.
     """
-    told = Event.objects.filter(run=run, seq__gt=since)
-    ended = told.filter(type=EventType.TICKET_ENDED).values_list("payload__ticket", flat=True)
-    begun = told.filter(type=EventType.TICKET_STARTED).values_list("payload__ticket", flat=True)
+    events = Event.objects.filter(run=run, seq__gt=since)
+    ended = events.filter(type=EventType.TICKET_ENDED).values_list("payload__ticket", flat=True)
+    begun = events.filter(type=EventType.TICKET_STARTED).values_list("payload__ticket", flat=True)
     tickets = Ticket.objects.filter(run=run)
     closed_by_end = tickets.filter(ticket_id__in=list(ended), state__in=ENDED, ended_by_label="")
     reopened = tickets.filter(pk__in=[*superseded, *closed_by_end.values_list("pk", flat=True)])
@@ -282,7 +282,14 @@ def take_back_run(run: Run, *, why: str) -> TakenBack:
 def _forget(run: Run, *, after: int, since: int) -> TakenBack:
     take_back_reflectors(run)
     gone = Step.objects.filter(run=run, seq__gt=after)
-    taken = _taken_back(gone.filter(is_inherited=False))
+    own = gone.filter(is_inherited=False)
+    sums = own.aggregate(tokens=Sum(F("prompt_tokens") + F("completion_tokens")), cost_usd=Sum("cost_usd"))
+    taken = TakenBack(
+        steps=own.count(),
+        calls=own.filter(kind=Generate.kind, finished_at__isnull=False).count(),
+        tokens=sums["tokens"] or 0,
+        cost_usd=sums["cost_usd"] or Decimal(0),
+    )
     kept = Step.objects.filter(run=run, seq__lte=after)
     proposals = Proposals.of(run, gone=gone, kept=kept)
     uncount_fixes(run, gone)
@@ -293,16 +300,6 @@ def _forget(run: Run, *, after: int, since: int) -> TakenBack:
     reopen_tickets(run, superseded=superseded, since=since)
     proposals.withdraw()
     return taken
-
-
-def _taken_back(gone: QuerySet[Step]) -> TakenBack:
-    sums = gone.aggregate(tokens=Sum(F("prompt_tokens") + F("completion_tokens")), cost_usd=Sum("cost_usd"))
-    return TakenBack(
-        steps=gone.count(),
-        calls=gone.filter(kind=Generate.kind, finished_at__isnull=False).count(),
-        tokens=sums["tokens"] or 0,
-        cost_usd=sums["cost_usd"] or Decimal(0),
-    )
 
 
 def _settle(run: Run) -> None:

@@ -4,7 +4,7 @@ What came into any of it from the notebook is left out here, where it is read: i
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -33,7 +33,7 @@ from reflection_app.loops.tool_calls import ToolResult
 from reflection_app.loops.verdicts import Judgement
 from reflection_app.runs.models import Attempt, Run, Step, StepState
 from reflection_app.runs.tool_calling import call_on_files
-from reflection_app.sessions.models import Reflector, Transcript, TranscriptFile, TranscriptTurn
+from reflection_app.sessions.models import Reflector, TranscriptFile, TranscriptTurn
 from reflection_app.tasks.models import TaskFile
 
 # A run as a conversation: what was asked, what was answered, which tools were called, and how it was judged.
@@ -68,38 +68,6 @@ def has_conversation(run: Run) -> bool:
 
 
 def _said(step: Step, *, known: set[tuple[str, str]]) -> Iterator[Said]:
-    yield from _asked(step, known=known)
-    if step.state == StepState.FAILED:
-        yield "error", step.error, step.role, False
-    else:
-        result: Any = step.result
-        match step.kind:
-            case Generate.kind:
-                sent = Generation.model_validate(result)
-                yield "assistant", sent.text or (f"({told_fault(sent)})" if sent.fault else ""), step.role, False
-            case AwaitAttempt.kind:
-                attempt = HandedIn.model_validate(result)
-                yield "assistant", attempt.content, "", False
-                if attempt.self_check:
-                    yield "self-check", json.dumps(attempt.self_check, ensure_ascii=False), "", False
-            case KeepAttempt.kind:
-                yield "assistant", step.request["content"], "", False
-            case CallTool.kind:
-                told = "\n".join(filter(None, (result["error"], result["content"])))
-                yield "tool", told, step.request["tool"][:LONGEST_TOOL_NAME], not result["ok"]
-            case RunTests.kind:
-                yield "tests", _tests(TestReport.model_validate(result)), "", False
-            case RecordVerdict.kind:
-                yield "judge", _judged(Judgement.model_validate(result)), "", False
-            case AskReviewer.kind:
-                decision = ReviewDecision.model_validate(result)
-                yield "reviewer", f"{decision.decision.value}: {decision.verdict.value}. {decision.reason}", "", False
-            case AskPerson.kind:
-                answer = PersonsAnswer.model_validate(result)
-                yield "person", answer.text or answer.choice.value, "", False
-
-
-def _asked(step: Step, *, known: set[tuple[str, str]]) -> Iterator[Said]:
     request = step.request
     match step.kind:
         case Generate.kind | AwaitAttempt.kind:
@@ -114,17 +82,46 @@ def _asked(step: Step, *, known: set[tuple[str, str]]) -> Iterator[Said]:
         case AskPerson.kind:
             question = Question.model_validate(request["question"])
             yield "question", "\n".join((question.text, *question.context)), "", False
+    if step.state == StepState.FAILED:
+        yield "error", step.error, step.role, False
+    else:
+        yield from _answered(step)
 
 
-def _tests(report: TestReport) -> str:
-    lines = [f"{one.name}: {one.reason or 'failed'} {one.error or one.actual}".strip() for one in report.failures]
-    return "\n".join([f"{report.total - len(lines)} of {report.total} tests passed", *lines])
-
-
-def _judged(judged: Judgement) -> str:
-    issues = [f"- {issue.severity.value} {issue.category.value}: {issue.description}" for issue in judged.issues]
-    said = f"attempt {judged.attempt}: {judged.verdict.value}, {judged.score:g} points, by {judged.referee.label}"
-    return "\n".join([said, *issues])
+def _answered(step: Step) -> Iterator[Said]:
+    result: Any = step.result
+    match step.kind:
+        case Generate.kind:
+            sent = Generation.model_validate(result)
+            yield "assistant", sent.text or (f"({told_fault(sent)})" if sent.fault else ""), step.role, False
+        case AwaitAttempt.kind:
+            attempt = HandedIn.model_validate(result)
+            yield "assistant", attempt.content, "", False
+            if attempt.self_check:
+                yield "self-check", json.dumps(attempt.self_check, ensure_ascii=False), "", False
+        case KeepAttempt.kind:
+            yield "assistant", step.request["content"], "", False
+        case CallTool.kind:
+            content = "\n".join(filter(None, (result["error"], result["content"])))
+            yield "tool", content, step.request["tool"][:LONGEST_TOOL_NAME], not result["ok"]
+        case RunTests.kind:
+            report = TestReport.model_validate(result)
+            lines = [
+                f"{one.name}: {one.reason or 'failed'} {one.error or one.actual}".strip() for one in report.failures
+            ]
+            passed = f"{report.total - len(lines)} of {report.total} tests passed"
+            yield "tests", "\n".join([passed, *lines]), "", False
+        case RecordVerdict.kind:
+            judged = Judgement.model_validate(result)
+            verdict = f"{judged.verdict.value}, {judged.score:g} points, by {judged.referee.label}"
+            issues = [f"- {one.severity.value} {one.category.value}: {one.description}" for one in judged.issues]
+            yield "judge", "\n".join([f"attempt {judged.attempt}: {verdict}", *issues]), "", False
+        case AskReviewer.kind:
+            decision = ReviewDecision.model_validate(result)
+            yield "reviewer", f"{decision.decision.value}: {decision.verdict.value}. {decision.reason}", "", False
+        case AskPerson.kind:
+            answer = PersonsAnswer.model_validate(result)
+            yield "person", answer.text or answer.choice.value, "", False
 
 
 REFLECTING = (Mode.ERROR_REFLECTION.value, Mode.MEMORY_REFLECTION.value)
@@ -154,11 +151,26 @@ def read_session(effect: ReadSession, *, run_id: UUID) -> SessionRead:
         return SessionRead()
     turns = turns_of(reflector)
     known = memory_names(reflector.project_id) if effect.with_known else []
+    errors = [
+        f"turn {turn.seq}, {turn.tool_name or 'a tool'}: {turn.content}" for turn in turns if turn.is_tool_failure
+    ]
+    if run := reflector.run:
+        objective = run.task.objective
+        error = without_notebook(run.error)[:LONGEST_ERROR]
+        ended = f"{run.outcome}, after {run.attempts_made} attempts. {error}".strip()
+    else:
+        assert reflector.transcript is not None, "a reflector looks back at a run or at a session"
+        objective = reflector.transcript.objective
+        ended = "The session has ended; nothing judged it."
+        for one in reflector.transcript.tool_errors:
+            turn = f"turn {one['turn']}, " if one.get("turn") else ""
+            arguments = f" {one['arguments']}" if one.get("arguments") else ""
+            errors.append(f"{turn}{one.get('tool', '')}{arguments}: {one.get('error', '')}")
     return SessionRead(
-        objective=without_notebook(_objective(reflector)),
-        ended=_ended(reflector),
+        objective=without_notebook(objective),
+        ended=ended,
         conversation=shown_text(turns),
-        tool_errors=tuple(_tool_errors(reflector, turns)),
+        tool_errors=tuple(without_notebook(one)[:LONGEST_ERROR] for one in errors[:MOST_ERRORS]),
         files=tuple(sorted(_files(reflector))[:MOST_FILES_NAMED]),
         known=tuple(KnownMemory(name=name, description=said[:LONGEST_DESCRIPTION]) for name, said in known),
     )
@@ -192,8 +204,16 @@ def readable_files(reflector: Reflector) -> dict[str, str]:
 
 def _files(reflector: Reflector) -> dict[str, str]:
     if reflector.run is not None:
-        found = dict(TaskFile.objects.filter(task=reflector.run.task_id).values_list("path", "content"))
-        found = _artifacts(reflector.run) | found
+        # What an outside agent made beside its answers, under the number of the attempt. Names are keys of this
+        # dictionary and nothing else; what lies elsewhere stays there.
+        made = Attempt.objects.filter(run=reflector.run).exclude(artifacts=[]).order_by("number")
+        found = {
+            f"attempt-{number}/{one['name']}": one["content"]
+            for number, artifacts in made.values_list("number", "artifacts")
+            for one in artifacts
+            if one.get("content")
+        }
+        found |= dict(TaskFile.objects.filter(task=reflector.run.task_id).values_list("path", "content"))
     else:
         rows = TranscriptFile.objects.filter(transcript=reflector.transcript_id)
         found = dict(rows.values_list("path", "content"))
@@ -206,50 +226,3 @@ def beside_the_session(files: dict[str, str]) -> dict[str, str]:
     while name in files:
         name = f"{HANDED_IN}/{name}"
     return {name if path == SESSION_FILE else path: content for path, content in files.items()}
-
-
-def _artifacts(run: Run) -> dict[str, str]:
-    """What an outside agent made beside its answers, under the number of the attempt. What lies elsewhere stays there.
-
-    Names are keys of this dictionary and nothing else.
-    """
-    rows = Attempt.objects.filter(run=run).exclude(artifacts=[]).order_by("number").values_list("number", "artifacts")
-    return {
-        f"attempt-{number}/{one['name']}": one["content"]
-        for number, artifacts in rows
-        for one in artifacts
-        if one.get("content")
-    }
-
-
-def _objective(reflector: Reflector) -> str:
-    if reflector.run is not None:
-        return reflector.run.task.objective
-    return _transcript(reflector).objective
-
-
-def _ended(reflector: Reflector) -> str:
-    run = reflector.run
-    if run is None:
-        return "The session has ended; nothing judged it."
-    error = without_notebook(run.error)[:LONGEST_ERROR]
-    return f"{run.outcome}, after {run.attempts_made} attempts. {error}".strip()
-
-
-def _tool_errors(reflector: Reflector, turns: list[Turn]) -> list[str]:
-    failed = [
-        f"turn {turn.seq}, {turn.tool_name or 'a tool'}: {turn.content}" for turn in turns if turn.is_tool_failure
-    ]
-    traced = [] if reflector.run is not None else [_traced(one) for one in _transcript(reflector).tool_errors]
-    return [without_notebook(one)[:LONGEST_ERROR] for one in [*failed, *traced]][:MOST_ERRORS]
-
-
-def _traced(error: Mapping[str, Any]) -> str:
-    turn = f"turn {error['turn']}, " if error.get("turn") else ""
-    arguments = f" {error['arguments']}" if error.get("arguments") else ""
-    return f"{turn}{error.get('tool', '')}{arguments}: {error.get('error', '')}"
-
-
-def _transcript(reflector: Reflector) -> Transcript:
-    assert reflector.transcript is not None, "a reflector looks back at a run or at a session"
-    return reflector.transcript

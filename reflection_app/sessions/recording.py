@@ -228,23 +228,25 @@ def open_transcript(project: Project, submission: TranscriptSubmission, *, actor
 
 
 @transaction.atomic
-def add_turns(transcript: Transcript, given: TurnsInput, *, actor: Actor) -> Added:
+def add_turns(transcript: Transcript, turns: TurnsInput, *, actor: Actor) -> Added:
     """The session with the turns at its end; those that are there already are not taken twice.
 
     Raises TurnsConflict where `after` is not where the session is, or it has ended; InvalidInput where it is full.
     """
     run, locked = _locked(transcript)
     made = locked.turns_made
-    if given.after is not None and given.after < made and _are_there(locked, given):
-        return Added(locked, before=given.after, is_repeated=True)
-    if given.after is not None and given.after != made:
+    if turns.after is not None and turns.after < made:
+        later = TranscriptTurn.objects.filter(transcript=locked, seq__gt=turns.after).order_by("seq")
+        if list(later.values_list("message", flat=True)[: len(turns.messages)]) == list(turns.messages):
+            return Added(locked, before=turns.after, is_repeated=True)
+    if turns.after is not None and turns.after != made:
         raise TurnsConflict(
             _("The session has %(made)s turns, not %(after)s; nothing was taken. Go on from there.")
-            % {"made": made, "after": given.after}
+            % {"made": made, "after": turns.after}
         )
     if locked.is_ended:
         raise TurnsConflict(_("The session has ended after %(made)s turns; nothing was taken.") % {"made": made})
-    if made + len(given.messages) > MOST_TURNS:
+    if made + len(turns.messages) > MOST_TURNS:
         raise InvalidInput(
             _("A session has at most %(most_turns)s turns; nothing was taken.") % {"most_turns": f"{MOST_TURNS:,}"},
             errors=[
@@ -254,14 +256,16 @@ def add_turns(transcript: Transcript, given: TurnsInput, *, actor: Actor) -> Add
                 }
             ],
         )
-    # Writes the messages as the session's next turns.
-    messages = given.messages
-    rows = _turns(locked, messages, called=_called_before(locked) if messages else {})
+    # The names of the tools called lately, by the calls' ids: an answer among the new turns may be to one of them.
+    callers = TranscriptTurn.objects.filter(transcript=locked, role="assistant").order_by("-seq")
+    lately = list(callers.values_list("message", flat=True)[:TURNS_LOOKED_BACK_AT])
+    called = {call_id: name for message in lately for call_id, name, _arguments in calls_in(message) if call_id}
+    rows = _turns(locked, turns.messages, called=called)
     TranscriptTurn.objects.bulk_create(rows)
     locked.turns_made += len(rows)
     locked.save(update_fields=["turns_made"])
     audit(locked.project_id, actor, "transcript.turns_added", target=locked, after={"turns": locked.turns_made})
-    _tell(run, locked)
+    _wake_and_ring(run, locked)
     return Added(locked, before=made)
 
 
@@ -274,7 +278,7 @@ def end_transcript(transcript: Transcript, *, actor: Actor) -> Transcript:
         locked.save(update_fields=["ended_at"])
         begin_reflectors_for_transcript(locked)
         audit(locked.project_id, actor, "transcript.ended", target=locked, after={"turns": locked.turns_made})
-        _tell(run, locked)
+        _wake_and_ring(run, locked)
     return locked
 
 
@@ -283,17 +287,10 @@ def _locked(transcript: Transcript) -> tuple[Run | None, Transcript]:
     return run, Transcript.objects.select_for_update(of=("self",)).get(pk=transcript.pk)
 
 
-def _tell(run: Run | None, transcript: Transcript) -> None:
+def _wake_and_ring(run: Run | None, transcript: Transcript) -> None:
     if run is not None:
         wake(run)
         transaction.on_commit(lambda: ring(run.pk, project_id=transcript.project_id))
-
-
-def _are_there(transcript: Transcript, given: TurnsInput) -> bool:
-    """Whether the turns after number `given.after` are these very messages."""
-    assert given.after is not None
-    rows = TranscriptTurn.objects.filter(transcript=transcript, seq__gt=given.after).order_by("seq")
-    return list(rows.values_list("message", flat=True)[: len(given.messages)]) == list(given.messages)
 
 
 def _turns(
@@ -315,13 +312,6 @@ def _turns(
             )
         )
     return rows
-
-
-def _called_before(transcript: Transcript) -> dict[str, str]:
-    """The names of the tools called lately, by the calls' ids."""
-    callers = TranscriptTurn.objects.filter(transcript=transcript, role="assistant").order_by("-seq")
-    messages = list(callers.values_list("message", flat=True)[:TURNS_LOOKED_BACK_AT])
-    return {call_id: name for message in messages for call_id, name, _ in calls_in(message) if call_id}
 
 
 # A session as its agent and its page are told of it: what was reflected, what is being reflected on, and why not.
@@ -351,12 +341,29 @@ def session_state(transcript: Transcript) -> SessionState:
     transcript = Transcript.objects.select_related("run").get(pk=transcript.pk)
     run = transcript.run
     reflections = reflections_of(run) if run else ()
+    is_pending = False
+    if run is not None and not run.is_finished:
+        reflected = reflections[-1].turn if reflections else 0
+        failures = TranscriptTurn.objects.filter(transcript=transcript, is_tool_failure=True).order_by("seq")
+        first_failure = failures.values_list("seq", flat=True).first()
+        is_pending = is_due(
+            made=transcript.turns_made,
+            reflected=reflected,
+            every=run.get_spec().inline_every_turns,
+            has_new_failure=first_failure is not None and first_failure > reflected,
+            is_ended=transcript.is_ended,
+        )
+    note = ""
+    if run is not None and run.is_finished and run.outcome != Outcome.UNVERIFIED:
+        reason = f": {run.error[:LONGEST_REASON]}" if run.error else ""
+        goes_on = "" if transcript.is_ended else " The session goes on being recorded."
+        note = f"No more reflections are made: the run that makes them has ended as {run.outcome}{reason}.{goes_on}"
     return SessionState(
         transcript=transcript,
         run=run,
         reflections=reflections,
-        is_pending=run is not None and not run.is_finished and _is_due(transcript, run, reflections),
-        note=_note(transcript, run),
+        is_pending=is_pending,
+        note=note,
     )
 
 
@@ -364,27 +371,6 @@ def reflections_of(run: Run) -> tuple[KeptReflection, ...]:
     """What was reflected so far, oldest first, the reflector's failures among it."""
     steps = Step.objects.filter(run=run, kind=RecordReflection.kind, state=StepState.DONE).order_by("seq")
     return tuple(KeptReflection.model_validate(result) for result in steps.values_list("result", flat=True))
-
-
-def _is_due(transcript: Transcript, run: Run, reflections: tuple[KeptReflection, ...]) -> bool:
-    reflected = reflections[-1].turn if reflections else 0
-    failures = TranscriptTurn.objects.filter(transcript=transcript, is_tool_failure=True).order_by("seq")
-    first_failure = failures.values_list("seq", flat=True).first()
-    return is_due(
-        made=transcript.turns_made,
-        reflected=reflected,
-        every=run.get_spec().inline_every_turns,
-        has_new_failure=first_failure is not None and first_failure > reflected,
-        is_ended=transcript.is_ended,
-    )
-
-
-def _note(transcript: Transcript, run: Run | None) -> str:
-    if run is None or not run.is_finished or run.outcome == Outcome.UNVERIFIED:
-        return ""
-    reason = f": {run.error[:LONGEST_REASON]}" if run.error else ""
-    goes_on = "" if transcript.is_ended else " The session goes on being recorded."
-    return f"No more reflections are made: the run that makes them has ended as {run.outcome}{reason}.{goes_on}"
 
 
 def tell_newest(state: SessionState, *, covering: int | None = None) -> KeptReflection | None:

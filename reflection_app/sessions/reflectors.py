@@ -6,7 +6,7 @@ They are best effort: whatever goes wrong here is logged, and the end stands wit
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from uuid import UUID
+from functools import partial
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, transaction
@@ -86,19 +86,15 @@ def begin_due_reflectors(*, most: int = MOST_DUE_AT_ONCE) -> int:
     due = list(LookBackDue.objects.order_by("id").values_list("pk", "run_id")[:most])
     for due_id, run_id in due:
         try:
-            _begin_due(due_id, run_id)
+            with transaction.atomic():
+                # Whoever undoes the run's end has locked it; then there is nothing due any more.
+                run = Run.objects.select_for_update(of=("self",)).defer("spec").filter(pk=run_id).first()
+                is_due = LookBackDue.objects.filter(pk=due_id).delete()[0]
+                if is_due and run is not None and run.is_finished and has_conversation(run):
+                    _begin_safely(partial(_subject_of_run, run), name=str(run))
         except (OperationalError, InterfaceError) as error:
             log.warning("run %s is looked back at later: %s", run_id, error)
     return len(due)
-
-
-@transaction.atomic
-def _begin_due(due_id: UUID, run_id: UUID) -> None:
-    # Whoever takes the run's end back has locked it; then there is nothing due any more.
-    run = Run.objects.select_for_update(of=("self",)).defer("spec").filter(pk=run_id).first()
-    is_due = LookBackDue.objects.filter(pk=due_id).delete()[0]
-    if is_due and run is not None and run.is_finished and has_conversation(run):
-        _begin_safely(lambda: _subject_of_run(run), name=str(run))
 
 
 def begin_reflectors_for_transcript(transcript: Transcript) -> None:

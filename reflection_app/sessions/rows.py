@@ -6,14 +6,13 @@ back at; then the reflectors' rows; then the notebook. Who takes back an end hol
 
 import re
 from collections.abc import Sequence
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from notebook_app.public import Became, EntryKind, Learned, Proposal, keep_learned
+from notebook_app.public import Became, EntryKind, Proposal, keep_learned
 from reflection_app.adapters.live import ring
 from reflection_app.loops.after.findings import LONGEST_NAME, ErrorFound, MemoryFound, MemoryType
 from reflection_app.loops.effects import RecordFindings, RecordMemories
@@ -102,23 +101,31 @@ def keep_what_was_found(effect: RecordFindings | RecordMemories, run: Run, _step
         effect.found.findings if isinstance(effect, RecordFindings) else effect.found.memories
     )
     proposals = [proposal_of(one, reflector=reflector) for one in found]
-    became = keep_learned(run.project_id, proposals, work=_work(reflector), told=_told_as(reflector))
+    # The work that it was learned from, and the names under which lessons may have been drawn for that work.
+    transcript = reflector.transcript
+    if transcript is None:
+        names = [str(run_id) for run_id in _line_of(reflector.run)]
+        work = [{"run": name} for name in names]
+    else:
+        names = [str(transcript.pk), str(transcript.run_id or ""), transcript.external_id or ""]
+        work = [work_of(reflector)]
+    became = keep_learned(run.project_id, proposals, work=work, told=[name for name in names if name])
     if reflector.fork_id != run.pk:
         return
-    reflector.findings = [_noted(one, learned) for one, learned in zip(found, became, strict=True)]
+    reflector.findings = [
+        one.model_dump(mode="json")
+        | {
+            "became": learned.became.value,
+            "entry": str(learned.entry_id) if learned.entry_id else None,
+            "why": learned.why.value if learned.why else "",
+        }
+        for one, learned in zip(found, became, strict=True)
+    ]
     reflector.score = effect.found.score if isinstance(effect, RecordFindings) else None
     reflector.found = len(found)
     reflector.added = sum(learned.became is Became.ADDED for learned in became)
     reflector.counted = sum(learned.became is Became.COUNTED for learned in became)
     reflector.save(update_fields=["findings", "score", "found", "added", "counted"])
-
-
-def _noted(one: ErrorFound | MemoryFound, learned: Learned) -> dict[str, Any]:
-    return one.model_dump(mode="json") | {
-        "became": learned.became.value,
-        "entry": str(learned.entry_id) if learned.entry_id else None,
-        "why": learned.why.value if learned.why else "",
-    }
 
 
 def _line_of(run: Run | None) -> list[UUID]:
@@ -128,21 +135,6 @@ def _line_of(run: Run | None) -> list[UUID]:
         found.append(run.pk)
         run = run.parent
     return found
-
-
-def _work(reflector: Reflector) -> list[dict[str, str]]:
-    if reflector.run is None:
-        return [work_of(reflector)]
-    return [{"run": str(run_id)} for run_id in _line_of(reflector.run)]
-
-
-def _told_as(reflector: Reflector) -> list[str]:
-    """The names under which lessons may have been drawn for this work."""
-    transcript = reflector.transcript
-    if transcript is None:
-        return [str(run_id) for run_id in _line_of(reflector.run)]
-    names = [str(transcript.pk), str(transcript.run_id or ""), transcript.external_id or ""]
-    return [name for name in names if name]
 
 
 def lock_looked_back_at(reflector: Reflector) -> Run | None:
@@ -171,27 +163,20 @@ def end_reflector(fork: Run) -> None:
     about = Q(run=reflector.run_id) if reflector.run_id else Q(transcript=reflector.transcript_id)
     both = list(Reflector.objects.filter(about).select_related("fork").defer("fork__spec").order_by("kind"))
     if all(one.finished_at is not None for one in both):
-        _tell(both, on=subject or _run_that_tells(both, fork=fork), ended=fork)
-
-
-def _run_that_tells(both: Sequence[Reflector], *, fork: Run) -> Run:
-    """The run of the error reflector; of a session without a run, nothing else is there to tell it on."""
-    chosen = next((one for one in both if one.kind == ReflectorKind.ERRORS), both[0])
-    if chosen.fork_id == fork.pk:
-        return fork
-    return Run.objects.select_for_update(of=("self",)).defer("spec").get(pk=chosen.fork_id)
-
-
-def _tell(both: Sequence[Reflector], *, on: Run, ended: Run) -> None:
-    found = {one.kind: one.found for one in both}
-    outcomes = {one.kind: ended.outcome if one.fork_id == ended.pk else one.fork.outcome for one in both}
-    add_event(
-        on,
-        EventType.REFLECTED,
-        errors=found.get(ReflectorKind.ERRORS.value, 0),
-        memories=found.get(ReflectorKind.MEMORY.value, 0),
-        added=sum(one.added for one in both),
-        failed=sorted(kind for kind, outcome in outcomes.items() if outcome != Outcome.SUCCEEDED.value),
-    )
-    on.save(update_fields=["last_event_seq"])
-    transaction.on_commit(lambda: ring(on.pk, project_id=on.project_id))
+        # On the run of the error reflector: of a session without a run, nothing else is there to have the event.
+        chosen = next((one for one in both if one.kind == ReflectorKind.ERRORS), both[0])
+        if subject is None and chosen.fork_id != fork.pk:
+            subject = Run.objects.select_for_update(of=("self",)).defer("spec").get(pk=chosen.fork_id)
+        run = subject or fork
+        found = {one.kind: one.found for one in both}
+        outcomes = {one.kind: fork.outcome if one.fork_id == fork.pk else one.fork.outcome for one in both}
+        add_event(
+            run,
+            EventType.REFLECTED,
+            errors=found.get(ReflectorKind.ERRORS.value, 0),
+            memories=found.get(ReflectorKind.MEMORY.value, 0),
+            added=sum(one.added for one in both),
+            failed=sorted(kind for kind, outcome in outcomes.items() if outcome != Outcome.SUCCEEDED.value),
+        )
+        run.save(update_fields=["last_event_seq"])
+        transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))

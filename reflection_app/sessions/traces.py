@@ -70,24 +70,22 @@ def spans_of(trace: AgentTrace) -> list[Span]:
         room -= row.size  # type: ignore[attr-defined]  # annotated above
         if room < 0:
             break
-        spans.append(_span_of(row, trace_id=trace.trace_id))
+        spans.append(
+            Span(
+                trace_id=trace.trace_id,
+                span_id=row.span_id,
+                parent_id=row.parent_id,
+                name=row.name,
+                attributes=row.attributes,
+                events=tuple(SpanEvent(**event) for event in row.events),
+                service=row.resource.get(SERVICE, ""),
+                is_error=row.is_error,
+                status_message=row.status_message,
+                start_ns=row.start_ns,
+                end_ns=row.end_ns,
+            )
+        )
     return spans
-
-
-def _span_of(row: AgentSpan, *, trace_id: str) -> Span:
-    return Span(
-        trace_id=trace_id,
-        span_id=row.span_id,
-        parent_id=row.parent_id,
-        name=row.name,
-        attributes=row.attributes,
-        events=tuple(SpanEvent(**event) for event in row.events),
-        service=row.resource.get(SERVICE, ""),
-        is_error=row.is_error,
-        status_message=row.status_message,
-        start_ns=row.start_ns,
-        end_ns=row.end_ns,
-    )
 
 
 # Making sessions of traces. One is opened soon after its root has ended, and ends once nothing more of it comes, with
@@ -166,7 +164,20 @@ def _bring_forward(trace: AgentTrace, now: datetime) -> None:
         trace.delete()
         return
     is_new = trace.transcript is None
-    transcript = trace.transcript or _open(trace, conversation)
+    transcript = trace.transcript
+    if transcript is None:
+        # Nobody states an objective in a trace: it is what the agent's user said first.
+        asked = (str(message["content"]) for message in conversation.messages if message["role"] == "user")
+        submission = TranscriptSubmission(
+            agent=conversation.agent[:LONGEST_AGENT],
+            objective=next(asked, "")[:LONGEST_OBJECTIVE],
+            external_id=(conversation.conversation_id or trace.trace_id)[:LONGEST_ID],
+            messages=conversation.messages[:MOST_MESSAGES_AT_ONCE],
+            metadata=_metadata(trace, conversation),
+        )
+        transcript = open_transcript(trace.project, submission, actor=Actor())
+        AgentTrace.objects.filter(pk=trace.pk).update(transcript=transcript)
+        trace.transcript = transcript
     if not is_new or transcript.turns_made < len(conversation.messages):
         # Adds what the session has not: what follows its turns, else what of it is not among them.
         messages = conversation.messages
@@ -187,26 +198,6 @@ def _bring_forward(trace: AgentTrace, now: datetime) -> None:
         _settle(trace, now, problem=TOO_LARGE if len(spans) < trace.spans_received or trace.spans_dropped else "")
 
 
-def _open(trace: AgentTrace, conversation: Conversation) -> Transcript:
-    submission = TranscriptSubmission(
-        agent=conversation.agent[:LONGEST_AGENT],
-        objective=_objective(conversation),
-        external_id=(conversation.conversation_id or trace.trace_id)[:LONGEST_ID],
-        messages=conversation.messages[:MOST_MESSAGES_AT_ONCE],
-        metadata=_metadata(trace, conversation),
-    )
-    transcript = open_transcript(trace.project, submission, actor=Actor())
-    AgentTrace.objects.filter(pk=trace.pk).update(transcript=transcript)
-    trace.transcript = transcript
-    return transcript
-
-
-def _objective(conversation: Conversation) -> str:
-    """What the agent's user said first; nobody states an objective in a trace."""
-    said = (str(message["content"]) for message in conversation.messages if message["role"] == "user")
-    return next(said, "")[:LONGEST_OBJECTIVE]
-
-
 def _not_among(messages: Sequence[dict[str, Any]], known: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The messages that are not known, each known one standing for one of its like."""
     left = Counter(json.dumps(message, sort_keys=True) for message in known)
@@ -221,7 +212,7 @@ def _not_among(messages: Sequence[dict[str, Any]], known: Sequence[dict[str, Any
 
 
 def _metadata(trace: AgentTrace, conversation: Conversation) -> dict[str, Any]:
-    told = {
+    metadata = {
         "trace_id": trace.trace_id,
         "conversation_id": conversation.conversation_id[:LONGEST_ID],
         "service": conversation.service[:LONGEST_ID],
@@ -234,7 +225,7 @@ def _metadata(trace: AgentTrace, conversation: Conversation) -> dict[str, Any]:
         "spans": trace.spans_received,
         "spans_dropped": trace.spans_dropped,
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in metadata.items() if value}
 
 
 def _settle(trace: AgentTrace, now: datetime, *, problem: str) -> None:
@@ -282,22 +273,16 @@ def take_spans(project: Project, spans: Sequence[Span]) -> TakenSpans:
         known = AgentTrace.objects.filter(project=project, trace_id__in=doubtful)
         wanted |= set(known.values_list("trace_id", flat=True))
     by_trace = {trace_id: of_trace for trace_id, of_trace in by_trace.items() if trace_id in wanted}
-    traces = _locked_traces(project, sorted(by_trace))
+    traces: list[AgentTrace] = []
+    if by_trace:
+        now, trace_ids = timezone.now(), sorted(by_trace)
+        with connection.cursor() as cursor:
+            cursor.execute(MAKE_OR_LOCK, [project.pk, now, now, [new_id() for _ in trace_ids], trace_ids])
+            names = [column.name for column in cursor.description or ()]
+            traces = [AgentTrace.from_db(connection.alias, names, row) for row in cursor.fetchall()]
     parts = [traces[start : start + TRACES_AT_ONCE] for start in range(0, len(traces), TRACES_AT_ONCE)]
     taken = [_take(part, by_trace) for part in parts]
     return TakenSpans(new=sum(one.new for one in taken), refused=sum(one.refused for one in taken))
-
-
-def _locked_traces(project: Project, trace_ids: Sequence[str]) -> list[AgentTrace]:
-    """The traces, made where they were not, and locked, with what is counted of them."""
-    if not trace_ids:
-        return []
-    now = timezone.now()
-    with connection.cursor() as cursor:
-        ids = [new_id() for _ in trace_ids]
-        cursor.execute(MAKE_OR_LOCK, [project.pk, now, now, ids, list(trace_ids)])
-        names = [column.name for column in cursor.description or ()]
-        return [AgentTrace.from_db(connection.alias, names, row) for row in cursor.fetchall()]
 
 
 def _take(traces: Sequence[AgentTrace], by_trace: dict[str, dict[str, Span]]) -> TakenSpans:

@@ -179,21 +179,18 @@ class ReflectorCard:
     @property
     def lines(self) -> list[dict[str, Words]]:
         """Its findings or memories, and what became of each."""
-        return [_line(one) for one in self.row.findings]
-
-
-def _line(found: dict[str, str]) -> dict[str, Words]:
-    label = CATEGORY_WORDS.get(found.get("category", "")) or TYPES.get(found.get("type", "")) or ""
-    memory = found.get("description") or found.get("content", "")
-    return {
-        "label": label,
-        "title": found.get("name") or found.get("description", ""),
-        "cause": found.get("cause", memory),
-        "suggestion": found.get("suggestion", ""),
-        "became": BECAME.get(found.get("became", ""), ""),
-        "why": WHY.get(found.get("why", ""), ""),
-        "entry": found.get("entry") or "",
-    }
+        return [
+            {
+                "label": CATEGORY_WORDS.get(found.get("category", "")) or TYPES.get(found.get("type", "")) or "",
+                "title": found.get("name") or found.get("description", ""),
+                "cause": found.get("cause", found.get("description") or found.get("content", "")),
+                "suggestion": found.get("suggestion", ""),
+                "became": BECAME.get(found.get("became", ""), ""),
+                "why": WHY.get(found.get("why", ""), ""),
+                "entry": found.get("entry") or "",
+            }
+            for found in self.row.findings
+        ]
 
 
 def cards_of(*, run: Run | None = None, transcript: Transcript | None = None) -> list[ReflectorCard]:

@@ -27,7 +27,7 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import OF_THE_DESK
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.events import Event
-from reflection_app.runs.told import mark_events_told
+from reflection_app.runs.seen import mark_events_seen
 from reflection_app.teams.models import OF_STEPS, TEST, Delivery, DeliveryState, DeliveryTry, NotificationKind, Webhook
 from reflection_app.teams.notifications import tell_admins
 from reflection_app.teams.webhooks import (
@@ -341,7 +341,7 @@ def _with_payloads(held: Sequence[Delivery]) -> list[Delivery]:
             batch.update(delivery, fields=("payload",))
         to_send.append(delivery)
     told = {delivery.event_id for delivery in to_send}
-    mark_events_told([event for event in events.values() if event.pk in told])
+    mark_events_seen([event for event in events.values() if event.pk in told])
     batch.write()
     if gone:
         Delivery.objects.filter(pk__in=gone).delete()

@@ -80,7 +80,19 @@ class Rows:
     @property
     def unified(self) -> tuple[UnifiedLine, ...]:
         """The rows in one column, what is gone before what is new."""
-        return tuple(_unified(self.rows))
+        lines: list[UnifiedLine] = []
+        new: list[UnifiedLine] = []
+        for row in self.rows:
+            if row.kind in {"same", "skipped"}:
+                lines += new
+                new = []
+                lines.append(UnifiedLine(row.kind, number=row.right_number, text=row.right, count=row.count))
+                continue
+            if row.left_number is not None:
+                lines.append(UnifiedLine("gone", sign="-", number=row.left_number, text=row.left))
+            if row.right_number is not None:
+                new.append(UnifiedLine("new", sign="+", number=row.right_number, text=row.right))
+        return (*lines, *new)
 
 
 # A page that is opened again, or fetched ahead and then opened, compares nothing twice.
@@ -128,8 +140,8 @@ def _rows(before: list[str], after: list[str]) -> list[Row]:
                 rows.append(_row("new" if old is None else "gone", old, escape(left), new, escape(right)))
             else:
                 left_to_mark -= count_pieces(left) * count_pieces(right)
-                shown = marked(left, right) if left_to_mark >= 0 else (escape(left), escape(right))
-                rows.append(_row("changed", old, shown[0], new, shown[1]))
+                texts = marked(left, right) if left_to_mark >= 0 else (escape(left), escape(right))
+                rows.append(_row("changed", old, texts[0], new, texts[1]))
     return rows
 
 
@@ -158,21 +170,6 @@ def _folded(rows: list[Row]) -> Iterator[Row]:
         yield Row("skipped", count=skipped)
 
 
-def _unified(rows: tuple[Row, ...]) -> Iterator[UnifiedLine]:
-    waiting: list[UnifiedLine] = []
-    for row in rows:
-        if row.kind in {"same", "skipped"}:
-            yield from waiting
-            waiting = []
-            yield UnifiedLine(row.kind, number=row.right_number, text=row.right, count=row.count)
-            continue
-        if row.left_number is not None:
-            yield UnifiedLine("gone", sign="-", number=row.left_number, text=row.left)
-        if row.right_number is not None:
-            waiting.append(UnifiedLine("new", sign="+", number=row.right_number, text=row.right))
-    yield from waiting
-
-
 # What one piece of code changed of another, line by line.
 
 # Comparing takes the product of both lengths in the worst case, and the texts are a model's.
@@ -194,23 +191,18 @@ def differences(old: str, new: str) -> tuple[DiffLine, ...] | None:
     before, after = _code_lines(old), _code_lines(new)
     if before is None or after is None:
         return None
-    return tuple(_shown(line) for line in _without_head(unified_diff(before, after, lineterm="", n=3)))
+    lines = []
+    # The first two lines of a diff name its files.
+    for line in islice(unified_diff(before, after, lineterm="", n=3), 2, None):
+        text = line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 1] + "…"
+        lines.append(DiffLine(MARKS.get(line[:1], "same"), text))
+    return tuple(lines)
 
 
 def _code_lines(text: str) -> list[str] | None:
     # Not splitlines(): form feeds and separators that it breaks at are no line ends to Python.
     lines = text.replace("\r\n", "\n").split("\n")
     return None if len(lines) > MOST_CODE_LINES else lines
-
-
-def _without_head(diff: Iterator[str]) -> Iterator[str]:
-    """The diff without the two lines that name its files."""
-    return islice(diff, 2, None)
-
-
-def _shown(line: str) -> DiffLine:
-    text = line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 1] + "…"
-    return DiffLine(MARKS.get(line[:1], "same"), text)
 
 
 # What several attempts answered on the same tests, test by test.
@@ -270,8 +262,16 @@ def compare_answers(reports: Mapping[int, TestReport]) -> tuple[TestLine, ...]:
     """A line for each test, those on which the attempts differ first, those that all pass last."""
     numbers = sorted(reports)
     named = {number: _by_name(reports[number].results) for number in numbers}
-    keys = dict.fromkeys(key for number in numbers for key in named[number])
-    lines = [_line([named[number].get(key) for number in numbers], numbers) for key in keys]
+    lines = []
+    for key in dict.fromkeys(key for number in numbers for key in named[number]):
+        results = [named[number].get(key) for number in numbers]
+        there = [result for result in results if result is not None]
+        expected = next((result.expected for result in there if result.expected), "")
+        cells = []
+        for number, result in zip(numbers, results, strict=True):
+            value = "" if result is None else expected if result.passed else result.actual
+            cells.append(AnswerCell(number, result, value=value))
+        lines.append(TestLine(name=there[0].name, input=there[0].input, expected=expected, cells=tuple(cells)))
     return tuple(sorted(lines, key=lambda line: (not line.attempts_differ, line.all_pass)))
 
 
@@ -283,22 +283,6 @@ def _by_name(results: Sequence[TestResult]) -> dict[Key, TestResult]:
         named[result.name, seen[result.name]] = result
         seen[result.name] += 1
     return named
-
-
-def _line(results: Sequence[TestResult | None], numbers: Sequence[int]) -> TestLine:
-    there = [result for result in results if result is not None]
-    expected = next((result.expected for result in there if result.expected), "")
-    cells = (
-        AnswerCell(number, result, value=_value(result, expected))
-        for number, result in zip(numbers, results, strict=True)
-    )
-    return TestLine(name=there[0].name, input=there[0].input, expected=expected, cells=tuple(cells))
-
-
-def _value(result: TestResult | None, expected: str) -> str:
-    if result is None:
-        return ""
-    return expected if result.passed else result.actual
 
 
 # An unsettled pick as its page tells it: the attempts side by side, what each computes, and where they part.
@@ -361,50 +345,37 @@ def tell_pick(review: Review) -> PickStory:
     """The attempts that there were when the person was asked, the proposed one compared with each of the others."""
     asked = asked_at(review)
     made = set(Attempt.objects.filter(run=review.run_id, step__seq__lt=asked).values_list("number", flat=True))
-    tested = {step.attempt_number: step for step in _test_steps(review)}
+    steps = Step.objects.filter(run=review.run_id, kind=RunTests.kind, state=StepState.DONE, seq__lt=asked)
+    # The latest test run of each attempt comes last.
+    tested = {step.attempt_number: step for step in steps.order_by("seq")}
     decided = review.decided_verdict
     picked = decided.attempt_id if decided and decided.passed else None
-    candidates = tuple(
-        Candidate(
+    candidates = []
+    for card in attempt_cards(review.run):
+        if card.attempt.number not in made:
+            continue
+        step = tested.get(card.attempt.number)
+        request: Any = step.request if step else None
+        code = request.get("code") if isinstance(request, dict) else None
+        candidate = Candidate(
             card=card,
-            code=_code_of(card.attempt, tested.get(card.attempt.number)),
-            report=_report_of(tested.get(card.attempt.number)),
+            code=code if isinstance(code, str) else code_of(card.attempt.content),
+            report=TestReport.model_validate(step.result) if step and step.result else None,
             is_proposed=card.attempt.pk == review.attempt_id,
             is_picked=card.attempt.pk == picked,
         )
-        for card in attempt_cards(review.run)
-        if card.attempt.number in made
-    )
+        candidates.append(candidate)
     reports = {candidate.number: candidate.report for candidate in candidates if candidate.report}
-    return PickStory(candidates=candidates, lines=compare_answers(reports), differences=_differences(candidates))
+    changes = []
+    if proposed := next((candidate for candidate in candidates if candidate.is_proposed), None):
+        for other in candidates:
+            if other is not proposed:
+                earlier, later = sorted((proposed, other), key=lambda one: one.number)
+                changes.append(Difference(earlier, later, differences(earlier.code, later.code)))
+    return PickStory(candidates=tuple(candidates), lines=compare_answers(reports), differences=tuple(changes))
 
 
 def asked_at(review: Review) -> int:
     """The number of the step that asked: only loops ask for a pick."""
     assert review.step is not None
     return review.step.seq
-
-
-def _test_steps(review: Review) -> Sequence[Step]:
-    """The latest test run of each attempt comes last."""
-    asked = asked_at(review)
-    steps = Step.objects.filter(run=review.run_id, kind=RunTests.kind, state=StepState.DONE, seq__lt=asked)
-    return list(steps.order_by("seq"))
-
-
-def _code_of(attempt: Attempt, step: Step | None) -> str:
-    request: Any = step.request if step else None
-    code = request.get("code") if isinstance(request, dict) else None
-    return code if isinstance(code, str) else code_of(attempt.content)
-
-
-def _report_of(step: Step | None) -> TestReport | None:
-    return TestReport.model_validate(step.result) if step and step.result else None
-
-
-def _differences(candidates: Sequence[Candidate]) -> tuple[Difference, ...]:
-    proposed = next((candidate for candidate in candidates if candidate.is_proposed), None)
-    if proposed is None:
-        return ()
-    pairs = (sorted((proposed, other), key=lambda one: one.number) for other in candidates if other is not proposed)
-    return tuple(Difference(earlier, later, differences(earlier.code, later.code)) for earlier, later in pairs)

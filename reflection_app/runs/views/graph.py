@@ -150,9 +150,13 @@ class Layout:
 
 def lay_out(graph: Graph) -> Layout:
     """A place for every node and a line for every edge, all within `width` and `height`."""
-    columns = _columns(graph.nodes)
-    places = _places(columns)
-    between = _between(graph.edges, places=places)
+    places = _places(graph.nodes)
+    # The edges by the two nodes that they join, those between the same two together.
+    between: dict[tuple[str, str], tuple[Edge, ...]] = {}
+    for edge in graph.edges:
+        if edge.source in places and edge.target in places:
+            pair = (edge.source, edge.target)
+            between[pair] = (*between.get(pair, ()), edge)
     boxes = {node.id: Box(node, *places[node.id], caption=_caption(node.id, between)) for node in graph.nodes}
     lines: list[Line] = []
     arrived = Counter[str]()
@@ -192,7 +196,7 @@ def fitted(text: str, most: int) -> str:
     return text
 
 
-def _columns(nodes: Sequence[Node]) -> list[list[Node]]:
+def _places(nodes: Sequence[Node]) -> dict[str, tuple[int, int]]:
     columns: list[list[Node]] = []
     newest = 0
     for node in nodes:
@@ -201,10 +205,6 @@ def _columns(nodes: Sequence[Node]) -> list[list[Node]]:
             columns.append([])
         columns[-1].append(node)
         newest = max(newest, node.attempt or 0)
-    return columns
-
-
-def _places(columns: Sequence[Sequence[Node]]) -> dict[str, tuple[int, int]]:
     places: dict[str, tuple[int, int]] = {}
     top = 0
     for first in range(0, len(columns), COLUMNS_IN_A_BAND):
@@ -214,16 +214,6 @@ def _places(columns: Sequence[Sequence[Node]]) -> dict[str, tuple[int, int]]:
                 places[node.id] = (MARGIN + number * COLUMN + LANES * LANE, top + HEAD + row * ROW)
         top += HEAD + max(len(column) for column in band) * ROW
     return places
-
-
-def _between(edges: Sequence[Edge], *, places: dict[str, tuple[int, int]]) -> dict[tuple[str, str], tuple[Edge, ...]]:
-    """The edges by the two nodes that they join, those between the same two together."""
-    between: dict[tuple[str, str], tuple[Edge, ...]] = {}
-    for edge in edges:
-        if edge.source in places and edge.target in places:
-            pair = (edge.source, edge.target)
-            between[pair] = (*between.get(pair, ()), edge)
-    return between
 
 
 def _caption(node_id: str, between: dict[tuple[str, str], tuple[Edge, ...]]) -> str:

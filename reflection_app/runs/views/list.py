@@ -60,22 +60,26 @@ def behind_figure(request: DeskRequest) -> Behind | None:
         return None
     key = storable(request.GET.get("key", ""))[:LONGEST_KEY]
     project, asked = request.place.project, of_hour(read_asked(request.GET), request.GET.get("hour", ""))
-    given = {"figure": figure} | ({"key": key} if key else {}) | as_fields(asked.chosen)
+    query = {"figure": figure} | ({"key": key} if key else {}) | as_fields(asked.chosen)
     runs, error = _runs(project, asked, figure, key)
+    count = runs.order_by()[: MOST_COUNTED + 1].count()
+    more = _("more than %(count)s runs") % {"count": f"{MOST_COUNTED:,}"}
+    parts = {"": _("All counted"), YES: _("Those that did"), NO: _("Those that did not")}
+    page = reverse("review_metrics" if figure in OF_REVIEWS else "metrics", kwargs={"slug": project.slug})
     return Behind(
         runs=runs,
         title=_title(figure, key),
-        count=_count_words(runs),
+        count=runs_words(count) if count <= MOST_COUNTED else more,
         choice=_choice_words(asked, is_of_now=figure in OF_NOW) if figure != TASK else "",
-        query=urlencode(given),
-        back=f"{_page(figure, project.slug)}?{urlencode(as_fields(asked.chosen))}",
-        parts=_parts(given, key) if figure in SHARES and not error else (),
+        query=urlencode(query),
+        back=f"{page}?{urlencode(as_fields(asked.chosen))}",
+        parts=tuple(
+            Part(words, urlencode(query | {"key": name}), is_shown=name == key) for name, words in parts.items()
+        )
+        if figure in SHARES and not error
+        else (),
         error=error or " ".join(asked.errors.values()),
     )
-
-
-def _page(figure: str, slug: str) -> str:
-    return reverse("review_metrics" if figure in OF_REVIEWS else "metrics", kwargs={"slug": slug})
 
 
 def _runs(project: Project, asked: Asked, figure: str, key: str) -> tuple[QuerySet[Run], str]:
@@ -87,13 +91,6 @@ def _runs(project: Project, asked: Asked, figure: str, key: str) -> tuple[QueryS
         return look(project.pk, asked.chosen, figure, key), ""
     except ValueError:
         return Run.objects.none(), _("There is no figure or bar of this name; the address may be cut off.")
-
-
-def _count_words(runs: QuerySet[Run]) -> str:
-    count = runs.order_by()[: MOST_COUNTED + 1].count()
-    return (
-        runs_words(count) if count <= MOST_COUNTED else _("more than %(count)s runs") % {"count": f"{MOST_COUNTED:,}"}
-    )
 
 
 def _title(figure: str, key: str) -> str:
@@ -116,11 +113,6 @@ def _choice_words(asked: Asked, *, is_of_now: bool) -> str:
     parts += [chosen.agent, mode_words(chosen.mode) if chosen.mode else "", chosen.model, chosen.kind]
     is_demonstration = chosen.scripted and not is_of_now
     return " · ".join(part for part in (*parts, _("demonstration runs") if is_demonstration else "") if part)
-
-
-def _parts(given: dict[str, str], key: str) -> tuple[Part, ...]:
-    words = {"": _("All counted"), YES: _("Those that did"), NO: _("Those that did not")}
-    return tuple(Part(said, urlencode(given | {"key": name}), is_shown=name == key) for name, said in words.items())
 
 
 MODES = (Mode.EXTERNAL_LOOP, Mode.ACTOR_CRITIC, Mode.REFLECTION_PROTOCOL, Mode.INLINE_REFLECTION)

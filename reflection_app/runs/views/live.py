@@ -39,25 +39,22 @@ def look_at_run(
         # One moment for all queries: a header must not be newer than the steps below it.
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        return _look(user, slug=slug, run_id=run_id, after=after)
-
-
-def _look(user: User, *, slug: str, run_id: UUID, after: int) -> Look | Refusal:
-    membership = get_membership_for(user, slug=slug)
-    if membership is None:
-        return Refusal.NOT_ALLOWED if after else Refusal.NOT_FOUND
-    run = Run.objects.select_related("task", "project", "best_attempt").filter(project__slug=slug, pk=run_id).first()
-    if run is None:
-        return Refusal.NOT_FOUND
-    last = Step.objects.filter(run=run).order_by("-seq").only("seq", "state").first()
-    return Look(
-        seq=run.last_event_seq,
-        fragments=fragments_of(tell(run, after=after), membership=membership),
-        is_last=run.is_finished,
-        last_step=last.seq if last else 0,
-        is_writing=last is not None and last.state == StepState.STARTED and run.state == RunState.RUNNING,
-        whole=frozenset({"run-attempts"}),
-    )
+        membership = get_membership_for(user, slug=slug)
+        if membership is None:
+            return Refusal.NOT_ALLOWED if after else Refusal.NOT_FOUND
+        runs = Run.objects.select_related("task", "project", "best_attempt")
+        run = runs.filter(project__slug=slug, pk=run_id).first()
+        if run is None:
+            return Refusal.NOT_FOUND
+        last = Step.objects.filter(run=run).order_by("-seq").only("seq", "state").first()
+        return Look(
+            seq=run.last_event_seq,
+            fragments=fragments_of(tell(run, after=after), membership=membership),
+            is_last=run.is_finished,
+            last_step=last.seq if last else 0,
+            is_writing=last is not None and last.state == StepState.STARTED and run.state == RunState.RUNNING,
+            whole=frozenset({"run-attempts"}),
+        )
 
 
 def draw_partial(partial: PartialText) -> str:

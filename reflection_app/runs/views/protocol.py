@@ -251,26 +251,24 @@ def plans_of(run: Run) -> tuple[PlanShown, ...]:
             recorded[of].append(CheckedPlan.model_validate(row.result))
         else:
             under[of, place_of(row)].append(row)
-    return tuple(_shown(run, of, recorded[of], under=under) for of in sorted(recorded, reverse=True))
+    plans = []
+    for of in sorted(recorded, reverse=True):
+        valid = next((checked for checked in recorded[of] if not checked.issues), None)
+        steps = valid.plan.steps if valid else ()
+        plan = PlanShown(
+            attempt=of[0],
+            is_supplementary=of[1],
+            refused=tuple(checked for checked in recorded[of] if checked.issues),
+            steps=tuple(
+                _plan_step(one, under.get((of, str(place)), []), is_ended=run.is_finished)
+                for place, one in enumerate(steps, start=1)
+            ),
+        )
+        plans.append(plan)
+    return tuple(plans)
 
 
-def _shown(
-    run: Run, of: Place, versions: list[CheckedPlan], *, under: dict[tuple[Place, str], list[Step]]
-) -> PlanShown:
-    valid = next((checked for checked in versions if not checked.issues), None)
-    steps = valid.plan.steps if valid else ()
-    return PlanShown(
-        attempt=of[0],
-        is_supplementary=of[1],
-        refused=tuple(checked for checked in versions if checked.issues),
-        steps=tuple(
-            _step(one, under.get((of, str(place)), []), is_ended=run.is_finished)
-            for place, one in enumerate(steps, start=1)
-        ),
-    )
-
-
-def _step(step: PlanStep, rows: list[Step], *, is_ended: bool) -> PlanStepShown:
+def _plan_step(step: PlanStep, rows: list[Step], *, is_ended: bool) -> PlanStepShown:
     recorded = next((row for row in rows if row.kind == RecordPlanStep.kind), None)
     outcome = PlanStepOutcome.model_validate(recorded.result) if recorded else None
     if outcome is not None:

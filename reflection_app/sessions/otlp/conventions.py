@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -11,7 +11,6 @@ from reflection_app.loops.tool_calls import is_too_deep
 from reflection_app.sessions.otlp.wire import Span, SpanEvent
 
 # Messages as instrumentations write them, in all forms that the GenAI conventions have had, as OpenAI's chat has them.
-#
 # Roles, parts and calls come from agents: whatever is not understood becomes text, and nothing raises.
 
 type Message = dict[str, Any]
@@ -73,11 +72,7 @@ def _messages_of_one(item: Any, *, role: str) -> list[Message]:
     for message in told:
         if message["role"] == "tool" and answered and not message.get("tool_call_id"):
             message["tool_call_id"] = str(answered)
-    return [message for message in told if message.get("content") or message.get("tool_calls") or _answers(message)]
-
-
-def _answers(message: Message) -> bool:
-    return bool(message.get("tool_call_id"))
+    return [message for message in told if any(message.get(key) for key in ("content", "tool_calls", "tool_call_id"))]
 
 
 def _from_parts(parts: list[Any], *, role: str) -> list[Message]:
@@ -92,7 +87,12 @@ def _from_parts(parts: list[Any], *, role: str) -> list[Message]:
         if kind in CALLS:
             calls.append(part)
         elif kind in ANSWERS:
-            answers.append(_answer(part))
+            content = next((part[key] for key in ("response", "result", "content") if key in part), None)
+            answer: Message = {"role": "tool", "content": content_of(content)}
+            answer["tool_call_id"] = str(part.get("tool_use_id") or part.get("id") or "")
+            if isinstance(part.get("is_error"), bool):
+                answer["is_error"] = part["is_error"]
+            answers.append(answer)
         elif text := _text_of(part):
             texts.append(text)
     message: Message = {"role": role, "content": "\n".join(texts)}
@@ -111,16 +111,6 @@ def _text_of(part: Any) -> str:
     return f"[{part.get('type', 'part')}]"
 
 
-def _answer(part: Mapping[str, Any]) -> Message:
-    said = next((part[key] for key in ("response", "result", "content") if key in part), None)
-    answer: Message = {"role": "tool", "content": content_of(said), "tool_call_id": str(part.get("id") or "")}
-    if part.get("tool_use_id"):
-        answer["tool_call_id"] = str(part["tool_use_id"])
-    if isinstance(part.get("is_error"), bool):
-        answer["is_error"] = part["is_error"]
-    return answer
-
-
 def content_of(said: Any) -> str:
     """What a tool answered, as text: the texts of its parts where it answered in parts."""
     if isinstance(said, list) and said and all(isinstance(part, Mapping) and "type" in part for part in said):
@@ -131,19 +121,16 @@ def content_of(said: Any) -> str:
 def _calls(value: Any) -> list[Message]:
     """Calls in OpenAI's form, whichever of the usual forms they came in."""
     found = read_json(value)
-    items: Iterable[Any] = found if isinstance(found, list) else ()
-    return [_call(item) for item in items if isinstance(item, Mapping)]
-
-
-def _call(item: Mapping[str, Any]) -> Message:
-    function = item.get("function")
-    inside = function if isinstance(function, Mapping) else item
-    arguments = next((inside[key] for key in ("arguments", "args", "input") if key in inside), "")
-    return {
-        "id": str(item.get("id") or ""),
-        "type": "function",
-        "function": {"name": str(inside.get("name") or ""), "arguments": written(arguments)},
-    }
+    calls: list[Message] = []
+    for item in found if isinstance(found, list) else ():
+        if not isinstance(item, Mapping):
+            continue
+        function = item.get("function")
+        inside = function if isinstance(function, Mapping) else item
+        arguments = next((inside[key] for key in ("arguments", "args", "input") if key in inside), "")
+        named = {"name": str(inside.get("name") or ""), "arguments": written(arguments)}
+        calls.append({"id": str(item.get("id") or ""), "type": "function", "function": named})
+    return calls
 
 
 class SpanKind(StrEnum):
@@ -259,14 +246,11 @@ def _result_of(span: Span) -> str | None:
 
 def error_of(span: Span) -> str:
     """What went wrong in the span, as well as it says it."""
-    raised = next((_raised(event.attributes) for event in span.events if event.name == "exception"), "")
+    exception = next((event.attributes for event in span.events if event.name == "exception"), {})
+    parts = (str(exception.get(name) or "") for name in ("exception.type", "exception.message"))
+    raised = ": ".join(part for part in parts if part)
     kind = str(span.attributes.get("error.type") or "")
     return span.status_message or raised or kind or "It failed, and its span does not say why."
-
-
-def _raised(exception: Mapping[str, Any]) -> str:
-    parts = (str(exception.get(name) or "") for name in ("exception.type", "exception.message"))
-    return ": ".join(part for part in parts if part)
 
 
 # What a span of a model's call says was asked and answered: by attribute today, by event or by numbered names before.
@@ -300,23 +284,23 @@ class Exchange:
 
 def exchange_of(span: Span) -> Exchange:
     """The messages of the span, from the first of the forms in which it has some."""
-    for form in (_by_attributes, _by_details, _by_events, _by_numbers, _by_single_texts):
+    for form in (_by_attributes, _by_events, _by_numbers):
         exchange = form(span)
         if exchange.has_content:
             return exchange
-    return Exchange((), ())
+    told = messages_of(span.attributes.get("gen_ai.prompt"), role="user")
+    said = messages_of(span.attributes.get("gen_ai.completion"), role="assistant")
+    return Exchange(tuple(told), tuple(said))
 
 
 def _by_attributes(span: Span) -> Exchange:
-    return _from_attributes(span.attributes)
-
-
-def _by_details(span: Span) -> Exchange:
-    merged: dict[str, Any] = {}
+    """By the attributes of the span, else by those of its events that hold the details of the operation."""
+    details: dict[str, Any] = {}
     for event in span.events:
         if event.name == DETAILS:
-            merged |= event.attributes
-    return _from_attributes(merged)
+            details |= event.attributes
+    exchange = _from_attributes(span.attributes)
+    return exchange if exchange.has_content else _from_attributes(details)
 
 
 def _from_attributes(attributes: Mapping[str, Any]) -> Exchange:
@@ -362,28 +346,17 @@ def _by_numbers(span: Span) -> Exchange:
     for name, value in span.attributes.items():
         if found := NUMBERED.fullmatch(name):
             side = sides[found["side"].removesuffix("s")]
-            _put(side.setdefault(int(found["number"]), {}), found["rest"], value)
+            item = side.setdefault(int(found["number"]), {})
+            if call := NUMBERED_CALL.fullmatch(found["rest"]):
+                item.setdefault("calls", {}).setdefault(int(call["number"]), {})[call["field"]] = value
+            else:
+                # Content may itself be a list of parts, written as JSON.
+                item[found["rest"].removeprefix("message.")] = read_json(value)
+    for item in (item for side in sides.values() for item in side.values()):
+        if calls := item.pop("calls", None):
+            item["tool_calls"] = [call for _, call in sorted(calls.items())]
     told, said = (
-        messages_of([_numbered(item) for _, item in sorted(side.items())], role=role)
-        for side, role in ((sides["prompt"], "user"), (sides["completion"], "assistant"))
+        messages_of([item for _, item in sorted(sides[side].items())], role=role)
+        for side, role in (("prompt", "user"), ("completion", "assistant"))
     )
-    return Exchange(tuple(told), tuple(said))
-
-
-def _put(item: dict[str, Any], rest: str, value: Any) -> None:
-    if found := NUMBERED_CALL.fullmatch(rest):
-        item.setdefault("calls", {}).setdefault(int(found["number"]), {})[found["field"]] = value
-    else:
-        # Content may itself be a list of parts, written as JSON.
-        item[rest.removeprefix("message.")] = read_json(value)
-
-
-def _numbered(item: dict[str, Any]) -> dict[str, Any]:
-    calls = item.pop("calls", {})
-    return {**item, "tool_calls": [call for _, call in sorted(calls.items())]} if calls else item
-
-
-def _by_single_texts(span: Span) -> Exchange:
-    told = messages_of(span.attributes.get("gen_ai.prompt"), role="user")
-    said = messages_of(span.attributes.get("gen_ai.completion"), role="assistant")
     return Exchange(tuple(told), tuple(said))

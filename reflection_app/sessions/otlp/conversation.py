@@ -12,7 +12,6 @@ from typing import Any
 
 from reflection_app.loops.storable import storable
 from reflection_app.sessions.otlp.conventions import (
-    Exchange,
     Message,
     SpanKind,
     agent_of,
@@ -100,7 +99,13 @@ def conversation_of_spans(spans: Sequence[Span]) -> Conversation:
     kinds = {span.span_id: kind_of(span) for span in ordered}
     threads = _Threads(ordered, kinds=kinds)
     exchanges = {span.span_id: exchange_of(span) for span in ordered if kinds[span.span_id] in EXCHANGING}
-    _leave_agents_out(ordered, exchanges=exchanges, kinds=kinds, threads=threads)
+    # What an agent's own span was told and said counts only where no model below it tells the same in full.
+    for span in ordered:
+        if kinds[span.span_id] is SpanKind.MODEL and exchanges[span.span_id].has_content:
+            threads.mark_content(span)
+    for span in ordered:
+        if kinds[span.span_id] is SpanKind.AGENT and threads.of(span).has_content:
+            exchanges.pop(span.span_id, None)
     moments: list[tuple[int, int, Span, bool]] = []
     for place, span in enumerate(ordered):
         if span.span_id in exchanges:
@@ -114,25 +119,26 @@ def conversation_of_spans(spans: Sequence[Span]) -> Conversation:
             messages += _tool_messages(span, thread)
         elif exchange := exchanges.get(span.span_id):
             messages += thread.news_of(exchange.told) if is_start else [thread.kept(one) for one in exchange.said]
-    return _described(ordered, kinds=kinds, threads=threads, messages=messages)
+    models = [span for span in ordered if kinds[span.span_id] is SpanKind.MODEL]
+    tokens = [tokens_of(span) for span in models]
+    service = next((span.service for span in ordered if span.service), "")
+    return Conversation(
+        messages=tuple(_truncated(message) for message in messages),
+        agent=threads.main_agent or service,
+        conversation_id=next(filter(None, map(conversation_of, ordered)), ""),
+        service=service,
+        models=tuple(dict.fromkeys(filter(None, map(model_of, models)))),
+        input_tokens=sum(asked for asked, _ in tokens),
+        output_tokens=sum(answered for _, answered in tokens),
+        model_calls=len(models),
+        tool_calls=sum(kind is SpanKind.TOOL for kind in kinds.values()),
+        model_errors=tuple(error_of(span)[:LONGEST_ERROR] for span in models if span.is_error)[:MOST_ERRORS],
+    )
 
 
 EXCHANGING = (SpanKind.MODEL, SpanKind.AGENT)
 # A workflow names the session only where no agent does.
 NAMING = (SpanKind.AGENT, SpanKind.WORKFLOW)
-
-
-def _leave_agents_out(
-    spans: Sequence[Span], *, exchanges: dict[str, Exchange], kinds: dict[str, SpanKind], threads: "_Threads"
-) -> None:
-    """Keeps what an agent's own span was told and said only where no model below it tells the same in full."""
-    for span in spans:
-        exchange = exchanges.get(span.span_id)
-        if exchange and kinds[span.span_id] is SpanKind.MODEL and exchange.has_content:
-            threads.mark_content(span)
-    for span in spans:
-        if kinds[span.span_id] is SpanKind.AGENT and threads.of(span).has_content:
-            exchanges.pop(span.span_id, None)
 
 
 class _Threads:
@@ -146,7 +152,9 @@ class _Threads:
         self.main_agent = next(filter(None, named), "")
 
     def of(self, span: Span) -> Thread:
-        agent = self._agent_above(span)
+        is_agent = self._kinds[span.span_id] is SpanKind.AGENT
+        above = (one for one in self._above(span) if self._kinds[one.span_id] is SpanKind.AGENT)
+        agent = span if is_agent else next(above, None)
         if agent is None:
             return self._of_agent.setdefault("", Thread(agent=self.main_agent, is_main=True))
         name = agent_of(agent) or self.main_agent
@@ -159,11 +167,6 @@ class _Threads:
         self.of(span).has_content = True
         for above in self._above(span):
             self.of(above).has_content = True
-
-    def _agent_above(self, span: Span) -> Span | None:
-        if self._kinds[span.span_id] is SpanKind.AGENT:
-            return span
-        return next((one for one in self._above(span) if self._kinds[one.span_id] is SpanKind.AGENT), None)
 
     def _above(self, span: Span) -> Iterable[Span]:
         parent = self._by_id.get(span.parent_id)
@@ -198,25 +201,6 @@ def _tool_messages(span: Span, thread: Thread) -> list[Message]:
     return [thread.kept(message) for message in (*told, answer)]
 
 
-def _described(
-    spans: Sequence[Span], *, kinds: dict[str, SpanKind], threads: _Threads, messages: list[Message]
-) -> Conversation:
-    models = [span for span in spans if kinds[span.span_id] is SpanKind.MODEL]
-    tokens = [tokens_of(span) for span in models]
-    return Conversation(
-        messages=tuple(_bounded(message) for message in messages),
-        agent=threads.main_agent or next((span.service for span in spans if span.service), ""),
-        conversation_id=next(filter(None, map(conversation_of, spans)), ""),
-        service=next((span.service for span in spans if span.service), ""),
-        models=tuple(dict.fromkeys(filter(None, map(model_of, models)))),
-        input_tokens=sum(told for told, _ in tokens),
-        output_tokens=sum(said for _, said in tokens),
-        model_calls=len(models),
-        tool_calls=sum(kind is SpanKind.TOOL for kind in kinds.values()),
-        model_errors=tuple(error_of(span)[:LONGEST_ERROR] for span in models if span.is_error)[:MOST_ERRORS],
-    )
-
-
 def _key(message: Message) -> str:
     """What makes a message the same as another, however it was written down."""
     calls = [
@@ -227,26 +211,23 @@ def _key(message: Message) -> str:
     return json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
 
 
-def _bounded(message: Message) -> Message:
+def _truncated(message: Message) -> Message:
     """The message, storable, and small enough for a turn of a session."""
     content = cut(str(message.get("content") or ""), largest=LARGEST_CONTENT)
-    bounded: dict[str, Any] = {**message, "content": content}
+    truncated: dict[str, Any] = {**message, "content": content}
     if calls := message.get("tool_calls"):
         room = LARGEST_ARGUMENTS // min(len(calls), MOST_CALLS)
-        bounded["tool_calls"] = [_bounded_call(call, room=room) for call in calls[:MOST_CALLS]]
+        truncated["tool_calls"] = []
+        for call in calls[:MOST_CALLS]:
+            function = {
+                "name": storable(call["function"]["name"])[:LONGEST_NAME],
+                "arguments": cut(call["function"]["arguments"], largest=room),
+            }
+            truncated["tool_calls"].append({**call, "id": storable(call["id"])[:LONGEST_NAME], "function": function})
     for name in ("name", "tool_call_id"):
         if name in message:
-            bounded[name] = storable(message[name])[:LONGEST_NAME]
-    return bounded
-
-
-def _bounded_call(call: Message, *, room: int) -> Message:
-    function = call["function"]
-    told = {
-        "name": storable(function["name"])[:LONGEST_NAME],
-        "arguments": cut(function["arguments"], largest=room),
-    }
-    return {**call, "id": storable(call["id"])[:LONGEST_NAME], "function": told}
+            truncated[name] = storable(message[name])[:LONGEST_NAME]
+    return truncated
 
 
 def cut(text: str, *, largest: int) -> str:

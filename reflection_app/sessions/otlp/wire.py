@@ -4,7 +4,7 @@ import base64
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
@@ -19,9 +19,6 @@ from opentelemetry.proto.trace.v1 import trace_pb2
 
 from reflection_app.loops.json_paths import has_more_values
 from reflection_app.loops.storable import storable, storable_value
-
-# What OTLP answers: success with what was refused of it, or a google.rpc.Status, each in the way the request came.
-
 
 # How many parts a body is made of, told before it is read: a few bytes of it may become hundreds in memory.
 
@@ -166,7 +163,16 @@ class Received:
 
 def read_export(body: bytes, *, media_type: str) -> Received:
     """The spans of a request. Raises Unreadable, or TooManyParts before anything of it is read."""
-    request = _from_json(body) if media_type == JSON else _from_protobuf(body)
+    request = ExportTraceServiceRequest()
+    if has_many_parts_of_json(body) if media_type == JSON else has_many_parts(body, request):
+        raise TooManyParts
+    if media_type == JSON:
+        _parse_json(body, request)
+    else:
+        try:
+            request.ParseFromString(body)
+        except DecodeError:
+            raise Unreadable("The body is no ExportTraceServiceRequest in protobuf.") from None
     spans: list[Span] = []
     rejected: list[str] = []
     for group in request.resource_spans:
@@ -179,22 +185,8 @@ def read_export(body: bytes, *, media_type: str) -> Received:
     return Received(tuple(spans), tuple(rejected))
 
 
-def _from_protobuf(body: bytes) -> ExportTraceServiceRequest:
-    request = ExportTraceServiceRequest()
-    if has_many_parts(body, request):
-        raise TooManyParts
-    try:
-        request.ParseFromString(body)
-    except DecodeError:
-        raise Unreadable("The body is no ExportTraceServiceRequest in protobuf.") from None
-    return request
-
-
-def _from_json(body: bytes) -> ExportTraceServiceRequest:
+def _parse_json(body: bytes, request: ExportTraceServiceRequest) -> None:
     """OTLP's JSON is protobuf's, but for ids, which are hex and not base64."""
-    request = ExportTraceServiceRequest()
-    if has_many_parts_of_json(body):
-        raise TooManyParts
     try:
         sent = json.loads(body)
         if not isinstance(sent, dict):
@@ -206,7 +198,6 @@ def _from_json(body: bytes) -> ExportTraceServiceRequest:
         raise Unreadable("The body is nested too deeply.") from None
     except (ParseError, ValueError, TypeError, AttributeError) as error:
         raise Unreadable(f"The body is no ExportTraceServiceRequest in JSON: {storable(str(error))[:300]}") from None
-    return request
 
 
 def _with_ids(value: Any) -> Any:
@@ -215,13 +206,11 @@ def _with_ids(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        name: _in_base64(item) if name in IDS and isinstance(item, str) else _with_ids(item)
+        name: base64.b64encode(bytes.fromhex(item)).decode()
+        if name in IDS and isinstance(item, str)
+        else _with_ids(item)
         for name, item in value.items()
     }
-
-
-def _in_base64(written: str) -> str:
-    return base64.b64encode(bytes.fromhex(written)).decode()
 
 
 def _span(sent: trace_pb2.Span, *, service: str) -> Span:
@@ -241,7 +230,9 @@ def _span(sent: trace_pb2.Span, *, service: str) -> Span:
         parent_id=sent.parent_span_id.hex() if any(sent.parent_span_id) else "",
         name=storable(sent.name)[:LONGEST_NAME],
         attributes=_values(sent.attributes),
-        events=tuple(_event(event) for event in sent.events),
+        events=tuple(
+            SpanEvent(storable(event.name)[:LONGEST_NAME], _values(event.attributes)) for event in sent.events
+        ),
         service=service,
         is_error=sent.status.code == trace_pb2.Status.STATUS_CODE_ERROR,
         status_message=storable(sent.status.message)[:LONGEST_STATUS],
@@ -249,23 +240,9 @@ def _span(sent: trace_pb2.Span, *, service: str) -> Span:
         end_ns=max(sent.start_time_unix_nano, sent.end_time_unix_nano),
     )
     # Of others only the place in the tree is of use: who called whom.
-    return span if span.tells_of_agents else _bare(span)
-
-
-def _event(sent: trace_pb2.Span.Event) -> SpanEvent:
-    return SpanEvent(storable(sent.name)[:LONGEST_NAME], _values(sent.attributes))
-
-
-def _bare(span: Span) -> Span:
-    return Span(
-        trace_id=span.trace_id,
-        span_id=span.span_id,
-        parent_id=span.parent_id,
-        name=span.name,
-        service=span.service,
-        start_ns=span.start_ns,
-        end_ns=span.end_ns,
-    )
+    if span.tells_of_agents:
+        return span
+    return replace(span, attributes={}, events=(), is_error=False, status_message="")
 
 
 def _values(attributes: Iterable[KeyValue]) -> dict[str, Any]:
@@ -310,9 +287,9 @@ def refusal(message: str, *, status: int, media_type: str) -> bytes:
     code = CODES.get(status, UNKNOWN)
     if media_type == JSON:
         return json.dumps({"code": code, "message": message}).encode()
-    told = message.encode("utf-8", "replace")
+    text = message.encode("utf-8", "replace")
     # No package of ours has its class, and two fields need none.
-    return b"\x08" + _as_varint(code) + b"\x12" + _as_varint(len(told)) + told
+    return b"\x08" + _as_varint(code) + b"\x12" + _as_varint(len(text)) + text
 
 
 def _as_varint(number: int) -> bytes:

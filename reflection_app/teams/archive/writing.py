@@ -21,7 +21,7 @@ from django.utils import timezone
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.models import Project
 from reflection_app.runs.models import Run
-from reflection_app.runs.told import mark_told
+from reflection_app.runs.seen import mark_seen
 from reflection_app.teams.archive.tables import (
     OF_PROJECT,
     STAYS,
@@ -121,7 +121,7 @@ def whole_file(project: Project, *, actor: Actor) -> IO[bytes]:
     if actor.api_key is not None:
         runs = Run.objects.filter(project=project).order_by("pk").values_list("pk", flat=True)
         for some in batched(runs.iterator(), RUNS_AT_ONCE):
-            mark_told(project, set(some))
+            mark_seen(project, set(some))
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by whoever sends it
     try:
         write_project(project, file, actor=actor, hides_opinions=True)

@@ -9,7 +9,7 @@ from django.db import connection
 
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run
-from reflection_app.runs.told import mark_told
+from reflection_app.runs.seen import mark_seen
 from tests.api.stories import waiting_review
 from tests.factories import make_project
 from tests.pace import PATIENCE_S
@@ -26,7 +26,7 @@ def test_runs_are_locked_in_one_order_whatever_order_they_are_told_in() -> None:
 
     def mark() -> None:
         try:
-            marked.append(mark_told(project, reversed(run_ids)))
+            marked.append(mark_seen(project, reversed(run_ids)))
         finally:
             connection.close()
 
