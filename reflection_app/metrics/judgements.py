@@ -130,25 +130,21 @@ def _read(numbered: Iterable[tuple[int, Any]]) -> ReadRows:
                 raise ValueError(_("A row is a JSON object."))
             row_of = JudgementRow.model_validate(value)
             rows.append(NumberedRow(line, row_of))
+        except ValidationError as error:
+            why = "; ".join(f"{one['field']}: {one['message']}" for one in invalid_input(error, what="row").errors[:3])
+            refused.append(Refused(line, storable(shortened(why, LONGEST_REASON))))
         except ValueError as error:
-            refused.append(Refused(line, _why(error)))
+            refused.append(Refused(line, storable(shortened(str(error), LONGEST_REASON))))
     if not rows and not refused:
         raise _wrong(_("There is no row in it."))
-    told = tuple(_contradicting(rows))
-    lines = {one.line for one in told}
+    contradicting = tuple(_contradicting(rows))
+    lines = {one.line for one in contradicting}
     kept = tuple(row for row in rows if row.line not in lines)
-    return ReadRows(kept, tuple(sorted((*refused, *told), key=lambda one: one.line)))
+    return ReadRows(kept, tuple(sorted((*refused, *contradicting), key=lambda one: one.line)))
 
 
 def _wrong(why: str) -> InvalidInput:
     return InvalidInput(why, errors=[{"field": "rows", "message": why}])
-
-
-def _why(error: ValueError) -> str:
-    if not isinstance(error, ValidationError):
-        return storable(shortened(str(error), LONGEST_REASON))
-    told = "; ".join(f"{one['field']}: {one['message']}" for one in invalid_input(error, what="row").errors[:3])
-    return storable(shortened(told, LONGEST_REASON))
 
 
 def _contradicting(rows: Iterable[NumberedRow]) -> Iterator[Refused]:
@@ -358,7 +354,23 @@ def _write(project: Project, batch: JudgementImport, rows: Sequence[JudgementRow
     contents: dict[str, str] = {}
     for row in rows:
         contents[row.external_id] = row.content or contents.get(row.external_id, "")
-    items = _items(project, contents)
+    named = sorted(contents.items())
+    # A content that is given replaces the one that is there; items that were not there are made.
+    JudgedItem.objects.bulk_create(
+        [JudgedItem(project=project, external_id=name, content=content) for name, content in named if content],
+        batch_size=BATCH,
+        update_conflicts=True,
+        unique_fields=["project", "external_id"],
+        update_fields=["content"],
+    )
+    JudgedItem.objects.bulk_create(
+        [JudgedItem(project=project, external_id=name) for name, content in named if not content],
+        batch_size=BATCH,
+        ignore_conflicts=True,
+    )
+    # What was written already is not read back by its conflict, so the ids come from the table.
+    written = JudgedItem.objects.filter(project=project, external_id__in=list(contents))
+    items = dict(written.values_list("external_id", "pk"))
     critics = {(row.external_id, row.critic.model, row.critic.prompt_version): row.critic for row in rows}
     CriticJudgement.objects.bulk_create(
         (
@@ -388,21 +400,3 @@ def _write(project: Project, batch: JudgementImport, rows: Sequence[JudgementRow
         unique_fields=["item", "name"],
         update_fields=["verdict"],
     )
-
-
-def _items(project: Project, contents: dict[str, str]) -> dict[str, UUID]:
-    """The ids of the items with these names; those that were not there are made. A content that is told replaces."""
-    named = sorted(contents.items())
-    told = [JudgedItem(project=project, external_id=name, content=content) for name, content in named if content]
-    untold = [JudgedItem(project=project, external_id=name) for name, content in named if not content]
-    JudgedItem.objects.bulk_create(
-        told,
-        batch_size=BATCH,
-        update_conflicts=True,
-        unique_fields=["project", "external_id"],
-        update_fields=["content"],
-    )
-    JudgedItem.objects.bulk_create(untold, batch_size=BATCH, ignore_conflicts=True)
-    # What was written already is not read back by its conflict, so the ids come from the table.
-    rows = JudgedItem.objects.filter(project=project, external_id__in=[name for name, _content in named])
-    return dict(rows.values_list("external_id", "pk"))

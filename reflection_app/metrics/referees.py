@@ -78,6 +78,8 @@ def _kind(picks: Sequence[Picked], *, alike: Sequence[Picked]) -> PickKind:
     share = wilson(sum(shares.values()), len(shares))
     assert share is not None
     gained, lost = sum(net > 0 for net in nets.values()), sum(net < 0 for net in nets.values())
+    # More has to be gained than lost, beyond chance (95 %), whichever problem is left out.
+    without_best = wilson(gained - 1, gained - 1 + lost) if gained else None
     return PickKind(
         because=picks[0].because,
         stated=picks[0].stated,
@@ -89,7 +91,7 @@ def _kind(picks: Sequence[Picked], *, alike: Sequence[Picked]) -> PickKind:
         held_out=round(fmean(held_out(alike)[pick.problem] for pick in picks), 4),
         gained=gained,
         lost=lost,
-        pays=_pays(gained, lost),
+        pays=without_best is not None and without_best.low > 0.5,
     )
 
 
@@ -100,14 +102,6 @@ def held_out(picks: Iterable[Picked]) -> dict[str, float]:
     return {
         problem: (total - share + PRIOR_PROBLEMS / 2) / (others + PRIOR_PROBLEMS) for problem, share in shares.items()
     }
-
-
-def _pays(gained: int, lost: int) -> bool:
-    """Whether more is gained than lost, beyond chance (95 %), whichever problem is left out."""
-    if not gained:
-        return False
-    without_best = wilson(gained - 1, gained - 1 + lost)
-    return without_best is not None and without_best.low > 0.5
 
 
 def _by_problem(values: Iterable[tuple[str, float]]) -> dict[str, float]:

@@ -16,7 +16,6 @@ from redis import RedisError
 from notebook_app.public import (
     Lacking,
     Space,
-    Unread,
     WrongDimensions,
     activate_space,
     active_space,
@@ -118,27 +117,21 @@ def _embed(model: str, turn: Turn, *, until: float) -> bool:
         log.warning("the vectors of a former model stay for now: %s", error)
     mine = known_space(model) or wanted_space(model, len(_vectors_of([TRIED], model=model)[0]))
     answering = active_space()
-    if answering is not None and answering.id != mine.id:
+    if answering is not None and answering.id != mine.id and not _rests(answering.model):
         # Its vectors are kept up to date until the other has all: whoever asks meanwhile misses nothing new.
-        _fill_while_it_can(answering, turn, until=until)
+        try:
+            while time.monotonic() < until and not stopping.is_set() and _fill(answering, turn):
+                pass
+        except WrongDimensions as error:
+            _rest(answering.model, error)
+        except ModelError as error:
+            log.warning("new entries are found by meaning once another model has taken over: %s", error)
     while _fill(mine, turn):
         if stopping.is_set() or time.monotonic() >= until:
             return True
     if activate_space(mine):
         log.info("entries are found by the vectors of %s from now on", model)
     return False
-
-
-def _fill_while_it_can(space: Space, turn: Turn, *, until: float) -> None:
-    if _rests(space.model):
-        return
-    try:
-        while time.monotonic() < until and not stopping.is_set() and _fill(space, turn):
-            pass
-    except WrongDimensions as error:
-        _rest(space.model, error)
-    except ModelError as error:
-        log.warning("new entries are found by meaning once another model has taken over: %s", error)
 
 
 def _rests(model: str) -> bool:
@@ -208,20 +201,16 @@ def screen_waiting(*, works_for_s: float = WORKS_FOR_S) -> bool:
                 if stopping.is_set() or (not is_first and time.monotonic() >= until):
                     return True
                 turn.renew()
-                _read(one, model)
+                connection.close()  # back to the pool: others need it while this thread computes
+                passages = one.passages()
+                vectors: list[list[float]] = []
+                for some in batched(passages, AT_ONCE):
+                    vectors += embed(some, model=model, as_query=False)
+                if keep_reading(one, passages, vectors):
+                    ring_notebook(one.project_id)
                 is_first = False
     except (ModelError, OperationalError, RedisError, OSError) as error:
         log.warning("entries wait to be read by the classifier: %s", error)
     finally:
         turn.give_up()
     return False
-
-
-def _read(one: Unread, model: str) -> None:
-    connection.close()  # back to the pool: others need it while this thread computes
-    passages = one.passages()
-    vectors: list[list[float]] = []
-    for some in batched(passages, AT_ONCE):
-        vectors += embed(some, model=model, as_query=False)
-    if keep_reading(one, passages, vectors):
-        ring_notebook(one.project_id)

@@ -66,7 +66,12 @@ class UnsettleInput(Value):
 
 def settle(project: Project, conflict_id: UUID, told: SettleInput, *, actor: Actor) -> SeenConflict:
     """The settled conflict. Raises NotFound; ConflictSettled with who was quicker; EntryMovedOn; InvalidInput."""
-    _check(told)
+    if told.settlement is Way.KEEP_BOTH and not told.reason.strip():
+        raise wrong("reason", _("Say why both are kept; the next who sees them will ask."))
+    if told.settlement is not Way.KEEP_BOTH and told.stays is None:
+        raise wrong("stays", _("Say which of the two stays."))
+    if told.words is not None and told.settlement is not Way.MERGE:
+        raise wrong("words", _("Only a merge is put into other words."))
     before = conflict_for(project, conflict_id)
     seen_at = ((before.first.id, told.first_expected_version), (before.second.id, told.second_expected_version))
     settling = Settling(
@@ -153,15 +158,6 @@ def conflict_for(project: Project, conflict_id: UUID) -> SeenConflict:
     if conflict is None:
         raise NotFound(_("There is no such conflict."))
     return conflict
-
-
-def _check(told: SettleInput) -> None:
-    if told.settlement is Way.KEEP_BOTH and not told.reason.strip():
-        raise wrong("reason", _("Say why both are kept; the next who sees them will ask."))
-    if told.settlement is not Way.KEEP_BOTH and told.stays is None:
-        raise wrong("stays", _("Say which of the two stays."))
-    if told.words is not None and told.settlement is not Way.MERGE:
-        raise wrong("words", _("Only a merge is put into other words."))
 
 
 @contextmanager

@@ -283,17 +283,13 @@ def undo_curation(project: Project, entry_id: UUID, told: UndoInput, *, actor: A
     with refusals_told(), transaction.atomic():
         if number == last.number and not may_undo(entry, last, actor=actor):
             raise NotYours(_("Only %(who)s and admins can take this back.") % {"who": last.by})
-        undone = _undo(project, entry_id, number=number, actor=actor)
+        try:
+            undone = public.undo(project.pk, entry_id, number=number, by=by_of(actor))
+        except public.Refused as error:
+            raise Conflict(str(error)) from None
         shown = public.shown(undone.entry)
         note(shown, UNDONE, actor=actor, more={"undone": undone.change.value, "recalled": undone.recalled})
         return UndoneCuration(shown, undone.change, undone.recalled)
-
-
-def _undo(project: Project, entry_id: UUID, *, number: int, actor: Actor) -> public.Undone:
-    try:
-        return public.undo(project.pk, entry_id, number=number, by=by_of(actor))
-    except public.Refused as error:
-        raise Conflict(str(error)) from None
 
 
 def may_undo(entry: KeptEntry, last: KeptVersion, *, actor: Actor) -> bool:
@@ -302,7 +298,11 @@ def may_undo(entry: KeptEntry, last: KeptVersion, *, actor: Actor) -> bool:
         return last.by_id == actor.user.pk or may_undo_others(entry.project_id, actor=actor)
     if actor.api_key is None or actor.api_key.project_id != entry.project_id:
         return False
-    return may_undo_others(entry.project_id, actor=actor) or _last_with(entry) == actor.api_key.pk
+    if may_undo_others(entry.project_id, actor=actor):
+        return True
+    # A key's label is no proof that it changed the entry last: keys may have the same name.
+    trail = AuditEntry.objects.filter(target_id=entry.id, target=KIND).order_by("-created_at", "-id")
+    return trail.values_list("api_key_id", flat=True).first() == actor.api_key.pk
 
 
 def may_undo_deed(deed: AuditEntry, *, actor: Actor) -> bool:
@@ -312,9 +312,3 @@ def may_undo_deed(deed: AuditEntry, *, actor: Actor) -> bool:
     if actor.api_key is None or actor.api_key.project_id != deed.project_id:
         return False
     return may_undo_others(deed.project_id, actor=actor) or deed.api_key_id == actor.api_key.pk
-
-
-def _last_with(entry: KeptEntry) -> UUID | None:
-    """The key that the entry was changed with last. Its label is no proof: keys may have the same name."""
-    trail = AuditEntry.objects.filter(target_id=entry.id, target=KIND).order_by("-created_at", "-id")
-    return trail.values_list("api_key_id", flat=True).first()

@@ -97,14 +97,16 @@ def read_asked(query: Mapping[str, str]) -> Asked:
         named, errors = _named_days(query, otherwise=chosen)
         period = USUAL if errors else CUSTOM
         chosen = chosen if errors else named
-    return Asked(chosen=_narrowed(chosen, query), period=period, errors=errors)
-
-
-def _narrowed(chosen: Chosen, query: Mapping[str, str]) -> Chosen:
     agent, mode, model, kind = (storable(query.get(name, "").strip())[:LONGEST_TEXT] for name in FILTERS)
-    known = mode if mode in {one.value for one in Mode} else ""
-    scripted = query.get("scripted") == "1"
-    return replace(chosen, agent=agent, mode=known, model=model, kind=kind, scripted=scripted)
+    narrowed = replace(
+        chosen,
+        agent=agent,
+        mode=mode if mode in {one.value for one in Mode} else "",
+        model=model,
+        kind=kind,
+        scripted=query.get("scripted") == "1",
+    )
+    return Asked(chosen=narrowed, period=period, errors=errors)
 
 
 def _named_days(query: Mapping[str, str], *, otherwise: Chosen) -> tuple[Chosen, dict[str, str]]:

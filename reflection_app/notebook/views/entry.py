@@ -192,8 +192,11 @@ def lines_of(project: Project, occurrences: Iterable[Occurrence]) -> list[Eviden
         for kind, value in occurrence.refs.items():
             if (thing := id_from(str(value))) is not None:
                 wanted.setdefault(kind, set()).add(thing)
-    reports = {str(one.refs["report"]) for one in found if "report" in one.refs}
-    known = _known(project, wanted) | _reports(project, reports)
+    known = _known(project, wanted)
+    named = {str(one.refs["report"]) for one in found if "report" in one.refs}
+    reports = Report.objects.filter(project=project, reflection_id__in=named)
+    for one in reports.values_list("reflection_id", flat=True):
+        known["report", one] = _link("report", _("Report %(id)s") % {"id": one}, "report", project, one)
     return [EvidenceLine(_links(occurrence.refs, known), occurrence.created_at) for occurrence in found]
 
 
@@ -202,14 +205,13 @@ def _links(refs: dict[str, Any], known: dict[tuple[str, str], EvidenceLink]) -> 
     for kind, value in refs.items():
         link = known.get((kind, str(value)))
         if link is None:
-            link = EvidenceLink(kind, str(PLAIN[kind])) if kind in PLAIN else _gone(kind)
+            if kind in PLAIN:
+                link = EvidenceLink(kind, str(PLAIN[kind]))
+            else:
+                link = EvidenceLink("gone", _("%(kind)s: not in this project any more") % {"kind": kind[:SHORT]})
         links.append(link)
     # Beside something that it leads to, what only keeps proposals apart says nothing.
     return [link for link in links if link.address] or links or [EvidenceLink("", _("Nothing was named"))]
-
-
-def _gone(kind: str) -> EvidenceLink:
-    return EvidenceLink("gone", _("%(kind)s: not in this project any more") % {"kind": kind[:SHORT]})
 
 
 def _known(project: Project, wanted: dict[str, set[UUID]]) -> dict[tuple[str, str], EvidenceLink]:
@@ -236,7 +238,8 @@ def _of_runs(project: Project, wanted: dict[str, set[UUID]]) -> dict[tuple[str, 
     """Runs, and what stands on the page of one: attempts and verdicts."""
     known: dict[tuple[str, str], EvidenceLink] = {}
     for kind in ("run", "reflector"):
-        for run in _runs(project, wanted.get(kind, set())):
+        runs = Run.objects.filter(project=project, pk__in=wanted.get(kind, ())).select_related("task")
+        for run in runs.only("pk", "task__objective"):
             words = _("Reflector: %(title)s") if kind == "reflector" else _("Run: %(title)s")
             known[kind, str(run.pk)] = _link(kind, words % {"title": _short(run.task.title)}, "run", project, run.pk)
     attempts = Attempt.objects.filter(run__project=project, pk__in=wanted.get("attempt", ()))
@@ -248,20 +251,6 @@ def _of_runs(project: Project, wanted: dict[str, set[UUID]]) -> dict[tuple[str, 
         words = _("Verdict on attempt %(number)s of a run") % {"number": number}
         known["verdict", str(pk)] = _link("verdict", words, "run", project, run_id, place=f"attempt-{number}")
     return known
-
-
-def _runs(project: Project, ids: set[UUID]) -> Iterable[Run]:
-    if not ids:
-        return []
-    return Run.objects.filter(project=project, pk__in=ids).select_related("task").only("pk", "task__objective")
-
-
-def _reports(project: Project, ids: set[str]) -> dict[tuple[str, str], EvidenceLink]:
-    rows = Report.objects.filter(project=project, reflection_id__in=ids) if ids else Report.objects.none()
-    return {
-        ("report", one): _link("report", _("Report %(id)s") % {"id": one}, "report", project, one)
-        for one in rows.values_list("reflection_id", flat=True)
-    }
 
 
 def _link(kind: str, words: str, page: str, project: Project, thing: UUID | str, *, place: str = "") -> EvidenceLink:

@@ -126,13 +126,20 @@ def listing_of(
         states=(wanted.state,) if wanted.state else states, kinds=kinds, category=wanted.category, tags=tags
     )
     found = matching(project.pk, wanted.q, among=among, limit=MOST_FOUND) if wanted.q else []
+    owner_id = None
+    if wanted.owner == MINE:
+        owner_id = user.pk
+    elif wanted.owner not in {"", NOBODY}:
+        # Nobody has the id 0: of a name that is nobody's there are no entries.
+        owners = project.memberships.filter(user__username=wanted.owner).values_list("user", flat=True)
+        owner_id = owners.first() or 0
     return Listing(
         among=among,
         order=wanted.sort or order,
         words=wanted.q,
         ids=tuple(match.entry_id for match in found),
         agent=wanted.agent,
-        owner_id=_owner(wanted.owner, project, user=user),
+        owner_id=owner_id,
         is_unowned=wanted.owner == NOBODY,
         is_flagged=wanted.flagged,
         is_in_conflict=wanted.conflict,
@@ -142,16 +149,6 @@ def listing_of(
 def stale_listing(project: Project) -> Listing:
     """The approved entries that nobody was given for a month, those longest approved first."""
     return Listing(order=EntryOrder.OLDEST, unused_since=timezone.now() - STALE_AFTER)
-
-
-def _owner(name: str, project: Project, *, user: User) -> int | None:
-    if name in {"", NOBODY}:
-        return None
-    if name == MINE:
-        return user.pk
-    # Nobody has the id 0: of a name that is nobody's there are no entries.
-    found = project.memberships.filter(user__username=name).values_list("user", flat=True).first()
-    return found or 0
 
 
 def _given(asked: NotebookFilter) -> dict[str, str]:
