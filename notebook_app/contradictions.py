@@ -201,7 +201,10 @@ def _split(text: str) -> list[Clause]:
     """The clauses; a condition in front of a sentence holds for all of its clauses."""
     found = []
     for sentence in _SENTENCES.split(text)[:MOST_CLAUSES]:
-        condition, rest = _without_condition(sentence.strip(_AROUND))
+        text = sentence.strip(_AROUND)
+        match = _CONDITION.match(text)
+        condition = (match["english"] or match["chinese"]) if match else ""
+        rest = text[match.end() :] if match else text
         parts = [part.strip(_AROUND)[:LONGEST_CLAUSE] for part in _COMMAS.split(rest)]
         found += [_clause(part, condition=condition) for part in parts if len(part) > 2]
     return found[:MOST_CLAUSES]
@@ -235,13 +238,6 @@ def _clause(text: str, *, condition: str) -> Clause:
         used=used,
         passed_over=passed_over,
     )
-
-
-def _without_condition(text: str) -> tuple[str, str]:
-    match = _CONDITION.match(text)
-    if match is None:
-        return "", text
-    return match["english"] or match["chinese"], text[match.end() :]
 
 
 def _named_by(pattern: re.Pattern[str], text: str) -> frozenset[str]:

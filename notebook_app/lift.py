@@ -196,18 +196,14 @@ def fisher(given: Arm, withheld: Arm) -> float:
     successes = small.successes + large.successes
     lowest = max(0, successes - large.outcomes)
     highest = min(small.outcomes, successes)
-    weights = _hypergeometric(small.outcomes, large.outcomes, successes, lowest=lowest, highest=highest)
-    at = small.successes - lowest
-    return min(1.0, 2 * min(sum(weights[: at + 1]), sum(weights[at:])))
-
-
-def _hypergeometric(small: int, large: int, successes: int, *, lowest: int, highest: int) -> list[float]:
-    """How likely each number of the successes, from `lowest` to `highest`, falls to the small arm by chance alone."""
-    log_all = _log_choose(small + large, successes)
-    return [
-        exp(_log_choose(small, number) + _log_choose(large, successes - number) - log_all)
+    # How likely each number of the successes falls to the small arm by chance alone: the hypergeometric distribution.
+    log_all = _log_choose(small.outcomes + large.outcomes, successes)
+    weights = [
+        exp(_log_choose(small.outcomes, number) + _log_choose(large.outcomes, successes - number) - log_all)
         for number in range(lowest, highest + 1)
     ]
+    at = small.successes - lowest
+    return min(1.0, 2 * min(sum(weights[: at + 1]), sum(weights[at:])))
 
 
 def _log_choose(total: int, chosen: int) -> float:
@@ -262,7 +258,8 @@ def needed(given: Arm, withheld: Arm, *, share: float, looks_passed: int) -> Nee
     difference = seen if is_observed else LEAST_DIFFERENCE
     total = given.outcomes + withheld.outcomes
     rate = (given.successes + withheld.successes + 1) / (total + 2)
-    part = _smaller_part(given, withheld, share=share)
+    smaller = min(given.outcomes, withheld.outcomes)
+    part = smaller / total if smaller >= FEWEST_FOR_RATIO else min(share, 1 - share)
     runs = runs_needed(difference, rate=rate, smaller_part=part, looks_passed=looks_passed) if part else None
     return Needed(difference, is_observed, None if runs is None else rounded(max(runs - total, 1)))
 
@@ -301,13 +298,6 @@ def rounded(runs: int) -> int:
     """The number to two digits, upwards: more would say more than is known."""
     unit = int(10 ** max(0, int(log10(runs)) - 1))
     return ceil(runs / unit) * unit
-
-
-def _smaller_part(given: Arm, withheld: Arm, *, share: float) -> float:
-    smaller = min(given.outcomes, withheld.outcomes)
-    if smaller >= FEWEST_FOR_RATIO:
-        return smaller / (given.outcomes + withheld.outcomes)
-    return min(share, 1 - share)
 
 
 def _inside(rate: float) -> float:

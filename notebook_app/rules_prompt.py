@@ -151,17 +151,14 @@ def without_notebook(text: str) -> str:
         closers = ends[marker[2].casefold()]
         place = bisect_left(closers, (marker.end(), 0))
         if place < len(closers):
-            stop = _past_brackets(text, closers[place][1])
+            end = closers[place][1]
+            brackets = _AFTER_MARKER.match(text, end)
+            stop = brackets.end() if brackets else end
         else:
             stop = min(len(text), marker.start() + LONGEST_CUT_OFF)
         pieces += [text[after : marker.start()], f"({stop - marker.start():,} characters of the notebook left out)"]
         after = stop
     return "".join([*pieces, text[after:]])
-
-
-def _past_brackets(text: str, place: int) -> int:
-    found = _AFTER_MARKER.match(text, place)
-    return found.end() if found else place
 
 
 # An entry in the words in which models are told it. Pure.

@@ -251,20 +251,16 @@ def word_shares(project_id: UUID) -> WordShares:
     found = _kept_shares.get(project_id)
     if found is not None and time.monotonic() < found[0]:
         return found[1]
-    shares = _count(project_id)
+    total = Entry.objects.filter(project_id=project_id).count()
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT, [project_id, SAMPLE])
+        counts = dict(cursor.fetchall())
+    shares = WordShares(counts, looked_at=min(total, SAMPLE), total=total)
     while len(_kept_shares) >= MOST_SHARES_KEPT:
         _kept_shares.pop(next(iter(_kept_shares), project_id), None)
     kept_for_s = KEPT_FOR_S if shares.total > SAMPLE else SMALL_KEPT_FOR_S
     _kept_shares[project_id] = (time.monotonic() + kept_for_s, shares)
     return shares
-
-
-def _count(project_id: UUID) -> WordShares:
-    total = Entry.objects.filter(project_id=project_id).count()
-    with connection.cursor() as cursor:
-        cursor.execute(COUNT, [project_id, SAMPLE])
-        counts = dict(cursor.fetchall())
-    return WordShares(counts, looked_at=min(total, SAMPLE), total=total)
 
 
 LONGEST_READ = 4_000
@@ -335,11 +331,7 @@ def _is_asked(token: Token, asked: str) -> bool:
     if not token.is_character:
         return True
     beside = asked[max(0, token.start - 1) : token.start] + asked[token.end : token.end + 1]
-    return not any(_is_cjk(character) for character in beside)
-
-
-def _is_cjk(character: str) -> bool:
-    return any(first <= character <= last for first, last in RANGES)
+    return not any(first <= character <= last for character in beside for first, last in RANGES)
 
 
 RANGES = [(CJK[place], CJK[place + 2]) for place in range(0, len(CJK), 3)]

@@ -85,16 +85,11 @@ def flag_of(read: Sequence[str], vectors: Sequence[Sequence[float]], learned: We
     weighty = sorted(
         (name for name in signs_in(worst) if learned.signs[name] > 0), key=lambda name: -learned.signs[name]
     )
-    return Flag(
-        RULE, _telling(worst)[:LONGEST_QUOTE], sureness=round(1 / (1 + math.exp(-max(odds))), 2), signs=tuple(weighty)
-    )
-
-
-def _telling(passage: str) -> str:
-    """The sentence of the passage that shows the most signs, the first of them; the beginning where none shows any."""
-    sentences = [one.strip() for one in _SENTENCE_ENDS.split(passage) if one and one.strip()]
-    best = max(sentences, key=lambda one: len(signs_in(one)), default=passage)
-    return " ".join((best if signs_in(best) else passage).split())
+    # The sentence that shows the most signs, the first of them; the beginning where none shows any.
+    sentences = [one.strip() for one in _SENTENCE_ENDS.split(worst) if one and one.strip()]
+    best = max(sentences, key=lambda one: len(signs_in(one)), default=worst)
+    quote = " ".join((best if signs_in(best) else worst).split())[:LONGEST_QUOTE]
+    return Flag(RULE, quote, sureness=round(1 / (1 + math.exp(-max(odds))), 2), signs=tuple(weighty))
 
 
 def _pieces(text: str) -> Iterator[str]:
