@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from notebook_app.changing import change, lock_notebook, lock_rows, locked
 from notebook_app.curation import other_columns
 from notebook_app.kinds import ALLOWED, OF_THE_DESK, By, Change, ChangedMeanwhile, EntryState, NoSuchEntry, Refused
-from notebook_app.models import Entry, EntryVersion, Evidence, Exposure
+from notebook_app.models import Entry, Evidence, Exposure
 from notebook_app.proposing import MOST_MERGES_FOLLOWED, Proposal, keep
 from notebook_app.versions import KEPT
 
@@ -267,13 +267,28 @@ def undo(project_id: UUID, entry_id: UUID, *, number: int, by: By, reason: str =
     if "owner_id" in kept and kept["owner_id"] != entry.owner_id:
         # Who looked after it may be gone by now.
         columns["owner_id"] = get_user_model().objects.filter(pk=kept["owner_id"]).values_list("pk", flat=True).first()
+    decided: dict[str, Any] = {}
+    if ALLOWED[made][1] is not None:
+        # The change led to another state: back comes the one before, with who decided it and why.
+        decided_at, merged_into = kept.get("decided_at"), kept.get("merged_into_id")
+        if merged_into is not None:
+            # The other may be gone by now.
+            others_there = Entry.objects.filter(project_id=project_id, pk=merged_into)
+            merged_into = others_there.values_list("pk", flat=True).first()
+        decided = {
+            "state": was.state,
+            "reason": kept.get("reason", ""),
+            "decided_by_label": kept.get("decided_by_label", ""),
+            "decided_at": datetime.fromisoformat(decided_at) if decided_at else None,
+            "merged_into_id": merged_into,
+        }
     undone = change(
         project_id,
         entry_id,
         Change.UNDONE,
         by=by,
         reason=reason,
-        put_back=_decided(was, made, entry),
+        put_back=decided,
         **columns,
     )
     return Undone(undone, made, recalled)
@@ -289,25 +304,6 @@ def _why_not(made: Change) -> str:
     if made is Change.SPLIT:
         return _("An entry that was split stays so. Reject or merge the part.")
     return _("There is nothing to take back.")
-
-
-def _decided(was: EntryVersion, made: Change, entry: Entry) -> dict[str, Any]:
-    """The state before, with who decided it and why, where the change led to another."""
-    if ALLOWED[made][1] is None:
-        return {}
-    kept: dict[str, Any] = was.kept
-    decided_at, merged_into = kept.get("decided_at"), kept.get("merged_into_id")
-    if merged_into is not None:
-        # The other may be gone by now.
-        others = Entry.objects.filter(project_id=entry.project_id, pk=merged_into)
-        merged_into = others.values_list("pk", flat=True).first()
-    return {
-        "state": was.state,
-        "reason": kept.get("reason", ""),
-        "decided_by_label": kept.get("decided_by_label", ""),
-        "decided_at": datetime.fromisoformat(decided_at) if decided_at else None,
-        "merged_into_id": merged_into,
-    }
 
 
 def _part(entry: Entry, others: list[UUID], rows: dict[UUID, Entry], *, by: By, reason: str) -> None:

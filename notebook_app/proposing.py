@@ -127,7 +127,17 @@ def keep_all(
         # The source is what the proposer calls it, and goes before the words.
         same = max(rows.order_by("id"), key=lambda row: row.source == proposal.source, default=None)
         if same is None:
-            kept.append(_new(project_id, proposal, by=by, made=made))
+            entry = Entry(
+                **{name: getattr(proposal, name) for name in KEPT} | {"tags": list(proposal.tags)},
+                project_id=project_id,
+                source=proposal.source or f"words:{proposal.fingerprint}",
+                fingerprint=proposal.fingerprint,
+            )
+            derive(entry)
+            entry.save(force_insert=True)
+            write_version(entry, made, by=by, evidence=proposal.evidence)
+            _add_evidence(entry, proposal.evidence, at=entry.last_seen_at)
+            kept.append(Proposed(entry, is_new=True, is_counted=True))
             continue
         entry, now = _that_counts(same), timezone.now()
         is_counted = _add_evidence(entry, proposal.evidence, at=now)
@@ -199,20 +209,6 @@ def _that_counts(entry: Entry) -> Entry:
             break
         entry = Entry.objects.select_for_update(of=("self",), no_key=True).get(pk=entry.merged_into_id)
     return entry
-
-
-def _new(project_id: UUID, proposal: Proposal, *, by: By, made: Change) -> Proposed:
-    entry = Entry(
-        **{name: getattr(proposal, name) for name in KEPT} | {"tags": list(proposal.tags)},
-        project_id=project_id,
-        source=proposal.source or f"words:{proposal.fingerprint}",
-        fingerprint=proposal.fingerprint,
-    )
-    derive(entry)
-    entry.save(force_insert=True)
-    write_version(entry, made, by=by, evidence=proposal.evidence)
-    _add_evidence(entry, proposal.evidence, at=entry.last_seen_at)
-    return Proposed(entry, is_new=True, is_counted=True)
 
 
 def _add_evidence(entry: Entry, refs: dict[str, Any], *, at: datetime) -> bool:

@@ -298,8 +298,19 @@ def matching(project_id: UUID, text: str, *, among: EntryFilter, limit: int) -> 
     """The project's entries that have words of the text, best first; each with those words as the text has them."""
     asked = plain(text[:LONGEST_READ])[:LONGEST_READ]
     shares = word_shares(project_id)
-    words = _words(project_id, asked, shares)
-    told = sorted(words, key=lambda word: -word.weight)[:MOST_WORDS]
+    tokens = [token for token in tokens_of(asked) if _is_asked(token, asked)]
+    words: dict[str, Word] = {}
+    for token, lexeme in zip(tokens, lexemes_of(tokens), strict=True):
+        if not lexeme:
+            continue
+        place = (token.start, token.end)
+        known = words.get(lexeme)
+        if known is not None:
+            words[lexeme] = replace(known, places=(*known.places, place))
+        else:
+            name = marked(project_id, lexeme)
+            words[lexeme] = Word(name, (place,), shares.weight(name))
+    told = sorted(words.values(), key=lambda word: -word.weight)[:MOST_WORDS]
     if not told:
         return []
     total = sum(word.weight for word in told)
@@ -308,22 +319,6 @@ def matching(project_id: UUID, text: str, *, among: EntryFilter, limit: int) -> 
         held = [word for word, is_there in zip(told, has, strict=True) if is_there]
         found.append(Match(entry_id, round(score / total, 6), _as_written(held, asked)))
     return found
-
-
-def _words(project_id: UUID, asked: str, shares: WordShares) -> list[Word]:
-    tokens = [token for token in tokens_of(asked) if _is_asked(token, asked)]
-    found: dict[str, Word] = {}
-    for token, lexeme in zip(tokens, lexemes_of(tokens), strict=True):
-        if not lexeme:
-            continue
-        place = (token.start, token.end)
-        known = found.get(lexeme)
-        if known is not None:
-            found[lexeme] = replace(known, places=(*known.places, place))
-        else:
-            name = marked(project_id, lexeme)
-            found[lexeme] = Word(name, (place,), shares.weight(name))
-    return list(found.values())
 
 
 def _is_asked(token: Token, asked: str) -> bool:
@@ -372,7 +367,17 @@ class Lexemes(SearchQuery):
 
 def _looked_up(words: Sequence[Word], shares: WordShares) -> str:
     """The tsquery for about MEANT_ROWS rows: words as far as they are rare, then common ones in pairs and together."""
-    terms = sorted(_terms(words, shares), key=lambda term: term[0])
+    # Words that are looked for together, and how many rows may have all of them.
+    share = {word.lexeme: shares.share(word.lexeme) for word in words}
+    terms = [(shares.total * share[word.lexeme], frozenset([word.lexeme])) for word in words]
+    common = [word.lexeme for word in words if shares.total * share[word.lexeme] > MEANT_ROWS / 4][:MOST_PAIRED]
+    for some in (*combinations(common, 2), *combinations(common, 3), *combinations(common, 4)):
+        expected = float(shares.total)
+        for lexeme in some:
+            expected *= share[lexeme]
+        # Words that belong together stand together far more often than chance would have it.
+        terms.append((expected * 2, frozenset(some)))
+    terms.sort(key=lambda term: term[0])
     taken, rows = [terms[0][1]], terms[0][0]
     for expected, lexemes in terms[1:]:
         rows += expected
@@ -383,20 +388,6 @@ def _looked_up(words: Sequence[Word], shares: WordShares) -> str:
     # of terms for each row that it finds, and find the same rows.
     parts = [term for term in taken if not any(other < term for other in taken)]
     return " | ".join("(" + " & ".join(map(quoted, sorted(term))) + ")" for term in parts)
-
-
-def _terms(words: Sequence[Word], shares: WordShares) -> Iterator[tuple[float, frozenset[str]]]:
-    """Words that are looked for together, and how many rows may have all of them."""
-    share = {word.lexeme: shares.share(word.lexeme) for word in words}
-    for word in words:
-        yield shares.total * share[word.lexeme], frozenset([word.lexeme])
-    common = [word.lexeme for word in words if shares.total * share[word.lexeme] > MEANT_ROWS / 4][:MOST_PAIRED]
-    for some in (*combinations(common, 2), *combinations(common, 3), *combinations(common, 4)):
-        expected = float(shares.total)
-        for lexeme in some:
-            expected *= share[lexeme]
-        # Words that belong together stand together far more often than chance would have it.
-        yield expected * 2, frozenset(some)
 
 
 def _as_written(words: Sequence[Word], asked: str) -> tuple[str, ...]:

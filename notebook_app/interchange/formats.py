@@ -205,13 +205,22 @@ def read_markdown(text: str, *, file: str) -> ImportItem:
             parts[here].append(line.rstrip())
     if not name:
         raise Unreadable("there is no heading that names the anti-pattern")
+    symptoms: list[str] = []
+    for line in parts["symptoms"]:
+        if item := ITEM.match(line):
+            symptoms.append(item[1].strip())
+        elif symptoms:
+            # An item goes on in its next lines.
+            symptoms[-1] += f" {line.strip()}"
+        else:
+            symptoms.append(line.strip())
     return ImportItem(
         file=file,
         key=key_of(name),
         kind=EntryKind.ANTI_PATTERN,
         name=name[:200],
         description=_anti_pattern_text(parts[""]),
-        details={"symptoms": _items(parts["symptoms"]), "prevention": _anti_pattern_text(parts["prevention"])},
+        details={"symptoms": [one for one in symptoms if one], "prevention": _anti_pattern_text(parts["prevention"])},
     )
 
 
@@ -244,18 +253,6 @@ def file_name(entry: KeptEntry) -> str:
     """A name for the entry's file, of letters, digits and dashes, that no other entry's has."""
     stem = UNSAFE.sub("-", entry.name).strip("-_")[:LONGEST_STEM].strip("-") or "entry"
     return f"{stem}-{entry.id.hex[-8:]}.md"
-
-
-def _items(lines: list[str]) -> list[str]:
-    items: list[str] = []
-    for line in lines:
-        if item := ITEM.match(line):
-            items.append(item[1].strip())
-        elif items:
-            items[-1] += f" {line.strip()}"
-        else:
-            items.append(line.strip())
-    return [item for item in items if item]
 
 
 def _anti_pattern_text(lines: list[str]) -> str:

@@ -1,6 +1,5 @@
 """The figures of completeness checks in a project: what they found, what became of it, and what keeps recurring."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -198,7 +197,25 @@ def recurring_supplements(project_id: UUID) -> list[Recurring]:
         .order_by("-runs", "-newest", "operation_key")[:MOST_SHOWN]
     )
     found = list(groups)
-    kinds = _runs_by_kind(project_id, {group["task_kind"] for group in found})
+    # The checked runs of each kind of task that have ended, with their mean tokens.
+    ended = (
+        Run.objects.filter(
+            project=project_id,
+            parent=None,
+            state=RunState.FINISHED,
+            task__kind__in={group["task_kind"] for group in found},
+            pk__in=CompletenessCheck.objects.filter(project=project_id).values("run"),
+        )
+        .exclude(mode=Mode.COMPLETENESS_CHECK.value)
+        .order_by()
+        .values(kind=F("task__kind"))
+        .annotate(
+            total=Count("pk"),
+            good=Count("pk", filter=Q(outcome=Outcome.SUCCEEDED.value)),
+            tokens=Avg(F("prompt_tokens") + F("completion_tokens")),
+        )
+    )
+    kinds = {row["kind"]: (Side(row["total"], row["good"]), float(row["tokens"] or 0)) for row in ended}
     # Each group's operation in the words of its newest supplement.
     newest = (
         Supplement.objects.filter(
@@ -227,21 +244,3 @@ def recurring_supplements(project_id: UUID) -> list[Recurring]:
         counts = (group["found"], group["runs"], group["tried"], group["did"])
         recurring.append(Recurring(kind, key, operations[kind, key], *counts, value))
     return recurring
-
-
-def _runs_by_kind(project_id: UUID, kinds: Iterable[str]) -> dict[str, tuple[Side, float]]:
-    """The checked runs of each kind of task that have ended, with their mean tokens."""
-    runs = Run.objects.filter(project=project_id, parent=None, state=RunState.FINISHED, task__kind__in=kinds)
-    checked = runs.exclude(mode=Mode.COMPLETENESS_CHECK.value).filter(
-        pk__in=CompletenessCheck.objects.filter(project=project_id).values("run")
-    )
-    rows = (
-        checked.order_by()
-        .values(kind=F("task__kind"))
-        .annotate(
-            total=Count("pk"),
-            good=Count("pk", filter=Q(outcome=Outcome.SUCCEEDED.value)),
-            tokens=Avg(F("prompt_tokens") + F("completion_tokens")),
-        )
-    )
-    return {row["kind"]: (Side(row["total"], row["good"]), float(row["tokens"] or 0)) for row in rows}

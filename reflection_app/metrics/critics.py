@@ -6,7 +6,6 @@ forks, what a person edited, runs that do again what was judged before, scripts,
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
@@ -105,7 +104,19 @@ def compared_verdicts(project_id: UUID, chosen: Chosen) -> list[Compared]:
     )
     compared = []
     for row in newest.iterator(chunk_size=CHUNK):
-        chance = _chance(row)
+        facts = Facts(
+            verdict=row["verdict__verdict"],
+            score=row["verdict__score"],
+            confidence=row["verdict__confidence"],
+            kind=row["run__task__kind"] or row["routed_kind"] or "",
+            agent=row["run__task__agent"],
+            cost_usd=row["cost_then"],
+        )
+        # A checkpoint makes every verdict wait; else the chance is what the run's policy comes to.
+        is_checkpoint = ReviewReason.CHECKPOINT in {row["reason"], row["panel__reason"]}
+        chance = 1.0
+        if not is_checkpoint:
+            chance = chance_of_review(ReviewPolicy.model_validate(row["policy"] or {}), facts)
         if chance > 0:
             prompts = [str(row[name])[:SHORT] for name in PROMPTS if row[name]]
             critic = Critic(JudgementSource.DESK, row["critic"] or "", "-".join(prompts))
@@ -164,21 +175,6 @@ def _asked_for_by_policy(project_id: UUID, chosen: Chosen) -> QuerySet[Review]:
 def _settled(rows: QuerySet[Review]) -> QuerySet[Review]:
     settled = Q(panel__isnull=True) | Q(panel__state=PanelState.SETTLED)
     return rows.filter(settled, state=ReviewState.DECIDED, decided_verdict__isnull=False)
-
-
-def _chance(row: dict[str, Any]) -> float:
-    """How likely the review was. A checkpoint makes every verdict wait; else it is what the run's policy comes to."""
-    if ReviewReason.CHECKPOINT in {row["reason"], row["panel__reason"]}:
-        return 1.0
-    facts = Facts(
-        verdict=row["verdict__verdict"],
-        score=row["verdict__score"],
-        confidence=row["verdict__confidence"],
-        kind=row["run__task__kind"] or row["routed_kind"] or "",
-        agent=row["run__task__agent"],
-        cost_usd=row["cost_then"],
-    )
-    return chance_of_review(ReviewPolicy.model_validate(row["policy"] or {}), facts)
 
 
 # All that calibration says of a project's critics: by the desk's own reviews, and by judgements from elsewhere.

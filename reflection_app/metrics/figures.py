@@ -180,6 +180,19 @@ def metrics_of(project_id: UUID, chosen: Chosen) -> Metrics:
         counted["latency"] = {name: counted["latency"].get(name, 0) for name in (*LATENCIES, LONGER)}
     tries = counted["attempts_to_success"]
     counted["attempts_to_success"] = {key: tries[key] for key in sorted(tries, key=int)}
+    # The dearest first, and of what has no price, what took most tokens.
+    spend = (
+        _days(DaySpend.objects.all(), project_id, chosen)
+        .values("role", "spent_on")
+        .annotate(
+            all_calls=Sum("calls"),
+            prompt=Sum("prompt_tokens"),
+            completion=Sum("completion_tokens"),
+            cost=Sum("cost_usd"),
+            unpriced=Sum("unpriced_calls"),
+        )
+        .order_by("-cost", "-prompt", "role", "spent_on")
+    )
     return Metrics(
         chosen=chosen,
         figures=figures,
@@ -189,7 +202,18 @@ def metrics_of(project_id: UUID, chosen: Chosen) -> Metrics:
             family: tuple(Bar(key=key, count=count) for key, count in list(bars.items())[:MOST_BARS])
             for family, bars in counted.items()
         },
-        spend=_spend(project_id, chosen),
+        spend=tuple(
+            Spend(
+                role=row["role"],
+                model=row["spent_on"],
+                calls=row["all_calls"],
+                prompt_tokens=row["prompt"],
+                completion_tokens=row["completion"],
+                cost_usd=row["cost"],
+                is_known=not row["unpriced"],
+            )
+            for row in spend
+        ),
         dearest_tasks=_dearest_tasks(project_id, chosen),
         choices=choices_of(project_id, chosen),
     )
@@ -243,30 +267,6 @@ def _total(sums: Iterable[Sums]) -> Sums:
 def finished_within(chosen: Chosen) -> dict[str, datetime]:
     """The period by the moment at which runs finished, as a filter."""
     return {"finished_at__gte": chosen.begin, "finished_at__lt": chosen.end}
-
-
-def _spend(project_id: UUID, chosen: Chosen) -> tuple[Spend, ...]:
-    """The dearest first, and of what has no price, what took most tokens."""
-    rows = _days(DaySpend.objects.all(), project_id, chosen).values("role", "spent_on")
-    summed = rows.annotate(
-        all_calls=Sum("calls"),
-        prompt=Sum("prompt_tokens"),
-        completion=Sum("completion_tokens"),
-        cost=Sum("cost_usd"),
-        unpriced=Sum("unpriced_calls"),
-    )
-    return tuple(
-        Spend(
-            role=row["role"],
-            model=row["spent_on"],
-            calls=row["all_calls"],
-            prompt_tokens=row["prompt"],
-            completion_tokens=row["completion"],
-            cost_usd=row["cost"],
-            is_known=not row["unpriced"],
-        )
-        for row in summed.order_by("-cost", "-prompt", "role", "spent_on")
-    )
 
 
 def _dearest_tasks(project_id: UUID, chosen: Chosen) -> tuple[TaskSpend, ...]:

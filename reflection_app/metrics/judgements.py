@@ -237,30 +237,23 @@ def plan(project: Project, rows: Sequence[NumberedRow]) -> tuple[tuple[PlannedRo
     planned = []
     for one in rows:
         row, item = one.row, held.setdefault(one.row.external_id, Held())
-        planned.append(_planned(one, item))
+        known = item.critics.get((row.critic.model, row.critic.prompt_version))
+        step, changes = RowStep.NEW, tuple[str, ...]()
+        if known is not None:
+            other = {
+                "verdict": known[0] != row.critic.verdict,
+                "confidence": known[1] != row.critic.confidence,
+                "people": any(item.people.get(person.name) != person.verdict for person in row.people),
+                "content": row.content not in {"", item.content},
+            }
+            changes = tuple(name for name, is_other in other.items() if is_other)
+            step = RowStep.CHANGED if changes else RowStep.SAME
+        planned.append(PlannedRow(one.line, row, step, changes))
         item.critics[row.critic.model, row.critic.prompt_version] = (row.critic.verdict.value, row.critic.confidence)
         item.people.update((person.name, person.verdict.value) for person in row.people)
         item.content = row.content or item.content
     split = sum(bool(item.people) and majority(item.people.values()) is None for item in held.values())
     return tuple(planned), split
-
-
-def _planned(one: NumberedRow, item: Held) -> PlannedRow:
-    critic = one.row.critic
-    known = item.critics.get((critic.model, critic.prompt_version))
-    if known is None:
-        return PlannedRow(one.line, one.row, RowStep.NEW)
-    changes = [
-        name
-        for name, is_other in (
-            ("verdict", known[0] != critic.verdict),
-            ("confidence", known[1] != critic.confidence),
-            ("people", any(item.people.get(person.name) != person.verdict for person in one.row.people)),
-            ("content", one.row.content not in {"", item.content}),
-        )
-        if is_other
-    ]
-    return PlannedRow(one.line, one.row, RowStep.CHANGED if changes else RowStep.SAME, tuple(changes))
 
 
 LONGEST_NAME = 200

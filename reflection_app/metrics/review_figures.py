@@ -51,6 +51,9 @@ COUNTED: Mapping[str, Aggregate] = {
 }
 
 
+NOTHING: Mapping[str, Any] = {"count": 0, "overruled": 0, "p50": None, "p95": None}
+
+
 @dataclass(frozen=True)
 class Overruled:
     """How often one reviewer overruled, or one critic was overruled. `share` has a 95 % interval.
@@ -102,12 +105,23 @@ def review_figures(project_id: UUID, chosen: Chosen, *, now: datetime | None = N
     }
     ages = tuple(Bar(key=name, count=by_age[name]["count"] if name in by_age else 0) for name in (*AGES, OLDER))
     decided = decided_reviews(project_id, chosen)
+    step, pieces = pieces_of(chosen)
+    rows = decided.annotate(at=Trunc("decided_at", step.value, tzinfo=UTC)).values("at").annotate(**COUNTED)
+    by_time = {row["at"]: row for row in rows}
+    points = []
+    for piece in pieces:
+        # Where the database begins the hour, day or week that the piece begins in.
+        at = piece.begin
+        if not isinstance(at, datetime):
+            first = at - timedelta(days=at.weekday()) if step is Step.WEEK else at
+            at = datetime.combine(first, time(), tzinfo=UTC)
+        points.append(Point(start=piece.name, figures=_figures(by_time.get(at, NOTHING))))
     reasons = decided.values("reason").annotate(count=Count("pk")).order_by("-count", "reason")
     return ReviewFigures(
         chosen=chosen,
         figures=queue | _figures(decided.aggregate(**COUNTED)),
         before=_figures(decided_reviews(project_id, chosen.before()).aggregate(**COUNTED)),
-        points=_points(decided, chosen),
+        points=tuple(points),
         ages=ages if length else (),
         by_reviewer=_overruled(decided.values(name=F("decided_by_label"))),
         by_key=_overruled(decided_reviews(project_id, chosen, by_keys=True).values(name=F("decided_by_label"))),
@@ -161,24 +175,6 @@ def _figures(row: Mapping[str, Any]) -> dict[str, Figure]:
         "time_to_decision_p95_s": row["p95"].total_seconds() if row["p95"] else None,
     }
     return {name: figure(name, value, count) for name, value in values.items()}
-
-
-NOTHING: Mapping[str, Any] = {"count": 0, "overruled": 0, "p50": None, "p95": None}
-
-
-def _points(decided: QuerySet[Review], chosen: Chosen) -> tuple[Point, ...]:
-    step, pieces = pieces_of(chosen)
-    rows = decided.annotate(at=Trunc("decided_at", step.value, tzinfo=UTC)).values("at").annotate(**COUNTED)
-    by_time = {row["at"]: row for row in rows}
-    points = []
-    for piece in pieces:
-        # Where the database begins the hour, day or week that the piece begins in.
-        at = piece.begin
-        if not isinstance(at, datetime):
-            first = at - timedelta(days=at.weekday()) if step is Step.WEEK else at
-            at = datetime.combine(first, time(), tzinfo=UTC)
-        points.append(Point(start=piece.name, figures=_figures(by_time.get(at, NOTHING))))
-    return tuple(points)
 
 
 def _overruled(rows: Iterable[Any]) -> tuple[Overruled, ...]:

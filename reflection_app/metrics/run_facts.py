@@ -131,7 +131,18 @@ def sums_of(run: Recorded) -> Sums:
         exec_attempted=max((check.attempted or 0 for check in checks), default=0),
         exec_succeeded=max((check.succeeded or 0 for check in checks), default=0),
     )
-    return sums + _reflections(run)
+    decisive = strongest_judgements(run.judgements)
+    numbers = set(run.attempts)
+    reflected = {number for number in numbers if number + 1 in numbers or number in run.reflected_on}
+    scores = [decisive[number].score for number in sorted(numbers) if number in decisive]
+    is_scored_twice = len(scores) > 1
+    return sums + Sums(
+        reflections=len(reflected),
+        effective=sum(_is_effective(decisive, number) for number in reflected),
+        reflection_tokens=run.reflection_tokens,
+        scored_twice=int(is_scored_twice),
+        over_corrected=int(is_scored_twice and scores[-1] < max(scores)),
+    )
 
 
 def has_succeeded(run: Recorded) -> bool:
@@ -167,21 +178,6 @@ def most_used(models: Iterable[str]) -> str:
     for model in filter(None, models):
         counts[model] = counts.get(model, 0) + 1
     return max(counts, key=lambda model: counts[model], default="")
-
-
-def _reflections(run: Recorded) -> Sums:
-    decisive = strongest_judgements(run.judgements)
-    made = set(run.attempts)
-    reflected = {number for number in made if number + 1 in made or number in run.reflected_on}
-    scores = [decisive[number].score for number in sorted(made) if number in decisive]
-    is_scored_twice = len(scores) > 1
-    return Sums(
-        reflections=len(reflected),
-        effective=sum(_is_effective(decisive, number) for number in reflected),
-        reflection_tokens=run.reflection_tokens,
-        scored_twice=int(is_scored_twice),
-        over_corrected=int(is_scored_twice and scores[-1] < max(scores)),
-    )
 
 
 def _is_effective(decisive: Mapping[int, Judgement], number: int) -> bool:

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Sequence
 from itertools import batched
-from uuid import UUID
 
 from django.core.cache import cache
 from django.db import DatabaseError, OperationalError, connection
@@ -56,24 +55,20 @@ def compare_due(*, works_for_s: float = WORKS_FOR_S) -> int:
             if time.monotonic() >= until:
                 break
             turn.renew()
-            compared += _compared(project_id, entry_id)
+            try:
+                compare(project_id, entry_id)
+            except OperationalError:
+                # The database is away, or two waited for each other: neither is the entry's fault.
+                log.warning("entry %s is compared the next time", entry_id, exc_info=True)
+                continue
+            except Exception:
+                log.exception("entry %s could not be compared", entry_id)
+                continue
+            ring_notebook(project_id)
+            compared += 1
     finally:
         turn.give_up()
     return compared
-
-
-def _compared(project_id: UUID, entry_id: UUID) -> bool:
-    try:
-        compare(project_id, entry_id)
-    except OperationalError:
-        # The database is away, or two waited for each other: neither is the entry's fault.
-        log.warning("entry %s is compared the next time", entry_id, exc_info=True)
-        return False
-    except Exception:
-        log.exception("entry %s could not be compared", entry_id)
-        return False
-    ring_notebook(project_id)
-    return True
 
 
 # Gives entries their vectors, in the space that answers and in the one that is to: by one worker at a time.

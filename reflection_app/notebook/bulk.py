@@ -125,11 +125,16 @@ def undo_together(project: Project, bulk_id: UUID, *, actor: Actor) -> BulkResul
     if trail.filter(action=UNDONE).exists():
         raise Conflict(_("This bulk change was taken back already."))
     _lock_together(project)
-    items = tuple(
-        _undone(project, UUID(entry_id), version, actor=actor)
-        for entry_id, version in sorted(begun.after["versions"].items())
-    )
-    undone = BulkResult(bulk_id, items)
+    items = []
+    for named, version in sorted(begun.after["versions"].items()):
+        entry_id = UUID(named)
+        try:
+            one = undo_curation(project, entry_id, UndoInput(expected_version=version), actor=actor)
+        except ActionError as error:
+            items.append(BulkItemResult(entry_id, is_done=False, why=str(error)))
+            continue
+        items.append(BulkItemResult(entry_id, is_done=True, version=one.entry.version, recalled=one.recalled))
+    undone = BulkResult(bulk_id, tuple(items))
     after = {"done": undone.done, "refused": len(items) - undone.done}
     audit(project.pk, actor, UNDONE, target=Target(KIND, bulk_id), after=after)
     return undone
@@ -170,11 +175,3 @@ def _deed(
         BulkDeed.CLEAR: curating.clear_flags,
     }
     return lambda: deeds[told.do](project, before.id, said, actor=actor)
-
-
-def _undone(project: Project, entry_id: UUID, version: int, *, actor: Actor) -> BulkItemResult:
-    try:
-        undone = undo_curation(project, entry_id, UndoInput(expected_version=version), actor=actor)
-    except ActionError as error:
-        return BulkItemResult(entry_id, is_done=False, why=str(error))
-    return BulkItemResult(entry_id, is_done=True, version=undone.entry.version, recalled=undone.recalled)

@@ -215,7 +215,21 @@ def _links(refs: dict[str, Any], known: dict[tuple[str, str], EvidenceLink]) -> 
 
 
 def _known(project: Project, wanted: dict[str, set[UUID]]) -> dict[tuple[str, str], EvidenceLink]:
-    known = _of_runs(project, wanted)
+    # Runs, and what stands on the page of one: attempts and verdicts.
+    known: dict[tuple[str, str], EvidenceLink] = {}
+    for kind in ("run", "reflector"):
+        runs = Run.objects.filter(project=project, pk__in=wanted.get(kind, ())).select_related("task")
+        for run in runs.only("pk", "task__objective"):
+            words = _("Reflector: %(title)s") if kind == "reflector" else _("Run: %(title)s")
+            known[kind, str(run.pk)] = _link(kind, words % {"title": _short(run.task.title)}, "run", project, run.pk)
+    attempts = Attempt.objects.filter(run__project=project, pk__in=wanted.get("attempt", ()))
+    for pk, run_id, number in attempts.values_list("pk", "run", "number"):
+        words = _("Attempt %(number)s of a run") % {"number": number}
+        known["attempt", str(pk)] = _link("attempt", words, "run", project, run_id, place=f"attempt-{number}")
+    verdicts = Verdict.objects.filter(attempt__run__project=project, pk__in=wanted.get("verdict", ()))
+    for pk, run_id, number in verdicts.values_list("pk", "attempt__run", "attempt__number"):
+        words = _("Verdict on attempt %(number)s of a run") % {"number": number}
+        known["verdict", str(pk)] = _link("verdict", words, "run", project, run_id, place=f"attempt-{number}")
     for transcript in Transcript.objects.filter(project=project, pk__in=wanted.get("transcript", ())):
         title = transcript.objective or transcript.external_id or transcript.agent or _("without a title")
         words = _("Session: %(title)s") % {"title": _short(title)}
@@ -231,25 +245,6 @@ def _known(project: Project, wanted: dict[str, set[UUID]]) -> dict[tuple[str, st
     for entry in entries_by_id(project.pk, [*wanted.get("entry", ())]).values():
         words = _("Entry: %(title)s") % {"title": _short(entry.name)}
         known["entry", str(entry.id)] = _link("entry", words, "entry", project, entry.id)
-    return known
-
-
-def _of_runs(project: Project, wanted: dict[str, set[UUID]]) -> dict[tuple[str, str], EvidenceLink]:
-    """Runs, and what stands on the page of one: attempts and verdicts."""
-    known: dict[tuple[str, str], EvidenceLink] = {}
-    for kind in ("run", "reflector"):
-        runs = Run.objects.filter(project=project, pk__in=wanted.get(kind, ())).select_related("task")
-        for run in runs.only("pk", "task__objective"):
-            words = _("Reflector: %(title)s") if kind == "reflector" else _("Run: %(title)s")
-            known[kind, str(run.pk)] = _link(kind, words % {"title": _short(run.task.title)}, "run", project, run.pk)
-    attempts = Attempt.objects.filter(run__project=project, pk__in=wanted.get("attempt", ()))
-    for pk, run_id, number in attempts.values_list("pk", "run", "number"):
-        words = _("Attempt %(number)s of a run") % {"number": number}
-        known["attempt", str(pk)] = _link("attempt", words, "run", project, run_id, place=f"attempt-{number}")
-    verdicts = Verdict.objects.filter(attempt__run__project=project, pk__in=wanted.get("verdict", ()))
-    for pk, run_id, number in verdicts.values_list("pk", "attempt__run", "attempt__number"):
-        words = _("Verdict on attempt %(number)s of a run") % {"number": number}
-        known["verdict", str(pk)] = _link("verdict", words, "run", project, run_id, place=f"attempt-{number}")
     return known
 
 
