@@ -1,4 +1,4 @@
-"""Finding what an entry says again, or says the opposite of: candidates by words and by meaning, decided by pairing.py.
+"""Finding what an entry says again, or says the opposite of: candidates by words and by meaning, then `pair_of`.
 
 A pair has one row. What people settled stays settled until the words of one of the two are others.
 """

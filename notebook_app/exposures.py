@@ -70,8 +70,8 @@ def record_exposures(project_id: UUID, *, subject: str, drawn: Iterable[Drawn], 
         is_counted
         and not Exposure.objects.filter(project_id=project_id, subject=subject, succeeded__isnull=False).exists()
     )
-    told = {"project_id": project_id, "subject": subject, "is_counted": counts}
-    new = [Exposure(**told, **vars(one), is_summed=one.is_withheld) for one in map(wanted.__getitem__, known)]
+    columns = {"project_id": project_id, "subject": subject, "is_counted": counts}
+    new = [Exposure(**columns, **vars(one), is_summed=one.is_withheld) for one in map(wanted.__getitem__, known)]
     Exposure.objects.bulk_create(new, ignore_conflicts=True)
 
 

@@ -197,8 +197,8 @@ def ids_counted_on(project_id: UUID, proposals: Sequence[Proposal]) -> set[UUID]
     found: set[UUID] = set()
     for proposal in map(_checked, proposals):
         known = ids_known(project_id, [proposal])
-        told = Evidence.objects.filter(entry__in=known, refs_key=refs_key(proposal.evidence))
-        found.update(told.values_list("entry_id", flat=True))
+        known_evidence = Evidence.objects.filter(entry__in=known, refs_key=refs_key(proposal.evidence))
+        found.update(known_evidence.values_list("entry_id", flat=True))
     return found
 
 

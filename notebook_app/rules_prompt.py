@@ -41,7 +41,7 @@ _RANDOM = r"[0-9a-f]{32}"
 _OPEN = r"(?:\\{0,4}\[|%5b|&#91;|&lsqb;|\\{1,4}u005b){2}"
 _MARKER = re.compile(rf"{_OPEN}notebook(?::|%3a)(begin|end)(?::|%3a)({_RANDOM})", re.IGNORECASE)
 _AFTER_MARKER = re.compile(r"(?:\\{0,4}\]|%5d|&#93;|&rsqb;|\\{1,4}u005d){0,2}", re.IGNORECASE)
-# Read without spaces, and after folding (see look_alikes.py).
+# Read without spaces, and after folding (see disguises.py).
 _FORGED = re.compile(
     r"(?:(?:[\[(<{]{2}|[=#-]{3}|[\[<]/)(?:begin|end|start)?notebook"
     r"|[\[<]notebook[\]>:]"

@@ -1,7 +1,7 @@
 """Whether what an entry says is an attempt to give orders to whoever reads it. Pure.
 
 What is flagged is left out of prompts until a curator has looked at it; a false alarm costs a look. Signatures find
-what is known: the boundary (see boundary.py) is what keeps the rest from counting as instructions.
+what is known: the boundary (see rules_prompt.py) is what keeps the rest from counting as instructions.
 """
 
 import re
@@ -50,10 +50,10 @@ class Flag:
     signs: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        told: dict[str, Any] = {"rule": self.rule, "quote": self.quote}
+        flag: dict[str, Any] = {"rule": self.rule, "quote": self.quote}
         if self.sureness is not None:
-            told |= {"sureness": self.sureness, "signs": list(self.signs)}
-        return told
+            flag |= {"sureness": self.sureness, "signs": list(self.signs)}
+        return flag
 
 
 def scan(texts: Sequence[str]) -> list[Flag]:

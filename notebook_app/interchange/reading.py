@@ -197,5 +197,5 @@ def _keep(found: Readings, name: str, where: str, read: Any) -> None:
         if error.error_count() > MOST_ERRORS_NAMED:
             found.blame(name, where, f"{error.error_count():,} things are wrong with it")
             return
-        told = error.errors(include_url=False, include_input=False, include_context=False)
-        found.blame(name, where, "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in told[:3]))
+        errors = error.errors(include_url=False, include_input=False, include_context=False)
+        found.blame(name, where, "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in errors[:3]))

@@ -171,8 +171,8 @@ def _contradicting(rows: Iterable[NumberedRow]) -> Iterator[Refused]:
 
 
 def _other(one: NumberedRow, line: int, who: str) -> Refused:
-    told = _("Line %(line)s says otherwise of what %(who)s said of it.") % {"line": line, "who": shortened(who, 60)}
-    return Refused(one.line, told)
+    reason = _("Line %(line)s says otherwise of what %(who)s said of it.") % {"line": line, "who": shortened(who, 60)}
+    return Refused(one.line, reason)
 
 
 # What rows of judgements would do to those that a project has.

@@ -77,23 +77,23 @@ class BulkResult:
         return sum(item.is_done for item in self.items)
 
 
-def curate_together(project: Project, told: BulkCuration, *, actor: Actor) -> BulkResult:
+def curate_together(project: Project, data: BulkCuration, *, actor: Actor) -> BulkResult:
     """What became of each entry; every one is changed, and told in the trail, by itself. Raises InvalidInput."""
-    if told.do is BulkDeed.RETIRE and not told.reason.strip():
+    if data.do is BulkDeed.RETIRE and not data.reason.strip():
         raise wrong("reason", _("Say why they are retired; whoever finds them again will want to know."))
-    if told.do in {BulkDeed.ADD_TAGS, BulkDeed.REMOVE_TAGS} and not any(tag.strip() for tag in told.tags):
+    if data.do in {BulkDeed.ADD_TAGS, BulkDeed.REMOVE_TAGS} and not any(tag.strip() for tag in data.tags):
         raise wrong("tags", _("Name at least one tag."))
     owner = None
-    if told.do is BulkDeed.OWN and told.owner is not None:
-        owner = curating.owner_named(project, told.owner)
+    if data.do is BulkDeed.OWN and data.owner is not None:
+        owner = curating.owner_named(project, data.owner)
     _lock_together(project)
     items = []
-    for entry_id in dict.fromkeys(told.entries):
+    for entry_id in dict.fromkeys(data.entries):
         before = public.entry_of(project.pk, entry_id)
         try:
             if before is None:
                 raise no_such_entry()
-            entry = _deed(project, told, owner, before, actor=actor)()
+            entry = _deed(project, data, owner, before, actor=actor)()
         except ActionError as error:
             items.append(BulkItemResult(entry_id, is_done=False, why=str(error)))
             continue
@@ -102,8 +102,8 @@ def curate_together(project: Project, told: BulkCuration, *, actor: Actor) -> Bu
         items.append(BulkItemResult(entry_id, is_done=True, version=version))
     bulk = BulkResult(new_id(), tuple(items))
     after = {
-        "do": told.do.value,
-        "reason": told.reason,
+        "do": data.do.value,
+        "reason": data.reason,
         "versions": {str(item.entry_id): item.version for item in items if item.version is not None},
         "refused": len(items) - bulk.done,
     }
@@ -147,18 +147,18 @@ def _lock_together(project: Project) -> None:
 
 
 def _deed(
-    project: Project, told: BulkCuration, owner: User | None, before: KeptEntry, *, actor: Actor
+    project: Project, data: BulkCuration, owner: User | None, before: KeptEntry, *, actor: Actor
 ) -> Callable[[], KeptEntry]:
     """What is done to one of them; nothing where it is so already."""
-    said = CurationInput(reason=told.reason)
-    if told.do is BulkDeed.OWN:
+    curation = CurationInput(reason=data.reason)
+    if data.do is BulkDeed.OWN:
         name = owner.get_username() if owner else None
         if before.owner_id == (owner.pk if owner else None):
             return lambda: before
         return lambda: curating.own_entry(project, before.id, OwnerInput(owner=name), actor=actor)
-    if told.do in {BulkDeed.ADD_TAGS, BulkDeed.REMOVE_TAGS}:
-        named = [" ".join(tag.split()) for tag in told.tags if tag.strip()]
-        if told.do is BulkDeed.ADD_TAGS:
+    if data.do in {BulkDeed.ADD_TAGS, BulkDeed.REMOVE_TAGS}:
+        named = [" ".join(tag.split()) for tag in data.tags if tag.strip()]
+        if data.do is BulkDeed.ADD_TAGS:
             tags = (*before.tags, *(tag for tag in named if tag not in before.tags))
         else:
             tags = tuple(tag for tag in before.tags if tag not in named)
@@ -174,4 +174,4 @@ def _deed(
         BulkDeed.REOPEN: curating.reopen_entry,
         BulkDeed.CLEAR: curating.clear_flags,
     }
-    return lambda: deeds[told.do](project, before.id, said, actor=actor)
+    return lambda: deeds[data.do](project, before.id, curation, actor=actor)

@@ -161,9 +161,9 @@ def refusals_told(**named: UUID) -> Iterator[None]:
         why = gettext(
             "This entry is %(state)s (version %(version)s, by %(who)s) and cannot be %(change)s. Nothing was changed."
         )
-        said = {"state": state_words(error.state), "version": error.version, "who": error.by or "?"}
+        params = {"state": state_words(error.state), "version": error.version, "who": error.by or "?"}
         raise EntryMovedOn(
-            why % (said | {"change": change_words(error.change)}), version=error.version, by=error.by
+            why % (params | {"change": change_words(error.change)}), version=error.version, by=error.by
         ) from None
     except Refused as error:
         raise wrong(error.field, str(error)) from None
@@ -187,10 +187,10 @@ class ProposedEntry:
     is_counted: bool
 
 
-def propose_entry(project: Project, told: EntryInput, *, actor: Actor) -> ProposedEntry:
+def propose_entry(project: Project, data: EntryInput, *, actor: Actor) -> ProposedEntry:
     """The entry that this is kept as. Raises InvalidInput, which names the field."""
     with refusals_told(), transaction.atomic():
-        kept = public.keep(project.pk, proposal_of(told), by=by_of(actor))
+        kept = public.keep(project.pk, proposal_of(data), by=by_of(actor))
         entry = public.shown(kept.entry)
         if kept.is_new:
             note(entry, "entry.proposed", actor=actor)
@@ -199,19 +199,19 @@ def propose_entry(project: Project, told: EntryInput, *, actor: Actor) -> Propos
         return ProposedEntry(entry, is_new=kept.is_new, is_counted=kept.is_counted)
 
 
-def proposal_of(told: EntryInput) -> Proposal:
+def proposal_of(data: EntryInput) -> Proposal:
     """The proposal; what rests on nothing is an occurrence of its own."""
     return Proposal(
-        kind=told.kind,
-        name=told.name,
-        description=told.description,
-        content=told.content,
-        details=told.details,
-        agent=told.agent,
-        category=told.category,
-        tags=told.tags,
-        source=told.source,
-        evidence=dict(told.evidence) or own_evidence(),
+        kind=data.kind,
+        name=data.name,
+        description=data.description,
+        content=data.content,
+        details=data.details,
+        agent=data.agent,
+        category=data.category,
+        tags=data.tags,
+        source=data.source,
+        evidence=dict(data.evidence) or own_evidence(),
     )
 
 
@@ -297,19 +297,19 @@ class OutcomeInput(Value):
 
 
 @transaction.atomic
-def report_outcome(project: Project, told: OutcomeInput, *, actor: Actor) -> int:
+def report_outcome(project: Project, data: OutcomeInput, *, actor: Actor) -> int:
     """Of how many lessons it was recorded. Raises NotFound where none was drawn, Conflict for a run of the desk."""
-    run_id = id_from(told.subject)
+    run_id = id_from(data.subject)
     if run_id is not None and Run.objects.filter(project=project, pk=run_id).exists():
         raise Conflict(
             gettext(
                 "How a run of the desk went is known from its verdicts; hand in attempts or decide reviews instead."
             )
         )
-    if not was_drawn_for(project.pk, subject=told.subject):
+    if not was_drawn_for(project.pk, subject=data.subject):
         raise NotFound(gettext("No lesson was recalled for this; ask for lessons with the same name in `for` first."))
-    settled = settle(project.pk, subject=told.subject, succeeded=told.succeeded)
-    after = {"for": told.subject, "succeeded": told.succeeded, "lessons": settled}
+    settled = settle(project.pk, subject=data.subject, succeeded=data.succeeded)
+    after = {"for": data.subject, "succeeded": data.succeeded, "lessons": settled}
     audit(project.pk, actor, "notebook.outcome", target=project, after=after)
     return settled
 

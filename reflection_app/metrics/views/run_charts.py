@@ -298,8 +298,8 @@ def _stacked(
         one = found.get((model, role))
         if one is None:
             return Mark(label=model, value=None)
-        told = f"{model}, {role_words(role)}: {said(one)}"
-        return Mark(label=model, value=amount(one), said=told, href=_behind(one, links))
+        hover = f"{model}, {role_words(role)}: {said(one)}"
+        return Mark(label=model, value=amount(one), said=hover, href=_behind(one, links))
 
     # The usual roles have colours of their own, the others what is left, as long as something is.
     left = iter(OTHER_TONES)
