@@ -197,21 +197,20 @@ def lines_of(project: Project, occurrences: Iterable[Occurrence]) -> list[Eviden
     reports = Report.objects.filter(project=project, reflection_id__in=named)
     for one in reports.values_list("reflection_id", flat=True):
         known["report", one] = _link("report", _("Report %(id)s") % {"id": one}, "report", project, one)
-    return [EvidenceLine(_links(occurrence.refs, known), occurrence.created_at) for occurrence in found]
-
-
-def _links(refs: dict[str, Any], known: dict[tuple[str, str], EvidenceLink]) -> list[EvidenceLink]:
-    links = []
-    for kind, value in refs.items():
-        link = known.get((kind, str(value)))
-        if link is None:
-            if kind in PLAIN:
+    lines = []
+    for occurrence in found:
+        links = []
+        for kind, value in occurrence.refs.items():
+            link = known.get((kind, str(value)))
+            if link is None and kind in PLAIN:
                 link = EvidenceLink(kind, str(PLAIN[kind]))
-            else:
+            elif link is None:
                 link = EvidenceLink("gone", _("%(kind)s: not in this project any more") % {"kind": kind[:SHORT]})
-        links.append(link)
-    # Beside something that it leads to, what only keeps proposals apart says nothing.
-    return [link for link in links if link.address] or links or [EvidenceLink("", _("Nothing was named"))]
+            links.append(link)
+        # Beside something that it leads to, what only keeps proposals apart says nothing.
+        leading = [link for link in links if link.address] or links or [EvidenceLink("", _("Nothing was named"))]
+        lines.append(EvidenceLine(leading, occurrence.created_at))
+    return lines
 
 
 def _known(project: Project, wanted: dict[str, set[UUID]]) -> dict[tuple[str, str], EvidenceLink]:
