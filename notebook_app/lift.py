@@ -41,11 +41,12 @@ class Interval:
         return self.low <= 0 <= self.high
 
 
-def wilson(arm: Arm, *, z: float = Z_95) -> Interval | None:
+def wilson(arm: Arm) -> Interval | None:
     """The score interval of the arm's success rate (Wilson 1927); None without outcomes."""
     rate, total = arm.rate, arm.outcomes
     if rate is None:
         return None
+    z = Z_95
     middle = (2 * total * rate + z * z) / (2 * (total + z * z))
     half = z * sqrt(z * z + 4 * total * rate * (1 - rate)) / (2 * (total + z * z))
     # The ends are 0 and 1 exactly where nothing, or everything, succeeded.
@@ -54,12 +55,12 @@ def wilson(arm: Arm, *, z: float = Z_95) -> Interval | None:
     return Interval(estimate=rate, low=low, high=high)
 
 
-def newcombe(given: Arm, withheld: Arm, *, z: float = Z_95) -> Interval | None:
+def newcombe(given: Arm, withheld: Arm) -> Interval | None:
     """Given minus withheld, with the hybrid score interval (Newcombe 1998, method 10); None where an arm is empty.
 
     d − √((p₁ − l₁)² + (u₂ − p₂)²) to d + √((u₁ − p₁)² + (p₂ − l₂)²), l and u being Wilson's bounds of the two rates.
     """
-    first, second = wilson(given, z=z), wilson(withheld, z=z)
+    first, second = wilson(given), wilson(withheld)
     if first is None or second is None:
         return None
     difference = first.estimate - second.estimate
@@ -210,13 +211,13 @@ def _log_choose(total: int, chosen: int) -> float:
     return lgamma(total + 1) - lgamma(chosen + 1) - lgamma(total - chosen + 1)
 
 
-def discoveries(p_values: Sequence[float], *, level: float = LEVEL) -> list[bool]:
-    """Which of many claims may be made together, so that at most `level` of those made are expected to be false.
+def discoveries(p_values: Sequence[float]) -> list[bool]:
+    """Which of many claims may be made together, so that at most LEVEL of those made are expected to be false.
 
-    The largest k with p₍ₖ₎ ≤ k · level / m, and all that are as small (Benjamini and Hochberg 1995).
+    The largest k with p₍ₖ₎ ≤ k · LEVEL / m, and all that are as small (Benjamini and Hochberg 1995).
     """
     ranked = sorted(p_values)
-    allowed = [p for k, p in enumerate(ranked, start=1) if p <= k * level / len(ranked)]
+    allowed = [p for k, p in enumerate(ranked, start=1) if p <= k * LEVEL / len(ranked)]
     bound = allowed[-1] if allowed else -1.0
     return [p <= bound for p in p_values]
 

@@ -18,6 +18,8 @@ LONGEST_TEXT = 20_000
 MOST_ITEMS = 5_000
 # Kept with the import and shown; a wrong file may be wrong in every line.
 MOST_PROBLEMS = 200
+# Of a name that is taken from a text.
+LONGEST_SENTENCE = 120
 
 
 class ImportItem(BaseModel):
@@ -61,14 +63,14 @@ class Unreadable(ValueError):
     """A part of a file is not in the form that the file's name says."""
 
 
-def first_sentence(text: str, *, longest: int = 120) -> str:
+def first_sentence(text: str) -> str:
     """The beginning of `text` as a name: its first line, cut at the end of a sentence or where it gets too long."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     for end in ("。", "！", "？", ". ", "! ", "? "):
         place = line.find(end)
-        if 10 <= place < longest:
+        if 10 <= place < LONGEST_SENTENCE:
             return line[: place + 1].rstrip(" .")
-    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+    return line if len(line) <= LONGEST_SENTENCE else line[: LONGEST_SENTENCE - 1].rstrip() + "…"
 
 
 # Entries as JSON lines, with every field that they have: what one desk writes, another reads without loss.

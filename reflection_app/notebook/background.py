@@ -44,12 +44,12 @@ WORKS_FOR_S = 20.0
 TURN = "compare-entries:turn"
 
 
-def compare_due(*, works_for_s: float = WORKS_FOR_S) -> int:
+def compare_due() -> int:
     """How many entries were compared; none where another worker is at it. One that cannot be keeps no other from it."""
     turn = Turn(TURN)
     if not turn.take():
         return 0
-    until, compared = time.monotonic() + works_for_s, 0
+    until, compared = time.monotonic() + WORKS_FOR_S, 0
     try:
         for project_id, entry_id in due(timezone.now(), limit=BATCH):
             if time.monotonic() >= until:

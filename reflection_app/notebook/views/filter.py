@@ -84,11 +84,6 @@ class AskedNotebook:
         """The query with other values of some fields."""
         return query_of(self.filter.model_copy(update=changed))
 
-    @property
-    def without_q(self) -> dict[str, str]:
-        """The fields, as a form carries them that has none of its own for them."""
-        return {name: value for name, value in _given(self.filter).items() if name != "q"}
-
 
 def read_notebook(data: Mapping[str, str]) -> AskedNotebook:
     """The filter of an address; what cannot be understood is left aside and told of."""
@@ -110,9 +105,10 @@ def carried(request: DeskRequest) -> AskedNotebook:
     return read_notebook(QueryDict(storable(text)[:LONGEST_QUERY]))
 
 
-def query_of(asked: NotebookFilter) -> str:
+def query_of(wanted: NotebookFilter) -> str:
     """The filter as an address writes it, without what every address means anyway."""
-    return urlencode(_given(asked))
+    fields = wanted.model_dump(mode="json", exclude_defaults=True)
+    return urlencode({name: "1" if value is True else str(value) for name, value in fields.items()})
 
 
 def listing_of(
@@ -149,11 +145,6 @@ def listing_of(
 def stale_listing(project: Project) -> Listing:
     """The approved entries that nobody was given for a month, those longest approved first."""
     return Listing(order=EntryOrder.OLDEST, unused_since=timezone.now() - STALE_AFTER)
-
-
-def _given(asked: NotebookFilter) -> dict[str, str]:
-    given = asked.model_dump(mode="json", exclude_defaults=True)
-    return {name: "1" if value is True else str(value) for name, value in given.items()}
 
 
 def _sentence(name: str) -> str:
