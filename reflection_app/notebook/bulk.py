@@ -93,7 +93,7 @@ def curate_together(project: Project, data: BulkCuration, *, actor: Actor) -> Bu
         try:
             if before is None:
                 raise no_such_entry()
-            entry = _deed(project, data, owner, before, actor=actor)()
+            entry = _curate(project, data, owner, before, actor=actor)
         except ActionError as error:
             items.append(BulkItemResult(entry_id, is_done=False, why=str(error)))
             continue
@@ -146,16 +146,14 @@ def _lock_together(project: Project) -> None:
         public.lock_notebook(project.pk)
 
 
-def _deed(
-    project: Project, data: BulkCuration, owner: User | None, before: KeptEntry, *, actor: Actor
-) -> Callable[[], KeptEntry]:
-    """What is done to one of them; nothing where it is so already."""
+def _curate(project: Project, data: BulkCuration, owner: User | None, before: KeptEntry, *, actor: Actor) -> KeptEntry:
+    """One of them as it is then; nothing is done where it is so already."""
     curation = CurationInput(reason=data.reason)
     if data.do is BulkDeed.OWN:
         name = owner.get_username() if owner else None
         if before.owner_id == (owner.pk if owner else None):
-            return lambda: before
-        return lambda: curating.own_entry(project, before.id, OwnerInput(owner=name), actor=actor)
+            return before
+        return curating.own_entry(project, before.id, OwnerInput(owner=name), actor=actor)
     if data.do in {BulkDeed.ADD_TAGS, BulkDeed.REMOVE_TAGS}:
         named = [" ".join(tag.split()) for tag in data.tags if tag.strip()]
         if data.do is BulkDeed.ADD_TAGS:
@@ -163,10 +161,10 @@ def _deed(
         else:
             tags = tuple(tag for tag in before.tags if tag not in named)
         if tags == before.tags:
-            return lambda: before
+            return before
         # Not validated as an input: one tag too many is refused for this entry alone.
         wanted: Any = TagsInput.model_construct(tags=tags, expected_version=before.version)
-        return lambda: curating.tag_entry(project, before.id, wanted, actor=actor)
+        return curating.tag_entry(project, before.id, wanted, actor=actor)
     deeds: dict[BulkDeed, Callable[..., KeptEntry]] = {
         BulkDeed.APPROVE: curating.approve_entry,
         BulkDeed.REJECT: curating.reject_entry,
@@ -174,4 +172,4 @@ def _deed(
         BulkDeed.REOPEN: curating.reopen_entry,
         BulkDeed.CLEAR: curating.clear_flags,
     }
-    return lambda: deeds[data.do](project, before.id, curation, actor=actor)
+    return deeds[data.do](project, before.id, curation, actor=actor)
