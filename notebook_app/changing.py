@@ -46,14 +46,13 @@ def follow_entry(entry: Entry) -> None:
         return
     others = {one.second_id if one.first_id == entry.pk else one.first_id for one in conflicts}
     held = set(Entry.objects.filter(pk__in=others, state__in=HOLDING).values_list("pk", flat=True)) | {entry.pk}
-    back = [one.pk for one in conflicts if _comes_back(one) and {one.first_id, one.second_id} <= held]
+    back = []
+    for one in conflicts:
+        was_taken_away = one.state == ConflictState.SETTLED and one.settlement in BY_TAKING_AWAY
+        comes_back = one.state == ConflictState.MOOT or was_taken_away
+        if comes_back and {one.first_id, one.second_id} <= held:
+            back.append(one.pk)
     reopen(Conflict.objects.filter(pk__in=back))
-
-
-def _comes_back(conflict: Conflict) -> bool:
-    return conflict.state == ConflictState.MOOT or (
-        conflict.state == ConflictState.SETTLED and conflict.settlement in BY_TAKING_AWAY
-    )
 
 
 def reopen(conflicts: QuerySet[Conflict]) -> int:

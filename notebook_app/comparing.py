@@ -1,10 +1,11 @@
-"""Finding what an entry says again, or says the opposite of: candidates by words and by meaning, decided by pairing.py.
+"""Finding what an entry says again, or says the opposite of: candidates by words and by meaning, then `pair_of`.
 
 A pair has one row. What people settled stays settled until the words of one of the two are others.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -96,17 +97,14 @@ def pair_of(left: Said, right: Said, *, meaning: float | None) -> Paired | None:
     What says the opposite is a contradiction, however alike it is in words.
     """
     words = alike(left.text, right.text)
-    opposed = contradictions(left.advice, right.advice) if _on_one_subject(words, meaning) else ()
+    is_near = meaning is not None and meaning >= SUBJECT_BY_MEANING
+    is_on_one_subject = bool(words.words) and (is_near or words.overlap >= SUBJECT_BY_WORDS)
+    opposed = contradictions(left.advice, right.advice) if is_on_one_subject else ()
     if opposed:
         return Paired(Pair.CONTRADICTION, words, meaning, opposed)
     if _says_the_same(words, meaning) and not scopes_differ(left.text, right.text):
         return Paired(Pair.DUPLICATE, words, meaning, ())
     return None
-
-
-def _on_one_subject(words: Alike, meaning: float | None) -> bool:
-    near = meaning is not None and meaning >= SUBJECT_BY_MEANING
-    return bool(words.words) and (near or words.overlap >= SUBJECT_BY_WORDS)
 
 
 def _says_the_same(words: Alike, meaning: float | None) -> bool:
@@ -157,15 +155,22 @@ def compare(project_id: UUID, entry_id: UUID) -> list[Conflict]:
         lock_notebook(project_id)
         # In few questions: everybody else who has to do with several entries is waiting.
         now = lock_rows(project_id, [entry.pk, *(one.entry.pk for one, _ in pairs)])
-        known = _known(entry)
-        found = [
-            _keep(Now(now, known), entry, one, _turned(paired) if paired and one.entry.pk < entry.pk else paired)
-            for one, paired in pairs
-        ]
+        rows = Conflict.objects.select_for_update(of=("self",)).filter(Q(first=entry) | Q(second=entry)).order_by("pk")
+        known = {row.second_id if row.first_id == entry.pk else row.first_id: row for row in rows}
+        found = []
+        for one, paired in pairs:
+            in_order = paired
+            if paired and one.entry.pk < entry.pk:
+                # The phrases stand in the order of the two entries' ids.
+                opposed = tuple(type(phrases)(phrases.kind, phrases.right, phrases.left) for phrases in paired.opposed)
+                in_order = Paired(paired.kind, paired.alike, paired.meaning, opposed)
+            found.append(_keep(now, known.get(one.entry.pk), entry, one, in_order))
         # Before the screening, which is another version of the same words.
         Entry.objects.filter(pk=entry.pk, version=entry.version).update(is_compared=True)
         if entry.state == EntryState.PROPOSED:
-            _screened(entry)
+            # Somebody may be quicker: what they made of it is compared in its turn, and what was taken back is gone.
+            with suppress(ChangedMeanwhile, NoSuchEntry, NotPossibleNow):
+                change(entry.project_id, entry.pk, Change.SCREENED, by=DESK, expected_version=entry.version)
     return [row for row in found if row is not None and row.state == ConflictState.OPEN]
 
 
@@ -212,36 +217,25 @@ def said_of(entry: Entry) -> Said:
     return Said(text, "\n".join(["", entry.name, *advice]).strip())
 
 
-@dataclass(frozen=True)
-class Now:
-    """The entries, locked, and the conflicts of the one that is compared by the other's id."""
+def _keep(
+    now: Mapping[UUID, Entry], row: Conflict | None, entry: Entry, other: Candidate, paired: Paired | None
+) -> Conflict | None:
+    """The pair's `row` as it is then; None where the two have nothing to do with each other, or changed meanwhile.
 
-    entries: dict[UUID, Entry]
-    conflicts: dict[UUID, Conflict]
-
-
-def _known(entry: Entry) -> dict[UUID, Conflict]:
-    rows = Conflict.objects.select_for_update(of=("self",)).filter(Q(first=entry) | Q(second=entry)).order_by("pk")
-    return {row.second_id if row.first_id == entry.pk else row.first_id: row for row in rows}
-
-
-def _keep(now: Now, entry: Entry, other: Candidate, paired: Paired | None) -> Conflict | None:
-    """The row of the pair as it is now; None where the two have nothing to do with each other, or changed meanwhile."""
+    `now` are the entries and `row` is their conflict, all of them locked.
+    """
     first, second = sorted((entry, other.entry), key=lambda row: row.pk)
-    rows = {row.pk: now.entries[row.pk] for row in (first, second) if row.pk in now.entries}
-    if len(rows) < 2 or any(row.state not in HOLDING for row in rows.values()):
+    held = [now[one.pk] for one in (first, second) if one.pk in now and now[one.pk].state in HOLDING]
+    hashes = [hash_of(text_of(one)) for one in (first, second)]
+    if hashes != [hash_of(text_of(one)) for one in held]:
         return None
-    hashes = [hash_of(text_of(row)) for row in (first, second)]
-    if hashes != [hash_of(text_of(rows[row.pk])) for row in (first, second)]:
-        return None
-    row = now.conflicts.get(other.entry.pk)
     known = Conflict.objects.filter(first=first, second=second)
     if paired is None:
         if row is not None and row.state == ConflictState.OPEN:
             # Its words were changed, and there is nothing left to settle.
             known.update(state=ConflictState.MOOT)
         return None
-    told = {
+    columns = {
         "kind": paired.kind.value,
         "text_likeness": round(paired.alike.overlap, 4),
         "meaning_likeness": round(paired.meaning, 4) if paired.meaning is not None else None,
@@ -252,28 +246,14 @@ def _keep(now: Now, entry: Entry, other: Candidate, paired: Paired | None) -> Co
         },
     }
     if row is None:
-        return Conflict.objects.create(project_id=entry.project_id, first=first, second=second, **told)
+        return Conflict.objects.create(project_id=entry.project_id, first=first, second=second, **columns)
     if row.state == ConflictState.SETTLED and row.settlement == Settlement.KEPT_BOTH and row.why["hashes"] == hashes:
         return row
     if row.state != ConflictState.OPEN:
         reopen(known)
     if row.why.get("hashes") != hashes:
         # What a model suggested was for other words.
-        told |= {"suggestion": None, "suggestion_run": None}
-    known.update(**told)
+        columns |= {"suggestion": None, "suggestion_run": None}
+    known.update(**columns)
     row.refresh_from_db()
     return row
-
-
-def _turned(paired: Paired) -> Paired:
-    """The same with its phrases in the order of the two entries' ids."""
-    opposed = tuple(type(one)(one.kind, one.right, one.left) for one in paired.opposed)
-    return Paired(paired.kind, paired.alike, paired.meaning, opposed)
-
-
-def _screened(entry: Entry) -> None:
-    try:
-        change(entry.project_id, entry.pk, Change.SCREENED, by=DESK, expected_version=entry.version)
-    except (ChangedMeanwhile, NoSuchEntry, NotPossibleNow):
-        # Somebody was quicker: what they made of it is compared in its turn, and what was taken back is gone.
-        return

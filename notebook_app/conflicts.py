@@ -176,27 +176,31 @@ class Settling:
 
 
 @transaction.atomic
-def settle_conflict(project_id: UUID, conflict_id: UUID, told: Settling, *, by: By) -> Conflict:
+def settle_conflict(project_id: UUID, conflict_id: UUID, settling: Settling, *, by: By) -> Conflict:
     """The settled conflict. Raises NoSuchConflict, ConflictMovedOn with who was quicker, ChangedMeanwhile, Refused."""
     conflict, entries = _locked(project_id, conflict_id, ConflictState.OPEN)
-    for entry_id, version in told.versions.items():
+    for entry_id, version in settling.versions.items():
         if entry_id in entries and entries[entry_id].version != version:
             raise ChangedMeanwhile(version=entries[entry_id].version, by=last_by(entries[entry_id]))
-    if told.how is not Settlement.KEPT_BOTH:
+    if settling.how is not Settlement.KEPT_BOTH:
         # Merges one into the other, or lets one hold instead of it; keeps what is needed to take that back.
         both = {conflict.first_id, conflict.second_id}
-        if told.stays not in both:
+        if settling.stays not in both:
             raise Refused(_("one of the two entries of the conflict"), field="stays")
-        (gone,) = both - {told.stays}
-        if told.how is Settlement.MERGED:
-            merge(project_id, gone_id=gone, into_id=told.stays, by=by, reason=told.reason, **told.words)
-        elif told.words:
+        (gone,) = both - {settling.stays}
+        if settling.how is Settlement.MERGED:
+            merge(project_id, gone_id=gone, into_id=settling.stays, by=by, reason=settling.reason, **settling.words)
+        elif settling.words:
             raise Refused(_("only a merge is put into other words"), field="words")
         else:
-            supersede(project_id, gone_id=gone, by_id=told.stays, by=by, reason=told.reason)
+            supersede(project_id, gone_id=gone, by_id=settling.stays, by=by, reason=settling.reason)
         conflict.why |= {"gone": str(gone)}
     conflict.why |= {"hashes": [hash_of(text_of(entries[one])) for one in (conflict.first_id, conflict.second_id)]}
-    conflict.state, conflict.settlement, conflict.reason = ConflictState.SETTLED, told.how, told.reason[:LONGEST_REASON]
+    conflict.state, conflict.settlement, conflict.reason = (
+        ConflictState.SETTLED,
+        settling.how,
+        settling.reason[:LONGEST_REASON],
+    )
     conflict.settled_by_label, conflict.settled_at = by.label[:200], timezone.now()
     conflict.save()
     return conflict

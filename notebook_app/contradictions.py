@@ -201,7 +201,10 @@ def _split(text: str) -> list[Clause]:
     """The clauses; a condition in front of a sentence holds for all of its clauses."""
     found = []
     for sentence in _SENTENCES.split(text)[:MOST_CLAUSES]:
-        condition, rest = _without_condition(sentence.strip(_AROUND))
+        text = sentence.strip(_AROUND)
+        match = _CONDITION.match(text)
+        condition = (match["english"] or match["chinese"]) if match else ""
+        rest = text[match.end() :] if match else text
         parts = [part.strip(_AROUND)[:LONGEST_CLAUSE] for part in _COMMAS.split(rest)]
         found += [_clause(part, condition=condition) for part in parts if len(part) > 2]
     return found[:MOST_CLAUSES]
@@ -218,7 +221,16 @@ def _clause(text: str, *, condition: str) -> Clause:
     has_exception = bool(EXCEPTION.search(rest))
     for pattern in (EXCEPTION, REFUSED, LEFT_UNDONE, DEMANDED):
         rest = pattern.sub(" ", rest)
-    sides, rest = _sides(rest)
+    # On which side of each pair of antonyms it is; both sides are none.
+    sides = {}
+    for number, (left, right) in enumerate(ANTONYMS):
+        # The longer word may hold the shorter one: 异步 and 同步, "not public" and "public".
+        on_right = bool(right.search(rest))
+        on_left = bool(left.search(right.sub(" ", rest)))
+        if on_left != on_right:
+            sides[number] = 1 if on_right else 0
+    for number in sides:
+        rest = ANTONYMS[number][1].sub(" ", ANTONYMS[number][0].sub(" ", rest))
     amounts, rest = amounts_in(rest)
     return Clause(
         text=text,
@@ -237,29 +249,8 @@ def _clause(text: str, *, condition: str) -> Clause:
     )
 
 
-def _without_condition(text: str) -> tuple[str, str]:
-    match = _CONDITION.match(text)
-    if match is None:
-        return "", text
-    return match["english"] or match["chinese"], text[match.end() :]
-
-
 def _named_by(pattern: re.Pattern[str], text: str) -> frozenset[str]:
     return frozenset((match["english"] or match["chinese"]).lower().rstrip(".") for match in pattern.finditer(text))
-
-
-def _sides(text: str) -> tuple[dict[int, int], str]:
-    """Which side of each pair of antonyms the text is on, and the text without the words; both sides are none."""
-    sides = {}
-    for number, (left, right) in enumerate(ANTONYMS):
-        # The longer word may hold the shorter one: 异步 and 同步, "not public" and "public".
-        on_right = bool(right.search(text))
-        on_left = bool(left.search(right.sub(" ", text)))
-        if on_left != on_right:
-            sides[number] = 1 if on_right else 0
-    for number in sides:
-        text = ANTONYMS[number][1].sub(" ", ANTONYMS[number][0].sub(" ", text))
-    return sides, text
 
 
 def _picked(groups: Sequence[dict[str, re.Pattern[str]]], text: str) -> dict[int, frozenset[str]]:

@@ -80,7 +80,25 @@ def edit(
 def other_columns(entry: Entry, columns: dict[str, Any]) -> dict[str, Any]:
     """Those of `columns`, as they are kept, that the entry has otherwise. Raises Refused."""
     now = {name: getattr(entry, name) for name in KEPT}
-    wanted = _checked(now | columns)
+    wanted = now | columns
+    name = " ".join(str(wanted["name"]).split())
+    if not name or len(name) > LONGEST_NAME:
+        raise Refused(_("a name of 1 to %(most)s characters") % {"most": LONGEST_NAME}, field="name")
+    for field in ("description", "content"):
+        if len(wanted[field]) > LONGEST_TEXT:
+            raise Refused(_("at most %(most)s characters") % {"most": f"{LONGEST_TEXT:,}"}, field=field)
+    for field in ("agent", "category"):
+        if len(wanted[field]) > LONGEST_LABEL:
+            raise Refused(_("at most %(most)s characters") % {"most": LONGEST_LABEL}, field=field)
+    try:
+        kind = EntryKind(wanted["kind"])
+        details = read_details(kind, wanted["details"])
+    except UnusableDetails as error:
+        raise Refused(str(error), field=f"details.{error.errors[0]['field']}") from None
+    except ValueError:
+        raise Refused(_("one of %(kinds)s") % {"kinds": ", ".join(EntryKind)}, field="kind") from None
+    tags = checked_tags(list(wanted["tags"]))
+    wanted |= {"name": name, "kind": kind.value, "details": details, "tags": tags}
     return {name: value for name, value in wanted.items() if value != now[name]}
 
 
@@ -153,25 +171,3 @@ def checked_tags(tags: list[str]) -> list[str]:
     if any(len(one) > LONGEST_TAG for one in found):
         raise Refused(_("a tag has at most %(most)s characters") % {"most": LONGEST_TAG}, field="tags")
     return found
-
-
-def _checked(columns: dict[str, Any]) -> dict[str, Any]:
-    """The columns as they are kept. Raises Refused."""
-    name = " ".join(str(columns["name"]).split())
-    if not name or len(name) > LONGEST_NAME:
-        raise Refused(_("a name of 1 to %(most)s characters") % {"most": LONGEST_NAME}, field="name")
-    for field in ("description", "content"):
-        if len(columns[field]) > LONGEST_TEXT:
-            raise Refused(_("at most %(most)s characters") % {"most": f"{LONGEST_TEXT:,}"}, field=field)
-    for field in ("agent", "category"):
-        if len(columns[field]) > LONGEST_LABEL:
-            raise Refused(_("at most %(most)s characters") % {"most": LONGEST_LABEL}, field=field)
-    try:
-        kind = EntryKind(columns["kind"])
-        details = read_details(kind, columns["details"])
-    except UnusableDetails as error:
-        raise Refused(str(error), field=f"details.{error.errors[0]['field']}") from None
-    except ValueError:
-        raise Refused(_("one of %(kinds)s") % {"kinds": ", ".join(EntryKind)}, field="kind") from None
-    tags = checked_tags(list(columns["tags"]))
-    return columns | {"name": name, "kind": kind.value, "details": details, "tags": tags}

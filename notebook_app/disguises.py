@@ -40,9 +40,12 @@ def decoded(text: str) -> Iterator[str]:
     for number, piece in enumerate(_pieces(text)):
         if number >= MOST_PIECES:
             break
-        found = _readable(piece)
-        if found:
-            yield found
+        plain = piece.decode(errors="ignore")
+        if len(plain) < SHORTEST_DECODED or len(piece) - len(plain.encode()) > len(piece) // 10:
+            continue
+        readable = sum(unicodedata.category(letter)[0] in "LNZP" or letter in "\n\t" for letter in plain)
+        if readable >= LEAST_READABLE * len(plain):
+            yield plain
     for unescaped in (html.unescape(text), unquote(text), _ESCAPES.sub(_unescaped, text)):
         if unescaped != text:
             yield unescaped
@@ -74,15 +77,6 @@ def _pieces(text: str) -> Iterator[bytes]:
             )
         except binascii.Error:
             continue
-
-
-def _readable(data: bytes) -> str:
-    """The bytes as text where they are text, else nothing."""
-    text = data.decode(errors="ignore")
-    if len(text) < SHORTEST_DECODED or len(data) - len(text.encode()) > len(data) // 10:
-        return ""
-    seen = sum(unicodedata.category(letter)[0] in "LNZP" or letter in "\n\t" for letter in text)
-    return text if seen >= LEAST_READABLE * len(text) else ""
 
 
 def _unescaped(match: re.Match[str]) -> str:

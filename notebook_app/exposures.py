@@ -70,30 +70,30 @@ def record_exposures(project_id: UUID, *, subject: str, drawn: Iterable[Drawn], 
         is_counted
         and not Exposure.objects.filter(project_id=project_id, subject=subject, succeeded__isnull=False).exists()
     )
-    told = {"project_id": project_id, "subject": subject, "is_counted": counts}
-    new = [Exposure(**told, **vars(one), is_summed=one.is_withheld) for one in map(wanted.__getitem__, known)]
+    columns = {"project_id": project_id, "subject": subject, "is_counted": counts}
+    new = [Exposure(**columns, **vars(one), is_summed=one.is_withheld) for one in map(wanted.__getitem__, known)]
     Exposure.objects.bulk_create(new, ignore_conflicts=True)
 
 
 def sum_recalls() -> int:
     """Adds to each entry's count how often it was given since the last time; how many exposures were added."""
-    due = Exposure.objects.filter(is_summed=False)
-    return sum(_sum_recalls_of(project_id) for project_id in due.values_list("project_id", flat=True).distinct())
-
-
-@transaction.atomic
-def _sum_recalls_of(project_id: UUID) -> int:
-    lock_notebook(project_id)
-    due = Exposure.objects.filter(project_id=project_id, is_summed=False).select_for_update(skip_locked=True)
-    rows = list(due.values_list("pk", "entry_id", "created_at")[:MOST_SUMMED_AT_ONCE])
-    Exposure.objects.filter(pk__in=[pk for pk, _entry, _at in rows]).update(is_summed=True)
-    given = Counter(entry_id for _pk, entry_id, _at in rows)
-    last = {entry_id: at for _pk, entry_id, at in sorted(rows, key=lambda row: row[2])}
-    for entry_id in sorted(given):
-        Entry.objects.filter(pk=entry_id).update(
-            recalled=F("recalled") + given[entry_id], last_recalled_at=Greatest("last_recalled_at", last[entry_id])
-        )
-    return len(rows)
+    projects = Exposure.objects.filter(is_summed=False).values_list("project_id", flat=True).distinct()
+    added = 0
+    for project_id in projects:
+        with transaction.atomic():
+            lock_notebook(project_id)
+            due = Exposure.objects.filter(project_id=project_id, is_summed=False).select_for_update(skip_locked=True)
+            rows = list(due.values_list("pk", "entry_id", "created_at")[:MOST_SUMMED_AT_ONCE])
+            Exposure.objects.filter(pk__in=[pk for pk, _entry, _at in rows]).update(is_summed=True)
+            times = Counter(entry_id for _pk, entry_id, _at in rows)
+            last = {entry_id: at for _pk, entry_id, at in sorted(rows, key=lambda row: row[2])}
+            for entry_id in sorted(times):
+                Entry.objects.filter(pk=entry_id).update(
+                    recalled=F("recalled") + times[entry_id],
+                    last_recalled_at=Greatest("last_recalled_at", last[entry_id]),
+                )
+        added += len(rows)
+    return added
 
 
 def earlier_draws(project_id: UUID, subject: str, entry_ids: Iterable[UUID]) -> dict[UUID, Drawn]:

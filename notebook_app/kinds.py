@@ -196,7 +196,7 @@ ALLOWED: dict[Change, tuple[tuple[EntryState, ...], EntryState | None]] = {
     Change.FLAGGED: (HOLDING, None),
     Change.TAGGED: (EVERY, None),
     Change.OWNED: (EVERY, None),
-    # The state that it leads to is the one before what is undone (see undoing.py).
+    # The state that it leads to is the one before what is undone (see merging.py).
     Change.UNDONE: (EVERY, None),
 }
 

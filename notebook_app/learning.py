@@ -86,9 +86,11 @@ def _learned(
     counted = found.values_list("entry_id", flat=True).first() if work else None
     if counted is not None:
         return Learned(Became.REFUSED, counted, WhyRefused.COUNTED_BEFORE)
-    holder = _holder_of_name(project_id, proposal)
-    if holder is not None:
-        return Learned(Became.REFUSED, holder, WhyRefused.NAME_TAKEN)
+    if proposal.kind in MEMORY_KINDS:
+        same_name = _memories(project_id).filter(name__iexact=" ".join(proposal.name.split()))
+        holder = same_name.values_list("pk", flat=True).first()
+        if holder is not None:
+            return Learned(Became.REFUSED, holder, WhyRefused.NAME_TAKEN)
     kept = keep(project_id, proposal)
     if not kept.is_counted:
         return Learned(Became.REFUSED, kept.entry.pk, WhyRefused.COUNTED_BEFORE)
@@ -106,13 +108,6 @@ def _says_the_same(proposal: Proposal, entry: Entry) -> bool:
 
 def _plain(text: str) -> str:
     return _NOT_WORDS.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
-
-
-def _holder_of_name(project_id: UUID, proposal: Proposal) -> UUID | None:
-    if proposal.kind not in MEMORY_KINDS:
-        return None
-    name = " ".join(proposal.name.split())
-    return _memories(project_id).filter(name__iexact=name).values_list("pk", flat=True).first()
 
 
 def memory_names(project_id: UUID) -> list[tuple[str, str]]:

@@ -41,11 +41,12 @@ class Interval:
         return self.low <= 0 <= self.high
 
 
-def wilson(arm: Arm, *, z: float = Z_95) -> Interval | None:
+def wilson(arm: Arm) -> Interval | None:
     """The score interval of the arm's success rate (Wilson 1927); None without outcomes."""
     rate, total = arm.rate, arm.outcomes
     if rate is None:
         return None
+    z = Z_95
     middle = (2 * total * rate + z * z) / (2 * (total + z * z))
     half = z * sqrt(z * z + 4 * total * rate * (1 - rate)) / (2 * (total + z * z))
     # The ends are 0 and 1 exactly where nothing, or everything, succeeded.
@@ -54,12 +55,12 @@ def wilson(arm: Arm, *, z: float = Z_95) -> Interval | None:
     return Interval(estimate=rate, low=low, high=high)
 
 
-def newcombe(given: Arm, withheld: Arm, *, z: float = Z_95) -> Interval | None:
+def newcombe(given: Arm, withheld: Arm) -> Interval | None:
     """Given minus withheld, with the hybrid score interval (Newcombe 1998, method 10); None where an arm is empty.
 
     d − √((p₁ − l₁)² + (u₂ − p₂)²) to d + √((u₁ − p₁)² + (p₂ − l₂)²), l and u being Wilson's bounds of the two rates.
     """
-    first, second = wilson(given, z=z), wilson(withheld, z=z)
+    first, second = wilson(given), wilson(withheld)
     if first is None or second is None:
         return None
     difference = first.estimate - second.estimate
@@ -196,31 +197,27 @@ def fisher(given: Arm, withheld: Arm) -> float:
     successes = small.successes + large.successes
     lowest = max(0, successes - large.outcomes)
     highest = min(small.outcomes, successes)
-    weights = _hypergeometric(small.outcomes, large.outcomes, successes, lowest=lowest, highest=highest)
-    at = small.successes - lowest
-    return min(1.0, 2 * min(sum(weights[: at + 1]), sum(weights[at:])))
-
-
-def _hypergeometric(small: int, large: int, successes: int, *, lowest: int, highest: int) -> list[float]:
-    """How likely each number of the successes, from `lowest` to `highest`, falls to the small arm by chance alone."""
-    log_all = _log_choose(small + large, successes)
-    return [
-        exp(_log_choose(small, number) + _log_choose(large, successes - number) - log_all)
+    # How likely each number of the successes falls to the small arm by chance alone: the hypergeometric distribution.
+    log_all = _log_choose(small.outcomes + large.outcomes, successes)
+    weights = [
+        exp(_log_choose(small.outcomes, number) + _log_choose(large.outcomes, successes - number) - log_all)
         for number in range(lowest, highest + 1)
     ]
+    at = small.successes - lowest
+    return min(1.0, 2 * min(sum(weights[: at + 1]), sum(weights[at:])))
 
 
 def _log_choose(total: int, chosen: int) -> float:
     return lgamma(total + 1) - lgamma(chosen + 1) - lgamma(total - chosen + 1)
 
 
-def discoveries(p_values: Sequence[float], *, level: float = LEVEL) -> list[bool]:
-    """Which of many claims may be made together, so that at most `level` of those made are expected to be false.
+def discoveries(p_values: Sequence[float]) -> list[bool]:
+    """Which of many claims may be made together, so that at most LEVEL of those made are expected to be false.
 
-    The largest k with p₍ₖ₎ ≤ k · level / m, and all that are as small (Benjamini and Hochberg 1995).
+    The largest k with p₍ₖ₎ ≤ k · LEVEL / m, and all that are as small (Benjamini and Hochberg 1995).
     """
     ranked = sorted(p_values)
-    allowed = [p for k, p in enumerate(ranked, start=1) if p <= k * level / len(ranked)]
+    allowed = [p for k, p in enumerate(ranked, start=1) if p <= k * LEVEL / len(ranked)]
     bound = allowed[-1] if allowed else -1.0
     return [p <= bound for p in p_values]
 
@@ -262,7 +259,8 @@ def needed(given: Arm, withheld: Arm, *, share: float, looks_passed: int) -> Nee
     difference = seen if is_observed else LEAST_DIFFERENCE
     total = given.outcomes + withheld.outcomes
     rate = (given.successes + withheld.successes + 1) / (total + 2)
-    part = _smaller_part(given, withheld, share=share)
+    smaller = min(given.outcomes, withheld.outcomes)
+    part = smaller / total if smaller >= FEWEST_FOR_RATIO else min(share, 1 - share)
     runs = runs_needed(difference, rate=rate, smaller_part=part, looks_passed=looks_passed) if part else None
     return Needed(difference, is_observed, None if runs is None else rounded(max(runs - total, 1)))
 
@@ -301,13 +299,6 @@ def rounded(runs: int) -> int:
     """The number to two digits, upwards: more would say more than is known."""
     unit = int(10 ** max(0, int(log10(runs)) - 1))
     return ceil(runs / unit) * unit
-
-
-def _smaller_part(given: Arm, withheld: Arm, *, share: float) -> float:
-    smaller = min(given.outcomes, withheld.outcomes)
-    if smaller >= FEWEST_FOR_RATIO:
-        return smaller / (given.outcomes + withheld.outcomes)
-    return min(share, 1 - share)
 
 
 def _inside(rate: float) -> float:

@@ -162,12 +162,11 @@ def claims_among(lessons: Sequence[Measured]) -> list[Claim]:
     looked_at = [number for number, lesson in enumerate(lessons) if lesson.judged.looks]
     holds = discoveries([lessons[number].judged.p_value for number in looked_at])
     held = {number for number, one in zip(looked_at, holds, strict=True) if one}
-    return [_among(lesson.alone, holds=number in held) for number, lesson in enumerate(lessons)]
-
-
-def _among(claim: Claim, *, holds: bool) -> Claim:
     perhaps = {Claim.HELPS: Claim.PERHAPS_HELPS, Claim.HARMS: Claim.PERHAPS_HARMS}
-    return claim if holds else perhaps.get(claim, claim)
+    return [
+        lesson.alone if number in held else perhaps.get(lesson.alone, lesson.alone)
+        for number, lesson in enumerate(lessons)
+    ]
 
 
 def _outcomes(rows: QuerySet[Exposure]) -> Mapping[UUID, Outcomes]:

@@ -174,7 +174,7 @@ def stale_rows(project_id: UUID, wanted: Listing) -> QuerySet[Any]:
 
 
 def version_rows(project_id: UUID, entry_id: UUID) -> QuerySet[Any]:
-    """The versions of the project's entry; each can be made a `KeptVersion` by `version_of`."""
+    """The versions of the project's entry; with the fields of a `KeptVersion`."""
     return EntryVersion.objects.filter(entry=entry_id, entry__project_id=project_id)
 
 

@@ -208,13 +208,23 @@ def known_space(model: str) -> Space | None:
 
 def lacking_vectors(space: Space, *, limit: int) -> list[Lacking]:
     """Entries that have no vector of the words they have now: of each project the longest waiting, in turns."""
-    while ids := list(_in_turns(space)[:limit]):
+    turn = Window(RowNumber(), partition_by="project_id", order_by=("updated_at", "pk"))
+    in_turns = _waiting(space).annotate(turn=turn).order_by("turn", "project_id").values_list("pk", flat=True)
+    while ids := list(in_turns[:limit]):
         found = Entry.objects.in_bulk(ids)
         hashes = dict(Embedding.objects.filter(space=space.id, entry__in=ids).values_list("entry", "text_hash"))
-        entries = [_as_lacking(found[pk]) for pk in ids if pk in found]
-        changed = [one for one in entries if hashes.get(one.entry_id) != one.text_hash]
-        noted = _still_right(space, [one for one in entries if hashes.get(one.entry_id) == one.text_hash])
-        if changed or not noted:
+        changed, same = list[Lacking](), list[Lacking]()
+        for entry in (found[pk] for pk in ids if pk in found):
+            text = said_by(entry)
+            one = Lacking(entry.pk, entry.project_id, text=text, text_hash=hash_of(text), as_of=entry.updated_at)
+            (same if hashes.get(entry.pk) == one.text_hash else changed).append(one)
+        # Noted is that these say what they said when their vectors were made.
+        with transaction.atomic():
+            unchanged = _unchanged(same)
+            for one in same:
+                if one.entry_id in unchanged:
+                    Embedding.objects.filter(entry=one.entry_id, space=space.id).update(updated_at=one.as_of)
+        if changed or not unchanged:
             return changed
     return []
 
@@ -230,7 +240,11 @@ def keep_vectors(space: Space, vectors: Sequence[tuple[Lacking, Sequence[float] 
             raise WrongDimensions(f"{space.model} gave {len(vector)} numbers in place of {space.dimensions}")
     with transaction.atomic(), connection.cursor() as cursor:
         unchanged = _unchanged([one for one, _ in vectors])
-        rows = [_row(space, one, vector) for one, vector in vectors if one.entry_id in unchanged]
+        rows = []
+        for one, vector in vectors:
+            if one.entry_id in unchanged:
+                kept = HalfVector([0.0] * space.dimensions if vector is None else list(vector)).to_text()
+                rows.append((new_id(), one.entry_id, space.id, one.project_id, one.text_hash, kept, one.as_of))
         if rows:
             cursor.executemany(KEEP, rows)
     return len(rows)
@@ -295,36 +309,11 @@ def _waiting(space: Space) -> QuerySet[Entry]:
     )
 
 
-def _in_turns(space: Space) -> QuerySet[Entry, UUID]:
-    turn = Window(RowNumber(), partition_by="project_id", order_by=("updated_at", "pk"))
-    return _waiting(space).annotate(turn=turn).order_by("turn", "project_id").values_list("pk", flat=True)
-
-
-def _as_lacking(entry: Entry) -> Lacking:
-    text = said_by(entry)
-    return Lacking(entry.pk, entry.project_id, text=text, text_hash=hash_of(text), as_of=entry.updated_at)
-
-
 def _unchanged(read: Sequence[Lacking]) -> set[UUID]:
     """Those that are as they were read, locked. What is being changed is passed by: waiting could end in a circle."""
     rows = Entry.objects.select_for_update(of=("self",), skip_locked=True, no_key=True)
     now = dict(rows.filter(pk__in=[one.entry_id for one in read]).order_by("pk").values_list("pk", "updated_at"))
     return {one.entry_id for one in read if now.get(one.entry_id) == one.as_of}
-
-
-def _still_right(space: Space, read: Sequence[Lacking]) -> int:
-    """Notes that these say what they said when their vectors were made; of how many that could be noted."""
-    with transaction.atomic():
-        unchanged = _unchanged(read)
-        for one in read:
-            if one.entry_id in unchanged:
-                Embedding.objects.filter(entry=one.entry_id, space=space.id).update(updated_at=one.as_of)
-    return len(unchanged)
-
-
-def _row(space: Space, one: Lacking, vector: Sequence[float] | None) -> tuple[str | UUID | datetime, ...]:
-    kept = HalfVector([0.0] * space.dimensions if vector is None else list(vector)).to_text()
-    return (new_id(), one.entry_id, space.id, one.project_id, one.text_hash, kept, one.as_of)
 
 
 def _execute(statement: str) -> None:

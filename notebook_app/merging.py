@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from notebook_app.changing import change, lock_notebook, lock_rows, locked
 from notebook_app.curation import other_columns
 from notebook_app.kinds import ALLOWED, OF_THE_DESK, By, Change, ChangedMeanwhile, EntryState, NoSuchEntry, Refused
-from notebook_app.models import Entry, EntryVersion, Evidence, Exposure
+from notebook_app.models import Entry, Evidence, Exposure
 from notebook_app.proposing import MOST_MERGES_FOLLOWED, Proposal, keep
 from notebook_app.versions import KEPT
 
@@ -40,6 +40,10 @@ def merge(
     gone = _gives_way(project_id, gone_id, Change.MERGED, to=into_id, by=by, reason=reason, expected=expected)
     into = locked(project_id, into_id)
     changed = other_columns(into, columns) if columns else {}
+    lent = Evidence.objects.filter(entry=gone)
+    # Both have evidence of these already: they are not counted twice.
+    shared = lent.filter(refs_key__in=Evidence.objects.filter(entry=into).values("refs_key")).count()
+    _copy(lent, to=into)
     return change(
         project_id,
         into_id,
@@ -48,7 +52,7 @@ def merge(
         reason=reason,
         expected_version=expected.get(into_id),
         evidence={"entry": str(gone_id)},
-        occurrences=into.occurrences + _lend_evidence(gone, into),
+        occurrences=into.occurrences + max(gone.occurrences - shared, 0),
         last_seen_at=max(into.last_seen_at, gone.last_seen_at),
         **changed,
     )
@@ -183,14 +187,6 @@ def release(entry: Entry, others: Sequence[UUID], *, by: By, reason: str, words:
         words = None
 
 
-def _lend_evidence(gone: Entry, into: Entry) -> int:
-    """How many occurrences the entry gains: those of the other, without what both have evidence of."""
-    rows = Evidence.objects.filter(entry=gone)
-    shared = rows.filter(refs_key__in=Evidence.objects.filter(entry=into).values("refs_key")).count()
-    _copy(rows, to=into)
-    return max(gone.occurrences - shared, 0)
-
-
 def _copy(rows: Any, *, to: Entry) -> None:
     """Gives the entry the same evidence, without what it has already."""
     copies = [
@@ -252,7 +248,8 @@ def undo(project_id: UUID, entry_id: UUID, *, number: int, by: By, reason: str =
     if entry_id not in rows:
         raise NoSuchEntry(entry_id)
     entry = rows[entry_id]
-    last = _last(entry)
+    # What the desk screened meanwhile keeps nobody from taking back the last change that somebody made.
+    last = entry.versions.exclude(change__in=OF_THE_DESK).order_by("-number").first()
     if last is None or last.number != number:
         raise ChangedMeanwhile(version=entry.version, by=last.by_label if last else "")
     was = entry.versions.filter(number__lt=number).order_by("-number").first()
@@ -261,23 +258,40 @@ def undo(project_id: UUID, entry_id: UUID, *, number: int, by: By, reason: str =
         raise Refused(_why_not(made))
     if made is Change.MERGED:
         _part(entry, others, rows, by=by, reason=reason)
-    told = Exposure.objects.filter(entry=entry, is_withheld=False, created_at__gte=last.created_at)
-    recalled = told.count() if made is Change.APPROVED else 0
+    exposures = Exposure.objects.filter(entry=entry, is_withheld=False, created_at__gte=last.created_at)
+    recalled = exposures.count() if made is Change.APPROVED else 0
+    kept: dict[str, Any] = was.kept
+    columns = {
+        name: kept[name] for name in (*KEPT, "is_cleared") if name in kept and kept[name] != getattr(entry, name)
+    }
+    if "owner_id" in kept and kept["owner_id"] != entry.owner_id:
+        # Who looked after it may be gone by now.
+        columns["owner_id"] = get_user_model().objects.filter(pk=kept["owner_id"]).values_list("pk", flat=True).first()
+    decided: dict[str, Any] = {}
+    if ALLOWED[made][1] is not None:
+        # The change led to another state: back comes the one before, with who decided it and why.
+        decided_at, merged_into = kept.get("decided_at"), kept.get("merged_into_id")
+        if merged_into is not None:
+            # The other may be gone by now.
+            others_there = Entry.objects.filter(project_id=project_id, pk=merged_into)
+            merged_into = others_there.values_list("pk", flat=True).first()
+        decided = {
+            "state": was.state,
+            "reason": kept.get("reason", ""),
+            "decided_by_label": kept.get("decided_by_label", ""),
+            "decided_at": datetime.fromisoformat(decided_at) if decided_at else None,
+            "merged_into_id": merged_into,
+        }
     undone = change(
         project_id,
         entry_id,
         Change.UNDONE,
         by=by,
         reason=reason,
-        put_back=_decided(was, made, entry),
-        **_columns(was, entry),
+        put_back=decided,
+        **columns,
     )
     return Undone(undone, made, recalled)
-
-
-def _last(entry: Entry) -> EntryVersion | None:
-    """The last change that somebody made: what the desk screened meanwhile keeps nobody from taking it back."""
-    return entry.versions.exclude(change__in=OF_THE_DESK).order_by("-number").first()
 
 
 def _why_not(made: Change) -> str:
@@ -290,39 +304,6 @@ def _why_not(made: Change) -> str:
     if made is Change.SPLIT:
         return _("An entry that was split stays so. Reject or merge the part.")
     return _("There is nothing to take back.")
-
-
-def _columns(was: EntryVersion, entry: Entry) -> dict[str, Any]:
-    """What differs between the entry and what it was, as columns."""
-    kept: dict[str, Any] = was.kept
-    columns = {
-        name: kept[name] for name in (*KEPT, "is_cleared") if name in kept and kept[name] != getattr(entry, name)
-    }
-    if "owner_id" in kept and kept["owner_id"] != entry.owner_id:
-        # Who looked after it may be gone by now.
-        columns["owner_id"] = get_user_model().objects.filter(pk=kept["owner_id"]).values_list("pk", flat=True).first()
-    return columns
-
-
-def _decided(was: EntryVersion, made: Change, entry: Entry) -> dict[str, Any]:
-    """The state before, with who decided it and why, where the change led to another."""
-    if ALLOWED[made][1] is None:
-        return {}
-    kept: dict[str, Any] = was.kept
-    decided_at = kept.get("decided_at")
-    return {
-        "state": was.state,
-        "reason": kept.get("reason", ""),
-        "decided_by_label": kept.get("decided_by_label", ""),
-        "decided_at": datetime.fromisoformat(decided_at) if decided_at else None,
-        "merged_into_id": _still_there(entry.project_id, kept.get("merged_into_id")),
-    }
-
-
-def _still_there(project_id: UUID, entry_id: str | None) -> UUID | None:
-    if entry_id is None:
-        return None
-    return Entry.objects.filter(project_id=project_id, pk=entry_id).values_list("pk", flat=True).first()
 
 
 def _part(entry: Entry, others: list[UUID], rows: dict[UUID, Entry], *, by: By, reason: str) -> None:

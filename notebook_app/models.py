@@ -67,7 +67,7 @@ class Entry(models.Model):
     # How often it was given to somebody at work.
     recalled = models.PositiveIntegerField(default=0)
     last_recalled_at = models.DateTimeField(null=True, blank=True)
-    # The words that it is found by, English by their stems, Chinese by pairs of characters (see search_text.py).
+    # The words that it is found by, English by their stems, Chinese by pairs of characters (see search.py).
     search = SearchVectorField(null=True)
     # Whether these words were compared with the other entries'.
     is_compared = models.BooleanField(default=False)
@@ -257,7 +257,7 @@ class EmbeddingSpace(models.Model):
 class Embedding(models.Model):
     """The vector of one entry's text; `text_hash` tells whether the entry still has that text.
 
-    The column has no dimensions: an index for a space's is made when the space is (see embedding_spaces.py).
+    The column has no dimensions: an index for a space's is made when the space is (see meaning.py).
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)

@@ -1,6 +1,7 @@
 """Words that turn a sentence round or exclude one another, and amounts brought to one unit; English and Chinese."""
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
@@ -241,17 +242,13 @@ def amounts_in(text: str) -> tuple[list[Amount], str]:
         unit = (groups["unit"] or groups["unit2"] or groups["unit3"] or groups["unit4"] or "").lower()
         if groups["word"] and not unit and groups["word"].lower() == "one":
             return match[0]
-        found.append(_amount(number, unit, said=match[0].strip()))
+        dimension, size = _UNITS.get(unit, ("", "1"))
+        value = number
+        with suppress(InvalidOperation):
+            exact = Decimal(number.replace(",", "")) * Decimal(size)
+            # 3.10 is another version than 3.1.
+            value = str(exact.normalize()) if dimension else number
+        found.append(Amount(dimension, value, match[0].strip()))
         return " "
 
     return found, _AMOUNT.sub(take, text)
-
-
-def _amount(number: str, unit: str, *, said: str) -> Amount:
-    dimension, size = _UNITS.get(unit, ("", "1"))
-    try:
-        value = Decimal(number.replace(",", "")) * Decimal(size)
-    except InvalidOperation:
-        return Amount(dimension, number, said)
-    # 3.10 is another version than 3.1.
-    return Amount(dimension, str(value.normalize()) if dimension else number, said)

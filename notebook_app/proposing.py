@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -121,7 +121,32 @@ def keep_all(
     checked = [_checked(proposal) for proposal in proposals]
     lock_notebook(project_id)
     lock_rows(project_id, ids_known(project_id, checked))
-    return [_keep(project_id, proposal, by=by, made=made) for proposal in checked]
+    kept = []
+    for proposal in checked:
+        rows = Entry.objects.select_for_update(of=("self",), no_key=True).filter(_same(proposal), project_id=project_id)
+        # The source is what the proposer calls it, and goes before the words.
+        same = max(rows.order_by("id"), key=lambda row: row.source == proposal.source, default=None)
+        if same is None:
+            entry = Entry(
+                **{name: getattr(proposal, name) for name in KEPT} | {"tags": list(proposal.tags)},
+                project_id=project_id,
+                source=proposal.source or f"words:{proposal.fingerprint}",
+                fingerprint=proposal.fingerprint,
+            )
+            derive(entry)
+            entry.save(force_insert=True)
+            write_version(entry, made, by=by, evidence=proposal.evidence)
+            _add_evidence(entry, proposal.evidence, at=entry.last_seen_at)
+            kept.append(Proposed(entry, is_new=True, is_counted=True))
+            continue
+        entry, now = _that_counts(same), timezone.now()
+        is_counted = _add_evidence(entry, proposal.evidence, at=now)
+        if is_counted:
+            entry.occurrences += 1
+            entry.last_seen_at = now
+            entry.save(update_fields=["occurrences", "last_seen_at", "updated_at"])
+        kept.append(Proposed(entry, is_new=False, is_counted=is_counted))
+    return kept
 
 
 def _checked(proposal: Proposal) -> Proposal:
@@ -172,22 +197,9 @@ def ids_counted_on(project_id: UUID, proposals: Sequence[Proposal]) -> set[UUID]
     found: set[UUID] = set()
     for proposal in map(_checked, proposals):
         known = ids_known(project_id, [proposal])
-        told = Evidence.objects.filter(entry__in=known, refs_key=refs_key(proposal.evidence))
-        found.update(told.values_list("entry_id", flat=True))
+        known_evidence = Evidence.objects.filter(entry__in=known, refs_key=refs_key(proposal.evidence))
+        found.update(known_evidence.values_list("entry_id", flat=True))
     return found
-
-
-def _keep(project_id: UUID, proposal: Proposal, *, by: By, made: Change) -> Proposed:
-    entry = _known(project_id, proposal)
-    return _new(project_id, proposal, by=by, made=made) if entry is None else _count(entry, proposal)
-
-
-def _known(project_id: UUID, proposal: Proposal) -> Entry | None:
-    """The entry that says the same, locked; where it was merged, the one it was merged into."""
-    rows = Entry.objects.select_for_update(of=("self",), no_key=True).filter(_same(proposal), project_id=project_id)
-    # The source is what the proposer calls it, and goes before the words.
-    entry = max(rows.order_by("id"), key=lambda row: row.source == proposal.source, default=None)
-    return _that_counts(entry) if entry else None
 
 
 def _that_counts(entry: Entry) -> Entry:
@@ -197,30 +209,6 @@ def _that_counts(entry: Entry) -> Entry:
             break
         entry = Entry.objects.select_for_update(of=("self",), no_key=True).get(pk=entry.merged_into_id)
     return entry
-
-
-def _new(project_id: UUID, proposal: Proposal, *, by: By, made: Change) -> Proposed:
-    entry = Entry(
-        **{name: getattr(proposal, name) for name in KEPT} | {"tags": list(proposal.tags)},
-        project_id=project_id,
-        source=proposal.source or f"words:{proposal.fingerprint}",
-        fingerprint=proposal.fingerprint,
-    )
-    derive(entry)
-    entry.save(force_insert=True)
-    write_version(entry, made, by=by, evidence=proposal.evidence)
-    _add_evidence(entry, proposal.evidence, at=entry.last_seen_at)
-    return Proposed(entry, is_new=True, is_counted=True)
-
-
-def _count(entry: Entry, proposal: Proposal) -> Proposed:
-    now = timezone.now()
-    if not _add_evidence(entry, proposal.evidence, at=now):
-        return Proposed(entry, is_new=False, is_counted=False)
-    entry.occurrences += 1
-    entry.last_seen_at = now
-    entry.save(update_fields=["occurrences", "last_seen_at", "updated_at"])
-    return Proposed(entry, is_new=False, is_counted=True)
 
 
 def _add_evidence(entry: Entry, refs: dict[str, Any], *, at: datetime) -> bool:
@@ -268,7 +256,14 @@ def take_back_where(project_id: UUID, same: Q, *, refs: dict[str, Any]) -> None:
         entry = _that_counts(row)
         found = Evidence.objects.filter(entry=entry, refs_key=key)
         if entry.state in WAITING and not _is_worked_on(entry) and found.exists():
-            _uncount(entry, found)
+            if entry.occurrences <= 1:
+                entry.delete()
+                return
+            found.delete()
+            entry.occurrences -= 1
+            newest = Evidence.objects.filter(entry=entry).order_by("-created_at").first()
+            entry.last_seen_at = newest.created_at if newest else entry.created_at
+            entry.save(update_fields=["occurrences", "last_seen_at", "updated_at"])
             return
 
 
@@ -276,14 +271,3 @@ def _is_worked_on(entry: Entry) -> bool:
     """Whether somebody did more to it than propose it, or merged something into it."""
     of_the_desk = (Change.PROPOSED, Change.IMPORTED, *OF_THE_DESK)
     return entry.versions.exclude(change__in=of_the_desk).exists() or entry.merged_entries.exists()
-
-
-def _uncount(entry: Entry, found: QuerySet[Evidence]) -> None:
-    if entry.occurrences <= 1:
-        entry.delete()
-        return
-    found.delete()
-    entry.occurrences -= 1
-    newest = Evidence.objects.filter(entry=entry).order_by("-created_at").first()
-    entry.last_seen_at = newest.created_at if newest else entry.created_at
-    entry.save(update_fields=["occurrences", "last_seen_at", "updated_at"])

@@ -65,7 +65,7 @@ from notebook_app.kinds import (
     may,
 )
 from notebook_app.learning import Became, Learned, keep_learned, memory_names, unlearn
-from notebook_app.lift import Arm, Interval, Look, level_of, runs_needed
+from notebook_app.lift import Interval, level_of, runs_needed
 from notebook_app.lift_list import Claim, KeptExposure, LessonLift, Measured, exposures_of, lift_of, lift_of_all
 from notebook_app.listing import (
     EntryOrder,
@@ -83,7 +83,6 @@ from notebook_app.listing import (
 )
 from notebook_app.meaning import (
     Lacking,
-    Near,
     WrongDimensions,
     activate_space,
     active_space,
@@ -92,15 +91,14 @@ from notebook_app.meaning import (
     keep_vectors,
     known_space,
     lacking_vectors,
-    nearest,
     opening,
     wanted_space,
 )
-from notebook_app.merging import Undone, merge, reopen, split, supersede, undo
+from notebook_app.merging import merge, reopen, split, supersede, undo
 from notebook_app.models import ConflictKind, ConflictState, Entry, Settlement
 from notebook_app.models import EmbeddingSpace as Space
 from notebook_app.projects import TAKEN, Row, TakenTable, forget_some
-from notebook_app.proposing import Proposal, Proposed, ids_counted_on, keep, keep_all, own_evidence, take_back_proposal
+from notebook_app.proposing import Proposal, ids_counted_on, keep, keep_all, own_evidence, take_back_proposal
 from notebook_app.reading import (
     KeptEntry,
     KeptVersion,
@@ -129,9 +127,9 @@ from notebook_app.rules_prompt import (
     told_of,
     without_notebook,
 )
-from notebook_app.screening_by_meaning import Unread, count_unread, keep_reading, unread
+from notebook_app.screening_by_meaning import count_unread, keep_reading, unread
 from notebook_app.search import matching, refresh_search
-from notebook_app.versions import KEPT, FieldDiff, Piece, diff_of, words_changed
+from notebook_app.versions import KEPT, diff_of, words_changed
 
 MOST_LOOKED_THROUGH = 50
 MOSTLY = 0.4

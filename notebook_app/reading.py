@@ -163,7 +163,7 @@ def merged_into(entry: KeptEntry) -> list[KeptEntry]:
     return [shown(row) for row in rows.order_by("-decided_at", "-id")[:MOST_LISTED]]
 
 
-def learned_from(project_id: UUID, *, any_of: Sequence[dict[str, Any]], most: int = MOST_LISTED) -> list[KeptEntry]:
+def learned_from(project_id: UUID, *, any_of: Sequence[dict[str, Any]]) -> list[KeptEntry]:
     """The entries with evidence that holds all of one of `any_of`, such as {"run": …}; the most frequent first."""
     wanted = Q()
     for refs in any_of:
@@ -172,4 +172,4 @@ def learned_from(project_id: UUID, *, any_of: Sequence[dict[str, Any]], most: in
         return []
     evidence = Evidence.objects.filter(wanted, project_id=project_id).values("entry")
     rows = Entry.objects.filter(project_id=project_id, pk__in=evidence).defer("search")
-    return [shown(row) for row in rows.order_by("-occurrences", "-id")[:most]]
+    return [shown(row) for row in rows.order_by("-occurrences", "-id")[:MOST_LISTED]]

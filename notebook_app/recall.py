@@ -13,7 +13,7 @@ from notebook_app.meaning import active_space, nearest
 from notebook_app.models import EmbeddingSpace as Space
 from notebook_app.models import Entry
 from notebook_app.reading import KeptEntry, shown
-from notebook_app.search import Match, matching
+from notebook_app.search import matching
 
 # In which order entries are told: two lists made one, and how often an entry was seen and of use. Pure.
 #
@@ -82,31 +82,21 @@ def fuse(
         fits_by_text = in_text is not None and in_text.score >= least_text
         fits_by_meaning = in_meaning is not None and in_meaning.score >= least_likeness
         if fits_by_text or fits_by_meaning:
-            score = _fused_score(in_text, in_meaning if fits_by_meaning else None) * (
-                1 + _for_use((use or {}).get(entry_id, Use()))
-            )
+            score = 0.0
+            if in_text is not None:
+                share = min(1.0, in_text.score / FULL_TEXT_SCORE) ** TEXT_POWER
+                score += TEXT_WEIGHT * share / (RANK_CONSTANT + in_text.rank)
+            if in_meaning is not None and fits_by_meaning:
+                score += 1 / (RANK_CONSTANT + in_meaning.rank)
+            known = (use or {}).get(entry_id, Use())
+            seen = min(1.0, log(max(1, known.occurrences)) / log(50))
+            score *= 1 + MOST_FOR_USE * max(-1.0, min(1.0, 0.5 * seen + 5 * known.lift))
             fused.append(Fused(entry_id, round(score, 6), in_text, in_meaning))
     return sorted(fused, key=lambda one: (-one.score, one.entry_id))
 
 
 def _placed(scores: Mapping[UUID, float]) -> dict[UUID, Found]:
     return {entry_id: Found(rank, score) for rank, (entry_id, score) in enumerate(scores.items(), start=1)}
-
-
-def _fused_score(in_text: Found | None, in_meaning: Found | None) -> float:
-    score = 0.0
-    if in_text is not None:
-        share = min(1.0, in_text.score / FULL_TEXT_SCORE) ** TEXT_POWER
-        score += TEXT_WEIGHT * share / (RANK_CONSTANT + in_text.rank)
-    if in_meaning is not None:
-        score += 1 / (RANK_CONSTANT + in_meaning.rank)
-    return score
-
-
-def _for_use(use: Use) -> float:
-    """From -MOST_FOR_USE to MOST_FOR_USE."""
-    seen = min(1.0, log(max(1, use.occurrences)) / log(50))
-    return MOST_FOR_USE * max(-1.0, min(1.0, 0.5 * seen + 5 * use.lift))
 
 
 def lift_of(*, given: int, helped: int, withheld: int, succeeded_without: int) -> float:
@@ -208,43 +198,27 @@ def recall(
     used_meaning = vector is not None and space is not None and len(vector) == space.dimensions
     matches = matching(project_id, text, among=among, limit=LOOKED_AT)
     near = nearest(project_id, vector, among=among, limit=LOOKED_AT) if vector is not None and used_meaning else []
-    found = _told(project_id, {match.entry_id for match in matches} | {one.entry_id for one in near})
+    # How often those that anybody may be told of were seen and given.
+    rows = Entry.objects.filter(Q(is_cleared=True) | Q(flags=[]), project_id=project_id).filter(
+        pk__in=[*(match.entry_id for match in matches), *(one.entry_id for one in near)]
+    )
+    found = {row[0]: (row[1], row[2]) for row in rows.values_list("pk", "occurrences", "recalled")}
+    best = dict.fromkeys([*(match.entry_id for match in matches[:limit]), *(one.entry_id for one in near[:limit])])
+    lifts = lifts_of(project_id, best, newest=NEWEST)
     fused = fuse(
         {match.entry_id: match.score for match in matches if match.entry_id in found},
         {one.entry_id: one.likeness for one in near if one.entry_id in found} if used_meaning else None,
         least_likeness=least_likeness(space),
-        use=_use(
-            project_id, found, [*[match.entry_id for match in matches[:limit]], *[one.entry_id for one in near[:limit]]]
-        ),
+        use={
+            entry_id: Use(occurrences=occurrences, recalled=recalled, lift=lifts.get(entry_id, 0.0))
+            for entry_id, (occurrences, recalled) in found.items()
+        },
     )[:limit]
-    return Recalled(_recalled(fused, matches), used_meaning)
-
-
-def least_likeness(space: Space | None) -> float:
-    """How alike a question and an entry have to be, to have to do with each other without a word in common."""
-    return LEAST_LIKENESS_BY_MODEL.get(space.model, LEAST_LIKENESS) if space is not None else LEAST_LIKENESS
-
-
-def _told(project_id: UUID, ids: Iterable[UUID]) -> dict[UUID, tuple[int, int]]:
-    """How often those that anybody may be told of were seen and given."""
-    rows = Entry.objects.filter(project_id=project_id, pk__in=list(ids)).filter(Q(is_cleared=True) | Q(flags=[]))
-    return {row[0]: (row[1], row[2]) for row in rows.values_list("pk", "occurrences", "recalled")}
-
-
-def _use(project_id: UUID, found: dict[UUID, tuple[int, int]], best: Iterable[UUID]) -> dict[UUID, Use]:
-    lifts = lifts_of(project_id, dict.fromkeys(best), newest=NEWEST)
-    return {
-        entry_id: Use(occurrences=occurrences, recalled=recalled, lift=lifts.get(entry_id, 0.0))
-        for entry_id, (occurrences, recalled) in found.items()
-    }
-
-
-def _recalled(fused: Sequence[Fused], matches: Sequence[Match]) -> tuple[RecalledEntry, ...]:
     words = {match.entry_id: match.words for match in matches}
-    rows = Entry.objects.defer("search").in_bulk([one.entry_id for one in fused])
-    return tuple(
+    entries = Entry.objects.defer("search").in_bulk([one.entry_id for one in fused])
+    recalled_entries = tuple(
         RecalledEntry(
-            entry=shown(rows[one.entry_id]),
+            entry=shown(entries[one.entry_id]),
             score=one.score,
             words=words.get(one.entry_id, ()),
             likeness=round(one.by_meaning.score, 4) if one.by_meaning else None,
@@ -252,5 +226,11 @@ def _recalled(fused: Sequence[Fused], matches: Sequence[Match]) -> tuple[Recalle
             meaning_rank=one.by_meaning.rank if one.by_meaning else None,
         )
         for one in fused
-        if one.entry_id in rows
+        if one.entry_id in entries
     )
+    return Recalled(recalled_entries, used_meaning)
+
+
+def least_likeness(space: Space | None) -> float:
+    """How alike a question and an entry have to be, to have to do with each other without a word in common."""
+    return LEAST_LIKENESS_BY_MODEL.get(space.model, LEAST_LIKENESS) if space is not None else LEAST_LIKENESS

@@ -8,14 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from notebook_app.disguises import folded
 from notebook_app.entry_filter import EntryFilter
 from notebook_app.kinds import EntryKind
 from notebook_app.listing import FLAGGED
-from notebook_app.models import Entry
 from notebook_app.reading import KeptEntry, shown
 from notebook_app.recall import Use, by_use, lifts_of, use_rank
 
@@ -43,7 +41,7 @@ _RANDOM = r"[0-9a-f]{32}"
 _OPEN = r"(?:\\{0,4}\[|%5b|&#91;|&lsqb;|\\{1,4}u005b){2}"
 _MARKER = re.compile(rf"{_OPEN}notebook(?::|%3a)(begin|end)(?::|%3a)({_RANDOM})", re.IGNORECASE)
 _AFTER_MARKER = re.compile(r"(?:\\{0,4}\]|%5d|&#93;|&rsqb;|\\{1,4}u005d){0,2}", re.IGNORECASE)
-# Read without spaces, and after folding (see look_alikes.py).
+# Read without spaces, and after folding (see disguises.py).
 _FORGED = re.compile(
     r"(?:(?:[\[(<{]{2}|[=#-]{3}|[\[<]/)(?:begin|end|start)?notebook"
     r"|[\[<]notebook[\]>:]"
@@ -151,17 +149,14 @@ def without_notebook(text: str) -> str:
         closers = ends[marker[2].casefold()]
         place = bisect_left(closers, (marker.end(), 0))
         if place < len(closers):
-            stop = _past_brackets(text, closers[place][1])
+            end = closers[place][1]
+            brackets = _AFTER_MARKER.match(text, end)
+            stop = brackets.end() if brackets else end
         else:
             stop = min(len(text), marker.start() + LONGEST_CUT_OFF)
         pieces += [text[after : marker.start()], f"({stop - marker.start():,} characters of the notebook left out)"]
         after = stop
     return "".join([*pieces, text[after:]])
-
-
-def _past_brackets(text: str, place: int) -> int:
-    found = _AFTER_MARKER.match(text, place)
-    return found.end() if found else place
 
 
 # An entry in the words in which models are told it. Pure.
@@ -215,7 +210,16 @@ def rules_prompt(
 ) -> RulesPrompt:
     """The approved entries that were seen at least so often, ranked by use, at most `most` of them."""
     meant = EntryFilter(kinds=kinds, agent=agent).among(project_id).filter(occurrences__gte=least_occurrences)
-    chosen = [shown(row) for row in _ranked(project_id, meant.exclude(FLAGGED))[: min(most, MOST_TOLD)]]
+    unflagged = meant.exclude(FLAGGED)
+    seen_most = list(unflagged.order_by("-occurrences", "-recalled", "-id")[:MOST_SEEN_RANKED])
+    newest = unflagged.order_by("-created_at", "-id")[:NEWEST_RANKED] if len(seen_most) == MOST_SEEN_RANKED else []
+    entries = list({row.pk: row for row in [*seen_most, *newest]}.values())
+    lifts, now = lifts_of(project_id, (row.pk for row in entries)), timezone.now()
+    ranks = []
+    for row in entries:
+        use = Use(occurrences=row.occurrences, recalled=row.recalled, lift=lifts.get(row.pk, 0.0))
+        ranks.append((row, use_rank(use, age_days=(now - row.last_seen_at).total_seconds() / 86_400)))
+    chosen = [shown(row) for row in by_use(ranks)[: min(most, MOST_TOLD)]]
     boundary = new_boundary()
     told = [told_of(entry, times=entry.occurrences) for entry in chosen]
     room = len(fitting(told, boundary=boundary, most=longest))
@@ -233,17 +237,3 @@ def rules_prompt(
 def has_approved(project_id: UUID) -> bool:
     """Whether the project's notebook has anything that a run could be told."""
     return EntryFilter().among(project_id).exclude(FLAGGED).exists()
-
-
-def _ranked(project_id: UUID, rows: QuerySet[Entry]) -> list[Entry]:
-    seen_most = list(rows.order_by("-occurrences", "-recalled", "-id")[:MOST_SEEN_RANKED])
-    newest = rows.order_by("-created_at", "-id")[:NEWEST_RANKED] if len(seen_most) == MOST_SEEN_RANKED else []
-    entries = list({row.pk: row for row in [*seen_most, *newest]}.values())
-    lifts = lifts_of(project_id, (row.pk for row in entries))
-    now = timezone.now()
-
-    def rank(row: Entry) -> float:
-        use = Use(occurrences=row.occurrences, recalled=row.recalled, lift=lifts.get(row.pk, 0.0))
-        return use_rank(use, age_days=(now - row.last_seen_at).total_seconds() / 86_400)
-
-    return by_use([(row, rank(row)) for row in entries])

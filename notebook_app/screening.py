@@ -1,7 +1,7 @@
 """Whether what an entry says is an attempt to give orders to whoever reads it. Pure.
 
 What is flagged is left out of prompts until a curator has looked at it; a false alarm costs a look. Signatures find
-what is known: the boundary (see boundary.py) is what keeps the rest from counting as instructions.
+what is known: the boundary (see rules_prompt.py) is what keeps the rest from counting as instructions.
 """
 
 import re
@@ -50,10 +50,10 @@ class Flag:
     signs: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        told: dict[str, Any] = {"rule": self.rule, "quote": self.quote}
+        flag: dict[str, Any] = {"rule": self.rule, "quote": self.quote}
         if self.sureness is not None:
-            told |= {"sureness": self.sureness, "signs": list(self.signs)}
-        return told
+            flag |= {"sureness": self.sureness, "signs": list(self.signs)}
+        return flag
 
 
 def scan(texts: Sequence[str]) -> list[Flag]:
@@ -83,7 +83,9 @@ def _flags(text: str, *, depth: int) -> Iterator[Flag]:
         yield from _squeezed(_plain(other))
     yield from _matches(CHINESE, _without_gaps(plain[::-1]))
     if depth < DEEPEST:
-        for said in (*decoded(_as_seen(text)), hidden_in_tags(text)):
+        # Without what is not seen, the letters as large or small as they were: codes are about those.
+        visible = "".join(letter for letter in text if letter.isascii() or folded_character(letter))
+        for said in (*decoded(visible), hidden_in_tags(text)):
             if said:
                 yield from _flags(said[:LONGEST_SCREENED], depth=depth + 1)
 
@@ -151,11 +153,6 @@ def _plain(seen: str) -> str:
 
 def _without_gaps(plain: str) -> str:
     return _CHINESE_SPACE.sub("", plain.replace(", ", ","))
-
-
-def _as_seen(text: str) -> str:
-    """The text without what is not seen, its letters as large or small as they were: codes are about those."""
-    return "".join(letter for letter in text if letter.isascii() or folded_character(letter))
 
 
 def _quote(text: str, match: re.Match[str]) -> str:

@@ -14,7 +14,6 @@ from django.db import transaction
 from notebook_app.changing import change
 from notebook_app.kinds import DESK, HOLDING, Change, ChangedMeanwhile, NoSuchEntry, NotPossibleNow
 from notebook_app.models import Entry
-from notebook_app.screening import Flag
 from notebook_app.steering import RULE, flag_of, passages, weights
 
 
@@ -63,29 +62,23 @@ def keep_reading(one: Unread, read: Sequence[str], vectors: Sequence[Sequence[fl
     """
     # Before the row is locked: of hostile words it takes up to a second.
     found = flag_of(read, vectors, weights())
-    return _keep(one, found)
-
-
-@transaction.atomic
-def _keep(one: Unread, found: Flag | None) -> bool:
-    row = Entry.objects.select_for_update(of=("self",), no_key=True, skip_locked=True).filter(
-        pk=one.entry_id, version=one.version, updated_at=one.as_of
-    )
-    entry = row.first()
-    if entry is None:
-        return False
-    flags = [flag for flag in entry.flags if flag["rule"] != RULE]
-    was_found = len(flags) < len(entry.flags)
-    if found is not None:
-        flags.append(found.as_json())
-    told: dict[str, Any] = {"flags": flags, "read_by_weights": weights().version}
-    if found is None or was_found or entry.is_cleared:
-        # An update leaves `updated_at` as it is, which tells whether the words have their vector.
-        Entry.objects.filter(pk=entry.pk).update(**told)
-        return False
-    try:
-        change(entry.project_id, entry.pk, Change.FLAGGED, by=DESK, expected_version=one.version, **told)
-    except (ChangedMeanwhile, NoSuchEntry, NotPossibleNow):
-        # It holds no longer: brought back it is read then.
-        return False
+    with transaction.atomic():
+        rows = Entry.objects.select_for_update(of=("self",), no_key=True, skip_locked=True)
+        entry = rows.filter(pk=one.entry_id, version=one.version, updated_at=one.as_of).first()
+        if entry is None:
+            return False
+        flags = [flag for flag in entry.flags if flag["rule"] != RULE]
+        was_found = len(flags) < len(entry.flags)
+        if found is not None:
+            flags.append(found.as_json())
+        columns: dict[str, Any] = {"flags": flags, "read_by_weights": weights().version}
+        if found is None or was_found or entry.is_cleared:
+            # An update leaves `updated_at` as it is, which tells whether the words have their vector.
+            Entry.objects.filter(pk=entry.pk).update(**columns)
+            return False
+        try:
+            change(entry.project_id, entry.pk, Change.FLAGGED, by=DESK, expected_version=one.version, **columns)
+        except (ChangedMeanwhile, NoSuchEntry, NotPossibleNow):
+            # It holds no longer: brought back it is read then.
+            return False
     return True

@@ -251,20 +251,16 @@ def word_shares(project_id: UUID) -> WordShares:
     found = _kept_shares.get(project_id)
     if found is not None and time.monotonic() < found[0]:
         return found[1]
-    shares = _count(project_id)
+    total = Entry.objects.filter(project_id=project_id).count()
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT, [project_id, SAMPLE])
+        counts = dict(cursor.fetchall())
+    shares = WordShares(counts, looked_at=min(total, SAMPLE), total=total)
     while len(_kept_shares) >= MOST_SHARES_KEPT:
         _kept_shares.pop(next(iter(_kept_shares), project_id), None)
     kept_for_s = KEPT_FOR_S if shares.total > SAMPLE else SMALL_KEPT_FOR_S
     _kept_shares[project_id] = (time.monotonic() + kept_for_s, shares)
     return shares
-
-
-def _count(project_id: UUID) -> WordShares:
-    total = Entry.objects.filter(project_id=project_id).count()
-    with connection.cursor() as cursor:
-        cursor.execute(COUNT, [project_id, SAMPLE])
-        counts = dict(cursor.fetchall())
-    return WordShares(counts, looked_at=min(total, SAMPLE), total=total)
 
 
 LONGEST_READ = 4_000
@@ -302,8 +298,19 @@ def matching(project_id: UUID, text: str, *, among: EntryFilter, limit: int) -> 
     """The project's entries that have words of the text, best first; each with those words as the text has them."""
     asked = plain(text[:LONGEST_READ])[:LONGEST_READ]
     shares = word_shares(project_id)
-    words = _words(project_id, asked, shares)
-    told = sorted(words, key=lambda word: -word.weight)[:MOST_WORDS]
+    tokens = [token for token in tokens_of(asked) if _is_asked(token, asked)]
+    words: dict[str, Word] = {}
+    for token, lexeme in zip(tokens, lexemes_of(tokens), strict=True):
+        if not lexeme:
+            continue
+        place = (token.start, token.end)
+        known = words.get(lexeme)
+        if known is not None:
+            words[lexeme] = replace(known, places=(*known.places, place))
+        else:
+            name = marked(project_id, lexeme)
+            words[lexeme] = Word(name, (place,), shares.weight(name))
+    told = sorted(words.values(), key=lambda word: -word.weight)[:MOST_WORDS]
     if not told:
         return []
     total = sum(word.weight for word in told)
@@ -314,32 +321,12 @@ def matching(project_id: UUID, text: str, *, among: EntryFilter, limit: int) -> 
     return found
 
 
-def _words(project_id: UUID, asked: str, shares: WordShares) -> list[Word]:
-    tokens = [token for token in tokens_of(asked) if _is_asked(token, asked)]
-    found: dict[str, Word] = {}
-    for token, lexeme in zip(tokens, lexemes_of(tokens), strict=True):
-        if not lexeme:
-            continue
-        place = (token.start, token.end)
-        known = found.get(lexeme)
-        if known is not None:
-            found[lexeme] = replace(known, places=(*known.places, place))
-        else:
-            name = marked(project_id, lexeme)
-            found[lexeme] = Word(name, (place,), shares.weight(name))
-    return list(found.values())
-
-
 def _is_asked(token: Token, asked: str) -> bool:
     """Whether it is looked for: a single character is where it stands alone, for nearly all entries have any."""
     if not token.is_character:
         return True
     beside = asked[max(0, token.start - 1) : token.start] + asked[token.end : token.end + 1]
-    return not any(_is_cjk(character) for character in beside)
-
-
-def _is_cjk(character: str) -> bool:
-    return any(first <= character <= last for first, last in RANGES)
+    return not any(first <= character <= last for character in beside for first, last in RANGES)
 
 
 RANGES = [(CJK[place], CJK[place + 2]) for place in range(0, len(CJK), 3)]
@@ -380,7 +367,17 @@ class Lexemes(SearchQuery):
 
 def _looked_up(words: Sequence[Word], shares: WordShares) -> str:
     """The tsquery for about MEANT_ROWS rows: words as far as they are rare, then common ones in pairs and together."""
-    terms = sorted(_terms(words, shares), key=lambda term: term[0])
+    # Words that are looked for together, and how many rows may have all of them.
+    share = {word.lexeme: shares.share(word.lexeme) for word in words}
+    terms = [(shares.total * share[word.lexeme], frozenset([word.lexeme])) for word in words]
+    common = [word.lexeme for word in words if shares.total * share[word.lexeme] > MEANT_ROWS / 4][:MOST_PAIRED]
+    for some in (*combinations(common, 2), *combinations(common, 3), *combinations(common, 4)):
+        expected = float(shares.total)
+        for lexeme in some:
+            expected *= share[lexeme]
+        # Words that belong together stand together far more often than chance would have it.
+        terms.append((expected * 2, frozenset(some)))
+    terms.sort(key=lambda term: term[0])
     taken, rows = [terms[0][1]], terms[0][0]
     for expected, lexemes in terms[1:]:
         rows += expected
@@ -391,20 +388,6 @@ def _looked_up(words: Sequence[Word], shares: WordShares) -> str:
     # of terms for each row that it finds, and find the same rows.
     parts = [term for term in taken if not any(other < term for other in taken)]
     return " | ".join("(" + " & ".join(map(quoted, sorted(term))) + ")" for term in parts)
-
-
-def _terms(words: Sequence[Word], shares: WordShares) -> Iterator[tuple[float, frozenset[str]]]:
-    """Words that are looked for together, and how many rows may have all of them."""
-    share = {word.lexeme: shares.share(word.lexeme) for word in words}
-    for word in words:
-        yield shares.total * share[word.lexeme], frozenset([word.lexeme])
-    common = [word.lexeme for word in words if shares.total * share[word.lexeme] > MEANT_ROWS / 4][:MOST_PAIRED]
-    for some in (*combinations(common, 2), *combinations(common, 3), *combinations(common, 4)):
-        expected = float(shares.total)
-        for lexeme in some:
-            expected *= share[lexeme]
-        # Words that belong together stand together far more often than chance would have it.
-        yield expected * 2, frozenset(some)
 
 
 def _as_written(words: Sequence[Word], asked: str) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """What prompt injection looks like, in English. Pure; every gap is bounded, so that matching is too.
 
-They are matched against text as look_alikes.py folds it: small letters, no look-alikes, nothing that is not seen.
+They are matched against text as disguises.py folds it: small letters, no look-alikes, nothing that is not seen.
 An order is told from a description by what stands before its verb: "ignore earlier instructions" at the start of a
 sentence or after "please" is one; what an agent "tends to ignore", or must never, is not.
 """

@@ -67,7 +67,13 @@ def passages(words: Sequence[str], labels: Sequence[str] = ()) -> list[str]:
     seen = _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
     pieces = [seen] if _room(seen) <= READ_WHOLE else list(_pieces(seen))
     named = " ".join(label for label in labels if len(label) >= LONG_LABEL)
-    return [one for one in dict.fromkeys([*pieces[:MOST_PASSAGES], named, *_undisguised(seen)]) if one.strip()]
+    undisguised = [said for said in decoded(seen) if len(said) >= SHORTEST_DISGUISED and said not in seen]
+    undisguised += [_GAP.sub("", match[0]) for match in _APART.finditer(seen)]
+    if signs_in(seen, among={DECODE}):
+        # Whole lines: words that stand the right way round in a line that runs the other way are none to anybody.
+        undisguised += [line[::-1] for line in seen.splitlines() if len(line) >= SHORTEST_DISGUISED]
+    undisguised = [one[:READ_WHOLE] for one in undisguised][:MOST_DISGUISED]
+    return [one for one in dict.fromkeys([*pieces[:MOST_PASSAGES], named, *undisguised]) if one.strip()]
 
 
 def log_odds(passage: str, vector: Sequence[float], learned: Weights) -> float:
@@ -85,16 +91,11 @@ def flag_of(read: Sequence[str], vectors: Sequence[Sequence[float]], learned: We
     weighty = sorted(
         (name for name in signs_in(worst) if learned.signs[name] > 0), key=lambda name: -learned.signs[name]
     )
-    return Flag(
-        RULE, _telling(worst)[:LONGEST_QUOTE], sureness=round(1 / (1 + math.exp(-max(odds))), 2), signs=tuple(weighty)
-    )
-
-
-def _telling(passage: str) -> str:
-    """The sentence of the passage that shows the most signs, the first of them; the beginning where none shows any."""
-    sentences = [one.strip() for one in _SENTENCE_ENDS.split(passage) if one and one.strip()]
-    best = max(sentences, key=lambda one: len(signs_in(one)), default=passage)
-    return " ".join((best if signs_in(best) else passage).split())
+    # The sentence that shows the most signs, the first of them; the beginning where none shows any.
+    sentences = [one.strip() for one in _SENTENCE_ENDS.split(worst) if one and one.strip()]
+    best = max(sentences, key=lambda one: len(signs_in(one)), default=worst)
+    quote = " ".join((best if signs_in(best) else worst).split())[:LONGEST_QUOTE]
+    return Flag(RULE, quote, sureness=round(1 / (1 + math.exp(-max(odds))), 2), signs=tuple(weighty))
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -115,12 +116,3 @@ def _pieces(text: str) -> Iterator[str]:
 def _room(text: str) -> int:
     """Its length, where a Chinese, Japanese or Korean character says as much as two or three letters."""
     return sum(2 if letter >= "\u2e80" else 1 for letter in text)
-
-
-def _undisguised(text: str) -> list[str]:
-    found: list[str] = [said for said in decoded(text) if len(said) >= SHORTEST_DISGUISED and said not in text]
-    found += [_GAP.sub("", match[0]) for match in _APART.finditer(text)]
-    if signs_in(text, among={DECODE}):
-        # Whole lines: words that stand the right way round in a line that runs the other way are none to anybody.
-        found += [line[::-1] for line in text.splitlines() if len(line) >= SHORTEST_DISGUISED]
-    return [one[:READ_WHOLE] for one in found][:MOST_DISGUISED]

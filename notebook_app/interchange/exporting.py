@@ -28,7 +28,9 @@ def archive(
     """
     held = io.BytesIO()
     kept = list(entries)
-    notes = [written_note(one, session_id=sessions.get(str(one.id), "")) for one in kept if _is_note(one)]
+    notes = [
+        written_note(one, session_id=sessions.get(str(one.id), "")) for one in kept if one.kind is EntryKind.ERROR_NOTE
+    ]
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as written:
         # First, so that whoever reads the archive in its order has the whole of an entry before its shorter forms.
         written.writestr("entries.jsonl", "".join(json_lines(kept)))
@@ -41,10 +43,6 @@ def archive(
         for name, text in documents:
             written.writestr(name, text)
     return held.getvalue()
-
-
-def _is_note(entry: KeptEntry) -> bool:
-    return entry.kind is EntryKind.ERROR_NOTE
 
 
 def _pretty(value: Any) -> str:

@@ -18,6 +18,8 @@ LONGEST_TEXT = 20_000
 MOST_ITEMS = 5_000
 # Kept with the import and shown; a wrong file may be wrong in every line.
 MOST_PROBLEMS = 200
+# Of a name that is taken from a text.
+LONGEST_SENTENCE = 120
 
 
 class ImportItem(BaseModel):
@@ -61,14 +63,14 @@ class Unreadable(ValueError):
     """A part of a file is not in the form that the file's name says."""
 
 
-def first_sentence(text: str, *, longest: int = 120) -> str:
+def first_sentence(text: str) -> str:
     """The beginning of `text` as a name: its first line, cut at the end of a sentence or where it gets too long."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     for end in ("。", "！", "？", ". ", "! ", "? "):
         place = line.find(end)
-        if 10 <= place < longest:
+        if 10 <= place < LONGEST_SENTENCE:
             return line[: place + 1].rstrip(" .")
-    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+    return line if len(line) <= LONGEST_SENTENCE else line[: LONGEST_SENTENCE - 1].rstrip() + "…"
 
 
 # Entries as JSON lines, with every field that they have: what one desk writes, another reads without loss.
@@ -98,7 +100,7 @@ def read_line(value: Any, *, file: str) -> ImportItem:
 
 def written_line(entry: KeptEntry) -> str:
     """The entry as one line."""
-    told: dict[str, Any] = {
+    line: dict[str, Any] = {
         "id": str(entry.id),
         "kind": entry.kind.value,
         "state": entry.state.value,
@@ -109,7 +111,7 @@ def written_line(entry: KeptEntry) -> str:
         "created_at": entry.created_at.isoformat(),
         "last_seen_at": entry.last_seen_at.isoformat(),
     }
-    return json.dumps(told, ensure_ascii=False)
+    return json.dumps(line, ensure_ascii=False)
 
 
 # The error notebook of the fifth design seed: `index.json` and `entries/<id>.json`, one note each.
@@ -129,6 +131,7 @@ def read_note(value: dict[str, Any], *, file: str) -> ImportItem:
         raise Unreadable("the description is missing")
     category = _text(value, "category").strip().lower() or "other"
     note_id = _text(value, "id") or _text(value, "entryId")
+    times = value.get("occurrences", 1)
     return ImportItem(
         file=file,
         key=f"note:{note_id}"[:200] if note_id else "",
@@ -138,7 +141,7 @@ def read_note(value: dict[str, Any], *, file: str) -> ImportItem:
         details={name: text for name in ("cause", "suggestion") if (text := _text(value, name))},
         category=category if category in CATEGORIES else "other",
         agent=_text(value, "agent"),
-        occurrences=_count(value),
+        occurrences=times if isinstance(times, int) and not isinstance(times, bool) and times > 0 else 1,
     )
 
 
@@ -173,11 +176,6 @@ def _text(value: dict[str, Any], name: str) -> str:
     return found
 
 
-def _count(value: dict[str, Any]) -> int:
-    found = value.get("occurrences", 1)
-    return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else 1
-
-
 # Anti-patterns as Markdown, `anti_patterns/<name>.md`: a heading, symptoms as a list, and how to prevent it.
 
 HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*\s*$")
@@ -203,18 +201,28 @@ def read_markdown(text: str, *, file: str) -> ImportItem:
         if heading and not name:
             name = LABEL.sub("", heading[2]).strip()
         elif heading:
-            here = _section(heading[2]) or ""
+            title = heading[2].casefold()
+            here = next((name for name, words in SECTIONS.items() if any(word in title for word in words)), "")
         elif line.strip():
             parts[here].append(line.rstrip())
     if not name:
         raise Unreadable("there is no heading that names the anti-pattern")
+    symptoms: list[str] = []
+    for line in parts["symptoms"]:
+        if item := ITEM.match(line):
+            symptoms.append(item[1].strip())
+        elif symptoms:
+            # An item goes on in its next lines.
+            symptoms[-1] += f" {line.strip()}"
+        else:
+            symptoms.append(line.strip())
     return ImportItem(
         file=file,
         key=key_of(name),
         kind=EntryKind.ANTI_PATTERN,
         name=name[:200],
         description=_anti_pattern_text(parts[""]),
-        details={"symptoms": _items(parts["symptoms"]), "prevention": _anti_pattern_text(parts["prevention"])},
+        details={"symptoms": [one for one in symptoms if one], "prevention": _anti_pattern_text(parts["prevention"])},
     )
 
 
@@ -249,23 +257,6 @@ def file_name(entry: KeptEntry) -> str:
     return f"{stem}-{entry.id.hex[-8:]}.md"
 
 
-def _section(heading: str) -> str | None:
-    told = heading.casefold()
-    return next((name for name, words in SECTIONS.items() if any(word in told for word in words)), None)
-
-
-def _items(lines: list[str]) -> list[str]:
-    items: list[str] = []
-    for line in lines:
-        if item := ITEM.match(line):
-            items.append(item[1].strip())
-        elif items:
-            items[-1] += f" {line.strip()}"
-        else:
-            items.append(line.strip())
-    return [item for item in items if item]
-
-
 def _anti_pattern_text(lines: list[str]) -> str:
     """The lines as they were before a file was written of them."""
     return "\n".join(HELD_BACK.sub("", line) for line in lines).strip()
@@ -293,37 +284,28 @@ def is_record(value: Any) -> bool:
 
 def read_record(value: dict[str, Any], *, file: str) -> ImportItem:
     """The entry that it is. Raises Unreadable, or pydantic's ValidationError."""
-    return _fix_pair(value, file=file) if "successful_fix" in value else _anti_pattern(value, file=file)
-
-
-def _anti_pattern(value: dict[str, Any], *, file: str) -> ImportItem:
-    name = _record_text(value, "pattern_name")
-    return ImportItem(
-        file=file,
-        key=key_of(name),
-        kind=EntryKind.ANTI_PATTERN,
-        name=name[:LONGEST_NAME],
-        details={"symptoms": _list(value, "symptoms"), "prevention": _record_text(value, "prevention", needed=False)},
-        category=_record_text(value, "error_type", needed=False)[:120],
-    )
-
-
-def _fix_pair(value: dict[str, Any], *, file: str) -> ImportItem:
+    if "successful_fix" not in value:
+        name = _record_text(value, "pattern_name")
+        prevention = _record_text(value, "prevention", needed=False)
+        return ImportItem(
+            file=file,
+            key=key_of(name),
+            kind=EntryKind.ANTI_PATTERN,
+            name=name[:LONGEST_NAME],
+            details={"symptoms": _list(value, "symptoms"), "prevention": prevention},
+            category=_record_text(value, "error_type", needed=False)[:120],
+        )
     tool, fix = _record_text(value, "tool"), _record_text(value, "successful_fix")
     error_type = _record_text(value, "error_type", needed=False)
     pattern = _record_text(value, "pattern_id", needed=False)
+    symptoms = "\n".join(_list(value, "symptoms"))
     return ImportItem(
         file=file,
         key=f"fix:{pattern}"[:LONGEST_NAME] if pattern else "",
         kind=EntryKind.FIX_PAIR,
         name=f"{tool}: {' '.join(fix.split())}"[:LONGEST_NAME],
-        description="\n".join(_list(value, "symptoms")),
-        details={
-            "tool": tool,
-            "error_type": error_type,
-            "symptoms": "\n".join(_list(value, "symptoms")),
-            "fix": fix,
-        },
+        description=symptoms,
+        details={"tool": tool, "error_type": error_type, "symptoms": symptoms, "fix": fix},
         category=error_type[:120],
     )
 
@@ -357,64 +339,43 @@ def read_report(value: dict[str, Any], *, file: str) -> list[ImportItem]:
     name = value.get("reflection_id")
     if not isinstance(name, str) or not name:
         raise Unreadable("reflection_id is missing")
-    agent = value.get("agent") if isinstance(value.get("agent"), str) else ""
-    found = [
-        _anti_pattern_of_report(value, file=file, agent=str(agent)),
-        _lesson(value, file=file, agent=str(agent), name=name),
-    ]
-    items = [item for item in found if item is not None]
+    # Pipelines number their reports anew, so that the id alone does not tell one from others.
+    known_by = ("reflection_id", "timestamp", "agent", "rewind_ticket_id")
+    told_apart = "\0".join(str(value.get(field) or "") for field in known_by)
+    key = f"report:{name[:100]}:{hashlib.sha256(told_apart.encode(errors='surrogatepass')).hexdigest()[:16]}"
+    agent, analysis, classed = value.get("agent"), value.get("error_analysis"), value.get("error_classification")
+    common: dict[str, Any] = {
+        "file": file,
+        "agent": agent if isinstance(agent, str) else "",
+        "description": str(analysis.get("surface_issue") or "") if isinstance(analysis, dict) else "",
+        "category": str(classed.get("type") or "")[:120] if isinstance(classed, dict) else "",
+    }
+    items = []
+    pattern, notes = value.get("anti_pattern"), value.get("learning_notes")
+    if isinstance(pattern, dict) and str(pattern.get("pattern_name") or "").strip():
+        symptoms = pattern.get("symptoms")
+        items.append(
+            ImportItem(
+                **common,
+                key=f"{key}:anti-pattern",
+                kind=EntryKind.ANTI_PATTERN,
+                name=str(pattern["pattern_name"]).strip(),
+                details={
+                    "symptoms": [str(one) for one in symptoms] if isinstance(symptoms, list) else [],
+                    "prevention": str(pattern.get("prevention") or ""),
+                },
+            )
+        )
+    if isinstance(notes, str) and notes.strip():
+        items.append(
+            ImportItem(
+                **common,
+                key=f"{key}:lesson",
+                kind=EntryKind.LESSON,
+                name=first_sentence(notes),
+                content=notes,
+            )
+        )
     if not items:
         raise Unreadable("the report has neither an anti-pattern nor learning notes")
     return items
-
-
-def _anti_pattern_of_report(value: dict[str, Any], *, file: str, agent: str) -> ImportItem | None:
-    pattern = value.get("anti_pattern")
-    if not isinstance(pattern, dict) or not str(pattern.get("pattern_name") or "").strip():
-        return None
-    symptoms = pattern.get("symptoms")
-    return ImportItem(
-        file=file,
-        key=f"report:{_name_of(value)}:anti-pattern",
-        kind=EntryKind.ANTI_PATTERN,
-        name=str(pattern["pattern_name"]).strip(),
-        description=_surface(value),
-        details={
-            "symptoms": [str(one) for one in symptoms] if isinstance(symptoms, list) else [],
-            "prevention": str(pattern.get("prevention") or ""),
-        },
-        agent=agent,
-        category=_class(value),
-    )
-
-
-def _lesson(value: dict[str, Any], *, file: str, agent: str, name: str) -> ImportItem | None:
-    notes = value.get("learning_notes")
-    if not isinstance(notes, str) or not notes.strip():
-        return None
-    return ImportItem(
-        file=file,
-        key=f"report:{_name_of(value)}:lesson",
-        kind=EntryKind.LESSON,
-        name=first_sentence(notes),
-        description=_surface(value),
-        content=notes,
-        agent=agent,
-        category=_class(value),
-    )
-
-
-def _surface(value: dict[str, Any]) -> str:
-    analysis = value.get("error_analysis")
-    return str(analysis.get("surface_issue") or "") if isinstance(analysis, dict) else ""
-
-
-def _class(value: dict[str, Any]) -> str:
-    classed = value.get("error_classification")
-    return str(classed.get("type") or "")[:120] if isinstance(classed, dict) else ""
-
-
-def _name_of(value: dict[str, Any]) -> str:
-    """What tells the report from others: pipelines number theirs anew, so that its id alone does not."""
-    told = "\0".join(str(value.get(name) or "") for name in ("reflection_id", "timestamp", "agent", "rewind_ticket_id"))
-    return f"{value['reflection_id'][:100]}:{hashlib.sha256(told.encode(errors='surrogatepass')).hexdigest()[:16]}"

@@ -50,27 +50,32 @@ def plan(project_id: UUID, items: Sequence[ImportItem], *, by: By, done: Iterabl
     seen = {name for item in done for name in _names(item)}
     for start in range(0, len(items), AT_ONCE):
         some = items[start : start + AT_ONCE]
-        known = _known(project_id, some)
+        # The project's entries by each name that the items may know them by.
+        wanted = {name for item in some for name in _names(item)}
+        ids = [as_id for name in wanted if (as_id := uuid_in(name)) is not None]
+        rows = Entry.objects.filter(project_id=project_id)
+        known = {entry.fingerprint: entry for entry in rows.filter(fingerprint__in=wanted)}
+        known |= {entry.source: entry for entry in rows.filter(source__in=wanted)}
+        known |= {str(entry.pk): entry for entry in rows.filter(pk__in=ids)}
         for item in some:
             names = set(_names(item))
             found = next((known[name] for name in _names(item) if name in known), None)
             names |= {str(found.pk)} if found else set()
-            planned.append(Planned(item, ImportStep.TWICE, found) if names & seen else _planned(item, found, by=by))
+            changes = tuple(name for name in COMPARED if found and getattr(item, name) != getattr(found, name))
+            if names & seen:
+                planned.append(Planned(item, ImportStep.TWICE, found))
+            elif found is None:
+                planned.append(Planned(item, ImportStep.ADD))
+            elif not changes:
+                planned.append(Planned(item, ImportStep.SAME, found))
+            else:
+                # What agents are told gets other words from people alone.
+                is_kept = by.user_id is None and found.state == EntryState.APPROVED
+                can_change = not is_kept and EntryState(found.state) in HOLDING
+                step = ImportStep.CHANGE if can_change else ImportStep.DECIDED
+                planned.append(Planned(item, step, found, changes))
             seen |= names
     return planned
-
-
-def _planned(item: ImportItem, entry: Entry | None, *, by: By) -> Planned:
-    if entry is None:
-        return Planned(item, ImportStep.ADD)
-    changes = tuple(name for name in COMPARED if getattr(item, name) != getattr(entry, name))
-    if not changes:
-        return Planned(item, ImportStep.SAME, entry)
-    # What agents are told gets other words from people alone.
-    is_kept = by.user_id is None and entry.state == EntryState.APPROVED
-    if is_kept or EntryState(entry.state) not in HOLDING:
-        return Planned(item, ImportStep.DECIDED, entry, changes)
-    return Planned(item, ImportStep.CHANGE, entry, changes)
 
 
 def imported_by(import_id: UUID) -> dict[str, str]:
@@ -103,21 +108,6 @@ def _names(item: ImportItem) -> list[str]:
     if item.kind is EntryKind.ANTI_PATTERN:
         own.append(source_named(item.name))
     return [*own, *([item.key, source_of(item)] if item.key else []), proposal_of(item).fingerprint]
-
-
-def _known(project_id: UUID, items: Sequence[ImportItem]) -> dict[str, Entry]:
-    """The project's entries by each name that the items may know them by."""
-    wanted = {name for item in items for name in _names(item)}
-    ids = [as_id for name in wanted if (as_id := uuid_in(name)) is not None]
-    rows = Entry.objects.filter(project_id=project_id)
-    found: dict[str, Entry] = {}
-    for entry in rows.filter(fingerprint__in=wanted):
-        found[entry.fingerprint] = entry
-    for entry in rows.filter(source__in=wanted):
-        found[entry.source] = entry
-    for entry in rows.filter(pk__in=ids):
-        found[str(entry.pk)] = entry
-    return found
 
 
 # For so long everybody else who has to do with several entries of the notebook waits: runs that end, among others.

@@ -87,22 +87,17 @@ def read_files(files: Sequence[HandedIn]) -> Readings:
     """All that can be read of the files; what cannot is told and stops nothing else."""
     found = Readings()
     for file in files:
-        for name, text in _texts(file, found):
-            _read_text(name, text, found)
+        name = file.name[:LONGEST_NAME]
+        if len(file.content) > LARGEST_FILE:
+            found.blame(name, "", f"is larger than {LARGEST_FILE:,} bytes")
+        elif file.content.startswith(ZIP):
+            for inside, text in _unpacked(name, file.content, found):
+                _read_text(inside, text, found)
+        elif (whole := _decoded(name, file.content, found)) is not None:
+            _read_text(name, whole, found)
     for missing in found.listed.keys() - {item.key for item in found.items}:
         found.blame(found.listed[missing], missing.removeprefix("note:"), "is listed, and its own file is not there")
     return found
-
-
-def _texts(file: HandedIn, found: Readings) -> Iterator[tuple[str, str]]:
-    """The texts in a file, those of an archive one by one. What is too large or no text is blamed."""
-    name = file.name[:LONGEST_NAME]
-    if len(file.content) > LARGEST_FILE:
-        found.blame(name, "", f"is larger than {LARGEST_FILE:,} bytes")
-    elif file.content.startswith(ZIP):
-        yield from _unpacked(name, file.content, found)
-    elif (text := _decoded(name, file.content, found)) is not None:
-        yield name, text
 
 
 def _unpacked(archive: str, content: bytes, found: Readings) -> Iterator[tuple[str, str]]:
@@ -171,17 +166,13 @@ def _read_json(name: str, where: str, text: str, found: Readings) -> None:
             found.blame(name, where, f"only the first {MOST_LOOKED_AT:,} of a list are looked at")
         for number, one in enumerate(value[:MOST_LOOKED_AT], start=1):
             _keep(found, name, f"{where or 'item'} {number}".strip(), lambda one=one: _entries(one, file=name))
-    elif _is_index(value):
-        # Only the metadata of the files beside it, which are read themselves.
+    elif isinstance(value, dict) and isinstance(value.get("entries"), list) and "description" not in value:
+        # An index: only the metadata of the files beside it, which are read themselves.
         found.listed |= {
             f"note:{one['id']}": name for one in value["entries"][:MOST_ITEMS] if isinstance(one, dict) and "id" in one
         }
     else:
         _keep(found, name, where, lambda: _entries(value, file=name))
-
-
-def _is_index(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("entries"), list) and "description" not in value
 
 
 def _entries(value: Any, *, file: str) -> list[ImportItem]:
@@ -206,5 +197,5 @@ def _keep(found: Readings, name: str, where: str, read: Any) -> None:
         if error.error_count() > MOST_ERRORS_NAMED:
             found.blame(name, where, f"{error.error_count():,} things are wrong with it")
             return
-        told = error.errors(include_url=False, include_input=False, include_context=False)
-        found.blame(name, where, "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in told[:3]))
+        errors = error.errors(include_url=False, include_input=False, include_context=False)
+        found.blame(name, where, "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in errors[:3]))

@@ -9,7 +9,7 @@ from pydantic import Field
 from reflection_app.api.reading import Answer, KnownCost, OrNull, PageAnswer, part
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Outcome, Verdict
-from reflection_app.metrics.calibration import CriticCalibration, JudgementSource
+from reflection_app.metrics.calibration import JudgementSource
 from reflection_app.metrics.critics import CalibrationFigures
 from reflection_app.metrics.definitions import Chosen, Metrics, Unit
 from reflection_app.runs.models import RunState
@@ -218,17 +218,18 @@ def calibration_answer(found: CalibrationFigures, chosen: Chosen) -> Calibration
     return CalibrationAnswer(
         since=chosen.since,
         until=chosen.until,
-        critics=[_critic(one) for one in found.critics],
+        critics=[
+            CriticAnswer.from_row(
+                one.calibration,
+                source=one.critic.source,
+                model=one.critic.model,
+                prompt_version=one.critic.version,
+            )
+            for one in found.critics
+        ],
         waiting=found.drawn.waiting,
         withdrawn=found.drawn.withdrawn,
         by_keys=found.drawn.by_keys,
         split_items=found.undecided.split,
         unjudged_items=found.undecided.unjudged,
-    )
-
-
-def _critic(one: CriticCalibration) -> CriticAnswer:
-    critic = one.critic
-    return CriticAnswer.from_row(
-        one.calibration, source=critic.source, model=critic.model, prompt_version=critic.version
     )

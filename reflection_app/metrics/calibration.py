@@ -81,41 +81,35 @@ def reliability_of(said: Sequence[Said]) -> Reliability:
     binned: dict[int, list[Said]] = {}
     for one in said:
         binned.setdefault(min(int(one.confidence * BINS), BINS - 1), []).append(one)
-    bins = tuple(_bin(number, binned[number], total=total) for number in sorted(binned))
+    bins = []
+    for number, of_bin in sorted(binned.items()):
+        right, confidence = share_of([one.right for one in of_bin]), weighted_mean(_confidences(of_bin))
+        assert right is not None
+        assert confidence is not None
+        bins.append(
+            Bin(
+                low=number / BINS,
+                high=(number + 1) / BINS,
+                seen=len(of_bin),
+                share=sum(one.right.weight for one in of_bin) / total,
+                confidence=confidence,
+                right=right,
+            )
+        )
+    mean_confidence, right = mean_of(_confidences(said)), share_of([one.right for one in said])
+    between = mean_of([Case(one.confidence - one.right.value, one.right.weight, one.right.cluster) for one in said])
+    overconfidence = None
+    if mean_confidence is not None and right is not None and between is not None:
+        # The wider of two intervals at each end. Taking confidence and being right for independent is too narrow where
+        # a critic is surer when it is wrong; the normal interval of what lies between them where few were wrong.
+        apart = difference(mean_confidence, right)
+        overconfidence = Interval(between.estimate, low=min(apart.low, between.low), high=max(apart.high, between.high))
     return Reliability(
         pairs=len(said),
-        bins=bins,
+        bins=tuple(bins),
         error=sum(one.share * abs(one.right.estimate - one.confidence) for one in bins) if bins else None,
-        overconfidence=_overconfidence(said),
+        overconfidence=overconfidence,
     )
-
-
-def _bin(number: int, said: Sequence[Said], *, total: float) -> Bin:
-    right, confidence = share_of([one.right for one in said]), weighted_mean(_confidences(said))
-    assert right is not None
-    assert confidence is not None
-    return Bin(
-        low=number / BINS,
-        high=(number + 1) / BINS,
-        seen=len(said),
-        share=sum(one.right.weight for one in said) / total,
-        confidence=confidence,
-        right=right,
-    )
-
-
-def _overconfidence(said: Sequence[Said]) -> Interval | None:
-    """The wider of two intervals at each end.
-
-    Taking confidence and being right for independent is too narrow where a critic is surer when it is wrong; the normal
-    interval of what lies between them is too narrow where few were wrong.
-    """
-    confidence, right = mean_of(_confidences(said)), share_of([one.right for one in said])
-    between = mean_of([Case(one.confidence - one.right.value, one.right.weight, one.right.cluster) for one in said])
-    if confidence is None or right is None or between is None:
-        return None
-    apart = difference(confidence, right)
-    return Interval(between.estimate, low=min(apart.low, between.low), high=max(apart.high, between.high))
 
 
 def _confidences(said: Sequence[Said]) -> list[Case]:
@@ -195,10 +189,19 @@ class Calibration:
 def calibration_of(judged: Sequence[Judged]) -> Calibration:
     """The figures over what was judged by both."""
     cases = [_case(one, 1.0, number) for number, one in enumerate(judged)]
+    seen = Counter((one.critic, one.people) for one in judged)
+    weights: dict[tuple[str, str], float] = defaultdict(float)
+    for one in judged:
+        weights[one.critic, one.people] += one.weight
+    total = sum(weights.values())
     return Calibration(
         pairs=len(judged),
         worth=worth(cases),
-        matrix=_matrix(judged),
+        # All nine cells, the critic's verdicts in rows.
+        matrix=tuple(
+            MatrixCell(*pair, seen[pair], weights.get(pair, 0.0) / total if total else 0.0)
+            for pair in product(VERDICTS, VERDICTS)
+        ),
         agreed=_share(judged, of=lambda one: True, that=lambda one: one.critic == one.people),
         kappa=kappa_of([((one.critic, one.people), case) for one, case in zip(judged, cases, strict=True)]),
         false_pass=_share(judged, of=lambda one: one.people != PASS, that=lambda one: one.critic == PASS),
@@ -227,19 +230,6 @@ def _of_verdict(judged: Sequence[Judged], verdict: str) -> OfVerdict:
         verdict=verdict,
         precision=_share(judged, of=lambda one: one.critic == verdict, that=lambda one: one.people == verdict),
         recall=_share(judged, of=lambda one: one.people == verdict, that=lambda one: one.critic == verdict),
-    )
-
-
-def _matrix(judged: Sequence[Judged]) -> tuple[MatrixCell, ...]:
-    """All nine cells, the critic's verdicts in rows."""
-    seen = Counter((one.critic, one.people) for one in judged)
-    weights: dict[tuple[str, str], float] = defaultdict(float)
-    for one in judged:
-        weights[one.critic, one.people] += one.weight
-    total = sum(weights.values())
-    return tuple(
-        MatrixCell(*pair, seen[pair], weights.get(pair, 0.0) / total if total else 0.0)
-        for pair in product(VERDICTS, VERDICTS)
     )
 
 

@@ -1,12 +1,11 @@
 """The figures of completeness checks in a project: what they found, what became of it, and what keeps recurring."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from uuid import UUID
 
-from django.db.models import Avg, Count, F, Max, Q, QuerySet, Sum
+from django.db.models import Avg, Count, F, Max, Q, Sum
 
 from reflection_app.loops.completeness.checks import CheckState
 from reflection_app.loops.task_spec import Mode
@@ -120,8 +119,8 @@ class CompletenessFigures:
     @property
     def share_incomplete(self) -> float | None:
         """Of the checks that could tell."""
-        told = self.complete + self.incomplete
-        return self.incomplete / told if told else None
+        decided = self.complete + self.incomplete
+        return self.incomplete / decided if decided else None
 
     @property
     def supplements_per_task(self) -> float | None:
@@ -146,7 +145,7 @@ def completeness_figures(project_id: UUID) -> CompletenessFigures:
     """The figures over all checks of the project."""
     checks = CompletenessCheck.objects.filter(project=project_id).order_by()
     states = {state: Count("pk", filter=Q(state=state.value)) for state in CheckState}
-    told = checks.aggregate(
+    totals = checks.aggregate(
         complete=states[CheckState.COMPLETE],
         incomplete=states[CheckState.INCOMPLETE],
         unchecked=states[CheckState.UNCHECKED],
@@ -155,28 +154,24 @@ def completeness_figures(project_id: UUID) -> CompletenessFigures:
         cost_usd=Sum("cost_usd"),
         unpriced=Count("pk", filter=Q(run__unpriced_calls__gt=0)),
     )
-    cost_usd, unpriced = told.pop("cost_usd"), told.pop("unpriced")
-    return CompletenessFigures(
-        **{name: value or 0 for name, value in told.items()},
-        cost_usd=cost_usd or Decimal(0),
-        cost_known=not unpriced,
-        supplements=Supplement.objects.filter(project=project_id).count(),
-        exec=_executed(checks),
-    )
-
-
-def _executed(checks: QuerySet[CompletenessCheck]) -> Executed:
-    """Each check tells the statistics of its run up to then, so the newest of a run holds those before it, too."""
+    cost_usd, unpriced = totals.pop("cost_usd"), totals.pop("unpriced")
+    # Each check has the statistics of its run up to then, so the newest of a run holds those before it, too.
     by_run = (
         checks.filter(attempted__isnull=False)
         .values("run")
         .annotate(tried=Max("attempted"), did=Max("succeeded"), with_supplements=Count("pk", filter=Q(used=True)))
     )
-    rows = list(by_run.values_list("tried", "did", "with_supplements"))
-    return Executed(
-        used=sum(bool(used) for *_, used in rows),
-        attempted=sum(tried for tried, *_ in rows),
-        succeeded=sum(did for _, did, _ in rows),
+    executed = list(by_run.values_list("tried", "did", "with_supplements"))
+    return CompletenessFigures(
+        **{name: value or 0 for name, value in totals.items()},
+        cost_usd=cost_usd or Decimal(0),
+        cost_known=not unpriced,
+        supplements=Supplement.objects.filter(project=project_id).count(),
+        exec=Executed(
+            used=sum(bool(used) for *_, used in executed),
+            attempted=sum(tried for tried, *_ in executed),
+            succeeded=sum(did for _, did, _ in executed),
+        ),
     )
 
 
@@ -202,8 +197,37 @@ def recurring_supplements(project_id: UUID) -> list[Recurring]:
         .order_by("-runs", "-newest", "operation_key")[:MOST_SHOWN]
     )
     found = list(groups)
-    kinds = _runs_by_kind(project_id, {group["task_kind"] for group in found})
-    operations = _said_last(project_id, {(group["task_kind"], group["operation_key"]) for group in found})
+    # The checked runs of each kind of task that have ended, with their mean tokens.
+    ended = (
+        Run.objects.filter(
+            project=project_id,
+            parent=None,
+            state=RunState.FINISHED,
+            task__kind__in={group["task_kind"] for group in found},
+            pk__in=CompletenessCheck.objects.filter(project=project_id).values("run"),
+        )
+        .exclude(mode=Mode.COMPLETENESS_CHECK.value)
+        .order_by()
+        .values(kind=F("task__kind"))
+        .annotate(
+            total=Count("pk"),
+            good=Count("pk", filter=Q(outcome=Outcome.SUCCEEDED.value)),
+            tokens=Avg(F("prompt_tokens") + F("completion_tokens")),
+        )
+    )
+    kinds = {row["kind"]: (Side(row["total"], row["good"]), float(row["tokens"] or 0)) for row in ended}
+    # Each group's operation in the words of its newest supplement.
+    newest = (
+        Supplement.objects.filter(
+            project=project_id,
+            task_kind__in={group["task_kind"] for group in found},
+            operation_key__in={group["operation_key"] for group in found},
+        )
+        .order_by("task_kind", "operation_key", "-created_at", "-id")
+        .distinct("task_kind", "operation_key")
+        .values_list("task_kind", "operation_key", "operation")
+    )
+    operations = {(kind, key): operation for kind, key, operation in newest}
     recurring = []
     for group in found:
         kind, key, done_runs = group["task_kind"], group["operation_key"], group["done_runs"]
@@ -220,30 +244,3 @@ def recurring_supplements(project_id: UUID) -> list[Recurring]:
         counts = (group["found"], group["runs"], group["tried"], group["did"])
         recurring.append(Recurring(kind, key, operations[kind, key], *counts, value))
     return recurring
-
-
-def _said_last(project_id: UUID, groups: set[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Each group's operation in the words of its newest supplement."""
-    rows = Supplement.objects.filter(
-        project=project_id, task_kind__in={kind for kind, _ in groups}, operation_key__in={key for _, key in groups}
-    )
-    newest = rows.order_by("task_kind", "operation_key", "-created_at", "-id").distinct("task_kind", "operation_key")
-    return {(kind, key): said for kind, key, said in newest.values_list("task_kind", "operation_key", "operation")}
-
-
-def _runs_by_kind(project_id: UUID, kinds: Iterable[str]) -> dict[str, tuple[Side, float]]:
-    """The checked runs of each kind of task that have ended, with their mean tokens."""
-    runs = Run.objects.filter(project=project_id, parent=None, state=RunState.FINISHED, task__kind__in=kinds)
-    checked = runs.exclude(mode=Mode.COMPLETENESS_CHECK.value).filter(
-        pk__in=CompletenessCheck.objects.filter(project=project_id).values("run")
-    )
-    rows = (
-        checked.order_by()
-        .values(kind=F("task__kind"))
-        .annotate(
-            total=Count("pk"),
-            good=Count("pk", filter=Q(outcome=Outcome.SUCCEEDED.value)),
-            tokens=Avg(F("prompt_tokens") + F("completion_tokens")),
-        )
-    )
-    return {row["kind"]: (Side(row["total"], row["good"]), float(row["tokens"] or 0)) for row in rows}

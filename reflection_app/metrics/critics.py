@@ -4,9 +4,8 @@ Left out is what no chance is known for: reviews that somebody asked for. So is 
 forks, what a person edited, runs that do again what was judged before, scripts, and the question which attempt to keep.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
@@ -81,7 +80,55 @@ def compared_verdicts(project_id: UUID, chosen: Chosen) -> list[Compared]:
 
     What keys decided is no word of a person's. A panel on which a key sat counts by the people who agreed with it.
     """
-    return list(_compared(_asked_for_by_policy(project_id, chosen)))
+    decided = _settled(_asked_for_by_policy(project_id, chosen)).filter(decided_by_key__isnull=True)
+    # Seats that agree share one decision; a dispute's is that of the review which settled it.
+    once = decided.order_by("verdict_id", "-decided_at", "-id").distinct("verdict_id").values("pk")
+    critique = Step.objects.filter(
+        run=OuterRef("run"), role="critic", kind="generate", seq__lt=OuterRef("verdict__step__seq")
+    )
+    newest = (
+        Review.objects.filter(pk__in=once)
+        .annotate(
+            critic=Subquery(critique.order_by("-seq").values("model")[:1]),
+            routed_kind=Subquery(Step.objects.filter(run=OuterRef("run"), key="route").values("result__task_kind")[:1]),
+            cost_then=cost_then("verdict__"),
+            policy=F("run__spec__review_policy"),
+            **{name: F(f"run__prompt_versions__{name}") for name in PROMPTS},
+        )
+        .order_by("-verdict__created_at", "-verdict_id")
+        .values(
+            *("pk", "run_id", "critic", "routed_kind", "cost_then", "policy", "reason", *PROMPTS),
+            *("verdict__verdict", "verdict__score", "verdict__confidence", "decided_verdict__verdict"),
+            *("run__task__kind", "run__task__agent", "panel__reason"),
+        )[:MOST_COMPARED]
+    )
+    compared = []
+    for row in newest.iterator(chunk_size=CHUNK):
+        facts = Facts(
+            verdict=row["verdict__verdict"],
+            score=row["verdict__score"],
+            confidence=row["verdict__confidence"],
+            kind=row["run__task__kind"] or row["routed_kind"] or "",
+            agent=row["run__task__agent"],
+            cost_usd=row["cost_then"],
+        )
+        # A checkpoint makes every verdict wait; else the chance is what the run's policy comes to.
+        is_checkpoint = ReviewReason.CHECKPOINT in {row["reason"], row["panel__reason"]}
+        chance = 1.0
+        if not is_checkpoint:
+            chance = chance_of_review(ReviewPolicy.model_validate(row["policy"] or {}), facts)
+        if chance > 0:
+            prompts = [str(row[name])[:SHORT] for name in PROMPTS if row[name]]
+            critic = Critic(JudgementSource.DESK, row["critic"] or "", "-".join(prompts))
+            judged = Judged(
+                critic=row["verdict__verdict"],
+                people=row["decided_verdict__verdict"],
+                weight=1 / chance,
+                confidence=row["verdict__confidence"],
+                cluster=row["run_id"],
+            )
+            compared.append(Compared(critic, judged, row["pk"]))
+    return compared
 
 
 def still_to_come(project_id: UUID, chosen: Chosen) -> Drawn:
@@ -128,58 +175,6 @@ def _asked_for_by_policy(project_id: UUID, chosen: Chosen) -> QuerySet[Review]:
 def _settled(rows: QuerySet[Review]) -> QuerySet[Review]:
     settled = Q(panel__isnull=True) | Q(panel__state=PanelState.SETTLED)
     return rows.filter(settled, state=ReviewState.DECIDED, decided_verdict__isnull=False)
-
-
-def _compared(rows: QuerySet[Review]) -> Iterator[Compared]:
-    decided = _settled(rows).filter(decided_by_key__isnull=True)
-    # Seats that agree share one decision; a dispute's is that of the review which settled it.
-    once = decided.order_by("verdict_id", "-decided_at", "-id").distinct("verdict_id").values("pk")
-    critique = Step.objects.filter(
-        run=OuterRef("run"), role="critic", kind="generate", seq__lt=OuterRef("verdict__step__seq")
-    )
-    newest = (
-        Review.objects.filter(pk__in=once)
-        .annotate(
-            critic=Subquery(critique.order_by("-seq").values("model")[:1]),
-            routed_kind=Subquery(Step.objects.filter(run=OuterRef("run"), key="route").values("result__task_kind")[:1]),
-            cost_then=cost_then("verdict__"),
-            policy=F("run__spec__review_policy"),
-            **{name: F(f"run__prompt_versions__{name}") for name in PROMPTS},
-        )
-        .order_by("-verdict__created_at", "-verdict_id")
-        .values(
-            *("pk", "run_id", "critic", "routed_kind", "cost_then", "policy", "reason", *PROMPTS),
-            *("verdict__verdict", "verdict__score", "verdict__confidence", "decided_verdict__verdict"),
-            *("run__task__kind", "run__task__agent", "panel__reason"),
-        )[:MOST_COMPARED]
-    )
-    for row in newest.iterator(chunk_size=CHUNK):
-        chance = _chance(row)
-        if chance > 0:
-            prompts = [str(row[name])[:SHORT] for name in PROMPTS if row[name]]
-            judged = Judged(
-                critic=row["verdict__verdict"],
-                people=row["decided_verdict__verdict"],
-                weight=1 / chance,
-                confidence=row["verdict__confidence"],
-                cluster=row["run_id"],
-            )
-            yield Compared(Critic(JudgementSource.DESK, row["critic"] or "", "-".join(prompts)), judged, row["pk"])
-
-
-def _chance(row: dict[str, Any]) -> float:
-    """How likely the review was. A checkpoint makes every verdict wait; else it is what the run's policy comes to."""
-    if ReviewReason.CHECKPOINT in {row["reason"], row["panel__reason"]}:
-        return 1.0
-    facts = Facts(
-        verdict=row["verdict__verdict"],
-        score=row["verdict__score"],
-        confidence=row["verdict__confidence"],
-        kind=row["run__task__kind"] or row["routed_kind"] or "",
-        agent=row["run__task__agent"],
-        cost_usd=row["cost_then"],
-    )
-    return chance_of_review(ReviewPolicy.model_validate(row["policy"] or {}), facts)
 
 
 # All that calibration says of a project's critics: by the desk's own reviews, and by judgements from elsewhere.

@@ -159,7 +159,11 @@ def metrics_of(project_id: UUID, chosen: Chosen) -> Metrics:
     by_day = _sums_by_day(project_id, chosen)
     figures, before = _compared(chosen, by_day)
     step, pieces = pieces_of(chosen)
-    by_time = _sums_by_hour(project_id, chosen) if step is Step.HOUR else by_day
+    by_time = by_day
+    if step is Step.HOUR:
+        rows = RunFigure.objects.filter(project=project_id, **asked_for(chosen), **finished_within(chosen))
+        hours = rows.annotate(hour=TruncHour("finished_at", tzinfo=UTC)).values("hour").annotate(**_SUMS)
+        by_time = {row["hour"]: _sums(row) for row in hours.order_by("hour")}
     points = tuple(
         Point(
             start=piece.name,
@@ -167,13 +171,49 @@ def metrics_of(project_id: UUID, chosen: Chosen) -> Metrics:
         )
         for piece in pieces
     )
+    # The most frequent first; those that have an order of their own in that.
+    counts = _days(DayCount.objects.all(), project_id, chosen).values("family", "key").annotate(runs=Sum("count"))
+    counted: dict[str, dict[str, int]] = {family: {} for family in COLUMNS}
+    for row in counts.order_by("-runs", "key"):
+        counted[row["family"]][row["key"]] = row["runs"]
+    if counted["latency"]:
+        counted["latency"] = {name: counted["latency"].get(name, 0) for name in (*LATENCIES, LONGER)}
+    tries = counted["attempts_to_success"]
+    counted["attempts_to_success"] = {key: tries[key] for key in sorted(tries, key=int)}
+    # The dearest first, and of what has no price, what took most tokens.
+    spend = (
+        _days(DaySpend.objects.all(), project_id, chosen)
+        .values("role", "spent_on")
+        .annotate(
+            all_calls=Sum("calls"),
+            prompt=Sum("prompt_tokens"),
+            completion=Sum("completion_tokens"),
+            cost=Sum("cost_usd"),
+            unpriced=Sum("unpriced_calls"),
+        )
+        .order_by("-cost", "-prompt", "role", "spent_on")
+    )
     return Metrics(
         chosen=chosen,
         figures=figures,
         before=before,
         points=points,
-        bars=_bars(project_id, chosen),
-        spend=_spend(project_id, chosen),
+        bars={
+            family: tuple(Bar(key=key, count=count) for key, count in list(bars.items())[:MOST_BARS])
+            for family, bars in counted.items()
+        },
+        spend=tuple(
+            Spend(
+                role=row["role"],
+                model=row["spent_on"],
+                calls=row["all_calls"],
+                prompt_tokens=row["prompt"],
+                completion_tokens=row["completion"],
+                cost_usd=row["cost"],
+                is_known=not row["unpriced"],
+            )
+            for row in spend
+        ),
         dearest_tasks=_dearest_tasks(project_id, chosen),
         choices=choices_of(project_id, chosen),
     )
@@ -224,55 +264,9 @@ def _total(sums: Iterable[Sums]) -> Sums:
     return total
 
 
-def _sums_by_hour(project_id: UUID, chosen: Chosen) -> dict[Any, Sums]:
-    rows = RunFigure.objects.filter(project=project_id, **asked_for(chosen), **finished_within(chosen))
-    hours = rows.annotate(hour=TruncHour("finished_at", tzinfo=UTC)).values("hour").annotate(**_SUMS)
-    return {row["hour"]: _sums(row) for row in hours.order_by("hour")}
-
-
 def finished_within(chosen: Chosen) -> dict[str, datetime]:
     """The period by the moment at which runs finished, as a filter."""
     return {"finished_at__gte": chosen.begin, "finished_at__lt": chosen.end}
-
-
-def _bars(project_id: UUID, chosen: Chosen) -> dict[str, tuple[Bar, ...]]:
-    """The most frequent first; those that have an order of their own in that."""
-    rows = _days(DayCount.objects.all(), project_id, chosen).values("family", "key").annotate(runs=Sum("count"))
-    counted: dict[str, dict[str, int]] = {family: {} for family in COLUMNS}
-    for row in rows.order_by("-runs", "key"):
-        counted[row["family"]][row["key"]] = row["runs"]
-    if counted["latency"]:
-        counted["latency"] = {name: counted["latency"].get(name, 0) for name in (*LATENCIES, LONGER)}
-    tries = counted["attempts_to_success"]
-    counted["attempts_to_success"] = {key: tries[key] for key in sorted(tries, key=int)}
-    return {
-        family: tuple(Bar(key=key, count=count) for key, count in list(bars.items())[:MOST_BARS])
-        for family, bars in counted.items()
-    }
-
-
-def _spend(project_id: UUID, chosen: Chosen) -> tuple[Spend, ...]:
-    """The dearest first, and of what has no price, what took most tokens."""
-    rows = _days(DaySpend.objects.all(), project_id, chosen).values("role", "spent_on")
-    summed = rows.annotate(
-        all_calls=Sum("calls"),
-        prompt=Sum("prompt_tokens"),
-        completion=Sum("completion_tokens"),
-        cost=Sum("cost_usd"),
-        unpriced=Sum("unpriced_calls"),
-    )
-    return tuple(
-        Spend(
-            role=row["role"],
-            model=row["spent_on"],
-            calls=row["all_calls"],
-            prompt_tokens=row["prompt"],
-            completion_tokens=row["completion"],
-            cost_usd=row["cost"],
-            is_known=not row["unpriced"],
-        )
-        for row in summed.order_by("-cost", "-prompt", "role", "spent_on")
-    )
 
 
 def _dearest_tasks(project_id: UUID, chosen: Chosen) -> tuple[TaskSpend, ...]:

@@ -66,13 +66,18 @@ def figures_of_runs(ids: Sequence[UUID]) -> list[tuple[RunFigure, list[RunSpend]
         has_others=Exists(Run.objects.filter(task=OuterRef("task")).exclude(pk=OuterRef("pk"))),
     )
     found = [row["id"] for row in rows]
-    attempts, judgements, took, checks = _attempts(found), _judgements(found), _took(found), _checks(found)
-    about_attempts, reflected, kinds, failures = (
-        _about_attempts(found),
-        _reflected_on(found),
-        _kinds(found),
-        failures_of(found),
+    # Numbers with the models that made them, in order.
+    made_by = Attempt.objects.filter(run__in=found).order_by("run", "number")
+    attempts = _by_run(
+        (run_id, (number, model)) for run_id, number, model in made_by.values_list("run", "number", "step__model")
     )
+    judgements, took, checks = _judgements(found), _took(found), _checks(found)
+    about_attempts, reflected, failures = _about_attempts(found), _reflected_on(found), failures_of(found)
+    # The type that a classifier, or the facts, gave to a task that has none.
+    routed = Step.objects.filter(run__in=found, kind=ChooseLoop.kind, state=StepState.DONE)
+    kinds = {
+        run_id: kind for run_id, kind in routed.values_list("run", KeyTextTransform("task_kind", "result")) if kind
+    }
     figured = []
     for row in rows:
         run_id, made = row["id"], attempts.get(row["id"], [])
@@ -113,14 +118,6 @@ def figures_of_runs(ids: Sequence[UUID]) -> list[tuple[RunFigure, list[RunSpend]
         )
         figured.append((figure, recorded.spend))
     return figured
-
-
-def _attempts(ids: Sequence[UUID]) -> dict[UUID, list[tuple[int, str]]]:
-    """Numbers with the models that made them, in order."""
-    rows = Attempt.objects.filter(run__in=ids).order_by("run", "number")
-    return _by_run(
-        (run_id, (number, model)) for run_id, number, model in rows.values_list("run", "number", "step__model")
-    )
 
 
 def _judgements(ids: Sequence[UUID]) -> dict[UUID, list[Judgement]]:
@@ -200,13 +197,6 @@ def _checks(ids: Sequence[UUID]) -> dict[UUID, list[Check]]:
     )
 
 
-def _kinds(ids: Sequence[UUID]) -> dict[UUID, str]:
-    """The type that a classifier, or the facts, gave to a task that has none."""
-    rows = Step.objects.filter(run__in=ids, kind=ChooseLoop.kind, state=StepState.DONE)
-    told = rows.values_list("run", KeyTextTransform("task_kind", "result"))
-    return {run_id: kind for run_id, kind in told if kind}
-
-
 def _by_run[T](pairs: Iterable[tuple[UUID, T]]) -> dict[UUID, list[T]]:
     found: dict[UUID, list[T]] = defaultdict(list)
     for run_id, value in pairs:
@@ -224,8 +214,11 @@ def figure_due(*, at_most: int = AT_ONCE) -> int:
 
     0 where another worker is at it: many that wait for one project's lock would be missed where runs are advanced.
     """
-    if not _is_alone():
-        return 0
+    with connection.cursor() as cursor:
+        # Held until the transaction's end.
+        cursor.execute("SELECT pg_try_advisory_xact_lock(hashtextextended('figures that are due', 0))")
+        if not cursor.fetchone()[0]:
+            return 0
     # A note that is being dealt with elsewhere is passed over; a run that changes meanwhile has another note.
     due = list(
         FigureDue.objects.select_for_update(skip_locked=True).order_by("pk").values_list("pk", "run_id")[:at_most]
@@ -242,7 +235,11 @@ def figure_runs(run_ids: Iterable[UUID]) -> None:
     projects = Run.objects.filter(pk__in=ids).order_by("project").values_list("project", flat=True).distinct()
     for project_id in projects:
         lock_figures(project_id)
-    days = _forget(ids)
+    known = RunFigure.objects.filter(run__in=ids)
+    days: dict[UUID, set[date]] = defaultdict(set)
+    for project_id, day in known.values_list("project", "finished_on"):
+        days[project_id].add(day)
+    known.delete()
     for figure in _figured(ids):
         days[figure.project_id].add(figure.finished_on)
     for project_id, touched in days.items():
@@ -268,16 +265,6 @@ def rebuild(project: Project) -> int:
     return figured
 
 
-def _forget(run_ids: Sequence[UUID]) -> dict[UUID, set[date]]:
-    """Takes the figures of the runs away; the days that they were of, by project."""
-    known = RunFigure.objects.filter(run__in=run_ids)
-    days: dict[UUID, set[date]] = defaultdict(set)
-    for project_id, day in known.values_list("project", "finished_on"):
-        days[project_id].add(day)
-    known.delete()
-    return days
-
-
 def _figured(run_ids: Sequence[UUID]) -> list[RunFigure]:
     """The figures of those of the runs that are finished, written.
 
@@ -285,7 +272,15 @@ def _figured(run_ids: Sequence[UUID]) -> list[RunFigure]:
     """
     try:
         with transaction.atomic():
-            figures = _write(figures_of_runs(run_ids))
+            figured = figures_of_runs(run_ids)
+            figures = RunFigure.objects.bulk_create(figure for figure, _ in figured)
+            # A task's first run was alone until it had another.
+            several = [figure.task_id for figure in figures if figure.is_of_several]
+            RunFigure.objects.filter(task__in=several, is_of_several=False).update(is_of_several=True)
+            for figure, spend in figured:
+                for one in spend:
+                    one.figure = figure
+            RunSpend.objects.bulk_create(one for _, spend in figured for one in spend)
             # What is wrong with a row is said here, and not at the commit, where it would take all others along.
             with connection.cursor() as cursor:
                 cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
@@ -302,18 +297,6 @@ def _figured(run_ids: Sequence[UUID]) -> list[RunFigure]:
     return figures
 
 
-def _write(figured: Sequence[tuple[RunFigure, Sequence[RunSpend]]]) -> list[RunFigure]:
-    figures = RunFigure.objects.bulk_create(figure for figure, _ in figured)
-    # A task's first run was alone until it had another.
-    several = [figure.task_id for figure in figures if figure.is_of_several]
-    RunFigure.objects.filter(task__in=several, is_of_several=False).update(is_of_several=True)
-    for figure, spend in figured:
-        for one in spend:
-            one.figure = figure
-    RunSpend.objects.bulk_create(one for _, spend in figured for one in spend)
-    return figures
-
-
 def lock_figures(project_id: UUID) -> None:
     """Until the transaction's end nobody else changes the project's figures.
 
@@ -321,10 +304,3 @@ def lock_figures(project_id: UUID) -> None:
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"figures of {project_id}"])
-
-
-def _is_alone() -> bool:
-    """Whether no other worker figures what is due, until the transaction's end."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(hashtextextended('figures that are due', 0))")
-        return bool(cursor.fetchone()[0])

@@ -130,25 +130,21 @@ def _read(numbered: Iterable[tuple[int, Any]]) -> ReadRows:
                 raise ValueError(_("A row is a JSON object."))
             row_of = JudgementRow.model_validate(value)
             rows.append(NumberedRow(line, row_of))
+        except ValidationError as error:
+            why = "; ".join(f"{one['field']}: {one['message']}" for one in invalid_input(error, what="row").errors[:3])
+            refused.append(Refused(line, storable(shortened(why, LONGEST_REASON))))
         except ValueError as error:
-            refused.append(Refused(line, _why(error)))
+            refused.append(Refused(line, storable(shortened(str(error), LONGEST_REASON))))
     if not rows and not refused:
         raise _wrong(_("There is no row in it."))
-    told = tuple(_contradicting(rows))
-    lines = {one.line for one in told}
+    contradicting = tuple(_contradicting(rows))
+    lines = {one.line for one in contradicting}
     kept = tuple(row for row in rows if row.line not in lines)
-    return ReadRows(kept, tuple(sorted((*refused, *told), key=lambda one: one.line)))
+    return ReadRows(kept, tuple(sorted((*refused, *contradicting), key=lambda one: one.line)))
 
 
 def _wrong(why: str) -> InvalidInput:
     return InvalidInput(why, errors=[{"field": "rows", "message": why}])
-
-
-def _why(error: ValueError) -> str:
-    if not isinstance(error, ValidationError):
-        return storable(shortened(str(error), LONGEST_REASON))
-    told = "; ".join(f"{one['field']}: {one['message']}" for one in invalid_input(error, what="row").errors[:3])
-    return storable(shortened(told, LONGEST_REASON))
 
 
 def _contradicting(rows: Iterable[NumberedRow]) -> Iterator[Refused]:
@@ -175,8 +171,8 @@ def _contradicting(rows: Iterable[NumberedRow]) -> Iterator[Refused]:
 
 
 def _other(one: NumberedRow, line: int, who: str) -> Refused:
-    told = _("Line %(line)s says otherwise of what %(who)s said of it.") % {"line": line, "who": shortened(who, 60)}
-    return Refused(one.line, told)
+    reason = _("Line %(line)s says otherwise of what %(who)s said of it.") % {"line": line, "who": shortened(who, 60)}
+    return Refused(one.line, reason)
 
 
 # What rows of judgements would do to those that a project has.
@@ -241,30 +237,23 @@ def plan(project: Project, rows: Sequence[NumberedRow]) -> tuple[tuple[PlannedRo
     planned = []
     for one in rows:
         row, item = one.row, held.setdefault(one.row.external_id, Held())
-        planned.append(_planned(one, item))
+        known = item.critics.get((row.critic.model, row.critic.prompt_version))
+        step, changes = RowStep.NEW, tuple[str, ...]()
+        if known is not None:
+            other = {
+                "verdict": known[0] != row.critic.verdict,
+                "confidence": known[1] != row.critic.confidence,
+                "people": any(item.people.get(person.name) != person.verdict for person in row.people),
+                "content": row.content not in {"", item.content},
+            }
+            changes = tuple(name for name, is_other in other.items() if is_other)
+            step = RowStep.CHANGED if changes else RowStep.SAME
+        planned.append(PlannedRow(one.line, row, step, changes))
         item.critics[row.critic.model, row.critic.prompt_version] = (row.critic.verdict.value, row.critic.confidence)
         item.people.update((person.name, person.verdict.value) for person in row.people)
         item.content = row.content or item.content
     split = sum(bool(item.people) and majority(item.people.values()) is None for item in held.values())
     return tuple(planned), split
-
-
-def _planned(one: NumberedRow, item: Held) -> PlannedRow:
-    critic = one.row.critic
-    known = item.critics.get((critic.model, critic.prompt_version))
-    if known is None:
-        return PlannedRow(one.line, one.row, RowStep.NEW)
-    changes = [
-        name
-        for name, is_other in (
-            ("verdict", known[0] != critic.verdict),
-            ("confidence", known[1] != critic.confidence),
-            ("people", any(item.people.get(person.name) != person.verdict for person in one.row.people)),
-            ("content", one.row.content not in {"", item.content}),
-        )
-        if is_other
-    ]
-    return PlannedRow(one.line, one.row, RowStep.CHANGED if changes else RowStep.SAME, tuple(changes))
 
 
 LONGEST_NAME = 200
@@ -358,7 +347,23 @@ def _write(project: Project, batch: JudgementImport, rows: Sequence[JudgementRow
     contents: dict[str, str] = {}
     for row in rows:
         contents[row.external_id] = row.content or contents.get(row.external_id, "")
-    items = _items(project, contents)
+    named = sorted(contents.items())
+    # A content that is given replaces the one that is there; items that were not there are made.
+    JudgedItem.objects.bulk_create(
+        [JudgedItem(project=project, external_id=name, content=content) for name, content in named if content],
+        batch_size=BATCH,
+        update_conflicts=True,
+        unique_fields=["project", "external_id"],
+        update_fields=["content"],
+    )
+    JudgedItem.objects.bulk_create(
+        [JudgedItem(project=project, external_id=name) for name, content in named if not content],
+        batch_size=BATCH,
+        ignore_conflicts=True,
+    )
+    # What was written already is not read back by its conflict, so the ids come from the table.
+    written = JudgedItem.objects.filter(project=project, external_id__in=list(contents))
+    items = dict(written.values_list("external_id", "pk"))
     critics = {(row.external_id, row.critic.model, row.critic.prompt_version): row.critic for row in rows}
     CriticJudgement.objects.bulk_create(
         (
@@ -388,21 +393,3 @@ def _write(project: Project, batch: JudgementImport, rows: Sequence[JudgementRow
         unique_fields=["item", "name"],
         update_fields=["verdict"],
     )
-
-
-def _items(project: Project, contents: dict[str, str]) -> dict[str, UUID]:
-    """The ids of the items with these names; those that were not there are made. A content that is told replaces."""
-    named = sorted(contents.items())
-    told = [JudgedItem(project=project, external_id=name, content=content) for name, content in named if content]
-    untold = [JudgedItem(project=project, external_id=name) for name, content in named if not content]
-    JudgedItem.objects.bulk_create(
-        told,
-        batch_size=BATCH,
-        update_conflicts=True,
-        unique_fields=["project", "external_id"],
-        update_fields=["content"],
-    )
-    JudgedItem.objects.bulk_create(untold, batch_size=BATCH, ignore_conflicts=True)
-    # What was written already is not read back by its conflict, so the ids come from the table.
-    rows = JudgedItem.objects.filter(project=project, external_id__in=[name for name, _content in named])
-    return dict(rows.values_list("external_id", "pk"))

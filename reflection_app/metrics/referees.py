@@ -1,7 +1,7 @@
 """How good the referee's picks are, by recorded runs whose right answers are known."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -68,29 +68,33 @@ def kinds_of(picks: Iterable[Picked]) -> tuple[PickKind, ...]:
     for (stated, _), of_kind in found.items():
         alike[stated] += of_kind
     ordered = sorted(found.items(), key=lambda item: (-item[0][0], item[0][1]))
-    return tuple(_kind(of_kind, alike=alike[stated]) for (stated, _), of_kind in ordered)
-
-
-def _kind(picks: Sequence[Picked], *, alike: Sequence[Picked]) -> PickKind:
-    """The kind of `picks`; what is held out is told from all that are stated `alike`, of which kinds share a figure."""
-    shares = _by_problem((pick.problem, float(pick.is_right)) for pick in picks)
-    nets = _by_problem((pick.problem, float(pick.rival_is_right) - pick.is_right) for pick in picks)
-    share = wilson(sum(shares.values()), len(shares))
-    assert share is not None
-    gained, lost = sum(net > 0 for net in nets.values()), sum(net < 0 for net in nets.values())
-    return PickKind(
-        because=picks[0].because,
-        stated=picks[0].stated,
-        runs=len(picks),
-        problems=len(shares),
-        right=sum(pick.is_right for pick in picks),
-        low=round(share.low, 4),
-        high=round(share.high, 4),
-        held_out=round(fmean(held_out(alike)[pick.problem] for pick in picks), 4),
-        gained=gained,
-        lost=lost,
-        pays=_pays(gained, lost),
-    )
+    kinds = []
+    for (stated, because), of_kind in ordered:
+        shares = _by_problem((pick.problem, float(pick.is_right)) for pick in of_kind)
+        nets = _by_problem((pick.problem, float(pick.rival_is_right) - pick.is_right) for pick in of_kind)
+        share = wilson(sum(shares.values()), len(shares))
+        assert share is not None
+        gained, lost = sum(net > 0 for net in nets.values()), sum(net < 0 for net in nets.values())
+        # More has to be gained than lost, beyond chance (95 %), whichever problem is left out.
+        without_best = wilson(gained - 1, gained - 1 + lost) if gained else None
+        # Told from all that are stated alike, of which kinds share a figure.
+        others = held_out(alike[stated])
+        kinds.append(
+            PickKind(
+                because=because,
+                stated=stated,
+                runs=len(of_kind),
+                problems=len(shares),
+                right=sum(pick.is_right for pick in of_kind),
+                low=round(share.low, 4),
+                high=round(share.high, 4),
+                held_out=round(fmean(others[pick.problem] for pick in of_kind), 4),
+                gained=gained,
+                lost=lost,
+                pays=without_best is not None and without_best.low > 0.5,
+            )
+        )
+    return tuple(kinds)
 
 
 def held_out(picks: Iterable[Picked]) -> dict[str, float]:
@@ -100,14 +104,6 @@ def held_out(picks: Iterable[Picked]) -> dict[str, float]:
     return {
         problem: (total - share + PRIOR_PROBLEMS / 2) / (others + PRIOR_PROBLEMS) for problem, share in shares.items()
     }
-
-
-def _pays(gained: int, lost: int) -> bool:
-    """Whether more is gained than lost, beyond chance (95 %), whichever problem is left out."""
-    if not gained:
-        return False
-    without_best = wilson(gained - 1, gained - 1 + lost)
-    return without_best is not None and without_best.low > 0.5
 
 
 def _by_problem(values: Iterable[tuple[str, float]]) -> dict[str, float]:

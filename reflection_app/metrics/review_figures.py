@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -51,6 +51,9 @@ COUNTED: Mapping[str, Aggregate] = {
 }
 
 
+NOTHING: Mapping[str, Any] = {"count": 0, "overruled": 0, "p50": None, "p95": None}
+
+
 @dataclass(frozen=True)
 class Overruled:
     """How often one reviewer overruled, or one critic was overruled. `share` has a 95 % interval.
@@ -91,15 +94,35 @@ class ReviewFigures:
 def review_figures(project_id: UUID, chosen: Chosen, *, now: datetime | None = None) -> ReviewFigures:
     """The figures of the project's reviews. What people say blindly at an open panel is in none of them."""
     now = now or timezone.now()
-    queue, ages = _queue(project_id, chosen, now=now)
+    waiting = open_reviews(project_id, chosen).annotate(age=age_at(now)).values("age")
+    by_age = {row["age"]: row for row in waiting.annotate(count=Count("pk"), oldest=Min("created_at"))}
+    length = sum(row["count"] for row in by_age.values())
+    oldest = min((row["oldest"] for row in by_age.values()), default=None)
+    age_s = max(0.0, (now - oldest).total_seconds()) if oldest else None
+    queue = {
+        "queue_length": figure("queue_length", length, length),
+        "oldest_age_s": figure("oldest_age_s", age_s, length),
+    }
+    ages = tuple(Bar(key=name, count=by_age[name]["count"] if name in by_age else 0) for name in (*AGES, OLDER))
     decided = decided_reviews(project_id, chosen)
+    step, pieces = pieces_of(chosen)
+    rows = decided.annotate(at=Trunc("decided_at", step.value, tzinfo=UTC)).values("at").annotate(**COUNTED)
+    by_time = {row["at"]: row for row in rows}
+    points = []
+    for piece in pieces:
+        # Where the database begins the hour, day or week that the piece begins in.
+        at = piece.begin
+        if not isinstance(at, datetime):
+            first = at - timedelta(days=at.weekday()) if step is Step.WEEK else at
+            at = datetime.combine(first, time(), tzinfo=UTC)
+        points.append(Point(start=piece.name, figures=_figures(by_time.get(at, NOTHING))))
     reasons = decided.values("reason").annotate(count=Count("pk")).order_by("-count", "reason")
     return ReviewFigures(
         chosen=chosen,
         figures=queue | _figures(decided.aggregate(**COUNTED)),
         before=_figures(decided_reviews(project_id, chosen.before()).aggregate(**COUNTED)),
-        points=_points(decided, chosen),
-        ages=ages,
+        points=tuple(points),
+        ages=ages if length else (),
         by_reviewer=_overruled(decided.values(name=F("decided_by_label"))),
         by_key=_overruled(decided_reviews(project_id, chosen, by_keys=True).values(name=F("decided_by_label"))),
         by_critic=_overruled(decided_about_critics(decided).values(name=F("critic"))),
@@ -123,9 +146,9 @@ def age_at(now: datetime) -> Case:
 
 def decided_reviews(project_id: UUID, chosen: Chosen, *, by_keys: bool = False) -> QuerySet[Review]:
     """What people, or else keys, decided in the period, in no order; nothing that is still said blindly."""
-    told = Q(panel__isnull=True) | ~Q(panel__state=PanelState.OPEN)
+    is_public = Q(panel__isnull=True) | ~Q(panel__state=PanelState.OPEN)
     return Review.objects.filter(
-        told & _of_the_choice(chosen),
+        is_public & _of_the_choice(chosen),
         project=project_id,
         run__is_scripted=chosen.scripted,
         state=ReviewState.DECIDED,
@@ -143,21 +166,6 @@ def _of_the_choice(chosen: Chosen) -> Q:
     return found & (Q(run__task__kind=chosen.kind) | Q(run__figure__kind=chosen.kind)) if chosen.kind else found
 
 
-def _queue(project_id: UUID, chosen: Chosen, *, now: datetime) -> tuple[dict[str, Figure], tuple[Bar, ...]]:
-    waiting = open_reviews(project_id, chosen)
-    rows = waiting.annotate(age=age_at(now)).values("age").annotate(count=Count("pk"), oldest=Min("created_at"))
-    by_age = {row["age"]: row for row in rows}
-    length = sum(row["count"] for row in by_age.values())
-    oldest = min((row["oldest"] for row in by_age.values()), default=None)
-    age_s = max(0.0, (now - oldest).total_seconds()) if oldest else None
-    figures = {
-        "queue_length": figure("queue_length", length, length),
-        "oldest_age_s": figure("oldest_age_s", age_s, length),
-    }
-    bars = [Bar(key=name, count=by_age[name]["count"] if name in by_age else 0) for name in (*AGES, OLDER)]
-    return figures, tuple(bars) if length else ()
-
-
 def _figures(row: Mapping[str, Any]) -> dict[str, Figure]:
     count = row["count"]
     values = {
@@ -167,27 +175,6 @@ def _figures(row: Mapping[str, Any]) -> dict[str, Figure]:
         "time_to_decision_p95_s": row["p95"].total_seconds() if row["p95"] else None,
     }
     return {name: figure(name, value, count) for name, value in values.items()}
-
-
-NOTHING: Mapping[str, Any] = {"count": 0, "overruled": 0, "p50": None, "p95": None}
-
-
-def _points(decided: QuerySet[Review], chosen: Chosen) -> tuple[Point, ...]:
-    step, pieces = pieces_of(chosen)
-    rows = decided.annotate(at=Trunc("decided_at", step.value, tzinfo=UTC)).values("at").annotate(**COUNTED)
-    by_time = {row["at"]: row for row in rows}
-    return tuple(
-        Point(start=piece.name, figures=_figures(by_time.get(_beginning(piece.begin, step), NOTHING)))
-        for piece in pieces
-    )
-
-
-def _beginning(at: date, step: Step) -> datetime:
-    """Where the database begins the hour, day or week that the moment is in."""
-    if isinstance(at, datetime):
-        return at
-    first = at - timedelta(days=at.weekday()) if step is Step.WEEK else at
-    return datetime.combine(first, time(), tzinfo=UTC)
 
 
 def _overruled(rows: Iterable[Any]) -> tuple[Overruled, ...]:
@@ -234,21 +221,16 @@ def _lines(found: Metrics | ReviewFigures) -> Iterator[Line]:
             yield (what, name, "", start, one.value, one.unit.value, one.of, one.low, one.high)
     for family, bars in (found.bars if isinstance(found, Metrics) else {"ages": found.ages}).items():
         yield from (("bar", family, bar.key, "", bar.count, "count", "", "", "") for bar in bars)
-    yield from _of_runs(found) if isinstance(found, Metrics) else _of_reviews(found)
-
-
-def _of_runs(metrics: Metrics) -> Iterator[Line]:
-    for spend in metrics.spend:
-        of = f"{spend.role}:{spend.model}"
-        for name in ("calls", "prompt_tokens", "completion_tokens"):
-            yield ("spend", name, of, "", getattr(spend, name), "", "", "", "")
-        yield ("spend", "cost_usd", of, "", spend.known_cost_usd, "", "", "", "")
-    for task in metrics.dearest_tasks:
-        yield ("task", "tokens", task.task_id, "", task.tokens, "tokens", "", "", "")
-        yield ("task", "cost_usd", task.task_id, "", task.known_cost_usd, "usd", "", "", "")
-
-
-def _of_reviews(found: ReviewFigures) -> Iterator[Line]:
+    if isinstance(found, Metrics):
+        for spend in found.spend:
+            of = f"{spend.role}:{spend.model}"
+            for name in ("calls", "prompt_tokens", "completion_tokens"):
+                yield ("spend", name, of, "", getattr(spend, name), "", "", "", "")
+            yield ("spend", "cost_usd", of, "", spend.known_cost_usd, "", "", "", "")
+        for task in found.dearest_tasks:
+            yield ("task", "tokens", task.task_id, "", task.tokens, "tokens", "", "", "")
+            yield ("task", "cost_usd", task.task_id, "", task.known_cost_usd, "usd", "", "", "")
+        return
     for by in ("by_critic", "by_reviewer", "by_key"):
         for one in getattr(found, by):
             share = one.share

@@ -4,7 +4,7 @@ A run that is not counted (a fork, a redo, what the desk did by itself) has what
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from uuid import UUID
@@ -100,7 +100,49 @@ def sums_of(run: Recorded) -> Sums:
     )
     if not run.is_counted:
         return took
-    return took + _successes(run) + _attempts(run) + _reflections(run) + _checks(run.checks)
+    made, succeeded, checks = len(run.attempts), has_succeeded(run), run.checks
+    first = first_attempt_succeeded(run.judgements, outcome=run.outcome, kept=run.kept, made=made)
+    sums = took + Sums(
+        runs=1, succeeded=int(succeeded), told=int(first is not None), first_succeeded=int(first is True)
+    )
+    if allows_a_second_attempt(run):
+        sums += Sums(
+            enabled=1,
+            enabled_first_succeeded=int(first is True),
+            enabled_first_failed=int(first is False),
+            enabled_succeeded=int(succeeded),
+            improved=int(first is False and succeeded),
+        )
+    if made:
+        sums += Sums(
+            attempted=1,
+            attempts=made,
+            attempted_succeeded=int(succeeded),
+            attempts_to_success=made if succeeded else 0,
+            cycle_ms=run.cycle_ms,
+        )
+    # Each check has the statistics of its run up to then, so the most are those of all.
+    sums += Sums(
+        checked=int(bool(checks)),
+        checks_complete=sum(check.state is CheckState.COMPLETE for check in checks),
+        checks_incomplete=sum(check.state is CheckState.INCOMPLETE for check in checks),
+        supplements=sum(check.supplements for check in checks),
+        exec_used=int(any(check.used for check in checks)),
+        exec_attempted=max((check.attempted or 0 for check in checks), default=0),
+        exec_succeeded=max((check.succeeded or 0 for check in checks), default=0),
+    )
+    decisive = strongest_judgements(run.judgements)
+    numbers = set(run.attempts)
+    reflected = {number for number in numbers if number + 1 in numbers or number in run.reflected_on}
+    scores = [decisive[number].score for number in sorted(numbers) if number in decisive]
+    is_scored_twice = len(scores) > 1
+    return sums + Sums(
+        reflections=len(reflected),
+        effective=sum(_is_effective(decisive, number) for number in reflected),
+        reflection_tokens=run.reflection_tokens,
+        scored_twice=int(is_scored_twice),
+        over_corrected=int(is_scored_twice and scores[-1] < max(scores)),
+    )
 
 
 def has_succeeded(run: Recorded) -> bool:
@@ -138,68 +180,11 @@ def most_used(models: Iterable[str]) -> str:
     return max(counts, key=lambda model: counts[model], default="")
 
 
-def _successes(run: Recorded) -> Sums:
-    succeeded = has_succeeded(run)
-    first = first_attempt_succeeded(run.judgements, outcome=run.outcome, kept=run.kept, made=len(run.attempts))
-    sums = Sums(runs=1, succeeded=int(succeeded), told=int(first is not None), first_succeeded=int(first is True))
-    if not allows_a_second_attempt(run):
-        return sums
-    return replace(
-        sums,
-        enabled=1,
-        enabled_first_succeeded=int(first is True),
-        enabled_first_failed=int(first is False),
-        enabled_succeeded=int(succeeded),
-        improved=int(first is False and succeeded),
-    )
-
-
-def _attempts(run: Recorded) -> Sums:
-    if not run.attempts:
-        return Sums()
-    made, succeeded = len(run.attempts), has_succeeded(run)
-    return Sums(
-        attempted=1,
-        attempts=made,
-        attempted_succeeded=int(succeeded),
-        attempts_to_success=made if succeeded else 0,
-        cycle_ms=run.cycle_ms,
-    )
-
-
-def _reflections(run: Recorded) -> Sums:
-    decisive = strongest_judgements(run.judgements)
-    made = set(run.attempts)
-    reflected = {number for number in made if number + 1 in made or number in run.reflected_on}
-    scores = [decisive[number].score for number in sorted(made) if number in decisive]
-    is_scored_twice = len(scores) > 1
-    return Sums(
-        reflections=len(reflected),
-        effective=sum(_is_effective(decisive, number) for number in reflected),
-        reflection_tokens=run.reflection_tokens,
-        scored_twice=int(is_scored_twice),
-        over_corrected=int(is_scored_twice and scores[-1] < max(scores)),
-    )
-
-
 def _is_effective(decisive: Mapping[int, Judgement], number: int) -> bool:
     before, after = decisive.get(number), decisive.get(number + 1)
     if after is None:
         return False
     return after.passed or (before is not None and after.score > before.score)
-
-
-def _checks(checks: Sequence[Check]) -> Sums:
-    """Each check tells the statistics of its run up to then, so the most are those of all."""
-    return Sums(
-        checked=int(bool(checks)),
-        checks_complete=sum(check.state is CheckState.COMPLETE for check in checks),
-        checks_incomplete=sum(check.state is CheckState.INCOMPLETE for check in checks),
-        supplements=sum(check.supplements for check in checks),
-        exec_used=int(any(check.used for check in checks)),
-        exec_attempted=max((check.attempted or 0 for check in checks), default=0),
-        exec_succeeded=max((check.succeeded or 0 for check in checks), default=0),
-    )
 
 
 # Which types of failure a run had: each counts once a run, so that a bar is as long as its list of runs.

@@ -47,19 +47,13 @@ def _behind(figure: str, key: str) -> Q:
         return Q(spend__role=role, spend__spent_on=model)
     if figure not in COLUMNS:
         raise ValueError(f"there is no figure and no chart named {figure[:60]}")
-    return Q(is_counted=True) & _of_bar(figure, key)
-
-
-def _of_bar(family: str, key: str) -> Q:
-    if family == "failures":
-        return Q(failures__contains=[key])
-    if family == "attempts_to_success":
-        if not (key.isascii() and key.isdigit() and 1 <= int(key) <= 10_000):
-            raise ValueError("a number of attempts is wanted here")
-        return Q(attempts_to_success=int(key))
-    if family == "latency" and key not in (*LATENCIES, LONGER):
+    if figure == "attempts_to_success" and not (key.isascii() and key.isdigit() and 1 <= int(key) <= 10_000):
+        raise ValueError("a number of attempts is wanted here")
+    if figure == "latency" and key not in (*LATENCIES, LONGER):
         raise ValueError(f"latencies are {', '.join((*LATENCIES, LONGER))}")
-    return Q(**{COLUMNS[family]: key})
+    if figure == "failures":
+        return Q(is_counted=True, failures__contains=[key])
+    return Q(**{"is_counted": True, COLUMNS[figure]: int(key) if figure == "attempts_to_success" else key})
 
 
 # The runs whose reviews a figure of the review desk, or a bar of one, was counted from.

@@ -266,7 +266,12 @@ def krippendorffs_alpha(units: Iterable[Ratings], *, order: Sequence[str] = ()) 
     rating say nothing and are left out. δ² is nominal (0 where equal, else 1), or ordinal where `order` names all the
     categories from the lowest to the highest. None where nothing was rated twice, or nothing varies.
     """
-    coincidences = _coincidences(units)
+    coincidences: dict[tuple[str, str], float] = {}
+    for unit in units:
+        ratings = list(unit.values())
+        for first, second in combinations(ratings, 2):
+            for pair in ((first, second), (second, first)):
+                coincidences[pair] = coincidences.get(pair, 0.0) + 1 / (len(ratings) - 1)
     counts: dict[str, float] = {}
     for (first, _), weight in coincidences.items():
         counts[first] = counts.get(first, 0.0) + weight
@@ -277,16 +282,6 @@ def krippendorffs_alpha(units: Iterable[Ratings], *, order: Sequence[str] = ()) 
     if not expected:
         return None
     return 1 - observed * total * (total - 1) / expected
-
-
-def _coincidences(units: Iterable[Ratings]) -> dict[tuple[str, str], float]:
-    found: dict[tuple[str, str], float] = {}
-    for unit in units:
-        ratings = list(unit.values())
-        for first, second in combinations(ratings, 2):
-            for pair in ((first, second), (second, first)):
-                found[pair] = found.get(pair, 0.0) + 1 / (len(ratings) - 1)
-    return found
 
 
 def _nominal(first: str, second: str) -> float:

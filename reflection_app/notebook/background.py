@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Sequence
 from itertools import batched
-from uuid import UUID
 
 from django.core.cache import cache
 from django.db import DatabaseError, OperationalError, connection
@@ -16,7 +15,6 @@ from redis import RedisError
 from notebook_app.public import (
     Lacking,
     Space,
-    Unread,
     WrongDimensions,
     activate_space,
     active_space,
@@ -46,35 +44,31 @@ WORKS_FOR_S = 20.0
 TURN = "compare-entries:turn"
 
 
-def compare_due(*, works_for_s: float = WORKS_FOR_S) -> int:
+def compare_due() -> int:
     """How many entries were compared; none where another worker is at it. One that cannot be keeps no other from it."""
     turn = Turn(TURN)
     if not turn.take():
         return 0
-    until, compared = time.monotonic() + works_for_s, 0
+    until, compared = time.monotonic() + WORKS_FOR_S, 0
     try:
         for project_id, entry_id in due(timezone.now(), limit=BATCH):
             if time.monotonic() >= until:
                 break
             turn.renew()
-            compared += _compared(project_id, entry_id)
+            try:
+                compare(project_id, entry_id)
+            except OperationalError:
+                # The database is away, or two waited for each other: neither is the entry's fault.
+                log.warning("entry %s is compared the next time", entry_id, exc_info=True)
+                continue
+            except Exception:
+                log.exception("entry %s could not be compared", entry_id)
+                continue
+            ring_notebook(project_id)
+            compared += 1
     finally:
         turn.give_up()
     return compared
-
-
-def _compared(project_id: UUID, entry_id: UUID) -> bool:
-    try:
-        compare(project_id, entry_id)
-    except OperationalError:
-        # The database is away, or two waited for each other: neither is the entry's fault.
-        log.warning("entry %s is compared the next time", entry_id, exc_info=True)
-        return False
-    except Exception:
-        log.exception("entry %s could not be compared", entry_id)
-        return False
-    ring_notebook(project_id)
-    return True
 
 
 # Gives entries their vectors, in the space that answers and in the one that is to: by one worker at a time.
@@ -118,27 +112,21 @@ def _embed(model: str, turn: Turn, *, until: float) -> bool:
         log.warning("the vectors of a former model stay for now: %s", error)
     mine = known_space(model) or wanted_space(model, len(_vectors_of([TRIED], model=model)[0]))
     answering = active_space()
-    if answering is not None and answering.id != mine.id:
+    if answering is not None and answering.id != mine.id and not _rests(answering.model):
         # Its vectors are kept up to date until the other has all: whoever asks meanwhile misses nothing new.
-        _fill_while_it_can(answering, turn, until=until)
+        try:
+            while time.monotonic() < until and not stopping.is_set() and _fill(answering, turn):
+                pass
+        except WrongDimensions as error:
+            _rest(answering.model, error)
+        except ModelError as error:
+            log.warning("new entries are found by meaning once another model has taken over: %s", error)
     while _fill(mine, turn):
         if stopping.is_set() or time.monotonic() >= until:
             return True
     if activate_space(mine):
         log.info("entries are found by the vectors of %s from now on", model)
     return False
-
-
-def _fill_while_it_can(space: Space, turn: Turn, *, until: float) -> None:
-    if _rests(space.model):
-        return
-    try:
-        while time.monotonic() < until and not stopping.is_set() and _fill(space, turn):
-            pass
-    except WrongDimensions as error:
-        _rest(space.model, error)
-    except ModelError as error:
-        log.warning("new entries are found by meaning once another model has taken over: %s", error)
 
 
 def _rests(model: str) -> bool:
@@ -208,20 +196,16 @@ def screen_waiting(*, works_for_s: float = WORKS_FOR_S) -> bool:
                 if stopping.is_set() or (not is_first and time.monotonic() >= until):
                     return True
                 turn.renew()
-                _read(one, model)
+                connection.close()  # back to the pool: others need it while this thread computes
+                passages = one.passages()
+                vectors: list[list[float]] = []
+                for some in batched(passages, AT_ONCE):
+                    vectors += embed(some, model=model, as_query=False)
+                if keep_reading(one, passages, vectors):
+                    ring_notebook(one.project_id)
                 is_first = False
     except (ModelError, OperationalError, RedisError, OSError) as error:
         log.warning("entries wait to be read by the classifier: %s", error)
     finally:
         turn.give_up()
     return False
-
-
-def _read(one: Unread, model: str) -> None:
-    connection.close()  # back to the pool: others need it while this thread computes
-    passages = one.passages()
-    vectors: list[list[float]] = []
-    for some in batched(passages, AT_ONCE):
-        vectors += embed(some, model=model, as_query=False)
-    if keep_reading(one, passages, vectors):
-        ring_notebook(one.project_id)

@@ -77,19 +77,33 @@ class BulkResult:
         return sum(item.is_done for item in self.items)
 
 
-def curate_together(project: Project, told: BulkCuration, *, actor: Actor) -> BulkResult:
+def curate_together(project: Project, data: BulkCuration, *, actor: Actor) -> BulkResult:
     """What became of each entry; every one is changed, and told in the trail, by itself. Raises InvalidInput."""
-    owner = _check(project, told)
+    if data.do is BulkDeed.RETIRE and not data.reason.strip():
+        raise wrong("reason", _("Say why they are retired; whoever finds them again will want to know."))
+    if data.do in {BulkDeed.ADD_TAGS, BulkDeed.REMOVE_TAGS} and not any(tag.strip() for tag in data.tags):
+        raise wrong("tags", _("Name at least one tag."))
+    owner = None
+    if data.do is BulkDeed.OWN and data.owner is not None:
+        owner = curating.owner_named(project, data.owner)
     _lock_together(project)
-    results: dict[UUID, BulkItemResult] = {}
-    for entry_id in dict.fromkeys(told.entries):
+    items = []
+    for entry_id in dict.fromkeys(data.entries):
         before = public.entry_of(project.pk, entry_id)
-        results[entry_id] = _result(entry_id, _deed(project, told, owner, before, actor=actor), before)
-    items = tuple(results[entry_id] for entry_id in dict.fromkeys(told.entries))
-    bulk = BulkResult(new_id(), items)
+        try:
+            if before is None:
+                raise no_such_entry()
+            entry = _curate(project, data, owner, before, actor=actor)
+        except ActionError as error:
+            items.append(BulkItemResult(entry_id, is_done=False, why=str(error)))
+            continue
+        # What was so already has no version that could be taken back.
+        version = entry.version if entry.version != before.version else None
+        items.append(BulkItemResult(entry_id, is_done=True, version=version))
+    bulk = BulkResult(new_id(), tuple(items))
     after = {
-        "do": told.do.value,
-        "reason": told.reason,
+        "do": data.do.value,
+        "reason": data.reason,
         "versions": {str(item.entry_id): item.version for item in items if item.version is not None},
         "refused": len(items) - bulk.done,
     }
@@ -111,11 +125,16 @@ def undo_together(project: Project, bulk_id: UUID, *, actor: Actor) -> BulkResul
     if trail.filter(action=UNDONE).exists():
         raise Conflict(_("This bulk change was taken back already."))
     _lock_together(project)
-    items = tuple(
-        _undone(project, UUID(entry_id), version, actor=actor)
-        for entry_id, version in sorted(begun.after["versions"].items())
-    )
-    undone = BulkResult(bulk_id, items)
+    items = []
+    for named, version in sorted(begun.after["versions"].items()):
+        entry_id = UUID(named)
+        try:
+            one = undo_curation(project, entry_id, UndoInput(expected_version=version), actor=actor)
+        except ActionError as error:
+            items.append(BulkItemResult(entry_id, is_done=False, why=str(error)))
+            continue
+        items.append(BulkItemResult(entry_id, is_done=True, version=one.entry.version, recalled=one.recalled))
+    undone = BulkResult(bulk_id, tuple(items))
     after = {"done": undone.done, "refused": len(items) - undone.done}
     audit(project.pk, actor, UNDONE, target=Target(KIND, bulk_id), after=after)
     return undone
@@ -127,30 +146,25 @@ def _lock_together(project: Project) -> None:
         public.lock_notebook(project.pk)
 
 
-def _check(project: Project, told: BulkCuration) -> User | None:
-    if told.do is BulkDeed.RETIRE and not told.reason.strip():
-        raise wrong("reason", _("Say why they are retired; whoever finds them again will want to know."))
-    if told.do in {BulkDeed.ADD_TAGS, BulkDeed.REMOVE_TAGS} and not any(tag.strip() for tag in told.tags):
-        raise wrong("tags", _("Name at least one tag."))
-    if told.do is BulkDeed.OWN and told.owner is not None:
-        return curating.owner_named(project, told.owner)
-    return None
-
-
-def _deed(
-    project: Project, told: BulkCuration, owner: User | None, before: KeptEntry | None, *, actor: Actor
-) -> Callable[[], KeptEntry]:
-    """What is done to one of them; nothing where it is so already."""
-    if before is None:
-        return _missing
-    said = CurationInput(reason=told.reason)
-    if told.do is BulkDeed.OWN:
+def _curate(project: Project, data: BulkCuration, owner: User | None, before: KeptEntry, *, actor: Actor) -> KeptEntry:
+    """One of them as it is then; nothing is done where it is so already."""
+    curation = CurationInput(reason=data.reason)
+    if data.do is BulkDeed.OWN:
         name = owner.get_username() if owner else None
         if before.owner_id == (owner.pk if owner else None):
-            return lambda: before
-        return lambda: curating.own_entry(project, before.id, OwnerInput(owner=name), actor=actor)
-    if told.do in {BulkDeed.ADD_TAGS, BulkDeed.REMOVE_TAGS}:
-        return _tagged(project, told, before, actor=actor)
+            return before
+        return curating.own_entry(project, before.id, OwnerInput(owner=name), actor=actor)
+    if data.do in {BulkDeed.ADD_TAGS, BulkDeed.REMOVE_TAGS}:
+        named = [" ".join(tag.split()) for tag in data.tags if tag.strip()]
+        if data.do is BulkDeed.ADD_TAGS:
+            tags = (*before.tags, *(tag for tag in named if tag not in before.tags))
+        else:
+            tags = tuple(tag for tag in before.tags if tag not in named)
+        if tags == before.tags:
+            return before
+        # Not validated as an input: one tag too many is refused for this entry alone.
+        wanted: Any = TagsInput.model_construct(tags=tags, expected_version=before.version)
+        return curating.tag_entry(project, before.id, wanted, actor=actor)
     deeds: dict[BulkDeed, Callable[..., KeptEntry]] = {
         BulkDeed.APPROVE: curating.approve_entry,
         BulkDeed.REJECT: curating.reject_entry,
@@ -158,39 +172,4 @@ def _deed(
         BulkDeed.REOPEN: curating.reopen_entry,
         BulkDeed.CLEAR: curating.clear_flags,
     }
-    return lambda: deeds[told.do](project, before.id, said, actor=actor)
-
-
-def _tagged(project: Project, told: BulkCuration, before: KeptEntry, *, actor: Actor) -> Callable[[], KeptEntry]:
-    given = [" ".join(tag.split()) for tag in told.tags if tag.strip()]
-    if told.do is BulkDeed.ADD_TAGS:
-        tags = (*before.tags, *(tag for tag in given if tag not in before.tags))
-    else:
-        tags = tuple(tag for tag in before.tags if tag not in given)
-    if tags == before.tags:
-        return lambda: before
-    # Not validated as an input: one tag too many is refused for this entry alone.
-    asked: Any = TagsInput.model_construct(tags=tags, expected_version=before.version)
-    return lambda: curating.tag_entry(project, before.id, asked, actor=actor)
-
-
-def _missing() -> KeptEntry:
-    raise no_such_entry()
-
-
-def _result(entry_id: UUID, deed: Callable[[], KeptEntry], before: KeptEntry | None) -> BulkItemResult:
-    try:
-        entry = deed()
-    except ActionError as error:
-        return BulkItemResult(entry_id, is_done=False, why=str(error))
-    # What was so already has no version that could be taken back.
-    is_changed = before is None or entry.version != before.version
-    return BulkItemResult(entry_id, is_done=True, version=entry.version if is_changed else None)
-
-
-def _undone(project: Project, entry_id: UUID, version: int, *, actor: Actor) -> BulkItemResult:
-    try:
-        undone = undo_curation(project, entry_id, UndoInput(expected_version=version), actor=actor)
-    except ActionError as error:
-        return BulkItemResult(entry_id, is_done=False, why=str(error))
-    return BulkItemResult(entry_id, is_done=True, version=undone.entry.version, recalled=undone.recalled)
+    return deeds[data.do](project, before.id, curation, actor=actor)

@@ -64,34 +64,39 @@ class UnsettleInput(Value):
     reason: Reason = ""
 
 
-def settle(project: Project, conflict_id: UUID, told: SettleInput, *, actor: Actor) -> SeenConflict:
+def settle(project: Project, conflict_id: UUID, data: SettleInput, *, actor: Actor) -> SeenConflict:
     """The settled conflict. Raises NotFound; ConflictSettled with who was quicker; EntryMovedOn; InvalidInput."""
-    _check(told)
+    if data.settlement is Way.KEEP_BOTH and not data.reason.strip():
+        raise wrong("reason", _("Say why both are kept; the next who sees them will ask."))
+    if data.settlement is not Way.KEEP_BOTH and data.stays is None:
+        raise wrong("stays", _("Say which of the two stays."))
+    if data.words is not None and data.settlement is not Way.MERGE:
+        raise wrong("words", _("Only a merge is put into other words."))
     before = conflict_for(project, conflict_id)
-    seen_at = ((before.first.id, told.first_expected_version), (before.second.id, told.second_expected_version))
+    seen_at = ((before.first.id, data.first_expected_version), (before.second.id, data.second_expected_version))
     settling = Settling(
-        how=SETTLEMENTS[told.settlement],
-        stays=told.stays if told.settlement is not Way.KEEP_BOTH else None,
-        words=told.words.model_dump(mode="json", exclude_none=True) if told.words else {},
-        reason=told.reason.strip(),
+        how=SETTLEMENTS[data.settlement],
+        stays=data.stays if data.settlement is not Way.KEEP_BOTH else None,
+        words=data.words.model_dump(mode="json", exclude_none=True) if data.words else {},
+        reason=data.reason.strip(),
         versions={entry_id: version for entry_id, version in seen_at if version is not None},
     )
-    with _told(), transaction.atomic():
+    with _as_api_errors(), transaction.atomic():
         public.settle_conflict(project.pk, conflict_id, settling, by=by_of(actor))
         conflict = conflict_for(project, conflict_id)
         for was, now in zip(before.entries, conflict.entries, strict=True):
             refuse_rewording(was, now, actor=actor)
-            if told.words is not None and now.id == told.stays:
+            if data.words is not None and now.id == data.stays:
                 note(now, "entry.absorbed", actor=actor, more={"conflict": str(conflict_id)})
         _note(conflict, "conflict.settled", before=before, actor=actor)
     return conflict
 
 
-def unsettle(project: Project, conflict_id: UUID, told: UnsettleInput, *, actor: Actor) -> SeenConflict:
+def unsettle(project: Project, conflict_id: UUID, data: UnsettleInput, *, actor: Actor) -> SeenConflict:
     """The conflict, open again. Raises NotFound; ConflictSettled, EntryMovedOn or InvalidInput where it is too late."""
     before = conflict_for(project, conflict_id)
-    with _told(), transaction.atomic():
-        public.unsettle_conflict(project.pk, conflict_id, by=by_of(actor), reason=told.reason)
+    with _as_api_errors(), transaction.atomic():
+        public.unsettle_conflict(project.pk, conflict_id, by=by_of(actor), reason=data.reason)
         conflict = conflict_for(project, conflict_id)
         _note(conflict, "conflict.reopened", before=before, actor=actor)
     return conflict
@@ -155,17 +160,8 @@ def conflict_for(project: Project, conflict_id: UUID) -> SeenConflict:
     return conflict
 
 
-def _check(told: SettleInput) -> None:
-    if told.settlement is Way.KEEP_BOTH and not told.reason.strip():
-        raise wrong("reason", _("Say why both are kept; the next who sees them will ask."))
-    if told.settlement is not Way.KEEP_BOTH and told.stays is None:
-        raise wrong("stays", _("Say which of the two stays."))
-    if told.words is not None and told.settlement is not Way.MERGE:
-        raise wrong("words", _("Only a merge is put into other words."))
-
-
 @contextmanager
-def _told() -> Iterator[None]:
+def _as_api_errors() -> Iterator[None]:
     with refusals_told():
         try:
             yield

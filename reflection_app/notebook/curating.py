@@ -46,32 +46,32 @@ from reflection_app.reviews.own_work import may_undo_others
 PROPOSED = "entry.proposed"
 
 
-def approve_entry(project: Project, entry_id: UUID, told: CurationInput, *, actor: Actor) -> KeptEntry:
+def approve_entry(project: Project, entry_id: UUID, data: CurationInput, *, actor: Actor) -> KeptEntry:
     """The entry, which agents are told from now on. A key cannot approve words of its own."""
-    return _curated(public.approve, "entry.approved", project, entry_id, told, actor=actor, is_of_others=True)
+    return _curated(public.approve, "entry.approved", project, entry_id, data, actor=actor, is_of_others=True)
 
 
-def reject_entry(project: Project, entry_id: UUID, told: CurationInput, *, actor: Actor) -> KeptEntry:
+def reject_entry(project: Project, entry_id: UUID, data: CurationInput, *, actor: Actor) -> KeptEntry:
     """The entry, rejected: proposed again it is counted and stays so."""
-    return _curated(public.reject, "entry.rejected", project, entry_id, told, actor=actor)
+    return _curated(public.reject, "entry.rejected", project, entry_id, data, actor=actor)
 
 
-def retire_entry(project: Project, entry_id: UUID, told: CurationInput, *, actor: Actor) -> KeptEntry:
+def retire_entry(project: Project, entry_id: UUID, data: CurationInput, *, actor: Actor) -> KeptEntry:
     """The entry, which nobody is told any more. A reason is needed."""
-    return _curated(public.retire, "entry.retired", project, entry_id, told, actor=actor)
+    return _curated(public.retire, "entry.retired", project, entry_id, data, actor=actor)
 
 
-def reopen_entry(project: Project, entry_id: UUID, told: CurationInput, *, actor: Actor) -> KeptEntry:
+def reopen_entry(project: Project, entry_id: UUID, data: CurationInput, *, actor: Actor) -> KeptEntry:
     """The entry as a proposal once more; one that was merged has again what it had before."""
-    return _curated(public.reopen, "entry.reopened", project, entry_id, told, actor=actor)
+    return _curated(public.reopen, "entry.reopened", project, entry_id, data, actor=actor)
 
 
-def clear_flags(project: Project, entry_id: UUID, told: CurationInput, *, actor: Actor) -> KeptEntry:
+def clear_flags(project: Project, entry_id: UUID, data: CurationInput, *, actor: Actor) -> KeptEntry:
     """The entry with what screening found in it marked as looked at. A key cannot clear words of its own."""
-    return _curated(public.clear, "entry.cleared", project, entry_id, told, actor=actor, is_of_others=True)
+    return _curated(public.clear, "entry.cleared", project, entry_id, data, actor=actor, is_of_others=True)
 
 
-def edit_entry(project: Project, entry_id: UUID, told: EntryEdit, *, actor: Actor) -> KeptEntry:
+def edit_entry(project: Project, entry_id: UUID, data: EntryEdit, *, actor: Actor) -> KeptEntry:
     """The entry in other words. Where they are what it says already, nothing is changed."""
 
     def make(by: By) -> Any:
@@ -79,42 +79,42 @@ def edit_entry(project: Project, entry_id: UUID, told: EntryEdit, *, actor: Acto
             project.pk,
             entry_id,
             by=by,
-            reason=told.reason,
-            expected_version=told.expected_version,
-            **told.columns(),
+            reason=data.reason,
+            expected_version=data.expected_version,
+            **data.columns(),
         )
 
     return _made_unless_same(make, "entry.edited", project, entry_id, actor=actor)
 
 
-def restore_entry(project: Project, entry_id: UUID, told: RestoreInput, *, actor: Actor) -> KeptEntry:
+def restore_entry(project: Project, entry_id: UUID, data: RestoreInput, *, actor: Actor) -> KeptEntry:
     """The entry in the words of an earlier version; its state stays."""
 
     def make(by: By) -> Any:
         return public.restore(
             project.pk,
             entry_id,
-            number=told.version,
+            number=data.version,
             by=by,
-            reason=told.reason,
-            expected_version=told.expected_version,
+            reason=data.reason,
+            expected_version=data.expected_version,
         )
 
     return _made_unless_same(make, "entry.restored", project, entry_id, actor=actor)
 
 
-def tag_entry(project: Project, entry_id: UUID, told: TagsInput, *, actor: Actor) -> KeptEntry:
+def tag_entry(project: Project, entry_id: UUID, data: TagsInput, *, actor: Actor) -> KeptEntry:
     """The entry with exactly these tags."""
 
     def make(by: By) -> Any:
-        return public.tag(project.pk, entry_id, tags=list(told.tags), by=by, expected_version=told.expected_version)
+        return public.tag(project.pk, entry_id, tags=list(data.tags), by=by, expected_version=data.expected_version)
 
     return _made(make, "entry.tagged", actor=actor)
 
 
-def own_entry(project: Project, entry_id: UUID, told: OwnerInput, *, actor: Actor) -> KeptEntry:
+def own_entry(project: Project, entry_id: UUID, data: OwnerInput, *, actor: Actor) -> KeptEntry:
     """The entry with a member of the project who looks after it, or with nobody."""
-    owner = owner_named(project, told.owner) if told.owner is not None else None
+    owner = owner_named(project, data.owner) if data.owner is not None else None
 
     def make(by: By) -> Any:
         return public.own(
@@ -123,7 +123,7 @@ def own_entry(project: Project, entry_id: UUID, told: OwnerInput, *, actor: Acto
             owner_id=owner.pk if owner else None,
             owner_label=owner.get_username() if owner else "",
             by=by,
-            expected_version=told.expected_version,
+            expected_version=data.expected_version,
         )
 
     return _made(make, "entry.owned", actor=actor)
@@ -143,13 +143,13 @@ def _curated(
     action: str,
     project: Project,
     entry_id: UUID,
-    told: CurationInput,
+    data: CurationInput,
     *,
     actor: Actor,
     is_of_others: bool = False,
 ) -> KeptEntry:
     def make(by: By) -> Any:
-        entry = change(project.pk, entry_id, by=by, reason=told.reason, expected_version=told.expected_version)
+        entry = change(project.pk, entry_id, by=by, reason=data.reason, expected_version=data.expected_version)
         if is_of_others:
             # Only now is the entry locked, and nobody puts it into other words meanwhile.
             refuse_own_words(project.pk, entry_id, actor=actor)
@@ -181,25 +181,25 @@ def _made_unless_same(
 # Making one entry of two, letting one hold instead of another, and making two of one.
 
 
-def merge_entries(project: Project, gone_id: UUID, told: MergeInput, *, actor: Actor) -> KeptEntry:
+def merge_entries(project: Project, gone_id: UUID, data: MergeInput, *, actor: Actor) -> KeptEntry:
     """The entry that both are now, with the occurrences and the evidence of both.
 
     Raises NotFound, EntryMovedOn or InvalidInput.
     """
-    words: dict[str, Any] = told.words.model_dump(mode="json", exclude_none=True) if told.words else {}
-    expected = _expected({gone_id: told.expected_version, told.into: told.into_expected_version})
-    with refusals_told(into=told.into), transaction.atomic():
-        before = public.entry_of(project.pk, told.into)
+    words: dict[str, Any] = data.words.model_dump(mode="json", exclude_none=True) if data.words else {}
+    expected = _expected({gone_id: data.expected_version, data.into: data.into_expected_version})
+    with refusals_told(into=data.into), transaction.atomic():
+        before = public.entry_of(project.pk, data.into)
         row = public.merge(
             project.pk,
             gone_id=gone_id,
-            into_id=told.into,
+            into_id=data.into,
             by=by_of(actor),
-            reason=told.reason,
+            reason=data.reason,
             expected_versions=expected,
             **words,
         )
-        note(_entry(project, gone_id), "entry.merged", actor=actor, more={"into": str(told.into)})
+        note(_entry(project, gone_id), "entry.merged", actor=actor, more={"into": str(data.into)})
         stays = public.shown(row)
         if before is not None:
             refuse_rewording(before, stays, actor=actor)
@@ -207,40 +207,40 @@ def merge_entries(project: Project, gone_id: UUID, told: MergeInput, *, actor: A
         return stays
 
 
-def supersede_entry(project: Project, gone_id: UUID, told: SupersedeInput, *, actor: Actor) -> KeptEntry:
+def supersede_entry(project: Project, gone_id: UUID, data: SupersedeInput, *, actor: Actor) -> KeptEntry:
     """The entry that holds instead; the other is retired. Raises NotFound, EntryMovedOn or InvalidInput."""
-    expected = _expected({gone_id: told.expected_version, told.by: told.by_expected_version})
-    with refusals_told(by=told.by), transaction.atomic():
+    expected = _expected({gone_id: data.expected_version, data.by: data.by_expected_version})
+    with refusals_told(by=data.by), transaction.atomic():
         row = public.supersede(
             project.pk,
             gone_id=gone_id,
-            by_id=told.by,
+            by_id=data.by,
             by=by_of(actor),
-            reason=told.reason,
+            reason=data.reason,
             expected_versions=expected,
         )
-        note(_entry(project, gone_id), "entry.superseded", actor=actor, more={"by": str(told.by)})
+        note(_entry(project, gone_id), "entry.superseded", actor=actor, more={"by": str(data.by)})
         return public.shown(row)
 
 
-def split_entry(project: Project, entry_id: UUID, told: SplitInput, *, actor: Actor) -> KeptEntry:
+def split_entry(project: Project, entry_id: UUID, data: SplitInput, *, actor: Actor) -> KeptEntry:
     """The new entry that a part of this one became. Raises NotFound, EntryMovedOn or InvalidInput."""
     with refusals_told(), transaction.atomic():
         row = public.split(
             project.pk,
             entry_id,
-            into=proposal_of(told.into),
+            into=proposal_of(data.into),
             by=by_of(actor),
-            reason=told.reason,
-            expected_version=told.expected_version,
-            evidence_ids=told.evidence_ids,
+            reason=data.reason,
+            expected_version=data.expected_version,
+            evidence_ids=data.evidence_ids,
         )
         made = public.shown(row)
         note(_entry(project, entry_id), "entry.split", actor=actor, more={"entry": str(made.id)})
         note(made, PROPOSED, actor=actor, more={"split_from": str(entry_id)})
-        if told.stays is not None:
+        if data.stays is not None:
             # The version that was seen was that before the split, which has a version of its own.
-            edit_entry(project, entry_id, told.stays.model_copy(update={"expected_version": None}), actor=actor)
+            edit_entry(project, entry_id, data.stays.model_copy(update={"expected_version": None}), actor=actor)
         return made
 
 
@@ -269,7 +269,7 @@ class UndoneCuration:
     recalled: int
 
 
-def undo_curation(project: Project, entry_id: UUID, told: UndoInput, *, actor: Actor) -> UndoneCuration:
+def undo_curation(project: Project, entry_id: UUID, data: UndoInput, *, actor: Actor) -> UndoneCuration:
     """The entry without its last change.
 
     Raises NotFound; NotYours; EntryMovedOn where another change is the last by now; Conflict where nothing can be taken
@@ -279,21 +279,17 @@ def undo_curation(project: Project, entry_id: UUID, told: UndoInput, *, actor: A
     last = public.last_change_of(entry) if entry else None
     if entry is None or last is None:
         raise no_such_entry()
-    number = told.expected_version or last.number
+    number = data.expected_version or last.number
     with refusals_told(), transaction.atomic():
         if number == last.number and not may_undo(entry, last, actor=actor):
             raise NotYours(_("Only %(who)s and admins can take this back.") % {"who": last.by})
-        undone = _undo(project, entry_id, number=number, actor=actor)
+        try:
+            undone = public.undo(project.pk, entry_id, number=number, by=by_of(actor))
+        except public.Refused as error:
+            raise Conflict(str(error)) from None
         shown = public.shown(undone.entry)
         note(shown, UNDONE, actor=actor, more={"undone": undone.change.value, "recalled": undone.recalled})
         return UndoneCuration(shown, undone.change, undone.recalled)
-
-
-def _undo(project: Project, entry_id: UUID, *, number: int, actor: Actor) -> public.Undone:
-    try:
-        return public.undo(project.pk, entry_id, number=number, by=by_of(actor))
-    except public.Refused as error:
-        raise Conflict(str(error)) from None
 
 
 def may_undo(entry: KeptEntry, last: KeptVersion, *, actor: Actor) -> bool:
@@ -302,7 +298,11 @@ def may_undo(entry: KeptEntry, last: KeptVersion, *, actor: Actor) -> bool:
         return last.by_id == actor.user.pk or may_undo_others(entry.project_id, actor=actor)
     if actor.api_key is None or actor.api_key.project_id != entry.project_id:
         return False
-    return may_undo_others(entry.project_id, actor=actor) or _last_with(entry) == actor.api_key.pk
+    if may_undo_others(entry.project_id, actor=actor):
+        return True
+    # A key's label is no proof that it changed the entry last: keys may have the same name.
+    trail = AuditEntry.objects.filter(target_id=entry.id, target=KIND).order_by("-created_at", "-id")
+    return trail.values_list("api_key_id", flat=True).first() == actor.api_key.pk
 
 
 def may_undo_deed(deed: AuditEntry, *, actor: Actor) -> bool:
@@ -312,9 +312,3 @@ def may_undo_deed(deed: AuditEntry, *, actor: Actor) -> bool:
     if actor.api_key is None or actor.api_key.project_id != deed.project_id:
         return False
     return may_undo_others(deed.project_id, actor=actor) or deed.api_key_id == actor.api_key.pk
-
-
-def _last_with(entry: KeptEntry) -> UUID | None:
-    """The key that the entry was changed with last. Its label is no proof: keys may have the same name."""
-    trail = AuditEntry.objects.filter(target_id=entry.id, target=KIND).order_by("-created_at", "-id")
-    return trail.values_list("api_key_id", flat=True).first()

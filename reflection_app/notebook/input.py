@@ -25,13 +25,14 @@ LARGEST_DETAILS = 200_000
 LARGEST_EVIDENCE = 4_000
 
 
-def _said(value: str) -> str:
+def not_blank(value: str) -> str:
+    """The text, storable. Raises ValueError where it says nothing."""
     if not value.strip():
         raise ValueError("must not be blank")
     return storable(value)
 
 
-Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_said)]
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(not_blank)]
 Words = Annotated[str, Field(max_length=LONGEST_TEXT), AfterValidator(storable)]
 Label = Annotated[str, Field(max_length=LONGEST_LABEL), AfterValidator(storable)]
 Tag = Annotated[str, Field(max_length=LONGEST_TAG), AfterValidator(storable)]

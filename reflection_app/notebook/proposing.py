@@ -23,7 +23,6 @@ from notebook_app.public import (
     HandedIn,
     Import,
     KeptEntry,
-    KeptVersion,
     NoSuchEntry,
     NotPossibleNow,
     Proposal,
@@ -46,7 +45,7 @@ from reflection_app.core.models import ApiKey, Membership, Project
 from reflection_app.loops.protocol.reports import document_of
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
-from reflection_app.notebook.input import EntryInput
+from reflection_app.notebook.input import EntryInput, not_blank
 from reflection_app.repairs.models import Report
 from reflection_app.reviews.own_work import allows_own_work
 from reflection_app.runs.models import Run
@@ -71,7 +70,20 @@ def by_of(actor: Actor) -> By:
 def note(entry: KeptEntry, action: str, *, actor: Actor, more: dict[str, Any] | None = None) -> None:
     """Adds the entry's last change to the trail and rings for the pages; inside the transaction of the change."""
     now, *earlier = versions_of(entry, most=2)
-    before, after = _told(earlier[0] if earlier else None, now)
+    before: dict[str, Any] = {}
+    after: dict[str, Any] = {"state": now.state.value, "version": now.number}
+    if now.reason:
+        after["reason"] = now.reason
+    if not earlier:
+        after |= {name: now.kept[name] for name in SHORT if now.kept.get(name)}
+    else:
+        was = earlier[0]
+        before = {"state": was.state.value, "version": was.number}
+        for name in SHORT:
+            if was.kept.get(name) != now.kept.get(name):
+                before[name], after[name] = was.kept.get(name), now.kept.get(name)
+        if texts := [name for name in LONG if was.kept.get(name) != now.kept.get(name)]:
+            after["texts"] = texts
     audit(entry.project_id, actor, action, target=Target(KIND, entry.id), before=before, after=after | (more or {}))
     ring_notebook(entry.project_id)
 
@@ -79,21 +91,6 @@ def note(entry: KeptEntry, action: str, *, actor: Actor, more: dict[str, Any] | 
 def ring_notebook(project_id: UUID) -> None:
     """Tells open pages, once this is committed, that something of the notebook is another by now."""
     transaction.on_commit(lambda: ring_reviews(project_id))
-
-
-def _told(was: KeptVersion | None, now: KeptVersion) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The state and what differs, before and after; of long texts only which they are."""
-    after: dict[str, Any] = {"state": now.state.value, "version": now.number}
-    if now.reason:
-        after["reason"] = now.reason
-    if was is None:
-        return {}, after | {name: now.kept[name] for name in SHORT if now.kept.get(name)}
-    before: dict[str, Any] = {"state": was.state.value, "version": was.number}
-    for name in SHORT:
-        if was.kept.get(name) != now.kept.get(name):
-            before[name], after[name] = was.kept.get(name), now.kept.get(name)
-    texts = [name for name in LONG if was.kept.get(name) != now.kept.get(name)]
-    return before, after | ({"texts": texts} if texts else {})
 
 
 # What the states of entries, and the changes that lead to them, are called in messages and on pages.
@@ -164,9 +161,9 @@ def refusals_told(**named: UUID) -> Iterator[None]:
         why = gettext(
             "This entry is %(state)s (version %(version)s, by %(who)s) and cannot be %(change)s. Nothing was changed."
         )
-        said = {"state": state_words(error.state), "version": error.version, "who": error.by or "?"}
+        params = {"state": state_words(error.state), "version": error.version, "who": error.by or "?"}
         raise EntryMovedOn(
-            why % (said | {"change": change_words(error.change)}), version=error.version, by=error.by
+            why % (params | {"change": change_words(error.change)}), version=error.version, by=error.by
         ) from None
     except Refused as error:
         raise wrong(error.field, str(error)) from None
@@ -190,10 +187,10 @@ class ProposedEntry:
     is_counted: bool
 
 
-def propose_entry(project: Project, told: EntryInput, *, actor: Actor) -> ProposedEntry:
+def propose_entry(project: Project, data: EntryInput, *, actor: Actor) -> ProposedEntry:
     """The entry that this is kept as. Raises InvalidInput, which names the field."""
     with refusals_told(), transaction.atomic():
-        kept = public.keep(project.pk, proposal_of(told), by=by_of(actor))
+        kept = public.keep(project.pk, proposal_of(data), by=by_of(actor))
         entry = public.shown(kept.entry)
         if kept.is_new:
             note(entry, "entry.proposed", actor=actor)
@@ -202,19 +199,19 @@ def propose_entry(project: Project, told: EntryInput, *, actor: Actor) -> Propos
         return ProposedEntry(entry, is_new=kept.is_new, is_counted=kept.is_counted)
 
 
-def proposal_of(told: EntryInput) -> Proposal:
+def proposal_of(data: EntryInput) -> Proposal:
     """The proposal; what rests on nothing is an occurrence of its own."""
     return Proposal(
-        kind=told.kind,
-        name=told.name,
-        description=told.description,
-        content=told.content,
-        details=told.details,
-        agent=told.agent,
-        category=told.category,
-        tags=told.tags,
-        source=told.source,
-        evidence=dict(told.evidence) or own_evidence(),
+        kind=data.kind,
+        name=data.name,
+        description=data.description,
+        content=data.content,
+        details=data.details,
+        agent=data.agent,
+        category=data.category,
+        tags=data.tags,
+        source=data.source,
+        evidence=dict(data.evidence) or own_evidence(),
     )
 
 
@@ -246,8 +243,16 @@ def refuse_own_words(project_id: UUID, entry_id: UUID, *, actor: Actor) -> None:
 
 
 def _is_own(project_id: UUID, entry_id: UUID, *, actor: Actor) -> bool:
+    # The keys that are one with `actor`, revoked ones as well; of a person also the one that made them a member.
+    if actor.api_key is not None and actor.api_key.created_by_id is None:
+        keys = [actor.api_key.pk]
+    else:
+        keys = list(ApiKey.objects.filter(project=project_id, created_by=actor.person_id).values_list("pk", flat=True))
+        if actor.user:
+            invited = Membership.objects.filter(project=project_id, user=actor.user, invited_by_key__isnull=False)
+            keys += invited.values_list("invited_by_key", flat=True)
     # Not by the key's label: keys may have the same name.
-    by_them = Q(api_key_id__in=_keys_of(project_id, actor=actor))
+    by_them = Q(api_key_id__in=keys)
     if actor.api_key is not None and actor.api_key.created_by_id is not None:
         by_them |= Q(user_id=actor.api_key.created_by_id)
     trail = AuditEntry.objects.filter(by_them, project=project_id)
@@ -260,15 +265,6 @@ def _is_own(project_id: UUID, entry_id: UUID, *, actor: Actor) -> bool:
         return False
     runs = Run.objects.filter(pk__in=public.runs_behind(entry_id), handed_in_by__contains=[actor.hand])
     return runs.exists()
-
-
-def _keys_of(project_id: UUID, *, actor: Actor) -> list[UUID]:
-    """The keys that are one with `actor`, revoked ones as well; of a person also the one that made them a member."""
-    if actor.api_key is not None and actor.api_key.created_by_id is None:
-        return [actor.api_key.pk]
-    keys = ApiKey.objects.filter(project=project_id, created_by=actor.person_id).values_list("pk", flat=True)
-    invited = Membership.objects.filter(project=project_id, user=actor.user, invited_by_key__isnull=False)
-    return [*keys, *(invited.values_list("invited_by_key", flat=True) if actor.user else ())]
 
 
 def refuse_rewording(before: KeptEntry, after: KeptEntry, *, actor: Actor) -> None:
@@ -286,16 +282,10 @@ def refuse_rewording(before: KeptEntry, after: KeptEntry, *, actor: Actor) -> No
 LONGEST_SUBJECT = 200
 
 
-def _not_blank(text: str) -> str:
-    if not text.strip():
-        raise ValueError("must not be blank")
-    return text
-
-
 class OutcomeInput(Value):
     """`for` is what lessons were recalled for; `succeeded` is null where an outcome is taken back."""
 
-    subject: Annotated[Text, AfterValidator(_not_blank)] = Field(
+    subject: Annotated[Text, AfterValidator(not_blank)] = Field(
         validation_alias="for",
         min_length=1,
         max_length=LONGEST_SUBJECT,
@@ -307,19 +297,19 @@ class OutcomeInput(Value):
 
 
 @transaction.atomic
-def report_outcome(project: Project, told: OutcomeInput, *, actor: Actor) -> int:
+def report_outcome(project: Project, data: OutcomeInput, *, actor: Actor) -> int:
     """Of how many lessons it was recorded. Raises NotFound where none was drawn, Conflict for a run of the desk."""
-    run_id = id_from(told.subject)
+    run_id = id_from(data.subject)
     if run_id is not None and Run.objects.filter(project=project, pk=run_id).exists():
         raise Conflict(
             gettext(
                 "How a run of the desk went is known from its verdicts; hand in attempts or decide reviews instead."
             )
         )
-    if not was_drawn_for(project.pk, subject=told.subject):
+    if not was_drawn_for(project.pk, subject=data.subject):
         raise NotFound(gettext("No lesson was recalled for this; ask for lessons with the same name in `for` first."))
-    settled = settle(project.pk, subject=told.subject, succeeded=told.succeeded)
-    after = {"for": told.subject, "succeeded": told.succeeded, "lessons": settled}
+    settled = settle(project.pk, subject=data.subject, succeeded=data.succeeded)
+    after = {"for": data.subject, "succeeded": data.succeeded, "lessons": settled}
     audit(project.pk, actor, "notebook.outcome", target=project, after=after)
     return settled
 

@@ -57,16 +57,16 @@ def short(text: str) -> str:
     return plain(text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}…")
 
 
-def bars(marks: Sequence[Mark], *, tone: str = "one", axis: dict[str, Any] | None = None) -> dict[str, Any]:
+def bars(marks: Sequence[Mark], *, axis: dict[str, Any] | None = None) -> dict[str, Any]:
     """Upright bars, in the order given."""
-    trace = _bars(marks, tone=tone) | {"x": list(range(len(marks))), "y": [mark.value for mark in marks]}
+    trace = _bars(marks) | {"x": list(range(len(marks))), "y": [mark.value for mark in marks]}
     values = {"rangemode": "tozero", **(axis or {})}
     return {"data": [trace], "layout": {"xaxis": _labels(marks), "yaxis": values, "bargap": _gap(marks, most=0.16)}}
 
 
-def lying_bars(marks: Sequence[Mark], *, tone: str = "one", axis: dict[str, Any] | None = None) -> dict[str, Any]:
+def lying_bars(marks: Sequence[Mark], *, axis: dict[str, Any] | None = None) -> dict[str, Any]:
     """Bars that lie, the first at the top: for labels that are words."""
-    trace = _bars(marks, tone=tone) | {"y": list(range(len(marks))), "x": [mark.value for mark in marks]}
+    trace = _bars(marks) | {"y": list(range(len(marks))), "x": [mark.value for mark in marks]}
     trace["orientation"] = "h"
     labels = {**_labels(marks), "autorange": "reversed"}
     values = {"rangemode": "tozero", **(axis or {})}
@@ -96,7 +96,7 @@ def stacked_bars(series: Sequence[Series], *, axis: dict[str, Any] | None = None
     return {"data": data, "layout": layout}
 
 
-def lines(series: Sequence[Series], *, axis: dict[str, Any] | None = None, layout: dict[str, Any] | None = None) -> Any:
+def lines(series: Sequence[Series], *, axis: dict[str, Any] | None = None) -> Any:
     """Lines over time; a mark's label is its date or hour. A gap stays a gap."""
     data = [
         {
@@ -108,21 +108,21 @@ def lines(series: Sequence[Series], *, axis: dict[str, Any] | None = None, layou
             "line": {"width": 2, "dash": one.dash},
             "marker": {"size": 6},
             "connectgaps": False,
-            **_told(one.marks),
+            **_hover(one.marks),
             "meta": {"tone": one.tone},
         }
         for one in series
     ]
-    merged = {
+    layout = {
         "showlegend": len(series) > 1,
         "hovermode": "x unified",
         "xaxis": {"type": "date"},
         "yaxis": {"rangemode": "tozero", **(axis or {})},
     }
-    return {"data": data, "layout": merged | (layout or {})}
+    return {"data": data, "layout": layout}
 
 
-def dots(marks: Sequence[Mark], *, tone: str = "one", axis: dict[str, Any] | None = None) -> dict[str, Any]:
+def dots(marks: Sequence[Mark], *, axis: dict[str, Any] | None = None) -> dict[str, Any]:
     """One dot for each mark, with its interval lying across; the first at the top."""
     values = [mark.value or 0.0 for mark in marks]
     trace = {
@@ -137,8 +137,8 @@ def dots(marks: Sequence[Mark], *, tone: str = "one", axis: dict[str, Any] | Non
             "array": [max(0.0, (mark.high or 0.0) - at) for mark, at in zip(marks, values, strict=True)],
             "arrayminus": [max(0.0, at - (mark.low or 0.0)) for mark, at in zip(marks, values, strict=True)],
         },
-        **_told(marks),
-        "meta": _tones(marks, tone=tone),
+        **_hover(marks),
+        "meta": _tones(marks),
     }
     labels = {**_labels(marks), "range": [len(marks) - 0.5, -0.5]}
     return {"data": [trace], "layout": {"yaxis": labels, "xaxis": {"zeroline": True, **(axis or {})}}}
@@ -159,8 +159,8 @@ def titled(title: str, **more: Any) -> dict[str, Any]:
     return {"title": {"text": plain(title)}, **more}
 
 
-def _bars(marks: Sequence[Mark], *, tone: str) -> dict[str, Any]:
-    return {"type": "bar", **_told(marks), "meta": _tones(marks, tone=tone)}
+def _bars(marks: Sequence[Mark], *, tone: str = "one") -> dict[str, Any]:
+    return {"type": "bar", **_hover(marks), "meta": _tones(marks, tone=tone)}
 
 
 def _gap(marks: Sequence[Mark], *, most: float) -> float:
@@ -168,7 +168,7 @@ def _gap(marks: Sequence[Mark], *, most: float) -> float:
     return round(max(0.35, 1 - most * len(marks)), 2)
 
 
-def _told(marks: Sequence[Mark]) -> dict[str, Any]:
+def _hover(marks: Sequence[Mark]) -> dict[str, Any]:
     return {
         "hovertext": [plain(mark.said or mark.label) for mark in marks],
         "hoverinfo": "text",
@@ -176,7 +176,7 @@ def _told(marks: Sequence[Mark]) -> dict[str, Any]:
     }
 
 
-def _tones(marks: Sequence[Mark], *, tone: str) -> dict[str, Any]:
+def _tones(marks: Sequence[Mark], *, tone: str = "one") -> dict[str, Any]:
     if any(mark.tone for mark in marks):
         return {"tones": [mark.tone or tone for mark in marks]}
     return {"tone": tone}

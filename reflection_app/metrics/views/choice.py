@@ -94,32 +94,29 @@ def read_asked(query: Mapping[str, str]) -> Asked:
     chosen = Chosen(since=until - timedelta(days=days - 1), until=until)
     errors: dict[str, str] = {}
     if period == CUSTOM:
-        named, errors = _named_days(query, otherwise=chosen)
+        # From the day named to the day named; one alone is that day to now, or the usual period up to it.
+        until, until_error = _day(query.get("until", ""), otherwise=chosen.until)
+        since, since_error = _day(query.get("since", ""), otherwise=min(chosen.since, until))
+        errors = {name: error for name, error in (("since", since_error), ("until", until_error)) if error}
+        if not errors and since > until:
+            errors["since"] = _("The first day is after the last one.")
+        if not errors and (until - since).days >= LONGEST_DAYS:
+            errors["since"] = _("At most %(most)s days at once.") % {"most": LONGEST_DAYS}
+        # The period before it must be in the calendar, too.
+        if not errors and since.toordinal() <= LONGEST_DAYS:
+            errors["since"] = _("This is no day of a calendar that the desk has.")
         period = USUAL if errors else CUSTOM
-        chosen = chosen if errors else named
-    return Asked(chosen=_narrowed(chosen, query), period=period, errors=errors)
-
-
-def _narrowed(chosen: Chosen, query: Mapping[str, str]) -> Chosen:
+        chosen = chosen if errors else Chosen(since=since, until=until)
     agent, mode, model, kind = (storable(query.get(name, "").strip())[:LONGEST_TEXT] for name in FILTERS)
-    known = mode if mode in {one.value for one in Mode} else ""
-    scripted = query.get("scripted") == "1"
-    return replace(chosen, agent=agent, mode=known, model=model, kind=kind, scripted=scripted)
-
-
-def _named_days(query: Mapping[str, str], *, otherwise: Chosen) -> tuple[Chosen, dict[str, str]]:
-    """From the day named to the day named; one alone is that day to now, or the usual period up to it."""
-    until, until_error = _day(query.get("until", ""), otherwise=otherwise.until)
-    since, since_error = _day(query.get("since", ""), otherwise=min(otherwise.since, until))
-    errors = {name: error for name, error in (("since", since_error), ("until", until_error)) if error}
-    if not errors and since > until:
-        errors["since"] = _("The first day is after the last one.")
-    if not errors and (until - since).days >= LONGEST_DAYS:
-        errors["since"] = _("At most %(most)s days at once.") % {"most": LONGEST_DAYS}
-    # The period before it must be in the calendar, too.
-    if not errors and since.toordinal() <= LONGEST_DAYS:
-        errors["since"] = _("This is no day of a calendar that the desk has.")
-    return Chosen(since=since, until=until), errors
+    narrowed = replace(
+        chosen,
+        agent=agent,
+        mode=mode if mode in {one.value for one in Mode} else "",
+        model=model,
+        kind=kind,
+        scripted=query.get("scripted") == "1",
+    )
+    return Asked(chosen=narrowed, period=period, errors=errors)
 
 
 def _day(text: str, *, otherwise: date) -> tuple[date, str]:

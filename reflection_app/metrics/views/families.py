@@ -6,22 +6,10 @@ from dataclasses import dataclass
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from reflection_app.core.registry import look_of
 from reflection_app.metrics.views.words import mode_words
 from reflection_app.web.labels import in_words
 
-OUTCOMES = {
-    "succeeded": _("Succeeded"),
-    "unverified": _("Unverified"),
-    "exhausted": _("Attempts used up"),
-    "over_budget": _("Over budget"),
-    "timed_out": _("Out of time"),
-    "over_corrected": _("Over-corrected"),
-    "rejected": _("Rejected"),
-    "cancelled": _("Cancelled"),
-    "failed": _("Failed"),
-}
-# All others ended with a warning.
-TONES = {"succeeded": "good", "unverified": "plain", "cancelled": "plain", "rejected": "bad", "failed": "bad"}
 REFEREES = {
     "": _("nobody"),
     "self": _("The model itself"),
@@ -31,17 +19,6 @@ REFEREES = {
     "tests": _("Tests of the task"),
     "requirements": _("Minimum requirements"),
     "person": _("A person"),
-}
-REASONS = {
-    "rejected": _("Rejected"),
-    "low_confidence": _("Low confidence"),
-    "unsettled_pick": _("Unsettled pick"),
-    "broken_tests": _("Broken tests"),
-    "audit": _("Audit sample"),
-    "checkpoint": _("Checkpoint"),
-    "policy": _("Policy"),
-    "asked_for": _("Asked for"),
-    "adjudication": _("Adjudication"),
 }
 LATENCIES = {
     "1s": _("up to 1 s"),
@@ -102,7 +79,7 @@ def _one_of(words: Mapping[str, Promise]) -> Callable[[str], str]:
     return lambda key: str(words.get(key, key))
 
 
-def _told(key: str) -> str:
+def _or_not_told(key: str) -> str:
     return key or str(_("not told"))
 
 
@@ -137,8 +114,8 @@ FAMILIES: Mapping[str, Family] = {
             "outcomes",
             _("How runs ended"),
             _("End"),
-            _one_of(OUTCOMES),
-            tone=lambda key: TONES.get(key, "warn" if key in OUTCOMES else "plain"),
+            lambda key: str(look_of(key, "outcome").words),
+            tone=lambda key: look_of(key, "outcome").tone,
         ),
         Family("modes", _("Loops"), _("Mode"), mode_words, hint=_("Which loop the runs went through.")),
         Family(
@@ -167,15 +144,15 @@ FAMILIES: Mapping[str, Family] = {
             ),
             tone=lambda key: "plain" if key in {"", "self", "generated_tests"} else "two",
         ),
-        Family("agents", _("Agents"), _("Agent"), _told),
-        Family("models", _("Models"), _("Model"), _told),
-        Family("kinds", _("Kinds of tasks"), _("Kind"), lambda key: kind_words(key) or _told("")),
+        Family("agents", _("Agents"), _("Agent"), _or_not_told),
+        Family("models", _("Models"), _("Model"), _or_not_told),
+        Family("kinds", _("Kinds of tasks"), _("Kind"), lambda key: kind_words(key) or _or_not_told("")),
         Family("spend", _("Model calls"), words=lambda key: key.replace("|", " · ", 1)),
         Family(
             "reasons",
             _("Why people were asked"),
             _("Reason"),
-            _one_of(REASONS),
+            lambda key: str(look_of(key, "reason").words),
             hint=_("Of the reviews that were decided in this time."),
             empty=_("Nobody has decided a review in this time."),
             counted=_("reviews"),

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from reflection_app.metrics.calibration import VERDICTS, Bin, Calibration, MatrixCell
+from reflection_app.metrics.calibration import VERDICTS, Calibration, MatrixCell
 from reflection_app.metrics.review_figures import Overruled, ReviewFigures
 from reflection_app.metrics.views.charts import (
     Cell,
@@ -125,13 +124,31 @@ def matrix_chart(found: Calibration, *, address: Address) -> Chart:
     """What the critic said against what people said; each cell leads to what is behind it."""
     # As VERDICTS are in both directions.
     rows = [found.matrix[start : start + len(VERDICTS)] for start in range(0, len(found.matrix), len(VERDICTS))]
+    shares = [[cell.share for cell in row] for row in rows]
+    trace = {
+        "type": "heatmap",
+        "z": shares,
+        "zmin": 0,
+        "zmax": max(max(row) for row in shares) * PALE or 1,
+        "text": [[f"{share_words(cell.share)}<br>{cell.seen:,}" for cell in row] for row in rows],
+        "texttemplate": "%{text}",
+        "hovertext": [[_hover_text(cell) for cell in row] for row in rows],
+        "hoverinfo": "text",
+        "customdata": [[_behind(cell, address) for cell in row] for row in rows],
+        "meta": {"scale": True},
+    }
+    ticks = {"tickmode": "array", "tickvals": [0, 1, 2], "ticktext": [verdict_words(one) for one in VERDICTS]}
+    layout = {
+        "xaxis": titled(_("People"), **ticks, side="top", showgrid=False, zeroline=False),
+        "yaxis": titled(_("The critic"), **ticks, autorange="reversed", showgrid=False, zeroline=False),
+    }
     return Chart(
         name="confusion",
         title=_("What the critic said, and what people said"),
         hint=_(
             "Each cell: the share of all the critic's verdicts, and how many were compared. On the diagonal they agree."
         ),
-        figure=_matrix_figure(rows, address=address),
+        figure={"data": [trace], "layout": layout},
         columns=(
             _("The critic said"),
             *(_("People: %(verdict)s") % {"verdict": verdict_words(one)} for one in VERDICTS),
@@ -146,33 +163,11 @@ def matrix_chart(found: Calibration, *, address: Address) -> Chart:
     )
 
 
-def _matrix_figure(rows: Sequence[Sequence[MatrixCell]], *, address: Address) -> dict[str, Any]:
-    shares = [[cell.share for cell in row] for row in rows]
-    trace = {
-        "type": "heatmap",
-        "z": shares,
-        "zmin": 0,
-        "zmax": max(max(row) for row in shares) * PALE or 1,
-        "text": [[f"{share_words(cell.share)}<br>{cell.seen:,}" for cell in row] for row in rows],
-        "texttemplate": "%{text}",
-        "hovertext": [[_told(cell) for cell in row] for row in rows],
-        "hoverinfo": "text",
-        "customdata": [[_behind(cell, address) for cell in row] for row in rows],
-        "meta": {"scale": True},
-    }
-    ticks = {"tickmode": "array", "tickvals": [0, 1, 2], "ticktext": [verdict_words(one) for one in VERDICTS]}
-    layout = {
-        "xaxis": titled(_("People"), **ticks, side="top", showgrid=False, zeroline=False),
-        "yaxis": titled(_("The critic"), **ticks, autorange="reversed", showgrid=False, zeroline=False),
-    }
-    return {"data": [trace], "layout": layout}
-
-
 def _behind(cell: MatrixCell, address: Address) -> str:
     return address(cell.critic, cell.people) if cell.seen else ""
 
 
-def _told(cell: MatrixCell) -> str:
+def _hover_text(cell: MatrixCell) -> str:
     said = _("The critic said %(critic)s, people said %(people)s")
     words = {"critic": verdict_words(cell.critic), "people": verdict_words(cell.people)}
     return plain(f"{said % words}: {share_words(cell.share)}, {_compared(cell.seen)}")
@@ -185,29 +180,6 @@ def _compared(count: int) -> str:
 def reliability_chart(found: Calibration) -> Chart:
     """How often the critic was right against how sure it was; on the diagonal it is as often right as it says."""
     bins = found.reliability.bins
-    return Chart(
-        name="reliability",
-        title=_("Is it right as often as it says?"),
-        hint=_(
-            "Each dot: verdicts of about the same confidence. Below the line, the critic is surer than it should be."
-        ),
-        figure=_curve(bins),
-        columns=(_("Confidence"), _("Compared"), _("Mean confidence"), _("People agreed"), _("Interval of 95 %")),
-        rows=tuple(
-            (
-                Cell(f"{one.low * 100:.0f}–{one.high * 100:.0f} %"),
-                Cell(f"{one.seen:,}"),
-                Cell(share_words(one.confidence)),
-                Cell(share_words(one.right.estimate)),
-                Cell(interval_text(one.right)),
-            )
-            for one in bins
-        ),
-        empty=_("The critic gave no confidence with these verdicts."),
-    )
-
-
-def _curve(bins: tuple[Bin, ...]) -> dict[str, Any]:
     ideal = {
         "type": "scatter",
         "mode": "lines",
@@ -245,4 +217,23 @@ def _curve(bins: tuple[Bin, ...]) -> dict[str, Any]:
         "yaxis": share_axis(_("People agreed")),
         "showlegend": True,
     }
-    return {"data": [ideal, dots], "layout": layout}
+    return Chart(
+        name="reliability",
+        title=_("Is it right as often as it says?"),
+        hint=_(
+            "Each dot: verdicts of about the same confidence. Below the line, the critic is surer than it should be."
+        ),
+        figure={"data": [ideal, dots], "layout": layout},
+        columns=(_("Confidence"), _("Compared"), _("Mean confidence"), _("People agreed"), _("Interval of 95 %")),
+        rows=tuple(
+            (
+                Cell(f"{one.low * 100:.0f}–{one.high * 100:.0f} %"),
+                Cell(f"{one.seen:,}"),
+                Cell(share_words(one.confidence)),
+                Cell(share_words(one.right.estimate)),
+                Cell(interval_text(one.right)),
+            )
+            for one in bins
+        ),
+        empty=_("The critic gave no confidence with these verdicts."),
+    )

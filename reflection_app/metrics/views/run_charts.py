@@ -298,20 +298,20 @@ def _stacked(
         one = found.get((model, role))
         if one is None:
             return Mark(label=model, value=None)
-        told = f"{model}, {role_words(role)}: {said(one)}"
-        return Mark(label=model, value=amount(one), said=told, href=_behind(one, links))
+        hover = f"{model}, {role_words(role)}: {said(one)}"
+        return Mark(label=model, value=amount(one), said=hover, href=_behind(one, links))
 
+    # The usual roles have colours of their own, the others what is left, as long as something is.
+    left = iter(OTHER_TONES)
     series = [
-        Series(role_words(role), tone, [mark(model, role) for model in models])
-        for role, tone in zip(roles, _tones(roles), strict=True)
+        Series(
+            role_words(role),
+            TONES.get(role) or next(left, "plain"),
+            [mark(model, role) for model in models],
+        )
+        for role in roles
     ]
     return stacked_bars(series, axis=titled(axis))
-
-
-def _tones(roles: Sequence[str]) -> list[str]:
-    """A colour for each role: the usual ones their own, the others what is left, as long as something is."""
-    left = iter(OTHER_TONES)
-    return [TONES.get(role) or next(left, "plain") for role in roles]
 
 
 def _behind(spend: Spend, links: Links) -> str:

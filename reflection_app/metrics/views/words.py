@@ -10,26 +10,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from reflection_app.core.registry import look_of
 from reflection_app.metrics.calibration import Calibration, Critic, JudgementSource
 from reflection_app.metrics.definitions import FIGURES, Figure, Unit
 from reflection_app.metrics.statistics import Interval, difference
 from reflection_app.notebook.views.lift import points as points_words
 from reflection_app.web.template_filters import at_least, duration, money
-
-MODES: dict[str, str | Promise] = {
-    "adaptive": gettext_lazy("Adaptive"),
-    "external_loop": gettext_lazy("External check"),
-    "actor_critic": gettext_lazy("Actor and critic"),
-    "reflexion": gettext_lazy("Reflexion"),
-    "planning": gettext_lazy("Planning"),
-    "inline_reflection": gettext_lazy("Inline reflection"),
-    "reflection_protocol": gettext_lazy("Reflection protocol"),
-    "tool_diagnosis": gettext_lazy("Tool diagnosis"),
-    "completeness_check": gettext_lazy("Completeness check"),
-    "error_reflection": gettext_lazy("Looking for errors"),
-    "memory_reflection": gettext_lazy("Looking for what to remember"),
-    "merge_suggestion": gettext_lazy("Suggesting a merge"),
-}
 
 
 def share_words(share: float) -> str:
@@ -83,7 +69,7 @@ def runs_words(count: int) -> str:
 
 
 def mode_words(mode: str) -> str:
-    return str(MODES.get(mode, mode))
+    return str(look_of(mode, "mode").words)
 
 
 # Figures as cards and lines of a table: the number, its interval, and the change against the period before.
@@ -195,12 +181,12 @@ def _verdict(direction: str, *, better: str) -> str:
 
 # How the figures of calibration are named and written.
 
-VERDICT_WORDS = {"PASS": gettext_lazy("Pass"), "REVISE": gettext_lazy("Revise"), "REJECT": gettext_lazy("Reject")}
+
 SOURCES = {JudgementSource.DESK: gettext_lazy("This desk"), JudgementSource.IMPORTED: gettext_lazy("Imported")}
 
 
 def verdict_words(verdict: str) -> str:
-    return str(VERDICT_WORDS.get(verdict, verdict))
+    return str(look_of(verdict, "verdict").words)
 
 
 def critic_words(critic: Critic) -> str:

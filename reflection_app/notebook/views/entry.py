@@ -192,28 +192,43 @@ def lines_of(project: Project, occurrences: Iterable[Occurrence]) -> list[Eviden
         for kind, value in occurrence.refs.items():
             if (thing := id_from(str(value))) is not None:
                 wanted.setdefault(kind, set()).add(thing)
-    reports = {str(one.refs["report"]) for one in found if "report" in one.refs}
-    known = _known(project, wanted) | _reports(project, reports)
-    return [EvidenceLine(_links(occurrence.refs, known), occurrence.created_at) for occurrence in found]
-
-
-def _links(refs: dict[str, Any], known: dict[tuple[str, str], EvidenceLink]) -> list[EvidenceLink]:
-    links = []
-    for kind, value in refs.items():
-        link = known.get((kind, str(value)))
-        if link is None:
-            link = EvidenceLink(kind, str(PLAIN[kind])) if kind in PLAIN else _gone(kind)
-        links.append(link)
-    # Beside something that it leads to, what only keeps proposals apart says nothing.
-    return [link for link in links if link.address] or links or [EvidenceLink("", _("Nothing was named"))]
-
-
-def _gone(kind: str) -> EvidenceLink:
-    return EvidenceLink("gone", _("%(kind)s: not in this project any more") % {"kind": kind[:SHORT]})
+    known = _known(project, wanted)
+    named = {str(one.refs["report"]) for one in found if "report" in one.refs}
+    reports = Report.objects.filter(project=project, reflection_id__in=named)
+    for one in reports.values_list("reflection_id", flat=True):
+        known["report", one] = _link("report", _("Report %(id)s") % {"id": one}, "report", project, one)
+    lines = []
+    for occurrence in found:
+        links = []
+        for kind, value in occurrence.refs.items():
+            link = known.get((kind, str(value)))
+            if link is None and kind in PLAIN:
+                link = EvidenceLink(kind, str(PLAIN[kind]))
+            elif link is None:
+                link = EvidenceLink("gone", _("%(kind)s: not in this project any more") % {"kind": kind[:SHORT]})
+            links.append(link)
+        # Beside something that it leads to, what only keeps proposals apart says nothing.
+        leading = [link for link in links if link.address] or links or [EvidenceLink("", _("Nothing was named"))]
+        lines.append(EvidenceLine(leading, occurrence.created_at))
+    return lines
 
 
 def _known(project: Project, wanted: dict[str, set[UUID]]) -> dict[tuple[str, str], EvidenceLink]:
-    known = _of_runs(project, wanted)
+    # Runs, and what stands on the page of one: attempts and verdicts.
+    known: dict[tuple[str, str], EvidenceLink] = {}
+    for kind in ("run", "reflector"):
+        runs = Run.objects.filter(project=project, pk__in=wanted.get(kind, ())).select_related("task")
+        for run in runs.only("pk", "task__objective"):
+            words = _("Reflector: %(title)s") if kind == "reflector" else _("Run: %(title)s")
+            known[kind, str(run.pk)] = _link(kind, words % {"title": _short(run.task.title)}, "run", project, run.pk)
+    attempts = Attempt.objects.filter(run__project=project, pk__in=wanted.get("attempt", ()))
+    for pk, run_id, number in attempts.values_list("pk", "run", "number"):
+        words = _("Attempt %(number)s of a run") % {"number": number}
+        known["attempt", str(pk)] = _link("attempt", words, "run", project, run_id, place=f"attempt-{number}")
+    verdicts = Verdict.objects.filter(attempt__run__project=project, pk__in=wanted.get("verdict", ()))
+    for pk, run_id, number in verdicts.values_list("pk", "attempt__run", "attempt__number"):
+        words = _("Verdict on attempt %(number)s of a run") % {"number": number}
+        known["verdict", str(pk)] = _link("verdict", words, "run", project, run_id, place=f"attempt-{number}")
     for transcript in Transcript.objects.filter(project=project, pk__in=wanted.get("transcript", ())):
         title = transcript.objective or transcript.external_id or transcript.agent or _("without a title")
         words = _("Session: %(title)s") % {"title": _short(title)}
@@ -230,38 +245,6 @@ def _known(project: Project, wanted: dict[str, set[UUID]]) -> dict[tuple[str, st
         words = _("Entry: %(title)s") % {"title": _short(entry.name)}
         known["entry", str(entry.id)] = _link("entry", words, "entry", project, entry.id)
     return known
-
-
-def _of_runs(project: Project, wanted: dict[str, set[UUID]]) -> dict[tuple[str, str], EvidenceLink]:
-    """Runs, and what stands on the page of one: attempts and verdicts."""
-    known: dict[tuple[str, str], EvidenceLink] = {}
-    for kind in ("run", "reflector"):
-        for run in _runs(project, wanted.get(kind, set())):
-            words = _("Reflector: %(title)s") if kind == "reflector" else _("Run: %(title)s")
-            known[kind, str(run.pk)] = _link(kind, words % {"title": _short(run.task.title)}, "run", project, run.pk)
-    attempts = Attempt.objects.filter(run__project=project, pk__in=wanted.get("attempt", ()))
-    for pk, run_id, number in attempts.values_list("pk", "run", "number"):
-        words = _("Attempt %(number)s of a run") % {"number": number}
-        known["attempt", str(pk)] = _link("attempt", words, "run", project, run_id, place=f"attempt-{number}")
-    verdicts = Verdict.objects.filter(attempt__run__project=project, pk__in=wanted.get("verdict", ()))
-    for pk, run_id, number in verdicts.values_list("pk", "attempt__run", "attempt__number"):
-        words = _("Verdict on attempt %(number)s of a run") % {"number": number}
-        known["verdict", str(pk)] = _link("verdict", words, "run", project, run_id, place=f"attempt-{number}")
-    return known
-
-
-def _runs(project: Project, ids: set[UUID]) -> Iterable[Run]:
-    if not ids:
-        return []
-    return Run.objects.filter(project=project, pk__in=ids).select_related("task").only("pk", "task__objective")
-
-
-def _reports(project: Project, ids: set[str]) -> dict[tuple[str, str], EvidenceLink]:
-    rows = Report.objects.filter(project=project, reflection_id__in=ids) if ids else Report.objects.none()
-    return {
-        ("report", one): _link("report", _("Report %(id)s") % {"id": one}, "report", project, one)
-        for one in rows.values_list("reflection_id", flat=True)
-    }
 
 
 def _link(kind: str, words: str, page: str, project: Project, thing: UUID | str, *, place: str = "") -> EvidenceLink:

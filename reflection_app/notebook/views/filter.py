@@ -84,11 +84,6 @@ class AskedNotebook:
         """The query with other values of some fields."""
         return query_of(self.filter.model_copy(update=changed))
 
-    @property
-    def without_q(self) -> dict[str, str]:
-        """The fields, as a form carries them that has none of its own for them."""
-        return {name: value for name, value in _given(self.filter).items() if name != "q"}
-
 
 def read_notebook(data: Mapping[str, str]) -> AskedNotebook:
     """The filter of an address; what cannot be understood is left aside and told of."""
@@ -110,9 +105,10 @@ def carried(request: DeskRequest) -> AskedNotebook:
     return read_notebook(QueryDict(storable(text)[:LONGEST_QUERY]))
 
 
-def query_of(asked: NotebookFilter) -> str:
+def query_of(wanted: NotebookFilter) -> str:
     """The filter as an address writes it, without what every address means anyway."""
-    return urlencode(_given(asked))
+    fields = wanted.model_dump(mode="json", exclude_defaults=True)
+    return urlencode({name: "1" if value is True else str(value) for name, value in fields.items()})
 
 
 def listing_of(
@@ -126,13 +122,20 @@ def listing_of(
         states=(wanted.state,) if wanted.state else states, kinds=kinds, category=wanted.category, tags=tags
     )
     found = matching(project.pk, wanted.q, among=among, limit=MOST_FOUND) if wanted.q else []
+    owner_id = None
+    if wanted.owner == MINE:
+        owner_id = user.pk
+    elif wanted.owner not in {"", NOBODY}:
+        # Nobody has the id 0: of a name that is nobody's there are no entries.
+        owners = project.memberships.filter(user__username=wanted.owner).values_list("user", flat=True)
+        owner_id = owners.first() or 0
     return Listing(
         among=among,
         order=wanted.sort or order,
         words=wanted.q,
         ids=tuple(match.entry_id for match in found),
         agent=wanted.agent,
-        owner_id=_owner(wanted.owner, project, user=user),
+        owner_id=owner_id,
         is_unowned=wanted.owner == NOBODY,
         is_flagged=wanted.flagged,
         is_in_conflict=wanted.conflict,
@@ -142,21 +145,6 @@ def listing_of(
 def stale_listing(project: Project) -> Listing:
     """The approved entries that nobody was given for a month, those longest approved first."""
     return Listing(order=EntryOrder.OLDEST, unused_since=timezone.now() - STALE_AFTER)
-
-
-def _owner(name: str, project: Project, *, user: User) -> int | None:
-    if name in {"", NOBODY}:
-        return None
-    if name == MINE:
-        return user.pk
-    # Nobody has the id 0: of a name that is nobody's there are no entries.
-    found = project.memberships.filter(user__username=name).values_list("user", flat=True).first()
-    return found or 0
-
-
-def _given(asked: NotebookFilter) -> dict[str, str]:
-    given = asked.model_dump(mode="json", exclude_defaults=True)
-    return {name: "1" if value is True else str(value) for name, value in given.items()}
 
 
 def _sentence(name: str) -> str:
