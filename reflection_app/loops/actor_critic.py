@@ -13,7 +13,7 @@ from reflection_app.loops.answer_reading import Clipped, Flag, Lenient, Number, 
 from reflection_app.loops.answer_schemas import SHARE, TEXT, YES_OR_NO, closed_object, list_of, one_of, texts
 from reflection_app.loops.answers import ask
 from reflection_app.loops.attempts import end_by, make_attempt, settle, unfinished
-from reflection_app.loops.framing import frame_of, framed_task, sees_all_of, shown
+from reflection_app.loops.framing import frame_of, framed_task, sees_all_of, truncated
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.requirement_checks import check_requirements, requirement_issues
@@ -90,23 +90,23 @@ ANSWER_SCHEMA = closed_object(
 
 def question(*, objective: str, content: str, requirements: RequirementsReport | None = None) -> tuple[Message, ...]:
     """What the critic is asked. The work cannot close its own frame, whose name is a hash of the work."""
+    checked = ""
+    if requirements is not None:
+        results = "\n".join(
+            f"- {'met' if one.met else 'NOT met'}: {_shortened(one.in_words)} (found: {_shortened(one.actual)})"
+            for one in requirements.results
+        )
+        # What was found is quoted from the work, which must not speak in it: so it is in a frame of its own.
+        checked = prompt("critic_requirements", told=results, frame=frame_of(results + content, name="check"))
+        checked = f"\n{checked}\n"
     asked = prompt(
         "critic_evaluate",
         objective=framed_task(objective),
-        content=shown(content),
+        content=truncated(content),
         frame=frame_of(content),
-        requirements=f"\n{_told(requirements, content=content)}\n" if requirements is not None else "",
+        requirements=checked,
     )
     return (system(prompt("critic_system")), user(asked))
-
-
-def _told(requirements: RequirementsReport, *, content: str) -> str:
-    """What code found, in a frame of its own: what was found is quoted from the work, which must not speak in it."""
-    told = "\n".join(
-        f"- {'met' if result.met else 'NOT met'}: {_shortened(result.in_words)} (found: {_shortened(result.actual)})"
-        for result in requirements.results
-    )
-    return prompt("critic_requirements", told=told, frame=frame_of(told + content, name="check"))
 
 
 def _shortened(text: str) -> str:
@@ -127,12 +127,19 @@ def judge(
     REJECT follows from the score alone. A critic that did not see all of the work has no confidence, whatever it says;
     so a person is asked.
     """
+    is_sufficient = requirements is None or requirements.all_met
+    if answer.quality < thresholds.revise_from:
+        verdict = Verdict.REJECT
+    elif answer.approved and answer.quality >= thresholds.pass_from and is_sufficient:
+        verdict = Verdict.PASS
+    else:
+        verdict = Verdict.REVISE
     own_issues = tuple(Issue(**issue.model_dump()) for issue in answer.issues)
     has_parts = answer.completeness is not None and answer.correctness is not None
     return Judgement(
         attempt=attempt,
         referee=Referee.CRITIC,
-        verdict=_verdict(answer, thresholds=thresholds, is_sufficient=requirements is None or requirements.all_met),
+        verdict=verdict,
         score=answer.quality,
         confidence=answer.confidence if saw_all else 0.0,
         issues=(requirement_issues(requirements) if requirements is not None else ()) + own_issues,
@@ -141,13 +148,6 @@ def judge(
         completeness=answer.completeness if has_parts else None,
         correctness=answer.correctness if has_parts else None,
     )
-
-
-def _verdict(answer: CriticAnswer, *, thresholds: Thresholds, is_sufficient: bool) -> Verdict:
-    if answer.quality < thresholds.revise_from:
-        return Verdict.REJECT
-    is_good = answer.approved and answer.quality >= thresholds.pass_from
-    return Verdict.PASS if is_good and is_sufficient else Verdict.REVISE
 
 
 LONGEST_EARLIER = 8_000
@@ -208,22 +208,23 @@ def actor_messages(objective: str, earlier: list[Earlier]) -> tuple[Message, ...
     """The actor's prompt: the task as it was given and, after the first attempt, all feedback so far."""
     if not earlier:
         return (system(prompt("write_system")), user(objective))
-    told = "\n\n".join(_work_told(number, one) for number, one in enumerate(earlier, start=1))
-    return (system(prompt("write_system")), user(prompt("write_again", objective=objective, earlier=told)))
-
-
-def _work_told(number: int, earlier: Earlier) -> str:
-    judgement = earlier.judgement
-    problems = [
-        f"- {issue.description}" + (f" ({issue.suggested_fix})" if issue.suggested_fix else "")
-        for issue in judgement.issues
-    ]
-    problems += [f"- {weakness}" for weakness in judgement.feedback.weaknesses]
-    problems += [f"- To do: {suggestion}" for suggestion in judgement.feedback.suggestions]
-    return prompt(
-        "write_earlier",
-        number=number,
-        score=f"{judgement.score:g}",
-        content=earlier.content[:LONGEST_EARLIER],
-        problems="\n".join(problems) or "- It was not approved, and no reason was given.",
-    )
+    attempts = []
+    for number, one in enumerate(earlier, start=1):
+        judgement = one.judgement
+        problems = [
+            f"- {issue.description}" + (f" ({issue.suggested_fix})" if issue.suggested_fix else "")
+            for issue in judgement.issues
+        ]
+        problems += [f"- {weakness}" for weakness in judgement.feedback.weaknesses]
+        problems += [f"- To do: {suggestion}" for suggestion in judgement.feedback.suggestions]
+        attempts.append(
+            prompt(
+                "write_earlier",
+                number=number,
+                score=f"{judgement.score:g}",
+                content=one.content[:LONGEST_EARLIER],
+                problems="\n".join(problems) or "- It was not approved, and no reason was given.",
+            )
+        )
+    again = prompt("write_again", objective=objective, earlier="\n\n".join(attempts))
+    return (system(prompt("write_system")), user(again))

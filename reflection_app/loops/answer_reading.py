@@ -117,12 +117,19 @@ def read_answer[T: BaseModel](
         raise UnusableAnswerError(
             f"it is not clear which of its JSON objects is the answer; give one by itself{proved}"
         )
-    if needs_nonce and not marked and _has_prose(text, pieces):
-        raise UnusableAnswerError(f"it is not clear that the object in it is your answer; give it alone{proved}")
+    if needs_nonce and not marked:
+        prose = text
+        for piece in pieces:
+            prose = prose.replace(piece.text, "")
+        if any(map(str.isalnum, _TAG.sub("", prose))):
+            raise UnusableAnswerError(f"it is not clear that the object in it is your answer; give it alone{proved}")
     try:
         return schema.model_validate(_without_nonce(answer.value))
     except ValidationError as error:
-        raise UnusableAnswerError(_problems(error)) from None
+        problems = error.errors(include_url=False, include_input=False)[:8]
+        places = [".".join(str(part) for part in problem["loc"]) or "the answer" for problem in problems]
+        messages = [f"{place}: {problem['msg']}" for place, problem in zip(places, problems, strict=True)]
+        raise UnusableAnswerError("; ".join(messages)) from None
 
 
 def _bare(text: str) -> str:
@@ -150,12 +157,6 @@ def _is_rival(piece: Piece, schema: type[BaseModel], *, is_marked: bool) -> bool
     return piece.problem == CUT_OFF or any(
         re.search(rf"(?<!\w){name}(?!\w)", piece.text) for name in schema.model_fields
     )
-
-
-def _has_prose(text: str, pieces: list[Piece]) -> bool:
-    for piece in pieces:
-        text = text.replace(piece.text, "")
-    return any(map(str.isalnum, _TAG.sub("", text)))
 
 
 def _said_by(piece: Piece) -> Any:
@@ -232,29 +233,28 @@ def _pieces(text: str, *, names: set[str]) -> Iterator[Piece]:
         if count > MOST_OBJECTS:
             raise UnusableAnswerError(f"it holds more than {MOST_OBJECTS} JSON objects; answer with one")
         begins = opening.start()
-        value, ends, problem, is_mended = _read(text, begins, names=names)
-        before = text[text.rfind("\n", 0, begins) + 1 : begins]
-        yield Piece(text[begins:ends], value, problem, before, text[ends:].split("\n", 1)[0], is_mended)
-
-
-def _read(text: str, begins: int, *, names: set[str]) -> tuple[dict[str, Any] | None, int, str, bool]:
-    """The object that begins there or None, where it ends, what keeps it from being read, and whether it was mended."""
-    if _OTHER_QUOTES.match(text, begins):
-        text = text.translate(_QUOTES)
-    try:
-        value, ends = _DECODER.raw_decode(text, begins)
-    except (ValueError, RecursionError) as error:
-        found = _end_of(text, begins)
-        if found is None:
-            return None, len(text), CUT_OFF, False
-        if isinstance(error, _Twins):
-            return None, found, "a key stands twice in its JSON", False
-        value, ends, is_mended = _mended(text[begins:found], names=names), found, True
-    else:
-        is_mended = False
-    if not isinstance(value, dict) or is_too_deep(value):
-        return None, ends, "its JSON cannot be read", is_mended
-    return storable_value(value), ends, "", is_mended
+        source = text.translate(_QUOTES) if _OTHER_QUOTES.match(text, begins) else text
+        value, problem, is_mended = None, "", False
+        try:
+            value, ends = _DECODER.raw_decode(source, begins)
+        except (ValueError, RecursionError) as error:
+            found = _end_of(source, begins)
+            if found is None:
+                ends, problem = len(text), CUT_OFF
+            elif isinstance(error, _Twins):
+                ends, problem = found, "a key stands twice in its JSON"
+            else:
+                value, ends, is_mended = _mended(source[begins:found], names=names), found, True
+        if not problem and (not isinstance(value, dict) or is_too_deep(value)):
+            problem = "its JSON cannot be read"
+        yield Piece(
+            text[begins:ends],
+            None if problem else storable_value(value),
+            problem,
+            before=text[text.rfind("\n", 0, begins) + 1 : begins],
+            after=text[ends:].split("\n", 1)[0],
+            is_mended=is_mended,
+        )
 
 
 class _Twins(ValueError):
@@ -298,13 +298,6 @@ def _mended(text: str, *, names: set[str]) -> Any:
         return json_repair.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _problems(error: ValidationError) -> str:
-    return "; ".join(
-        f"{'.'.join(str(part) for part in problem['loc']) or 'the answer'}: {problem['msg']}"
-        for problem in error.errors(include_url=False, include_input=False)[:8]
-    )
 
 
 # Bases for what is read out of models' answers: unknown fields are passed over, lone texts are lists of one.

@@ -1,6 +1,7 @@
 """Asking for typed values, and asking again where the model says something else."""
 
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +11,9 @@ from reflection_app.loops.answer_reading import NONCE, UnusableAnswerError, read
 from reflection_app.loops.attempt_effects import LENGTH, AnswerFault, Generate, Generation
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.framing import inside_frames
-from reflection_app.loops.progress import LimitReached, PriceUnknown, Progress
+from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.values import NO_ANSWER, Message, assistant, user
+from reflection_app.loops.values import NO_ANSWER, Message, assistant, user, with_last
 
 # Getting a whole answer in prose: what is none is asked for again, what was cut off is asked to go on.
 #
@@ -41,13 +42,13 @@ class Answer:
     # Of a whole one: it comes from a journal that did not tell such answers apart.
     reached_length: bool = False
 
-    def add(self, said: Generation) -> None:
+    def add(self, generation: Generation) -> None:
         """Adds what was said as far as it is text of an answer."""
-        if not said.fault or (said.fault is AnswerFault.CUT_OFF and said.text.strip()):
-            self.text = joined(self.text, said.text)
+        if not generation.fault or (generation.fault is AnswerFault.CUT_OFF and generation.text.strip()):
+            self.text = joined(self.text, generation.text)
             self.parts += 1
-            self.is_whole = not said.fault
-            self.reached_length = said.finish_reason == LENGTH
+            self.is_whole = not generation.fault
+            self.reached_length = generation.finish_reason == LENGTH
 
 
 async def complete_answer(run: Progress, request: Generate, answer: Answer) -> None:
@@ -55,31 +56,33 @@ async def complete_answer(run: Progress, request: Generate, answer: Answer) -> N
 
     Raises NoAnswer where nothing came that is one, and LimitReached or EffectFailed as any call does.
     """
-    wanted, told, room = request, "", request.room
+    next_request, fault, room = request, "", request.room
     for tries in range(1, MOST_REASKS + 2):
-        if told:
-            _check_limits(run, told)
-        said = await _say(run, wanted, answer)
+        if fault:
+            run.check_limits(why=fault)
+        generation = await _generate(run, next_request, answer)
         if answer.parts:
             break
-        told = told_fault(said)
+        fault = fault_in_words(generation)
+        # What a filter stopped would be stopped again, so no more than a refusal is shown.
+        shown = generation.refusal[:LONGEST_QUOTE] if generation.fault is AnswerFault.REFUSED else ""
         # Reasoning may take all the room before the first word.
-        room *= 2 if said.fault is AnswerFault.CUT_OFF else 1
-        wanted = request.model_copy(
+        room *= 2 if generation.fault is AnswerFault.CUT_OFF else 1
+        next_request = request.model_copy(
             update={
                 "key": f"{request.key}/again-{tries}",
-                "messages": (*request.messages, assistant(_shown(said)), user(prompt("answer_again", why=told))),
+                "messages": (*request.messages, assistant(shown or NO_ANSWER), user(prompt("answer_again", why=fault))),
                 "room": room,
                 "max_tokens": run.tokens_left,
             }
         )
     else:
-        raise NoAnswer(f"The {request.role} gave no answer in {MOST_REASKS + 1} tries. {told}")
+        raise NoAnswer(f"The {request.role} gave no answer in {MOST_REASKS + 1} tries. {fault}")
     for more in range(1, MOST_CONTINUATIONS + 1):
         parts = answer.parts
         if answer.is_whole:
             return
-        _check_limits(run, "The answer was cut off before its end.")
+        run.check_limits(why="The answer was cut off before its end.")
         goes_on = request.model_copy(
             update={
                 "key": f"{request.key}/more-{more}",
@@ -88,47 +91,36 @@ async def complete_answer(run: Progress, request: Generate, answer: Answer) -> N
                 "attempt": None,
             }
         )
-        await _say(run, goes_on, answer)
+        await _generate(run, goes_on, answer)
         if answer.parts == parts:
             return
 
 
-async def _say(run: Progress, request: Generate, answer: Answer) -> Generation:
+async def _generate(run: Progress, request: Generate, answer: Answer) -> Generation:
     try:
-        said = await run.perform(request.model_copy(update={"timeout_s": run.time_left_s()}))
+        generation = await run.perform(request.model_copy(update={"timeout_s": run.time_left_s()}))
     except PriceUnknown as stop:
         # What came is kept all the same.
         if isinstance(stop.value, Generation):
             answer.add(stop.value)
         raise
-    answer.add(said)
-    return said
+    answer.add(generation)
+    return generation
 
 
-def _check_limits(run: Progress, why: str) -> None:
-    limit = run.exceeded()
-    if limit is not None:
-        raise LimitReached(limit, why=why)
-
-
-def told_fault(said: Generation) -> str:
+def fault_in_words(generation: Generation) -> str:
     """What was sent in place of an answer, in a sentence."""
-    match said.fault:
+    match generation.fault:
         case AnswerFault.REFUSED:
-            words = " ".join(said.refusal.split())[:LONGEST_QUOTE]
+            words = " ".join(generation.refusal.split())[:LONGEST_QUOTE]
             return f"It refused: {words}" if words else "It refused without a word."
         case AnswerFault.FILTERED:
             return "The provider's content filter stopped it."
         case AnswerFault.TOOL_CALL:
-            return f"It called a tool in place of answering: {', '.join(said.tool_calls)[:LONGEST_QUOTE]}."
+            return f"It called a tool in place of answering: {', '.join(generation.tool_calls)[:LONGEST_QUOTE]}."
         case AnswerFault.CUT_OFF:
             return "It was cut off: the most tokens were reached before the answer's end."
     return "It sent nothing."
-
-
-def _shown(said: Generation) -> str:
-    """What the model is shown of what it sent; what a filter stopped would be stopped again."""
-    return (said.refusal[:LONGEST_QUOTE] if said.fault is AnswerFault.REFUSED else "") or NO_ANSWER
 
 
 def joined(begun: str, rest: str) -> str:
@@ -177,8 +169,12 @@ async def ask[T: BaseModel](
             return read_generation(generation, schema=schema, asked=asked, nonce=nonce, needs_nonce=judges)
         except UnusableAnswerError as error:
             problem = str(error)
-        if reask and (unproved := _unproved(generation, schema=schema, asked=asked, nonce=nonce)) is not None:
-            return unproved
+        if reask:
+            # Said again among prose and without the nonce, it may be quoted in a spelling that code does not know.
+            # With a confidence of 0 a person is asked, by the policy.
+            with suppress(UnusableAnswerError):
+                value = read_generation(generation, schema=schema, asked=asked, nonce=nonce)
+                return value.model_copy(update={"confidence": 0.0}) if "confidence" in schema.model_fields else value
         # Only the newest bad answer is shown again: sending all of them costs tokens and teaches nothing.
         again = (*messages, assistant(shown_again(generation)), user(prompt("structured_again", error=problem)))
         request = request.model_copy(
@@ -192,8 +188,9 @@ async def ask[T: BaseModel](
             }
         )
     who = SAID_BY.get(request.role, f"The {request.role}")
+    tries = f"{most_reasks + 1} tries" if most_reasks else "one try"
     raise NoUsableAnswer(
-        f"{who} gave no usable answer in {_tries(most_reasks + 1)} ({problem}). "
+        f"{who} gave no usable answer in {tries} ({problem}). "
         f"It said: {' '.join((generation.text or generation.refusal).split())[:LONGEST_QUOTE] or 'nothing'}",
         role=request.role,
     )
@@ -204,26 +201,14 @@ def read_generation[T: BaseModel](
 ) -> T:
     """The value in what a model sent. Raises UnusableAnswerError also where that was no whole answer."""
     if generation.fault:
-        raise UnusableAnswerError(told_fault(generation))
+        raise UnusableAnswerError(fault_in_words(generation))
     return read_answer(generation.text, schema=schema, asked=asked, nonce=nonce, needs_nonce=needs_nonce)
-
-
-def _unproved[T: BaseModel](generation: Generation, *, schema: type[T], asked: str, nonce: str) -> T | None:
-    """What a model says again among prose and without the nonce, as something that it is not sure of.
-
-    It may be quoted in a spelling that code does not know. With a confidence of 0 a person is asked, by the policy.
-    """
-    try:
-        value = read_generation(generation, schema=schema, asked=asked, nonce=nonce)
-    except UnusableAnswerError:
-        return None
-    return value.model_copy(update={"confidence": 0.0}) if "confidence" in schema.model_fields else value
 
 
 def shown_again(generation: Generation) -> str:
     """What a model is shown of what it sent; what a filter stopped would be stopped again."""
-    said = "" if generation.fault is AnswerFault.FILTERED else generation.text or generation.refusal
-    return said[:LONGEST_SHOWN_AGAIN] or NO_ANSWER
+    text = "" if generation.fault is AnswerFault.FILTERED else generation.text or generation.refusal
+    return text[:LONGEST_SHOWN_AGAIN] or NO_ANSWER
 
 
 def shown_in(messages: tuple[Message, ...]) -> str:
@@ -249,9 +234,5 @@ def with_nonce(schema: dict[str, Any] | None) -> dict[str, Any] | None:
 
 def asking_for(nonce: str, messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """The messages with the last one asking for the nonce, too."""
-    asked = prompt("structured_nonce", question=messages[-1].content, field=NONCE, nonce=nonce)
-    return (*messages[:-1], messages[-1].model_copy(update={"content": asked}))
-
-
-def _tries(count: int) -> str:
-    return "one try" if count == 1 else f"{count} tries"
+    question = prompt("structured_nonce", question=messages[-1].content, field=NONCE, nonce=nonce)
+    return with_last(messages, question)

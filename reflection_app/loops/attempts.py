@@ -23,7 +23,7 @@ from reflection_app.loops.prompts import prompt, versions
 from reflection_app.loops.task_spec import Execution, ReviewRule, RuleAction, TaskSpec
 from reflection_app.loops.texts import cut_with
 from reflection_app.loops.tickets import Ticket, TicketDraft, Trigger
-from reflection_app.loops.values import Message, assistant, user
+from reflection_app.loops.values import Message, assistant, user, with_last
 from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Outcome, Referee, Severity, Verdict
 
 # Which verdicts wait for a person.
@@ -47,8 +47,11 @@ async def why_it_waits(spec: TaskSpec, run: Progress, judgement: Judgement) -> W
     for number, rule in enumerate(spec.review_policy.rules, start=1):
         if not rule.fits(judgement, kind=spec.kind, agent=spec.agent, cost_usd=run.cost_usd):
             continue
-        if rule.share < 1 and not await _is_drawn(run, judgement, number=number, share=rule.share):
-            continue
+        if rule.share < 1:
+            key = f"attempt-{judgement.attempt}/rule-{number}-draw"
+            drawn = await run.perform(Draw(key=key, share=rule.share))
+            if not drawn.hit:
+                continue
         if rule.action is RuleAction.STAND:
             return None
         return Waits(reason_of(rule, judgement.verdict), rule=number, reviewers=rule.reviewers)
@@ -60,11 +63,6 @@ def reason_of(rule: ReviewRule, verdict: Verdict) -> ReviewReason:
     if verdict is Verdict.REJECT:
         return ReviewReason.REJECTED
     return ReviewReason.LOW_CONFIDENCE if rule.confidence_below is not None else ReviewReason.POLICY
-
-
-async def _is_drawn(run: Progress, judgement: Judgement, *, number: int, share: float) -> bool:
-    drawn = await run.perform(Draw(key=f"attempt-{judgement.attempt}/rule-{number}-draw", share=share))
-    return drawn.hit
 
 
 # Whether a judgement stands, or a person is asked first.
@@ -189,14 +187,13 @@ def telling_judgement(judgements: Sequence[Judgement], *, attempt: int) -> Judge
 def repairs_of(judgement: Judgement) -> tuple[str, ...]:
     """What is to be done, in order: a person's words, each issue's fix, and what usually helps where none is named."""
     steps = [*judgement.feedback.suggestions] if judgement.referee is Referee.PERSON else []
-    steps += [_repair(issue) for issue in judgement.issues]
+    steps += [
+        issue.suggested_fix.strip() or f"{USUAL_REPAIRS[issue.category]}: {issue.description}"
+        for issue in judgement.issues
+    ]
     if judgement.referee is not Referee.PERSON:
         steps += judgement.feedback.suggestions
     return tuple(dict.fromkeys(step for step in steps if step.strip()))
-
-
-def _repair(issue: Issue) -> str:
-    return issue.suggested_fix.strip() or f"{USUAL_REPAIRS[issue.category]}: {issue.description}"
 
 
 def context_for(spec: TaskSpec, judgement: Judgement) -> tuple[str, ...]:
@@ -250,7 +247,7 @@ async def make_attempt(
         await send_back(spec, run, number=number - 1)
     key = f"attempt-{number}/answer"
     lessons = await lessons_for(spec, run) if number == 1 else None
-    messages = told(spec, messages, number=number, lessons=lessons)
+    messages = attempt_messages(spec, messages, number=number, lessons=lessons)
     if spec.execution is Execution.EXTERNAL:
         handed_in = await run.perform(AwaitAttempt(key=key, attempt=number, messages=messages))
         run.handed_in[number] = handed_in
@@ -298,7 +295,7 @@ def unfinished(number: int) -> Judgement:
     return Judgement(attempt=number, referee=Referee.TOOL, verdict=Verdict.REVISE, score=0, issues=(issue,))
 
 
-def told(
+def attempt_messages(
     spec: TaskSpec, messages: tuple[Message, ...], *, number: int, lessons: Lessons | None = None
 ) -> tuple[Message, ...]:
     """The messages with what holds in every loop: accepted instructions, and for the first attempt a person's order.
@@ -319,7 +316,7 @@ def told(
     elif spec.hints and number == 1 and messages:
         listed = framed("\n".join(f"- {hint}" for hint in spec.hints), name="notes", most=LONGEST_HINTS)
         task = prompt("start_hints", task=messages[-1].content, hints=listed)
-        messages = (*messages[:-1], messages[-1].model_copy(update={"content": task}))
+        messages = with_last(messages, task)
     return asking_for_parts(messages) if spec.chain_of_thought else messages
 
 
@@ -375,17 +372,13 @@ def within(budget_tokens: int, *, task: Sequence[Message], turns: Sequence[Messa
     for place in range(len(kept) - 1):
         if tokens_of([*task, *kept]) <= room:
             break
-        kept[place] = _shortened(kept[place])
+        if kept[place].role == "assistant":
+            shortened = cut_with(kept[place].content, KEPT_OF_AN_ATTEMPT, note=CUT)
+            kept[place] = kept[place].model_copy(update={"content": shortened})
     while len(kept) > 1 and tokens_of([*task, *kept]) > room:
         # An attempt goes together with what was said of it, so that the roles still take turns.
         del kept[: 2 if len(kept) > 2 else 1]
     return (*task, *kept)
-
-
-def _shortened(message: Message) -> Message:
-    if message.role != "assistant":
-        return message
-    return message.model_copy(update={"content": cut_with(message.content, KEPT_OF_AN_ATTEMPT, note=CUT)})
 
 
 # Which prompts were changed since a run began.

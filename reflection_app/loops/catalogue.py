@@ -46,7 +46,7 @@ def can_check(spec: TaskSpec, kind: TaskKind | None) -> bool:
 def route_by_facts(spec: TaskSpec, *, built: Container[Mode]) -> Route | None:
     """The loop of a task by what came with it, or None where a model has to say what the task is about."""
     kind = kind_of(spec)
-    said = kind.value if kind else spec.kind
+    task_kind = kind.value if kind else spec.kind
     hands_in_calls = bool(spec.tools) and spec.execution is Execution.EXTERNAL
     can_plan = bool(spec.tools) and Mode.PLANNING in built
     brought = (
@@ -59,31 +59,28 @@ def route_by_facts(spec: TaskSpec, *, built: Container[Mode]) -> Route | None:
     )
     for is_there, mode, why in brought:
         if is_there:
-            return Route(mode=mode, task_kind=said, why=why)
+            return Route(mode=mode, task_kind=task_kind, why=why)
     return route_by_kind(spec, kind) if kind else None
 
 
 def route_by_kind(spec: TaskSpec, kind: TaskKind, *, why: str = "") -> Route:
     """The loop of a task of this kind; `why` is what a classifier said of it."""
-    mode, reason = _mode_and_reason(spec, kind)
+    if can_check(spec, kind):
+        mode, reason = Mode.EXTERNAL_LOOP, "Running it shows whether it works."
+    elif kind is TaskKind.REASONING:
+        mode, reason = Mode.REFLEXION, "Reasoning is checked by thinking it through again."
+    elif not spec.has_critic:
+        mode, reason = Mode.REFLEXION, "Nothing can check it and there is no critic, so the model judges itself."
+    elif kind is TaskKind.CREATIVE_WRITING:
+        mode, reason = Mode.ACTOR_CRITIC, "A text is best judged by a critic."
+    else:
+        mode, reason = Mode.ACTOR_CRITIC, "Nothing can check it by running it, so a critic judges."
     return Route(mode=mode, task_kind=kind.value, why=" ".join(text for text in (why.strip(), reason) if text))
 
 
 def kind_of(spec: TaskSpec) -> TaskKind | None:
     """The kind that the task was handed in with, where it is one that decides something."""
     return TaskKind(spec.kind) if spec.kind in TaskKind else None
-
-
-def _mode_and_reason(spec: TaskSpec, kind: TaskKind) -> tuple[Mode, str]:
-    if can_check(spec, kind):
-        return Mode.EXTERNAL_LOOP, "Running it shows whether it works."
-    if kind is TaskKind.REASONING:
-        return Mode.REFLEXION, "Reasoning is checked by thinking it through again."
-    if not spec.has_critic:
-        return Mode.REFLEXION, "Nothing can check it and there is no critic, so the model judges itself."
-    if kind is TaskKind.CREATIVE_WRITING:
-        return Mode.ACTOR_CRITIC, "A text is best judged by a critic."
-    return Mode.ACTOR_CRITIC, "Nothing can check it by running it, so a critic judges."
 
 
 # A completeness check of work that was done elsewhere: its history comes with the task, and nothing is carried out.
@@ -167,8 +164,8 @@ async def adaptive(spec: TaskSpec, run: Progress, *, loops: Mapping[Mode, Loop])
         found = await classify(spec, run)
         route = route_by_kind(spec, found.task_kind, why=found.why)
     chosen = await run.perform(ChooseLoop(key="route", route=route))
-    told = {"mode": chosen.mode, "kind": spec.kind or chosen.task_kind}
-    return await loops[chosen.mode](spec.model_copy(update=told), run)
+    changed = {"mode": chosen.mode, "kind": spec.kind or chosen.task_kind}
+    return await loops[chosen.mode](spec.model_copy(update=changed), run)
 
 
 # The external loop: a real signal decides, and no model is asked whether it went well.

@@ -10,7 +10,7 @@ from enum import IntEnum
 
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.storable import storable
-from reflection_app.loops.values import Message, Value, user
+from reflection_app.loops.values import Message, Value, user, with_last
 
 # Finding the headings of the five parts of a chain of thought, in every way that models write them.
 #
@@ -82,7 +82,18 @@ def headings_in(lines: Sequence[str]) -> list[Heading]:
     The style that marks the most parts is the answer's own. A heading of another style counts only for a part that
     this style does not mark: a list inside the plan may well have an item that begins with "Verify".
     """
-    found = _candidates(lines)
+    found: list[Heading] = []
+    fence = ""
+    for number, line in enumerate(lines):
+        mark = _FENCE.match(line)
+        if mark and not fence:
+            fence = mark[1]
+        elif mark and mark[1][0] == fence[0] and len(mark[1]) >= len(fence) and not line.strip(" \t`~"):
+            fence = ""
+        elif not fence:
+            below = lines[number + 1] if number + 1 < len(lines) else ""
+            heading = _heading(line, below, number=number)
+            found += [heading] if heading else []
     if not found:
         return []
     parts_by_style: dict[Style, set[str]] = {}
@@ -91,24 +102,6 @@ def headings_in(lines: Sequence[str]) -> list[Heading]:
     own = max(parts_by_style, key=lambda style: (len(parts_by_style[style]), style))
     marked = parts_by_style[own]
     return [one for one in found if one.style is own or (one.part not in marked and one.is_sure)]
-
-
-def _candidates(lines: Sequence[str]) -> list[Heading]:
-    found: list[Heading] = []
-    fence = ""
-    for number, line in enumerate(lines):
-        mark = _FENCE.match(line)
-        if mark and (not fence or _closes(line, mark[1], fence)):
-            fence = "" if fence else mark[1]
-        elif not fence:
-            below = lines[number + 1] if number + 1 < len(lines) else ""
-            heading = _heading(line, below, number=number)
-            found += [heading] if heading else []
-    return found
-
-
-def _closes(line: str, mark: str, fence: str) -> bool:
-    return mark[0] == fence[0] and len(mark) >= len(fence) and not line.strip(" \t`~")
 
 
 def _heading(line: str, below: str, *, number: int) -> Heading | None:
@@ -128,32 +121,22 @@ def _heading(line: str, below: str, *, number: int) -> Heading | None:
         return None
     part = str(name.lastgroup).removesuffix("_zh")
     underlined = bool(below) and _UNDERLINE.match(below[:LONGEST_LOOKED_AT]) is not None and not start[:1].isspace()
-    style = _style(start[:place], is_step=bool(step), is_numbered=bool(numbered), is_underlined=underlined)
-    rest = line[name.end() :]
-    exact, text = _after_name(rest)
-    if not exact and not _is_title(rest, style=style, counted=counted, part=part):
-        return None
-    return Heading(part, number, style, text if exact else "", exact, 2 if style is Style.UNDERLINED else 1)
-
-
-def _style(before: str, *, is_step: bool, is_numbered: bool, is_underlined: bool) -> Style:
+    before = start[:place]
     if before.lstrip().startswith("#"):
-        return Style.ATX
-    if is_underlined:
-        return Style.UNDERLINED
-    if "*" in before.lstrip("* ") or before.lstrip("-+ ").startswith(("*", "__")):
-        return Style.BOLD
-    return Style.STEP if is_step else Style.NUMBERED if is_numbered else Style.PLAIN
-
-
-def _after_name(rest: str) -> tuple[bool, str]:
-    """Whether the name stands alone, before a colon or the end of the line; and the text after it."""
+        style = Style.ATX
+    elif underlined:
+        style = Style.UNDERLINED
+    elif "*" in before.lstrip("* ") or before.lstrip("-+ ").startswith(("*", "__")):
+        style = Style.BOLD
+    else:
+        style = Style.STEP if step else Style.NUMBERED if numbered else Style.PLAIN
+    rest = line[name.end() :]
     text = rest.lstrip("*_ \t#)）】")
-    if not text:
-        return True, ""
-    if text[0] in ":：" or (text[0] in _COLONS and text[1:2] in {"", " ", text[0]}):
-        return True, text[1:].lstrip("*_ \t")
-    return False, ""
+    is_exact = not text or text[0] in ":：" or (text[0] in _COLONS and text[1:2] in {"", " ", text[0]})
+    if not is_exact and not _is_title(rest, style=style, counted=counted, part=part):
+        return None
+    beside = text[1:].lstrip("*_ \t") if is_exact else ""
+    return Heading(part, number, style, beside, is_exact, 2 if style is Style.UNDERLINED else 1)
 
 
 def _is_title(rest: str, *, style: Style, counted: str | None, part: str) -> bool:
@@ -167,20 +150,16 @@ def _is_title(rest: str, *, style: Style, counted: str | None, part: str) -> boo
         return False
     if style is Style.BOLD:
         return rest.rstrip().endswith(("*", "__", "*:", "_:", "*：")) or rest.rstrip(" :：").endswith(("*", "__"))
-    if style is Style.NUMBERED:
+    if style is Style.NUMBERED and counted:
         # "1. Analyze the data" is an item of some list; "2. Analyze the problem" is the second part.
-        return _position(counted) == PARTS.index(part) + 1
+        if counted.isdecimal():
+            position = int(counted) - 1
+        elif counted.lower() in _ROMAN:
+            position = _ROMAN.index(counted.lower())
+        else:
+            position = _CHINESE_DIGITS.find(counted)
+        return position == PARTS.index(part)
     return style in {Style.ATX, Style.UNDERLINED, Style.STEP}
-
-
-def _position(counted: str | None) -> int:
-    if counted is None:
-        return 0
-    if counted.isdecimal():
-        return int(counted)
-    if counted.lower() in _ROMAN:
-        return _ROMAN.index(counted.lower()) + 1
-    return _CHINESE_DIGITS.find(counted) + 1
 
 
 class ChainOfThought(Value):
@@ -198,7 +177,7 @@ def asking_for_parts(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     wish = prompt("chain_of_thought")
     if not messages or messages[-1].role != "user":
         return (*messages, user(wish))
-    return (*messages[:-1], user(f"{messages[-1].content}\n\n{wish}"))
+    return with_last(messages, f"{messages[-1].content}\n\n{wish}")
 
 
 def parse_chain_of_thought(answer: str) -> ChainOfThought | None:
@@ -210,7 +189,8 @@ def parse_chain_of_thought(answer: str) -> ChainOfThought | None:
     texts: dict[str, list[str]] = {part: [] for part in PARTS}
     ends = [heading.line for heading in headings[1:]] + [len(lines)]
     for heading, end in zip(headings, ends, strict=True):
-        texts[heading.part].append(_body(heading, lines, end))
+        body = [heading.rest, *lines[heading.line + heading.height : end]]
+        texts[heading.part].append("\n".join(body).strip())
     return ChainOfThought(
         **{part: "\n\n".join(text for text in found if text) if found else None for part, found in texts.items()}
     )
@@ -220,7 +200,3 @@ def work_in(answer: str) -> str:
     """The part of a chain of thought that holds the work, or all of an answer that has no such part."""
     parts = parse_chain_of_thought(answer)
     return parts.execute if parts is not None and parts.execute else answer
-
-
-def _body(heading: Heading, lines: list[str], end: int) -> str:
-    return "\n".join([heading.rest, *lines[heading.line + heading.height : end]]).strip()

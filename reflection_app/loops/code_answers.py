@@ -37,15 +37,13 @@ def _defines(code: str, name: str) -> bool:
         body = ast.parse(code).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return re.search(rf"^(?:async\s+)?(?:def|class)\s+{re.escape(name)}\b", code, re.MULTILINE) is not None
-    return any(name in _names_of(node) for node in body)
-
-
-def _names_of(node: ast.stmt) -> list[str]:
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return [node.name]
-    if isinstance(node, ast.Assign):
-        return [target.id for target in node.targets if isinstance(target, ast.Name)]
-    return []
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name == name:
+            return True
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+            return True
+    return False
 
 
 # Taking the data out of a model's answer: the one JSON value in it, bare or in a code fence.
@@ -75,11 +73,15 @@ def value_in(answer: str) -> Any:
         return _read(whole)
     except NoData as error:
         problem = str(error)
-    blocks = blocks_in(answer, languages=LANGUAGES)
-    if blocks:
-        return _only_one(*_all_of(blocks))
-    # The objects and arrays in `text`, each once: what stands inside of another is part of it.
     values: list[Any] = []
+    if blocks := blocks_in(answer, languages=LANGUAGES):
+        for block in blocks:
+            try:
+                values.append(_read(block.strip()))
+            except NoData as error:
+                problem = str(error)
+        return _only_one(values, problem)
+    # The objects and arrays in `whole`, each once: what stands inside of another is part of it.
     place = _next_opening(whole, 0)
     for _ in range(MOST_TRIES):
         if place < 0:
@@ -106,17 +108,6 @@ def data_of(answer: str, *, chain_of_thought: bool) -> Any:
         if work is answer:
             raise
     return value_in(answer)
-
-
-def _all_of(blocks: list[str]) -> tuple[list[Any], str]:
-    """The values of the blocks that are JSON, and what is wrong with the last of the others."""
-    values, problem = [], ""
-    for block in blocks:
-        try:
-            values.append(_read(block.strip()))
-        except NoData as error:
-            problem = str(error)
-    return values, problem
 
 
 def _only_one(values: list[Any], problem: str) -> Any:

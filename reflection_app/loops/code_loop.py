@@ -33,7 +33,11 @@ async def code_loop(spec: TaskSpec, run: Progress) -> Outcome:
         if number in run.unfinished:
             messages = (*messages, assistant(answer), user(prompt("cut_off_next")))
             continue
-        code = code_of(answer, entry_point=spec.tests.entry_point)
+        script, entry_point = spec.tests.script, spec.tests.entry_point
+        code = code_of(answer, entry_point=entry_point)
+        wanted = None
+        if script:
+            wanted = wanted_names(script, code=code, entry_point=entry_point, objective=spec.objective)
         report = await run.perform(
             RunTests(
                 key=f"attempt-{number}/tests",
@@ -41,7 +45,7 @@ async def code_loop(spec: TaskSpec, run: Progress) -> Outcome:
                 code=code,
                 tests=spec.tests,
                 timeout_s=TESTS_TIMEOUT_S,
-                wanted=_wanted(spec, code),
+                wanted=wanted,
             )
         )
         judgement = await run.record(judge_tests(report, attempt=number), key=f"attempt-{number}/verdict")
@@ -58,13 +62,6 @@ async def code_loop(spec: TaskSpec, run: Progress) -> Outcome:
             return end
         messages = (*messages, assistant(answer or NO_ANSWER), user(failures_prompt(report)))
     return Outcome.EXHAUSTED
-
-
-def _wanted(spec: TaskSpec, code: str) -> tuple[str, ...] | None:
-    tests = spec.tests
-    if tests is None or not tests.script:
-        return None
-    return wanted_names(tests.script, code=code, entry_point=tests.entry_point, objective=spec.objective)
 
 
 def judge_tests(report: TestReport, *, attempt: int) -> Judgement:
@@ -89,13 +86,13 @@ def words_on_broken(report: TestReport) -> tuple[str, ...]:
         f"{len(broken)} of {report.total} tests fail by themselves, whatever the code is, so they say nothing of it."
     )
     rest = f"The rest passed: {report.counted}." if report.counted else ""
-    shown = (f"{result.name}: {result.error}"[:LONGEST_FIELD] for result in broken[:MOST_BROKEN_SHOWN])
-    return (counts, *filter(None, (rest,)), *shown)
+    errors = (f"{result.name}: {result.error}"[:LONGEST_FIELD] for result in broken[:MOST_BROKEN_SHOWN])
+    return (counts, *filter(None, (rest,)), *errors)
 
 
 def failures_prompt(report: TestReport) -> str:
     """What the model is told of the failed tests: each one's name, input, expected, actual and error."""
-    shown = told_failures(report.failed)
+    shown = failures_in_words(report.failed)
     return prompt("code_failures", failed=len(report.failed), total=report.counted, failures=shown)
 
 
@@ -106,19 +103,17 @@ def sent_back(decision: ReviewDecision) -> str:
     return prompt("code_sent_back", problems="\n".join(problems) or "- No reason was given.")
 
 
-def told_failures(failures: tuple[TestResult, ...]) -> str:
+def failures_in_words(failures: tuple[TestResult, ...]) -> str:
     """The first failures in full, and how many more there are."""
-    shown = "\n\n".join(_failure(result) for result in failures[:MOST_FAILURES_SHOWN])
+    parts = []
+    for result in failures[:MOST_FAILURES_SHOWN]:
+        fields = {
+            "Test": result.name,
+            "Input": result.input,
+            "Expected": result.expected,
+            "Actual": result.actual,
+            "Error": result.error or (result.reason.value if result.reason else ""),
+        }
+        parts.append("\n".join(f"{name}: {text[:LONGEST_FIELD]}" for name, text in fields.items() if text))
     left_out = len(failures) - MOST_FAILURES_SHOWN
-    return f"{shown}\n\n({left_out} more failed.)" if left_out > 0 else shown
-
-
-def _failure(result: TestResult) -> str:
-    fields = {
-        "Test": result.name,
-        "Input": result.input,
-        "Expected": result.expected,
-        "Actual": result.actual,
-        "Error": result.error or (result.reason.value if result.reason else ""),
-    }
-    return "\n".join(f"{name}: {text[:LONGEST_FIELD]}" for name, text in fields.items() if text)
+    return "\n\n".join([*parts, f"({left_out} more failed.)"] if left_out > 0 else parts)

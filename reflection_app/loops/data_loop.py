@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from reflection_app.loops.attempts import end_by, make_attempt, within
 from reflection_app.loops.code_answers import NoData, data_of
-from reflection_app.loops.json_schema import Violation, violations
+from reflection_app.loops.json_schema import violations
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.task_spec import TaskSpec
@@ -47,7 +47,10 @@ def judge_data(spec: TaskSpec, answer: str, *, attempt: int) -> Judgement:
     except NoData as error:
         issues, score = [format_issue(str(error), path="$")], 0.0
     else:
-        issues, score = _issues(found), round(100 / (1 + len(found)), 2)
+        score = round(100 / (1 + len(found)), 2)
+        issues = [format_issue(violation.message, path=violation.path) for violation in found[:MOST_VIOLATIONS]]
+        if len(found) > MOST_VIOLATIONS:
+            issues.append(format_issue(f"and {len(found) - MOST_VIOLATIONS:,} more", path=""))
     return Judgement(
         attempt=attempt,
         referee=Referee.TOOL,
@@ -58,17 +61,9 @@ def judge_data(spec: TaskSpec, answer: str, *, attempt: int) -> Judgement:
     )
 
 
-def _issues(found: Sequence[Violation]) -> list[Issue]:
-    issues = [format_issue(violation.message, path=violation.path) for violation in found[:MOST_VIOLATIONS]]
-    more = len(found) - MOST_VIOLATIONS
-    if more > 0:
-        issues.append(format_issue(f"and {more:,} more", path=""))
-    return issues
-
-
 def violations_prompt(issues: Sequence[Issue]) -> str:
     """What the model is told of an answer that does not fit: each violation with its path."""
-    told = "\n".join(
+    listed = "\n".join(
         f"- {issue.path}: {issue.description}" if issue.path else f"- {issue.description}" for issue in issues
     )
-    return prompt("data_again", violations=told)
+    return prompt("data_again", violations=listed)

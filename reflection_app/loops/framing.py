@@ -53,6 +53,6 @@ def sees_all_of(content: str) -> bool:
     return len(content) <= LONGEST_WORK
 
 
-def shown(content: str) -> str:
+def truncated(content: str) -> str:
     """As much of the work as a model that judges is shown."""
     return cut_with(content, LONGEST_WORK, note="[The rest of the work is not shown.]")

@@ -9,7 +9,7 @@ from reflection_app.loops.actor_critic import actor_critic
 from reflection_app.loops.attempt_effects import Pick, ReviewReason, RunTests
 from reflection_app.loops.attempts import Waits, ask_reviewer, draw_audit, make_attempt
 from reflection_app.loops.code_answers import code_of
-from reflection_app.loops.code_loop import TESTS_TIMEOUT_S, sent_back, told_failures
+from reflection_app.loops.code_loop import TESTS_TIMEOUT_S, failures_in_words, sent_back
 from reflection_app.loops.code_tests import CodeTests, TestReport
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
@@ -32,13 +32,22 @@ async def generated_tests_loop(spec: TaskSpec, run: Progress) -> Outcome:
     if suspects.is_empty:
         return await actor_critic(spec, run)
     messages: tuple[Message, ...] = (system(prompt("code_system")), user(spec.objective))
+    entry_point = suspects.entry_point or None
     tried: list[Tried] = []
     for number in range(1, spec.limits.max_iterations + 1):
         answer = await make_attempt(spec, run, number=number, messages=messages)
         if number in run.unfinished:
             messages = (*messages, assistant(answer), user(prompt("cut_off_next")))
             continue
-        report = await _run(suspects, run, number=number, answer=answer)
+        report = await run.perform(
+            RunTests(
+                key=f"attempt-{number}/tests",
+                attempt=number,
+                code=code_of(answer, entry_point=entry_point),
+                tests=CodeTests(script=suspects.script, entry_point=entry_point),
+                timeout_s=TESTS_TIMEOUT_S,
+            )
+        )
         tried.append(Tried(number=number, report=report))
         standing = weigh(tried, suspects=suspects)
         judgement, pick = await _record(standing, report, run, number=number, left_out=suspects.left_out)
@@ -81,19 +90,6 @@ async def write_tests(spec: TaskSpec, run: Progress) -> SuspectTests:
     # The last line of what broke off may say something else than was meant: `== 1` of `== 12`.
     text = answer.text.rpartition("\n")[0] if answer.fault else answer.text
     return suspect_tests(code_of(text), task=spec.objective, entry_point=None)
-
-
-async def _run(suspects: SuspectTests, run: Progress, *, number: int, answer: str) -> TestReport:
-    entry_point = suspects.entry_point or None
-    return await run.perform(
-        RunTests(
-            key=f"attempt-{number}/tests",
-            attempt=number,
-            code=code_of(answer, entry_point=entry_point),
-            tests=CodeTests(script=suspects.script, entry_point=entry_point),
-            timeout_s=TESTS_TIMEOUT_S,
-        )
-    )
 
 
 async def _record(
@@ -154,6 +150,6 @@ def failures_prompt(report: TestReport, *, examples: int) -> str:
         "code_suspect_failures",
         failed=len(report.failed),
         total=report.counted,
-        examples=prompt("code_failed_examples", failures=told_failures(certain)) + "\n" if certain else "",
-        doubtful=prompt("code_failed_tests", failures=told_failures(doubtful)) + "\n" if doubtful else "",
+        examples=prompt("code_failed_examples", failures=failures_in_words(certain)) + "\n" if certain else "",
+        doubtful=prompt("code_failed_tests", failures=failures_in_words(doubtful)) + "\n" if doubtful else "",
     )

@@ -146,7 +146,17 @@ class _Weaver:
         if step.kind == "record_verdict":
             knot.verdict, knot.score = step.verdict, step.score
         self._by_key[step.key] = knot
-        self._join(knot)
+        self._note_failure()
+        before = self._last
+        if kind is NodeKind.VALIDATION:  # a check comes of its attempt, everything else of what was before it
+            own = (k for k in reversed(self._knots) if k.kind is NodeKind.ATTEMPT and k.attempt == knot.attempt)
+            before = next(own, before)
+        self._knots.append(knot)
+        self._edges.append((before, knot, self._edge_to(knot, before=before)))
+        self._attempt = max(self._attempt, knot.attempt or 0)
+        # An audit is looked at some other time: nothing follows from it.
+        if step.kind != "request_audit":
+            self._last = knot
 
     def _known(self, step: RecordedStep) -> _Knot | None:
         """The node that the step belongs to, where it is none of its own."""
@@ -168,32 +178,16 @@ class _Weaver:
                 return next((knot for knot in newest if knot.kind in CALLS or knot.began_an_answer), None)
         return None
 
-    def _join(self, knot: _Knot) -> None:
-        self._note_failure()
-        before = self._before(knot)
-        self._knots.append(knot)
-        self._edges.append((before, knot, self._edge_to(knot, before=before)))
-        self._attempt = max(self._attempt, knot.attempt or 0)
-        # An audit is looked at some other time: nothing follows from it.
-        if knot.step is None or knot.step.kind != "request_audit":
-            self._last = knot
-
     def _note_failure(self) -> None:
         if self._last.kind in CHECKS and (self._last.failed or self._last.passed):
             self._failure = self._last if self._last.failed else None
-
-    def _before(self, knot: _Knot) -> _Knot:
-        """What `knot` came of: a check comes of its attempt, everything else of what was before it."""
-        if knot.kind is NodeKind.VALIDATION:
-            own = (k for k in reversed(self._knots) if k.kind is NodeKind.ATTEMPT and k.attempt == knot.attempt)
-            return next(own, self._last)
-        return self._last
 
     def _edge_to(self, knot: _Knot, *, before: _Knot) -> EdgeKind:
         if knot.kind is NodeKind.REFLECTION:
             return EdgeKind.REFLECTED
         begins_another = knot.attempt is not None and knot.attempt > self._attempt > 0
-        if begins_another and (self._failure is not None or self._is_sent_back or _sends_back(before)):
+        is_revised = before.kind is NodeKind.REVIEW and before.step is not None and before.step.verdict == "REVISE"
+        if begins_another and (self._failure is not None or self._is_sent_back or is_revised):
             self._is_sent_back = False
             return EdgeKind.REWOUND
         if knot.kind is NodeKind.PLAN and before.kind is NodeKind.PLAN:
@@ -207,8 +201,33 @@ class _Weaver:
         self._edges.append((self._last, knot, EdgeKind.LED_TO))
 
     def graph(self) -> Graph:
+        nodes = []
+        parting = self._parting
+        for knot in self._knots:
+            # The step may have no node of its own; then the next one is where the two runs part.
+            parts_here = parting is not None and any(part.seq >= parting for part in knot.parts)
+            if parts_here:
+                parting = None
+            nodes.append(
+                Node(
+                    id=knot.id,
+                    kind=knot.kind,
+                    label=knot.label,
+                    detail=knot.detail,
+                    state=knot.state,
+                    step=knot.step.seq if knot.step else None,
+                    attempt=knot.attempt,
+                    verdict=knot.verdict,
+                    score=knot.score,
+                    failed=knot.failed and knot.kind is not NodeKind.OUTCOME,
+                    is_best=knot.makes_attempt and knot.attempt == self._best,
+                    is_inherited=bool(knot.parts) and all(part.is_inherited for part in knot.parts),
+                    is_edited=any(part.is_edited for part in knot.parts),
+                    is_parting=parts_here,
+                )
+            )
         edges = [self._edge(*one) for one in self._edges]
-        return Graph(nodes=tuple(self._nodes()), edges=(*edges, *self._fixes()))
+        return Graph(nodes=tuple(nodes), edges=(*edges, *self._fixes()))
 
     def _edge(self, before: _Knot, knot: _Knot, kind: EdgeKind) -> Edge:
         """The edge, its word chosen now that all is known: what a check found of what came before it."""
@@ -231,47 +250,13 @@ class _Weaver:
             if knot.failed:
                 failure = knot
             elif failure is not None and knot.passed and _is_another_go(failure, knot):
-                fixed = self._attempt_of(knot) if failure.attempt != knot.attempt else None
-                fixed = fixed or knot
+                fixed = knot
+                if failure.attempt != knot.attempt:
+                    own = (k for k in self._knots if k.kind is NodeKind.ATTEMPT and k.attempt == knot.attempt)
+                    fixed = next(own, knot)
                 fixes.append(Edge(source=failure.id, target=fixed.id, kind=EdgeKind.FIXED))
                 failure = None
         return fixes
-
-    def _attempt_of(self, check: _Knot) -> _Knot | None:
-        return next((k for k in self._knots if k.kind is NodeKind.ATTEMPT and k.attempt == check.attempt), None)
-
-    def _nodes(self) -> list[Node]:
-        nodes = []
-        parting = self._parting
-        for knot in self._knots:
-            # The step may have no node of its own; then the next one is where the two runs part.
-            parts_here = parting is not None and any(part.seq >= parting for part in knot.parts)
-            if parts_here:
-                parting = None
-            nodes.append(self._node(knot, is_parting=parts_here))
-        return nodes
-
-    def _node(self, knot: _Knot, *, is_parting: bool) -> Node:
-        return Node(
-            id=knot.id,
-            kind=knot.kind,
-            label=knot.label,
-            detail=knot.detail,
-            state=knot.state,
-            step=knot.step.seq if knot.step else None,
-            attempt=knot.attempt,
-            verdict=knot.verdict,
-            score=knot.score,
-            failed=knot.failed and knot.kind is not NodeKind.OUTCOME,
-            is_best=knot.makes_attempt and knot.attempt == self._best,
-            is_inherited=bool(knot.parts) and all(part.is_inherited for part in knot.parts),
-            is_edited=any(part.is_edited for part in knot.parts),
-            is_parting=is_parting,
-        )
-
-
-def _sends_back(knot: _Knot) -> bool:
-    return knot.kind is NodeKind.REVIEW and knot.step is not None and knot.step.verdict == "REVISE"
 
 
 def _is_another_go(failure: _Knot, check: _Knot) -> bool:

@@ -169,8 +169,15 @@ def described(step: RecordedStep) -> Words:
 def what_failed(steps: Sequence[RecordedStep], *, verdict: str, score: float | None) -> str:
     """What went wrong in a check that failed, told from the steps that it is made of: the last word counts."""
     for step in reversed(steps):
-        if said := step.error or step.tool_error or _faults(step):
-            return shortened(said)
+        words = step.error or step.tool_error
+        if not words and step.requirements_unmet:
+            words = _requirements(step)
+        elif not words and step.plan_issues:
+            words = f"{step.plan_issues} issue{'s' * (step.plan_issues > 1)}"
+        elif not words and step.tests_failed:
+            words = _tests(step)
+        if words:
+            return shortened(words)
     return "rejected" if verdict == "REJECT" else f"score {score:g}" if score is not None else "not good enough"
 
 
@@ -182,8 +189,8 @@ def shortened(text: str, *, longest: int = LONGEST) -> str:
 
 def end_words(outcome: str) -> str:
     """How a run ended, in a few words."""
-    said = next((words for name, words in OUTCOMES.items() if name == outcome), "")
-    return said or outcome.replace("_", " ").capitalize()
+    known = next((words for name, words in OUTCOMES.items() if name == outcome), "")
+    return known or outcome.replace("_", " ").capitalize()
 
 
 def _attempt(step: RecordedStep) -> Words:
@@ -238,14 +245,6 @@ def _requirements(step: RecordedStep) -> str:
     if step.requirements_unmet:
         return f"{step.requirements_unmet} of {step.requirements_total} requirements"
     return f"all {step.requirements_total} requirements met"
-
-
-def _faults(step: RecordedStep) -> str:
-    if step.requirements_unmet:
-        return _requirements(step)
-    if step.plan_issues:
-        return f"{step.plan_issues} issue{'s' * (step.plan_issues > 1)}"
-    return _tests(step) if step.tests_failed else ""
 
 
 def _referee(step: RecordedStep) -> str:

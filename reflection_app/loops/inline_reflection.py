@@ -30,7 +30,7 @@ LONGEST_EARLIER = 600
 
 def window(turns: Sequence[Turn], *, new_from: int) -> str:
     """The turns as text, oldest first; those from number `new_from` on are new. What does not fit is counted."""
-    shown: list[str] = []
+    lines: list[str] = []
     room = LONGEST_WINDOW
     for turn in reversed(turns):
         longest = LONGEST_NEW_TURN if turn.seq >= new_from else LONGEST_OLDER_TURN
@@ -40,24 +40,21 @@ def window(turns: Sequence[Turn], *, new_from: int) -> str:
         if len(line) > room:
             break
         room -= len(line)
-        shown.append(line)
-    left_out = turns[-1].seq - len(shown) if turns else 0
+        lines.append(line)
+    left_out = turns[-1].seq - len(lines) if turns else 0
     if left_out:
-        shown.append(f"[{left_out} earlier turns are not shown.]")
-    return "\n\n".join(reversed(shown))
+        lines.append(f"[{left_out} earlier turns are not shown.]")
+    return "\n\n".join(reversed(lines))
 
 
 def earlier_in_short(kept: Sequence[KeptReflection]) -> str:
     """The newest of the earlier reflections, so that the next one goes on from them and does not repeat them."""
-    newest = [one for one in kept if one.reflection is not None][-MOST_EARLIER:]
-    return "\n".join(map(_in_short, newest)) or "(none yet)"
-
-
-def _in_short(kept: KeptReflection) -> str:
-    assert kept.reflection is not None
-    said = [issue.description for issue in kept.reflection.issues] + list(kept.reflection.suggestions)
-    way = "on track" if kept.reflection.on_track else "not on track"
-    return f"- after turn {kept.turn}: {way}. {' | '.join(said)}"[:LONGEST_EARLIER]
+    lines = []
+    for turn, reflection in [(one.turn, one.reflection) for one in kept if one.reflection][-MOST_EARLIER:]:
+        points = [issue.description for issue in reflection.issues] + list(reflection.suggestions)
+        way = "on track" if reflection.on_track else "not on track"
+        lines.append(f"- after turn {turn}: {way}. {' | '.join(points)}"[:LONGEST_EARLIER])
+    return "\n".join(lines) or "(none yet)"
 
 
 TEMPERATURE = 0.3
@@ -87,8 +84,23 @@ async def inline_reflection(spec: TaskSpec, run: Progress) -> Outcome:
             return Outcome.EXHAUSTED
         messages = question(spec.objective, list(turns), kept, new_from=seen + 1)
         seen = new.turns[-1].seq
-        asked = KeptReflection(number=number, turn=seen, trigger=trigger)
-        kept.append(await _reflect(run, asked, messages=messages))
+        reflected = KeptReflection(number=number, turn=seen, trigger=trigger)
+        run.check_limits()
+        request = run.model_call(
+            key=f"reflection-{number}/answer",
+            role="reflector",
+            messages=messages,
+            temperature=TEMPERATURE,
+            json_schema=ANSWER_SCHEMA,
+        )
+        try:
+            answer = await ask(run, request, schema=ReflectorAnswer)
+            reflected = reflected.model_copy(update={"reflection": answer.reflection()})
+        except (EffectTimedOut, PriceUnknown):
+            raise
+        except EffectFailed as failure:
+            reflected = reflected.model_copy(update={"problem": str(failure)[:LONGEST_PROBLEM]})
+        kept.append(await run.perform(RecordReflection(key=f"reflection-{number}/kept", kept=reflected)))
         if new.is_end:
             return Outcome.UNVERIFIED
     raise AssertionError("count() has no end")
@@ -117,26 +129,6 @@ def question(objective: str, turns: list[Turn], kept: list[KeptReflection], *, n
             )
         ),
     )
-
-
-async def _reflect(run: Progress, asked: KeptReflection, *, messages: tuple[Message, ...]) -> KeptReflection:
-    """The reflection, recorded; without one and with the problem where the reflector could not be used."""
-    run.check_limits()
-    request = run.model_call(
-        key=f"reflection-{asked.number}/answer",
-        role="reflector",
-        messages=messages,
-        temperature=TEMPERATURE,
-        json_schema=ANSWER_SCHEMA,
-    )
-    try:
-        answer = await ask(run, request, schema=ReflectorAnswer)
-        result = asked.model_copy(update={"reflection": answer.reflection()})
-    except (EffectTimedOut, PriceUnknown):
-        raise
-    except EffectFailed as failure:
-        result = asked.model_copy(update={"problem": str(failure)[:LONGEST_PROBLEM]})
-    return await run.perform(RecordReflection(key=f"reflection-{asked.number}/kept", kept=result))
 
 
 def is_due(*, made: int, reflected: int, every: int, has_new_failure: bool, is_ended: bool) -> bool:

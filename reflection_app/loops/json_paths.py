@@ -4,7 +4,6 @@
 """
 
 import re
-from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
@@ -67,29 +66,24 @@ def parse_path(text: str) -> tuple[Part, ...]:
     text = text.strip()
     if not text:
         raise PathRefused(f"it is empty; {HOW}")
-    start = 1 if text[0] == "$" and text[1:2] in {"", ".", "["} else 0
-    return tuple(_parts(text, start))
-
-
-def _parts(text: str, start: int) -> Iterator[Part]:
-    at = start
+    at = 1 if text[0] == "$" and text[1:2] in {"", ".", "["} else 0
+    parts: list[Part] = []
     while at < len(text):
         match = _PART.match(text, at)
         # A name stands at the very beginning or after a dot; `a[0]b` and `.a` are slips of the pen.
         if match is None or (match["name"] and (match["dot"] == "") != (at == 0)):
             raise PathRefused(f"it cannot be read from character {at + 1} on; {HOW}")
-        yield _part(match)
+        if match["name"]:
+            parts.append(match["name"].strip())
+        elif match["every"]:
+            parts.append(Every.ITEM)
+        elif match["index"]:
+            parts.append(int(match["index"]))
+        else:
+            quoted = match["single"] if match["single"] is not None else match["double"]
+            parts.append(_ESCAPED.sub(r"\1", quoted))
         at = match.end()
-
-
-def _part(match: re.Match[str]) -> Part:
-    if match["name"]:
-        return match["name"].strip()
-    if match["every"]:
-        return Every.ITEM
-    if match["index"]:
-        return int(match["index"])
-    return _ESCAPED.sub(r"\1", match["single"] if match["single"] is not None else match["double"])
+    return tuple(parts)
 
 
 def follow(
@@ -102,27 +96,20 @@ def follow(
     for part in parts:
         reached: list[tuple[Trail, Any]] = []
         for trail, one in level:
-            further = _step(trail, one, part, looks)
-            if isinstance(further, Gap):
-                gaps.append((trail if isinstance(part, Every) else (trail, part), further))
-            else:
-                reached += further
+            looks.spend(len(one) + 1 if isinstance(part, Every) and isinstance(one, list) else 1)
+            match part:
+                case Every() if isinstance(one, list) and one:
+                    reached += [((trail, index), item) for index, item in enumerate(one)]
+                case Every():
+                    gaps.append((trail, Gap.EMPTY if isinstance(one, list) else Gap.NO_LIST))
+                case str() if isinstance(one, dict) and part in one:
+                    reached.append(((trail, part), one[part]))
+                case int() if isinstance(one, list) and part < len(one):
+                    reached.append(((trail, part), one[part]))
+                case _:
+                    gaps.append(((trail, part), Gap.MISSING))
         level = reached
     return level, gaps
-
-
-def _step(trail: Trail, value: Any, part: Part, looks: Looks) -> list[tuple[Trail, Any]] | Gap:
-    looks.spend(len(value) + 1 if isinstance(part, Every) and isinstance(value, list) else 1)
-    match part:
-        case Every():
-            if not isinstance(value, list):
-                return Gap.NO_LIST
-            return [((trail, index), item) for index, item in enumerate(value)] or Gap.EMPTY
-        case str():
-            return [((trail, part), value[part])] if isinstance(value, dict) and part in value else Gap.MISSING
-        case int():
-            is_there = isinstance(value, list) and part < len(value)
-            return [((trail, part), value[part])] if is_there else Gap.MISSING
 
 
 def written(trail: Trail) -> str:
@@ -134,7 +121,7 @@ def written(trail: Trail) -> str:
     return json_path(parts[::-1])
 
 
-def told_gap(gap: Gap) -> str:
+def gap_in_words(gap: Gap) -> str:
     """The gap as the end of a sentence that begins with its place."""
     return f"is {gap.value}"
 

@@ -103,7 +103,11 @@ class CostOfChecking:
         if len(self._known) > MOST_PAIRS:
             raise TooCostly("the schema has too many parts for a value of this size")
         self._under_way.add(pair)
-        cost = self._own_cost(schema, value)
+        # What the assertions of the schema itself may complain of.
+        if id(schema) not in self._complaints:
+            self._complaints[id(schema)] = _complaints(schema)
+        count, copied = self._complaints[id(schema)]
+        cost = count * max(self._size(value), SMALLEST_COPY) + copied
         in_place = ((inner, value) for inner in self._in_place(schema))
         for inner, item in chain(in_place, _below(schema, value)):
             cost += self._cost(inner, item)
@@ -112,13 +116,6 @@ class CostOfChecking:
         self._under_way.discard(pair)
         self._known[pair] = cost
         return cost
-
-    def _own_cost(self, schema: dict[str, Any], value: Any) -> int:
-        """What the assertions of `schema` may complain of at `value`, subschemas aside."""
-        if id(schema) not in self._complaints:
-            self._complaints[id(schema)] = _complaints(schema)
-        count, copied = self._complaints[id(schema)]
-        return count * max(self._size(value), SMALLEST_COPY) + copied
 
     def _in_place(self, schema: dict[str, Any]) -> Iterator[Any]:
         """The subschemas that see the same value."""
@@ -220,7 +217,11 @@ def check_schema(schema: dict[str, Any]) -> None:
     if not isinstance(draft, str) or draft.rstrip("#") != DRAFT:
         raise SchemaRefused(f"$schema names another draft; schemas are read as {DRAFT}")
     anchors = _anchors_of(schema)
-    if sum(_patterns_in(inner) for _, inner in _subschemas(schema)) > MOST_PATTERNS:
+    patterns = 0
+    for _, inner in _subschemas(schema):
+        held = inner.get("patternProperties")
+        patterns += ("pattern" in inner) + (len(held) if isinstance(held, dict) else 0)
+    if patterns > MOST_PATTERNS:
         raise SchemaRefused(f"it has more than {MOST_PATTERNS} patterns")
     for place, inner in _subschemas(schema):
         _check_references(place, inner, root=schema, anchors=anchors)
@@ -267,30 +268,21 @@ def json_path(parts: list[str | int]) -> str:
 
 def _told(error: jsonschema_rs.ValidationError) -> list[Violation]:
     """The violation, or those of the one alternative that the value comes near to."""
-    near = _nearest(error) if error.kind.name in {"anyOf", "oneOf"} else []
-    if near:
-        return [one for inner in near for one in _told(inner)]
+    if error.kind.name in {"anyOf", "oneOf"}:
+        alternatives: list[list[jsonschema_rs.ValidationError]] = getattr(error.kind, "context", [])
+        of_its_type = [
+            inner
+            for inner in alternatives
+            if not any(one.instance_path == error.instance_path and one.kind.name == "type" for one in inner)
+        ]
+        if len(of_its_type) == 1 and of_its_type[0]:
+            return [one for inner in of_its_type[0] for one in _told(inner)]
     message = error.message
     if error.kind.name not in {"required", "additionalProperties", "unevaluatedProperties"}:
-        message += _found(error.instance)
+        value = error.instance
+        if value is not None and not isinstance(value, dict | list):
+            message += f" (found {cut(json.dumps(value, ensure_ascii=False), LONGEST_SHOWN)})"
     return [Violation(path=json_path(error.instance_path), message=cut(storable(message), LONGEST_MESSAGE))]
-
-
-def _nearest(error: jsonschema_rs.ValidationError) -> list[jsonschema_rs.ValidationError]:
-    """The complaints of the only alternative that is of the value's type; none where several or none are."""
-    alternatives: list[list[jsonschema_rs.ValidationError]] = getattr(error.kind, "context", [])
-    fitting = [
-        complaints
-        for complaints in alternatives
-        if not any(one.instance_path == error.instance_path and one.kind.name == "type" for one in complaints)
-    ]
-    return fitting[0] if len(fitting) == 1 else []
-
-
-def _found(value: Any) -> str:
-    if isinstance(value, dict | list) or value is None:
-        return ""
-    return f" (found {cut(json.dumps(value, ensure_ascii=False), LONGEST_SHOWN)})"
 
 
 def _validator(schema: dict[str, Any], *, mask: str | None = None) -> jsonschema_rs.Draft202012Validator:
@@ -331,11 +323,6 @@ def _subschemas(schema: Any) -> Iterator[tuple[Place, dict[str, Any]]]:
             listed = enumerate(held) if isinstance(held, list) else ()
             waiting += [((*place, keyword, index), inner) for index, inner in listed]
         waiting += [((*place, keyword), one[keyword]) for keyword in _HOLD_ONE if keyword in one]
-
-
-def _patterns_in(schema: dict[str, Any]) -> int:
-    held = schema.get("patternProperties")
-    return ("pattern" in schema) + (len(held) if isinstance(held, dict) else 0)
 
 
 def _check_references(at: Place, schema: dict[str, Any], *, root: Any, anchors: dict[str, list[Any]]) -> None:

@@ -10,7 +10,7 @@ from reflection_app.loops.project_settings import Share
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.storable import Text
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.loops.values import Message, Value
+from reflection_app.loops.values import Message, Value, with_last
 
 LONGEST_QUESTION = 4_000
 LONGEST_LESSONS = 12_000
@@ -92,5 +92,4 @@ def with_lessons(messages: tuple[Message, ...], lessons: Lessons | None) -> tupl
     """The messages with the lessons after the task, which is the last of them."""
     if lessons is None or not lessons.block or not messages:
         return messages
-    task = prompt("told_lessons", task=messages[-1].content, lessons=lessons.block)
-    return (*messages[:-1], messages[-1].model_copy(update={"content": task}))
+    return with_last(messages, prompt("told_lessons", task=messages[-1].content, lessons=lessons.block))

@@ -62,11 +62,11 @@ async def merge_suggestion(spec: TaskSpec, run: Progress) -> Outcome:
     if len(spec.to_merge) != 2:
         raise EffectFailed("There are not two entries to merge.")
     first, second = spec.to_merge
-    asked = prompt("merge_entries", first=_shown(first, name="first"), second=_shown(second, name="second"))
+    question = prompt("merge_entries", first=_framed(first, name="first"), second=_framed(second, name="second"))
     request = run.model_call(
         key="merge",
         role=ROLE,
-        messages=(system(prompt("merge_system")), user(asked)),
+        messages=(system(prompt("merge_system")), user(question)),
         temperature=TEMPERATURE,
         json_schema=ANSWER_SCHEMA,
     )
@@ -76,7 +76,7 @@ async def merge_suggestion(spec: TaskSpec, run: Progress) -> Outcome:
     return Outcome.SUCCEEDED
 
 
-def _shown(entry: EntryToMerge, *, name: str) -> str:
+def _framed(entry: EntryToMerge, *, name: str) -> str:
     """The entry as data, in a frame that it cannot close."""
-    told = {key: value for key, value in entry.model_dump(mode="json").items() if value}
-    return framed(json.dumps(told, ensure_ascii=False, indent=1), name=name, most=LONGEST_SHOWN)
+    filled = {key: value for key, value in entry.model_dump(mode="json").items() if value}
+    return framed(json.dumps(filled, ensure_ascii=False, indent=1), name=name, most=LONGEST_SHOWN)

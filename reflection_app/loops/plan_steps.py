@@ -121,13 +121,17 @@ class Work:
         return self.is_planned and not self.not_done
 
     def told_failed(self) -> str:
-        return "\n\n".join(_told_failure(ran) for ran in self.left_undone) or "(none)"
+        parts = []
+        for ran in self.left_undone:
+            why = framed(ran.what_went_wrong, name="failure", most=LONGEST_ERROR)
+            parts.append(f"Step {ran.step.id}: {ran.step.description}\n{why}")
+        return "\n\n".join(parts) or "(none)"
 
     def so_far(self) -> str:
         """What the next planner is told; nothing before the first plan."""
         if not self.is_planned:
             return ""
-        return prompt("plan_again", done=told(self.done.values()), failed=self.told_failed()) + "\n"
+        return prompt("plan_again", done=results_in_words(self.done.values()), failed=self.told_failed()) + "\n"
 
     def as_answer(self) -> str:
         """The results themselves, for a run that was stopped before an answer was written from them."""
@@ -138,7 +142,7 @@ class Work:
         return "\n\n".join(parts)
 
 
-def told(runs: Iterable[StepRun]) -> str:
+def results_in_words(runs: Iterable[StepRun]) -> str:
     """Results as a prompt shows them, each in a frame of its own and all of them bounded together."""
     listed = list(runs)
     most = min(LONGEST_RESULT, LONGEST_RESULTS // max(1, len(listed)))
@@ -149,11 +153,6 @@ def told(runs: Iterable[StepRun]) -> str:
         )
         or "(none)"
     )
-
-
-def _told_failure(ran: StepRun) -> str:
-    why = framed(ran.what_went_wrong, name="failure", most=LONGEST_ERROR)
-    return f"Step {ran.step.id}: {ran.step.description}\n{why}"
 
 
 def judge_steps(work: Work, *, attempt: int, stopped: str = "", answer: Judgement | None = None) -> Judgement:
@@ -215,14 +214,19 @@ async def make_plan(spec: TaskSpec, run: Progress, work: Work, *, number: int, p
     base = f"attempt-{number}{part}/plan"
     messages, key = first, f"{base}/make"
     for revision in range(MOST_REVISIONS + 1):
-        plan = await _ask(run, key=key, messages=messages)
+        run.check_limits()
+        request = run.model_call(
+            key=key, role="planner", messages=messages, temperature=TEMPERATURE, json_schema=PLAN_SCHEMA
+        )
+        plan = await ask(run, request, schema=Plan, judges=False)
         record = RecordPlan(key=f"{base}/checked-{revision + 1}", plan=_checked(plan, spec, work))
         # Checked again, because a person may have edited the recorded plan in a fork.
         checked = _checked((await run.perform(record)).plan, spec, work)
         if not checked.issues:
             return checked.plan
         # Only the newest plan is shown again: an earlier one has nothing to teach that its successor has not.
-        messages = (*first, assistant(_json(checked)), user(prompt("plan_revise", issues=told_issues(checked.issues))))
+        shown = json.dumps(checked.plan.model_dump(mode="json"), ensure_ascii=False)
+        messages = (*first, assistant(shown), user(prompt("plan_revise", issues=issues_in_words(checked.issues))))
         key = f"{base}/revise-{revision + 1}"
     faults = " ".join(issue.description for issue in checked.issues[:MOST_ISSUES_SHOWN])
     raise EffectFailed(f"The plan still could not be carried out after {MOST_REVISIONS} revisions. {faults}")
@@ -232,28 +236,16 @@ def _checked(plan: Plan, spec: TaskSpec, work: Work) -> CheckedPlan:
     return check_plan(plan, tools=[tool.name for tool in spec.tools], done=work.done.keys())
 
 
-async def _ask(run: Progress, *, key: str, messages: tuple[Message, ...]) -> Plan:
-    run.check_limits()
-    request = run.model_call(
-        key=key, role="planner", messages=messages, temperature=TEMPERATURE, json_schema=PLAN_SCHEMA
-    )
-    return await ask(run, request, schema=Plan, judges=False)
-
-
 def first_messages(spec: TaskSpec, work: Work, *, goal: str) -> tuple[Message, ...]:
     """What the planner is asked: the goal, the tools and, after a plan that was not all done, what came of it."""
     asked = prompt("plan_make", goal=goal, tools=describe(spec.tools), so_far=work.so_far(), most=MOST_STEPS)
     return (system(prompt("plan_system")), user(asked))
 
 
-def told_issues(issues: tuple[PlanIssue, ...]) -> str:
+def issues_in_words(issues: tuple[PlanIssue, ...]) -> str:
     lines = [f"- {issue.description}" for issue in issues[:MOST_ISSUES_SHOWN]]
     left_out = len(issues) - MOST_ISSUES_SHOWN
     return "\n".join([*lines, f"- … and {left_out} more."] if left_out > 0 else lines)
-
-
-def _json(checked: CheckedPlan) -> str:
-    return json.dumps(checked.plan.model_dump(mode="json"), ensure_ascii=False)
 
 
 # Carrying out a plan: each step after those that it requires, by its tool or by the model.
@@ -285,9 +277,18 @@ async def _do(
 ) -> tuple[PlanStepOutcome, str]:
     """How the step ended, and its result."""
     required = [work.done[name] for name in dict.fromkeys(step.requires or ())]
-    task = prompt("plan_step", goal=task_of(spec), step=step.description, results=told(required))
+    task = prompt("plan_step", goal=task_of(spec), step=step.description, results=results_in_words(required))
     if step.tool is None:
-        return await _think(step, task=task, run=run, base=base)
+        run.check_limits()
+        messages = (system(prompt("write_system")), user(task))
+        answer = Answer()
+        try:
+            await complete_answer(run, run.model_call(key=f"{base}/answer", role="actor", messages=messages), answer)
+        except NoAnswer as none:
+            return _failed(step, str(none)), ""
+        if not answer.is_whole or not answer.text.strip():
+            return _failed(step, "the answer was cut off" if answer.text.strip() else "the model said nothing"), ""
+        return PlanStepOutcome(step=step.id, state=PlanStepState.DONE), answer.text
     tools = tuple(tool for tool in spec.tools if tool.name == step.tool)
     try:
         tries = await call_with_diagnosis(run, task=task, tools=tools, base=base, attempt=number, fallbacks=spec.tools)
@@ -297,19 +298,6 @@ async def _do(
     if tried.result.ok:
         return PlanStepOutcome(step=step.id, state=PlanStepState.DONE), tried.result.content
     return _failed(step, tried.issues[0].description), ""
-
-
-async def _think(step: PlanStep, *, task: str, run: Progress, base: str) -> tuple[PlanStepOutcome, str]:
-    run.check_limits()
-    request = run.model_call(key=f"{base}/answer", role="actor", messages=(system(prompt("write_system")), user(task)))
-    answer = Answer()
-    try:
-        await complete_answer(run, request, answer)
-    except NoAnswer as none:
-        return _failed(step, str(none)), ""
-    if not answer.is_whole or not answer.text.strip():
-        return _failed(step, "the answer was cut off" if answer.text.strip() else "the model said nothing"), ""
-    return PlanStepOutcome(step=step.id, state=PlanStepState.DONE), answer.text
 
 
 def _failed(step: PlanStep, error: str) -> PlanStepOutcome:

@@ -21,7 +21,7 @@ from reflection_app.loops.attempts import end_by, keep_attempt, make_attempt, se
 from reflection_app.loops.completeness.supplementing import supply_what_is_missing
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.framing import framed
-from reflection_app.loops.plan_steps import Work, carry_out, judge_steps, make_plan, told
+from reflection_app.loops.plan_steps import Work, carry_out, judge_steps, make_plan, results_in_words
 from reflection_app.loops.progress import LimitReached, Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.task_spec import TaskSpec
@@ -37,8 +37,18 @@ async def planning(spec: TaskSpec, run: Progress) -> Outcome:
     for number in range(1, spec.limits.max_iterations + 1):
         try:
             outcome = await _attempt(spec, run, work=work, earlier=earlier, number=number)
-        except (LimitReached, EffectFailed) as stop:
-            await _keep_what_there_is(run, work, number=number, why=stop)
+        except (LimitReached, EffectFailed):
+            # The attempt under way, with the results of its steps in place of an answer that there is not yet.
+            stopped = ""
+            if number not in run.attempts and work.done_by_newest:
+                await keep_attempt(run, number=number, content=work.as_answer())
+                stopped = "The run stopped before the answer was written."
+            elif number in run.attempts and not any(
+                judged.attempt == number and judged.referee >= Referee.TOOL for judged in run.judgements
+            ):
+                stopped = "The run stopped before the answer was judged."
+            if stopped:
+                await _record(run, judge_steps(work, attempt=number, stopped=stopped))
             raise
         if outcome is not None:
             return outcome
@@ -58,19 +68,10 @@ async def _attempt(spec: TaskSpec, run: Progress, *, work: Work, earlier: list[E
         await _record(run, judge_steps(work, attempt=number, stopped="The answer was cut off before its end."))
         earlier.append(Earlier(text, unfinished(number)))
         return None
-    if not work.is_complete():
+    if not work.is_complete() or not spec.has_critic:
         judgement = await _record(run, judge_steps(work, attempt=number))
-        return Outcome.SUCCEEDED if judgement.passed else None
-    if not spec.has_critic:
-        judgement = await _record(run, judge_steps(work, attempt=number))
-        return Outcome.UNVERIFIED if judgement.passed else None
-    return await _judge_answer(spec, run, work=work, earlier=earlier, number=number, text=text)
-
-
-async def _judge_answer(
-    spec: TaskSpec, run: Progress, *, work: Work, earlier: list[Earlier], number: int, text: str
-) -> Outcome | None:
-    """The end that the critic's verdict, or a person's, means for an answer whose steps were all done."""
+        passed = Outcome.UNVERIFIED if work.is_complete() else Outcome.SUCCEEDED
+        return passed if judgement.passed else None
     run.check_limits()
     judgement = await settle(spec, run, await evaluate(spec, run, attempt=number, content=text))
     await _record(run, judge_steps(work, attempt=number, answer=judgement))
@@ -83,17 +84,6 @@ async def _record(run: Progress, judgement: Judgement) -> Judgement:
     return await run.record(judgement, key=f"attempt-{judgement.attempt}/steps-verdict")
 
 
-async def _keep_what_there_is(run: Progress, work: Work, *, number: int, why: Exception) -> None:
-    """The attempt that was under way, with the results of its steps in place of an answer that there is not yet."""
-    if number not in run.attempts:
-        if not work.done_by_newest:
-            return
-        await keep_attempt(run, number=number, content=work.as_answer())
-        await _record(run, judge_steps(work, attempt=number, stopped="The run stopped before the answer was written."))
-    elif not any(judged.attempt == number and judged.referee >= Referee.TOOL for judged in run.judgements):
-        await _record(run, judge_steps(work, attempt=number, stopped="The run stopped before the answer was judged."))
-
-
 def answer_messages(spec: TaskSpec, work: Work, earlier: list[Earlier]) -> tuple[Message, ...]:
     """What the model is asked for the final answer: the goal, all results, and what there is none of."""
     failed = f"\nThese steps could not be done:\n\n{work.told_failed()}\n" if work.left_undone else ""
@@ -102,5 +92,5 @@ def answer_messages(spec: TaskSpec, work: Work, earlier: list[Earlier]) -> tuple
         failed += (
             "\n" + prompt("completeness_missing", missing=framed(listed, name="missing", most=LONGEST_MISSING)) + "\n"
         )
-    asked = prompt("plan_answer", goal=spec.objective, results=told(work.done.values()), failed=failed)
+    asked = prompt("plan_answer", goal=spec.objective, results=results_in_words(work.done.values()), failed=failed)
     return actor_messages(asked, earlier)

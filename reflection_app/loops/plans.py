@@ -8,9 +8,8 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from reflection_app.loops.answer_reading import Lenient
 from reflection_app.loops.answer_schemas import TEXT, list_of, open_object, texts
-from reflection_app.loops.storable import storable
+from reflection_app.loops.storable import Text, storable
 from reflection_app.loops.texts import at_most
-from reflection_app.loops.tool_calls import Plain
 from reflection_app.loops.values import Value
 
 MOST_STEPS = 20
@@ -77,7 +76,7 @@ class PlanIssue(Value):
 
     fault: PlanFault
     steps: tuple[str, ...] = ()
-    description: Plain
+    description: Text
 
 
 class CheckedPlan(Value):
@@ -98,7 +97,7 @@ class PlanStepOutcome(Value):
 
     step: str
     state: PlanStepState
-    error: Plain = ""
+    error: Text = ""
     waited_for: tuple[str, ...] = ()
 
 
@@ -108,7 +107,11 @@ def check_plan(plan: Plan, *, tools: Collection[str], done: Collection[str] = ()
     if not steps:
         issue = PlanIssue(fault=PlanFault.EMPTY, description="The plan has no steps.")
         return CheckedPlan(plan=plan, issues=(issue,))
-    issues = [*_size_issues(plan), *_id_issues(steps, done), *_requires_issues(steps, done)]
+    issues = []
+    if len(steps) > MOST_STEPS:
+        description = f"The plan has {len(steps)} steps; the most is {MOST_STEPS}."
+        issues.append(PlanIssue(fault=PlanFault.TOO_MANY_STEPS, description=description))
+    issues += [*_id_issues(steps, done), *_requires_issues(steps, done)]
     issues += [
         PlanIssue(
             fault=PlanFault.UNKNOWN_TOOL,
@@ -130,34 +133,30 @@ def check_plan(plan: Plan, *, tools: Collection[str], done: Collection[str] = ()
     return CheckedPlan(plan=plan, issues=tuple(issues))
 
 
-def _size_issues(plan: Plan) -> Iterable[PlanIssue]:
-    if len(plan.steps) > MOST_STEPS:
-        told = f"The plan has {len(plan.steps)} steps; the most is {MOST_STEPS}."
-        yield PlanIssue(fault=PlanFault.TOO_MANY_STEPS, description=told)
-
-
 def _id_issues(steps: Collection[PlanStep], done: Collection[str]) -> Iterable[PlanIssue]:
     ids = [step.id for step in steps]
     for step_id in dict.fromkeys(ids):
         if step_id in done:
-            told = f"Step {step_id} has the id of a step that is done already."
+            description = f"Step {step_id} has the id of a step that is done already."
         elif ids.count(step_id) > 1:
-            told = f"{ids.count(step_id)} steps have the id {step_id}."
+            description = f"{ids.count(step_id)} steps have the id {step_id}."
         else:
             continue
-        yield PlanIssue(fault=PlanFault.DUPLICATE_ID, steps=(step_id,), description=told)
+        yield PlanIssue(fault=PlanFault.DUPLICATE_ID, steps=(step_id,), description=description)
 
 
 def _requires_issues(steps: Collection[PlanStep], done: Collection[str]) -> Iterable[PlanIssue]:
     known = {step.id for step in steps} | set(done)
     for step in steps:
         if step.requires is None:
-            told = f"Step {step.id} does not say what it requires; where it needs nothing, that is an empty list."
-            yield PlanIssue(fault=PlanFault.MISSING_REQUIRES, steps=(step.id,), description=told)
+            description = (
+                f"Step {step.id} does not say what it requires; where it needs nothing, that is an empty list."
+            )
+            yield PlanIssue(fault=PlanFault.MISSING_REQUIRES, steps=(step.id,), description=description)
         unknown = [required for required in dict.fromkeys(step.requires or ()) if required not in known]
         if unknown:
-            told = f"Step {step.id} requires {', '.join(unknown)}, which the plan does not have."
-            yield PlanIssue(fault=PlanFault.UNKNOWN_REQUIRES, steps=(step.id,), description=told)
+            description = f"Step {step.id} requires {', '.join(unknown)}, which the plan does not have."
+            yield PlanIssue(fault=PlanFault.UNKNOWN_REQUIRES, steps=(step.id,), description=description)
 
 
 def cycles(steps: Iterable[PlanStep]) -> list[tuple[str, ...]]:
@@ -166,12 +165,12 @@ def cycles(steps: Iterable[PlanStep]) -> list[tuple[str, ...]]:
     for step in steps:
         needs.setdefault(step.id, step.requires or ())
     found: list[tuple[str, ...]] = []
-    told: set[str] = set()
+    on_a_cycle: set[str] = set()
     for step_id in needs:
-        cycle = None if step_id in told else _shortest_cycle(step_id, needs)
+        cycle = None if step_id in on_a_cycle else _shortest_cycle(step_id, needs)
         if cycle is not None:
             found.append(cycle)
-            told.update(cycle)
+            on_a_cycle.update(cycle)
     return found
 
 

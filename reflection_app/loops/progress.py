@@ -50,38 +50,24 @@ def best_attempt(attempts: Iterable[int], judgements: Iterable[Judgement], *, pi
     if pick in numbers and not accepted and not _is_rejected(decisive.get(pick)):
         return pick
     bearable = [judgement for judgement in judged if not _is_rejected(judgement)] or judged
-    candidates = accepted or _of_the_strongest(_meeting_most(bearable, shares=_shares_met(judgements)))
+    candidates = accepted
+    if not accepted:
+        shares = {one.attempt: one.requirements.share_met for one in judgements if one.requirements is not None}
+        most = max((shares[one.attempt] for one in bearable if one.attempt in shares), default=0.0)
+        # An attempt of which it is not known what it meets is not held to fall short.
+        meeting_most = [one for one in bearable if shares.get(one.attempt, most) >= most]
+        by_others = [one for one in meeting_most if one.referee is not Referee.PERSON]
+        # Those that say only that requirements are not met give way to others, which meet no more and were judged.
+        by_others = [one for one in by_others if one.passed or not one.is_by_requirements] or by_others
+        strongest = max((one.referee for one in by_others), default=None)
+        # Of what a person rejected there is something here only where there is nothing else.
+        by_people = [one for one in meeting_most if one.referee is Referee.PERSON]
+        candidates = by_people + [one for one in by_others if one.referee == strongest]
     return min(candidates, key=lambda judgement: (not judgement.passed, -judgement.score, judgement.attempt)).attempt
 
 
 def _is_rejected(judgement: Judgement | None) -> bool:
     return judgement is not None and judgement.referee is Referee.PERSON and judgement.verdict is Verdict.REJECT
-
-
-def _shares_met(judgements: Iterable[Judgement]) -> dict[int, float]:
-    """What share of the requirements each attempt meets, from whichever of its judgements tells it."""
-    return {judged.attempt: judged.requirements.share_met for judged in judgements if judged.requirements is not None}
-
-
-def _meeting_most(judged: Sequence[Judgement], *, shares: dict[int, float]) -> list[Judgement]:
-    """Those that meet no fewer requirements than any other. One of which it is not known is not held to fall short."""
-    known = [shares[judgement.attempt] for judgement in judged if judgement.attempt in shares]
-    most = max(known, default=0.0)
-    return [judgement for judgement in judged if shares.get(judgement.attempt, most) >= most]
-
-
-def _of_the_strongest(judged: list[Judgement]) -> list[Judgement]:
-    by_people = [judgement for judgement in judged if judgement.referee is Referee.PERSON]
-    by_others = _who_say_more([judgement for judgement in judged if judgement.referee is not Referee.PERSON])
-    strongest = max((judgement.referee for judgement in by_others), default=None)
-    # Of what a person rejected there is something here only where there is nothing else.
-    return by_people + [judgement for judgement in by_others if judgement.referee == strongest]
-
-
-def _who_say_more(judged: list[Judgement]) -> list[Judgement]:
-    """Without those that say only that requirements are not met, where others meet no more of them and were judged."""
-    more = [judgement for judgement in judged if judgement.passed or not judgement.is_by_requirements]
-    return more or judged
 
 
 def strongest_judgements(judgements: Iterable[Judgement]) -> dict[int, Judgement]:
@@ -243,11 +229,11 @@ class Progress:
             return Outcome.TIMED_OUT
         return None
 
-    def check_limits(self) -> None:
+    def check_limits(self, *, why: str = "") -> None:
         """Raises LimitReached where there is no room for another call."""
         limit = self.exceeded()
         if limit is not None:
-            raise LimitReached(limit)
+            raise LimitReached(limit, why=why)
 
     async def record(self, judgement: Judgement, *, key: str) -> Judgement:
         """The judgement as the journal keeps it: on replay the recorded one, however answers are read by then."""

@@ -44,7 +44,10 @@ async def reflexion(spec: TaskSpec, run: Progress) -> Outcome:
         if number < last:
             run.check_limits()
             reflection = await reflect(spec, run, attempt=number, content=content, judgement=judgement)
-            turns += [assistant(content or NO_ANSWER), user(told(reflection, number=number, judgement=judgement))]
+            turns += [
+                assistant(content or NO_ANSWER),
+                user(reflection_in_words(reflection, number=number, judgement=judgement)),
+            ]
     return Outcome.EXHAUSTED
 
 
@@ -80,16 +83,16 @@ async def reflect(spec: TaskSpec, run: Progress, *, attempt: int, content: str, 
     )
 
 
-def told(reflection: Reflection, *, number: int, judgement: Judgement) -> str:
+def reflection_in_words(reflection: Reflection, *, number: int, judgement: Judgement) -> str:
     """What the next attempt is told: the reflection, and a person's own words where a person sent the attempt back."""
-    parts = {
+    headings = {
         "What went wrong": reflection.issues,
         "Why it happened": reflection.root_causes,
         "How to improve": reflection.suggestions,
     }
-    said = [f"{heading}:\n" + "\n".join(f"- {text}" for text in texts) for heading, texts in parts.items() if texts]
+    parts = [f"{heading}:\n" + "\n".join(f"- {text}" for text in texts) for heading, texts in headings.items() if texts]
     if judgement.referee is Referee.PERSON:
-        said.insert(0, f"A person sent it back:\n{issues_of(judgement)}")
-    elif not said:
-        said.append(f"What went wrong:\n{issues_of(judgement)}")
-    return prompt("reflexion_next", number=number, reflection="\n\n".join(said))
+        parts.insert(0, f"A person sent it back:\n{issues_of(judgement)}")
+    elif not parts:
+        parts.append(f"What went wrong:\n{issues_of(judgement)}")
+    return prompt("reflexion_next", number=number, reflection="\n\n".join(parts))

@@ -1,7 +1,6 @@
 """Whether an answer meets its minimum requirements, told by code in words that a person reads."""
 
 import json
-from collections.abc import Sequence
 from itertools import repeat
 from typing import Any
 
@@ -14,8 +13,8 @@ from reflection_app.loops.json_paths import (
     TooManyPlaces,
     Trail,
     follow,
+    gap_in_words,
     parse_path,
-    told_gap,
     written,
 )
 from reflection_app.loops.json_schema import SchemaRefused, violations
@@ -71,7 +70,13 @@ WHOLE = "$"
 
 def check_count(count: CountRequirement, answer: CheckedAnswer) -> RequirementResult:
     """Whether there are as many as there must be."""
-    expected = f"{_bounds(count)} {_what(count, is_one=(count.max or count.min) == 1)}"
+    if count.max is None:
+        bounds = f"at least {count.min:,}"
+    elif not count.min:
+        bounds = f"at most {count.max:,}"
+    else:
+        bounds = f"exactly {count.min:,}" if count.min == count.max else f"{count.min:,} to {count.max:,}"
+    expected = f"{bounds} {_what(count, is_one=(count.max or count.min) == 1)}"
     return _result(RequirementKind.COUNT, count.name.strip() or _what(count), expected, _counted(count, answer))
 
 
@@ -91,9 +96,15 @@ def _counted(count: CountRequirement, answer: CheckedAnswer) -> Found:
         kind = list if count.of is Counted.ITEMS else str
         fitting = [(place, value) for place, value in reached if isinstance(value, kind)]
         if fitting:
-            return _within(
-                count, sum(_size(value, count, answer) for _, value in fitting), place=written(fitting[0][0])
-            )
+            number = 0
+            for _, value in fitting:
+                if isinstance(value, str):
+                    number += answer.size(count.of, value)
+                elif count.where:
+                    number += sum(1 for item in value if _fits(item, count.where, answer.looks))
+                else:
+                    number += len(value)
+            return _within(count, number, place=written(fitting[0][0]))
         if reached:
             place, value = reached[0]
             wanted = "a list" if kind is list else "a text"
@@ -101,7 +112,7 @@ def _counted(count: CountRequirement, answer: CheckedAnswer) -> Found:
         place, gap = gaps[0]
         if gap is Gap.EMPTY:
             return _within(count, 0, place=written(place))
-        return False, f"{written(place)} {told_gap(gap)}", written(place)
+        return False, f"{written(place)} {gap_in_words(gap)}", written(place)
     except PathRefused as error:
         return False, f"the path cannot be read: {error}", ""
     except TooManyPlaces as error:
@@ -111,12 +122,6 @@ def _counted(count: CountRequirement, answer: CheckedAnswer) -> Found:
 def _within(count: CountRequirement, number: int, *, place: str) -> Found:
     met = (count.min is None or number >= count.min) and (count.max is None or number <= count.max)
     return met, f"{number:,}", place
-
-
-def _size(value: Any, count: CountRequirement, answer: CheckedAnswer) -> int:
-    if count.of is not Counted.ITEMS:
-        return answer.size(count.of, value)
-    return sum(1 for item in value if _fits(item, count.where, answer.looks)) if count.where else len(value)
 
 
 def _fits(item: Any, where: dict[str, Any], looks: Looks) -> bool:
@@ -136,14 +141,6 @@ def _same(one: Any, other: Any, looks: Looks) -> bool:
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_same, one, other, repeat(looks)))
     return bool(one == other)
-
-
-def _bounds(count: CountRequirement) -> str:
-    if count.max is None:
-        return f"at least {count.min:,}"
-    if not count.min:
-        return f"at most {count.max:,}"
-    return f"exactly {count.min:,}" if count.min == count.max else f"{count.min:,} to {count.max:,}"
 
 
 def _what(count: CountRequirement, *, is_one: bool = False) -> str:
@@ -194,15 +191,16 @@ def check_requirements(
     chain of thought both are the part that holds the work.
     """
     checked = CheckedAnswer(answer, chain_of_thought=chain_of_thought)
-    results = [_schema(requirements.schema_, checked)] if requirements.schema_ is not None else []
-    results += [_field(path, checked) for path in requirements.required_fields]
+    without_data = (False, checked.no_data, "")
+    results = []
+    if requirements.schema_ is not None:
+        found = without_data if checked.no_data else _fit(requirements.schema_, checked.data)
+        results.append(_result(RequirementKind.SCHEMA, "schema", "data that fits the schema", found))
+    for path in requirements.required_fields:
+        found = without_data if checked.no_data else _is_there(path, checked)
+        results.append(_result(RequirementKind.FIELD, path, f"{path} is there and not empty", found))
     results += [check_count(count, checked) for count in requirements.counts]
     return RequirementsReport(results=tuple(results))
-
-
-def _schema(schema: dict[str, Any], answer: CheckedAnswer) -> RequirementResult:
-    found = (False, answer.no_data, "") if answer.no_data else _fit(schema, answer.data)
-    return _result(RequirementKind.SCHEMA, "schema", "data that fits the schema", found)
 
 
 def _fit(schema: dict[str, Any], data: Any) -> Found:
@@ -212,14 +210,9 @@ def _fit(schema: dict[str, Any], data: Any) -> Found:
         return False, f"the schema cannot be used: {error}", ""
     if not found:
         return True, "it fits", ""
-    told = "; ".join(f"{one.path}: {one.message}" for one in found[:MOST_TOLD])
+    listed = "; ".join(f"{one.path}: {one.message}" for one in found[:MOST_TOLD])
     more = f"; and {len(found) - MOST_TOLD:,} more" if len(found) > MOST_TOLD else ""
-    return False, f"{cut(told, LONGEST_TOLD)}{more}", found[0].path
-
-
-def _field(path: str, answer: CheckedAnswer) -> RequirementResult:
-    found = (False, answer.no_data, "") if answer.no_data else _is_there(path, answer)
-    return _result(RequirementKind.FIELD, path, f"{path} is there and not empty", found)
+    return False, f"{cut(listed, LONGEST_TOLD)}{more}", found[0].path
 
 
 def _is_there(path: str, answer: CheckedAnswer) -> Found:
@@ -232,14 +225,15 @@ def _is_there(path: str, answer: CheckedAnswer) -> Found:
     wanting: list[tuple[Trail, Gap | None]] = [*gaps, *((place, None) for place, value in reached if _is_empty(value))]
     if not wanting:
         return True, "it is there", ""
+    listed = ", ".join(
+        f"{written(place)} {gap_in_words(gap) if gap else 'is empty'}" for place, gap in wanting[:MOST_PLACES]
+    )
+    if len(wanting) > MOST_PLACES:
+        listed += f", and {len(wanting) - MOST_PLACES:,} more"
     places = len(reached) + len(gaps)
-    return False, _told_places(wanting, of=places), written(wanting[0][0])
-
-
-def _told_places(wanting: Sequence[tuple[Trail, Gap | None]], *, of: int) -> str:
-    told = ", ".join(f"{written(place)} {told_gap(gap) if gap else 'is empty'}" for place, gap in wanting[:MOST_PLACES])
-    more = f", and {len(wanting) - MOST_PLACES:,} more" if len(wanting) > MOST_PLACES else ""
-    return f"{told}{more}" if of == 1 else f"{told}{more} ({len(wanting):,} of {of:,})"
+    if places > 1:
+        listed += f" ({len(wanting):,} of {places:,})"
+    return False, listed, written(wanting[0][0])
 
 
 def _is_empty(value: Any) -> bool:
@@ -251,17 +245,15 @@ def _is_empty(value: Any) -> bool:
 
 def requirement_issues(report: RequirementsReport) -> tuple[Issue, ...]:
     """One issue for each requirement that does not hold, in their order."""
-    return tuple(_issue(result) for result in report.unmet)
-
-
-def _issue(result: RequirementResult) -> Issue:
-    is_form = result.kind is RequirementKind.SCHEMA
-    return Issue(
-        category=IssueCategory.FORMAT if is_form else IssueCategory.COMPLETENESS,
-        severity=Severity.HIGH,
-        description=f"Minimum requirement not met: {result.in_words}. Found: {result.actual}.",
-        suggested_fix=f"{FIXES[result.kind]}: {result.expected}",
-        path=result.path,
+    return tuple(
+        Issue(
+            category=IssueCategory.FORMAT if result.kind is RequirementKind.SCHEMA else IssueCategory.COMPLETENESS,
+            severity=Severity.HIGH,
+            description=f"Minimum requirement not met: {result.in_words}. Found: {result.actual}.",
+            suggested_fix=f"{FIXES[result.kind]}: {result.expected}",
+            path=result.path,
+        )
+        for result in report.unmet
     )
 
 

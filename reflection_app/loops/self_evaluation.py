@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 
 from reflection_app.loops.answer_reading import Clipped, Flag, Lenient, Share, Texts, as_described
 from reflection_app.loops.answer_schemas import SHARE, YES_OR_NO, closed_object, texts
-from reflection_app.loops.framing import frame_of, framed_task, shown
+from reflection_app.loops.framing import frame_of, framed_task, truncated
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.values import Message, system, user
 from reflection_app.loops.verdicts import Feedback, Issue, Judgement, Referee, Verdict
@@ -52,7 +52,9 @@ REFLECTION_SCHEMA = closed_object(issues=texts(5), root_causes=texts(5), suggest
 
 def evaluation_question(*, objective: str, content: str) -> tuple[Message, ...]:
     """What the model is asked about its own attempt. The attempt cannot close its frame."""
-    asked = prompt("self_evaluate", objective=framed_task(objective), content=shown(content), frame=frame_of(content))
+    asked = prompt(
+        "self_evaluate", objective=framed_task(objective), content=truncated(content), frame=frame_of(content)
+    )
     return (system(prompt("self_system")), user(asked))
 
 
@@ -61,7 +63,7 @@ def reflection_question(*, objective: str, content: str, judgement: Judgement) -
     asked = prompt(
         "reflect",
         objective=framed_task(objective),
-        content=shown(content),
+        content=truncated(content),
         frame=frame_of(content),
         issues=issues_of(judgement),
     )
@@ -70,11 +72,11 @@ def reflection_question(*, objective: str, content: str, judgement: Judgement) -
 
 def issues_of(judgement: Judgement) -> str:
     """What the judgement says is wrong, as a list; a person's own words are part of it."""
-    said = [
+    lines = [
         issue.description + (f" ({issue.suggested_fix})" if issue.suggested_fix else "") for issue in judgement.issues
     ]
-    said += judgement.feedback.suggestions
-    return "\n".join(f"- {text}" for text in said) or "- None was named."
+    lines += judgement.feedback.suggestions
+    return "\n".join(f"- {text}" for text in lines) or "- None was named."
 
 
 def judge_itself(answer: SelfEvaluation, *, attempt: int, saw_all: bool = True) -> Judgement:

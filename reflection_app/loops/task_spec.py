@@ -88,26 +88,26 @@ class ReviewPolicy(Value):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_former_form(cls, given: Any) -> Any:
+    def _from_former_form(cls, policy: Any) -> Any:
         """Policies that were kept, or that runs began with, before there were rules."""
-        if not isinstance(given, dict) or not FORMER_NAMES & given.keys() or "rules" in given:
-            return given
-        kept = {name: value for name, value in given.items() if name not in FORMER_NAMES}
+        if not isinstance(policy, dict) or not FORMER_NAMES & policy.keys() or "rules" in policy:
+            return policy
+        kept = {name: value for name, value in policy.items() if name not in FORMER_NAMES}
         # The rules that say what the switches of a former policy said, in the order in which they were looked at.
         not_rejected = (Verdict.PASS, Verdict.REVISE)
         waiting = {
-            Verdict.REVISE: given.get("revise_waits", False),
-            Verdict.PASS: given.get("pass_waits", False),
+            Verdict.REVISE: policy.get("revise_waits", False),
+            Verdict.PASS: policy.get("pass_waits", False),
         }
         rules = []
-        if given.get("reject_waits", True):
+        if policy.get("reject_waits", True):
             rules.append(EVERY_REJECT)
-        if confidence := given.get("confidence_below", 0.6):
+        if confidence := policy.get("confidence_below", 0.6):
             rules.append(ReviewRule(verdicts=not_rejected, confidence_below=confidence))
-        if kinds := given.get("kinds_wait"):
+        if kinds := policy.get("kinds_wait"):
             rules.append(ReviewRule(kinds=tuple(kinds)))
         rules += [ReviewRule(verdicts=(verdict,)) for verdict, waits in waiting.items() if waits]
-        if score := given.get("score_below"):
+        if score := policy.get("score_below"):
             rules.append(ReviewRule(verdicts=not_rejected, score_below=score))
         rules_of_former = tuple(rules)
         return kept | {"rules": rules_of_former}

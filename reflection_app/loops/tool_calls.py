@@ -10,8 +10,6 @@ from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Issue, IssueCategory, Severity
 
-Plain = Text
-
 
 class ToolSpec(Value):
     """A tool that a task may use, as described when the run began. `parameters` is a JSON Schema of an object."""
@@ -46,9 +44,9 @@ class ToolResult(Value):
     """What a call came to. `content` is what the tool said, also where it failed and said something."""
 
     ok: bool
-    content: Plain = ""
+    content: Text = ""
     failure: ToolFailure | None = None
-    error: Plain = ""
+    error: Text = ""
     status: int | None = None
     retry_after_s: float | None = None
     is_shortened: bool = False
@@ -83,16 +81,14 @@ def is_too_deep(value: Any) -> bool:
     """Whether a JSON value is nested deeper than is bearable, told without recursion."""
     level = [value]
     for _ in range(DEEPEST + 1):
-        level = [inner for outer in level for inner in _inside(outer)]
+        inside: list[Any] = []
+        for outer in level:
+            if isinstance(outer, dict | list):
+                inside += outer.values() if isinstance(outer, dict) else outer
+        level = inside
         if not level:
             return False
     return True
-
-
-def _inside(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
 
 
 def format_issue(message: str, *, path: str) -> Issue:

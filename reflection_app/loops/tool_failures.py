@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 # Reading the messages of a session, which come in the form of OpenAI's chat completions and never quite alike.
@@ -44,8 +45,8 @@ def _call(call: Mapping[str, Any]) -> tuple[str, str, str]:
     function = call.get("function")
     inside: Mapping[str, Any] = function if isinstance(function, dict) else call
     arguments = inside.get("arguments", "")
-    told = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return str(call.get("id") or ""), str(inside.get("name") or ""), told
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return str(call.get("id") or ""), str(inside.get("name") or ""), text
 
 
 def message_text(message: Mapping[str, Any]) -> str:
@@ -100,17 +101,11 @@ def is_tool_failure(message: Mapping[str, Any]) -> bool:
         if isinstance(message.get(mark), bool):
             return bool(message[mark])
     text = content_text(message.get("content")).strip()
-    value = _as_json(text)
-    return _is_failed_value(value) if value is not None else _is_failed_text(text)
-
-
-def _as_json(text: str) -> Any:
-    if text[:1] not in {"{", "["} or len(text) > LONGEST_PARSED:
-        return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    if text[:1] in {"{", "["} and len(text) <= LONGEST_PARSED:
+        with suppress(ValueError, RecursionError):
+            return _is_failed_value(json.loads(text))
+    last = text[-LONGEST_LOOKED_AT:].rsplit("\n", 1)[-1]
+    return any(pattern.match(part[:LONGEST_LOOKED_AT]) for part in (text, last) for pattern in (ENGLISH, CHINESE))
 
 
 def _is_failed_value(value: Any) -> bool:
@@ -133,8 +128,3 @@ def _is_bad_status(status: Any) -> bool:
     if isinstance(status, int):
         return 400 <= status <= 599
     return isinstance(status, str) and BAD_STATUS.fullmatch(status.strip()) is not None
-
-
-def _is_failed_text(text: str) -> bool:
-    last = text[-LONGEST_LOOKED_AT:].rsplit("\n", 1)[-1]
-    return any(pattern.match(part[:LONGEST_LOOKED_AT]) for part in (text, last) for pattern in (ENGLISH, CHINESE))

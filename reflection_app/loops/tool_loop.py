@@ -55,7 +55,14 @@ async def tool_loop(spec: TaskSpec, run: Progress) -> Outcome:
         if is_external and not _is_given(spec, number):
             tried = await _handed_in(spec, run, calls, number=number)
         else:
-            tried = await _made(spec, run, calls, number=number)
+            given = spec.tool_call if _is_given(spec, number) else None
+            call = given or await calls.next_call(number)
+            try:
+                tried = await calls.make(call, number)
+            except (LimitReached, EffectTimedOut):
+                await keep_attempt(run, number=number, content=content_of(call))
+                raise
+            await keep_attempt(run, number=number, content=content_of(call, tried.result))
         tried = await calls.close(tried, number, is_last=number == most)
         judgement = judge_call(tried, attempt=number, tells_result=is_external)
         judgement = await run.record(judgement, key=f"attempt-{number}/verdict")
@@ -74,19 +81,6 @@ def callable_tools(spec: TaskSpec) -> tuple[ToolSpec, ...]:
     if spec.tool_call is None:
         return spec.tools
     return tuple(tool for tool in spec.tools if tool.name == spec.tool_call.tool)
-
-
-async def _made(spec: TaskSpec, run: Progress, calls: Calls, *, number: int) -> Try:
-    """A call of our own, made and kept; where a limit does not let it be made, it is kept without a result."""
-    given = spec.tool_call if _is_given(spec, number) else None
-    call = given or await calls.next_call(number)
-    try:
-        tried = await calls.make(call, number)
-    except (LimitReached, EffectTimedOut):
-        await keep_attempt(run, number=number, content=content_of(call))
-        raise
-    await keep_attempt(run, number=number, content=content_of(call, tried.result))
-    return tried
 
 
 async def _handed_in(spec: TaskSpec, run: Progress, calls: Calls, *, number: int) -> Try:
@@ -121,7 +115,9 @@ def content_of(call: ToolCall, result: ToolResult | None = None) -> str:
 
 def judge_call(tried: Try, *, attempt: int, tells_result: bool = False) -> Judgement:
     """PASS with 100 where the tool did it, else REVISE with 0 and what was wrong. A tool is sure of itself."""
-    said = (f"The tool answered: {tried.result.content}"[:LONGEST_TEXT],) if tells_result and tried.result.ok else ()
+    strengths = (
+        (f"The tool answered: {tried.result.content}"[:LONGEST_TEXT],) if tells_result and tried.result.ok else ()
+    )
     return Judgement(
         attempt=attempt,
         referee=Referee.TOOL,
@@ -129,5 +125,5 @@ def judge_call(tried: Try, *, attempt: int, tells_result: bool = False) -> Judge
         score=100 if tried.result.ok else 0,
         confidence=1.0,
         issues=tried.issues,
-        feedback=Feedback(strengths=said),
+        feedback=Feedback(strengths=strengths),
     )

@@ -107,22 +107,24 @@ async def try_call(
     tool = next((tool for tool in tools if tool.name == call.tool), None)
     if tool is None:
         there_are = ", ".join(tool.name for tool in tools)
-        told = f"There is no tool named {call.tool!r} here. There are: {there_are}."
-        return refused_call(call, told, failure=ToolFailure.UNKNOWN_TOOL)
+        problem = f"There is no tool named {call.tool!r} here. There are: {there_are}."
+        return refused_call(call, problem, failure=ToolFailure.UNKNOWN_TOOL)
     try:
         wrong = violations(call.arguments, schema=tool.parameters)
     except SchemaUnusable as error:
-        told = f"The tool's own schema cannot be used: {error}"
-        return refused_call(call, told, failure=ToolFailure.MISCONFIGURED)
+        problem = f"The tool's own schema cannot be used: {error}"
+        return refused_call(call, problem, failure=ToolFailure.MISCONFIGURED)
     if wrong:
-        told = "; ".join(f"{issue.path}: {issue.description}" for issue in wrong)
-        return Try(call, _invalid(f"The arguments do not fit the tool's schema. {told}"), wrong, was_called=False)
+        problem = "; ".join(f"{issue.path}: {issue.description}" for issue in wrong)
+        refusal = f"The arguments do not fit the tool's schema. {problem}"
+        result = ToolResult(ok=False, failure=ToolFailure.INVALID_ARGUMENTS, error=refusal)
+        return Try(call, result, wrong, was_called=False)
     run.check_limits()
     timeout_s = run.time_left_s()
-    asked = CallTool(
+    effect = CallTool(
         key=key, tool=call.tool, arguments=call.arguments, timeout_s=timeout_s, attempt=attempt, repeats=repeats
     )
-    result = await run.perform(asked)
+    result = await run.perform(effect)
     return Try(call, result) if result.ok else _failed(call, result)
 
 
@@ -170,8 +172,22 @@ def call_messages(task: str, *, tools: Sequence[ToolSpec], tries: Sequence[Try])
     described = describe(tools)
     if not tries:
         return (system(prompt("tool_system")), user(prompt("tool_call", task=task, tools=described)))
-    told = "\n\n".join(_told(number, tried) for number, tried in enumerate(tries, start=1))
-    return (system(prompt("tool_system")), user(prompt("tool_again", task=task, tools=described, tries=told)))
+    parts = []
+    for number, tried in enumerate(tries, start=1):
+        result = tried.result
+        answer = f"{result.error}\n{result.content}".strip()
+        answer = answer or (result.failure.value if result.failure else "it failed")
+        parts.append(
+            prompt(
+                "tool_tried",
+                number=number,
+                call=_json(tried.call)[:LONGEST_ARGUMENTS],
+                failure=framed(answer, name="failure", most=LONGEST_FAILURE),
+                diagnosis=_diagnosis_in_words(tried.diagnosis),
+            )
+        )
+    again = prompt("tool_again", task=task, tools=described, tries="\n\n".join(parts))
+    return (system(prompt("tool_system")), user(again))
 
 
 def task_of(spec: TaskSpec) -> str:
@@ -204,19 +220,7 @@ def describe(tools: Sequence[ToolSpec]) -> str:
     )
 
 
-def _told(number: int, tried: Try) -> str:
-    result = tried.result
-    said = f"{result.error}\n{result.content}".strip() or (result.failure.value if result.failure else "it failed")
-    return prompt(
-        "tool_tried",
-        number=number,
-        call=_json(tried.call)[:LONGEST_ARGUMENTS],
-        failure=framed(said, name="failure", most=LONGEST_FAILURE),
-        diagnosis=_told_diagnosis(tried.diagnosis),
-    )
-
-
-def _told_diagnosis(diagnosis: Diagnosis | None) -> str:
+def _diagnosis_in_words(diagnosis: Diagnosis | None) -> str:
     """The diagnosis and the corrective action as a prompt shows them; nothing where nobody knew anything."""
     if diagnosis is None or diagnosis.source is Source.NONE:
         return ""
@@ -230,8 +234,8 @@ def _told_diagnosis(diagnosis: Diagnosis | None) -> str:
         f"Wait before: {action.retry_delay_seconds:g} seconds" if action.retry_delay_seconds else "",
         f"Alternative: {action.alternative}" if action.alternative else "",
     ]
-    told = "\n".join(line for line in lines if line)
-    return "\n" + prompt("tool_diagnosed", diagnosis=framed(told, name="diagnosis", most=LONGEST_FAILURE))
+    text = "\n".join(line for line in lines if line)
+    return "\n" + prompt("tool_diagnosed", diagnosis=framed(text, name="diagnosis", most=LONGEST_FAILURE))
 
 
 def refused_call(call: ToolCall, error: str, *, failure: ToolFailure = ToolFailure.INVALID_ARGUMENTS) -> Try:
@@ -240,18 +244,11 @@ def refused_call(call: ToolCall, error: str, *, failure: ToolFailure = ToolFailu
 
 
 def _failed(call: ToolCall, result: ToolResult, *, was_called: bool = True) -> Try:
-    return Try(call, result, issues=(_issue(result),), was_called=was_called)
-
-
-def _invalid(error: str) -> ToolResult:
-    return ToolResult(ok=False, failure=ToolFailure.INVALID_ARGUMENTS, error=error)
-
-
-def _issue(result: ToolResult) -> Issue:
-    """What is wrong, as a judgement states it."""
-    told = result.error or (result.failure.value if result.failure else "The tool failed.")
-    said = f" It said: {result.content.strip()[:LONGEST_QUOTE]}" if result.content.strip() else ""
-    return Issue(category=IssueCategory.CORRECTNESS, severity=Severity.HIGH, description=told[:LONGEST_FAILURE] + said)
+    description = (result.error or (result.failure.value if result.failure else "The tool failed."))[:LONGEST_FAILURE]
+    if answer := result.content.strip():
+        description += f" It said: {answer[:LONGEST_QUOTE]}"
+    issue = Issue(category=IssueCategory.CORRECTNESS, severity=Severity.HIGH, description=description)
+    return Try(call, result, issues=(issue,), was_called=was_called)
 
 
 def _json(call: ToolCall) -> str:

@@ -35,5 +35,10 @@ def user(content: str) -> Message:
     return Message(role="user", content=content)
 
 
+def with_last(messages: tuple[Message, ...], content: str) -> tuple[Message, ...]:
+    """The messages, the last of them with other content."""
+    return (*messages[:-1], messages[-1].model_copy(update={"content": content}))
+
+
 def assistant(content: str) -> Message:
     return Message(role="assistant", content=content)

@@ -33,8 +33,7 @@ from reflection_app.runs.views.protocol import has_plans, has_protocol, plans_of
 from reflection_app.runs.views.steps import StepLine, told_to
 from reflection_app.runs.views.story import lineage_of, tell
 from reflection_app.sessions.views import looked_back_at, looking_back_context
-from reflection_app.tasks.redo import why_no_redo
-from reflection_app.tasks.views import redo_form_of
+from reflection_app.tasks.redo import redo_form_of, why_no_redo
 from reflection_app.web.access import DeskRequest, Place, back_to, get_run_for, get_step_for, project_page
 from reflection_app.web.forms import read_input, read_text
 from reflection_app.web.list_pages import Filters, list_page, one_of, text_of

@@ -11,7 +11,7 @@ from uuid import UUID
 from notebook_app.public import memory_names, without_notebook
 from reflection_app.loops.after.findings import KnownMemory, SessionRead
 from reflection_app.loops.after.looking_back import SESSION_FILE, shown_text, whole_text
-from reflection_app.loops.answers import told_fault
+from reflection_app.loops.answers import fault_in_words
 from reflection_app.loops.attempt_effects import (
     AskPerson,
     AskReviewer,
@@ -93,7 +93,7 @@ def _answered(step: Step) -> Iterator[Said]:
     match step.kind:
         case Generate.kind:
             sent = Generation.model_validate(result)
-            yield "assistant", sent.text or (f"({told_fault(sent)})" if sent.fault else ""), step.role, False
+            yield "assistant", sent.text or (f"({fault_in_words(sent)})" if sent.fault else ""), step.role, False
         case AwaitAttempt.kind:
             attempt = HandedIn.model_validate(result)
             yield "assistant", attempt.content, "", False

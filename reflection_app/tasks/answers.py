@@ -60,7 +60,9 @@ def task_answers(tasks: Sequence[Task]) -> list[TaskAnswer]:
     """The answers of `tasks`, with three queries more for all of them together."""
     newest = Run.objects.filter(task__in=tasks).order_by("task_id", "-created_at", "-id").distinct("task_id")
     by_task = {answer.task_id: answer for answer in run_answers(list(runs_to_list(newest)))}
-    files = files_of(tasks)
+    files: dict[UUID, list[str]] = defaultdict(list)
+    for task_id, path in TaskFile.objects.filter(task__in=tasks).values_list("task_id", "path"):
+        files[task_id].append(path)
     return [TaskAnswer.from_row(task, run=by_task.get(task.pk), files=files[task.pk]) for task in tasks]
 
 
@@ -68,11 +70,3 @@ def submitted_answers(runs: Sequence[Run]) -> list[TaskAnswer]:
     """The answers of tasks just handed in, by their first runs; nothing is read again."""
     answered = zip(runs, run_answers(runs), strict=True)
     return [TaskAnswer.from_row(run.task, run=answer, files=sorted(run.spec["file_names"])) for run, answer in answered]
-
-
-def files_of(tasks: Sequence[Task]) -> dict[UUID, list[str]]:
-    """The paths of each task's files; their contents stay where they are."""
-    paths: dict[UUID, list[str]] = defaultdict(list)
-    for task_id, path in TaskFile.objects.filter(task__in=tasks).values_list("task_id", "path"):
-        paths[task_id].append(path)
-    return paths

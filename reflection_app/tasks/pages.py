@@ -12,10 +12,9 @@ from reflection_app.adapters.live import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
 from reflection_app.core.errors import CannotRedo, InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.task_spec import Mode, TaskKind
-from reflection_app.tasks.redo import RedoInput, redo_run, why_no_redo
+from reflection_app.tasks.redo import REDO_FIELDS, RedoInput, redo_form_of, redo_run, why_no_redo
 from reflection_app.tasks.submission import TaskSubmission
 from reflection_app.tasks.submitting import submit_task
-from reflection_app.tasks.views import REDO_FIELDS, redo_form_of
 from reflection_app.teams.models import Tool
 from reflection_app.web.access import DeskRequest, back_to, get_run_for, project_page
 from reflection_app.web.forms import NotJson, Problems, Refused, problems_of, read_form, read_typed_json

@@ -16,7 +16,7 @@ from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import CannotRedo, InvalidInput
 from reflection_app.loops.catalogue import LOOPS
 from reflection_app.loops.storable import storable
-from reflection_app.loops.task_spec import Execution, Mode, Redo, TaskSpec
+from reflection_app.loops.task_spec import Execution, Mode, Redo
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
@@ -25,6 +25,7 @@ from reflection_app.runs.lessons import lessons_of
 from reflection_app.runs.models import Attempt, Run, Verdict
 from reflection_app.runs.queueing import Origin, begin_run
 from reflection_app.tasks.submitting import accepted_instructions
+from reflection_app.web.forms import Form
 
 # Judged by what a model thinks of it: such work is done again by the six steps. Others keep their real signal.
 BY_SIX_STEPS = frozenset({Mode.ACTOR_CRITIC, Mode.REFLEXION, Mode.REFLECTION_PROTOCOL})
@@ -65,8 +66,27 @@ def redo_run(run: Run, wanted: RedoInput, *, actor: Actor, issues: tuple[Issue, 
     if redo_mode(old) not in LOOPS:
         raise CannotRedo(f"There is no loop named {redo_mode(old).value} any more, so the run cannot be ordered again.")
     attempt = _attempt_of(old, wanted.attempt)
-    spec = _spec_for(old, attempt, instructions=instructions, issues=issues, actor=actor)
-    child = begin_run(old.task, spec, origin=Origin(run=old, note=instructions, by=actor.label))
+    # The strongest referee's, of two equal ones the later.
+    judged = Verdict.objects.filter(attempt=attempt).order_by("referee", "created_at", "id").last()
+    redo = Redo(
+        content=attempt.content,
+        instructions=instructions,
+        issues=issues,
+        by=actor.label,
+        attempt=attempt.number,
+        **({"verdict": VerdictName(judged.verdict), "score": judged.score} if judged else {}),
+    )
+    # As before, with the order in front and with what people accepted since.
+    spec, project = old.get_spec(), old.task.project
+    changed = {
+        "mode": redo_mode(old),
+        "redo": redo,
+        "instructions": accepted_instructions(project, agent=spec.agent),
+        "lessons": lessons_of(project, is_managed=spec.execution is Execution.MANAGED),
+    }
+    child = begin_run(
+        old.task, spec.model_copy(update=changed), origin=Origin(run=old, note=instructions, by=actor.label)
+    )
     add_event(old, EventType.RUN_REDONE, redo=str(child.pk), attempt=attempt.number)
     old.save(update_fields=["last_event_seq"])
     after = {"parent": str(old.pk), "attempt": attempt.number, "mode": child.mode, "instructions": instructions}
@@ -109,23 +129,12 @@ def _attempt_of(run: Run, number: int | None) -> Attempt:
     return found
 
 
-def _spec_for(run: Run, attempt: Attempt, *, instructions: str, issues: tuple[Issue, ...], actor: Actor) -> TaskSpec:
-    """What the new run is asked to do: as before, with the order in front and with what people accepted since."""
-    old = run.get_spec()
-    # The strongest referee's, of two equal ones the later.
-    judged = Verdict.objects.filter(attempt=attempt).order_by("referee", "created_at", "id").last()
-    redo = Redo(
-        content=attempt.content,
-        instructions=instructions,
-        issues=issues,
-        by=actor.label,
-        attempt=attempt.number,
-        **({"verdict": VerdictName(judged.verdict), "score": judged.score} if judged else {}),
-    )
-    changed = {
-        "mode": redo_mode(run),
-        "redo": redo,
-        "instructions": accepted_instructions(run.task.project, agent=old.agent),
-        "lessons": lessons_of(run.task.project, is_managed=old.execution is Execution.MANAGED),
-    }
-    return old.model_copy(update=changed)
+# The form that orders a run again, on its own page and on the run's.
+
+REDO_FIELDS = ("instructions", "attempt")
+
+
+def redo_form_of(run: Run, form: Form | None = None) -> dict[str, object]:
+    form = form or Form(dict.fromkeys(REDO_FIELDS, ""))
+    numbers = list(run.attempts.order_by("number").values_list("number", flat=True))
+    return {"fields": form.fields, "general": form.general, "numbers": numbers}

@@ -15,7 +15,6 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
-from pydantic.fields import FieldInfo
 
 from reflection_app.core.errors import MOST_ERRORS, InvalidInput
 from reflection_app.core.json_sizes import at_most
@@ -109,10 +108,10 @@ def _problems(submission: "TaskSubmission") -> Iterator[tuple[str, str]]:
     if submission.requirements is not None:
         yield from problems_of(submission.requirements)
     # The real signals that came with the task. A tool call may name further tools.
-    given = [name for name in SIGNALS if getattr(submission, name)]
-    if submission.output_schema is not None and "output_schema" not in given:
-        given.append("output_schema")
-    signals = [name for name in given if name != "tools" or "tool_call" not in given]
+    present = [name for name in SIGNALS if getattr(submission, name)]
+    if submission.output_schema is not None and "output_schema" not in present:
+        present.append("output_schema")
+    signals = [name for name in present if name != "tools" or "tool_call" not in present]
     if len(signals) > 1:
         yield signals[1], f"cannot be given together with {signals[0]}: only one of them can decide"
     yield from _problems_of_mode(submission, signals)
@@ -128,12 +127,12 @@ def _problems_of_mode(submission: "TaskSubmission", signals: list[str]) -> Itera
         yield "tools", "planning needs the tools that the plan may use"
     if mode is Mode.PLANNING and submission.execution is Execution.EXTERNAL:
         yield "execution", "planning calls the tools itself; an agent hands in its calls by external_loop"
-    given = [*signals, "requirements"] if submission.requirements is not None else signals
-    for name in given:
+    present = [*signals, "requirements"] if submission.requirements is not None else signals
+    for name in present:
         if name in UNUSED.get(mode, ()):
             yield name, f"{mode.value} does not use it; choose adaptive or leave it out"
     others = [name for name in signals if name != "tools"]
-    if mode is Mode.ADAPTIVE and others and "requirements" in given:
+    if mode is Mode.ADAPTIVE and others and "requirements" in present:
         yield "requirements", f"cannot be given together with {others[0]}: only one of them can decide"
 
 
@@ -214,7 +213,7 @@ LARGEST_SCHEMA = 200_000
 MOST_COLLECTED = 10_000
 
 
-def _said(value: str) -> str:
+def _not_blank(value: str) -> str:
     if not value.strip():
         raise ValueError("must not be blank")
     return value
@@ -236,7 +235,7 @@ class LimitsOverride(Value):
 class TaskSubmission(Value):
     """One objective and how it is to be worked on."""
 
-    objective: Annotated[str, Field(min_length=1, max_length=200_000), AfterValidator(_said)]
+    objective: Annotated[str, Field(min_length=1, max_length=200_000), AfterValidator(_not_blank)]
     mode: Mode = Mode.ADAPTIVE
     kind: str = Field(default="", max_length=60)
     agent: str = Field(default="", max_length=120)
@@ -275,7 +274,10 @@ def read_submission(body: Any) -> TaskSubmission:
 def validated[T: BaseModel](body: dict[str, Any], schema: type[T], *, what: str) -> T:
     """The body as a `schema`. Raises InvalidInput, which names the fields that are wrong, at a bounded cost."""
     if len(body) > len(schema.model_fields) + MOST_ERRORS and schema.model_config.get("extra") == "forbid":
-        known = {name for field, info in schema.model_fields.items() for name in (field, *_aliases(info))}
+        known: set[object] = set(schema.model_fields)
+        for info in schema.model_fields.values():
+            alias = info.validation_alias
+            known.update(alias.choices if isinstance(alias, AliasChoices) else [alias])
         unknown = [name for name in body if name not in known]
         if len(unknown) > MOST_ERRORS:
             raise InvalidInput(
@@ -287,11 +289,6 @@ def validated[T: BaseModel](body: dict[str, Any], schema: type[T], *, what: str)
         return schema.model_validate(body)
     except ValidationError as error:
         raise invalid_input(error, what=what) from None
-
-
-def _aliases(info: FieldInfo) -> list[object]:
-    alias = info.validation_alias
-    return list(alias.choices) if isinstance(alias, AliasChoices) else [alias]
 
 
 def too_many_errors(error: ValidationError) -> list[dict[str, str]]:

@@ -1,7 +1,6 @@
 """Handing in a task and starting its first run."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -12,8 +11,7 @@ from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.loops.catalogue import mode_for
 from reflection_app.loops.completeness.checks import CompletenessSettings
-from reflection_app.loops.requirements import Requirements
-from reflection_app.loops.task_spec import Execution, Mode, ReviewPolicy, TaskSpec
+from reflection_app.loops.task_spec import Execution, Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.repairs.models import AgentInstruction, InstructionState
 from reflection_app.reviews.own_work import hands_of
@@ -43,6 +41,7 @@ def submit_task(
     `models` are model names by role in front of the project's own. Raises InvalidInput where the task cannot run.
     """
     check_it_can_run(submission)
+    requirements = submission.requirements
     task = Task(
         project=project,
         external_id=submission.external_id,
@@ -53,7 +52,7 @@ def submit_task(
         execution=submission.execution.value,
         tests=submission.tests.model_dump(mode="json") if submission.tests else None,
         output_schema=submission.output_schema,
-        requirements=requirements_as_json(submission.requirements),
+        requirements=requirements.model_dump(mode="json", exclude_defaults=True) if requirements else None,
         phase=submission.phase,
         tools=list(submission.tools),
         tool_call=submission.tool_call.model_dump(mode="json") if submission.tool_call else None,
@@ -84,6 +83,9 @@ def start_run(
 ) -> Run:
     """A queued run of `task`, written with `beside` where that is given; call it inside a transaction."""
     project = task.project
+    policy = project.get_review_policy()
+    if is_scripted(models):  # a script's verdicts are a sample of no critic, so they are never drawn for an audit
+        policy = policy.model_copy(update={"audit_share": 0.0})
     spec = TaskSpec(
         objective=submission.objective,
         mode=submission.mode,
@@ -107,7 +109,7 @@ def start_run(
         lessons=lessons_of(project, is_managed=submission.execution is Execution.MANAGED),
         limits=submission.limits.over(project.get_limits()),
         thresholds=project.get_thresholds(),
-        review_policy=_policy_of(project, models=models),
+        review_policy=policy,
         models=models,
     )
     if spec.mode is Mode.ACTOR_CRITIC and not spec.has_critic:
@@ -116,12 +118,6 @@ def start_run(
         raise InvalidInput(NO_JUDGE, errors=[{"field": "mode", "message": NO_JUDGE}])
     spec = spec.model_copy(update={"mode": mode_for(spec)})
     return begin_run(task, spec, handed_in_by=handed_in_by, beside=beside)
-
-
-def _policy_of(project: Project, *, models: dict[str, str]) -> ReviewPolicy:
-    """The project's policy. A script's verdicts are a sample of no critic, so they are never drawn for an audit."""
-    policy = project.get_review_policy()
-    return policy.model_copy(update={"audit_share": 0.0}) if is_scripted(models) else policy
 
 
 def accepted_instructions(project: Project, *, agent: str) -> tuple[str, ...]:
@@ -144,10 +140,6 @@ def completeness_of(project: Project) -> CompletenessSettings | None:
     """The settings of the completeness check, None where it is off."""
     settings = project.get_completeness()
     return settings if settings.enabled else None
-
-
-def requirements_as_json(requirements: Requirements | None) -> dict[str, Any] | None:
-    return requirements.model_dump(mode="json", exclude_defaults=True) if requirements else None
 
 
 def tools_for(project: Project, submission: TaskSubmission) -> tuple[ToolSpec, ...]:

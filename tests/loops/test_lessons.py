@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reflection_app.loops.attempt_effects import Generate
-from reflection_app.loops.attempts import told
+from reflection_app.loops.attempts import attempt_messages
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.effects import AnyEffect
 from reflection_app.loops.lessons import LONGEST_LESSONS, Lesson, Lessons, RecallLessons, recall_for
@@ -166,13 +166,13 @@ def test_an_outside_agent_recalls_by_itself() -> None:
 def test_where_nothing_was_recalled_the_prompt_is_as_it_was() -> None:
     messages = (system("s"), user("the task"))
     spec = spec_of(Mode.REFLEXION)
-    assert told(spec, messages, number=1, lessons=Lessons(problem="away")) == messages
-    assert told(spec, messages, number=1) == messages
+    assert attempt_messages(spec, messages, number=1, lessons=Lessons(problem="away")) == messages
+    assert attempt_messages(spec, messages, number=1) == messages
 
 
 def test_lessons_stand_with_the_task_and_before_what_was_ordered_again() -> None:
     spec = spec_of(Mode.REFLEXION, redo=Redo(content="old answer", instructions="do better"))
-    made = told(spec, (system("s"), user("the task")), number=1, lessons=Lessons(block=BLOCK))
+    made = attempt_messages(spec, (system("s"), user("the task")), number=1, lessons=Lessons(block=BLOCK))
     assert [message.role for message in made] == ["system", "user", "assistant", "user"]
     assert BLOCK in made[1].content
     assert made[2] == assistant("old answer")

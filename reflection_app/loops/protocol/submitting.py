@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from reflection_app.loops.actor_critic import actor_messages, requirements_of
 from reflection_app.loops.answers import Answer, complete_answer, joined
-from reflection_app.loops.attempts import keep_attempt, told
+from reflection_app.loops.attempts import attempt_messages, keep_attempt
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.framing import framed
 from reflection_app.loops.progress import PriceUnknown, Progress
@@ -119,7 +119,7 @@ async def resume(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analys
 
 def messages_to_resume(spec: TaskSpec, made: Made) -> tuple[Message, ...]:
     """The prompt of what broke off and, where an answer had begun, its text with the order to go on."""
-    messages = told(spec, messages_of(made), number=made.number)
+    messages = attempt_messages(spec, messages_of(made), number=made.number)
     is_cut = made.interruption is not None and made.interruption.by is BrokenBy.CUT_OFF
     if not is_cut or not made.content.strip():
         return messages

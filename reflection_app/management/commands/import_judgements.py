@@ -10,7 +10,7 @@ from django.db import transaction
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
 from reflection_app.management.commands.create_api_key import get_project
-from reflection_app.metrics.judgements import Shown, apply_judgements, preview_judgements, read_lines
+from reflection_app.metrics.judgements import apply_judgements, preview_judgements, read_lines
 
 MOST_TOLD = 20
 
@@ -38,19 +38,16 @@ class Command(BaseCommand):
             raise CommandError(f"{file}: {refusal}") from None
         with transaction.atomic():
             shown = preview_judgements(found, rows, name=file.name, actor=Actor())
-            self._tell(shown)
+            self.stdout.write(", ".join(f"{name}: {count}" for name, count in shown.counts.items()))
+            if shown.split:
+                self.stdout.write(f"Without a majority of people, and so in no figure: {shown.split} items.")
+            for one in shown.refused[:MOST_TOLD]:
+                self.stderr.write(f"line {one.line}: {one.reason}")
+            if len(shown.refused) > MOST_TOLD:
+                self.stderr.write(f"and {len(shown.refused) - MOST_TOLD} more lines")
             if apply:
                 apply_judgements(found, shown.id, actor=Actor())
             else:
                 transaction.set_rollback(True)
         done = f"Imported into {found.slug}." if apply else "Nothing was imported. Run it again with --apply to import."
         self.stdout.write(done)
-
-    def _tell(self, shown: Shown) -> None:
-        self.stdout.write(", ".join(f"{name}: {count}" for name, count in shown.counts.items()))
-        if shown.split:
-            self.stdout.write(f"Without a majority of people, and so in no figure: {shown.split} items.")
-        for one in shown.refused[:MOST_TOLD]:
-            self.stderr.write(f"line {one.line}: {one.reason}")
-        if len(shown.refused) > MOST_TOLD:
-            self.stderr.write(f"and {len(shown.refused) - MOST_TOLD} more lines")

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import ActionError
-from reflection_app.teams.archive.importing import Imported, Wishes, import_project
+from reflection_app.teams.archive.importing import Wishes, import_project
 from reflection_app.teams.archive.reading import MOST_BYTES
 
 
@@ -41,9 +41,6 @@ class Command(BaseCommand):
             imported = import_project(file, wishes, actor=Actor())
         except ActionError as problem:
             sys.exit(f"Nothing was imported. {problem}")
-        self._tell(imported, wishes)
-
-    def _tell(self, imported: Imported, wishes: Wishes) -> None:
         project = imported.project
         self.stdout.write(f"{project.name} is there as {project.slug}: {sum(imported.rows.values()):,} rows")
         if imported.cancelled_runs:

@@ -1,6 +1,5 @@
 """Writes docs/permissions.md: the permission matrix, and which page and call asks for which permission."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +7,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.utils import translation
 
-from reflection_app.config.guarded_routes import GuardedRoute, guarded_routes
+from reflection_app.config.guarded_routes import guarded_routes
 from reflection_app.core.models import Role, Scope
-from reflection_app.core.permissions import GRANTS, Grant, Permission
+from reflection_app.core.permissions import GRANTS
 from reflection_app.teams.pages.members import PERMISSIONS
 
 WHERE = Path(settings.BASE_DIR) / "docs" / "permissions.md"
@@ -36,42 +35,23 @@ class Command(BaseCommand):
 def written() -> str:
     """The page as it should be."""
     with translation.override("en"):
-        return "\n".join([HEAD, *_matrix(), "", *_routes()]) + "\n"
-
-
-def _matrix() -> Iterator[str]:
-    yield "| may | " + " | ".join(role.value for role in Role) + " | a key with |"
-    yield "|---|" + ":-:|" * len(Role) + "---|"
-    for permission, grant in GRANTS.items():
-        roles = " | ".join("yes" if role.rank >= grant.role.rank else "–" for role in Role)
-        yield f"| {PERMISSIONS[permission]} | {roles} | {_scopes(grant)} |"
-
-
-def _scopes(grant: Grant) -> str:
-    return "any scope" if set(grant.scopes) == set(Scope) else grant.scope_words("`") or "no key"
-
-
-def _routes() -> Iterator[str]:
-    routes = guarded_routes()
-    for permission in GRANTS:
-        asking = [route for route in routes if route.permission is permission]
-        if asking:
-            yield from _asking(permission, asking)
-
-
-def _asking(permission: Permission, routes: list[GuardedRoute]) -> Iterator[str]:
-    yield f"## To {PERMISSIONS[permission]}"
-    yield ""
-    for name, is_page in (("Pages", True), ("Calls", False)):
-        lines = sorted({(route.path, route.method) for route in routes if route.is_page is is_page})
-        if lines:
-            yield f"{name}:"
-            yield ""
-            yield from (f"- {_in_words(method, path, is_page=is_page)}" for path, method in lines)
-            yield ""
-
-
-def _in_words(method: str, path: str, *, is_page: bool) -> str:
-    if not is_page:
-        return f"`{method} {path}`"
-    return f"`{path}`" + (", to change something" if method == "POST" else "")
+        lines = [HEAD, "| may | " + " | ".join(role.value for role in Role) + " | a key with |"]
+        lines.append("|---|" + ":-:|" * len(Role) + "---|")
+        for permission, grant in GRANTS.items():
+            roles = " | ".join("yes" if role.rank >= grant.role.rank else "–" for role in Role)
+            scopes = "any scope" if set(grant.scopes) == set(Scope) else grant.scope_words("`") or "no key"
+            lines.append(f"| {PERMISSIONS[permission]} | {roles} | {scopes} |")
+        lines.append("")
+        routes = guarded_routes()
+        for permission in GRANTS:
+            asking = [route for route in routes if route.permission is permission]
+            pages = sorted({(route.path, route.method) for route in asking if route.is_page})
+            calls = sorted({(route.path, route.method) for route in asking if not route.is_page})
+            if asking:
+                lines += [f"## To {PERMISSIONS[permission]}", ""]
+            if pages:
+                changes = {"POST": ", to change something"}
+                lines += ["Pages:", "", *(f"- `{path}`{changes.get(method, '')}" for path, method in pages), ""]
+            if calls:
+                lines += ["Calls:", "", *(f"- `{method} {path}`" for path, method in calls), ""]
+        return "\n".join(lines) + "\n"
