@@ -119,7 +119,7 @@ class Work:
         """Whether every step of the newest plan was done."""
         return self.is_planned and not self.not_done
 
-    def told_failed(self) -> str:
+    def failures_in_words(self) -> str:
         parts = []
         for ran in self.left_undone:
             why = framed(ran.what_went_wrong, name="failure", most=LONGEST_ERROR)
@@ -130,7 +130,7 @@ class Work:
         """What the next planner is told; nothing before the first plan."""
         if not self.is_planned:
             return ""
-        return prompt("plan_again", done=results_in_words(self.done.values()), failed=self.told_failed()) + "\n"
+        return prompt("plan_again", done=results_in_words(self.done.values()), failed=self.failures_in_words()) + "\n"
 
     def as_answer(self) -> str:
         """The results themselves, for a run that was stopped before an answer was written from them."""
@@ -178,8 +178,8 @@ def judge_steps(work: Work, *, attempt: int, stopped: str = "", answer: Judgemen
     if stopped:
         issues.append(Issue(category=IssueCategory.COMPLETENESS, severity=Severity.HIGH, description=stopped))
     if sent_back:
-        told_back = "All steps were done, but the answer made from them was sent back."
-        issues.append(Issue(category=IssueCategory.QUALITY, description=told_back))
+        sent_back_why = "All steps were done, but the answer made from them was sent back."
+        issues.append(Issue(category=IssueCategory.QUALITY, description=sent_back_why))
     return Judgement(
         attempt=attempt,
         referee=Referee.TOOL,
