@@ -108,7 +108,7 @@ def read_answer[T: BaseModel](
     own = [piece for piece in pieces if piece in marked or piece in rivals]
     if not own:
         raise UnusableAnswerError(f"no object in it is an answer of your own; give one{proved}")
-    if any(_said_by(piece) != _said_by(own[0]) for piece in own):
+    if any(_content_of(piece) != _content_of(own[0]) for piece in own):
         raise UnusableAnswerError("it holds several different JSON objects; answer with one, and quote none")
     answer = own[-1]
     if answer.value is None:
@@ -159,7 +159,7 @@ def _is_rival(piece: Piece, schema: type[BaseModel], *, is_marked: bool) -> bool
     )
 
 
-def _said_by(piece: Piece) -> Any:
+def _content_of(piece: Piece) -> Any:
     return piece.text if piece.value is None else _without_nonce(piece.value)
 
 
@@ -174,7 +174,7 @@ class Quoted:
         self._fields = fields
         self._signs = _signs(text)
         pairs = [(name.lower(), value.lower()) for name, value in _PAIR.findall(_plain(text))]
-        self._said = {(name, value == "true" if value in {"true", "false"} else float(value)) for name, value in pairs}
+        self._pairs = {(name, value == "true" if value in {"true", "false"} else float(value)) for name, value in pairs}
 
     def __contains__(self, piece: Piece) -> bool:
         """Whether the text has the piece word for word, or every yes, no and number of the answer that the piece is."""
@@ -183,14 +183,14 @@ class Quoted:
             return False
         if _signs(piece.text) in self._signs:
             return True
-        said = [pair for pair in _scalars(piece.value) if pair[0] in self._fields]
-        if len(said) >= FEWEST_ALIKE and all(pair in self._said for pair in said):
+        pairs = [pair for pair in _scalars(piece.value) if pair[0] in self._fields]
+        if len(pairs) >= FEWEST_ALIKE and all(pair in self._pairs for pair in pairs):
             return True
         scalars, texts = list(_scalars(piece.value, deep=True)), list(_texts(piece.value))
         return (
             bool(scalars)
             and len(scalars) + len(texts) >= FEWEST_ALIKE
-            and all(pair in self._said for pair in scalars)
+            and all(pair in self._pairs for pair in scalars)
             and all(_signs(text) in self._signs for text in texts)
         )
 

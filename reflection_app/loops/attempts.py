@@ -17,10 +17,10 @@ from reflection_app.loops.chain_of_thought import asking_for_parts
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.effects import IssueTicket
 from reflection_app.loops.framing import framed
-from reflection_app.loops.lessons import Lessons, recall_for, with_lessons
+from reflection_app.loops.lessons import Lessons, recall_for
 from reflection_app.loops.progress import LimitReached, Progress, strongest_judgements
 from reflection_app.loops.prompts import prompt, versions
-from reflection_app.loops.task_spec import Execution, ReviewRule, RuleAction, TaskSpec
+from reflection_app.loops.task_spec import Execution, RuleAction, TaskSpec
 from reflection_app.loops.texts import cut_with
 from reflection_app.loops.tickets import Ticket, TicketDraft, Trigger
 from reflection_app.loops.values import Message, assistant, user, with_last
@@ -54,15 +54,12 @@ async def why_it_waits(spec: TaskSpec, run: Progress, judgement: Judgement) -> W
                 continue
         if rule.action is RuleAction.STAND:
             return None
-        return Waits(reason_of(rule, judgement.verdict), rule=number, reviewers=rule.reviewers)
+        if judgement.verdict is Verdict.REJECT:  # a rejection is one whatever rule found it
+            reason = ReviewReason.REJECTED
+        else:
+            reason = ReviewReason.LOW_CONFIDENCE if rule.confidence_below is not None else ReviewReason.POLICY
+        return Waits(reason, rule=number, reviewers=rule.reviewers)
     return None
-
-
-def reason_of(rule: ReviewRule, verdict: Verdict) -> ReviewReason:
-    """What the queue calls it: a rejection is one whatever rule found it."""
-    if verdict is Verdict.REJECT:
-        return ReviewReason.REJECTED
-    return ReviewReason.LOW_CONFIDENCE if rule.confidence_below is not None else ReviewReason.POLICY
 
 
 # Whether a judgement stands, or a person is asked first.
@@ -169,19 +166,15 @@ async def send_back(spec: TaskSpec, run: Progress, *, number: int) -> Ticket | N
 
     What a test or a tool measured of a model's own attempt is repaired within the loop, and nobody is sent a ticket.
     """
-    judgement = telling_judgement(run.judgements, attempt=number)
+    sent_back = [judged for judged in reversed(run.judgements) if judged.attempt == number and not judged.passed]
+    # The one that says most about why; of one referee's, the last.
+    judgement = min(sent_back, key=lambda judged: TELLING.index(judged.referee), default=None)
     if judgement is None:
         return None
     if spec.execution is Execution.MANAGED and judgement.referee in MEASURED:
         return None
     trigger = TRIGGERS.get(judgement.referee, Trigger.FAILED_CHECK)
     return await issue_ticket(spec, run, judgement, trigger=trigger)
-
-
-def telling_judgement(judgements: Sequence[Judgement], *, attempt: int) -> Judgement | None:
-    """The judgement that says most about why an attempt was sent back; of one referee's, the last."""
-    sent_back = [judged for judged in reversed(judgements) if judged.attempt == attempt and not judged.passed]
-    return min(sent_back, key=lambda judged: TELLING.index(judged.referee), default=None)
 
 
 def repairs_of(judgement: Judgement) -> tuple[str, ...]:
@@ -303,7 +296,8 @@ def attempt_messages(
     The first attempt is told lessons as well and, where its work was not ordered again, what earlier runs noted for a
     better start.
     """
-    messages = with_lessons(messages, lessons)
+    if lessons is not None and lessons.block and messages:
+        messages = with_last(messages, prompt("told_lessons", task=messages[-1].content, lessons=lessons.block))
     if spec.instructions and messages and messages[0].role == "system":
         listed = "\n".join(f"- {text}" for text in spec.instructions)
         first = messages[0].model_copy(

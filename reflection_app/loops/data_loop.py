@@ -1,7 +1,6 @@
 """Data against a JSON Schema: written, checked, and written again with every violation and its path in view."""
 
 import json
-from collections.abc import Sequence
 
 from reflection_app.loops.attempts import end_by, make_attempt, within
 from reflection_app.loops.code_answers import NoData, data_of
@@ -11,7 +10,7 @@ from reflection_app.loops.prompts import prompt
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.tool_calls import format_issue
 from reflection_app.loops.values import NO_ANSWER, Message, assistant, system, user
-from reflection_app.loops.verdicts import Issue, Judgement, Outcome, Referee, Verdict
+from reflection_app.loops.verdicts import Judgement, Outcome, Referee, Verdict
 
 MOST_VIOLATIONS = 50
 
@@ -31,7 +30,11 @@ async def data_loop(spec: TaskSpec, run: Progress) -> Outcome:
         judgement = await run.record(judge_data(spec, answer, attempt=number), key=f"attempt-{number}/verdict")
         if (end := end_by(judgement, run)) is not None:
             return end
-        turns += [assistant(answer or NO_ANSWER), user(violations_prompt(judgement.issues))]
+        listed = "\n".join(
+            f"- {issue.path}: {issue.description}" if issue.path else f"- {issue.description}"
+            for issue in judgement.issues
+        )
+        turns += [assistant(answer or NO_ANSWER), user(prompt("data_again", violations=listed))]
     return Outcome.EXHAUSTED
 
 
@@ -59,11 +62,3 @@ def judge_data(spec: TaskSpec, answer: str, *, attempt: int) -> Judgement:
         confidence=1.0,
         issues=tuple(issues),
     )
-
-
-def violations_prompt(issues: Sequence[Issue]) -> str:
-    """What the model is told of an answer that does not fit: each violation with its path."""
-    listed = "\n".join(
-        f"- {issue.path}: {issue.description}" if issue.path else f"- {issue.description}" for issue in issues
-    )
-    return prompt("data_again", violations=listed)

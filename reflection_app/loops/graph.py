@@ -167,8 +167,8 @@ class _Weaver:
         match step.kind:
             case "record_verdict":
                 # A call of a tool is judged where it is the attempt; in a plan it is one of many.
-                told_from = {NodeKind.VALIDATION, *CALLS} if step.key.endswith("/verdict") else {NodeKind.VALIDATION}
-                check = next((knot for knot in newest if knot.kind in told_from), None)
+                judged = {NodeKind.VALIDATION, *CALLS} if step.key.endswith("/verdict") else {NodeKind.VALIDATION}
+                check = next((knot for knot in newest if knot.kind in judged), None)
                 return check if check and not check.verdict else None
             case "record_completeness":
                 return next((knot for knot in newest if knot.step and knot.step.role == "completeness"), None)

@@ -181,10 +181,10 @@ def what_failed(steps: Sequence[RecordedStep], *, verdict: str, score: float | N
     return "rejected" if verdict == "REJECT" else f"score {score:g}" if score is not None else "not good enough"
 
 
-def shortened(text: str, *, longest: int = LONGEST) -> str:
+def shortened(text: str) -> str:
     """`text` on one line, as much of it as a label has room for."""
-    line = SPACE.sub(" ", text[: 4 * longest]).strip()
-    return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
+    line = SPACE.sub(" ", text[: 4 * LONGEST]).strip()
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1].rstrip()}…"
 
 
 def end_words(outcome: str) -> str:

@@ -47,16 +47,6 @@ def window(turns: Sequence[Turn], *, new_from: int) -> str:
     return "\n\n".join(reversed(lines))
 
 
-def earlier_in_short(kept: Sequence[KeptReflection]) -> str:
-    """The newest of the earlier reflections, so that the next one goes on from them and does not repeat them."""
-    lines = []
-    for turn, reflection in [(one.turn, one.reflection) for one in kept if one.reflection][-MOST_EARLIER:]:
-        points = [issue.description for issue in reflection.issues] + list(reflection.suggestions)
-        way = "on track" if reflection.on_track else "not on track"
-        lines.append(f"- after turn {turn}: {way}. {' | '.join(points)}"[:LONGEST_EARLIER])
-    return "\n".join(lines) or "(none yet)"
-
-
 TEMPERATURE = 0.3
 LONGEST_PROBLEM = 500
 # More turns than ever fit into the window.
@@ -116,6 +106,12 @@ def trigger_of(new: Turns, *, has_failed: bool) -> Trigger:
 def question(objective: str, turns: list[Turn], kept: list[KeptReflection], *, new_from: int) -> tuple[Message, ...]:
     """What the reflector is asked. The session cannot close its own frame, whose name is a hash of it."""
     session = window(turns, new_from=new_from)
+    # The newest of the earlier reflections, so that the next one goes on from them and does not repeat them.
+    earlier = []
+    for turn, reflection in [(one.turn, one.reflection) for one in kept if one.reflection][-MOST_EARLIER:]:
+        points = [issue.description for issue in reflection.issues] + list(reflection.suggestions)
+        way = "on track" if reflection.on_track else "not on track"
+        earlier.append(f"- after turn {turn}: {way}. {' | '.join(points)}"[:LONGEST_EARLIER])
     return (
         system(prompt("inline_system")),
         user(
@@ -124,7 +120,7 @@ def question(objective: str, turns: list[Turn], kept: list[KeptReflection], *, n
                 objective=framed_task(objective),
                 frame=frame_of(session),
                 session=session,
-                earlier=earlier_in_short(kept),
+                earlier="\n".join(earlier) or "(none yet)",
                 new_from=new_from,
             )
         ),

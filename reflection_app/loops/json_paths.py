@@ -34,8 +34,8 @@ class TooManyPlaces(ValueError):
 class Looks:
     """How many places of an answer may still be looked at, for all of its requirements together."""
 
-    def __init__(self, most: int = MOST_LOOKS) -> None:
-        self._left = most
+    def __init__(self) -> None:
+        self._left = MOST_LOOKS
 
     def spend(self, number: int = 1) -> None:
         """Raises TooManyPlaces where there are no more."""

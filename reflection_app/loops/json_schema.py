@@ -246,7 +246,9 @@ def violations(schema: dict[str, Any], value: Any) -> tuple[Violation, ...]:
     except TooCostly as error:
         return (Violation(path="$", message=str(error)),)
     try:
-        found = [one for error in _validator(schema, mask=THE_VALUE).iter_errors(value) for one in _told(error)]
+        found = [
+            one for error in _validator(schema, mask=THE_VALUE).iter_errors(value) for one in _violations_of(error)
+        ]
     except ValueError as error:  # a number that no JSON reader of the validator's kind can hold, or half a character
         return (Violation(path="$", message=f"it cannot be checked: {cut(str(error), LONGEST_MESSAGE)}"),)
     return tuple(dict.fromkeys(found))
@@ -266,7 +268,7 @@ def json_path(parts: list[str | int]) -> str:
     return cut(storable(path), LONGEST_PATH)
 
 
-def _told(error: jsonschema_rs.ValidationError) -> list[Violation]:
+def _violations_of(error: jsonschema_rs.ValidationError) -> list[Violation]:
     """The violation, or those of the one alternative that the value comes near to."""
     if error.kind.name in {"anyOf", "oneOf"}:
         alternatives: list[list[jsonschema_rs.ValidationError]] = getattr(error.kind, "context", [])
@@ -276,7 +278,7 @@ def _told(error: jsonschema_rs.ValidationError) -> list[Violation]:
             if not any(one.instance_path == error.instance_path and one.kind.name == "type" for one in inner)
         ]
         if len(of_its_type) == 1 and of_its_type[0]:
-            return [one for inner in of_its_type[0] for one in _told(inner)]
+            return [one for inner in of_its_type[0] for one in _violations_of(inner)]
     message = error.message
     if error.kind.name not in {"required", "additionalProperties", "unevaluatedProperties"}:
         value = error.instance

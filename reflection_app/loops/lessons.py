@@ -7,10 +7,9 @@ from pydantic import Field
 
 from reflection_app.loops.effect import Effect
 from reflection_app.loops.project_settings import Share
-from reflection_app.loops.prompts import prompt
 from reflection_app.loops.storable import Text
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.loops.values import Message, Value, with_last
+from reflection_app.loops.values import Value
 
 LONGEST_QUESTION = 4_000
 LONGEST_LESSONS = 12_000
@@ -86,10 +85,3 @@ def recall_for(spec: TaskSpec, *, prompts: int = 1) -> RecallLessons | None:
         most_characters=room,
         share=spec.lessons.holdout_share,
     )
-
-
-def with_lessons(messages: tuple[Message, ...], lessons: Lessons | None) -> tuple[Message, ...]:
-    """The messages with the lessons after the task, which is the last of them."""
-    if lessons is None or not lessons.block or not messages:
-        return messages
-    return with_last(messages, prompt("told_lessons", task=messages[-1].content, lessons=lessons.block))

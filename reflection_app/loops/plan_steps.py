@@ -17,7 +17,6 @@ from reflection_app.loops.plans import (
     PLAN_SCHEMA,
     CheckedPlan,
     Plan,
-    PlanIssue,
     PlanStep,
     PlanStepOutcome,
     PlanStepState,
@@ -120,7 +119,7 @@ class Work:
         """Whether every step of the newest plan was done."""
         return self.is_planned and not self.not_done
 
-    def told_failed(self) -> str:
+    def failures_in_words(self) -> str:
         parts = []
         for ran in self.left_undone:
             why = framed(ran.what_went_wrong, name="failure", most=LONGEST_ERROR)
@@ -131,7 +130,7 @@ class Work:
         """What the next planner is told; nothing before the first plan."""
         if not self.is_planned:
             return ""
-        return prompt("plan_again", done=results_in_words(self.done.values()), failed=self.told_failed()) + "\n"
+        return prompt("plan_again", done=results_in_words(self.done.values()), failed=self.failures_in_words()) + "\n"
 
     def as_answer(self) -> str:
         """The results themselves, for a run that was stopped before an answer was written from them."""
@@ -179,8 +178,8 @@ def judge_steps(work: Work, *, attempt: int, stopped: str = "", answer: Judgemen
     if stopped:
         issues.append(Issue(category=IssueCategory.COMPLETENESS, severity=Severity.HIGH, description=stopped))
     if sent_back:
-        told_back = "All steps were done, but the answer made from them was sent back."
-        issues.append(Issue(category=IssueCategory.QUALITY, description=told_back))
+        sent_back_why = "All steps were done, but the answer made from them was sent back."
+        issues.append(Issue(category=IssueCategory.QUALITY, description=sent_back_why))
     return Judgement(
         attempt=attempt,
         referee=Referee.TOOL,
@@ -226,7 +225,10 @@ async def make_plan(spec: TaskSpec, run: Progress, work: Work, *, number: int, p
             return checked.plan
         # Only the newest plan is shown again: an earlier one has nothing to teach that its successor has not.
         shown = json.dumps(checked.plan.model_dump(mode="json"), ensure_ascii=False)
-        messages = (*first, assistant(shown), user(prompt("plan_revise", issues=issues_in_words(checked.issues))))
+        issues = [f"- {issue.description}" for issue in checked.issues[:MOST_ISSUES_SHOWN]]
+        if len(checked.issues) > MOST_ISSUES_SHOWN:
+            issues.append(f"- … and {len(checked.issues) - MOST_ISSUES_SHOWN} more.")
+        messages = (*first, assistant(shown), user(prompt("plan_revise", issues="\n".join(issues))))
         key = f"{base}/revise-{revision + 1}"
     faults = " ".join(issue.description for issue in checked.issues[:MOST_ISSUES_SHOWN])
     raise EffectFailed(f"The plan still could not be carried out after {MOST_REVISIONS} revisions. {faults}")
@@ -240,12 +242,6 @@ def first_messages(spec: TaskSpec, work: Work, *, goal: str) -> tuple[Message, .
     """What the planner is asked: the goal, the tools and, after a plan that was not all done, what came of it."""
     asked = prompt("plan_make", goal=goal, tools=describe(spec.tools), so_far=work.so_far(), most=MOST_STEPS)
     return (system(prompt("plan_system")), user(asked))
-
-
-def issues_in_words(issues: tuple[PlanIssue, ...]) -> str:
-    lines = [f"- {issue.description}" for issue in issues[:MOST_ISSUES_SHOWN]]
-    left_out = len(issues) - MOST_ISSUES_SHOWN
-    return "\n".join([*lines, f"- … and {left_out} more."] if left_out > 0 else lines)
 
 
 # Carrying out a plan: each step after those that it requires, by its tool or by the model.

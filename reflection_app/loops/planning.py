@@ -86,7 +86,7 @@ async def _record(run: Progress, judgement: Judgement) -> Judgement:
 
 def answer_messages(spec: TaskSpec, work: Work, earlier: list[Earlier]) -> tuple[Message, ...]:
     """What the model is asked for the final answer: the goal, all results, and what there is none of."""
-    failed = f"\nThese steps could not be done:\n\n{work.told_failed()}\n" if work.left_undone else ""
+    failed = f"\nThese steps could not be done:\n\n{work.failures_in_words()}\n" if work.left_undone else ""
     if work.still_missing:
         listed = "\n".join(f"- {one}" for one in work.still_missing)
         failed += (

@@ -4,7 +4,7 @@ Loops perform every effect through `Progress`, so that nothing they spend goes u
 results, never from a clock, and so comes out the same when a run is replayed from its journal.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -78,21 +78,6 @@ def strongest_judgements(judgements: Iterable[Judgement]) -> dict[int, Judgement
         if known is None or judgement.referee >= known.referee:
             decisive[judgement.attempt] = judgement
     return decisive
-
-
-# When further attempts make things worse.
-
-
-def is_over_corrected(judgements: Sequence[Judgement]) -> bool:
-    """True where the scores, in order of the attempts, say to stop.
-
-    Three scores in a row strictly falling stop any loop. A weak referee's word is noisy, so under one the first
-    attempt that does not improve on the best before it stops the loop.
-    """
-    scores = [judgement.score for judgement in judgements]
-    if len(scores) >= 3 and scores[-3] > scores[-2] > scores[-1]:
-        return True
-    return len(scores) >= 2 and judgements[-1].referee.is_weak and scores[-1] <= max(scores[:-1])
 
 
 # A call that gets less than this cannot answer; the time is up.
@@ -247,18 +232,23 @@ class Progress:
         return self.pick
 
     def over_corrected(self, *, counted: Referee | None = None) -> bool:
-        """Whether the referees' scores say to stop; what a person judged otherwise says nothing about them.
+        """Whether the referees' scores, in order of the attempts, say to stop: three in a row that fall stop any loop.
+
+        What a person judged otherwise says nothing about them.
 
         Where only one referee's scores are `counted`, those of the others measure something else.
         """
         by_people = {judged.attempt for judged in self.judgements if judged.referee is Referee.PERSON}
-        return is_over_corrected(
-            [
-                judged
-                for judged in self.judgements
-                if judged.attempt not in by_people and not judged.is_void and counted in (None, judged.referee)
-            ]
-        )
+        judgements = [
+            judged
+            for judged in self.judgements
+            if judged.attempt not in by_people and not judged.is_void and counted in (None, judged.referee)
+        ]
+        scores = [judged.score for judged in judgements]
+        if len(scores) >= 3 and scores[-3] > scores[-2] > scores[-1]:
+            return True
+        # A weak referee's word is noisy: under one, the first attempt that does not improve on the best stops the loop.
+        return len(scores) >= 2 and judgements[-1].referee.is_weak and scores[-1] <= max(scores[:-1])
 
     def ended(self, outcome: Outcome, *, error: str = "") -> Ended:
         pick = self.pick.attempt if self.pick else None

@@ -83,24 +83,20 @@ async def _repair(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analy
         await ask_for_knowledge(spec, run, back, analysis, done)
     else:
         await execute(spec, run, back, analysis, done, role=role)
+    instructions = back.made.instructions
+    if error_class is ErrorClass.DECISION_ERROR and analysis.planned.instruction:
+        # It holds from here on in this run.
+        instructions = tuple(dict.fromkeys((*instructions, analysis.planned.instruction)))
     wanted = Made(
         back.number + 1,
         "",
         revision_messages(spec, back, analysis, done=done),
         role=role,
         checkpoint=checkpoint_for(analysis),
-        instructions=instructions_after(back, analysis),
+        instructions=instructions,
     )
     last_good_step = f"attempt-{back.number}/" + (f"repair-{len(done)}/kept" if done else "plan-kept")
     made = await make(spec, run, wanted, last_good_step=last_good_step)
     if is_external:
         await keep_the_agents(run, back, analysis, made, done)
     return made
-
-
-def instructions_after(back: SentBack, analysis: Analysis) -> tuple[str, ...]:
-    """The instructions that hold from here on in this run: a decision error adds its own at once."""
-    known, planned = back.made.instructions, analysis.planned
-    if analysis.classified.type is not ErrorClass.DECISION_ERROR or not planned.instruction:
-        return known
-    return tuple(dict.fromkeys((*known, planned.instruction)))

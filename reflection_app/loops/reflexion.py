@@ -1,28 +1,90 @@
 """Reflexion: one model in one growing context, which judges its own attempts and reflects on those that fall short.
 
-After the mode "Reflexion" of the design seeds; Shinn et al., 2023, arXiv:2303.11366.
+After the mode "Reflexion" of the design seeds; Shinn et al., 2023, arXiv:2303.11366. What a model says of its own
+attempt is the weakest referee there is.
 """
 
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from reflection_app.loops.answer_reading import Clipped, Flag, Lenient, Share, Texts, as_described
+from reflection_app.loops.answer_schemas import SHARE, YES_OR_NO, closed_object, texts
 from reflection_app.loops.answers import ask
 from reflection_app.loops.attempts import end_by, make_attempt, settle, within
-from reflection_app.loops.framing import sees_all_of
+from reflection_app.loops.framing import frame_of, framed_task, sees_all_of, truncated
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.self_evaluation import (
-    EVALUATION_SCHEMA,
-    EVALUATION_TEMPERATURE,
-    REFLECTION_SCHEMA,
-    REFLECTION_TEMPERATURE,
-    Reflection,
-    SelfEvaluation,
-    evaluation_question,
-    issues_of,
-    judge_itself,
-    reflection_question,
-)
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.values import NO_ANSWER, Message, assistant, system, user
-from reflection_app.loops.verdicts import Judgement, Outcome, Referee
+from reflection_app.loops.verdicts import Issue, Judgement, Outcome, Referee, Verdict
+
+EVALUATION_TEMPERATURE = 0.3
+REFLECTION_TEMPERATURE = 0.5
+# A model that does not say how sure it is stands in the middle, for the score.
+UNSAID_CONFIDENCE = 0.5
+
+
+class SelfIssue(Lenient):
+    """An issue of a self-evaluation; many models answer with an object where a sentence was asked for."""
+
+    description: Clipped = Field(min_length=1)
+
+
+class SelfEvaluation(Lenient):
+    is_satisfactory: Flag
+    issues: Annotated[tuple[SelfIssue, ...], BeforeValidator(as_described)] = ()
+    confidence: Share | None = None
+
+    @property
+    def score(self) -> float:
+        """0–100: a satisfied model is at 50 and above, the surer the higher; an unsatisfied one at 50 and below."""
+        confidence = UNSAID_CONFIDENCE if self.confidence is None else self.confidence
+        return 50 + 50 * confidence if self.is_satisfactory else 50 - 50 * confidence
+
+
+class Reflection(Lenient):
+    """Why an attempt was not good enough, and what to do about it."""
+
+    issues: Texts = ()
+    root_causes: Texts = ()
+    suggestions: Texts = ()
+
+
+EVALUATION_SCHEMA = closed_object(is_satisfactory=YES_OR_NO, issues=texts(8), confidence=SHARE)
+REFLECTION_SCHEMA = closed_object(issues=texts(5), root_causes=texts(5), suggestions=texts(5))
+
+
+def evaluation_question(*, objective: str, content: str) -> tuple[Message, ...]:
+    """What the model is asked about its own attempt. The attempt cannot close its frame."""
+    asked = prompt(
+        "self_evaluate", objective=framed_task(objective), content=truncated(content), frame=frame_of(content)
+    )
+    return (system(prompt("self_system")), user(asked))
+
+
+def issues_of(judgement: Judgement) -> str:
+    """What the judgement says is wrong, as a list; a person's own words are part of it."""
+    lines = [
+        issue.description + (f" ({issue.suggested_fix})" if issue.suggested_fix else "") for issue in judgement.issues
+    ]
+    lines += judgement.feedback.suggestions
+    return "\n".join(f"- {text}" for text in lines) or "- None was named."
+
+
+def judge_itself(answer: SelfEvaluation, *, attempt: int, saw_all: bool = True) -> Judgement:
+    """PASS where the model is satisfied, else REVISE: its own opinion is too weak to reject on.
+
+    A model that did not see all of its attempt has no confidence, whatever it says; so a person is asked.
+    """
+    return Judgement(
+        attempt=attempt,
+        referee=Referee.SELF,
+        verdict=Verdict.PASS if answer.is_satisfactory else Verdict.REVISE,
+        score=answer.score,
+        confidence=answer.confidence if saw_all else 0.0,
+        issues=tuple(Issue(description=issue.description) for issue in answer.issues),
+    )
 
 
 async def reflexion(spec: TaskSpec, run: Progress) -> Outcome:
@@ -70,12 +132,19 @@ async def evaluate(spec: TaskSpec, run: Progress, *, attempt: int, content: str)
 
 async def reflect(spec: TaskSpec, run: Progress, *, attempt: int, content: str, judgement: Judgement) -> Reflection:
     """The model's reflection on an attempt that was sent back, by itself or by a person."""
+    asked = prompt(
+        "reflect",
+        objective=framed_task(spec.objective),
+        content=truncated(content),
+        frame=frame_of(content),
+        issues=issues_of(judgement),
+    )
     return await ask(
         run,
         run.model_call(
             key=f"attempt-{attempt}/reflection",
             role="reflector",
-            messages=reflection_question(objective=spec.objective, content=content, judgement=judgement),
+            messages=(system(prompt("self_system")), user(asked)),
             temperature=REFLECTION_TEMPERATURE,
             json_schema=REFLECTION_SCHEMA,
         ),
@@ -90,7 +159,7 @@ def reflection_in_words(reflection: Reflection, *, number: int, judgement: Judge
         "Why it happened": reflection.root_causes,
         "How to improve": reflection.suggestions,
     }
-    parts = [f"{heading}:\n" + "\n".join(f"- {text}" for text in texts) for heading, texts in headings.items() if texts]
+    parts = [f"{name}:\n" + "\n".join(f"- {text}" for text in items) for name, items in headings.items() if items]
     if judgement.referee is Referee.PERSON:
         parts.insert(0, f"A person sent it back:\n{issues_of(judgement)}")
     elif not parts:

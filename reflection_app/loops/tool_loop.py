@@ -20,7 +20,7 @@ from reflection_app.loops.diagnosis.acting import Calls
 from reflection_app.loops.effect import EffectTimedOut
 from reflection_app.loops.progress import LimitReached, Progress
 from reflection_app.loops.task_spec import Execution, TaskSpec
-from reflection_app.loops.tool_calls import ToolCall, ToolResult, ToolSpec
+from reflection_app.loops.tool_calls import ToolCall, ToolResult
 from reflection_app.loops.tool_tries import (
     MOST_RETRIES,
     CallAnswer,
@@ -42,10 +42,12 @@ async def tool_loop(spec: TaskSpec, run: Progress) -> Outcome:
     task = task_of(spec)
     if not _is_given(spec, 1):
         task = await task_with_lessons(spec, run, task=task, prompts=1 + MOST_RETRIES)
+    # A task that brought a call may call that tool alone.
+    brought = spec.tool_call
     calls = Calls(
         run,
         task=task,
-        tools=callable_tools(spec),
+        tools=tuple(tool for tool in spec.tools if brought is None or tool.name == brought.tool),
         key=lambda what, number: f"attempt-{number}/{what}",
         attempt=lambda number: number,
         is_agents=is_external,
@@ -74,13 +76,6 @@ async def tool_loop(spec: TaskSpec, run: Progress) -> Outcome:
 def _is_given(spec: TaskSpec, number: int) -> bool:
     """Whether the task says itself what to call; done again by a person's order, it is to be called otherwise."""
     return number == 1 and spec.tool_call is not None and spec.redo is None
-
-
-def callable_tools(spec: TaskSpec) -> tuple[ToolSpec, ...]:
-    """The tools that this task may call: the one of the call that it brought, or else all that it names."""
-    if spec.tool_call is None:
-        return spec.tools
-    return tuple(tool for tool in spec.tools if tool.name == spec.tool_call.tool)
 
 
 async def _handed_in(spec: TaskSpec, run: Progress, calls: Calls, *, number: int) -> Try:

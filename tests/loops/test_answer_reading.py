@@ -19,7 +19,7 @@ from reflection_app.loops.catalogue import question as classifiers_question
 from reflection_app.loops.completeness.asking import CheckAnswer
 from reflection_app.loops.effects import AnyEffect
 from reflection_app.loops.framing import framed, inside_frames
-from reflection_app.loops.self_evaluation import SelfEvaluation, evaluation_question
+from reflection_app.loops.reflexion import SelfEvaluation, evaluation_question
 from reflection_app.loops.task_spec import Limits, Mode, TaskKind, TaskSpec
 from tests.loops.forgeries import FORGED_REPLIES, OWN, PLANTED, WORK
 from tests.loops.playing import NO_AUDIT, noted, play, said

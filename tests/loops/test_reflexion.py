@@ -15,7 +15,7 @@ from reflection_app.loops.attempt_effects import (
     ReviewReason,
 )
 from reflection_app.loops.attempts import CUT, tokens_of, within
-from reflection_app.loops.self_evaluation import SelfEvaluation, judge_itself
+from reflection_app.loops.reflexion import SelfEvaluation, judge_itself
 from reflection_app.loops.task_spec import Execution, Limits, Mode, ReviewPolicy, TaskSpec
 from reflection_app.loops.values import assistant, system, user
 from reflection_app.loops.verdicts import Issue, Outcome, Referee, Verdict

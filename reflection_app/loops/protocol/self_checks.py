@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from reflection_app.loops.self_evaluation import SelfEvaluation, SelfIssue, judge_itself
+from reflection_app.loops.reflexion import SelfEvaluation, SelfIssue, judge_itself
 from reflection_app.loops.verdicts import LONGEST_TEXT, Judgement
 
 MOST_ISSUES = 50
