@@ -9,10 +9,14 @@ from typing import NamedTuple
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from reflection_app.loops.attempt_effects import ReviewReason
+from reflection_app.loops.attempt_effects import DirectorsDecision, ReviewReason
+from reflection_app.loops.code_tests import FailureReason
 from reflection_app.loops.completeness.checks import CheckState
-from reflection_app.loops.diagnosis.diagnoses import ErrorType
+from reflection_app.loops.diagnosis.diagnoses import ErrorType, Remedy
+from reflection_app.loops.protocol.reports import ProposalKind
 from reflection_app.loops.protocol.stages import RepairStatus
+from reflection_app.loops.questions import Choice, QuestionKind
+from reflection_app.loops.session_reflections import Finding
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.tickets import Trigger
 from reflection_app.loops.verdicts import Outcome, Verdict
@@ -27,6 +31,9 @@ class Look(NamedTuple):
 
 
 type Looks = dict[str, Look]
+
+# The key of how every other value of its kind is shown.
+ANY_OTHER = ""
 
 OUTCOMES: Looks = {
     Outcome.SUCCEEDED: Look(_("Succeeded"), "check", "good"),
@@ -198,6 +205,137 @@ ENTRY_STATES: Looks = {
     "screened": Look(_("screened, not accepted yet")),
     "approved": Look(_("accepted")),
 }
+# What was decided of a REJECT, by the decision or by the verdict that it comes down to.
+DIRECTED: Looks = {
+    DirectorsDecision.REDO: Look(_("ordered it to be done again")),
+    DirectorsDecision.ACCEPT: Look(_("accepted it all the same")),
+    DirectorsDecision.CLOSE: Look(_("closed it as rejected")),
+    Verdict.REVISE: Look(_("ordered it to be done again")),
+    Verdict.PASS: Look(_("accepted it all the same")),
+    Verdict.REJECT: Look(_("closed it as rejected")),
+}
+# Why a person is asked, in a sentence. `<reason> <referee>` stands before the reason alone.
+REVIEW_SENTENCES: Looks = {
+    "rejected self": Look(_("The model rejected its own work")),
+    "rejected critic": Look(_("The critic rejected it")),
+    ReviewReason.REJECTED: Look(_("It was rejected")),
+    "low_confidence self": Look(_("The model is not sure of its own verdict")),
+    "low_confidence critic": Look(_("The critic is not sure")),
+    ReviewReason.LOW_CONFIDENCE: Look(_("The verdict is not sure")),
+    ReviewReason.UNSETTLED_PICK: Look(_("The evidence does not settle which attempt to keep")),
+    ReviewReason.BROKEN_TESTS: Look(_("Tests of the task are broken: they say nothing of the work")),
+    ReviewReason.CHECKPOINT: Look(_("A checkpoint for a person")),
+    ReviewReason.POLICY: Look(_("A rule of the policy asks for it")),
+    ReviewReason.ASKED_FOR: Look(_("Somebody asked for it")),
+    ReviewReason.ADJUDICATION: Look(_("The reviewers do not agree")),
+    ReviewReason.AUDIT: Look(_("Random check of a verdict")),
+}
+# What a reviewer does with a verdict, by its referee.
+AGREE: Looks = {
+    "critic": Look(_("Agree with the critic")),
+    "self": Look(_("Agree with the model")),
+    ANY_OTHER: Look(_("Agree with the verdict")),
+}
+AGREED: Looks = {
+    "critic": Look(_("agreed with the critic")),
+    "self": Look(_("agreed with the model")),
+    ANY_OTHER: Look(_("agreed with the verdict")),
+}
+OVERRULED: Looks = {
+    "critic": Look(_("overruled the critic")),
+    "self": Look(_("overruled the model")),
+    ANY_OTHER: Look(_("overruled the verdict")),
+}
+JUDGES: Looks = {
+    "critic": Look(_("the critic")),
+    "self": Look(_("the model")),
+    ANY_OTHER: Look(_("the verdict")),
+}
+TEST_FAILURES: Looks = {
+    FailureReason.WRONG_ANSWER: Look(_("wrong answer")),
+    FailureReason.EXCEPTION: Look(_("raised an error")),
+    FailureReason.TIMEOUT: Look(_("took too long")),
+    FailureReason.MEMORY: Look(_("used too much memory")),
+    FailureReason.OUTPUT_LIMIT: Look(_("printed too much")),
+    FailureReason.EXITED: Look(_("ended the program")),
+    FailureReason.CRASHED: Look(_("crashed")),
+    FailureReason.NOT_RUN: Look(_("was not run")),
+    FailureReason.FORGED: Look(_("tried to fake its result")),
+    FailureReason.BROKEN_TEST: Look(_("the test itself is broken")),
+}
+# The parts of an answer that was thought through aloud.
+THOUGHT_PARTS: Looks = {
+    "understand": Look(_("Understand")),
+    "analyze": Look(_("Analyze")),
+    "plan": Look(_("Plan")),
+    "execute": Look(_("Execute")),
+    "verify": Look(_("Verify")),
+}
+REMEDIES: Looks = {
+    Remedy.FIX_AND_RETRY: Look(_("fix the parameters and retry")),
+    Remedy.RETRY_LATER: Look(_("wait and retry")),
+    Remedy.SWITCH_TOOL: Look(_("use another tool")),
+    Remedy.ASK_PERSON: Look(_("ask a person")),
+    Remedy.SKIP: Look(_("skip it")),
+}
+QUESTIONS: Looks = {
+    QuestionKind.PERMISSION: Look(_("A permission is needed")),
+    QuestionKind.KNOWLEDGE: Look(_("Knowledge is missing")),
+    QuestionKind.REPAIR: Look(_("A repair needs a person")),
+    ANY_OTHER: Look(_("A question")),
+}
+CHOICES: Looks = {
+    Choice.TRY_AGAIN: Look(_("it is allowed now")),
+    Choice.SKIP: Look(_("go on without it")),
+    Choice.GIVE_UP: Look(_("give up")),
+    Choice.ANSWER: Look(_("answered")),
+}
+FINDINGS: Looks = {
+    Finding.REASONING_ERROR: Look(_("reasoning error")),
+    Finding.TOOL_MISUSE: Look(_("tool misuse")),
+    Finding.MISSED_OPTIMIZATION: Look(_("missed optimization")),
+    Finding.INCOMPLETE_ANSWER: Look(_("incomplete answer")),
+    Finding.HALLUCINATION: Look(_("hallucination")),
+    Finding.CONTEXT_MISMANAGEMENT: Look(_("context mismanagement")),
+    Finding.OTHER: Look(_("other")),
+}
+TOOL_KINDS: Looks = {
+    "http": Look(_("HTTP")),
+    "mcp": Look(_("MCP server")),
+    "builtin": Look(_("built in")),
+}
+# Kinds of the notebook's entries: within a sentence, of a report's proposals, and what one of them says.
+ENTRY_KINDS: Looks = {
+    ProposalKind.LESSON: Look(_("lesson")),
+    ProposalKind.ANTI_PATTERN: Look(_("anti-pattern")),
+    ProposalKind.ERROR_NOTE: Look(_("error note")),
+    ProposalKind.FIX_PAIR: Look(_("fix pair")),
+    ProposalKind.RULE: Look(_("rule")),
+    ProposalKind.FACT: Look(_("project fact")),
+    "fact": Look(_("project fact")),
+    ProposalKind.PREFERENCE: Look(_("preference")),
+    ProposalKind.SUPPLEMENT: Look(_("supplement")),
+}
+PROPOSALS: Looks = {
+    ProposalKind.ANTI_PATTERN: Look(_("Anti-pattern")),
+    ProposalKind.FACT: Look(_("Fact")),
+    ProposalKind.ERROR_NOTE: Look(_("Error note")),
+    ProposalKind.FIX_PAIR: Look(_("Fix pair")),
+    ProposalKind.LESSON: Look("Lesson"),
+    ProposalKind.RULE: Look("Rule"),
+    ProposalKind.PREFERENCE: Look("Preference"),
+    ProposalKind.SUPPLEMENT: Look("Supplement"),
+}
+ENTRY_HINTS: Looks = {
+    ProposalKind.ERROR_NOTE: Look(_("What went wrong, its cause, and what to do instead")),
+    ProposalKind.ANTI_PATTERN: Look(_("A way of working that fails, how it shows, and how to prevent it")),
+    ProposalKind.LESSON: Look(_("When something applies, and the advice")),
+    ProposalKind.FIX_PAIR: Look(_("How a tool fails, and the fix that worked")),
+    ProposalKind.RULE: Look(_("What always holds in this project")),
+    ProposalKind.FACT: Look(_("Something true of this project that an agent cannot guess")),
+    ProposalKind.PREFERENCE: Look(_("How somebody wants things done")),
+    ProposalKind.SUPPLEMENT: Look(_("What an operation lacks, and the tools that supply it")),
+}
 
 REGISTRY: dict[str, Looks] = {
     "outcome": OUTCOMES,
@@ -219,9 +357,26 @@ REGISTRY: dict[str, Looks] = {
     "stage_repair": STAGE_REPAIR_STATES,
     "step": STEP_STATES,
     "entry": ENTRY_STATES,
+    "directed": DIRECTED,
+    "reason_sentence": REVIEW_SENTENCES,
+    "agree": AGREE,
+    "agreed": AGREED,
+    "overruled": OVERRULED,
+    "judge": JUDGES,
+    "test_failure": TEST_FAILURES,
+    "thought": THOUGHT_PARTS,
+    "remedy": REMEDIES,
+    "question": QUESTIONS,
+    "choice": CHOICES,
+    "finding": FINDINGS,
+    "tool": TOOL_KINDS,
+    "entry_kind": ENTRY_KINDS,
+    "proposal": PROPOSALS,
+    "entry_hint": ENTRY_HINTS,
 }
 
 
 def look_of(value: str, kind: str) -> Look:
     """How `value` of the enum `kind` is shown; one that the enum does not have any more, as itself."""
-    return REGISTRY[kind].get(value) or Look(value)
+    looks = REGISTRY[kind]
+    return looks.get(value) or looks.get(ANY_OTHER) or Look(value)

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from reflection_app.core.registry import Look, look_of
+from reflection_app.core.registry import REVIEW_SENTENCES, Look, look_of
 from reflection_app.runs.models import Run
 from reflection_app.web.labels import in_words
 
@@ -229,6 +229,13 @@ def words(value: str, kind: str) -> str:
     """The words of a state. Our own are put into the page as `translate` would put them, strangers' escaped."""
     found = look_of(value, kind).words
     return found if found is value else SafeString(found)
+
+
+@register.filter
+def why_asked(reason: str, referee: str) -> str:
+    """Why a person is asked, in a sentence: that of the reason and the referee, where they have one of their own."""
+    of_both = f"{reason} {referee}"
+    return words(of_both if of_both in REVIEW_SENTENCES else reason, "reason_sentence")
 
 
 @register.simple_tag

@@ -4,20 +4,37 @@ from enum import Enum
 
 import pytest
 
+from notebook_app.kinds import EntryKind
 from reflection_app.core.registry import REGISTRY, look_of
-from reflection_app.loops.attempt_effects import ReviewReason
+from reflection_app.loops.attempt_effects import DirectorsDecision, ReviewReason
+from reflection_app.loops.code_tests import FailureReason
 from reflection_app.loops.completeness.checks import CheckState
-from reflection_app.loops.diagnosis.diagnoses import ErrorType
+from reflection_app.loops.diagnosis.diagnoses import ErrorType, Remedy
 from reflection_app.loops.plans import PlanStepState
+from reflection_app.loops.protocol.reports import ProposalKind
 from reflection_app.loops.protocol.stages import RepairStatus
+from reflection_app.loops.questions import Choice, QuestionKind
+from reflection_app.loops.session_reflections import Finding
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.tickets import Trigger
 from reflection_app.loops.verdicts import Outcome, Referee, Verdict
 from reflection_app.repairs.models import InstructionState, TicketState
 from reflection_app.reviews.models import BulkState
 from reflection_app.runs.models import RunState, StepState
+from reflection_app.teams.models import ToolKind
 
 ENUMS: dict[str, type[Enum]] = {
+    "choice": Choice,
+    "directed": DirectorsDecision,
+    "entry_hint": EntryKind,
+    "entry_kind": EntryKind,
+    "finding": Finding,
+    "proposal": ProposalKind,
+    "question": QuestionKind,
+    "reason_sentence": ReviewReason,
+    "remedy": Remedy,
+    "test_failure": FailureReason,
+    "tool": ToolKind,
     "outcome": Outcome,
     "run": RunState,
     "verdict": Verdict,
