@@ -76,9 +76,12 @@ def decide_instruction(instruction: AgentInstruction, data: InstructionInput, *,
     instruction.refresh_from_db()
     if not changed:
         if instruction.state == InstructionState.PROPOSED:
-            raise AlreadyDecided("This instruction was not accepted, so there is nothing to withdraw.")
+            raise AlreadyDecided(_("This instruction was not accepted, so there is nothing to withdraw."))
         state_now = instruction.get_state_display().lower()
-        raise AlreadyDecided(f"{instruction.decided_by_label} has decided: {state_now}. Nothing was changed.")
+        raise AlreadyDecided(
+            _("%(name)s has decided: %(state)s. Nothing was changed.")
+            % {"name": instruction.decided_by_label, "state": state_now}
+        )
     after = {"state": state.value, "text": instruction.text, "agent": instruction.agent}
     audit(instruction.project_id, actor, "instruction.decided", target=instruction, before=before, after=after)
     return instruction
