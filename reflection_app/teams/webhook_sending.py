@@ -310,7 +310,13 @@ def _send(held: Sequence[Delivery], receiver: Receiver, *, clock: Clock) -> set[
     except SecretUnreadable as error:
         tried = [(delivery, Tried(error=storable(str(error)))) for delivery in to_send]
     else:
-        outcomes = receiver.post([_message(delivery, now=now, secrets=secrets) for delivery in to_send])
+        messages = []
+        for delivery in to_send:
+            assert delivery.payload is not None
+            body, at_s = body_of(delivery.payload), int(now.timestamp())
+            signed = signed_headers(body, message_id=delivery.message_id, timestamp_s=at_s, secrets=secrets)
+            messages.append(Message(body, signed | {"Content-Type": "application/json"}))
+        outcomes = receiver.post(messages)
         took_s = time.monotonic() - began
         tried = [
             (delivery, _tried(outcome, duration_s=took_s)) for delivery, outcome in zip(to_send, outcomes, strict=True)
@@ -346,13 +352,6 @@ def _with_payloads(held: Sequence[Delivery]) -> list[Delivery]:
     if gone:
         Delivery.objects.filter(pk__in=gone).delete()
     return to_send
-
-
-def _message(delivery: Delivery, *, now: datetime, secrets: Sequence[str]) -> Message:
-    assert delivery.payload is not None
-    body = body_of(delivery.payload)
-    signed = signed_headers(body, message_id=delivery.message_id, timestamp_s=int(now.timestamp()), secrets=secrets)
-    return Message(body, signed | {"Content-Type": "application/json"})
 
 
 def _tried(outcome: Posted | OutgoingError, *, duration_s: float) -> Tried:

@@ -85,9 +85,12 @@ class Receiver:
     async def _outcome(self, message: Message) -> Posted | OutgoingError:
         try:
             with anyio.fail_after(self._deadline_s):
+                if self._kept is None:
+                    self._kept = client_over(self._transport(keep_alive=True))
+                    await self._open.enter_async_context(self._kept)
                 connected = Connected()
                 try:
-                    return await self._send(await self._client(), message, connected)
+                    return await self._send(self._kept, message, connected)
                 except Unreachable:
                     if connected.anew:
                         raise
@@ -109,12 +112,6 @@ class Receiver:
                 return Posted(answer.status_code, text, str(answer.headers.get("retry-after", "")))
         except httpx2.HTTPError as error:
             raise Unreachable(f"The request failed: {text_of(error)}") from None
-
-    async def _client(self) -> httpx2.AsyncClient:
-        if self._kept is None:
-            self._kept = client_over(self._transport(keep_alive=True))
-            await self._open.enter_async_context(self._kept)
-        return self._kept
 
     def _transport(self, *, keep_alive: bool) -> PinnedTransport:
         return PinnedTransport(

@@ -220,19 +220,18 @@ def _text(value: Any) -> str:
 def read_policy_form(data: QueryDict) -> PolicyForm:
     """What was typed, rule by rule in the order of their numbers; white space around it removed."""
     places = sorted(int(found[1]) for name in data if (found := PLACE.fullmatch(name)))[: MOST_RULES + 1]
+    rules = []
+    for path in (f"rules.{place}" for place in places):
+        texts = {name: data.get(f"{path}.{name}", "").strip() for name in TEXTS}
+        typed = {name: [text.strip() for text in data.getlist(f"{path}.{name}")[:MOST_NAMES]] for name in NAMES}
+        names = {name: list(dict.fromkeys(text for text in texts_ if text)) for name, texts_ in typed.items()}
+        rules.append(RuleForm(texts, data.getlist(f"{path}.verdicts")[:10], names))
     return PolicyForm(
-        rules=[_read_rule(data, f"rules.{place}") for place in places],
+        rules=rules,
         values={name: data.get(name, "").strip() for name in OWN},
         unsettled_waits=bool(data.get("unsettled_waits")),
         digest=data.get("digest", "")[:64],
     )
-
-
-def _read_rule(data: QueryDict, path: str) -> RuleForm:
-    texts = {name: data.get(f"{path}.{name}", "").strip() for name in TEXTS}
-    typed = {name: [text.strip() for text in data.getlist(f"{path}.{name}")[:MOST_NAMES]] for name in NAMES}
-    names = {name: list(dict.fromkeys(text for text in texts_ if text)) for name, texts_ in typed.items()}
-    return RuleForm(texts, data.getlist(f"{path}.verdicts")[:10], names)
 
 
 # What trying a policy found, as its page tells it.
