@@ -149,13 +149,13 @@ def as_secret(key: bytes) -> str:
 def signed_headers(body: bytes, *, message_id: str, timestamp_s: int, secrets: Sequence[str]) -> dict[str, str]:
     """The headers that say who sent `body`, with a signature of each secret: receivers need only know one of them."""
     signed = f"{message_id}.{timestamp_s}.".encode() + body
+    signatures = []
+    for secret in secrets:
+        key = base64.b64decode(secret.removeprefix(BEGINNING))
+        digest = hmac.new(key, signed, hashlib.sha256).digest()
+        signatures.append("v1," + base64.b64encode(digest).decode("ascii"))
     return {
         "webhook-id": message_id,
         "webhook-timestamp": str(timestamp_s),
-        "webhook-signature": " ".join(_signature(signed, secret) for secret in secrets),
+        "webhook-signature": " ".join(signatures),
     }
-
-
-def _signature(signed: bytes, secret: str) -> str:
-    key = base64.b64decode(secret.removeprefix(BEGINNING))
-    return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode("ascii")
