@@ -223,8 +223,18 @@ def check_schema(schema: dict[str, Any]) -> None:
         patterns += ("pattern" in inner) + (len(held) if isinstance(held, dict) else 0)
     if patterns > MOST_PATTERNS:
         raise SchemaRefused(f"it has more than {MOST_PATTERNS} patterns")
-    for place, inner in _subschemas(schema):
-        _check_references(place, inner, root=schema, anchors=anchors)
+    for at, inner in _subschemas(schema):
+        place = json_path(list(at))
+        if "$id" in inner and inner is not schema:
+            raise SchemaRefused(f"{place}: an $id inside of a schema is not supported; refer by #/… instead")
+        for reference in (inner.get("$ref"), inner.get("$dynamicRef")):
+            if not isinstance(reference, str):
+                continue
+            shown = cut(storable(reference), LONGEST_PATH)
+            if not reference.startswith("#"):
+                raise SchemaRefused(f"{place}: refers outside of itself, to {shown!r}; nothing is fetched")
+            if not targets(reference, root=schema, anchors=anchors):
+                raise SchemaRefused(f"{place}: refers to {shown!r}, which is not there")
     _validator(schema)
     # What is too much even for the smallest value is too much for every answer. One cost for all parts: what they
     # refer to in common is added up once.
@@ -325,21 +335,6 @@ def _subschemas(schema: Any) -> Iterator[tuple[Place, dict[str, Any]]]:
             listed = enumerate(held) if isinstance(held, list) else ()
             waiting += [((*place, keyword, index), inner) for index, inner in listed]
         waiting += [((*place, keyword), one[keyword]) for keyword in _HOLD_ONE if keyword in one]
-
-
-def _check_references(at: Place, schema: dict[str, Any], *, root: Any, anchors: dict[str, list[Any]]) -> None:
-    place = json_path(list(at))
-    if "$id" in schema and schema is not root:
-        raise SchemaRefused(f"{place}: an $id inside of a schema is not supported; refer by #/… instead")
-    for keyword in ("$ref", "$dynamicRef"):
-        reference = schema.get(keyword)
-        if not isinstance(reference, str):
-            continue
-        shown = cut(storable(reference), LONGEST_PATH)
-        if not reference.startswith("#"):
-            raise SchemaRefused(f"{place}: refers outside of itself, to {shown!r}; nothing is fetched")
-        if not targets(reference, root=root, anchors=anchors):
-            raise SchemaRefused(f"{place}: refers to {shown!r}, which is not there")
 
 
 def _anchors_of(schema: Any) -> dict[str, list[Any]]:

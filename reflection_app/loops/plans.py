@@ -111,7 +111,26 @@ def check_plan(plan: Plan, *, tools: Collection[str], done: Collection[str] = ()
     if len(steps) > MOST_STEPS:
         description = f"The plan has {len(steps)} steps; the most is {MOST_STEPS}."
         issues.append(PlanIssue(fault=PlanFault.TOO_MANY_STEPS, description=description))
-    issues += [*_id_issues(steps, done), *_requires_issues(steps, done)]
+    ids = [step.id for step in steps]
+    known = {*ids, *done}
+    for step_id in dict.fromkeys(ids):
+        if step_id in done:
+            description = f"Step {step_id} has the id of a step that is done already."
+        elif ids.count(step_id) > 1:
+            description = f"{ids.count(step_id)} steps have the id {step_id}."
+        else:
+            continue
+        issues.append(PlanIssue(fault=PlanFault.DUPLICATE_ID, steps=(step_id,), description=description))
+    for step in steps:
+        if step.requires is None:
+            description = (
+                f"Step {step.id} does not say what it requires; where it needs nothing, that is an empty list."
+            )
+            issues.append(PlanIssue(fault=PlanFault.MISSING_REQUIRES, steps=(step.id,), description=description))
+        unknown = [required for required in dict.fromkeys(step.requires or ()) if required not in known]
+        if unknown:
+            description = f"Step {step.id} requires {', '.join(unknown)}, which the plan does not have."
+            issues.append(PlanIssue(fault=PlanFault.UNKNOWN_REQUIRES, steps=(step.id,), description=description))
     issues += [
         PlanIssue(
             fault=PlanFault.UNKNOWN_TOOL,
@@ -131,32 +150,6 @@ def check_plan(plan: Plan, *, tools: Collection[str], done: Collection[str] = ()
         for cycle in cycles(steps)
     ]
     return CheckedPlan(plan=plan, issues=tuple(issues))
-
-
-def _id_issues(steps: Collection[PlanStep], done: Collection[str]) -> Iterable[PlanIssue]:
-    ids = [step.id for step in steps]
-    for step_id in dict.fromkeys(ids):
-        if step_id in done:
-            description = f"Step {step_id} has the id of a step that is done already."
-        elif ids.count(step_id) > 1:
-            description = f"{ids.count(step_id)} steps have the id {step_id}."
-        else:
-            continue
-        yield PlanIssue(fault=PlanFault.DUPLICATE_ID, steps=(step_id,), description=description)
-
-
-def _requires_issues(steps: Collection[PlanStep], done: Collection[str]) -> Iterable[PlanIssue]:
-    known = {step.id for step in steps} | set(done)
-    for step in steps:
-        if step.requires is None:
-            description = (
-                f"Step {step.id} does not say what it requires; where it needs nothing, that is an empty list."
-            )
-            yield PlanIssue(fault=PlanFault.MISSING_REQUIRES, steps=(step.id,), description=description)
-        unknown = [required for required in dict.fromkeys(step.requires or ()) if required not in known]
-        if unknown:
-            description = f"Step {step.id} requires {', '.join(unknown)}, which the plan does not have."
-            yield PlanIssue(fault=PlanFault.UNKNOWN_REQUIRES, steps=(step.id,), description=description)
 
 
 def cycles(steps: Iterable[PlanStep]) -> list[tuple[str, ...]]:

@@ -46,7 +46,18 @@ def ask_for_review(run: Run, data: AskInput, *, actor: Actor) -> list[Review]:
         raise wrong("assignee", _("Several judge blindly, whoever comes first; leave the name out, or ask one person."))
     # Of two who ask at the same moment, the second waits here and finds what the first has opened.
     locked = Run.objects.select_for_update().get(pk=run.pk)
-    attempt = _attempt_of(locked, data.attempt)
+    made = Attempt.objects.filter(run=locked).order_by("number")
+    if data.attempt is None:
+        best = made.filter(pk=locked.best_attempt_id).first() if locked.best_attempt_id else None
+        attempt = best or made.last()
+    else:
+        attempt = made.filter(number=data.attempt).first()
+    if attempt is None:
+        numbers = ", ".join(map(str, made.values_list("number", flat=True)))
+        if not numbers:
+            raise wrong("attempt", _("The run has made no attempt yet."))
+        there_are = {"number": data.attempt, "made": numbers}
+        raise wrong("attempt", _("The run has no attempt %(number)s; it made %(made)s.") % there_are)
     # The verdict that counts: the strongest referee's, of two equal ones the later.
     verdict = Verdict.objects.filter(attempt=attempt).order_by("referee", "created_at", "id").last()
     if verdict is None:
@@ -76,21 +87,3 @@ def ask_for_review(run: Run, data: AskInput, *, actor: Actor) -> list[Review]:
             raise wrong("assignee", str(error)) from None
     transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
     return opened
-
-
-def _attempt_of(run: Run, number: int | None) -> Attempt:
-    made = Attempt.objects.filter(run=run).order_by("number")
-    if number is None:
-        kept = made.filter(pk=run.best_attempt_id).first() if run.best_attempt_id else None
-        found = kept or made.last()
-        if found is None:
-            raise wrong("attempt", _("The run has made no attempt yet."))
-        return found
-    found = made.filter(number=number).first()
-    if found is None:
-        numbers = ", ".join(map(str, made.values_list("number", flat=True)))
-        told = {"number": number, "made": numbers}
-        if not numbers:
-            raise wrong("attempt", _("The run has made no attempt yet."))
-        raise wrong("attempt", _("The run has no attempt %(number)s; it made %(made)s.") % told)
-    return found

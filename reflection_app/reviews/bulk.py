@@ -106,7 +106,14 @@ def work_through(bulk_id: UUID) -> None:
         return
     state = BulkState(bulk.state)
     waits, done, failed = STEPS[state]
-    actor = bulk.actor if state is BulkState.RUNNING else _undoer(bulk)
+    actor = bulk.actor
+    if state is not BulkState.RUNNING:
+        # An admin may take back what somebody else decided, and it is their deed in the trail.
+        begun = AuditEntry.objects.filter(target_id=bulk.pk, action=UNDO_BEGUN).order_by("-created_at", "-id").first()
+        if begun is not None:
+            user = User.objects.filter(pk=begun.user_id).first() if begun.user_id else None
+            api_key = ApiKey.objects.filter(pk=begun.api_key_id).first() if begun.api_key_id else None
+            actor = Actor(user=user, api_key=api_key, address=begun.address)
     with override(bulk.language):
         for item_id in BulkItem.objects.filter(bulk=bulk, state=waits).values_list("pk", flat=True):
             try:
@@ -142,16 +149,6 @@ def work_through(bulk_id: UUID) -> None:
             action = "bulk.done" if state is BulkState.RUNNING else "bulk.undone"
             audit(locked.project_id, actor, action, target=locked, after=counts)
             transaction.on_commit(lambda: ring_reviews(bulk.project_id))
-
-
-def _undoer(bulk: BulkDecision) -> Actor:
-    """Who takes it back: an admin may take back what somebody else decided, and it is their deed in the trail."""
-    begun = AuditEntry.objects.filter(target_id=bulk.pk, action=UNDO_BEGUN).order_by("-created_at", "-id").first()
-    if begun is None:
-        return bulk.actor
-    user = User.objects.filter(pk=begun.user_id).first() if begun.user_id else None
-    api_key = ApiKey.objects.filter(pk=begun.api_key_id).first() if begun.api_key_id else None
-    return Actor(user=user, api_key=api_key, address=begun.address)
 
 
 def _decide(bulk: BulkDecision, review: Review, actor: Actor) -> None:

@@ -168,22 +168,20 @@ def best_of(run: Run) -> Best:
         kept = (made.filter(number=pick).first() if pick is not None else None) or made.first()
         return Best(*kept) if kept else Best(None, None)
     ids = {number: attempt_id for attempt_id, number, *_ in judged}
-    judgements = [
-        Judgement(
-            attempt=number,
-            referee=Referee(referee),
-            verdict=VerdictName(verdict),
-            score=score,
-            requirements=_requirements(requirements),
+    judgements = []
+    for _, number, referee, verdict, score, requirements, *_ in judged:
+        try:
+            report = RequirementsReport.model_validate(requirements) if requirements else None
+        except ValidationError:
+            report = None
+        judgements.append(
+            Judgement(
+                attempt=number,
+                referee=Referee(referee),
+                verdict=VerdictName(verdict),
+                score=score,
+                requirements=report,
+            )
         )
-        for _, number, referee, verdict, score, requirements, *_ in judged
-    ]
     number = best_attempt(ids, judgements, pick=judged[0][-2])
     return Best(ids[number], number) if number is not None else Best(None, None)
-
-
-def _requirements(kept: Any) -> RequirementsReport | None:
-    try:
-        return RequirementsReport.model_validate(kept) if kept else None
-    except ValidationError:
-        return None

@@ -98,7 +98,22 @@ def hand_in_attempt(run: Run, data: AttemptInput, *, actor: Actor) -> Taken:
                 % {"number": known.number}
             )
         return Taken(run_id=known.run_id, number=known.number, is_repeated=True)
-    step = _waiting_step(locked)
+    if locked.is_finished:
+        raise RunFinished(
+            _("The run has ended already (%(outcome)s); the attempt was not taken.") % {"outcome": locked.outcome}
+        )
+    if locked.state == RunState.WAITING_REVIEW:
+        raise NotItsTurn(_("The run waits for a person's review; it asks for the next attempt after that."))
+    if locked.state != RunState.WAITING_AGENT:
+        what = "is waiting for a worker" if locked.state == RunState.QUEUED else "is judging what it has"
+        doing = f"The run {what} ({locked.attempts_made} attempts so far); look again in a moment."
+        raise NotItsTurn(doing, retry_after_s=LOOK_AGAIN_AFTER_S)
+    step = Step.objects.filter(run=locked, state=StepState.WAITING, kind=AwaitAttempt.kind).last()
+    if step is None:
+        raise NotItsTurn(
+            _("The run waits for something else (%(waiting_for)s), not for an attempt.")
+            % {"waiting_for": locked.waiting_for}
+        )
     if data.attempt not in {None, step.attempt_number}:
         raise AttemptConflict(
             _("The run waits for attempt %(attempt_number)s, not for attempt %(attempt)s.")
@@ -114,27 +129,6 @@ def hand_in_attempt(run: Run, data: AttemptInput, *, actor: Actor) -> Taken:
     audit(locked.project_id, actor, "attempt.handed_in", target=locked, after={"attempt": number})
     transaction.on_commit(lambda: ring(locked.pk, project_id=locked.project_id))
     return Taken(run_id=locked.pk, number=number)
-
-
-def _waiting_step(run: Run) -> Step:
-    """The step that waits for the attempt. Raises RunFinished or NotItsTurn where there is none."""
-    if run.is_finished:
-        raise RunFinished(
-            _("The run has ended already (%(outcome)s); the attempt was not taken.") % {"outcome": run.outcome}
-        )
-    if run.state == RunState.WAITING_REVIEW:
-        raise NotItsTurn(_("The run waits for a person's review; it asks for the next attempt after that."))
-    if run.state != RunState.WAITING_AGENT:
-        what = "is waiting for a worker" if run.state == RunState.QUEUED else "is judging what it has"
-        doing = f"The run {what} ({run.attempts_made} attempts so far); look again in a moment."
-        raise NotItsTurn(doing, retry_after_s=LOOK_AGAIN_AFTER_S)
-    step = Step.objects.filter(run=run, state=StepState.WAITING, kind=AwaitAttempt.kind).last()
-    if step is None:
-        raise NotItsTurn(
-            _("The run waits for something else (%(waiting_for)s), not for an attempt.")
-            % {"waiting_for": run.waiting_for}
-        )
-    return step
 
 
 def _keep(run: Run, step: Step, data: AttemptInput) -> int:

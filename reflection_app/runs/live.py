@@ -272,37 +272,32 @@ class RunConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def _tell(self, *, whole: bool, or_else: str = "") -> None:
         async with self._busy:
-            look = await self._look(after=0 if whole else self._page.seq)
-            if look is None:
+            kwargs = self.scope["url_route"]["kwargs"]
+            session = self.scope.get("session")
+            try:
+                # All consumers of a process would share one thread, were it thread-sensitive.
+                look = await sync_to_async(self._look_and_let_go, thread_sensitive=False)(
+                    self.scope["user"],
+                    session_key=session.session_key if session is not None else None,
+                    slug=kwargs["slug"],
+                    run_id=kwargs["run_id"],
+                    after=0 if whole else self._page.seq,
+                )
+            except DatabaseError:
+                # The page stays as it is until the next look.
+                log.warning("a page could not look at its run", exc_info=True)
                 return
             self._allowed_at = None if isinstance(look, Refusal) else asyncio.get_running_loop().time()
             if isinstance(look, Refusal):
                 await self.close(code=look.value)
                 return
             if not look.is_last:
-                mark_watched(self.scope["url_route"]["kwargs"]["run_id"], for_s=2 * self.look_every_s + WATCHED_ON_S)
+                mark_watched(kwargs["run_id"], for_s=2 * self.look_every_s + WATCHED_ON_S)
             message = self._page.snapshot(look, lists=LISTS) if whole else self._page.changes(look)
             if message or or_else:
                 await self.send(text_data=message or or_else)
             if look.is_last:
                 await self.close(code=1000)
-
-    async def _look(self, *, after: int) -> Look | Refusal | None:
-        """The look, or None where the database is away: the page stays as it is until the next look."""
-        kwargs = self.scope["url_route"]["kwargs"]
-        session = self.scope.get("session")
-        try:
-            # All consumers of a process would share one thread, were it thread-sensitive.
-            return await sync_to_async(self._look_and_let_go, thread_sensitive=False)(
-                self.scope["user"],
-                session_key=session.session_key if session is not None else None,
-                slug=kwargs["slug"],
-                run_id=kwargs["run_id"],
-                after=after,
-            )
-        except DatabaseError:
-            log.warning("a page could not look at its run", exc_info=True)
-            return None
 
     def _look_and_let_go(self, user: User | AnonymousUser, **what: Any) -> Look | Refusal:
         try:

@@ -231,27 +231,29 @@ def value_of(effect: Lookup | Naming | Noted, *, run_id: UUID) -> Any:
             if report.reflection_id and is_ours(report.reflection_id, run_id=run_id):
                 reflection_id = report.reflection_id
             return KeptReport(reflection_id=reflection_id, timestamp=now)
-    return _kept(effect)
-
-
-def _kept(effect: Noted) -> Any:
-    match effect:
-        case RecordVerdict(judgement=kept) | RecordPick(pick=kept) | ChooseLoop(route=kept):
-            return kept
-        case RecordPlan(plan=kept) | RecordPlanStep(outcome=kept) | RecordFixOutcome(outcome=kept):
-            return kept
-        case RecordStage(record=kept) | ProposeEntry(proposal=kept) | ProposeInstruction(instruction=kept):
-            return kept
-        case RecordToolFailure(failure=kept) | RecordCompleteness(found=kept) | RecordSupplements(done=kept):
-            return kept
-        case RecordFindings(found=kept) | RecordMemories(found=kept) | RecordMergeSuggestion(suggestion=kept):
-            return kept
-        case RecordReflection(kept=reflection):
-            return reflection
         case Draw(share=share):
             return Drawn(value=secrets.SystemRandom().random(), share=share)
         case KeepAttempt() | RequestAudit():
             return None
+        case (
+            RecordVerdict(judgement=kept)
+            | RecordPick(pick=kept)
+            | ChooseLoop(route=kept)
+            | RecordPlan(plan=kept)
+            | RecordPlanStep(outcome=kept)
+            | RecordFixOutcome(outcome=kept)
+            | RecordStage(record=kept)
+            | ProposeEntry(proposal=kept)
+            | ProposeInstruction(instruction=kept)
+            | RecordToolFailure(failure=kept)
+            | RecordCompleteness(found=kept)
+            | RecordSupplements(done=kept)
+            | RecordFindings(found=kept)
+            | RecordMemories(found=kept)
+            | RecordMergeSuggestion(suggestion=kept)
+            | RecordReflection(kept=kept)
+        ):
+            return kept
 
 
 # Effects that somebody else brings the result of: the run is let go until then.

@@ -186,8 +186,15 @@ class Turns:
             if is_to_look:
                 self._looked_at = time.monotonic()
         if is_to_look:
-            # Outside of the lock: the other threads need not wait for the database.
-            self._look()
+            # Each project's oldest waiting run, first of those who have the fewest threads. Outside of the lock: the
+            # other threads need not wait for the database.
+            due = Q(not_before__isnull=True) | Q(not_before__lte=Now())
+            waiting = Run.objects.filter(due, NOT_OF_THE_DESK, state=RunState.QUEUED)
+            oldest = waiting.order_by("project_id", "enqueued_at").distinct("project_id")
+            found = list(oldest.values_list("pk", "project_id"))
+            connection.close()
+            with self._lock:
+                self._waiting = deque(sorted(found, key=lambda row: self._busy[row[1]]))
         with self._lock:
             if self._waiting and self._busy[self._waiting[0][1]] + 1 < self._busy[project_id]:
                 run_id, project_id = self._waiting.popleft()
@@ -197,16 +204,6 @@ class Turns:
         finally:
             with self._lock:
                 self._busy[project_id] -= 1
-
-    def _look(self) -> None:
-        """Finds each project's oldest waiting run, first of those who have the fewest threads."""
-        due = Q(not_before__isnull=True) | Q(not_before__lte=Now())
-        waiting = Run.objects.filter(due, NOT_OF_THE_DESK, state=RunState.QUEUED)
-        oldest = waiting.order_by("project_id", "enqueued_at").distinct("project_id")
-        found = list(oldest.values_list("pk", "project_id"))
-        connection.close()
-        with self._lock:
-            self._waiting = deque(sorted(found, key=lambda row: self._busy[row[1]]))
 
 
 turns = Turns()

@@ -111,26 +111,21 @@ def _call(prepared: Prepared, arguments: Mapping[str, Any], *, key: str, deadlin
             raise Misconfigured(f"The schema of the tool's arguments cannot be used: {error}") from None
         if found:
             raise UnusableArguments("; ".join(f"{issue.path}: {issue.description}" for issue in found))
-        return _dispatch(prepared, arguments, key=key, deadline_s=deadline_s)
+        secrets = prepared.secrets
+        match prepared.config:
+            case HttpConfig() as config:
+                return call_http(config, arguments, secrets=secrets, idempotency_key=key, deadline_s=deadline_s)
+            case McpConfig() as config:
+                # The SDK takes its time to load, and few projects use it.
+                from reflection_app.adapters.tools.mcp import call_mcp
+
+                return call_mcp(config, arguments, secrets=secrets, idempotency_key=key, deadline_s=deadline_s)
+            case BuiltinConfig(name=name):
+                return call_builtin(name, arguments, files=prepared.files, deadline_s=deadline_s)
     except tuple(kind for kind, _ in FAILURES) as error:
         return failed(next(failure for kind, failure in FAILURES if isinstance(error, kind)), str(error))
     except OutgoingError as error:
         return failed(ToolFailure.UNREACHABLE, str(error))
-
-
-def _dispatch(prepared: Prepared, arguments: Mapping[str, Any], *, key: str, deadline_s: float) -> ToolResult:
-    secrets = prepared.secrets
-    match prepared.config:
-        case HttpConfig() as config:
-            return call_http(config, arguments, secrets=secrets, idempotency_key=key, deadline_s=deadline_s)
-        case McpConfig() as config:
-            from reflection_app.adapters.tools.mcp import (
-                call_mcp,  # the SDK takes its time to load, and few projects use it
-            )
-
-            return call_mcp(config, arguments, secrets=secrets, idempotency_key=key, deadline_s=deadline_s)
-        case BuiltinConfig(name=name):
-            return call_builtin(name, arguments, files=prepared.files, deadline_s=deadline_s)
 
 
 def idempotency_key(run_id: UUID, step_key: str) -> str:

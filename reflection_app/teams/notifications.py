@@ -94,28 +94,24 @@ def letter_to(user: User, notices: Sequence[Notification]) -> EmailMessage:
         else:
             counted = ngettext("%(count)d notification", "%(count)d notifications", len(notices))
             subject = _("Reflection Desk: %(counted)s") % {"counted": counted % {"count": len(notices)}}
+        parts = [f"{sentence_of(notice)}\n{settings.PUBLIC_URL}{path_of(notice)}" for notice in notices[:MOST_TOLD]]
+        more = len(notices) - MOST_TOLD
+        if more > 0:
+            parts.append(ngettext("And %(count)d more.", "And %(count)d more.", more) % {"count": more})
+        parts.append(
+            _("All notifications: %(address)s") % {"address": settings.PUBLIC_URL + reverse("notifications")}
+            + "\n"
+            + _("Mail can be turned off in your profile: %(address)s")
+            % {"address": settings.PUBLIC_URL + reverse("profile")}
+        )
         return EmailMessage(
             subject=subject,
-            body=_body(notices),
+            body="\n\n".join(parts) + "\n",
             from_email=settings.MAIL_FROM,
             to=[user.email],
             # No answering machine answers to it.
             headers={"Auto-Submitted": "auto-generated"},
         )
-
-
-def _body(notices: Sequence[Notification]) -> str:
-    told = [f"{sentence_of(notice)}\n{settings.PUBLIC_URL}{path_of(notice)}" for notice in notices[:MOST_TOLD]]
-    more = len(notices) - MOST_TOLD
-    if more > 0:
-        told.append(ngettext("And %(count)d more.", "And %(count)d more.", more) % {"count": more})
-    told.append(
-        _("All notifications: %(address)s") % {"address": settings.PUBLIC_URL + reverse("notifications")}
-        + "\n"
-        + _("Mail can be turned off in your profile: %(address)s")
-        % {"address": settings.PUBLIC_URL + reverse("profile")}
-    )
-    return "\n\n".join(told) + "\n"
 
 
 # Which comments and notifications somebody may read.

@@ -214,11 +214,11 @@ class RoleModel:
 
 def models_by_role(project: Project, *, roles: tuple[str, ...] = ROLES) -> list[RoleModel]:
     """The model of each role as a run that began now would get it; no name where none is configured."""
-    return [RoleModel(role, _model_or_none(role, project.models_by_role)) for role in roles]
-
-
-def _model_or_none(role: str, overrides: dict[str, str]) -> str:
-    try:
-        return model_for(role, overrides)
-    except ModelError:
-        return ""
+    found = []
+    for role in roles:
+        try:
+            model = model_for(role, project.models_by_role)
+        except ModelError:
+            model = ""
+        found.append(RoleModel(role, model))
+    return found

@@ -19,7 +19,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from reflection_app.adapters.outgoing import Message, OutgoingError, Posted, Receiver, origin_of, signed_headers
+from reflection_app.adapters.outgoing import Message, OutgoingError, Receiver, origin_of, signed_headers
 from reflection_app.adapters.tools.http import retry_after_s
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict
@@ -310,11 +310,22 @@ def _send(held: Sequence[Delivery], receiver: Receiver, *, clock: Clock) -> set[
     except SecretUnreadable as error:
         tried = [(delivery, Tried(error=storable(str(error)))) for delivery in to_send]
     else:
-        outcomes = receiver.post([_message(delivery, now=now, secrets=secrets) for delivery in to_send])
+        messages = []
+        for delivery in to_send:
+            assert delivery.payload is not None
+            body, at_s = body_of(delivery.payload), int(now.timestamp())
+            signed = signed_headers(body, message_id=delivery.message_id, timestamp_s=at_s, secrets=secrets)
+            messages.append(Message(body, signed | {"Content-Type": "application/json"}))
+        outcomes = receiver.post(messages)
         took_s = time.monotonic() - began
-        tried = [
-            (delivery, _tried(outcome, duration_s=took_s)) for delivery, outcome in zip(to_send, outcomes, strict=True)
-        ]
+        tried = []
+        for delivery, outcome in zip(to_send, outcomes, strict=True):
+            if isinstance(outcome, OutgoingError):
+                result = Tried(error=storable(str(outcome)), duration_s=took_s)
+            else:
+                text = storable(outcome.text)[:LONGEST_ANSWER]
+                result = Tried(status=outcome.status, answer=text, retry_after=outcome.retry_after, duration_s=took_s)
+            tried.append((delivery, result))
     return nobodys_news | record(tried, now=clock())
 
 
@@ -346,20 +357,6 @@ def _with_payloads(held: Sequence[Delivery]) -> list[Delivery]:
     if gone:
         Delivery.objects.filter(pk__in=gone).delete()
     return to_send
-
-
-def _message(delivery: Delivery, *, now: datetime, secrets: Sequence[str]) -> Message:
-    assert delivery.payload is not None
-    body = body_of(delivery.payload)
-    signed = signed_headers(body, message_id=delivery.message_id, timestamp_s=int(now.timestamp()), secrets=secrets)
-    return Message(body, signed | {"Content-Type": "application/json"})
-
-
-def _tried(outcome: Posted | OutgoingError, *, duration_s: float) -> Tried:
-    if isinstance(outcome, OutgoingError):
-        return Tried(error=storable(str(outcome)), duration_s=duration_s)
-    text = storable(outcome.text)[:LONGEST_ANSWER]
-    return Tried(status=outcome.status, answer=text, retry_after=outcome.retry_after, duration_s=duration_s)
 
 
 # Messages that people ask for: a test, and one that was sent before, again.

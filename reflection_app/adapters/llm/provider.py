@@ -70,7 +70,7 @@ async def read_stream(stream: Any, *, messages: list[dict[str, Any]], on_text: O
         stream.completion_stream = heard
     try:
         async for chunk in stream:
-            piece = _text_of(chunk)
+            piece = (chunk.choices[0].delta.content or "") if chunk.choices else ""
             if not piece:
                 others.append(chunk)
                 continue
@@ -135,10 +135,6 @@ class _Heard:
 
 def _field(piece: Any, name: str) -> Any:
     return piece.get(name) if isinstance(piece, dict) else getattr(piece, name, None)
-
-
-def _text_of(chunk: Any) -> str:
-    return (chunk.choices[0].delta.content or "") if chunk.choices else ""
 
 
 # How to ask a provider for an answer of a given form: by JSON Schema, as plain JSON, or not at all.
@@ -215,7 +211,15 @@ def prepare(request: CompletionRequest) -> Call:
         arguments["max_tokens"] = min(request.max_tokens, LONGEST_LOCAL_ANSWER) if local else request.max_tokens
     if local:
         arguments |= {"api_base": local_model_address(), "api_key": os.environ.get("LOCAL_MODEL_KEY") or NO_KEY_NEEDED}
-    return Call(arguments | _keyless(arguments) | _form(arguments, request.json_schema), local=local)
+    own_server = os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
+    if str(arguments["model"]).startswith("openai/") and own_server and not os.environ.get("OPENAI_API_KEY"):
+        arguments.setdefault("api_key", NO_KEY_NEEDED)
+    if request.json_schema is not None:
+        model, provider, *_ = litellm().get_llm_provider(arguments["model"])
+        form = response_format(request.json_schema, model=model, provider=provider)
+        if form is not None:
+            arguments["response_format"] = form
+    return Call(arguments, local=local)
 
 
 async def send(call: Call) -> Any:
@@ -300,18 +304,3 @@ async def close_connections() -> None:
     module = litellm()
     await module.close_litellm_async_clients()
     module.in_memory_llm_clients_cache.flush_cache()
-
-
-def _keyless(arguments: dict[str, Any]) -> dict[str, Any]:
-    own_server = os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
-    if str(arguments["model"]).startswith("openai/") and own_server and not os.environ.get("OPENAI_API_KEY"):
-        return {"api_key": arguments.get("api_key", NO_KEY_NEEDED)}
-    return {}
-
-
-def _form(arguments: dict[str, Any], schema: dict[str, Any] | None) -> dict[str, Any]:
-    if schema is None:
-        return {}
-    model, provider, *_ = litellm().get_llm_provider(arguments["model"])
-    form = response_format(schema, model=model, provider=provider)
-    return {} if form is None else {"response_format": form}

@@ -110,8 +110,22 @@ def serve_next(*, wait_s: float) -> None:
     """Answers the next question, if one comes within `wait_s`. Raises RedisError, or OSError, without a broker."""
     broker().set(SERVED, b"1", ex=MARK_LASTS_S)
     taken = broker(math.ceil(wait_s)).blpop([QUESTIONS], timeout=wait_s)
-    if taken is not None:
-        _answer(_bytes(taken[1]).decode())
+    if taken is None:
+        return
+    name = _bytes(taken[1]).decode()
+    patience_ms = broker().pttl(_question_key(name))
+    waiting = broker().getdel(_question_key(name))
+    if waiting is None or patience_ms <= 0:
+        # Its asker has given up.
+        return
+    question = json.loads(waiting)
+    text, model = str(question["text"]), str(question["model"])
+    vector = remembered(text, model=model) or computed(text, model=model, timeout_s=patience_ms / 1_000)
+    with broker().pipeline(transaction=True) as answering:
+        # To be told at once that there is none is better than to wait for it.
+        answering.rpush(_answer_key(name), packed(vector or []))
+        answering.pexpire(_answer_key(name), round(1_000 * LONGEST_WAIT_S))
+        answering.execute()
 
 
 def _put(question: str, *, model: str, patience_ms: int) -> str | None:
@@ -127,22 +141,6 @@ def _put(question: str, *, model: str, patience_ms: int) -> str | None:
         putting.pexpire(QUESTIONS, round(2_000 * LONGEST_WAIT_S))
         putting.execute()
     return name
-
-
-def _answer(name: str) -> None:
-    """Answers the question of this name, unless its asker has given up."""
-    patience_ms = broker().pttl(_question_key(name))
-    waiting = broker().getdel(_question_key(name))
-    if waiting is None or patience_ms <= 0:
-        return
-    question = json.loads(waiting)
-    text, model = str(question["text"]), str(question["model"])
-    vector = remembered(text, model=model) or computed(text, model=model, timeout_s=patience_ms / 1_000)
-    with broker().pipeline(transaction=True) as answering:
-        # To be told at once that there is none is better than to wait for it.
-        answering.rpush(_answer_key(name), packed(vector or []))
-        answering.pexpire(_answer_key(name), round(1_000 * LONGEST_WAIT_S))
-        answering.execute()
 
 
 @functools_cache

@@ -84,12 +84,9 @@ def can_look_back(role: str, overrides: Mapping[str, str], *, key: str, is_asked
     except NoModelConfigured:
         return is_asked_for
     if model.startswith(PREFIX):
-        return _has_answers(model.removeprefix(PREFIX), key=key)
+        try:
+            script = load_script(model.removeprefix(PREFIX))
+        except ScriptInvalid:
+            return False
+        return any(answered.startswith(f"{key}-") for answered in script.answers)
     return is_asked_for or not model.startswith(LOCAL_PREFIX)
-
-
-def _has_answers(script: str, *, key: str) -> bool:
-    try:
-        return any(answered.startswith(f"{key}-") for answered in load_script(script).answers)
-    except ScriptInvalid:
-        return False

@@ -139,9 +139,17 @@ class PinnedTransport(httpx2.AsyncBaseTransport):
     async def _first_answer(self, request: httpx2.Request, host: str, addresses: list[str]) -> httpx2.Response:
         """The answer from the first address that takes the connection."""
         problem = ""
+        request.headers["Accept-Encoding"] = ACCEPTED
         for address in addresses:
+            pinned = httpx2.Request(
+                request.method,
+                request.url.copy_with(host=address),
+                headers=request.headers,
+                stream=request.stream,
+                extensions={**request.extensions, "sni_hostname": host.removesuffix(".")},
+            )
             try:
-                return await self._inner.handle_async_request(_pinned(request, address, name=host))
+                return await self._inner.handle_async_request(pinned)
             except httpx2.ConnectError as error:  # nothing was sent
                 problem = str(error)
             except httpx2.HTTPError as error:
@@ -153,17 +161,6 @@ class PinnedTransport(httpx2.AsyncBaseTransport):
 
 
 UNPACKED = {b"content-encoding", b"content-length"}
-
-
-def _pinned(request: httpx2.Request, address: str, *, name: str) -> httpx2.Request:
-    request.headers["Accept-Encoding"] = ACCEPTED
-    return httpx2.Request(
-        request.method,
-        request.url.copy_with(host=address),
-        headers=request.headers,
-        stream=request.stream,
-        extensions={**request.extensions, "sni_hostname": name.removesuffix(".")},
-    )
 
 
 HttpClient = httpx2.AsyncClient

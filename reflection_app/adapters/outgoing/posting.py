@@ -85,9 +85,12 @@ class Receiver:
     async def _outcome(self, message: Message) -> Posted | OutgoingError:
         try:
             with anyio.fail_after(self._deadline_s):
+                if self._kept is None:
+                    self._kept = client_over(self._transport(keep_alive=True))
+                    await self._open.enter_async_context(self._kept)
                 connected = Connected()
                 try:
-                    return await self._send(await self._client(), message, connected)
+                    return await self._send(self._kept, message, connected)
                 except Unreachable:
                     if connected.anew:
                         raise
@@ -109,12 +112,6 @@ class Receiver:
                 return Posted(answer.status_code, text, str(answer.headers.get("retry-after", "")))
         except httpx2.HTTPError as error:
             raise Unreachable(f"The request failed: {text_of(error)}") from None
-
-    async def _client(self) -> httpx2.AsyncClient:
-        if self._kept is None:
-            self._kept = client_over(self._transport(keep_alive=True))
-            await self._open.enter_async_context(self._kept)
-        return self._kept
 
     def _transport(self, *, keep_alive: bool) -> PinnedTransport:
         return PinnedTransport(
@@ -152,13 +149,13 @@ def as_secret(key: bytes) -> str:
 def signed_headers(body: bytes, *, message_id: str, timestamp_s: int, secrets: Sequence[str]) -> dict[str, str]:
     """The headers that say who sent `body`, with a signature of each secret: receivers need only know one of them."""
     signed = f"{message_id}.{timestamp_s}.".encode() + body
+    signatures = []
+    for secret in secrets:
+        key = base64.b64decode(secret.removeprefix(BEGINNING))
+        digest = hmac.new(key, signed, hashlib.sha256).digest()
+        signatures.append("v1," + base64.b64encode(digest).decode("ascii"))
     return {
         "webhook-id": message_id,
         "webhook-timestamp": str(timestamp_s),
-        "webhook-signature": " ".join(_signature(signed, secret) for secret in secrets),
+        "webhook-signature": " ".join(signatures),
     }
-
-
-def _signature(signed: bytes, secret: str) -> str:
-    key = base64.b64decode(secret.removeprefix(BEGINNING))
-    return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode("ascii")

@@ -39,21 +39,17 @@ def request_for(
         body = json.dumps(rest, ensure_ascii=False).encode("utf-8", "replace")
         headers["Content-Type"] = "application/json"
     elif rest:
-        url += ("&" if "?" in url else "?") + _query(rest)
+        pairs = [
+            (name, as_text(one))
+            for name, value in rest.items()
+            if value is not None
+            for one in (value if isinstance(value, list) else [value])
+        ]
+        url += ("&" if "?" in url else "?") + urlencode(pairs, errors="replace")
     own = secrets.fill(config.headers, origin=origin_of(url))
     set_here = {name.lower() for name in own}
     headers = {name: value for name, value in headers.items() if name.lower() not in set_here}
     return OutgoingRequest(method=config.method, url=url, headers=headers | own, body=body)
-
-
-def _query(arguments: Mapping[str, Any]) -> str:
-    pairs = [
-        (name, as_text(one))
-        for name, value in arguments.items()
-        if value is not None
-        for one in (value if isinstance(value, list) else [value])
-    ]
-    return urlencode(pairs, errors="replace")
 
 
 def result_of(answer: OutgoingAnswer, *, redact: Callable[[str], str]) -> ToolResult:
@@ -68,17 +64,14 @@ def result_of(answer: OutgoingAnswer, *, redact: Callable[[str], str]) -> ToolRe
     )
     if 200 <= answer.status < 300:
         return told(content, status=answer.status)
+    phrase = HTTPStatus(answer.status).phrase if answer.status in HTTPStatus._value2member_map_ else ""
     return told(
         content,
         failure=ToolFailure.HTTP_STATUS,
-        error=f"The server answered {answer.status} {_phrase(answer.status)}".rstrip() + ".",
+        error=f"The server answered {answer.status} {phrase}".rstrip() + ".",
         status=answer.status,
         retry_after_s=retry_after_s(answer.headers.get("retry-after", ""), now=time.time()),
     )
-
-
-def _phrase(status: int) -> str:
-    return HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else ""
 
 
 def retry_after_s(text: str, *, now: float) -> float | None:

@@ -75,7 +75,9 @@ class Secrets:
     def redact(self, text: str) -> str:
         """`text` without the values, also not as they stand in JSON, in addresses and in base64."""
         for name, (_, value) in self._values.items():
-            for form in _forms(value):
+            encoded = base64.b64encode(value.encode()).decode()
+            forms = {value, json.dumps(value)[1:-1], quote(value), quote(value, safe=""), encoded, encoded.rstrip("=")}
+            for form in sorted(forms, key=len, reverse=True):
                 text = text.replace(form, f"[secret {name}]")
         return text
 
@@ -84,9 +86,3 @@ def load_secrets(project_id: UUID, names: Iterable[str]) -> Secrets:
     """Those of the named secrets that the project has. Raises Misconfigured for one that cannot be read."""
     found = Secret.objects.filter(project_id=project_id, name__in=set(names))
     return Secrets({secret.name: (secret.origin, decrypt(secret)) for secret in found})
-
-
-def _forms(value: str) -> list[str]:
-    encoded = base64.b64encode(value.encode()).decode()
-    forms = {value, json.dumps(value)[1:-1], quote(value), quote(value, safe=""), encoded, encoded.rstrip("=")}
-    return sorted(forms, key=len, reverse=True)

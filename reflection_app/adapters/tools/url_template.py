@@ -43,9 +43,8 @@ def expand(template: str, arguments: Mapping[str, Any]) -> tuple[str, dict[str, 
         raise UnusableArguments(f"The address needs the argument {missing[0]!r}.")
     parts = _PARTS.fullmatch(template)
     assert parts is not None
-    path, query = (
-        PLACEHOLDER.sub(lambda found: _quoted(arguments[found[1]]), part or "") for part in parts.groups()[1:]
-    )
+    quoted = {name: quote(as_text(arguments[name]), safe="", errors="replace") for name in asked}
+    path, query = (PLACEHOLDER.sub(lambda found: quoted[found[1]], part or "") for part in parts.groups()[1:])
     for before, after in zip(parts[2].split("/"), path.split("/"), strict=True):
         # A whole step of the path that an argument made: nothing would stay of it, or it would climb up.
         if before != after and after.lower() in {"", ".", ".."}:
@@ -56,7 +55,3 @@ def expand(template: str, arguments: Mapping[str, Any]) -> tuple[str, dict[str, 
 def as_text(value: Any) -> str:
     """A JSON value as it stands in an address: texts as they are, all else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _quoted(value: Any) -> str:
-    return quote(as_text(value), safe="", errors="replace")

@@ -260,21 +260,21 @@ async def look_back[A: Lenient](
         else:
             if not isinstance(found, ToolAnswer):
                 return found
-            reply = await _tool_reply(run, found, key=f"{key}-{turn}/tool")
+            if found.tool in READING_TOOLS:
+                run.check_limits()
+                timeout_s = min(TOOL_TIMEOUT_S, run.time_left_s())
+                looked_up = await run.perform(
+                    CallTool(key=f"{key}-{turn}/tool", tool=found.tool, arguments=found.arguments, timeout_s=timeout_s)
+                )
+                lines = [] if looked_up.ok else [f"The call failed: {looked_up.error}"]
+                lines += [looked_up.content] if looked_up.content else []
+                text = framed("\n".join(lines) or "(nothing)", name="result", most=LONGEST_RESULT)
+                reply = prompt("after_result", tool=found.tool, result=text)
+            else:
+                there_are = f"There are only {' and '.join(READING_TOOLS)}."
+                reply = prompt("after_result", tool="no tool", result=there_are)
         messages = (*messages, assistant(shown_again(generation)), user(reply))
     raise AssertionError("the last turn returns or raises")
-
-
-async def _tool_reply(run: Progress, call: ToolAnswer, *, key: str) -> str:
-    if call.tool not in READING_TOOLS:
-        return prompt("after_result", tool="no tool", result=f"There are only {' and '.join(READING_TOOLS)}.")
-    run.check_limits()
-    timeout_s = min(TOOL_TIMEOUT_S, run.time_left_s())
-    result = await run.perform(CallTool(key=key, tool=call.tool, arguments=call.arguments, timeout_s=timeout_s))
-    lines = [] if result.ok else [f"The call failed: {result.error}"]
-    lines += [result.content] if result.content else []
-    text = "\n".join(lines) or "(nothing)"
-    return prompt("after_result", tool=call.tool, result=framed(text, name="result", most=LONGEST_RESULT))
 
 
 def _read[A: Lenient](

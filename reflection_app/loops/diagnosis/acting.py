@@ -178,7 +178,16 @@ class Calls:
             raise Skipped(given_up(tried))
         self.run.check_limits()
         if action.remedy is Remedy.ASK_PERSON and not (self.is_agents and diagnosis.error_type is not NO_PERMISSION):
-            await self._ask_person(tried, place=place, number=number)
+            if not tried.was_called:
+                # No permission would help.
+                raise Skipped(given_up(tried))
+            question, attempt = permission_for(tried), self.attempt(number - 1)
+            answer = await self.run.ask_person(AskPerson(key=f"{place}/permission", question=question, attempt=attempt))
+            if answer.choice is Choice.GIVE_UP:
+                raise GivenUp(f"{answer.by or 'A person'} gave it up. {given_up(tried)}")
+            if answer.choice is Choice.SKIP:
+                raise Skipped(f"{answer.by or 'A person'} decided to go on without it. {given_up(tried)}")
+            self._may_repeat = True
         elif action.remedy is Remedy.SWITCH_TOOL:
             # A remembered tool that changes something is one of the others: the actor chooses it or not.
             fallback = self.known_tools.get(action.fallback_tool or "")
@@ -201,18 +210,6 @@ class Calls:
             if not await self.run.wait(wait):
                 raise Skipped(f"{given_up(tried)} The run has waited as long as it may.")
             self._waited_s = action.retry_delay_seconds
-
-    async def _ask_person(self, tried: Try, *, place: str, number: int) -> None:
-        """Raises Skipped or GivenUp as the person says, and Skipped where no permission would help."""
-        if not tried.was_called:
-            raise Skipped(given_up(tried))
-        request = AskPerson(key=f"{place}/permission", question=permission_for(tried), attempt=self.attempt(number - 1))
-        answer = await self.run.ask_person(request)
-        if answer.choice is Choice.GIVE_UP:
-            raise GivenUp(f"{answer.by or 'A person'} gave it up. {given_up(tried)}")
-        if answer.choice is Choice.SKIP:
-            raise Skipped(f"{answer.by or 'A person'} decided to go on without it. {given_up(tried)}")
-        self._may_repeat = True
 
     def may_repeat(self, call: ToolCall) -> bool:
         """Whether the very call that failed last may be made again."""

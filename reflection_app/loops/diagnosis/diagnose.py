@@ -23,7 +23,7 @@ from reflection_app.loops.diagnosis.fallback_tools import (
     tool_that_serves_alike,
 )
 from reflection_app.loops.diagnosis.modifiers import can_be_kept, modified
-from reflection_app.loops.diagnosis.rules import RULES, Facts, Rule
+from reflection_app.loops.diagnosis.rules import RULES, Facts
 from reflection_app.loops.storable import storable
 
 # Signatures of errors, in which alike errors are equal, and the few words that tell one at a glance.
@@ -151,8 +151,28 @@ def diagnose_by_rules(failed: FailedCall) -> Diagnosis | None:
         alternative = f"{LOOK_FIRST} {alternative}".strip()
     action = CorrectiveAction(remedy=rule.remedy, action=rule.action, modified_params=params, alternative=alternative)
     match rule.remedy:
+        case Remedy.RETRY_LATER if failed.is_repeated and facts.is_reading_page:
+            # One page of many.
+            action = action.model_copy(
+                update={
+                    "remedy": Remedy.SKIP,
+                    "action": "Skip this URL: it failed twice in a row.",
+                    "modified_params": None,
+                    "alternative": "Record the URL as not accessible and go on with the other sources.",
+                }
+            )
         case Remedy.RETRY_LATER:
-            action = _later(action, rule, failed, facts)
+            # What is asked for a second time in vain is asked for even later.
+            requested_s = _requested_delay_s(failed, facts.text)
+            delay_s = requested_s if requested_s is not None else rule.delay_s or USUAL_DELAY_S
+            # A spent quota is not renewed because a service says "retry in a second" about its rate.
+            delay_s = max(delay_s, rule.delay_s or 0.0) if rule.id == "quota-spent" else delay_s
+            changes: dict[str, object] = {"retry_delay_seconds": _bounded(delay_s, failed)}
+            if fallback := tool_that_serves_alike(failed):
+                changes["alternative"] = f"Use {fallback} instead. {action.alternative}"
+            if failed.is_repeated and action.modified_params is None:
+                changes["action"] = f"{action.action} {STILL}"
+            action = action.model_copy(update=changes)
         case Remedy.SWITCH_TOOL:
             action = _switched(action, failed, fallback=misspelt_tool(failed) or tool_that_serves_alike(failed))
         case Remedy.FIX_AND_RETRY if failed.is_repeated and params is None:
@@ -201,30 +221,6 @@ def from_known_fix(failed: FailedCall, known: KnownFix) -> Diagnosis:
         signature=signature_of(failed.error, tool=failed.tool),
         symptoms=symptoms_of(failed.error),
     )
-
-
-def _later(action: CorrectiveAction, rule: Rule, failed: FailedCall, facts: Facts) -> CorrectiveAction:
-    """Later, and what is asked for a second time in vain even later; one page of many is then left out."""
-    if failed.is_repeated and facts.is_reading_page:
-        return action.model_copy(
-            update={
-                "remedy": Remedy.SKIP,
-                "action": "Skip this URL: it failed twice in a row.",
-                "modified_params": None,
-                "alternative": "Record the URL as not accessible and go on with the other sources.",
-            }
-        )
-    requested_s = _requested_delay_s(failed, facts.text)
-    delay_s = requested_s if requested_s is not None else rule.delay_s or USUAL_DELAY_S
-    # A spent quota is not renewed because a service says "retry in a second" about its rate.
-    delay_s = max(delay_s, rule.delay_s or 0.0) if rule.id == "quota-spent" else delay_s
-    fallback = tool_that_serves_alike(failed)
-    changes: dict[str, object] = {"retry_delay_seconds": _bounded(delay_s, failed)}
-    if fallback:
-        changes["alternative"] = f"Use {fallback} instead. {action.alternative}"
-    if failed.is_repeated and action.modified_params is None:
-        changes["action"] = f"{action.action} {STILL}"
-    return action.model_copy(update=changes)
 
 
 def _bounded(delay_s: float, failed: FailedCall) -> float:

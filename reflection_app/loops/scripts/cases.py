@@ -177,7 +177,15 @@ def read_parameters(decorator: ast.expr, words: PytestWords, lists: dict[str, as
         raise refused_at(decorator, f"`{min(refused)}` of parametrize is not there")
     if not {"argnames", "argvalues"} <= arguments.keys():
         raise refused_at(decorator, "parametrize needs names and values")
-    names = _names(arguments["argnames"])
+    try:
+        written = ast.literal_eval(arguments["argnames"])
+    except (ValueError, TypeError, RecursionError):
+        written = None
+    parts = written.split(",") if isinstance(written, str) else written
+    stripped = [part.strip() for part in parts if isinstance(part, str)] if isinstance(parts, list | tuple) else []
+    names = tuple(name for name in stripped if name)
+    if not names or not all(name.isidentifier() for name in names):
+        raise refused_at(arguments["argnames"], "the names of parametrize have to be written out")
     values = arguments["argvalues"]
     if isinstance(values, ast.Name):
         values = lists.get(values.id, values)
@@ -193,19 +201,6 @@ def read_parameters(decorator: ast.expr, words: PytestWords, lists: dict[str, as
         if isinstance(label, ast.Constant):
             cases[number] = Case(str(label.value)[:LONGEST_ID], cases[number].values)
     return Parameters(names, tuple(cases))
-
-
-def _names(node: ast.expr) -> tuple[str, ...]:
-    try:
-        literal = ast.literal_eval(node)
-    except (ValueError, TypeError, RecursionError):
-        literal = None
-    parts = literal.split(",") if isinstance(literal, str) else literal
-    names = [part.strip() for part in parts if isinstance(part, str)] if isinstance(parts, list | tuple) else []
-    names = [name for name in names if name]
-    if not names or not all(name.isidentifier() for name in names):
-        raise refused_at(node, "the names of parametrize have to be written out")
-    return tuple(names)
 
 
 def _case(names: tuple[str, ...], value: ast.expr, words: PytestWords) -> Case:

@@ -37,7 +37,20 @@ def comments(request: DeskRequest, about: str, about_id: UUID) -> HttpResponse:
     thing = About(about)
     title = _title(request.place, thing, about_id)
     if request.method == "POST":
-        return _add(request, thing, about_id, title=title)
+        typed = read_text(request, "text")
+        try:
+            comment = read_input(CommentInput, {"text": typed})
+            added = add_comment(request.place.project, thing, about_id, comment, actor=request.place.actor)
+        except InvalidInput as error:
+            thread = thread_of(request, thing, about_id, typed=typed, errors=_said(error))
+            if request.headers.get("HX-Request"):
+                return render(request, "reviews/comments/_problem.html", {"thread": thread}, status=400)
+            return _page(request, thread, title=title, status=400)
+        except NotFound:
+            raise Http404("gone meanwhile") from None
+        if request.headers.get("HX-Request"):
+            return _list(request, thread_of(request, thing, about_id))
+        return redirect(_address_of(request.place, added))
     thread = opened_thread(request, thing, about_id)
     if "all" in request.GET:
         thread = thread_of(request, thing, about_id, whole=True)
@@ -47,23 +60,6 @@ def comments(request: DeskRequest, about: str, about_id: UUID) -> HttpResponse:
         # htmx leaves everything as it is: a link in the list that is focused stays so.
         return HttpResponse(status=204)
     return _list(request, thread)
-
-
-def _add(request: DeskRequest, about: About, about_id: UUID, *, title: str) -> HttpResponse:
-    typed = read_text(request, "text")
-    try:
-        comment = read_input(CommentInput, {"text": typed})
-        added = add_comment(request.place.project, about, about_id, comment, actor=request.place.actor)
-    except InvalidInput as error:
-        thread = thread_of(request, about, about_id, typed=typed, errors=_said(error))
-        if request.headers.get("HX-Request"):
-            return render(request, "reviews/comments/_problem.html", {"thread": thread}, status=400)
-        return _page(request, thread, title=title, status=400)
-    except NotFound:
-        raise Http404("gone meanwhile") from None
-    if request.headers.get("HX-Request"):
-        return _list(request, thread_of(request, about, about_id))
-    return redirect(_address_of(request.place, added))
 
 
 @project_page(Permission.REVIEW)

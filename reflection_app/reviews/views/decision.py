@@ -262,7 +262,15 @@ def as_input(form: DecisionForm, review: Review) -> dict[str, Any]:
     """The decision as the action reads it. Approving says nothing but the reason: all else stays as it was."""
     told: dict[str, Any] = {"lease_token": form.lease_token, "decision": form.decision, "reason": form.reason}
     if review.is_pick:
-        return told | _picked_in_form(form)
+        # What the pressed button says. Issues that were written go along, also with an attempt that is kept.
+        if form.pick in {NONE_RIGHT, SEND_BACK}:
+            verdict = Verdict.REJECT if form.pick == NONE_RIGHT else Verdict.REVISE
+            return told | {"verdict": verdict.value, "issues": form.given_issues}
+        if form.decision == Decision.OVERRULE.value or form.given_issues:
+            told |= {"verdict": Verdict.PASS.value, "attempt": form.pick, "issues": form.given_issues}
+            if form.pick:
+                told["decision"] = Decision.OVERRULE.value
+        return told
     if form.decision == DirectorsDecision.REDO.value:
         return told | {"reason": "", "instructions": form.reason, "issues": form.given_issues}
     if form.decision == Decision.OVERRULE.value:
@@ -271,17 +279,6 @@ def as_input(form: DecisionForm, review: Review) -> dict[str, Any]:
         # A score that nobody touched was the other verdict's: the action finds the one nearest to it that fits.
         told["score"] = None if form.score == f"{review.verdict.score:g}" else form.score
     return told
-
-
-def _picked_in_form(form: DecisionForm) -> dict[str, Any]:
-    """What the pressed button says. Issues that were written go along, also with an attempt that is kept."""
-    if form.pick in {NONE_RIGHT, SEND_BACK}:
-        verdict = Verdict.REJECT if form.pick == NONE_RIGHT else Verdict.REVISE
-        return {"verdict": verdict.value, "issues": form.given_issues}
-    if form.decision == Decision.OVERRULE.value or form.given_issues:
-        overruled = {"decision": Decision.OVERRULE.value} if form.pick else {}
-        return overruled | {"verdict": Verdict.PASS.value, "attempt": form.pick, "issues": form.given_issues}
-    return {}
 
 
 # What the user did last at the desk, as long as it is fresh: a decision or a skip that one key takes back.

@@ -206,10 +206,21 @@ class Effects:
     def by_revise(self) -> str:
         if self.review.holds_run:
             return self._next_attempt
-        if self.makes_new_run:
-            return self._done_again
-        why_not = why_no_redo(self.review.run) if self.review.verdict.passed else ""
-        return f"{_('Only recorded.')} {why_not}" if why_not else self._recorded
+        run = self.review.run
+        if not self.makes_new_run:
+            why_not = why_no_redo(run) if self.review.verdict.passed else ""
+            return f"{_('Only recorded.')} {why_not}" if why_not else self._recorded
+        said = _("A new run does it again with the issues on its ticket; this one stays as it is.")
+        if is_external(run):
+            said += " " + _("The agent gets the ticket at its next question.")
+        elif redo_mode(run) is Mode.REFLECTION_PROTOCOL:
+            said += " " + _("It goes through the six steps.")
+        limits = run.get_spec().limits
+        attempts = ngettext("%(count)s attempt", "%(count)s attempts", limits.max_iterations) % {
+            "count": limits.max_iterations
+        }
+        may_spend = _("It may make %(attempts)s and spend %(tokens)s tokens.")
+        return f"{said} {may_spend % {'attempts': attempts, 'tokens': f'{limits.token_budget:,}'}}"
 
     @cached_property
     def by_reject(self) -> str:
@@ -236,21 +247,6 @@ class Effects:
         if not self.review.run.is_finished:
             return _("Only recorded: the run does not wait for it.")
         return _("Only recorded: the run has ended and stays as it is.")
-
-    @property
-    def _done_again(self) -> str:
-        run = self.review.run
-        said = _("A new run does it again with the issues on its ticket; this one stays as it is.")
-        if is_external(run):
-            said += " " + _("The agent gets the ticket at its next question.")
-        elif redo_mode(run) is Mode.REFLECTION_PROTOCOL:
-            said += " " + _("It goes through the six steps.")
-        limits = run.get_spec().limits
-        attempts = ngettext("%(count)s attempt", "%(count)s attempts", limits.max_iterations) % {
-            "count": limits.max_iterations
-        }
-        may_spend = _("It may make %(attempts)s and spend %(tokens)s tokens.")
-        return f"{said} {may_spend % {'attempts': attempts, 'tokens': f'{limits.token_budget:,}'}}"
 
     @property
     def _next_attempt(self) -> str:

@@ -23,34 +23,24 @@ MOST_NAMED = 5
 
 def in_words(rule: ReviewRule) -> str:
     """Which verdicts it is about and what it does: `PASS or REVISE, confidence below 0.6: waits for a person.`"""
-    about = ", ".join([_which(rule), *_conditions(rule)])
-    return _("%(about)s: %(does)s.") % {"about": about, "does": _does(rule)}
-
-
-def _which(rule: ReviewRule) -> str:
-    if not rule.verdicts or len(set(rule.verdicts)) == len(Verdict):
-        return _("Any verdict")
-    return _any_of([verdict.value for verdict in rule.verdicts])
-
-
-def _conditions(rule: ReviewRule) -> list[str]:
-    said = []
+    is_any = not rule.verdicts or len(set(rule.verdicts)) == len(Verdict)
+    about = [_("Any verdict") if is_any else _any_of([verdict.value for verdict in rule.verdicts])]
     lowest, below = rule.score_from, rule.score_below
     if lowest is not None and below is not None:
-        said.append(_("score from %(lowest)s to below %(below)s") % {"lowest": f"{lowest:g}", "below": f"{below:g}"})
+        about.append(_("score from %(lowest)s to below %(below)s") % {"lowest": f"{lowest:g}", "below": f"{below:g}"})
     elif lowest is not None:
-        said.append(_("score from %(lowest)s") % {"lowest": f"{lowest:g}"})
+        about.append(_("score from %(lowest)s") % {"lowest": f"{lowest:g}"})
     elif below is not None:
-        said.append(_("score below %(below)s") % {"below": f"{below:g}"})
+        about.append(_("score below %(below)s") % {"below": f"{below:g}"})
     if rule.confidence_below is not None:
-        said.append(_("confidence below %(below)s") % {"below": f"{rule.confidence_below:g}"})
+        about.append(_("confidence below %(below)s") % {"below": f"{rule.confidence_below:g}"})
     if rule.kinds:
-        said.append(_("task type %(names)s") % {"names": _any_of(rule.kinds)})
+        about.append(_("task type %(names)s") % {"names": _any_of(rule.kinds)})
     if rule.agents:
-        said.append(_("agent %(names)s") % {"names": _any_of(rule.agents)})
+        about.append(_("agent %(names)s") % {"names": _any_of(rule.agents)})
     if rule.cost_from_usd is not None:
-        said.append(_("run's cost from $%(cost)s") % {"cost": f"{rule.cost_from_usd.normalize():f}"})
-    return said
+        about.append(_("run's cost from $%(cost)s") % {"cost": f"{rule.cost_from_usd.normalize():f}"})
+    return _("%(about)s: %(does)s.") % {"about": ", ".join(about), "does": _does(rule)}
 
 
 def _does(rule: ReviewRule) -> str:
@@ -230,19 +220,18 @@ def _text(value: Any) -> str:
 def read_policy_form(data: QueryDict) -> PolicyForm:
     """What was typed, rule by rule in the order of their numbers; white space around it removed."""
     places = sorted(int(found[1]) for name in data if (found := PLACE.fullmatch(name)))[: MOST_RULES + 1]
+    rules = []
+    for path in (f"rules.{place}" for place in places):
+        texts = {name: data.get(f"{path}.{name}", "").strip() for name in TEXTS}
+        typed = {name: [text.strip() for text in data.getlist(f"{path}.{name}")[:MOST_NAMES]] for name in NAMES}
+        names = {name: list(dict.fromkeys(text for text in texts_ if text)) for name, texts_ in typed.items()}
+        rules.append(RuleForm(texts, data.getlist(f"{path}.verdicts")[:10], names))
     return PolicyForm(
-        rules=[_read_rule(data, f"rules.{place}") for place in places],
+        rules=rules,
         values={name: data.get(name, "").strip() for name in OWN},
         unsettled_waits=bool(data.get("unsettled_waits")),
         digest=data.get("digest", "")[:64],
     )
-
-
-def _read_rule(data: QueryDict, path: str) -> RuleForm:
-    texts = {name: data.get(f"{path}.{name}", "").strip() for name in TEXTS}
-    typed = {name: [text.strip() for text in data.getlist(f"{path}.{name}")[:MOST_NAMES]] for name in NAMES}
-    names = {name: list(dict.fromkeys(text for text in texts_ if text)) for name, texts_ in typed.items()}
-    return RuleForm(texts, data.getlist(f"{path}.verdicts")[:10], names)
 
 
 # What trying a policy found, as its page tells it.

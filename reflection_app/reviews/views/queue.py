@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -96,20 +95,18 @@ def queue_page(project: Project, asked: SortedFilter, *, actor: Actor, after: UU
     shown = rows.select_related(*RELATED).defer(*heavy).annotate(is_skipped=Exists(skipped_by(actor)))
     found = list(shown.order_by(*order)[: PAGE + 1])
     page = found[:PAGE]
-    return QueuePage(_as_shown(page, project=project, actor=actor), page[-1].pk if len(found) > PAGE else None)
+    return QueuePage(_rows(page, project=project, actor=actor), page[-1].pk if len(found) > PAGE else None)
 
 
 def beside(project: Project, asked: SortedFilter, review: Review, *, actor: Actor, is_back: bool) -> UUID | None:
     """The review that comes after this one in the filter's order, or before it; None at the end."""
-    order = tuple(_turned(field) for field in order_of(asked)) if is_back else order_of(asked)
+    order = order_of(asked)
+    if is_back:
+        order = tuple(field[1:] if field.startswith("-") else f"-{field}" for field in order)
     everything = Review.objects.filter(project=project).annotate(sure=Coalesce("verdict__confidence", Value(UNSAID)))
     position = _position(everything, review.pk, order=order)
     rows = everything.filter(asked.where(actor)).exclude(pk=review.pk)
     return rows.filter(_beyond(order, position)).order_by(*order).values_list("pk", flat=True).first()
-
-
-def _turned(field: str) -> str:
-    return field[1:] if field.startswith("-") else f"-{field}"
 
 
 def _position(everything: QuerySet[Review], after: UUID, *, order: Sequence[str]) -> tuple[Any, ...] | None:
@@ -130,23 +127,29 @@ def _beyond(order: Sequence[str], position: tuple[Any, ...] | None) -> Q:
     return beyond
 
 
-def _as_shown(reviews: Sequence[Review], *, project: Project, actor: Actor) -> list[QueueRow]:
+def _rows(reviews: Sequence[Review], *, project: Project, actor: Actor) -> list[QueueRow]:
     panels = {review.panel_id for review in reviews if review.is_seat}
     sat = Review.objects.filter(panel__in=panels, holder_person=actor.person_id, state__in=SPOKE) if panels else []
-    is_allowed = may_decide_own(project, actor=actor)
-    own = {(seat.panel_id, seat.pk) for seat in sat}
-    missing = _missing(reviews)
-    return [
-        _row(
-            review,
-            actor=actor,
-            own=own,
-            missing=missing.get(review.panel_id, 0),
-            is_own=not is_allowed and is_own(review.handed_in_by, actor=actor),
-            now=timezone.now(),
+    own_seats = {(seat.panel_id, seat.pk) for seat in sat}
+    may_decide = may_decide_own(project, actor=actor)
+    missing, now = _missing(reviews), timezone.now()
+    rows = []
+    for review in reviews:
+        is_held = review.state == ReviewState.CLAIMED and review.lease_until is not None and review.lease_until > now
+        rows.append(
+            QueueRow(
+                review=review,
+                is_held=is_held,
+                is_mine=is_held and review.holder_label == actor.label,
+                is_kept_for_me=actor.user is not None and review.assignee_id == actor.user.pk,
+                is_skipped=review.is_open and bool(review.is_skipped),  # type: ignore[attr-defined]  # annotated above
+                sits_elsewhere=any(panel == review.panel_id and seat != review.pk for panel, seat in own_seats),
+                is_own=not may_decide and is_own(review.handed_in_by, actor=actor),
+                tells_decision=review.decision is not None and not is_hidden(review, reader=actor),
+                missing=missing.get(review.panel_id, 0),
+            )
         )
-        for review in reviews
-    ]
+    return rows
 
 
 def _missing(reviews: Sequence[Review]) -> dict[UUID | None, int]:
@@ -157,23 +160,6 @@ def _missing(reviews: Sequence[Review]) -> dict[UUID | None, int]:
     spoken = Review.objects.filter(panel__in=wanted, state=ReviewState.DECIDED, opinion__isnull=False)
     given = dict(spoken.values_list("panel").annotate(Count("pk")).order_by())
     return {panel: number - given.get(panel, 0) for panel, number in wanted.items()}
-
-
-def _row(
-    review: Review, *, actor: Actor, own: set[tuple[UUID | None, UUID]], missing: int, is_own: bool, now: datetime
-) -> QueueRow:
-    is_held = review.state == ReviewState.CLAIMED and review.lease_until is not None and review.lease_until > now
-    return QueueRow(
-        review=review,
-        is_held=is_held,
-        is_mine=is_held and review.holder_label == actor.label,
-        is_kept_for_me=actor.user is not None and review.assignee_id == actor.user.pk,
-        is_skipped=review.is_open and bool(review.is_skipped),  # type: ignore[attr-defined]  # annotated above
-        sits_elsewhere=any(panel == review.panel_id and seat != review.pk for panel, seat in own),
-        is_own=is_own,
-        tells_decision=review.decision is not None and not is_hidden(review, reader=actor),
-        missing=missing,
-    )
 
 
 # How many reviews stand in each view of the queue. Nobody needs more than "999+", and counting further costs time.

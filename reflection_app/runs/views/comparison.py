@@ -5,7 +5,7 @@ The texts are strangers', so the work has a bound: on lines, and on the words th
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher, unified_diff
 from functools import cached_property, lru_cache
@@ -108,8 +108,22 @@ def compared(left: str, right: str) -> Rows:
         before, after = [left], [right]
     if max(len(before), len(after)) > MOST_LINES:
         return Rows(is_too_long=True)
-    rows = tuple(_folded(_rows(before, after)))
-    return Rows(rows=rows[:MOST_ROWS], left_out=max(0, len(rows) - MOST_ROWS))
+    rows: list[Row] = []
+    left_to_mark = MOST_MARKED
+    for tag, start, end, other_start, other_end in SequenceMatcher(None, before, after).get_opcodes():
+        for old, new in zip_longest(range(start, end), range(other_start, other_end)):
+            was = before[old] if old is not None else ""
+            became = after[new] if new is not None else ""
+            if tag == "equal":
+                rows.append(_row("same", old, escape(was), new, escape(became)))
+            elif old is None or new is None:
+                rows.append(_row("new" if old is None else "gone", old, escape(was), new, escape(became)))
+            else:
+                left_to_mark -= count_pieces(was) * count_pieces(became)
+                texts = marked(was, became) if left_to_mark >= 0 else (escape(was), escape(became))
+                rows.append(_row("changed", old, texts[0], new, texts[1]))
+    folded = tuple(_folded(rows))
+    return Rows(rows=folded[:MOST_ROWS], left_out=max(0, len(folded) - MOST_ROWS))
 
 
 def _laid_out(text: str) -> str:
@@ -125,24 +139,6 @@ def _laid_out(text: str) -> str:
 def _lines(text: str) -> list[str]:
     # Not splitlines(): form feeds and separators that it breaks at are no line ends to anyone who reads the text.
     return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
-
-
-def _rows(before: list[str], after: list[str]) -> list[Row]:
-    rows: list[Row] = []
-    left_to_mark = MOST_MARKED
-    for tag, start, end, other_start, other_end in SequenceMatcher(None, before, after).get_opcodes():
-        for old, new in zip_longest(range(start, end), range(other_start, other_end)):
-            left = before[old] if old is not None else ""
-            right = after[new] if new is not None else ""
-            if tag == "equal":
-                rows.append(_row("same", old, escape(left), new, escape(right)))
-            elif old is None or new is None:
-                rows.append(_row("new" if old is None else "gone", old, escape(left), new, escape(right)))
-            else:
-                left_to_mark -= count_pieces(left) * count_pieces(right)
-                texts = marked(left, right) if left_to_mark >= 0 else (escape(left), escape(right))
-                rows.append(_row("changed", old, texts[0], new, texts[1]))
-    return rows
 
 
 def _row(kind: str, old: int | None, left: str, new: int | None, right: str) -> Row:
@@ -261,7 +257,14 @@ class TestLine:
 def compare_answers(reports: Mapping[int, TestReport]) -> tuple[TestLine, ...]:
     """A line for each test, those on which the attempts differ first, those that all pass last."""
     numbers = sorted(reports)
-    named = {number: _by_name(reports[number].results) for number in numbers}
+    # By name, and by number where a name occurs again.
+    named: dict[int, dict[Key, TestResult]] = {}
+    for number in numbers:
+        seen: Counter[str] = Counter()
+        named[number] = {}
+        for given in reports[number].results:
+            named[number][given.name, seen[given.name]] = given
+            seen[given.name] += 1
     lines = []
     for key in dict.fromkeys(key for number in numbers for key in named[number]):
         results = [named[number].get(key) for number in numbers]
@@ -273,16 +276,6 @@ def compare_answers(reports: Mapping[int, TestReport]) -> tuple[TestLine, ...]:
             cells.append(AnswerCell(number, result, value=value))
         lines.append(TestLine(name=there[0].name, input=there[0].input, expected=expected, cells=tuple(cells)))
     return tuple(sorted(lines, key=lambda line: (not line.attempts_differ, line.all_pass)))
-
-
-def _by_name(results: Sequence[TestResult]) -> dict[Key, TestResult]:
-    """The results by name, and by number where a name occurs again."""
-    seen: Counter[str] = Counter()
-    named: dict[Key, TestResult] = {}
-    for result in results:
-        named[result.name, seen[result.name]] = result
-        seen[result.name] += 1
-    return named
 
 
 # An unsettled pick as its page tells it: the attempts side by side, what each computes, and where they part.

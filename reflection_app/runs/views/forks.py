@@ -21,7 +21,7 @@ from reflection_app.loops.attempt_effects import (
     RequestAudit,
     RunTests,
 )
-from reflection_app.loops.code_tests import TestReport, TestResult
+from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.verdicts import Referee
 from reflection_app.reviews.views.decision import ISSUE_FIELDS, read_issue_rows, with_spare_rows
 from reflection_app.runs.models import VOID, Attempt, Run, Step, Verdict
@@ -129,18 +129,13 @@ def prefilled(run: Run, step: Step | None, *, from_step: int) -> ForkForm:
     form.issues = tuple(
         {name: str(issue.get(name, "")) for name in ISSUE_FIELDS} for issue in recorded.get("issues") or []
     )
-    form.messages = _recorded_messages(run, step)
-    return form
-
-
-def _recorded_messages(run: Run, step: Step | None) -> tuple[dict[str, str], ...]:
-    if step is None or step.kind not in {Generate.kind, AwaitAttempt.kind}:
-        return ()
-    found = step.request.get("messages") if isinstance(step.request, dict) else None
-    return tuple(
+    asks = step is not None and step.kind in {Generate.kind, AwaitAttempt.kind}
+    messages = step.request.get("messages") if step and asks and isinstance(step.request, dict) else None
+    form.messages = tuple(
         {"role": str(message.get("role", "user")), "content": str(message.get("content", ""))}
-        for message in (found if isinstance(found, list) else [])
+        for message in (messages if isinstance(messages, list) else [])
     )
+    return form
 
 
 def read_fork(data: QueryDict, run: Run, step: Step | None, *, from_step: int) -> ForkForm:
@@ -246,13 +241,9 @@ class Pair:
 
     @cached_property
     def differs(self) -> bool:
-        return not (self.left and self.right) or self.texts[0] != self.texts[1] or self._states_differ
-
-    @property
-    def _states_differ(self) -> bool:
-        assert self.left is not None
-        assert self.right is not None
-        return self.left.step.state != self.right.step.state
+        if self.left is None or self.right is None:
+            return True
+        return self.texts[0] != self.texts[1] or self.left.step.state != self.right.step.state
 
     @cached_property
     def marked(self) -> tuple[SafeString, SafeString]:
@@ -297,10 +288,6 @@ def compare(fork: Run, *, parent: Run) -> Comparison:
     parting = fork.forked_from_step or 1
     left = [StepLine(step) for step in Step.objects.filter(run=parent, seq__gte=parting)]
     right = [StepLine(step) for step in Step.objects.filter(run=fork, seq__gte=parting)]
-    return Comparison(parent=_side(parent), fork=_side(fork), shared=parting - 1, pairs=tuple(_paired(left, right)))
-
-
-def _paired(left: list[StepLine], right: list[StepLine]) -> list[Pair]:
     keys, other_keys = [line.step.key for line in left], [line.step.key for line in right]
     pairs: list[Pair] = []
     for tag, start, end, other_start, other_end in SequenceMatcher(None, keys, other_keys, False).get_opcodes():
@@ -309,7 +296,8 @@ def _paired(left: list[StepLine], right: list[StepLine]) -> list[Pair]:
         else:
             pairs += [Pair(line, None) for line in left[start:end]]
             pairs += [Pair(None, line) for line in right[other_start:other_end]]
-    return [Pair(pair.left, pair.right, is_compared=place < MOST_COMPARED) for place, pair in enumerate(pairs)]
+    pairs = [Pair(pair.left, pair.right, is_compared=place < MOST_COMPARED) for place, pair in enumerate(pairs)]
+    return Comparison(parent=_side(parent), fork=_side(fork), shared=parting - 1, pairs=tuple(pairs))
 
 
 def _side(run: Run) -> Side:
@@ -332,32 +320,27 @@ def result_text(line: StepLine | None) -> str:
     made = step.request if step.kind == KeepAttempt.kind else step.result
     if step.error or not isinstance(made, dict):
         return step.error
-    return _text_of(step.kind, made)
-
-
-def _text_of(kind: str, made: dict[str, Any]) -> str:
-    if kind == Generate.kind:
+    if step.kind == Generate.kind:
         return str(made.get("text", ""))
-    if kind in {AwaitAttempt.kind, KeepAttempt.kind}:
+    if step.kind in {AwaitAttempt.kind, KeepAttempt.kind}:
         return str(made.get("content", ""))
-    if kind in {RecordVerdict.kind, AskReviewer.kind}:
+    if step.kind in {RecordVerdict.kind, AskReviewer.kind}:
         lines = [_("%(verdict)s, score %(score)s") % {"verdict": made.get("verdict"), "score": made.get("score")}]
         for issue in made.get("issues") or []:
             fix = issue.get("suggested_fix")
             lines.append(f"- {issue.get('description')}" + (f" ({fix})" if fix else ""))
         return "\n".join([*lines, str(made.get("reason") or "")]).strip()
-    if kind == RunTests.kind:
+    if step.kind == RunTests.kind:
         # The report without its times, which differ always.
         report = TestReport.model_validate(made)
-        passed, failed = _("passed"), _("failed")
-        told = [
-            f"{passed}: {result.name}" if result.passed else f"{failed}: {result.name}\n  {_got(result)}"
-            for result in report.results
+        lines = [
+            _("%(passed)s of %(all)s passed") % {"passed": report.total - len(report.failures), "all": report.total}
         ]
-        figures = {"passed": report.total - len(report.failures), "all": report.total}
-        return "\n".join([_("%(passed)s of %(all)s passed") % figures, *told])
+        for result in report.results:
+            if result.passed:
+                lines.append(f"{_('passed')}: {result.name}")
+            else:
+                got = _("got %(what)s") % {"what": result.actual or result.error or result.reason}
+                lines.append(f"{_('failed')}: {result.name}\n  {got}")
+        return "\n".join(lines)
     return pretty_json({name: value for name, value in made.items() if name not in CHANCE_AND_CLOCK})
-
-
-def _got(result: TestResult) -> str:
-    return _("got %(what)s") % {"what": result.actual or result.error or result.reason}

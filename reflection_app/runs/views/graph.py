@@ -157,7 +157,11 @@ def lay_out(graph: Graph) -> Layout:
         if edge.source in places and edge.target in places:
             pair = (edge.source, edge.target)
             between[pair] = (*between.get(pair, ()), edge)
-    boxes = {node.id: Box(node, *places[node.id], caption=_caption(node.id, between)) for node in graph.nodes}
+    boxes = {}
+    for node in graph.nodes:
+        labels = [edge_words(edge) for (_, target), edges in between.items() if target == node.id for edge in edges]
+        caption = ", ".join(label for label in dict.fromkeys(labels) if label != EdgeKind.LED_TO)
+        boxes[node.id] = Box(node, *places[node.id], caption=fitted(caption, LONGEST_CAPTION))
     lines: list[Line] = []
     arrived = Counter[str]()
     for (source, target), edges in between.items():
@@ -214,12 +218,6 @@ def _places(nodes: Sequence[Node]) -> dict[str, tuple[int, int]]:
                 places[node.id] = (MARGIN + number * COLUMN + LANES * LANE, top + HEAD + row * ROW)
         top += HEAD + max(len(column) for column in band) * ROW
     return places
-
-
-def _caption(node_id: str, between: dict[tuple[str, str], tuple[Edge, ...]]) -> str:
-    labels = [edge_words(edge) for (_, target), edges in between.items() if target == node_id for edge in edges]
-    said = [label for label in dict.fromkeys(labels) if label != EdgeKind.LED_TO]
-    return fitted(", ".join(said), LONGEST_CAPTION)
 
 
 def _route(source: Box, target: Box, *, lane: int) -> Points:

@@ -13,7 +13,7 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Mode
 from reflection_app.metrics.definitions import FIGURES, ChosenHour, Unit
 from reflection_app.metrics.runs_behind import NO, OF_NOW, OF_REVIEWS, YES, runs_behind, runs_behind_reviews
-from reflection_app.metrics.views.choice import Asked, as_fields, of_hour, read_asked
+from reflection_app.metrics.views.choice import as_fields, of_hour, read_asked
 from reflection_app.metrics.views.families import FAMILIES
 from reflection_app.metrics.views.words import mode_words, runs_words
 from reflection_app.runs.models import VOID, Run, Verdict
@@ -61,7 +61,27 @@ def behind_figure(request: DeskRequest) -> Behind | None:
     key = storable(request.GET.get("key", ""))[:LONGEST_KEY]
     project, asked = request.place.project, of_hour(read_asked(request.GET), request.GET.get("hour", ""))
     query = {"figure": figure} | ({"key": key} if key else {}) | as_fields(asked.chosen)
-    runs, error = _runs(project, asked, figure, key)
+    error = ""
+    if figure == TASK:
+        runs = Run.objects.filter(project=project, task=id_from(key))
+    else:
+        look = runs_behind_reviews if figure in OF_REVIEWS else runs_behind
+        try:
+            runs = look(project.pk, asked.chosen, figure, key)
+        except ValueError:
+            runs = Run.objects.none()
+            error = _("There is no figure or bar of this name; the address may be cut off.")
+    choice = ""
+    if figure != TASK:
+        # The days and what narrows the runs down. What waits now waits whatever the days, in demonstrations as well.
+        chosen, is_of_now = asked.chosen, figure in OF_NOW
+        days = _("%(since)s to %(until)s") % {"since": chosen.since, "until": chosen.until}
+        if chosen.since == chosen.until:
+            days = f"{chosen.begin:%Y-%m-%d %H:%M} UTC" if isinstance(chosen, ChosenHour) else str(chosen.since)
+        words = [] if is_of_now else [days]
+        words += [chosen.agent, mode_words(chosen.mode) if chosen.mode else "", chosen.model, chosen.kind]
+        words += [_("demonstration runs")] if chosen.scripted and not is_of_now else []
+        choice = " · ".join(word for word in words if word)
     count = runs.order_by()[: MOST_COUNTED + 1].count()
     more = _("more than %(count)s runs") % {"count": f"{MOST_COUNTED:,}"}
     parts = {"": _("All counted"), YES: _("Those that did"), NO: _("Those that did not")}
@@ -70,7 +90,7 @@ def behind_figure(request: DeskRequest) -> Behind | None:
         runs=runs,
         title=_title(figure, key),
         count=runs_words(count) if count <= MOST_COUNTED else more,
-        choice=_choice_words(asked, is_of_now=figure in OF_NOW) if figure != TASK else "",
+        choice=choice,
         query=urlencode(query),
         back=f"{page}?{urlencode(as_fields(asked.chosen))}",
         parts=tuple(
@@ -82,17 +102,6 @@ def behind_figure(request: DeskRequest) -> Behind | None:
     )
 
 
-def _runs(project: Project, asked: Asked, figure: str, key: str) -> tuple[QuerySet[Run], str]:
-    """The runs, or none and why."""
-    if figure == TASK:
-        return Run.objects.filter(project=project, task=id_from(key)), ""
-    look = runs_behind_reviews if figure in OF_REVIEWS else runs_behind
-    try:
-        return look(project.pk, asked.chosen, figure, key), ""
-    except ValueError:
-        return Run.objects.none(), _("There is no figure or bar of this name; the address may be cut off.")
-
-
 def _title(figure: str, key: str) -> str:
     words = FIGURES.get(figure)
     if words:
@@ -101,18 +110,6 @@ def _title(figure: str, key: str) -> str:
         return _("Runs of one task")
     family = FAMILIES.get(figure)
     return f"{family.title}: {family.words(key)}" if family else f"{figure}: {key}"
-
-
-def _choice_words(asked: Asked, *, is_of_now: bool) -> str:
-    """The days and what narrows the runs down; what waits now waits whatever the days, in demonstrations as well."""
-    chosen = asked.chosen
-    days = _("%(since)s to %(until)s") % {"since": chosen.since, "until": chosen.until}
-    if chosen.since == chosen.until:
-        days = f"{chosen.begin:%Y-%m-%d %H:%M} UTC" if isinstance(chosen, ChosenHour) else str(chosen.since)
-    parts = [] if is_of_now else [days]
-    parts += [chosen.agent, mode_words(chosen.mode) if chosen.mode else "", chosen.model, chosen.kind]
-    is_demonstration = chosen.scripted and not is_of_now
-    return " · ".join(part for part in (*parts, _("demonstration runs") if is_demonstration else "") if part)
 
 
 MODES = (Mode.EXTERNAL_LOOP, Mode.ACTOR_CRITIC, Mode.REFLECTION_PROTOCOL, Mode.INLINE_REFLECTION)

@@ -114,12 +114,6 @@ def rounds_of(run: Run) -> tuple[RoundShown, ...]:
     """The rounds of `run`, the newest first; none where its loop has no six steps."""
     if not has_protocol(run):
         return ()
-    recorded = _recorded(run)
-    newest = recorded[-1] if recorded else None
-    return tuple(_round(one, is_newest=one is newest, is_ended=run.is_finished) for one in reversed(recorded))
-
-
-def _recorded(run: Run) -> list[_Recorded]:
     kinds = (IssueTicket.kind, RecordStage.kind, RecordReport.kind)
     rows = Step.objects.filter(run=run, kind__in=kinds, state=StepState.DONE).defer("request")
     by_ticket: dict[str, _Recorded] = {}
@@ -134,9 +128,11 @@ def _recorded(run: Run) -> list[_Recorded]:
             record = StageRecord.model_validate(row.result)
             if record.ticket_id in by_ticket:
                 by_ticket[record.ticket_id].take(record, seq=row.seq)
-    for one in by_ticket.values():
+    recorded = list(by_ticket.values())
+    for one in recorded:
         one.reflection_id = reports[one.ticket.attempt]
-    return list(by_ticket.values())
+    newest = recorded[-1] if recorded else None
+    return tuple(_round(one, is_newest=one is newest, is_ended=run.is_finished) for one in reversed(recorded))
 
 
 def _round(recorded: _Recorded, *, is_newest: bool, is_ended: bool) -> RoundShown:

@@ -242,11 +242,8 @@ class Renewal:
             return str(self.identities.new(_uuid(value, place=place)))
         if isinstance(column, models.JSONField):
             return self.identities.in_json(value)
-        if isinstance(column, models.CharField | models.TextField | ArrayField):
-            return self._text(column, value, place=place)
-        return value
-
-    def _text(self, column: Column, value: Any, *, place: str) -> Any:
+        if not isinstance(column, models.CharField | models.TextField | ArrayField):
+            return value
         texts = value if isinstance(column, ArrayField) else [value]
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
             raise refuse(place, "it is no text")

@@ -148,22 +148,18 @@ def one_time_login_path(user: User) -> str:
 def login_link(request: HttpRequest, uidb64: str, token: str) -> HttpResponse:
     """A page with one button, which logs in. Not by GET: mail scanners and prefetching browsers follow links."""
     if request.method == "POST":
-        return _use(request, uidb64, token)
+        with transaction.atomic():
+            # Locked, so that of two requests with one token the second sees the first one's login.
+            user = _user_of(uidb64, lock=True)
+            if user is None or not tokens.check_token(user, token):
+                return render(request, "account/login_link.html", {"link_user": None}, status=404)
+            login(request, user, backend="django.contrib.auth.backends.ModelBackend")
+            UserSession.objects.create_from_request(request)
+            return greet(redirect("overview"), user)
     user = _user_of(uidb64)
     usable = user is not None and tokens.check_token(user, token)
     context = {"link_user": user if usable else None}
     return render(request, "account/login_link.html", context, status=200 if usable else 404)
-
-
-@transaction.atomic
-def _use(request: HttpRequest, uidb64: str, token: str) -> HttpResponse:
-    # Locked, so that of two requests with one token the second sees the first one's login.
-    user = _user_of(uidb64, lock=True)
-    if user is None or not tokens.check_token(user, token):
-        return render(request, "account/login_link.html", {"link_user": None}, status=404)
-    login(request, user, backend="django.contrib.auth.backends.ModelBackend")
-    UserSession.objects.create_from_request(request)
-    return greet(redirect("overview"), user)
 
 
 def _user_of(uidb64: str, *, lock: bool = False) -> User | None:

@@ -25,7 +25,6 @@ from reflection_app.teams.archive.writing import Pieces, PiecesOffTheLoop, heade
 from reflection_app.teams.models import RetentionRun, Tool
 from reflection_app.teams.projects import (
     MayNotCreate,
-    _model_or_none,
     change_settings,
     create_project,
     may_create_projects,
@@ -81,7 +80,7 @@ def settings_page(request: DeskRequest) -> HttpResponse:
         "may_change": request.place.may(Permission.CHANGE_SETTINGS),
         "role_models": models_by_role(project),
         "tools": Tool.objects.filter(project=project, is_enabled=True).values_list("name", flat=True).order_by("name"),
-        "escalation_model": _model_or_none("escalation", project.models_by_role)
+        "escalation_model": models_by_role(project, roles=("escalation",))[0].model
         if has_escalation(project.models_by_role)
         else "",
     }

@@ -232,17 +232,17 @@ def example_arguments(schema: dict[str, Any]) -> str:
     properties = properties if isinstance(properties, dict) else {}
     required = schema.get("required")
     names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
-    found = {name: _example_of(properties.get(name)) for name in names}
+    found: dict[str, Any] = {}
+    for name in names:
+        wanted = properties.get(name)
+        if not isinstance(wanted, dict):
+            found[name] = ""
+        elif isinstance(wanted.get("enum"), list) and wanted["enum"]:
+            found[name] = wanted["enum"][0]
+        else:
+            kind = wanted.get("type")
+            found[name] = wanted.get("default", EXAMPLES.get(kind, "") if isinstance(kind, str) else "")
     return json.dumps(found, indent=2, ensure_ascii=False)
-
-
-def _example_of(schema: Any) -> Any:
-    if not isinstance(schema, dict):
-        return ""
-    if isinstance(schema.get("enum"), list) and schema["enum"]:
-        return schema["enum"][0]
-    kind = schema.get("type")
-    return schema.get("default", EXAMPLES.get(kind, "") if isinstance(kind, str) else "")
 
 
 @project_page(Permission.CHANGE_TOOLS)
