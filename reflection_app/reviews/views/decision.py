@@ -358,24 +358,37 @@ def decision_input_of(review: Review) -> DecisionInput:
 # Whom a review is kept for, and who it can be given to. The page of a review has it as `assigning`.
 
 
-def assigning_of(request: DeskRequest, review: Review, *, is_mine: bool) -> dict[str, Any] | None:
-    """What was typed and refused is in `to` and `note`. None where the review is closed."""
+@dataclass(frozen=True)
+class Assigning:
+    """`to` and `note` are what was typed and refused."""
+
+    people: tuple[str, ...]
+    assignee: str
+    is_for_me: bool
+    may_assign: bool
+    # It is handed over by the form of the decision itself, so that what is typed there travels along.
+    is_mine: bool
+    to: str
+    note: str
+    longest: int = LONGEST_NOTE
+
+
+def assigning_of(request: DeskRequest, review: Review, *, is_mine: bool) -> Assigning | None:
+    """None where the review is closed."""
     if not review.is_open:
         return None
     may_assign = request.place.may(Permission.REVIEW)
     people = [user.get_username() for user in assignable(review)] if may_assign else []
     own = request.user.get_username()
-    return {
-        "people": [name for name in people if not is_mine or name != own],
-        "assignee": review.assignee.get_username() if review.assignee else "",
-        "is_for_me": review.assignee_id == request.user.pk,
-        "may_assign": may_assign,
-        # It is handed over by the form of the decision itself, so that what is typed there travels along.
-        "is_mine": is_mine,
-        "to": request.POST.get("to", ""),
-        "note": request.POST.get("note", ""),
-        "longest": LONGEST_NOTE,
-    }
+    return Assigning(
+        people=tuple(name for name in people if not is_mine or name != own),
+        assignee=review.assignee.get_username() if review.assignee else "",
+        is_for_me=review.assignee_id == request.user.pk,
+        may_assign=may_assign,
+        is_mine=is_mine,
+        to=request.POST.get("to", ""),
+        note=request.POST.get("note", ""),
+    )
 
 
 def with_draft(note: str, form: DecisionForm, *, review: Review) -> str:

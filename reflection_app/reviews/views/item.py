@@ -7,7 +7,7 @@ import json
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from django.db.models import F
 from django.utils.translation import gettext as _
@@ -17,19 +17,21 @@ from notebook_app.public import similar
 from reflection_app.core.audit import Actor
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.attempt_effects import CallTool, Draw, ReviewDecision, ReviewReason
+from reflection_app.loops.code_tests import TestReport
+from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.task_spec import Execution, Mode, ReviewPolicy, ReviewRule
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.views import failures_by_place
 from reflection_app.reviews.deciding import may_undo
 from reflection_app.reviews.decisions import goes_back
-from reflection_app.reviews.models import PanelState, Review, ReviewState, is_hidden
+from reflection_app.reviews.models import Panel, PanelState, Review, ReviewState, is_hidden
 from reflection_app.reviews.panels import majority
 from reflection_app.reviews.undo import why_it_stands
 from reflection_app.reviews.views.policy import in_words
 from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict
 from reflection_app.runs.views.attempts import AttemptCard, Left, what_is_left
-from reflection_app.runs.views.comparison import compared, tell_pick
-from reflection_app.runs.views.steps import call_of_step, is_tool_run, place_of
+from reflection_app.runs.views.comparison import Rows, compared, tell_pick
+from reflection_app.runs.views.steps import CallShown, call_of_step, is_tool_run, place_of
 from reflection_app.tasks.redo import redo_mode, why_no_redo
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.rendering import LONGEST_LAID_OUT, hidden_in, render_markdown, revealed
@@ -40,31 +42,50 @@ MOST_SHOWN = 40
 LONGEST_GIST = 120
 
 
-def calls_before(review: Review) -> dict[str, Any]:
-    """The run's last calls up to the attempt that is reviewed, and how many there were before those.
+@dataclass(frozen=True)
+class CallLine:
+    """`gist` is the beginning of the arguments, in one line."""
 
-    Runs that were given no tools are not asked about.
-    """
+    step: Step
+    call: CallShown
+    plan_place: str
+    gist: str
+    is_error: bool
+
+
+@dataclass(frozen=True)
+class CallsBefore:
+    """The run's last calls up to the attempt that is reviewed, and how many there were before those."""
+
+    lines: tuple[CallLine, ...]
+    left_out: int
+
+    @property
+    def errors(self) -> int:
+        return sum(line.is_error for line in self.lines)
+
+
+def calls_before(review: Review) -> CallsBefore | None:
+    """None of runs that were given no tools: they are not asked about."""
     if not review.run.spec.get("tools"):
-        return {}
+        return None
     made_at = Attempt.objects.filter(pk=review.attempt_id).annotate(at=F("step__seq")).values("at")
     steps = Step.objects.filter(run=review.run_id, kind=CallTool.kind, seq__lte=made_at)
     failures = failures_by_place(review.run)
     newest = list(steps.order_by("-seq")[: MOST_SHOWN + 1])
     left_out = steps.count() - MOST_SHOWN if len(newest) > MOST_SHOWN else 0
-    lines = [
-        {
-            "step": step,
-            "call": replace(call, diagnosis=failures.get(step.key)),
-            "plan_place": place_of(step),
-            # The beginning of the arguments, in one line.
-            "gist": json.dumps(call.arguments, ensure_ascii=False)[:LONGEST_GIST],
-            "is_error": call.ok is False or step.state == StepState.FAILED,
-        }
+    lines = tuple(
+        CallLine(
+            step=step,
+            call=replace(call, diagnosis=failures.get(step.key)),
+            plan_place=place_of(step),
+            gist=json.dumps(call.arguments, ensure_ascii=False)[:LONGEST_GIST],
+            is_error=call.ok is False or step.state == StepState.FAILED,
+        )
         for step in reversed(newest[:MOST_SHOWN])
         if (call := call_of_step(step)) is not None
-    ]
-    return {"lines": lines, "left_out": left_out, "errors": sum(bool(line["is_error"]) for line in lines)}
+    )
+    return CallsBefore(lines, left_out)
 
 
 # The attempts before the one that is reviewed, with their verdicts, and what this one changed of any of them.
@@ -74,7 +95,30 @@ AGAINST, LAYOUT = "against", "layout"
 LAYOUTS = ("split", "unified")
 
 
-def earlier_attempts(review: Review, *, asked: dict[str, str]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class EarlierAttempt:
+    number: int
+    verdict: Verdict | None
+    is_compared: bool
+
+
+@dataclass(frozen=True)
+class EarlierComparison:
+    """What attempt `later` changed of attempt `earlier`. Without a `layout` the width of the screen decides."""
+
+    earlier: int
+    later: int
+    rows: Rows
+    layout: str
+
+
+@dataclass(frozen=True)
+class EarlierAttempts:
+    attempts: tuple[EarlierAttempt, ...]
+    comparison: EarlierComparison
+
+
+def earlier_attempts(review: Review, *, asked: dict[str, str]) -> EarlierAttempts | None:
     """Those before the review's own, the newest first, and the comparison that `asked`, the address, names.
 
     Without a name it is with the attempt right before; what no attempt has as its number counts as no name.
@@ -83,43 +127,58 @@ def earlier_attempts(review: Review, *, asked: dict[str, str]) -> dict[str, Any]
     before = Attempt.objects.filter(run=review.run_id, number__lt=number).order_by("-number")
     numbers = list(before.values_list("number", flat=True)) if number > 1 else []
     if not numbers:
-        return {}
+        return None
     named = asked.get(AGAINST, "")
     against = next((one for one in numbers if str(one) == named), numbers[0])
     # The verdict that counts of each: the strongest referee's, of two equal the later.
     rows = Verdict.objects.filter(attempt__run=review.run_id, attempt__number__lt=number)
-    given: dict[int, list[Any]] = defaultdict(list)
+    given: dict[int, list[Verdict]] = defaultdict(list)
     for row in rows.select_related("attempt").defer("tests", "feedback", "issues", "attempt__content"):
         given[row.attempt.number].append(row)
     verdicts = {one: max(said, key=lambda row: (row.referee, row.created_at)) for one, said in given.items()}
     content = Attempt.objects.values_list("content", flat=True).get(run=review.run_id, number=against)
     layout = asked.get(LAYOUT, "")
-    return {
-        "attempts": [{"number": one, "verdict": verdicts.get(one), "is_compared": one == against} for one in numbers],
-        "comparison": {
-            "earlier": against,
-            "later": number,
-            "rows": compared(content, review.attempt.content),
-            # Where the address names none, the width of the screen decides.
-            "layout": layout if layout in LAYOUTS else "",
-        },
-    }
+    return EarlierAttempts(
+        attempts=tuple(EarlierAttempt(one, verdicts.get(one), is_compared=one == against) for one in numbers),
+        comparison=EarlierComparison(
+            earlier=against,
+            later=number,
+            rows=compared(content, review.attempt.content),
+            layout=layout if layout in LAYOUTS else "",
+        ),
+    )
 
 
 # Why an item is in the queue: the rule that asked, the draw that took it, and what the person who asked said.
 
 
-def why_here(review: Review) -> dict[str, Any]:
+@dataclass(frozen=True)
+class DrawShown:
+    """The recorded draw that took it: a number below the share."""
+
+    value: float
+    share: float
+
+
+@dataclass(frozen=True)
+class WhyHere:
+    """`number` is that of the rule, and `draw` is None where nothing was drawn."""
+
+    number: int | None
+    rule: ReviewRule | None
+    rule_words: str
+    draw: DrawShown | None
+
+
+def why_here(review: Review) -> WhyHere:
     """What the run's own policy says, which is the one that asked; the project's may have changed since."""
     policy: ReviewPolicy = review.run.get_spec().review_policy
     number = review.rule
     rule = policy.rules[number - 1] if number and number <= len(policy.rules) else None
-    rule_words = in_words(rule) if rule else ""
-    return {"number": number, "rule": rule, "rule_words": rule_words, "draw": _draw_of(review, rule)}
+    return WhyHere(number, rule, in_words(rule) if rule else "", _draw_of(review, rule))
 
 
-def _draw_of(review: Review, rule: ReviewRule | None) -> dict[str, float] | None:
-    """The recorded draw that took it, a number below the share; None where nothing was drawn."""
+def _draw_of(review: Review, rule: ReviewRule | None) -> DrawShown | None:
     place = f"attempt-{review.attempt.number}"
     if rule is not None and rule.share < 1:
         key = f"{place}/rule-{review.rule}-draw"
@@ -131,13 +190,34 @@ def _draw_of(review: Review, rule: ReviewRule | None) -> dict[str, float] | None
     result = made.values_list("result", flat=True).first()
     if not isinstance(result, dict) or not {"value", "share"} <= result.keys():
         return None
-    return {name: float(result[name]) for name in ("value", "share")}
+    return DrawShown(value=float(result["value"]), share=float(result["share"]))
 
 
 # A panel as the page of one of its reviews shows it: how many have spoken, and what its reader may know of it.
 
 
-def panel_of(review: Review, *, reader: Actor) -> dict[str, Any] | None:
+@dataclass(frozen=True)
+class OpinionShown:
+    seat: Review
+    said: ReviewDecision
+    is_mine: bool
+
+
+@dataclass(frozen=True)
+class PanelShown:
+    """`given` opinions are in, and `missing` are awaited. `adjudication` is the review that settles the dispute."""
+
+    panel: Panel
+    is_open: bool
+    is_adjudication: bool
+    given: int
+    missing: int
+    opinions: tuple[OpinionShown, ...]
+    adjudication: Review | None
+    has_spoken: bool
+
+
+def panel_of(review: Review, *, reader: Actor) -> PanelShown | None:
     """The panel of `review` as `reader` may know it; None where one person judges alone.
 
     The opinions are all of them once the last is in, and the reader's own until then.
@@ -148,21 +228,20 @@ def panel_of(review: Review, *, reader: Actor) -> dict[str, Any] | None:
     of_panel = Review.objects.filter(panel=panel).exclude(state=ReviewState.WITHDRAWN).select_related("panel")
     rows = list(of_panel.select_related("verdict", "decided_verdict").order_by("decided_at", "created_at", "id"))
     spoken = [(row, said) for row in rows if row.state == ReviewState.DECIDED and (said := row.get_opinion())]
-    return {
-        "panel": panel,
-        "is_open": panel.state == PanelState.OPEN,
-        "is_adjudication": review.reason == ReviewReason.ADJUDICATION,
-        "given": len(spoken),
-        "missing": max(0, panel.wanted - len(spoken)),
-        "opinions": [
-            {"seat": seat, "said": said, "is_mine": seat.decided_by_label == reader.label}
+    return PanelShown(
+        panel=panel,
+        is_open=panel.state == PanelState.OPEN,
+        is_adjudication=review.reason == ReviewReason.ADJUDICATION,
+        given=len(spoken),
+        missing=max(0, panel.wanted - len(spoken)),
+        opinions=tuple(
+            OpinionShown(seat, said, is_mine=seat.decided_by_label == reader.label)
             for seat, said in spoken
             if not is_hidden(seat, reader=reader)
-        ],
-        # The review that settles the dispute, where there is one.
-        "adjudication": next((row for row in rows if row.reason == ReviewReason.ADJUDICATION), None),
-        "has_spoken": any(seat.decided_by_label == reader.label for seat, _ in spoken),
-    }
+        ),
+        adjudication=next((row for row in rows if row.reason == ReviewReason.ADJUDICATION), None),
+        has_spoken=any(seat.decided_by_label == reader.label for seat, _ in spoken),
+    )
 
 
 def majority_of(review: Review) -> ReviewDecision | None:
@@ -277,6 +356,44 @@ MOST_SIMILAR = 5
 LONG = 12_000
 
 
+@dataclass(frozen=True)
+class TestsShown:
+    """Those that failed stand apart: they are what a judge looks at first."""
+
+    report: TestReport
+    failing: TestReport
+    passing: TestReport
+
+
+@dataclass(frozen=True)
+class SaidOfAttempt:
+    """The newest tests and requirements, whichever verdict they came with, and the `others` than the reviewed one."""
+
+    others: tuple[Verdict, ...]
+    tests: TestsShown | None
+    requirements: RequirementsReport | None
+
+    @classmethod
+    def of(cls, review: Review, verdicts: tuple[Verdict, ...]) -> Self:
+        tested = next((verdict for verdict in reversed(verdicts) if verdict.tests), None)
+        checked = next((verdict for verdict in reversed(verdicts) if verdict.requirements), None)
+        report, tests = tested.get_tests() if tested else None, None
+        if report is not None:
+            passed = tuple(result for result in report.results if result.passed)
+            tests = TestsShown(
+                report=report,
+                failing=report.model_copy(update={"results": report.failures}),
+                passing=report.model_copy(update={"results": passed}),
+            )
+        # The one that is reviewed is shown apart, and what a decision on it has added with the decision.
+        apart = {review.verdict_id, review.decided_verdict_id}
+        return cls(
+            others=tuple(verdict for verdict in verdicts if verdict.pk not in apart),
+            tests=tests,
+            requirements=checked.get_requirements() if checked else None,
+        )
+
+
 def review_context(review: Review, *, asked: dict[str, str]) -> dict[str, Any]:
     """What the templates of an item name. `asked` is the address's query: which comparison is wanted."""
     run = review.run
@@ -297,49 +414,27 @@ def review_context(review: Review, *, asked: dict[str, str]) -> dict[str, Any]:
     }
     if review.is_pick:
         return context | {"pick": tell_pick(review)}
-    return (
-        context | _attempt(review) | {"calls": calls_before(review), "earlier": earlier_attempts(review, asked=asked)}
-    )
-
-
-def _attempt(review: Review) -> dict[str, Any]:
-    attempt, spec = review.attempt, review.run.spec
+    attempt, spec = review.attempt, run.spec
     verdicts = tuple(Verdict.objects.filter(attempt=attempt).select_related("given_by"))
     card = AttemptCard(
         attempt=attempt,
         verdicts=verdicts,
         reviews=(),
-        is_best=attempt.pk == review.run.best_attempt_id,
+        is_best=attempt.pk == run.best_attempt_id,
         is_code=any(verdict.tests for verdict in verdicts) or bool(spec.get("tests")),
         is_call=is_tool_run(spec),
         is_thought=bool(spec.get("chain_of_thought")),
     )
     hidden = hidden_in(attempt.content)
-    # What code checked of it: the newest tests and requirements, whichever verdict they came with.
-    tested = next((verdict for verdict in reversed(verdicts) if verdict.tests), None)
-    checked = next((verdict for verdict in reversed(verdicts) if verdict.requirements), None)
-    report, tests = tested.get_tests() if tested else None, None
-    if report is not None:
-        # Those that failed stand apart: they are what a judge looks at first.
-        passed = tuple(result for result in report.results if result.passed)
-        tests = {
-            "report": report,
-            "failing": report.model_copy(update={"results": report.failures}),
-            "passing": report.model_copy(update={"results": passed}),
-        }
-    # The one that is reviewed is shown apart, and what a decision on it has added with the decision.
-    apart = {review.verdict_id, review.decided_verdict_id}
-    return {
+    return context | {
         "card": card,
-        "said": {
-            "others": [verdict for verdict in verdicts if verdict.pk not in apart],
-            "tests": tests,
-            "requirements": checked.get_requirements() if checked else None,
-        },
+        "said": SaidOfAttempt.of(review, verdicts),
         "is_long": len(attempt.content) > LONG,
         # What is too long to be laid out is shown raw already.
         "raw": revealed(attempt.content) if hidden or len(attempt.content) <= LONGEST_LAID_OUT else "",
         "hidden": hidden,
+        "calls": calls_before(review),
+        "earlier": earlier_attempts(review, asked=asked),
     }
 
 

@@ -129,20 +129,29 @@ class ToldLesson:
         return None if likeness is None else max(0, round(100 * likeness))
 
 
-def told_to(run: Run) -> dict[str, Any] | None:
-    """What was `recalled` for the run, once the notebook was asked; None for runs that are told nothing."""
+@dataclass(frozen=True)
+class ToldLessons:
+    """What was `recalled` for the run, once the notebook was asked, and what of it the run was given."""
+
+    recalled: Lessons | None
+    given: tuple[ToldLesson, ...] = ()
+    withheld: tuple[ToldLesson, ...] = ()
+
+
+def told_to(run: Run) -> ToldLessons | None:
+    """None for runs that are told nothing."""
     if run.spec.get("lessons") is None:
         return None
     steps = Step.objects.filter(run=run, kind=RecallLessons.kind, state=StepState.DONE)
     result = steps.values_list("result", flat=True).first()
     if not result:
-        return {"recalled": None}
+        return ToldLessons(recalled=None)
     recalled = Lessons.model_validate(result)
-    return {
-        "recalled": recalled,
-        "given": [ToldLesson(lesson) for lesson in recalled.given],
-        "withheld": [ToldLesson(lesson) for lesson in recalled.withheld],
-    }
+    return ToldLessons(
+        recalled=recalled,
+        given=tuple(ToldLesson(lesson) for lesson in recalled.given),
+        withheld=tuple(ToldLesson(lesson) for lesson in recalled.withheld),
+    )
 
 
 # What an outside agent brings to a run, as the run's page shows it. All of it is a stranger's text.

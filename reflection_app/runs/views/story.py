@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any
 
 from django.db.models import Q
 from django.utils import timezone
@@ -36,21 +35,39 @@ MOST_FORKS = 50
 UNFINISHED = frozenset({Outcome.FAILED, Outcome.OVER_BUDGET, Outcome.TIMED_OUT, Outcome.EXHAUSTED, Outcome.CANCELLED})
 
 
-def lineage_of(run: Run) -> dict[str, Any]:
+@dataclass(frozen=True)
+class PromptVersion:
+    name: str
+    recorded: str
+    today: str
+
+    @property
+    def is_changed(self) -> bool:
+        return self.recorded != self.today
+
+
+@dataclass(frozen=True)
+class Lineage:
     """The run's forks, oldest first, and its versions, what was changed since first."""
+
+    forks: tuple[Run, ...]
+    loop_today: int | None
+    loop_changed: bool
+    prompts: tuple[PromptVersion, ...]
+    changed: list[str]
+
+
+def lineage_of(run: Run) -> Lineage:
     today, mode = versions(), Mode(run.spec["mode"])
     loop_today = version_of(mode) if mode in VERSIONS else None
-    prompts = [
-        {"name": name, "recorded": recorded, "today": (now := today.get(name, "")), "is_changed": recorded != now}
-        for name, recorded in run.prompt_versions.items()
-    ]
-    return {
-        "forks": list(Run.objects.filter(parent=run).defer("spec").order_by("created_at", "id")[:MOST_FORKS]),
-        "loop_today": loop_today,
-        "loop_changed": loop_today != run.loop_version,
-        "prompts": sorted(prompts, key=lambda prompt: (not prompt["is_changed"], prompt["name"])),
-        "changed": changed_since(run.prompt_versions),
-    }
+    prompts = [PromptVersion(name, recorded, today.get(name, "")) for name, recorded in run.prompt_versions.items()]
+    return Lineage(
+        forks=tuple(Run.objects.filter(parent=run).defer("spec").order_by("created_at", "id")[:MOST_FORKS]),
+        loop_today=loop_today,
+        loop_changed=loop_today != run.loop_version,
+        prompts=tuple(sorted(prompts, key=lambda prompt: (not prompt.is_changed, prompt.name))),
+        changed=changed_since(run.prompt_versions),
+    )
 
 
 @dataclass(frozen=True)
