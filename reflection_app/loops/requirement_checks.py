@@ -148,13 +148,13 @@ def _what(count: CountRequirement, *, is_one: bool = False) -> str:
     where = count.path.strip() or WHOLE
     is_whole = where == WHOLE
     place = "" if is_whole and count.of is not Counted.ITEMS else f" in {'the list' if is_whole else where}"
-    conditions = " and ".join(f"{cut(name, LONGEST_SHOWN)} = {_shown(value)}" for name, value in count.where.items())
+    wanted = []
+    for name, value in count.where.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        wanted.append(f"{cut(name, LONGEST_SHOWN)} = {cut(text, LONGEST_SHOWN)}")
+    conditions = " and ".join(wanted)
     unit = count.of.value.removesuffix("s") if is_one else count.of.value
     return f"{unit}{place}{f' with {conditions}' if conditions else ''}"
-
-
-def _shown(value: Any) -> str:
-    return cut(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), LONGEST_SHOWN)
 
 
 def _kind_of(value: Any) -> str:

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
@@ -96,18 +96,16 @@ def _jsonl_pages(entries: QuerySet[AuditEntry]) -> Iterator[str]:
 def _csv_pages(entries: QuerySet[AuditEntry]) -> Iterator[str]:
     yield _csv([COLUMNS])
     for rows in _pages(entries):
-        yield _csv([[_cell(value) for value in _facts(row).values()] for row in rows])
+        yield _csv([_facts(row).values() for row in rows])
 
 
-def _csv(rows: Sequence[Sequence[str]]) -> str:
+def _csv(rows: Iterable[Iterable[object]]) -> str:
     text = io.StringIO()
-    csv.writer(text).writerows(rows)
+    writer = csv.writer(text)
+    for row in rows:
+        cells = [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in row]
+        writer.writerow([f"'{cell}" if cell.startswith(FORMULA_STARTS) else cell for cell in cells])
     return text.getvalue()
-
-
-def _cell(value: object) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
 # Where the things that audit entries are about can be looked at, as long as they exist.
