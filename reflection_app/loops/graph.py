@@ -152,7 +152,17 @@ class _Weaver:
             own = (k for k in reversed(self._knots) if k.kind is NodeKind.ATTEMPT and k.attempt == knot.attempt)
             before = next(own, before)
         self._knots.append(knot)
-        self._edges.append((before, knot, self._edge_to(knot, before=before)))
+        begins_another = knot.attempt is not None and knot.attempt > self._attempt > 0
+        is_revised = before.kind is NodeKind.REVIEW and before.step is not None and before.step.verdict == "REVISE"
+        edge = EdgeKind.LED_TO
+        if kind is NodeKind.REFLECTION:
+            edge = EdgeKind.REFLECTED
+        elif begins_another and (self._failure is not None or self._is_sent_back or is_revised):
+            self._is_sent_back = False
+            edge = EdgeKind.REWOUND
+        elif kind is NodeKind.PLAN and before.kind is NodeKind.PLAN:
+            edge = EdgeKind.REWOUND
+        self._edges.append((before, knot, edge))
         self._attempt = max(self._attempt, knot.attempt or 0)
         # An audit is looked at some other time: nothing follows from it.
         if step.kind != "request_audit":
@@ -181,18 +191,6 @@ class _Weaver:
     def _note_failure(self) -> None:
         if self._last.kind in CHECKS and (self._last.failed or self._last.passed):
             self._failure = self._last if self._last.failed else None
-
-    def _edge_to(self, knot: _Knot, *, before: _Knot) -> EdgeKind:
-        if knot.kind is NodeKind.REFLECTION:
-            return EdgeKind.REFLECTED
-        begins_another = knot.attempt is not None and knot.attempt > self._attempt > 0
-        is_revised = before.kind is NodeKind.REVIEW and before.step is not None and before.step.verdict == "REVISE"
-        if begins_another and (self._failure is not None or self._is_sent_back or is_revised):
-            self._is_sent_back = False
-            return EdgeKind.REWOUND
-        if knot.kind is NodeKind.PLAN and before.kind is NodeKind.PLAN:
-            return EdgeKind.REWOUND
-        return EdgeKind.LED_TO
 
     def end(self, outcome: str, *, error: str) -> None:
         self._note_failure()

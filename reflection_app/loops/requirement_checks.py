@@ -101,7 +101,12 @@ def _counted(count: CountRequirement, answer: CheckedAnswer) -> Found:
                 if isinstance(value, str):
                     number += answer.size(count.of, value)
                 elif count.where:
-                    number += sum(1 for item in value if _fits(item, count.where, answer.looks))
+                    for item in value:
+                        answer.looks.spend()
+                        number += isinstance(item, dict) and all(
+                            name in item and _same(item[name], wanted, answer.looks)
+                            for name, wanted in count.where.items()
+                        )
                 else:
                     number += len(value)
             return _within(count, number, place=written(fitting[0][0]))
@@ -122,13 +127,6 @@ def _counted(count: CountRequirement, answer: CheckedAnswer) -> Found:
 def _within(count: CountRequirement, number: int, *, place: str) -> Found:
     met = (count.min is None or number >= count.min) and (count.max is None or number <= count.max)
     return met, f"{number:,}", place
-
-
-def _fits(item: Any, where: dict[str, Any], looks: Looks) -> bool:
-    looks.spend()
-    return isinstance(item, dict) and all(
-        name in item and _same(item[name], value, looks) for name, value in where.items()
-    )
 
 
 def _same(one: Any, other: Any, looks: Looks) -> bool:

@@ -135,27 +135,25 @@ def links_of(entries: Iterable[AuditEntry], *, project: Project) -> dict[Key, st
     for entry in entries:
         wanted.setdefault(entry.target, set()).add(entry.target_id)
     links: dict[Key, str] = {}
-    for target, ids in wanted.items():
-        links |= {(target, pk): address for pk, address in _addresses(target, ids, project=project).items()}
-    return links
-
-
-def _addresses(target: str, ids: set[UUID], *, project: Project) -> dict[UUID, str]:
     slug = project.slug
-    if target == "project":
-        return {project.pk: reverse("settings", args=(slug,))} if project.pk in ids else {}
-    if target == "task":
-        newest = Run.objects.filter(project=project, task__in=ids).order_by("created_at").values_list("task", "pk")
-        return {task: reverse("run", args=(slug, run)) for task, run in newest}
-    if target == "entry":
-        return {pk: reverse("entry", args=(slug, pk)) for pk in entries_by_id(project.pk, list(ids))}
-    if target in LISTS:
-        manager, page = LISTS[target]
-        return dict.fromkeys(_rows(manager, ids, project, "pk"), reverse(page, args=(slug,)))
-    if target not in PAGES:
-        return {}
-    manager, page, column = PAGES[target]
-    return {pk: reverse(page, args=(slug, named)) for pk, named in _rows(manager, ids, project, column).items()}
+    for target, ids in wanted.items():
+        found: dict[UUID, str] = {}
+        if target == "project":
+            found = {project.pk: reverse("settings", args=(slug,))} if project.pk in ids else {}
+        elif target == "task":
+            newest = Run.objects.filter(project=project, task__in=ids).order_by("created_at").values_list("task", "pk")
+            found = {task: reverse("run", args=(slug, run)) for task, run in newest}
+        elif target == "entry":
+            found = {pk: reverse("entry", args=(slug, pk)) for pk in entries_by_id(project.pk, list(ids))}
+        elif target in LISTS:
+            manager, page = LISTS[target]
+            found = dict.fromkeys(_rows(manager, ids, project, "pk"), reverse(page, args=(slug,)))
+        elif target in PAGES:
+            manager, page, column = PAGES[target]
+            rows = _rows(manager, ids, project, column)
+            found = {pk: reverse(page, args=(slug, named)) for pk, named in rows.items()}
+        links |= {(target, pk): address for pk, address in found.items()}
+    return links
 
 
 def _rows(manager: Manager[Any], ids: set[UUID], project: Project, column: str) -> dict[UUID, Any]:
