@@ -224,19 +224,19 @@ class _Weaver:
                     is_parting=parts_here,
                 )
             )
-        edges = [self._edge(*one) for one in self._edges]
+        edges = []
+        for before, knot, led in self._edges:
+            # The word is chosen now that all is known: what a check found of what came before it.
+            kind, error = led, ""
+            if led is EdgeKind.LED_TO and knot.kind in CHECKS:
+                if knot.failed:
+                    kind, error = EdgeKind.FAILED, knot.error()
+                elif knot.passed and (before.kind is NodeKind.ATTEMPT or knot.kind is NodeKind.VALIDATION):
+                    kind = EdgeKind.VALIDATED
+            elif led is EdgeKind.LED_TO and before.state == "failed":
+                kind, error = EdgeKind.FAILED, before.error()
+            edges.append(Edge(source=before.id, target=knot.id, kind=kind, error=error))
         return Graph(nodes=tuple(nodes), edges=(*edges, *self._fixes()))
-
-    def _edge(self, before: _Knot, knot: _Knot, kind: EdgeKind) -> Edge:
-        """The edge, its word chosen now that all is known: what a check found of what came before it."""
-        if kind is EdgeKind.LED_TO and knot.kind in CHECKS:
-            if knot.failed:
-                return Edge(source=before.id, target=knot.id, kind=EdgeKind.FAILED, error=knot.error())
-            if knot.passed and (before.kind is NodeKind.ATTEMPT or knot.kind is NodeKind.VALIDATION):
-                kind = EdgeKind.VALIDATED
-        elif kind is EdgeKind.LED_TO and before.state == "failed":
-            return Edge(source=before.id, target=knot.id, kind=EdgeKind.FAILED, error=before.error())
-        return Edge(source=before.id, target=knot.id, kind=kind)
 
     def _fixes(self) -> list[Edge]:
         """From each check that failed to the attempt, or the call, that first passed after it."""

@@ -247,33 +247,32 @@ def plans_of(run: Run) -> tuple[PlanShown, ...]:
     for of in sorted(recorded, reverse=True):
         valid = next((checked for checked in recorded[of] if not checked.issues), None)
         steps = valid.plan.steps if valid else ()
+        shown = []
+        for place, step in enumerate(steps, start=1):
+            rows_of_step = under.get((of, str(place)), [])
+            worked = [row for row in rows_of_step if row.kind != RecordPlanStep.kind]
+            ended = next((row for row in rows_of_step if row.kind == RecordPlanStep.kind), None)
+            outcome = PlanStepOutcome.model_validate(ended.result) if ended else None
+            if outcome is not None:
+                state = outcome.state.value
+            elif run.is_finished:
+                state = "not_reached" if all(row.state == StepState.ABANDONED for row in rows_of_step) else "failed"
+            else:
+                state = "running" if rows_of_step else "waiting"
+            shown.append(
+                PlanStepShown(
+                    step=step,
+                    state=state,
+                    outcome=outcome,
+                    duration_s=sum(row.duration_s for row in worked),
+                    seq=worked[-1].seq if worked else None,
+                )
+            )
         plan = PlanShown(
             attempt=of[0],
             is_supplementary=of[1],
             refused=tuple(checked for checked in recorded[of] if checked.issues),
-            steps=tuple(
-                _plan_step(one, under.get((of, str(place)), []), is_ended=run.is_finished)
-                for place, one in enumerate(steps, start=1)
-            ),
+            steps=tuple(shown),
         )
         plans.append(plan)
     return tuple(plans)
-
-
-def _plan_step(step: PlanStep, rows: list[Step], *, is_ended: bool) -> PlanStepShown:
-    recorded = next((row for row in rows if row.kind == RecordPlanStep.kind), None)
-    outcome = PlanStepOutcome.model_validate(recorded.result) if recorded else None
-    if outcome is not None:
-        state = outcome.state.value
-    elif is_ended:
-        state = "not_reached" if all(row.state == StepState.ABANDONED for row in rows) else "failed"
-    else:
-        state = "running" if rows else "waiting"
-    worked = [row for row in rows if row.kind != RecordPlanStep.kind]
-    return PlanStepShown(
-        step=step,
-        state=state,
-        outcome=outcome,
-        duration_s=sum(row.duration_s for row in worked),
-        seq=worked[-1].seq if worked else None,
-    )

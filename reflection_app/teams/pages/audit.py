@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
+from itertools import chain
 from typing import Any, cast
 from uuid import UUID
 
@@ -43,7 +44,12 @@ MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; ch
 
 def as_file(request: DeskRequest, entries: QuerySet[AuditEntry], *, form: str) -> StreamingHttpResponse:
     """The entries as `csv` or `jsonl`, to be kept."""
-    lines = _csv_pages(entries) if form == "csv" else _jsonl_pages(entries)
+    pages = ([_facts(row) for row in rows] for rows in _pages(entries))
+    lines: Iterator[str]
+    if form == "csv":
+        lines = chain([_csv([COLUMNS])], (_csv(facts.values() for facts in page) for page in pages))
+    else:
+        lines = ("".join(json.dumps(facts, ensure_ascii=False) + "\n" for facts in page) for page in pages)
     # Served by ASGI, an ordinary generator would be read to its end before the first byte is sent.
     body = _off_the_loop(lines) if isinstance(request, ASGIRequest) else lines
     name = f"audit-{request.place.project.slug}.{form}"
@@ -86,17 +92,6 @@ def _facts(entry: AuditEntry) -> dict[str, object]:
         "is_hidden": hidden,
         "address": entry.address or "",
     }
-
-
-def _jsonl_pages(entries: QuerySet[AuditEntry]) -> Iterator[str]:
-    for rows in _pages(entries):
-        yield "".join(json.dumps(_facts(row), ensure_ascii=False) + "\n" for row in rows)
-
-
-def _csv_pages(entries: QuerySet[AuditEntry]) -> Iterator[str]:
-    yield _csv([COLUMNS])
-    for rows in _pages(entries):
-        yield _csv([_facts(row).values() for row in rows])
 
 
 def _csv(rows: Iterable[Iterable[object]]) -> str:
