@@ -152,7 +152,17 @@ class _Weaver:
             own = (k for k in reversed(self._knots) if k.kind is NodeKind.ATTEMPT and k.attempt == knot.attempt)
             before = next(own, before)
         self._knots.append(knot)
-        self._edges.append((before, knot, self._edge_to(knot, before=before)))
+        begins_another = knot.attempt is not None and knot.attempt > self._attempt > 0
+        is_revised = before.kind is NodeKind.REVIEW and before.step is not None and before.step.verdict == "REVISE"
+        edge = EdgeKind.LED_TO
+        if kind is NodeKind.REFLECTION:
+            edge = EdgeKind.REFLECTED
+        elif begins_another and (self._failure is not None or self._is_sent_back or is_revised):
+            self._is_sent_back = False
+            edge = EdgeKind.REWOUND
+        elif kind is NodeKind.PLAN and before.kind is NodeKind.PLAN:
+            edge = EdgeKind.REWOUND
+        self._edges.append((before, knot, edge))
         self._attempt = max(self._attempt, knot.attempt or 0)
         # An audit is looked at some other time: nothing follows from it.
         if step.kind != "request_audit":
@@ -181,18 +191,6 @@ class _Weaver:
     def _note_failure(self) -> None:
         if self._last.kind in CHECKS and (self._last.failed or self._last.passed):
             self._failure = self._last if self._last.failed else None
-
-    def _edge_to(self, knot: _Knot, *, before: _Knot) -> EdgeKind:
-        if knot.kind is NodeKind.REFLECTION:
-            return EdgeKind.REFLECTED
-        begins_another = knot.attempt is not None and knot.attempt > self._attempt > 0
-        is_revised = before.kind is NodeKind.REVIEW and before.step is not None and before.step.verdict == "REVISE"
-        if begins_another and (self._failure is not None or self._is_sent_back or is_revised):
-            self._is_sent_back = False
-            return EdgeKind.REWOUND
-        if knot.kind is NodeKind.PLAN and before.kind is NodeKind.PLAN:
-            return EdgeKind.REWOUND
-        return EdgeKind.LED_TO
 
     def end(self, outcome: str, *, error: str) -> None:
         self._note_failure()
@@ -226,19 +224,19 @@ class _Weaver:
                     is_parting=parts_here,
                 )
             )
-        edges = [self._edge(*one) for one in self._edges]
+        edges = []
+        for before, knot, led in self._edges:
+            # The word is chosen now that all is known: what a check found of what came before it.
+            kind, error = led, ""
+            if led is EdgeKind.LED_TO and knot.kind in CHECKS:
+                if knot.failed:
+                    kind, error = EdgeKind.FAILED, knot.error()
+                elif knot.passed and (before.kind is NodeKind.ATTEMPT or knot.kind is NodeKind.VALIDATION):
+                    kind = EdgeKind.VALIDATED
+            elif led is EdgeKind.LED_TO and before.state == "failed":
+                kind, error = EdgeKind.FAILED, before.error()
+            edges.append(Edge(source=before.id, target=knot.id, kind=kind, error=error))
         return Graph(nodes=tuple(nodes), edges=(*edges, *self._fixes()))
-
-    def _edge(self, before: _Knot, knot: _Knot, kind: EdgeKind) -> Edge:
-        """The edge, its word chosen now that all is known: what a check found of what came before it."""
-        if kind is EdgeKind.LED_TO and knot.kind in CHECKS:
-            if knot.failed:
-                return Edge(source=before.id, target=knot.id, kind=EdgeKind.FAILED, error=knot.error())
-            if knot.passed and (before.kind is NodeKind.ATTEMPT or knot.kind is NodeKind.VALIDATION):
-                kind = EdgeKind.VALIDATED
-        elif kind is EdgeKind.LED_TO and before.state == "failed":
-            return Edge(source=before.id, target=knot.id, kind=EdgeKind.FAILED, error=before.error())
-        return Edge(source=before.id, target=knot.id, kind=kind)
 
     def _fixes(self) -> list[Edge]:
         """From each check that failed to the attempt, or the call, that first passed after it."""

@@ -101,7 +101,12 @@ def _counted(count: CountRequirement, answer: CheckedAnswer) -> Found:
                 if isinstance(value, str):
                     number += answer.size(count.of, value)
                 elif count.where:
-                    number += sum(1 for item in value if _fits(item, count.where, answer.looks))
+                    for item in value:
+                        answer.looks.spend()
+                        number += isinstance(item, dict) and all(
+                            name in item and _same(item[name], wanted, answer.looks)
+                            for name, wanted in count.where.items()
+                        )
                 else:
                     number += len(value)
             return _within(count, number, place=written(fitting[0][0]))
@@ -124,13 +129,6 @@ def _within(count: CountRequirement, number: int, *, place: str) -> Found:
     return met, f"{number:,}", place
 
 
-def _fits(item: Any, where: dict[str, Any], looks: Looks) -> bool:
-    looks.spend()
-    return isinstance(item, dict) and all(
-        name in item and _same(item[name], value, looks) for name, value in where.items()
-    )
-
-
 def _same(one: Any, other: Any, looks: Looks) -> bool:
     """Whether two JSON values are equal. To Python, 1 and true are."""
     looks.spend()
@@ -148,15 +146,13 @@ def _what(count: CountRequirement, *, is_one: bool = False) -> str:
     where = count.path.strip() or WHOLE
     is_whole = where == WHOLE
     place = "" if is_whole and count.of is not Counted.ITEMS else f" in {'the list' if is_whole else where}"
-    conditions = " and ".join(
-        f"{cut(name, LONGEST_SHOWN)} = {_value_in_words(value)}" for name, value in count.where.items()
-    )
+    wanted = []
+    for name, value in count.where.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        wanted.append(f"{cut(name, LONGEST_SHOWN)} = {cut(text, LONGEST_SHOWN)}")
+    conditions = " and ".join(wanted)
     unit = count.of.value.removesuffix("s") if is_one else count.of.value
     return f"{unit}{place}{f' with {conditions}' if conditions else ''}"
-
-
-def _value_in_words(value: Any) -> str:
-    return cut(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), LONGEST_SHOWN)
 
 
 def _kind_of(value: Any) -> str:

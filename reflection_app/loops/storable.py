@@ -32,6 +32,13 @@ def storable(text: str) -> str:
 Text = Annotated[str, AfterValidator(storable)]
 
 
+def only_storable(text: str) -> str:
+    """`text` as it is. Raises ValueError where it cannot be kept."""
+    if not is_storable(text):
+        raise ValueError("it holds characters that cannot be stored")
+    return text
+
+
 def storable_value(value: Any) -> Any:
     """A JSON value with every text in it made storable."""
     match value:

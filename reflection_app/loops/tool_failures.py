@@ -119,12 +119,9 @@ def _is_failed_value(value: Any) -> bool:
         return True
     if value.get("success") is False or value.get("ok") is False:
         return True
-    return any(_is_bad_status(value.get(key)) for key in STATUS_KEYS)
-
-
-def _is_bad_status(status: Any) -> bool:
-    if isinstance(status, bool):
-        return False
-    if isinstance(status, int):
-        return 400 <= status <= 599
-    return isinstance(status, str) and BAD_STATUS.fullmatch(status.strip()) is not None
+    for status in (value.get(key) for key in STATUS_KEYS):
+        if isinstance(status, int) and not isinstance(status, bool) and 400 <= status <= 599:
+            return True
+        if isinstance(status, str) and BAD_STATUS.fullmatch(status.strip()):
+            return True
+    return False

@@ -167,22 +167,21 @@ def review_answers(reviews: Sequence[Review], *, reader: Actor | None = None) ->
             score, referee = decisive.get(attempt.pk, (None, None))
             candidates[attempt.run_id].append(CandidateAnswer.from_row(attempt, score=score, referee=referee))
     panels = panel_answers(reviews, reader=reader)
-    return [
-        ReviewAnswer.from_row(
-            review,
-            candidates=candidates[review.run_id] if review.is_pick else [],
-            panel=panels.get(review.panel_id) if review.panel_id else None,
-            decision=None if is_hidden(review, reader=reader) else _decision_answer(review),
+    answers = []
+    for review in reviews:
+        decision = None
+        if review.decision is not None and review.decided_at is not None and not is_hidden(review, reader=reader):
+            verdict = review.decided_verdict
+            decision = DecisionAnswer.from_row(review, attempt=verdict.attempt.number if verdict else None)
+        answers.append(
+            ReviewAnswer.from_row(
+                review,
+                candidates=candidates[review.run_id] if review.is_pick else [],
+                panel=panels.get(review.panel_id) if review.panel_id else None,
+                decision=decision,
+            )
         )
-        for review in reviews
-    ]
-
-
-def _decision_answer(review: Review) -> DecisionAnswer | None:
-    if review.decision is None or review.decided_at is None:
-        return None
-    verdict = review.decided_verdict
-    return DecisionAnswer.from_row(review, attempt=verdict.attempt.number if verdict else None)
+    return answers
 
 
 # Comments as REST tells them.

@@ -47,21 +47,18 @@ def mentions_in(text: str, names: Collection[str]) -> Iterator[Mention]:
     for found in _AT.finditer(text):
         # The longest of `names` that `said` begins with and that ends there: full stops belong to the sentence.
         said = found[1]
-        ends = (end for end in range(len(said), 0, -1) if _ends(said, end))
-        name_at = next((said[:end] for end in ends if said[:end] in names), "")
-        if name := name_at:
-            yield Mention(name, found.start(), found.start() + 1 + len(name))
+        for end in range(len(said), 0, -1):
+            rest = said[end:]
+            # Chinese has no spaces: 请@anna看看
+            ends_there = not rest.strip(_PUNCTUATION) or (said[end - 1].isascii() and not rest[0].isascii())
+            if ends_there and said[:end] in names:
+                yield Mention(said[:end], found.start(), found.start() + 1 + end)
+                break
 
 
 def names_mentioned(text: str, names: Collection[str]) -> set[str]:
     """Whom a text in Markdown mentions."""
     return {mention.name for mention in mentions_in(_CODE.sub(" ", text), names)}
-
-
-def _ends(said: str, end: int) -> bool:
-    rest = said[end:]
-    # Chinese has no spaces: 请@anna看看
-    return not rest.strip(_PUNCTUATION) or (said[end - 1].isascii() and not rest[0].isascii())
 
 
 LONGEST_COMMENT = 10_000

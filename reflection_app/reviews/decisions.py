@@ -153,7 +153,16 @@ def decided_by(review: Review, data: DecisionInput, *, actor: Actor) -> Decided:
     else:
         if data.attempt is not None:
             raise wrong("attempt", "Only where the pick is unsettled can a person pick an attempt.")
-        verdict, score, issues = _approved(review.verdict, data) if approved else _overruled(review, data)
+        before = review.verdict
+        verdict, score, issues = VerdictName(before.verdict), before.score, issues_of(before)
+        if not approved:
+            verdict, score, issues = _overruled(review, data)
+        elif (
+            data.verdict not in {None, verdict} or data.score not in {None, score} or data.issues not in {None, issues}
+        ):
+            raise InvalidInput(
+                _("Approving keeps verdict, score and issues as they are; overrule to change any of them.")
+            )
     decision = ReviewDecision(
         decision=Decision.APPROVE if approved else Decision.OVERRULE,
         verdict=verdict,
@@ -186,18 +195,6 @@ def _vouched_for(review: Review, attempt: Attempt, data: DecisionInput) -> Holds
             % {"number": attempt.number}
         )
     return VerdictName.PASS, score, ()
-
-
-def _approved(before: Verdict, data: DecisionInput) -> Holds:
-    verdict, issues = VerdictName(before.verdict), issues_of(before)
-    said_otherwise = (
-        data.verdict not in {None, verdict}
-        or data.score not in {None, before.score}
-        or data.issues not in {None, issues}
-    )
-    if said_otherwise:
-        raise InvalidInput(_("Approving keeps verdict, score and issues as they are; overrule to change any of them."))
-    return verdict, before.score, issues
 
 
 def _overruled(review: Review, data: DecisionInput) -> Holds:

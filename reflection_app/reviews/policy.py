@@ -174,24 +174,18 @@ class Counted:
 
     def count(self, verdict_id: UUID, facts: Facts) -> bool:
         """Whether this verdict would have waited for a person."""
-        index = self._deciding(verdict_id, facts)
-        if index is not None:
-            self.by_rule[index] += 1
+        for drawn, index in enumerate(self._fitting(facts)):
             rule = self.policy.rules[index]
-            if rule.action is RuleAction.WAIT:
-                self.waiting += 1
-                self.opinions += rule.reviewers
-                return True
+            # Of those that fit the first decides that is not kept from it by its share.
+            if rule.share == 1 or chance_of(verdict_id, drawn) < rule.share:
+                self.by_rule[index] += 1
+                if rule.action is RuleAction.WAIT:
+                    self.waiting += 1
+                    self.opinions += rule.reviewers
+                    return True
+                break
         self.standing += 1
         return False
-
-    def _deciding(self, verdict_id: UUID, facts: Facts) -> int | None:
-        """The rule that decides, of those that fit the first that is not kept from it by its share."""
-        for drawn, index in enumerate(self._fitting(facts)):
-            share = self.policy.rules[index].share
-            if share == 1 or chance_of(verdict_id, drawn) < share:
-                return index
-        return None
 
 
 # A review policy tried on what referees really said: how many verdicts would have waited for a person.

@@ -101,11 +101,12 @@ class PageState:
             message.append(NOTHING_WRITTEN)
         # The children that the page shows and that there are no more: steps go from the end, all else one by one.
         there = {fragment.place for fragment in look.fragments}
-        gone = [
-            place
-            for place, parent in self._parents.items()
-            if place not in there and (parent in look.whole or _step_of(place) > look.last_step)
-        ]
+        gone = []
+        for place, parent in self._parents.items():
+            name, _, number = place.partition("-")
+            is_beyond = name == "step" and number.isdigit() and int(number) > look.last_step
+            if place not in there and (parent in look.whole or is_beyond):
+                gone.append(place)
         for place in gone:
             del self._sent[place], self._parents[place]
             message.append(f'<div id="{place}" hx-swap-oob="delete"></div>')
@@ -138,12 +139,6 @@ class PageState:
     def _may_show(self, step: int) -> bool:
         """Whether the step may still be under way: a step that is not known here has only just begun."""
         return step > self._last_step or (step == self._last_step and self._is_writing)
-
-
-def _step_of(place: str) -> int:
-    """The number of the step that is shown there; 0 where it is none."""
-    name, _, number = place.partition("-")
-    return int(number) if name == "step" and number.isdigit() else 0
 
 
 def _replacing(fragment: Fragment) -> str:

@@ -69,9 +69,15 @@ class Proposals:
     @classmethod
     def of(cls, run: Run, *, gone: QuerySet[Step], kept: QuerySet[Step]) -> Self:
         stays = list(_entries(run, kept))
+        entries = []
+        for one in _entries(run, gone):
+            alike = [other for other in stays if other.source == one.source or other.fingerprint == one.fingerprint]
+            # Else the two were counted as one.
+            if all(other.evidence != one.evidence for other in alike):
+                entries.append(one)
         return cls(
             run=run,
-            entries=tuple(one for one in _entries(run, gone) if not any(_is_same(one, other) for other in stays)),
+            entries=tuple(entries),
             instructions=tuple(proposed_instructions(run, gone).filter(state=InstructionState.PROPOSED)),
             supplements=tuple(Supplement.objects.filter(completeness_check__step__in=gone)),
         )
@@ -122,12 +128,6 @@ def proposed_instructions(run: Run, gone: QuerySet[Step]) -> QuerySet[AgentInstr
 def _entries(run: Run, steps: QuerySet[Step]) -> Iterator[EntryProposal]:
     for result in steps.filter(kind=ProposeEntry.kind, state=StepState.DONE).values_list("result", flat=True):
         yield entry_proposal(run, Proposal.model_validate(result))
-
-
-def _is_same(one: EntryProposal, other: EntryProposal) -> bool:
-    """Whether the two were counted as one."""
-    is_alike = one.source == other.source or one.fingerprint == other.fingerprint
-    return is_alike and one.evidence == other.evidence
 
 
 # Taking back that a run was looked back at, because its end is taken back: the next end begins anew.

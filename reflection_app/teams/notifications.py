@@ -287,7 +287,24 @@ def send_waiting_mail(now: datetime | None = None) -> int:
             # Nothing is claimed, so it is nobody's failure: all is tried again at the next round.
             log.warning("the mail server cannot be reached: %s", type(error).__name__)
             break
-        sent += _send_to(user_id, server, now=now or timezone.now())
+        # Marked as told: whoever else asks now gets nothing of it.
+        claimed_at = now or timezone.now()
+        with transaction.atomic():
+            free = _waiting(claimed_at).filter(user=user_id).select_for_update(of=("self",), skip_locked=True)
+            claimed = list(free.select_related("project").order_by("created_at", "id"))
+            Notification.objects.filter(pk__in=[row.pk for row in claimed]).update(mailed_at=claimed_at)
+        if not claimed:
+            continue
+        user = User.objects.get(pk=user_id)
+        try:
+            sent += bool(server.send_messages([letter_to(user, claimed)]))
+        except (SMTPException, OSError, ValueError) as error:
+            # The server's own words would bring the person's address into the log.
+            log.warning("mail to user %s was not sent: %s", user_id, type(error).__name__)
+            which = Notification.objects.filter(pk__in=[row.pk for row in claimed])
+            which.update(mailed_at=None, mail_failures=F("mail_failures") + 1)
+            # What the connection is in the middle of is not known.
+            _close(server)
     _close(server)
     return sent
 
@@ -300,28 +317,6 @@ def _waiting(now: datetime) -> QuerySet[Notification]:
     wants_it = Q(user__profile=None) | Q(user__profile__wants_mail=True)
     rows = readable_notices().filter(due, wants_it, mailed_at=None, read_at=None, user__is_active=True)
     return rows.filter(created_at__gt=now - TOLD_WITHIN).exclude(user__email="")
-
-
-def _send_to(user_id: int, server: EmailBackend, *, now: datetime) -> bool:
-    """Whether a letter went out."""
-    # Marked as told: whoever else asks now gets nothing of it.
-    with transaction.atomic():
-        free = _waiting(now).filter(user=user_id).select_for_update(of=("self",), skip_locked=True)
-        claimed = list(free.select_related("project").order_by("created_at", "id"))
-        Notification.objects.filter(pk__in=[row.pk for row in claimed]).update(mailed_at=now)
-    if not claimed:
-        return False
-    user = User.objects.get(pk=user_id)
-    try:
-        return bool(server.send_messages([letter_to(user, claimed)]))
-    except (SMTPException, OSError, ValueError) as error:
-        # The server's own words would bring the person's address into the log.
-        log.warning("mail to user %s was not sent: %s", user_id, type(error).__name__)
-        which = Notification.objects.filter(pk__in=[row.pk for row in claimed])
-        which.update(mailed_at=None, mail_failures=F("mail_failures") + 1)
-        # What the connection is in the middle of is not known.
-        _close(server)
-        return False
 
 
 def _close(server: EmailBackend) -> None:

@@ -25,7 +25,7 @@ from reflection_app.adapters.tools.url_template import example_of, placeholders
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput, NotFound
 from reflection_app.core.models import Project
-from reflection_app.loops.storable import is_storable
+from reflection_app.loops.storable import is_storable, only_storable
 from reflection_app.loops.tool_calls import SchemaUnusable, ToolResult, is_too_deep, violations
 from reflection_app.loops.values import Value
 from reflection_app.runs.tool_calling import call_registered
@@ -70,12 +70,6 @@ def _free(name: str) -> str:
     return name
 
 
-def _storable(text: str) -> str:
-    if not is_storable(text):
-        raise ValueError("it holds characters that cannot be stored")
-    return text
-
-
 class ToolInput(Value):
     """A tool as it is registered. `config` says how it is called, by kind.
 
@@ -86,7 +80,7 @@ class ToolInput(Value):
         pattern=TOOL_NAME, description="letters, digits, _ and -, beginning with a letter"
     )
     kind: Literal["http", "mcp", "builtin"]
-    description: Annotated[str, Field(max_length=LONGEST_DESCRIPTION), AfterValidator(_storable)] = ""
+    description: Annotated[str, Field(max_length=LONGEST_DESCRIPTION), AfterValidator(only_storable)] = ""
     parameters: Annotated[dict[str, JsonValue], AfterValidator(usable_schema)] = Field(
         default_factory=dict, description="JSON Schema of the arguments"
     )

@@ -20,7 +20,7 @@ from reflection_app.adapters.tools.secrets import cipher
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict, InvalidInput, NotFound
 from reflection_app.core.models import Project
-from reflection_app.loops.storable import is_storable
+from reflection_app.loops.storable import only_storable
 from reflection_app.loops.values import Value
 from reflection_app.runs.events import Event, EventType
 from reflection_app.teams.models import TEST, Delivery, DeliveryState, Webhook
@@ -33,12 +33,6 @@ OFFERED = tuple(kind for kind in EventType if kind not in {EventType.REVIEW_CLAI
 USUAL = (EventType.RUN_FINISHED, EventType.RUN_WAITING, EventType.REVIEW_DECIDED)
 
 
-def _storable(text: str) -> str:
-    if not is_storable(text):
-        raise ValueError("it holds characters that cannot be stored")
-    return text.strip()
-
-
 def _offered(events: tuple[EventType, ...]) -> tuple[EventType, ...]:
     unknown = sorted(set(events) - set(OFFERED))
     if unknown:
@@ -46,9 +40,11 @@ def _offered(events: tuple[EventType, ...]) -> tuple[EventType, ...]:
     return tuple(kind for kind in OFFERED if kind in events)
 
 
-Description = Annotated[str, Field(max_length=LONGEST_DESCRIPTION), AfterValidator(_storable)]
+Description = Annotated[
+    str, Field(max_length=LONGEST_DESCRIPTION), AfterValidator(only_storable), AfterValidator(str.strip)
+]
 Events = Annotated[tuple[EventType, ...], Field(min_length=1, max_length=100), AfterValidator(_offered)]
-Url = Annotated[str, Field(max_length=LONGEST_URL), AfterValidator(_storable)]
+Url = Annotated[str, Field(max_length=LONGEST_URL), AfterValidator(only_storable), AfterValidator(str.strip)]
 
 
 class WebhookInput(Value):

@@ -184,17 +184,14 @@ def read_fault(error: Exception, *, model: str) -> Fault:
     transient = status == 0 or status in TRANSIENT_STATUSES or status >= 500
     if any(sign in said.lower() for sign in EMPTY_ACCOUNT):
         transient = False
+    # litellm keeps the provider's headers here; the `response` that its exceptions carry is made up.
+    kept = (getattr(error, "litellm_response_headers", None), getattr(error, "headers", None))
+    headers: Mapping[str, str] | None = next((one for one in kept if isinstance(one, Mapping) and one), None)
+    if headers is None:
+        headers = dict(getattr(getattr(error, "response", None), "headers", None) or {})
     return Fault(
         status,
         transient=transient,
         message=f"{model} answered {status or 'nothing'}: {said}",
-        retry_after_s=retry_after_s(_headers(error), now=datetime.now(UTC)) if transient else None,
+        retry_after_s=retry_after_s(headers, now=datetime.now(UTC)) if transient else None,
     )
-
-
-def _headers(error: Exception) -> Mapping[str, str]:
-    # litellm keeps the provider's headers here; the `response` that its exceptions carry is made up.
-    for headers in (getattr(error, "litellm_response_headers", None), getattr(error, "headers", None)):
-        if isinstance(headers, Mapping) and headers:
-            return headers
-    return dict(getattr(getattr(error, "response", None), "headers", None) or {})

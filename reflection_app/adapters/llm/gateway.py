@@ -197,8 +197,14 @@ class _Tries:
                     _streams.remember_whole_only(self._request.model)
                 return answer
             self.fault = answer
-            if self._on_text is not None and self._stream_failed(answer):
-                continue
+            if self._on_text is not None and answer.status != 429:
+                # The next tries come whole; the next one at once, where streaming itself was refused.
+                self._on_text("")
+                self._on_text = None
+                self._stream_refused = answer.status in REFUSALS
+                if self._stream_refused:
+                    self._failed += 1
+                    continue
             # Servers word it in many ways, and a 400 costs nothing: the form is given up once, whatever was said.
             if call.asks_for_form and answer.status in FORM_REFUSED:
                 call = call.without_form()
@@ -232,17 +238,6 @@ class _Tries:
             return answer
         # Long texts take the encoder a while, and other calls share this thread.
         return await asyncio.to_thread(provider.with_counted_tokens, answer, response, call, self._request)
-
-    def _stream_failed(self, fault: Fault) -> bool:
-        """Has the next tries come whole; whether the next one follows at once, since streaming itself was refused."""
-        assert self._on_text is not None
-        if fault.status == 429:
-            return False
-        self._on_text("")
-        self._on_text = None
-        self._stream_refused = fault.status in REFUSALS
-        self._failed += self._stream_refused
-        return self._stream_refused
 
     def _given_up(self, fault: Fault) -> ModelError:
         if not fault.transient:

@@ -97,8 +97,17 @@ def asked(question: str, *, model: str, timeout_s: float) -> list[float] | None:
     if time.monotonic() < Outage.until:
         return None
     try:
-        name = _put(question, model=model, patience_ms=max(1, round(timeout_s * 1_000)))
-        answer = broker(math.ceil(timeout_s)).blpop([_answer_key(name)], timeout=timeout_s) if name else None
+        is_served, waiting = broker().exists(SERVED), broker().llen(QUESTIONS)
+        if not is_served or waiting >= MOST_WAITING:
+            return None
+        name, patience_ms = uuid4().hex, max(1, round(timeout_s * 1_000))
+        with broker().pipeline(transaction=True) as putting:
+            putting.set(_question_key(name), json.dumps({"model": model, "text": question}), px=patience_ms)
+            putting.rpush(QUESTIONS, name)
+            # Names that no worker came for go as well, once nobody asks any more.
+            putting.pexpire(QUESTIONS, round(2_000 * LONGEST_WAIT_S))
+            putting.execute()
+        answer = broker(math.ceil(timeout_s)).blpop([_answer_key(name)], timeout=timeout_s)
     except (RedisError, OSError) as error:
         Outage.until = time.monotonic() + OUTAGE_LASTS_S
         log.warning("questions are answered by text alone, the broker is away: %s", error)
@@ -126,21 +135,6 @@ def serve_next(*, wait_s: float) -> None:
         answering.rpush(_answer_key(name), packed(vector or []))
         answering.pexpire(_answer_key(name), round(1_000 * LONGEST_WAIT_S))
         answering.execute()
-
-
-def _put(question: str, *, model: str, patience_ms: int) -> str | None:
-    """The name under which the question waits; None where nobody would answer it."""
-    is_served, waiting = broker().exists(SERVED), broker().llen(QUESTIONS)
-    if not is_served or waiting >= MOST_WAITING:
-        return None
-    name = uuid4().hex
-    with broker().pipeline(transaction=True) as putting:
-        putting.set(_question_key(name), json.dumps({"model": model, "text": question}), px=patience_ms)
-        putting.rpush(QUESTIONS, name)
-        # Names that no worker came for go as well, once nobody asks any more.
-        putting.pexpire(QUESTIONS, round(2_000 * LONGEST_WAIT_S))
-        putting.execute()
-    return name
 
 
 @functools_cache

@@ -5,7 +5,7 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -108,7 +108,16 @@ class Receiver:
         try:
             url, watched = read_url(self._url), {"trace": connected.trace}
             async with client.stream("POST", url, headers=headers, content=message.body, extensions=watched) as answer:
-                text = OutgoingAnswer(answer.status_code, answer.headers, await _beginning(answer)).text
+                # The first of the body, as much of it as comes soon: the status is known, and must not be lost over
+                # the rest.
+                read = b""
+                left_s = anyio.current_effective_deadline() - anyio.current_time()
+                with anyio.move_on_after(min(BODY_WITHIN_S, left_s * 0.9)), suppress(OutgoingError, httpx2.HTTPError):
+                    async for piece in answer.aiter_bytes():
+                        read += piece
+                        if len(read) >= KEPT_BYTES:
+                            break
+                text = OutgoingAnswer(answer.status_code, answer.headers, read[:KEPT_BYTES]).text
                 return Posted(answer.status_code, text, str(answer.headers.get("retry-after", "")))
         except httpx2.HTTPError as error:
             raise Unreachable(f"The request failed: {text_of(error)}") from None
@@ -117,21 +126,6 @@ class Receiver:
         return PinnedTransport(
             budget=lambda: Budget(_READ_BYTES), only_origin=origin_of(self._url), keep_alive=keep_alive
         )
-
-
-async def _beginning(answer: httpx2.Response) -> bytes:
-    """The first of the body, as much of it as comes soon: the status is known, and must not be lost over the rest."""
-    read = b""
-    left_s = anyio.current_effective_deadline() - anyio.current_time()
-    with anyio.move_on_after(min(BODY_WITHIN_S, left_s * 0.9)):
-        try:
-            async for piece in answer.aiter_bytes():
-                read += piece
-                if len(read) >= KEPT_BYTES:
-                    break
-        except (OutgoingError, httpx2.HTTPError):
-            return read[:KEPT_BYTES]
-    return read[:KEPT_BYTES]
 
 
 # Signatures of webhooks, after the Standard Webhooks scheme (standardwebhooks.com): symmetric, version 1. Pure.

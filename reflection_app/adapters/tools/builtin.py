@@ -52,7 +52,18 @@ def read_file(files: Files, arguments: Mapping[str, Any], *, deadline_s: float) 
 
 def grep_search(files: Files, arguments: Mapping[str, Any], *, deadline_s: float) -> ToolResult:
     """The lines that the pattern matches, as `path:number: line`."""
-    pattern = _pattern(str(arguments.get("pattern", "")))
+    text = str(arguments.get("pattern", ""))
+    if not text or len(text) > LONGEST_PATTERN:
+        raise UnusableArguments(f"pattern: a regular expression of 1 to {LONGEST_PATTERN} characters")
+    # No fewer pieces than the compiled pattern has. Where there are no groups, repeats do not multiply.
+    times = [max(1, int("".join(found.split()))) for found in _LEAST_TIMES.findall(text)]
+    written_out = len(text) * (math.prod(times) if "(" in text else max(times, default=1))
+    if written_out > MOST_WRITTEN_OUT:
+        raise UnusableArguments("pattern: its repeats {n} multiply to too much; use + or smaller numbers")
+    try:
+        pattern = regex.compile(text, cache_pattern=False)
+    except (regex.error, OverflowError, RecursionError, ValueError) as error:
+        raise UnusableArguments(f"pattern: no regular expression: {error}") from None
     glob = str(arguments.get("path_glob") or "*")
     most = _number(arguments, "max_matches", usual=USUAL_MATCHES, most=MOST_MATCHES)
     if len(glob) > LONGEST_GLOB:
@@ -86,20 +97,6 @@ def _matches(files: Files, pattern: "regex.Pattern[str]", *, most: int, left_s: 
                 if len(found) == most:
                     return found
     return found
-
-
-def _pattern(text: str) -> "regex.Pattern[str]":
-    if not text or len(text) > LONGEST_PATTERN:
-        raise UnusableArguments(f"pattern: a regular expression of 1 to {LONGEST_PATTERN} characters")
-    # No fewer pieces than the compiled pattern has. Where there are no groups, repeats do not multiply.
-    times = [max(1, int("".join(found.split()))) for found in _LEAST_TIMES.findall(text)]
-    written_out = len(text) * (math.prod(times) if "(" in text else max(times, default=1))
-    if written_out > MOST_WRITTEN_OUT:
-        raise UnusableArguments("pattern: its repeats {n} multiply to too much; use + or smaller numbers")
-    try:
-        return regex.compile(text, cache_pattern=False)
-    except (regex.error, OverflowError, RecursionError, ValueError) as error:
-        raise UnusableArguments(f"pattern: no regular expression: {error}") from None
 
 
 def _number(arguments: Mapping[str, Any], name: str, *, usual: int, most: int) -> int:

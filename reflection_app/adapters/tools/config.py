@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, TypeAdapter
 
 from reflection_app.adapters.tools.url_template import template_problems
-from reflection_app.loops.storable import is_storable, storable
+from reflection_app.loops.storable import only_storable, storable
 from reflection_app.loops.tool_calls import ToolFailure, ToolResult
 from reflection_app.loops.values import Value
 
@@ -34,26 +34,23 @@ def header_problems(headers: Mapping[str, str]) -> Iterator[str]:
     if len(headers) > MOST_HEADERS:
         yield f"at most {MOST_HEADERS} headers"
     for name, value in headers.items():
-        if problem := _problem(name, value):
-            yield f"{name[:100]}: {problem}"
+        if not _TOKEN.fullmatch(name):
+            problem = "this is no name of a header"
+        elif name.lower() in OURS:
+            problem = "this header is set by the desk or not at all"
+        elif len(value) > LONGEST_HEADER or not _VALUE.fullmatch(value):
+            problem = f"a value has at most {LONGEST_HEADER} printable ASCII characters"
+        elif "{secret:" in REFERENCE.sub("", value) or any(
+            not SECRET_NAME.fullmatch(one) for one in REFERENCE.findall(value)
+        ):
+            problem = "write a secret as {secret:NAME}, with the name of one"
+        elif name.lower() in SECRET and not REFERENCE.search(value):
+            problem = "put the value into a secret and write {secret:NAME} here; headers are shown to every member"
+        else:
+            continue
+        yield f"{name[:100]}: {problem}"
     if len({name.lower() for name in headers}) < len(headers):
         yield "a header is given twice"
-
-
-def _problem(name: str, value: str) -> str:
-    if not _TOKEN.fullmatch(name):
-        return "this is no name of a header"
-    if name.lower() in OURS:
-        return "this header is set by the desk or not at all"
-    if len(value) > LONGEST_HEADER or not _VALUE.fullmatch(value):
-        return f"a value has at most {LONGEST_HEADER} printable ASCII characters"
-    if "{secret:" in REFERENCE.sub("", value) or any(
-        not SECRET_NAME.fullmatch(one) for one in REFERENCE.findall(value)
-    ):
-        return "write a secret as {secret:NAME}, with the name of one"
-    if name.lower() in SECRET and not REFERENCE.search(value):
-        return "put the value into a secret and write {secret:NAME} here; headers are shown to every member"
-    return ""
 
 
 def secrets_named(headers: Iterable[str]) -> set[str]:
@@ -68,7 +65,7 @@ BODY_METHODS = ("POST", "PUT", "PATCH")
 def _checked_template(url: str) -> str:
     for problem in template_problems(url):
         raise ValueError(problem)
-    return _stored(url)
+    return only_storable(url)
 
 
 def _plain_url(url: str) -> str:
@@ -82,12 +79,6 @@ def _checked_headers(headers: dict[str, str]) -> dict[str, str]:
     if problems:
         raise ValueError(problems)
     return headers
-
-
-def _stored(text: str) -> str:
-    if not is_storable(text):
-        raise ValueError("it holds characters that cannot be stored")
-    return text
 
 
 Headers = Annotated[dict[str, str], AfterValidator(_checked_headers)]
@@ -106,7 +97,7 @@ class McpConfig(Value):
     """A tool of an MCP server that speaks streamable HTTP."""
 
     url: ServerUrl
-    tool_name: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_stored)]
+    tool_name: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(only_storable)]
     headers: Headers = Field(default_factory=dict)
 
 

@@ -103,25 +103,21 @@ def _no_mcp(error: Exception, secrets: Secrets) -> Unreachable:
 
 def result_of(said: CallToolResult, *, redact: Callable[[str], str]) -> ToolResult:
     """The blocks as text; structured content as JSON where no block says the same. Redacted before it is shortened."""
-    text = "\n\n".join(filter(None, (_text_of(block) for block in said.content)))
+    parts = []
+    for block in said.content:
+        match block:
+            case TextContent(text=part) | EmbeddedResource(resource=TextResourceContents(text=part)):
+                parts.append(part)
+            case EmbeddedResource(resource=resource):
+                parts.append(f"(a file: {resource.uri}, {resource.mime_type or 'of an unknown kind'})")
+            case ResourceLink(uri=uri, name=name):
+                parts.append(f"({name}: {uri})")
+            case ImageContent(mime_type=kind) | AudioContent(mime_type=kind):
+                parts.append(f"({kind}, which is no text)")
+    text = "\n\n".join(filter(None, parts))
     if said.structured_content is not None and not text:
         text = json.dumps(said.structured_content, ensure_ascii=False)
     text = redact(text)
     if not said.is_error:
         return told(text)
     return told(text, failure=ToolFailure.TOOL_ERROR, error=text or "The tool says that it failed, and not why.")
-
-
-def _text_of(block: object) -> str:
-    match block:
-        case TextContent(text=text):
-            return text
-        case EmbeddedResource(resource=TextResourceContents(text=text)):
-            return text
-        case EmbeddedResource(resource=resource):
-            return f"(a file: {resource.uri}, {resource.mime_type or 'of an unknown kind'})"
-        case ResourceLink(uri=uri, name=name):
-            return f"({name}: {uri})"
-        case ImageContent(mime_type=kind) | AudioContent(mime_type=kind):
-            return f"({kind}, which is no text)"
-    return ""

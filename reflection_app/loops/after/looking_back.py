@@ -32,7 +32,7 @@ from reflection_app.loops.answers import (
     shown_in,
     with_nonce,
 )
-from reflection_app.loops.attempt_effects import CallTool, Generation
+from reflection_app.loops.attempt_effects import CallTool
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.effects import ReadSession, RecordFindings, RecordMemories, Turn
 from reflection_app.loops.framing import framed
@@ -246,8 +246,10 @@ async def look_back[A: Lenient](
         )
         generation = await run.perform(request)
         took = run.tokens - spent
+        # The last word where there is one, else the call of a tool.
+        found: A | ToolAnswer | None = None
         try:
-            found = _read(generation, answer=answer, asked=shown_in(messages), nonce=nonce, is_last=is_last)
+            found = read_generation(generation, schema=answer, asked=shown_in(messages), nonce=nonce)
         except UnusableAnswerError as error:
             if is_last:
                 quote = " ".join(generation.text.split())[:LONGEST_QUOTE] or "nothing"
@@ -256,10 +258,11 @@ async def look_back[A: Lenient](
                     f"It said last: {quote}",
                     role=role,
                 ) from None
-            reply = prompt("structured_again", error=str(error))
-        else:
-            if not isinstance(found, ToolAnswer):
-                return found
+            try:
+                found = read_generation(generation, schema=ToolAnswer)
+            except UnusableAnswerError:
+                reply = prompt("structured_again", error=str(error))
+        if isinstance(found, ToolAnswer):
             if found.tool in READING_TOOLS:
                 run.check_limits()
                 timeout_s = min(TOOL_TIMEOUT_S, run.time_left_s())
@@ -273,23 +276,10 @@ async def look_back[A: Lenient](
             else:
                 there_are = f"There are only {' and '.join(READING_TOOLS)}."
                 reply = prompt("after_result", tool="no tool", result=there_are)
+        elif found is not None:
+            return found
         messages = (*messages, assistant(shown_again(generation)), user(reply))
     raise AssertionError("the last turn returns or raises")
-
-
-def _read[A: Lenient](
-    generation: Generation, *, answer: type[A], asked: str, nonce: str, is_last: bool
-) -> A | ToolAnswer:
-    """The last word where there is one, else the call of a tool. Raises UnusableAnswerError."""
-    try:
-        return read_generation(generation, schema=answer, asked=asked, nonce=nonce)
-    except UnusableAnswerError as error:
-        if is_last:
-            raise
-        try:
-            return read_generation(generation, schema=ToolAnswer)
-        except UnusableAnswerError:
-            raise error from None
 
 
 # A conversation that has ended, as text: whole for the tools, and within a bound for the first prompt.

@@ -158,10 +158,18 @@ class _Sieve:
         named = list(dict.fromkeys(name.strip() for name in suggested.suggested_tools if name.strip()))[:MOST_TOOLS]
         # By their own names, whatever the case in which the model wrote them.
         known = tuple(dict.fromkeys(self.tools[name.casefold()] for name in named if name.casefold() in self.tools))
-        why = self._why_not(operation, key=key, reason=reason, has_tool=bool(known))
-        self.seen.add(key)
-        if not why and len(self.kept) >= most:
+        why = ""
+        if not key:
+            why = NAMES_NOTHING
+        elif key in self.seen:
+            why = TWICE
+        elif key in self.done and not says_why(reason, operation=operation):
+            why = DONE_ALREADY
+        elif not known and not content_of(operation) & self.about:
+            why = UNRELATED
+        elif len(self.kept) >= most:
             why = TOO_MANY.format(most=most) if most else CHECK_ONLY
+        self.seen.add(key)
         if why:
             self._drop(operation, why)
             return
@@ -169,17 +177,6 @@ class _Sieve:
             if name.casefold() not in self.tools:
                 self._drop(operation, UNKNOWN_TOOL.format(name=name[:LONGEST_NAME]))
         self.kept.append(Supplement(operation=operation, reason=reason, suggested_tools=known))
-
-    def _why_not(self, operation: str, *, key: str, reason: str, has_tool: bool) -> str:
-        if not key:
-            return NAMES_NOTHING
-        if key in self.seen:
-            return TWICE
-        if key in self.done and not says_why(reason, operation=operation):
-            return DONE_ALREADY
-        if not has_tool and not content_of(operation) & self.about:
-            return UNRELATED
-        return ""
 
     def _drop(self, operation: str, why: str) -> None:
         self.dropped.append(Dropped(operation=operation or "(nothing)", why=why))

@@ -43,6 +43,15 @@ def report_checklist(document: dict[str, Any], *, is_fallback: bool = False) -> 
     gap = f"{', '.join(missing)} missing" if missing else ""
     if is_fallback:
         gap = "written by code, since the model gave no usable answer"
+    actions = [action["action"] for action in document["repair_actions"]]
+    empty = sum(len(action.strip()) < SHORTEST_DESCRIPTION for action in actions)
+    are_concrete: bool | None = bool(actions) and not empty
+    if not actions and classed["type"] == ErrorClass.NORMAL_ITERATION.value:
+        are_concrete, why_concrete = None, "a normal iteration needs no repair"
+    elif are_concrete:
+        why_concrete = f"{len(actions)} step{'' if len(actions) == 1 else 's'}"
+    else:
+        why_concrete = f"{empty} say nothing" if empty else "there are none"
     return (
         _filled_in("Has a reflection_id", document["reflection_id"]),
         _filled_in("Has a timestamp", document["timestamp"]),
@@ -55,7 +64,7 @@ def report_checklist(document: dict[str, Any], *, is_fallback: bool = False) -> 
             ok=classed["type"] in CODES and bool(classed["description"].strip()),
             why=f"{classed['type']}, decided by the tree over recorded facts, or by a person",
         ),
-        _actions_item([action["action"] for action in document["repair_actions"]], classed["type"]),
+        CheckItem(name="The repair actions are concrete steps", ok=are_concrete, why=why_concrete),
         CheckItem(
             name="The learning notes can be used again",
             ok=notes_say_something,
@@ -74,16 +83,6 @@ def _filled_in(name: str, value: str, *, missing: str = "it is empty") -> CheckI
     return CheckItem(name=name, ok=bool(value.strip()), why=value if value.strip() else missing)
 
 
-def _actions_item(actions: Sequence[str], type_: str) -> CheckItem:
-    name = "The repair actions are concrete steps"
-    if not actions and type_ == ErrorClass.NORMAL_ITERATION.value:
-        return CheckItem(name=name, ok=None, why="a normal iteration needs no repair")
-    empty = sum(len(action.strip()) < SHORTEST_DESCRIPTION for action in actions)
-    if not actions or empty:
-        return CheckItem(name=name, ok=False, why=f"{empty} say nothing" if empty else "there are none")
-    return CheckItem(name=name, ok=True, why=f"{len(actions)} step{'' if len(actions) == 1 else 's'}")
-
-
 def revised_output_checklist(
     *,
     issues: Sequence[Issue],
@@ -100,10 +99,19 @@ def revised_output_checklist(
     else:
         unmet = ", ".join(result.name for result in requirements.unmet)
         all_met, why = requirements.all_met, f"not met: {unmet}" if unmet else "all of them, by code"
+    of_judged = judgement.issues if judgement else ()
+    wrong = [issue.description for issue in of_judged if issue.category is IssueCategory.FORMAT]
+    checked = "its requirements and its judge" if requirements and requirements.results else "its judge"
+    if judgement is None:
+        form = CheckItem(name="The format is right", ok=None, why="it was not judged yet")
+    elif wrong:
+        form = CheckItem(name="The format is right", ok=False, why="; ".join(wrong))
+    else:
+        form = CheckItem(name="The format is right", ok=True, why=f"{checked} found nothing wrong with it")
     return (
         CheckItem(name="Meets the minimum requirements", ok=all_met, why=why),
         _issues_item(issues, judgement),
-        _format_item(requirements, judgement),
+        form,
         CheckItem(
             name="Named as a new version",
             ok=revised_attempt > attempt,
@@ -131,14 +139,3 @@ def _issues_item(issues: Sequence[Issue], judgement: Judgement | None) -> CheckI
     if judgement.passed:
         return CheckItem(name=name, ok=True, why=f"none of {len(issues)} is named again, and the verdict is PASS")
     return CheckItem(name=name, ok=True, why=f"none of {len(issues)} is named again; the verdict has others")
-
-
-def _format_item(requirements: RequirementsReport | None, judgement: Judgement | None) -> CheckItem:
-    name = "The format is right"
-    if judgement is None:
-        return CheckItem(name=name, ok=None, why="it was not judged yet")
-    wrong = [issue.description for issue in judgement.issues if issue.category is IssueCategory.FORMAT]
-    if wrong:
-        return CheckItem(name=name, ok=False, why="; ".join(wrong))
-    checked = "its requirements and its judge" if requirements and requirements.results else "its judge"
-    return CheckItem(name=name, ok=True, why=f"{checked} found nothing wrong with it")

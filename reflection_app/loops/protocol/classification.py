@@ -137,17 +137,15 @@ def said_unknown(text: str) -> str:
     sentences = (match for match in SENTENCE.finditer(own) if match[0].strip())
     for match in islice(sentences, MOST_SENTENCES):
         sentence = match[0].strip()
-        if any(_says(words, sentence) for words in TABLE):
+        says_it = any(
+            not words.not_before.search(sentence[: said.start()]) and not words.not_after.match(sentence, said.end())
+            for words in TABLE
+            for said in words.says.finditer(sentence)
+        )
+        if says_it:
             start = match.end() - len(match[0].lstrip())
             return cut(text[start : start + len(sentence)], LONGEST_QUOTE)
     return ""
-
-
-def _says(words: Words, sentence: str) -> bool:
-    return any(
-        not words.not_before.search(sentence[: match.start()]) and not words.not_after.match(sentence, match.end())
-        for match in words.says.finditer(sentence)
-    )
 
 
 GRAVE = frozenset({Severity.HIGH, Severity.CRITICAL})

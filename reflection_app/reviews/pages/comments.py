@@ -35,7 +35,15 @@ def comments(request: DeskRequest, about: str, about_id: UUID) -> HttpResponse:
     if about not in About:
         raise Http404("nothing of this kind has comments")
     thing = About(about)
-    title = _title(request.place, thing, about_id)
+    if thing is About.REVIEW:
+        title = get_review_for(request.place, about_id).run.task.title
+    elif thing is About.RUN:
+        title = get_run_for(request.place, about_id).task.title
+    else:
+        name = name_of(request.place.project.pk, entry_id=about_id)
+        if name is None:
+            raise Http404("no such entry")
+        title = name
     if request.method == "POST":
         typed = read_text(request, "text")
         try:
@@ -89,18 +97,6 @@ def take_back(request: DeskRequest, comment_id: UUID) -> HttpResponse:
     if request.headers.get("HX-Request"):
         return _list(request, thread_of(request, About(comment.about), comment.about_id))
     return lead_to(request, _address_of(request.place, comment), message=_("The comment was deleted."))
-
-
-def _title(place: Place, about: About, about_id: UUID) -> str:
-    """What the thread is about. Raises Http404."""
-    if about is About.REVIEW:
-        return get_review_for(place, about_id).run.task.title
-    if about is About.RUN:
-        return get_run_for(place, about_id).task.title
-    name = name_of(place.project.pk, entry_id=about_id)
-    if name is None:
-        raise Http404("no such entry")
-    return name
 
 
 def _address_of(place: Place, comment: Comment) -> str:

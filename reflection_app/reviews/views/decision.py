@@ -21,7 +21,7 @@ from reflection_app.loops.verdicts import Referee, Verdict
 from reflection_app.reviews.assigning import LONGEST_NOTE, assignable
 from reflection_app.reviews.deciding import undone_by_holder
 from reflection_app.reviews.decisions import MEANS, DecisionInput
-from reflection_app.reviews.models import Panel, PanelState, Review, ReviewSkip, ReviewState
+from reflection_app.reviews.models import PanelState, Review, ReviewSkip, ReviewState
 from reflection_app.reviews.views.item import majority_of
 from reflection_app.web.access import DeskRequest, Place
 
@@ -51,28 +51,28 @@ def decision_message(review: Review, decided: DecisionInput, *, slug: str) -> Sa
     """What was decided and what follows: the page itself goes on to the next review."""
     what, verdict = _what(review, decided)
     if review.panel is not None and review.is_seat:
-        # Of one of several blind reviewers, for how many it waits: the last of them settles it.
-        follows = f"{_('It is kept with what the others say.')} {_what_the_panel_does(review.panel)}".strip()
+        # Of one of several blind reviewers what follows from the opinions that are in, and for how many it waits: the
+        # last of them settles it. Not what they say before all are in.
+        if review.panel.state == PanelState.SETTLED:
+            follows = _("All are in, and the verdict is in force.")
+        elif review.panel.state == PanelState.DISPUTED:
+            follows = _("All are in, and they differ: one more person decides.")
+        elif review.panel.state == PanelState.WITHDRAWN:
+            follows = _("The run has ended without them.")
+        else:
+            given = review.panel.seats.filter(state=ReviewState.DECIDED, opinion__isnull=False).count()
+            missing = review.panel.wanted - given
+            follows = ngettext(
+                "Nothing follows before %(missing)s more is in.",
+                "Nothing follows before %(missing)s more are in.",
+                missing,
+            ) % {"missing": missing}
+        follows = f"{_('It is kept with what the others say.')} {follows}".strip()
     else:
         follows = str(FOLLOWS[verdict]) if review.holds_run else ""
     address = reverse("run", args=(slug, review.run_id))
     label = _("Watch the run") if review.holds_run else _("Open the run")
     return format_html('{} <a href="{}">{}</a>', " ".join(filter(None, (what, follows))), address, label)
-
-
-def _what_the_panel_does(panel: Panel) -> str:
-    """What follows from the opinions that are in; not what they say before all are."""
-    if panel.state == PanelState.SETTLED:
-        return _("All are in, and the verdict is in force.")
-    if panel.state == PanelState.DISPUTED:
-        return _("All are in, and they differ: one more person decides.")
-    if panel.state == PanelState.WITHDRAWN:
-        return _("The run has ended without them.")
-    missing = panel.wanted - panel.seats.filter(state=ReviewState.DECIDED, opinion__isnull=False).count()
-    said = ngettext(
-        "Nothing follows before %(missing)s more is in.", "Nothing follows before %(missing)s more are in.", missing
-    )
-    return said % {"missing": missing}
 
 
 def _what(review: Review, decided: DecisionInput) -> tuple[str, Verdict]:

@@ -175,22 +175,17 @@ def why_here(review: Review) -> WhyHere:
     policy: ReviewPolicy = review.run.get_spec().review_policy
     number = review.rule
     rule = policy.rules[number - 1] if number and number <= len(policy.rules) else None
-    return WhyHere(number, rule, in_words(rule) if rule else "", _draw_of(review, rule))
-
-
-def _draw_of(review: Review, rule: ReviewRule | None) -> DrawShown | None:
-    place = f"attempt-{review.attempt.number}"
+    key = ""
     if rule is not None and rule.share < 1:
-        key = f"{place}/rule-{review.rule}-draw"
+        key = f"attempt-{review.attempt.number}/rule-{number}-draw"
     elif review.reason == ReviewReason.AUDIT or (review.panel and review.panel.reason == ReviewReason.AUDIT):
-        key = f"{place}/audit-draw"
-    else:
-        return None
+        key = f"attempt-{review.attempt.number}/audit-draw"
     made = Step.objects.filter(run=review.run_id, key=key, kind=Draw.kind, state=StepState.DONE)
-    result = made.values_list("result", flat=True).first()
-    if not isinstance(result, dict) or not {"value", "share"} <= result.keys():
-        return None
-    return DrawShown(value=float(result["value"]), share=float(result["share"]))
+    result = made.values_list("result", flat=True).first() if key else None
+    draw = None
+    if isinstance(result, dict) and {"value", "share"} <= result.keys():
+        draw = DrawShown(value=float(result["value"]), share=float(result["share"]))
+    return WhyHere(number, rule, in_words(rule) if rule else "", draw)
 
 
 # A panel as the page of one of its reviews shows it: how many have spoken, and what its reader may know of it.
@@ -283,9 +278,22 @@ class Effects:
 
     @cached_property
     def by_revise(self) -> str:
-        if self.review.holds_run:
-            return self._next_attempt
         run = self.review.run
+        if self.review.holds_run:
+            left = self.left or what_is_left(run)
+            if not left.attempts:
+                return _("No attempt is left: the run ends, and keeps the best that it has.")
+            if not left.tokens or not left.seconds or left.money == 0:
+                return _("Nothing is left to spend: the run ends, and keeps the best attempt that it has.")
+            if is_external(run):
+                said = _(
+                    "It goes back with a rewind ticket. The agent gets it at its next question, for attempt %(number)s."
+                )
+            elif run.mode == Mode.REFLECTION_PROTOCOL:
+                said = _("It goes back with a rewind ticket and through the six steps; they make attempt %(number)s.")
+            else:
+                said = _("It goes back with a rewind ticket; attempt %(number)s is made from the issues.")
+            return said % {"number": run.attempts_made + 1}
         if not self.makes_new_run:
             why_not = why_no_redo(run) if self.review.verdict.passed else ""
             return f"{_('Only recorded.')} {why_not}" if why_not else self._recorded
@@ -326,24 +334,6 @@ class Effects:
         if not self.review.run.is_finished:
             return _("Only recorded: the run does not wait for it.")
         return _("Only recorded: the run has ended and stays as it is.")
-
-    @property
-    def _next_attempt(self) -> str:
-        left = self.left or what_is_left(self.review.run)
-        if not left.attempts:
-            return _("No attempt is left: the run ends, and keeps the best that it has.")
-        if not left.tokens or not left.seconds or left.money == 0:
-            return _("Nothing is left to spend: the run ends, and keeps the best attempt that it has.")
-        number = self.review.run.attempts_made + 1
-        if is_external(self.review.run):
-            said = _(
-                "It goes back with a rewind ticket. The agent gets it at its next question, for attempt %(number)s."
-            )
-        elif self.review.run.mode == Mode.REFLECTION_PROTOCOL:
-            said = _("It goes back with a rewind ticket and through the six steps; they make attempt %(number)s.")
-        else:
-            said = _("It goes back with a rewind ticket; attempt %(number)s is made from the issues.")
-        return said % {"number": number}
 
 
 def is_external(run: Run) -> bool:

@@ -40,10 +40,6 @@ def in_words(rule: ReviewRule) -> str:
         about.append(_("agent %(names)s") % {"names": _any_of(rule.agents)})
     if rule.cost_from_usd is not None:
         about.append(_("run's cost from $%(cost)s") % {"cost": f"{rule.cost_from_usd.normalize():f}"})
-    return _("%(about)s: %(does)s.") % {"about": ", ".join(about), "does": _does(rule)}
-
-
-def _does(rule: ReviewRule) -> str:
     if rule.action is RuleAction.STAND:
         does = _("stands at once; only the audit may still draw it")
     elif rule.reviewers == 1:
@@ -54,9 +50,9 @@ def _does(rule: ReviewRule) -> str:
             "waits for %(count)s reviewers who judge blindly",
             rule.reviewers,
         ) % {"count": rule.reviewers}
-    if rule.share == 1:
-        return does
-    return _("a random %(share)s of these %(does)s") % {"share": f"{rule.share * 100:.4g} %", "does": does}
+    if rule.share != 1:
+        does = _("a random %(share)s of these %(does)s") % {"share": f"{rule.share * 100:.4g} %", "does": does}
+    return _("%(about)s: %(does)s.") % {"about": ", ".join(about), "does": does}
 
 
 def _any_of(names: Sequence[str]) -> str:

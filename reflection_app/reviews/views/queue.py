@@ -132,8 +132,14 @@ def _rows(reviews: Sequence[Review], *, project: Project, actor: Actor) -> list[
     sat = Review.objects.filter(panel__in=panels, holder_person=actor.person_id, state__in=SPOKE) if panels else []
     own_seats = {(seat.panel_id, seat.pk) for seat in sat}
     may_decide = may_decide_own(project, actor=actor)
-    missing, now = _missing(reviews), timezone.now()
-    rows = []
+    # By panel, how many opinions it waits for; with one query, where there are panels at all.
+    wanted = {review.panel_id: review.panel.wanted for review in reviews if review.panel and review.is_seat}
+    given: dict[UUID | None, int] = {}
+    if wanted:
+        spoken = Review.objects.filter(panel__in=wanted, state=ReviewState.DECIDED, opinion__isnull=False)
+        given = dict(spoken.values_list("panel").annotate(Count("pk")).order_by())
+    missing = {panel: number - given.get(panel, 0) for panel, number in wanted.items()}
+    now, rows = timezone.now(), []
     for review in reviews:
         is_held = review.state == ReviewState.CLAIMED and review.lease_until is not None and review.lease_until > now
         rows.append(
@@ -150,16 +156,6 @@ def _rows(reviews: Sequence[Review], *, project: Project, actor: Actor) -> list[
             )
         )
     return rows
-
-
-def _missing(reviews: Sequence[Review]) -> dict[UUID | None, int]:
-    """By panel, how many opinions it waits for; with one query, where there are panels at all."""
-    wanted = {review.panel_id: review.panel.wanted for review in reviews if review.panel and review.is_seat}
-    if not wanted:
-        return {}
-    spoken = Review.objects.filter(panel__in=wanted, state=ReviewState.DECIDED, opinion__isnull=False)
-    given = dict(spoken.values_list("panel").annotate(Count("pk")).order_by())
-    return {panel: number - given.get(panel, 0) for panel, number in wanted.items()}
 
 
 # How many reviews stand in each view of the queue. Nobody needs more than "999+", and counting further costs time.
@@ -252,17 +248,15 @@ def read_queue(data: Mapping[str, str]) -> AskedQueue:
         except ValidationError as problem:
             for error in problem.errors(include_url=False, include_input=False):
                 named = [str(part) for part in error["loc"][:1]]
-                errors.append({"field": named[0] if named else RANGE[0], "message": _sentence(named)})
+                if not named:
+                    message = _("The lowest score is above the highest.")
+                elif named[0] in SENTENCES:
+                    message = str(SENTENCES[named[0]])
+                else:
+                    message = _("At most %(most)s characters can be searched for.") % {"most": LONGEST_SEARCH}
+                errors.append({"field": named[0] if named else RANGE[0], "message": message})
                 for name in named or RANGE:
                     given.pop(name, None)
-
-
-def _sentence(named: list[str]) -> str:
-    if not named:
-        return _("The lowest score is above the highest.")
-    if named[0] in SENTENCES:
-        return str(SENTENCES[named[0]])
-    return _("At most %(most)s characters can be searched for.") % {"most": LONGEST_SEARCH}
 
 
 def query_of(asked: SortedFilter) -> str:

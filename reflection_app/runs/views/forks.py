@@ -91,24 +91,22 @@ class ForkForm(Form):
 
     def add_errors(self, errors: Problems) -> None:
         for error in errors:
-            self.add_error(*self._placed(error["field"], error["message"]))
-
-    def _placed(self, path: str, message: str) -> tuple[str, str]:
-        first, *rest = path.split(".")
-        if first == "result" and rest:
-            first, *rest = rest
-            message = SENTENCES.get(first if first != "issues" else (rest or [""])[-1], message)
-        if first in {"issues", "messages"} and rest and rest[0].isdecimal():
-            what = "Issue" if first == "issues" else "Message"
-            return first, f"{what} {int(rest[0]) + 1}: {message}"
-        if first == "limits" and rest:
-            return rest[0], SENTENCES.get(rest[0], message)
-        if first == "content" and self.kind == "answer":
-            return "text", message
-        if path.startswith("result") and first not in self.values:
-            named = ".".join([first, *rest]) if path != "result" else ""
-            return ("data" if self.kind == "data" else ""), f"{named}: {message}".removeprefix(": ")
-        return first, message
+            path, message = error["field"], error["message"]
+            first, *rest = path.split(".")
+            if first == "result" and rest:
+                first, *rest = rest
+                message = SENTENCES.get(first if first != "issues" else (rest or [""])[-1], message)
+            if first in {"issues", "messages"} and rest and rest[0].isdecimal():
+                what = "Issue" if first == "issues" else "Message"
+                message = f"{what} {int(rest[0]) + 1}: {message}"
+            elif first == "limits" and rest:
+                first, message = rest[0], SENTENCES.get(rest[0], message)
+            elif first == "content" and self.kind == "answer":
+                first = "text"
+            elif path.startswith("result") and first not in self.values:
+                named = ".".join([first, *rest]) if path != "result" else ""
+                first, message = "data" if self.kind == "data" else "", f"{named}: {message}".removeprefix(": ")
+            self.add_error(first, message)
 
 
 def prefilled(run: Run, step: Step | None, *, from_step: int) -> ForkForm:
@@ -159,27 +157,24 @@ def as_input(form: ForkForm) -> dict[str, Any]:
     if form.values["change"] == "messages" and form.has_prompt:
         asked["messages"] = [message for message in form.messages if message["content"].strip()]
     elif form.values["change"] == "result" and form.kind != "none":
-        asked["result"] = _result(form)
+        match form.kind:
+            case "verdict":
+                lines = {name: [line.strip() for line in form.values[name].splitlines()] for name in FEEDBACK}
+                feedback = {name: [line for line in found if line] for name, found in lines.items()}
+                named = {"referee": form.recorded["referee"]} if form.values["whose"] == "recorded" else {}
+                asked["result"] = _judged(form) | {"feedback": feedback} | named
+            case "decision":
+                asked["result"] = _judged(form) | {"reason": form.values["reason"]}
+            case "answer":
+                is_handed_in = form.step is not None and form.step.kind == AwaitAttempt.kind
+                asked["result"] = {"content" if is_handed_in else "text": form.values["text"]}
+            case _:
+                try:
+                    asked["result"] = read_typed_json(form.values["data"])
+                except NotJson as error:
+                    form.errors["data"] = [str(error)]
+                    asked["result"] = {}
     return asked
-
-
-def _result(form: ForkForm) -> Any:
-    match form.kind:
-        case "verdict":
-            lines = {name: [line.strip() for line in form.values[name].splitlines()] for name in FEEDBACK}
-            feedback = {name: [line for line in found if line] for name, found in lines.items()}
-            named = {"referee": form.recorded["referee"]} if form.values["whose"] == "recorded" else {}
-            return _judged(form) | {"feedback": feedback} | named
-        case "decision":
-            return _judged(form) | {"reason": form.values["reason"]}
-        case "answer":
-            is_handed_in = form.step is not None and form.step.kind == AwaitAttempt.kind
-            return {"content" if is_handed_in else "text": form.values["text"]}
-    try:
-        return read_typed_json(form.values["data"])
-    except NotJson as error:
-        form.errors["data"] = [str(error)]
-    return {}
 
 
 def _judged(form: ForkForm) -> dict[str, Any]:

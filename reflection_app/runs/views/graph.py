@@ -1,7 +1,6 @@
 """A run's context graph as its page draws it: an SVG made here, and the same as a list of sentences."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from unicodedata import east_asian_width
@@ -150,7 +149,22 @@ class Layout:
 
 def lay_out(graph: Graph) -> Layout:
     """A place for every node and a line for every edge, all within `width` and `height`."""
-    places = _places(graph.nodes)
+    columns: list[list[Node]] = []
+    newest = 0
+    for node in graph.nodes:
+        begins_another = (node.attempt or 0) > newest
+        if not columns or begins_another or len(columns[-1]) == ROWS_IN_A_COLUMN:
+            columns.append([])
+        columns[-1].append(node)
+        newest = max(newest, node.attempt or 0)
+    places: dict[str, tuple[int, int]] = {}
+    top = 0
+    for first in range(0, len(columns), COLUMNS_IN_A_BAND):
+        band = columns[first : first + COLUMNS_IN_A_BAND]
+        for number, column in enumerate(band):
+            for row, node in enumerate(column):
+                places[node.id] = (MARGIN + number * COLUMN + LANES * LANE, top + HEAD + row * ROW)
+        top += HEAD + max(len(column) for column in band) * ROW
     # The edges by the two nodes that they join, those between the same two together.
     between: dict[tuple[str, str], tuple[Edge, ...]] = {}
     for edge in graph.edges:
@@ -198,26 +212,6 @@ def fitted(text: str, most: int) -> str:
         if room > most:
             return f"{text[: max(at - 1, 1)].rstrip()}…"
     return text
-
-
-def _places(nodes: Sequence[Node]) -> dict[str, tuple[int, int]]:
-    columns: list[list[Node]] = []
-    newest = 0
-    for node in nodes:
-        begins_another = (node.attempt or 0) > newest
-        if not columns or begins_another or len(columns[-1]) == ROWS_IN_A_COLUMN:
-            columns.append([])
-        columns[-1].append(node)
-        newest = max(newest, node.attempt or 0)
-    places: dict[str, tuple[int, int]] = {}
-    top = 0
-    for first in range(0, len(columns), COLUMNS_IN_A_BAND):
-        band = columns[first : first + COLUMNS_IN_A_BAND]
-        for number, column in enumerate(band):
-            for row, node in enumerate(column):
-                places[node.id] = (MARGIN + number * COLUMN + LANES * LANE, top + HEAD + row * ROW)
-        top += HEAD + max(len(column) for column in band) * ROW
-    return places
 
 
 def _route(source: Box, target: Box, *, lane: int) -> Points:

@@ -136,7 +136,20 @@ def rounds_of(run: Run) -> tuple[RoundShown, ...]:
 
 
 def _round(recorded: _Recorded, *, is_newest: bool, is_ended: bool) -> RoundShown:
-    repairs = _repairs(recorded, is_under_way=is_newest and not is_ended)
+    # The steps of the plan with how each ended, one by one.
+    planned = recorded.outputs.get("plan")
+    output = planned[0].output if planned else None
+    steps = dict(enumerate(output.repair_steps, start=1)) if isinstance(output, Planned) else {}
+    shown: list[RepairShown] = []
+    next_repair = "now" if is_newest and not is_ended and "submit" not in recorded.outputs else "not_reached"
+    for number in sorted({*steps, *recorded.repairs}):
+        if number in recorded.repairs:
+            ended, seq = recorded.repairs[number]
+            shown.append(RepairShown(number, ended.repair, ended.status.value, ended, seq))
+        else:
+            shown.append(RepairShown(number, steps[number], next_repair))
+            next_repair = "to_come" if next_repair in {"now", "to_come"} else next_repair
+    repairs = tuple(shown)
     stages: list[StageShown] = []
     # The first step that is missing is the one that is worked at, or at which the run ended.
     missing = ("stopped" if is_ended else "now") if is_newest else "not_reached"
@@ -144,7 +157,7 @@ def _round(recorded: _Recorded, *, is_newest: bool, is_ended: bool) -> RoundShow
         state = _state(recorded, name, repairs)
         if not state:
             state, missing = missing, "to_come" if is_newest and not is_ended else "not_reached"
-        record, seq = recorded.outputs.get(name, (None, None))
+        record, recorded_at = recorded.outputs.get(name, (None, None))
         stages.append(
             StageShown(
                 number=number,
@@ -155,7 +168,7 @@ def _round(recorded: _Recorded, *, is_newest: bool, is_ended: bool) -> RoundShow
                 given=tuple((given.replace("_", " "), value) for given, value in record.input.items())
                 if record
                 else (),
-                seq=seq,
+                seq=recorded_at,
                 repairs=repairs if name == "execute" else (),
             )
         )
@@ -173,23 +186,6 @@ def _state(recorded: _Recorded, name: str, repairs: tuple[RepairShown, ...]) -> 
     if not is_over:
         return ""
     return "failed" if any(one.state == RepairStatus.FAILED for one in repairs) else "done"
-
-
-def _repairs(recorded: _Recorded, *, is_under_way: bool) -> tuple[RepairShown, ...]:
-    """The steps of the plan with how each ended, one by one."""
-    planned = recorded.outputs.get("plan")
-    output = planned[0].output if planned else None
-    steps = dict(enumerate(output.repair_steps, start=1)) if isinstance(output, Planned) else {}
-    shown: list[RepairShown] = []
-    missing = "now" if is_under_way and "submit" not in recorded.outputs else "not_reached"
-    for number in sorted({*steps, *recorded.repairs}):
-        if number in recorded.repairs:
-            ended, seq = recorded.repairs[number]
-            shown.append(RepairShown(number, ended.repair, ended.status.value, ended, seq))
-        else:
-            shown.append(RepairShown(number, steps[number], missing))
-            missing = "to_come" if missing in {"now", "to_come"} else missing
-    return tuple(shown)
 
 
 # Plans as the run page shows them: each with its versions, its steps, and how far each step is.
@@ -251,33 +247,32 @@ def plans_of(run: Run) -> tuple[PlanShown, ...]:
     for of in sorted(recorded, reverse=True):
         valid = next((checked for checked in recorded[of] if not checked.issues), None)
         steps = valid.plan.steps if valid else ()
+        shown = []
+        for place, step in enumerate(steps, start=1):
+            rows_of_step = under.get((of, str(place)), [])
+            worked = [row for row in rows_of_step if row.kind != RecordPlanStep.kind]
+            ended = next((row for row in rows_of_step if row.kind == RecordPlanStep.kind), None)
+            outcome = PlanStepOutcome.model_validate(ended.result) if ended else None
+            if outcome is not None:
+                state = outcome.state.value
+            elif run.is_finished:
+                state = "not_reached" if all(row.state == StepState.ABANDONED for row in rows_of_step) else "failed"
+            else:
+                state = "running" if rows_of_step else "waiting"
+            shown.append(
+                PlanStepShown(
+                    step=step,
+                    state=state,
+                    outcome=outcome,
+                    duration_s=sum(row.duration_s for row in worked),
+                    seq=worked[-1].seq if worked else None,
+                )
+            )
         plan = PlanShown(
             attempt=of[0],
             is_supplementary=of[1],
             refused=tuple(checked for checked in recorded[of] if checked.issues),
-            steps=tuple(
-                _plan_step(one, under.get((of, str(place)), []), is_ended=run.is_finished)
-                for place, one in enumerate(steps, start=1)
-            ),
+            steps=tuple(shown),
         )
         plans.append(plan)
     return tuple(plans)
-
-
-def _plan_step(step: PlanStep, rows: list[Step], *, is_ended: bool) -> PlanStepShown:
-    recorded = next((row for row in rows if row.kind == RecordPlanStep.kind), None)
-    outcome = PlanStepOutcome.model_validate(recorded.result) if recorded else None
-    if outcome is not None:
-        state = outcome.state.value
-    elif is_ended:
-        state = "not_reached" if all(row.state == StepState.ABANDONED for row in rows) else "failed"
-    else:
-        state = "running" if rows else "waiting"
-    worked = [row for row in rows if row.kind != RecordPlanStep.kind]
-    return PlanStepShown(
-        step=step,
-        state=state,
-        outcome=outcome,
-        duration_s=sum(row.duration_s for row in worked),
-        seq=worked[-1].seq if worked else None,
-    )

@@ -7,10 +7,8 @@ import zipfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 from itertools import batched
 from typing import IO
-from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.db import connection, transaction
@@ -101,11 +99,7 @@ def write_project(project: Project, file: IO[bytes], *, actor: Actor, hides_opin
 
 
 def _as_json(value: object) -> object:
-    if isinstance(value, UUID | Decimal):
-        return str(value)
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return str(value)
+    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 # A project's file for somebody who asked for it over HTTP: written whole before the first byte is sent.

@@ -3,10 +3,11 @@
 import csv
 import io
 import json
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
+from itertools import chain
 from typing import Any, cast
 from uuid import UUID
 
@@ -43,7 +44,12 @@ MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; ch
 
 def as_file(request: DeskRequest, entries: QuerySet[AuditEntry], *, form: str) -> StreamingHttpResponse:
     """The entries as `csv` or `jsonl`, to be kept."""
-    lines = _csv_pages(entries) if form == "csv" else _jsonl_pages(entries)
+    pages = ([_facts(row) for row in rows] for rows in _pages(entries))
+    lines: Iterator[str]
+    if form == "csv":
+        lines = chain([_csv([COLUMNS])], (_csv(facts.values() for facts in page) for page in pages))
+    else:
+        lines = ("".join(json.dumps(facts, ensure_ascii=False) + "\n" for facts in page) for page in pages)
     # Served by ASGI, an ordinary generator would be read to its end before the first byte is sent.
     body = _off_the_loop(lines) if isinstance(request, ASGIRequest) else lines
     name = f"audit-{request.place.project.slug}.{form}"
@@ -88,26 +94,13 @@ def _facts(entry: AuditEntry) -> dict[str, object]:
     }
 
 
-def _jsonl_pages(entries: QuerySet[AuditEntry]) -> Iterator[str]:
-    for rows in _pages(entries):
-        yield "".join(json.dumps(_facts(row), ensure_ascii=False) + "\n" for row in rows)
-
-
-def _csv_pages(entries: QuerySet[AuditEntry]) -> Iterator[str]:
-    yield _csv([COLUMNS])
-    for rows in _pages(entries):
-        yield _csv([[_cell(value) for value in _facts(row).values()] for row in rows])
-
-
-def _csv(rows: Sequence[Sequence[str]]) -> str:
+def _csv(rows: Iterable[Iterable[object]]) -> str:
     text = io.StringIO()
-    csv.writer(text).writerows(rows)
+    writer = csv.writer(text)
+    for row in rows:
+        cells = [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in row]
+        writer.writerow([f"'{cell}" if cell.startswith(FORMULA_STARTS) else cell for cell in cells])
     return text.getvalue()
-
-
-def _cell(value: object) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
 # Where the things that audit entries are about can be looked at, as long as they exist.
@@ -137,27 +130,25 @@ def links_of(entries: Iterable[AuditEntry], *, project: Project) -> dict[Key, st
     for entry in entries:
         wanted.setdefault(entry.target, set()).add(entry.target_id)
     links: dict[Key, str] = {}
-    for target, ids in wanted.items():
-        links |= {(target, pk): address for pk, address in _addresses(target, ids, project=project).items()}
-    return links
-
-
-def _addresses(target: str, ids: set[UUID], *, project: Project) -> dict[UUID, str]:
     slug = project.slug
-    if target == "project":
-        return {project.pk: reverse("settings", args=(slug,))} if project.pk in ids else {}
-    if target == "task":
-        newest = Run.objects.filter(project=project, task__in=ids).order_by("created_at").values_list("task", "pk")
-        return {task: reverse("run", args=(slug, run)) for task, run in newest}
-    if target == "entry":
-        return {pk: reverse("entry", args=(slug, pk)) for pk in entries_by_id(project.pk, list(ids))}
-    if target in LISTS:
-        manager, page = LISTS[target]
-        return dict.fromkeys(_rows(manager, ids, project, "pk"), reverse(page, args=(slug,)))
-    if target not in PAGES:
-        return {}
-    manager, page, column = PAGES[target]
-    return {pk: reverse(page, args=(slug, named)) for pk, named in _rows(manager, ids, project, column).items()}
+    for target, ids in wanted.items():
+        found: dict[UUID, str] = {}
+        if target == "project":
+            found = {project.pk: reverse("settings", args=(slug,))} if project.pk in ids else {}
+        elif target == "task":
+            newest = Run.objects.filter(project=project, task__in=ids).order_by("created_at").values_list("task", "pk")
+            found = {task: reverse("run", args=(slug, run)) for task, run in newest}
+        elif target == "entry":
+            found = {pk: reverse("entry", args=(slug, pk)) for pk in entries_by_id(project.pk, list(ids))}
+        elif target in LISTS:
+            manager, page = LISTS[target]
+            found = dict.fromkeys(_rows(manager, ids, project, "pk"), reverse(page, args=(slug,)))
+        elif target in PAGES:
+            manager, page, column = PAGES[target]
+            rows = _rows(manager, ids, project, column)
+            found = {pk: reverse(page, args=(slug, named)) for pk, named in rows.items()}
+        links |= {(target, pk): address for pk, address in found.items()}
+    return links
 
 
 def _rows(manager: Manager[Any], ids: set[UUID], project: Project, column: str) -> dict[UUID, Any]:
