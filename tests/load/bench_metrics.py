@@ -31,11 +31,12 @@ RUNS = """
     INSERT INTO reflection_app_run (id, project_id, task_id, mode, state, outcome, waiting_for, error, spec,
         loop_version, prompt_versions, is_scripted, attempts_made, prompt_tokens, completion_tokens, cost_usd,
         llm_calls, active_s, failures, worker_deaths, last_event_seq, told_seq, fork_note, forked_by_label,
-        edited_prompts, handed_in_by, created_at, started_at, finished_at)
+        edited_prompts, handed_in_by, estimated_tokens, unpriced_calls, unmetered_calls, created_at, started_at,
+        finished_at)
     SELECT gen_random_uuid(), %(project)s, id,
         (ARRAY['external_loop', 'actor_critic', 'reflexion', 'planning'])[1 + number / 3 %% 4], 'finished',
         CASE WHEN number %% 3 = 0 THEN 'exhausted' ELSE 'succeeded' END, '', '', '{"limits": {"max_iterations": 3}}',
-        1, '{}', FALSE, 1 + number %% 3, 900, 300, 0.002, 4, 3, 0, 0, 20, 0, '', '', '{}', '{}', created_at,
+        1, '{}', FALSE, 1 + number %% 3, 900, 300, 0.002, 4, 3, 0, 0, 20, 0, '', '', '{}', '{}', 0, 0, 0, created_at,
         created_at, created_at
     FROM (SELECT *, (metadata ->> 'number')::int AS number FROM reflection_app_task WHERE project_id = %(project)s) task
 """
@@ -77,16 +78,18 @@ SPENT = """
 
 def main() -> None:
     runs, rounds = (int(sys.argv[at]) if len(sys.argv) > at else usual for at, usual in ((1, 200_000), (2, 30)))
-    with django_on_own_engines({"ALLOWED_HOSTS": "testserver,localhost"}):
+    with django_on_own_engines({"ALLOWED_HOSTS": "testserver,localhost", "API_REQUESTS_PER_MINUTE": "0"}):
         measure(runs, rounds=rounds)
 
 
 def measure(runs: int, *, rounds: int) -> None:
     from django.db import connection
 
+    from reflection_app.config.static_files import collect_static
     from reflection_app.metrics.models import FigureDue
     from tests.factories import make_api_key, make_member, make_project
 
+    collect_static()
     mine, other = make_project("mine"), make_project("other")
     for project in (mine, other):
         fill(project.pk, runs=runs)
