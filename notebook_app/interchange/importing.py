@@ -104,7 +104,8 @@ def _names(item: ImportItem) -> list[str]:
     own = [item.id] if item.id else []
     # The notes that a desk writes are named by the ids of its entries.
     if item.key.startswith("note:nb_"):
-        own.append(str(uuid_in(item.key.removeprefix("note:nb_"))))
+        entry_id = uuid_in(item.key.removeprefix("note:nb_"))
+        own += [str(entry_id)] if entry_id is not None else []
     if item.kind is EntryKind.ANTI_PATTERN:
         own.append(source_named(item.name))
     return [*own, *([item.key, source_of(item)] if item.key else []), proposal_of(item).fingerprint]

@@ -1,4 +1,4 @@
-"""Celery's tasks that carry out actions. They stand above the actions, which ask for them by name (tasks.py)."""
+"""Celery's tasks that carry out actions. They stand above the actions, which ask for them by name."""
 
 import threading
 from datetime import timedelta

@@ -31,6 +31,11 @@ class InvalidInput(ActionError):
         self.errors: list[dict[str, Any]] = capped(errors or [], more=more)
 
 
+def wrong(field: str, why: str) -> InvalidInput:
+    """What was sent cannot be used, for this one field."""
+    return InvalidInput(why, errors=[{"field": field, "message": why}])
+
+
 def capped(errors: Sequence[dict[str, Any]], *, more: int = 0) -> list[dict[str, Any]]:
     """The first errors with names and messages of a bearable length, and how many more there are."""
     told = [

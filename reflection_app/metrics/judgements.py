@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.errors import InvalidInput, NotFound, shortened
+from reflection_app.core.errors import NotFound, shortened, wrong
 from reflection_app.core.models import Project
 from reflection_app.loops.json_paths import has_more_values
 from reflection_app.loops.storable import Text, storable
@@ -122,7 +122,9 @@ def _read(numbered: Iterable[tuple[int, Any]]) -> ReadRows:
     refused: list[Refused] = []
     for count, (line, value) in enumerate(numbered, start=1):
         if count > MOST_ROWS:
-            raise _wrong(_("At most %(most)s rows in one import; put more into several.") % {"most": f"{MOST_ROWS:,}"})
+            raise wrong(
+                "rows", _("At most %(most)s rows in one import; put more into several.") % {"most": f"{MOST_ROWS:,}"}
+            )
         try:
             if isinstance(value, _NoJson):
                 raise value
@@ -136,15 +138,11 @@ def _read(numbered: Iterable[tuple[int, Any]]) -> ReadRows:
         except ValueError as error:
             refused.append(Refused(line, storable(shortened(str(error), LONGEST_REASON))))
     if not rows and not refused:
-        raise _wrong(_("There is no row in it."))
+        raise wrong("rows", _("There is no row in it."))
     contradicting = tuple(_contradicting(rows))
     lines = {one.line for one in contradicting}
     kept = tuple(row for row in rows if row.line not in lines)
     return ReadRows(kept, tuple(sorted((*refused, *contradicting), key=lambda one: one.line)))
-
-
-def _wrong(why: str) -> InvalidInput:
-    return InvalidInput(why, errors=[{"field": "rows", "message": why}])
 
 
 def _contradicting(rows: Iterable[NumberedRow]) -> Iterator[Refused]:

@@ -14,14 +14,14 @@ from pydantic import Field
 from notebook_app import public
 from notebook_app.public import KeptEntry
 from reflection_app.core.audit import Actor, AuditEntry, Target, audit
-from reflection_app.core.errors import ActionError, Conflict, NotFound, NotYours
+from reflection_app.core.errors import ActionError, Conflict, NotFound, NotYours, wrong
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
 from reflection_app.loops.values import Value
 from reflection_app.notebook import curating
 from reflection_app.notebook.curating import may_undo_deed, undo_curation
 from reflection_app.notebook.input import CurationInput, OwnerInput, Reason, Tags, TagsInput, UndoInput
-from reflection_app.notebook.proposing import no_such_entry, wrong
+from reflection_app.notebook.proposing import no_such_entry
 
 MOST_ENTRIES = 500
 KIND = "entrybulk"

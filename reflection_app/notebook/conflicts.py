@@ -16,13 +16,13 @@ from pydantic import Field
 from notebook_app import public
 from notebook_app.public import ConflictMovedOn, ConflictState, NoSuchConflict, SeenConflict, Settlement, Settling
 from reflection_app.core.audit import Actor, Target, audit
-from reflection_app.core.errors import AskedAlready, ConflictSettled, NotFound
+from reflection_app.core.errors import AskedAlready, ConflictSettled, NotFound, wrong
 from reflection_app.core.models import Project
 from reflection_app.loops.merging import EntryToMerge
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.values import Value
 from reflection_app.notebook.input import MergedWords, Reason, Version
-from reflection_app.notebook.proposing import by_of, note, refusals_told, refuse_rewording, ring_notebook, wrong
+from reflection_app.notebook.proposing import by_of, note, refusals_told, refuse_rewording, ring_notebook
 from reflection_app.runs.models import Run, RunState
 from reflection_app.runs.queueing import begin_run
 from reflection_app.tasks.models import Task

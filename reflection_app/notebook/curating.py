@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from notebook_app import public
 from notebook_app.public import By, Change, KeptEntry, KeptVersion
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.errors import Conflict, NotYours
+from reflection_app.core.errors import Conflict, NotYours, wrong
 from reflection_app.core.models import Membership, Project
 from reflection_app.loops.storable import storable
 from reflection_app.notebook.input import (
@@ -39,7 +39,6 @@ from reflection_app.notebook.proposing import (
     refusals_told,
     refuse_own_words,
     refuse_rewording,
-    wrong,
 )
 from reflection_app.reviews.own_work import may_undo_others
 

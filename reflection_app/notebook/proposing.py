@@ -39,7 +39,7 @@ from notebook_app.public import (
 )
 from reflection_app.adapters.live import ring_reviews
 from reflection_app.core.audit import Actor, AuditEntry, Target, audit
-from reflection_app.core.errors import Conflict, EntryMovedOn, InvalidInput, NotFound
+from reflection_app.core.errors import Conflict, EntryMovedOn, NotFound, wrong
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import ApiKey, Membership, Project
 from reflection_app.loops.protocol.reports import document_of
@@ -171,11 +171,6 @@ def refusals_told(**named: UUID) -> Iterator[None]:
 
 def no_such_entry() -> NotFound:
     return NotFound(gettext("There is no such entry."))
-
-
-def wrong(field: str, message: str) -> InvalidInput:
-    """What was sent cannot be used, for this field."""
-    return InvalidInput(message, errors=[{"field": field, "message": message}])
 
 
 @dataclass(frozen=True)

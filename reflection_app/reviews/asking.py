@@ -11,13 +11,12 @@ from pydantic import AfterValidator, Field
 
 from reflection_app.adapters.live import ring
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.errors import AskedAlready, InvalidInput
+from reflection_app.core.errors import AskedAlready, InvalidInput, wrong
 from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import MOST_REVIEWERS
 from reflection_app.loops.values import Value
 from reflection_app.reviews.assigning import AssignInput, assign_review
-from reflection_app.reviews.decisions import wrong
 from reflection_app.reviews.models import OPEN, Review
 from reflection_app.reviews.rows import put_before_people
 from reflection_app.runs.models import Attempt, Run, Verdict

@@ -12,12 +12,11 @@ from pydantic import AfterValidator, Field
 
 from reflection_app.adapters.live import ring, ring_reviews
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.errors import AlreadyDecided, ReviewHeld
+from reflection_app.core.errors import AlreadyDecided, ReviewHeld, wrong
 from reflection_app.core.models import Membership
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.reviews.claiming import NOBODY, gone, lost, why_closed
-from reflection_app.reviews.decisions import wrong
 from reflection_app.reviews.models import OPEN, Review, ReviewSkip, ReviewState
 from reflection_app.reviews.own_work import allows_own_work, is_own
 from reflection_app.runs.events import EventType, add_event

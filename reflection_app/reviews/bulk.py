@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field
 
 from reflection_app.adapters.live import ring_reviews
 from reflection_app.core.audit import Actor, AuditEntry, audit
-from reflection_app.core.errors import ActionError, Conflict, NotYours, ReviewHeld
+from reflection_app.core.errors import ActionError, Conflict, NotYours, ReviewHeld, wrong
 from reflection_app.core.models import ApiKey, Membership, Project
 from reflection_app.core.permissions import Permission, member_may
 from reflection_app.loops.attempt_effects import Decision
@@ -23,7 +23,7 @@ from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.claiming import claim_review, release_review, seats_of
 from reflection_app.reviews.deciding import decide_review, undo_decision
-from reflection_app.reviews.decisions import DecisionInput, wrong
+from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import BulkDecision, BulkItem, BulkItemState, BulkState, Review
 from reflection_app.reviews.own_work import may_undo_others
 from reflection_app.runs.models import Run

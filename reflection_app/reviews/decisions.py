@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.errors import InvalidInput
+from reflection_app.core.errors import InvalidInput, wrong
 from reflection_app.loops.attempt_effects import Decision, DirectorsDecision, ReviewDecision
 from reflection_app.loops.progress import strongest_judgements
 from reflection_app.loops.storable import storable
@@ -119,10 +119,6 @@ def as_approved_or_overruled(review: Review, data: DecisionInput) -> DecisionInp
 def _check_reason(data: DecisionInput) -> None:
     if not data.reason.strip():
         raise wrong("reason", "Say why it is accepted although it was rejected.")
-
-
-def wrong(field: str, why: str) -> InvalidInput:
-    return InvalidInput(why, errors=[{"field": field, "message": why}])
 
 
 @dataclass(frozen=True)

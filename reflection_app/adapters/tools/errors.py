@@ -1,4 +1,4 @@
-"""Why a tool could not be called. Each becomes a failed result in calling.py."""
+"""Why a tool could not be called. Each becomes a failed result in runs/tool_calling.py."""
 
 
 class Misconfigured(Exception):

@@ -87,6 +87,12 @@ def test_an_entry_twice_in_the_files_is_added_once(project_id: UUID) -> None:
     assert [one.step for one in first.planned] == [ImportStep.ADD, ImportStep.TWICE]
 
 
+def test_two_notes_whose_ids_are_those_of_no_desk_are_two(project_id: UUID) -> None:
+    other = NOTE | {"id": "nb_xxx002", "description": "Another mistake altogether.", "category": "wrong_answer"}
+    found = preview(project_id, [file("nb_xxx001.json", NOTE), file("nb_xxx002.json", other)], by=ANNA)
+    assert [one.step for one in found.planned] == [ImportStep.ADD, ImportStep.ADD]
+
+
 def test_two_who_begin_the_same_import_begin_it_once(project_id: UUID) -> None:
     first = preview(project_id, [file("a.json", NOTE)], by=ANNA)
     assert (begin_import(project_id, first.id), begin_import(project_id, first.id)) == (True, False)
