@@ -1,5 +1,5 @@
-# The desk for production: no embedded engines and no local models (the group "local" is left out). Entries of the
-# notebook are found by text alone until EMBEDDING_MODEL names a provider's model.
+# The desk for production: no embedded engines and no local language model (the group "local" is left out). The small
+# model by whose vectors the desk judges and finds entries comes along; EMBEDDING_MODEL names a provider's, or none.
 FROM python:3.13-slim AS build
 RUN pip install --no-cache-dir uv==0.13.9
 WORKDIR /app
@@ -9,13 +9,14 @@ RUN uv sync --locked --no-dev --no-group local
 COPY manage.py ./
 COPY reflection_app reflection_app
 COPY notebook_app notebook_app
+COPY judgement judgement
 COPY templates templates
 COPY locale locale
 COPY static static
 # This key signs nothing: it keeps a generated one from being baked into the image.
 RUN SECRET_KEY=only-while-building STATIC_DIR=/app/collected .venv/bin/python manage.py collectstatic --no-input
 # The running user may write nothing here, so that each process would compile our own modules anew.
-RUN .venv/bin/python -m compileall -q manage.py reflection_app notebook_app
+RUN .venv/bin/python -m compileall -q manage.py reflection_app notebook_app judgement
 
 FROM python:3.13-slim
 # For pg_dump and pg_restore of compose's PostgreSQL, from PostgreSQL's own packages: Debian's are of version 17, which

@@ -34,7 +34,7 @@ test-all: .venv/synced-dev
 check: .venv/synced-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy -n auto manage.py reflection_app notebook_app client tests
+	$(BIN)/mypy -n auto manage.py reflection_app notebook_app judgement client tests
 	$(BIN)/lint-imports
 	DATABASE_POOL_SIZE=0 $(BIN)/python -W ignore manage.py makemigrations --check --dry-run
 
