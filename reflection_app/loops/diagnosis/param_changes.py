@@ -6,7 +6,7 @@ wants does not. Of calls that change something less carries over than of calls t
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from difflib import SequenceMatcher
 from typing import Any
@@ -16,6 +16,7 @@ from reflection_app.loops.diagnosis.error_texts import telling_text
 from reflection_app.loops.diagnosis.fallback_tools import is_reading
 from reflection_app.loops.diagnosis.modifiers import (
     GUARD,
+    QUERY_KEYS,
     SIZE_KEYS,
     Params,
     can_be_kept,
@@ -24,13 +25,14 @@ from reflection_app.loops.diagnosis.modifiers import (
     is_number,
     known_properties,
     mended,
+    simplified,
 )
 from reflection_app.loops.diagnosis.value_forms import Form, form_between, in_form
 from reflection_app.loops.texts import cut
 from reflection_app.loops.tool_calls import ToolSpec
 
-# What else a text may be: where the others fail, a query's own syntax is tried first of all.
-OWN_FORMS = {"as a query": mended}
+# What a query may be written as besides.
+QUERY_FORMS: dict[str, Callable[[str], str]] = {"as a query": mended, "with fewer words": simplified}
 EVERY = "*"
 MOST_CHANGES = 50
 LONGEST_CONSTANT = 200
@@ -99,7 +101,7 @@ def _value_changes(path: Path, before: Any, after: Any) -> list[ParamChange]:
         if not is_form and not is_unit:
             kind = ParamChangeKind.AT_MOST if now < was else ParamChangeKind.AT_LEAST
             return [ParamChange(kind=kind, path=path, after=after)]
-    form = form_between(before, after, own=OWN_FORMS)
+    form = form_between(before, after, own=QUERY_FORMS if path[-1].casefold() in QUERY_KEYS else {})
     if form is not None:
         kind = ParamChangeKind.WRITTEN
         return [ParamChange(kind=kind, path=path, how=form.how, before=form.before, after=form.after)]
@@ -243,7 +245,7 @@ def _changed(value: Any, change: ParamChange, context: _Call) -> Any:
             return value[: change.after] if is_cut else value
         case ParamChangeKind.REPLACED:
             return change.after if type(value) is type(change.before) and value == change.before else value
-    return in_form(value, Form(how=change.how, before=change.before, after=change.after), own=OWN_FORMS)
+    return in_form(value, Form(how=change.how, before=change.before, after=change.after), own=QUERY_FORMS)
 
 
 _NOTHING = object()
