@@ -20,6 +20,7 @@ MOST_TOOLS = 200
 ALIKE = 0.85
 SHARED_WORDS = 0.5
 SAME_SERVER = 0.3
+SAME_ADDRESS = 0.4
 # Cosine of the wheel's vectors of two descriptions; of pairs that do other things most lie below.
 ALIKE_VECTORS = 0.5
 
@@ -94,7 +95,7 @@ def stand_in(failed: FailedCall, likeness: Mapping[str, float] | None = None) ->
         if likeness:
             how, least = likeness.get(one.tool.name, 0.0), ALIKE_VECTORS
         else:
-            how, least = _shared(failed, one.tool), SHARED_WORDS
+            how, least = _shared(failed, one), SHARED_WORDS
         if how >= least:
             found.append((how, one))
     found.sort(key=lambda one: -one[0])
@@ -165,6 +166,9 @@ def _filled(tool: ToolSpec, failed: FailedCall) -> tuple[Params, dict[str, str]]
     return (params, renamed) if is_whole and fits(params, tool.parameters) else None
 
 
+_OF_ONE_KIND = re.compile(r"id$|key$|uuid|mail|date|time|code|token|secret|passw|auth|phone|number|hash|sha$|amount")
+
+
 def _names(listed: Any) -> tuple[str, ...]:
     return tuple(one for one in listed if isinstance(one, str)) if isinstance(listed, list) else ()
 
@@ -178,7 +182,7 @@ def _means_same(key: str, name: str) -> bool:
 
 def _may_become(name: str, schema: Mapping[str, Any], value: Any) -> bool:
     """Whether a text may be asked for under another name: ids and addresses are no other thing's."""
-    if not isinstance(value, str) or not value.strip() or re.search(r"id$|key$|uuid|email|date|code", name.casefold()):
+    if not isinstance(value, str) or not value.strip() or _OF_ONE_KIND.search(name.casefold()):
         return False
     is_url = re.match(r"https?://|www\.", value.strip().casefold()) is not None
     wants_url = name.casefold() in PAGE_KEYS or schema.get("format") in {"uri", "url"}
@@ -254,14 +258,19 @@ def _words(text: str) -> set[str]:
     return set(_ordered(text[:2_000]))
 
 
-def _shared(failed: FailedCall, tool: ToolSpec) -> float:
-    """How much of the words of both descriptions is the same; tools of one server are nearer to each other."""
-    own = next((one for one in failed.tools if one.name == failed.tool), None) or ToolSpec(name=failed.tool[:64])
-    mine, theirs = _meaning(own), _meaning(tool)
-    server, _, _ = failed.tool.rpartition("__")
-    is_same_server = bool(server) and tool.name.rpartition("__")[0] == server
+def _shared(failed: FailedCall, other: StandIn) -> float:
+    """How much of the words of both descriptions is the same; nearer are tools of one server, and those that read what
+    lies at an address."""
+    own = next((one for one in failed.tools if one.name == failed.tool), None)
+    mine, theirs = _meaning(own or ToolSpec(name=failed.tool[:64])), _meaning(other.tool)
     shared = len(mine & theirs) / len(mine | theirs) if mine and theirs else 0.0
-    return shared + (SAME_SERVER if is_same_server else 0.0)
+    server, _, _ = failed.tool.rpartition("__")
+    if server and other.tool.name.rpartition("__")[0] == server:
+        shared += SAME_SERVER
+    if any(was.casefold() in PAGE_KEYS and now.casefold() in PAGE_KEYS for was, now in other.renamed.items()):
+        # Of a tool that is not there, nothing but its name could be compared.
+        shared += SAME_ADDRESS if own is not None else SHARED_WORDS
+    return shared
 
 
 def _meaning(tool: ToolSpec) -> set[str]:

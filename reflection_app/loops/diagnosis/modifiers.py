@@ -228,13 +228,13 @@ _NO_FILTER = re.compile(
 
 
 def lighter(params: Params, *, schema: Mapping[str, Any], text: str, finds_nothing: bool = False) -> Params | None:
-    """The parameters of a search with fewer words, else fewer filters, else more time; None where it has none of them.
+    """The parameters of a search with fewer words, else more time, else fewer filters; None where it has none of them.
 
     What a search that `finds_nothing` is freed of first are its filters, then its words. Only for calls that read.
     """
     known = known_properties(schema)
     fewer, freed = rewritten(params, known, _simpler), _without_filter(params, schema)
-    steps = (freed, fewer) if finds_nothing else (fewer, freed, _patient(params, known, text))
+    steps = (freed, fewer) if finds_nothing else (fewer, _patient(params, known, text), freed)
     for step in steps:
         if step != params and can_be_kept(step) and (not schema or fits(step, schema)):
             return step

@@ -2,6 +2,7 @@
 and the tool among those that are there which can be used instead.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -61,16 +62,21 @@ def _with_stand_in(
         return action
     is_missing = ruled.rule in MISSING or failed.status in (404, 410)
     is_refused = action.remedy in (Remedy.RETRY_LATER, Remedy.SKIP, Remedy.SWITCH_TOOL)
+    if ruled.error_type is ErrorType.PERMISSION_DENIED:
+        # What may not be read is not read by another way.
+        return action
     if not (is_refused or (is_missing and action.remedy is Remedy.FIX_AND_RETRY)):
         return action
     found = stand_in(failed, likeness)
-    if found is None or found.tool.name in action.alternative:
+    if found is None:
         return action
     if action.remedy is Remedy.SWITCH_TOOL and may_stand_in(found.tool.name, called=failed.tool):
         words = f"{action.action} {found.in_words()}"
         update = {"fallback_tool": found.tool.name, "modified_params": _kept(found.params), "action": words}
     else:
-        update = {"alternative": f"{found.in_words()} {action.alternative}".strip()}
+        # What was found by words alone, and is told without its parameters.
+        rest = re.sub(r"^Use \S{1,64} instead\. ?", "", action.alternative)
+        update = {"alternative": f"{found.in_words()} {rest}".strip()}
     return action.model_copy(update=update)
 
 
