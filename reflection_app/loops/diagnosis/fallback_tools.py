@@ -12,7 +12,14 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from reflection_app.loops.diagnosis.diagnoses import FailedCall
-from reflection_app.loops.diagnosis.modifiers import QUERY_KEYS, SIZE_KEYS, Params, fits, known_properties
+from reflection_app.loops.diagnosis.modifiers import (
+    QUERY_KEYS,
+    SIZE_KEYS,
+    Params,
+    fits,
+    is_query,
+    known_properties,
+)
 from reflection_app.loops.texts import word_set
 from reflection_app.loops.tool_calls import ToolSpec
 
@@ -21,6 +28,7 @@ ALIKE = 0.85
 SHARED_WORDS = 0.5
 SAME_SERVER = 0.3
 SAME_ADDRESS = 0.4
+SAME_THING = 0.15
 # Cosine of the wheel's vectors of two descriptions; of pairs that do other things most lie below.
 ALIKE_VECTORS = 0.5
 
@@ -177,7 +185,7 @@ def _means_same(key: str, name: str) -> bool:
     one, other = key.casefold(), name.casefold()
     if re.sub(r"[\W_]", "", one) == re.sub(r"[\W_]", "", other):
         return True
-    return any(one in alike and other in alike for alike in _ALIKE_KEYS)
+    return any(one in alike and other in alike for alike in _ALIKE_KEYS) or (is_query(one) and is_query(other))
 
 
 def _may_become(name: str, schema: Mapping[str, Any], value: Any) -> bool:
@@ -186,7 +194,7 @@ def _may_become(name: str, schema: Mapping[str, Any], value: Any) -> bool:
         return False
     is_url = re.match(r"https?://|www\.", value.strip().casefold()) is not None
     wants_url = name.casefold() in PAGE_KEYS or schema.get("format") in {"uri", "url"}
-    return is_url if wants_url else not is_url or name.casefold() in QUERY_KEYS
+    return is_url if wants_url else not is_url or is_query(name)
 
 
 def takes(tool: ToolSpec, params: Mapping[str, Any]) -> bool:
@@ -270,8 +278,11 @@ def _shared(failed: FailedCall, other: StandIn) -> float:
     if any(was.casefold() in PAGE_KEYS and now.casefold() in PAGE_KEYS for was, now in other.renamed.items()):
         # Of a tool that is not there, nothing but its name could be compared.
         shared += SAME_ADDRESS if own is not None else SHARED_WORDS
+    elif any(was != now and _means_same(was, now) for was, now in other.renamed.items()):
+        shared += SAME_THING
     return shared
 
 
 def _meaning(tool: ToolSpec) -> set[str]:
-    return _words(f"{tool.name.rsplit('__', 1)[-1]} {tool.description}") - _SMALL - READING
+    words = _words(f"{tool.name.rsplit('__', 1)[-1]} {tool.description}") - _SMALL - READING
+    return {word.removesuffix("s") for word in words}

@@ -20,7 +20,7 @@ FIRST_SIZE = 10
 SIZE_KEYS = word_set(
     "limit max_results maxresults max_items num_results n_results page_size pagesize per_page perpage size count "
     "top_k topk k num n rows batch_size chunk_size max_count maxcount first take max_rows num_rows results max_pages "
-    "max_records"
+    "max_records limite cantidad anzahl nombre 数量 条数 件数 返回数量 最大数量 每页数量"
 )
 _BOUND = r"(?:or equal to |the maximum of |the minimum of )?(-?\d{1,12}(?:\.\d{1,6})?)(?![\d.]*[\w%])"
 _AT_MOST = re.compile(
@@ -40,22 +40,28 @@ type Params = dict[str, Any]
 
 def clamped(params: Params, known: Mapping[str, Params], _schema: Params, text: str) -> Params:
     """Numbers within the bounds that the schema names, or that the error names beside the parameter."""
-    sizes = [key for key, value in params.items() if key.casefold() in SIZE_KEYS and is_number(value)]
-    changed = dict(params)
-    for key, value in params.items():
+    sizes = list[str]()
+
+    def note(path: str, value: Any, _stated: Mapping[str, Any]) -> Any:
+        if is_size(path) and is_number(value):
+            sizes.append(path)
+        return value
+
+    def clamp(path: str, value: Any, schema: Mapping[str, Any]) -> Any:
         if not is_number(value):
-            continue
-        schema, name = known.get(key, {}), key.casefold()
+            return value
+        name = _last(path).casefold()
         # The error names the parameter as a word of its own, or there is no other that it could mean.
         is_named = len(name) <= 100 and re.search(rf"(?<![a-z0-9_]){re.escape(name)}(?![a-z0-9_])", text)
-        about = text if is_named or sizes == [key] else ""
+        about = text if is_named or sizes == [path] else ""
         most = _bound(schema.get("maximum"), _AT_MOST, about)
         least = _bound(schema.get("minimum"), _AT_LEAST, about)
         if most is not None and value > most and (least is None or least <= most):
-            changed[key] = most
-        elif least is not None and value < least and (most is None or least <= most):
-            changed[key] = least
-    return changed
+            return most
+        return least if least is not None and value < least and (most is None or least <= most) else value
+
+    rewritten(params, known, note)
+    return rewritten(params, known, clamp)
 
 
 def _bound(stated: Any, pattern: re.Pattern[str], text: str) -> float | None:
@@ -75,9 +81,8 @@ def is_number(value: Any) -> TypeGuard[float]:
 def halved(params: Params, known: Mapping[str, Params], _schema: Params, _text: str) -> Params:
     """With half of every number of results; where none is given and the tool takes one, with a small one."""
 
-    def half(key: str, value: Any, schema: Mapping[str, Any]) -> Any:
-        is_size = key.casefold() in SIZE_KEYS and _is_whole(value) and value > 1
-        return _at_least(value // 2, schema) if is_size else value
+    def half(path: str, value: Any, schema: Mapping[str, Any]) -> Any:
+        return _at_least(value // 2, schema) if is_size(path) and _is_whole(value) and value > 1 else value
 
     less = rewritten(params, known, half)
     if less != params:
@@ -97,18 +102,32 @@ def halved(params: Params, known: Mapping[str, Params], _schema: Params, _text: 
 
 
 def rewritten(
-    params: Params, known: Mapping[str, Params], change: Callable[[str, Any, Mapping[str, Any]], Any], *, deep: int = 4
+    params: Params,
+    known: Mapping[str, Params],
+    change: Callable[[str, Any, Mapping[str, Any]], Any],
+    *,
+    within: str = "",
+    deep: int = 4,
 ) -> Params:
-    """The parameters with every value as `change` makes it of its name, itself and what the schema says of it; inside
-    of objects, too."""
+    """The parameters with every value as `change` makes it of its path (`request.limit`), itself and what the schema
+    says of it."""
     changed: Params = {}
     for key, value in params.items():
-        schema = known.get(key, {})
+        schema, path = known.get(key, {}), f"{within}.{key}" if within else key
         if isinstance(value, dict) and deep:
-            changed[key] = rewritten(value, known_properties(schema), change, deep=deep - 1)
+            changed[key] = rewritten(value, known_properties(schema), change, within=path, deep=deep - 1)
         else:
-            changed[key] = change(key, value, schema)
+            changed[key] = change(path, value, schema)
     return changed
+
+
+def _last(path: str) -> str:
+    return path.rpartition(".")[2]
+
+
+def is_size(path: str) -> bool:
+    """Whether the parameter is a number of results, by its name."""
+    return _last(path).casefold() in SIZE_KEYS
 
 
 def known_properties(schema: Mapping[str, Any]) -> dict[str, Params]:
@@ -138,6 +157,11 @@ QUERY_KEYS = word_set(
     "query q search search_query search_term keywords keyword expression search_string searchterm searchquery question "
     "term terms search_text text_query 查询 关键词 检索式 搜索词"
 )
+_QUERY = re.compile(
+    r"quer(?!y_?(?:id|type|mode|lang))|search(?!_?(?:type|mode|id|depth|lang|engine))|keyword|suchbegriff|stichwort|recherche"
+    r"|requ[eê]te|consulta|b[uú]squeda|palabra|关键|检索|搜索|検索|キーワード|검색"
+)
+_WITHIN_QUERY = word_set("text value string words phrase")
 _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "「": '"', "」": '"', "（": "(", "）": ")"})
 # As people write them in other languages; each between spaces.
 _WORDS = {"AND": "and und et 和 且 与 并且", "OR": "or oder ou 或 或者", "NOT": "not nicht 非 不含"}
@@ -145,12 +169,20 @@ _SIGNS = {"AND": ("&&", "&"), "OR": ("||", "|")}
 _READS_PATTERNS = re.compile(r"\bregex|regular expression|正则|\bgrep\b")
 
 
+def is_query(path: str) -> bool:
+    """Whether the parameter is what is searched for, by its name and by that of the object that it stands in."""
+    around, _, name = path.casefold().rpartition(".")
+    if name in _WITHIN_QUERY and around:
+        return is_query(around)
+    return name in QUERY_KEYS or _QUERY.search(name) is not None
+
+
 def with_mended_queries(params: Params, known: Mapping[str, Params], schema: Params, _text: str) -> Params:
     """Search queries with quotes and brackets that pair, and operators as the tool's description writes them."""
     about = str(schema.get("description") or "")
 
-    def mend(key: str, value: Any, own: Mapping[str, Any]) -> Any:
-        if key.casefold() not in QUERY_KEYS or not isinstance(value, str):
+    def mend(path: str, value: Any, own: Mapping[str, Any]) -> Any:
+        if not is_query(path) or not isinstance(value, str):
             return value
         better = mended(value, about=f"{about} {own.get('description') or ''}")
         if better != value:
@@ -241,8 +273,8 @@ def lighter(params: Params, *, schema: Mapping[str, Any], text: str, finds_nothi
     return None
 
 
-def _simpler(key: str, value: Any, _schema: Mapping[str, Any]) -> Any:
-    return simplified(value) if key.casefold() in QUERY_KEYS and isinstance(value, str) else value
+def _simpler(path: str, value: Any, _schema: Mapping[str, Any]) -> Any:
+    return simplified(value) if is_query(path) and isinstance(value, str) else value
 
 
 def _without_filter(params: Params, schema: Mapping[str, Any]) -> Params:
@@ -252,10 +284,10 @@ def _without_filter(params: Params, schema: Mapping[str, Any]) -> Params:
     free = [
         key
         for key, value in params.items()
-        if key not in needed and key.casefold() not in QUERY_KEYS | SIZE_KEYS and not _NO_FILTER.search(key.casefold())
+        if key not in needed and not is_query(key) and not is_size(key) and not _NO_FILTER.search(key.casefold())
         if isinstance(value, str | list) and value and not _TIMEOUT.fullmatch(key.casefold())
     ]
-    if not free or not any(key.casefold() in QUERY_KEYS for key in params):
+    if not free or not any(is_query(key) for key in params):
         return params
     return {key: value for key, value in params.items() if key != free[-1]}
 
@@ -263,8 +295,8 @@ def _without_filter(params: Params, schema: Mapping[str, Any]) -> Params:
 def _patient(params: Params, known: Mapping[str, Params], text: str) -> Params:
     """With twice the time where the call itself names the time that the error says was too short."""
 
-    def longer(key: str, value: Any, schema: Mapping[str, Any]) -> Any:
-        is_time = _TIMEOUT.fullmatch(key.casefold()) and is_number(value) and value > 0
+    def longer(path: str, value: Any, schema: Mapping[str, Any]) -> Any:
+        is_time = _TIMEOUT.fullmatch(_last(path).casefold()) and is_number(value) and value > 0
         if not is_time or not re.search(rf"(?<![\d.]){re.escape(f'{value:g}')}(?!\d)", text):
             return value
         most = schema.get("maximum")

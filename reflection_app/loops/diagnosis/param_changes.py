@@ -16,13 +16,13 @@ from reflection_app.loops.diagnosis.error_texts import telling_text
 from reflection_app.loops.diagnosis.fallback_tools import is_reading
 from reflection_app.loops.diagnosis.modifiers import (
     GUARD,
-    QUERY_KEYS,
     SIZE_KEYS,
     Params,
     can_be_kept,
     clamped,
     fits,
     is_number,
+    is_query,
     known_properties,
     mended,
     simplified,
@@ -101,7 +101,7 @@ def _value_changes(path: Path, before: Any, after: Any) -> list[ParamChange]:
         if not is_form and not is_unit:
             kind = ParamChangeKind.AT_MOST if now < was else ParamChangeKind.AT_LEAST
             return [ParamChange(kind=kind, path=path, after=after)]
-    form = form_between(before, after, own=QUERY_FORMS if path[-1].casefold() in QUERY_KEYS else {})
+    form = form_between(before, after, own=QUERY_FORMS if is_query(".".join(path)) else {})
     if form is not None:
         kind = ParamChangeKind.WRITTEN
         return [ParamChange(kind=kind, path=path, how=form.how, before=form.before, after=form.after)]

@@ -35,7 +35,8 @@ DATES = (
     ),
 )
 _OPERATOR = re.compile(r"and|or|not|und|oder|nicht|et|ou|[^\w\s]{1,3}", re.IGNORECASE)
-_TOKEN = re.compile(r"\w+|\s+|[^\w\s]+")
+_TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
+_WITH_UNIT = re.compile(r"(?P<before>[^\d\s-]{0,3})\s?(?P<number>-?\d{1,15}(?:\.\d{1,9})?)\s?(?P<after>[^\d\s]{0,12})")
 _NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{1,12})?")
 
 
@@ -52,6 +53,12 @@ def form_between(before: Any, after: Any, *, own: Mapping[str, Callable[[str], s
     for how, change in {**{name: _on_text(change) for name, change in own.items()}, **_PLAIN}.items():
         if _same(change(before), after) and not _same(before, after):
             return Form(how=how)
+    if (
+        isinstance(before, str)
+        and (unit := _WITH_UNIT.fullmatch(before.strip()))
+        and _same(_number(unit["number"]), after)
+    ):
+        return Form(how="its number", before=unit["before"], after=unit["after"])
     if not isinstance(before, str) or not isinstance(after, str) or max(len(before), len(after)) > LONGEST_VALUE:
         return None
     return _date_form(before, after) or _affix(before, after) or _sign(before, after)
@@ -66,18 +73,26 @@ def in_form(value: Any, form: Form, *, own: Mapping[str, Callable[[str], str]]) 
     if not isinstance(value, str) or len(value) > LONGEST_VALUE:
         return value
     before, after = str(form.before or ""), str(form.after or "")
-    if form.how == "date":
-        found = _date(value, before)
-        return found.strftime(after) if found else value
-    if form.how == "sign":
-        return _with_sign(value, before, after)
-    if before:
-        rest = value.removeprefix(before) if form.how == "begins" else value.removesuffix(before)
-        return value if rest == value else after + rest
-    if form.how == "begins":
-        joined = value.lstrip("/") if after.endswith("/") else value
-        return value if value.startswith(after) else after + joined
-    return value if value.endswith(after) else value + after
+    changed: Any = value
+    match form.how:
+        case "its number":
+            unit = _WITH_UNIT.fullmatch(value.strip())
+            is_same = unit is not None and (unit["before"], unit["after"]) == (before, after)
+            changed = _number(unit["number"]) if unit and is_same else value
+        case "date":
+            found = _date(value, before)
+            changed = found.strftime(after) if found else value
+        case "sign":
+            changed = _with_sign(value, before, after)
+        case "begins" if before:
+            changed = after + value.removeprefix(before) if value.startswith(before) else value
+        case "ends" if before:
+            changed = value.removesuffix(before)
+        case "begins" if not value.startswith(after):
+            changed = after + (value.lstrip("/") if after.endswith("/") else value)
+        case "ends" if not value.endswith(after):
+            changed = value + after
+    return changed
 
 
 def _same(one: Any, other: Any) -> bool:
