@@ -211,7 +211,8 @@ class ProposeInstruction(Effect[Instruction]):
 class RecallFix(Effect[FixRecall]):
     """Look for the fix that has worked best on this tool with this signature of an error, `without` these pairs.
 
-    Parameters that worked are remembered for the same failed `params` alone; for others the fix is known in words.
+    Parameters that worked are remembered for the same failed `params`; for others, what the fix changed. Besides, how
+    alike the run's other tools are to this one.
     """
 
     kind = "recall_fix"

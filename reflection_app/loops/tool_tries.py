@@ -230,6 +230,7 @@ def _diagnosis_in_words(diagnosis: Diagnosis | None) -> str:
         f"{diagnosis.error_type.value}: {diagnosis.root_cause}",
         f"What to do: {action.action}",
         f"Parameters: {params}" if params else "",
+        f"As in an earlier fix: {'; '.join(action.carried_over)}" if action.carried_over else "",
         f"Tool to use instead: {action.fallback_tool}" if action.fallback_tool else "",
         f"Wait before: {action.retry_delay_seconds:g} seconds" if action.retry_delay_seconds else "",
         f"Alternative: {action.alternative}" if action.alternative else "",

@@ -1,6 +1,6 @@
 """The memory of fixes: which of them worked on which errors, how often, and which is best for a failed call.
 
-A pair keeps of parameters, which may hold secrets, only the ones that were changed when the fix worked last.
+A pair keeps of parameters, which may hold secrets, only the ones that were changed when the fix worked, and how.
 """
 
 import hashlib
@@ -10,13 +10,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from notebook_app.public import EntryKind, Proposal, keep, lock_notebook, take_back_proposal
-from reflection_app.loops.diagnosis.diagnoses import CorrectiveAction, ErrorType, KnownFix, Remedy, without_values
+from reflection_app.loops.diagnosis.diagnoses import (
+    CorrectiveAction,
+    ErrorType,
+    KnownFix,
+    ParamChange,
+    Remedy,
+    without_values,
+)
 from reflection_app.loops.diagnosis.fallback_tools import is_reading
+from reflection_app.loops.diagnosis.param_changes import changes_between
 from reflection_app.loops.task_spec import Execution
 from reflection_app.repairs.models import FixPair, ToolFailure
 
@@ -68,6 +76,8 @@ MOST_PAIRS_LOOKED_AT = 200
 LONGEST_TOOL = 200
 LONGEST_SIGNATURE = 300
 LONGEST_FIX = 2_000
+MOST_LEARNED = 5
+LARGEST_LEARNED = 20_000
 
 
 def best_fix(
@@ -82,9 +92,9 @@ def best_fix(
     """The fix that has worked most reliably; none that failed more often than it worked.
 
     Parameters that worked are those of one call: they come with the fix only where the very same failed `params` were
-    put right by them before. In another call they would ask for something else than is wanted. A run of ours, which
-    would call with them at once, takes them only from runs that chose their calls themselves; an agent that asks
-    (`asked_by`) takes its own, too, and any agent's where the tool only reads: nobody else's word changes something.
+    put right by them before. For other calls there is what the fix changed of them. A run of ours, which would call
+    with either at once, takes them only from runs that chose their calls themselves; an agent that asks (`asked_by`)
+    takes its own, too, and any agent's where the tool only reads: nobody else's word changes something.
     """
     pairs = FixPair.objects.filter(
         project_id=project_id, tool=tool, signature=signature, successes__gt=0, successes__gte=F("failures")
@@ -94,9 +104,15 @@ def best_fix(
         return None
     best = max(found, key=lambda pair: reliability(pair.successes, pair.failures))
     action = CorrectiveAction.model_validate(best.action)
-    if action.modified_params is not None:
-        changed = _changes_that_worked(best, params, asked_by=asked_by) if params is not None else None
-        action = action.model_copy(update={"modified_params": changed})
+    learned: list[tuple[ParamChange, ...]] = []
+    if action.remedy in (Remedy.FIX_AND_RETRY, Remedy.SWITCH_TOOL):
+        if action.modified_params is not None:
+            changed = _changes_that_worked(best, params, asked_by=asked_by) if params is not None else None
+            action = action.model_copy(update={"modified_params": changed})
+        learned = [changes for kept in best.learned if (changes := _trusted(kept, best, asked_by=asked_by))]
+        # What worked before changes were kept is told from its calls.
+        seen = () if learned else _seen_to_work(best, asked_by=asked_by)[:MOST_LEARNED]
+        learned = learned or [changes for row in seen if (changes := _changes_of(row, best.action))]
     return KnownFix(
         fix_pair=str(best.pk),
         error_type=ErrorType(best.error_type),
@@ -104,26 +120,49 @@ def best_fix(
         action=action,
         successes=best.successes,
         failures=best.failures,
+        learned=tuple(learned),
     )
 
 
-def _changes_that_worked(pair: FixPair, params: Mapping[str, Any], *, asked_by: str) -> dict[str, Any] | None:
-    """The parameters that put these very failed ones right the last time, or None where nothing is known of them."""
-    rows = ToolFailure.objects.filter(
-        project_id=pair.project_id, tool=pair.tool, signature=pair.signature, worked=True, params=dict(params)
-    )
+def _trusted(kept: Mapping[str, Any], pair: FixPair, *, asked_by: str) -> tuple[ParamChange, ...]:
+    """The changes that are kept of one time that the pair worked; none where nobody is believed who told of it."""
+    by = kept.get("by")
+    is_believed = by == "" or (bool(asked_by) and (by == asked_by or is_reading(pair.tool)))
+    return tuple(ParamChange.model_validate(one) for one in kept["changes"]) if is_believed else ()
+
+
+def _seen_to_work(pair: FixPair, *, asked_by: str) -> QuerySet[ToolFailure]:
+    """The failures of this kind that were put right, as far as who tells of it is believed; the newest first."""
+    rows = ToolFailure.objects.filter(project_id=pair.project_id, tool=pair.tool, signature=pair.signature, worked=True)
     if not (asked_by and is_reading(pair.tool)):
         # An outcome that somebody told names who did, also of a failure of our own run.
         seen_here = Q(reported_by_label="", run__task__execution=Execution.MANAGED.value, outcome__by__isnull=True)
         rows = rows.filter(seen_here | Q(outcome__by=asked_by) if asked_by else seen_here)
-    last = rows.order_by("-outcome_at", "-id").first()
+    return rows.order_by("-outcome_at", "-id")
+
+
+def _worked_with(row: ToolFailure) -> tuple[str, Any]:
+    """The tool and the parameters that put the failure right."""
+    advised, outcome = row.action or {}, row.outcome or {}
+    params = outcome.get("params")
+    tool = outcome.get("tool") or advised.get("fallback_tool") or row.tool
+    return tool, advised.get("modified_params") if params is None else params
+
+
+def _changes_of(row: ToolFailure, action: Mapping[str, Any]) -> tuple[ParamChange, ...]:
+    tool, params = _worked_with(row)
+    is_same_fix = tool == (action.get("fallback_tool") or row.tool)
+    return changes_between(row.params, params) if is_same_fix and isinstance(params, dict) else ()
+
+
+def _changes_that_worked(pair: FixPair, params: Mapping[str, Any], *, asked_by: str) -> dict[str, Any] | None:
+    """The parameters that put these very failed ones right the last time, or None where nothing is known of them."""
+    last = _seen_to_work(pair, asked_by=asked_by).filter(params=dict(params)).first()
     if last is None:
         return None
-    advised, outcome = last.action or {}, last.outcome or {}
-    worked = outcome.get("params")
-    changed, is_expressible = _changes(last.params, advised.get("modified_params") if worked is None else worked)
-    is_same_tool = (outcome.get("tool") or advised.get("fallback_tool") or last.tool) == last.tool
-    return changed if changed and is_expressible and is_same_tool else None
+    tool, worked = _worked_with(last)
+    changed, is_expressible = _changes(last.params, worked)
+    return changed if changed and is_expressible and tool == last.tool else None
 
 
 def reliability(successes: int, failures: int) -> float:
@@ -144,12 +183,13 @@ def keep_outcome(
     params: Mapping[str, Any] | None,
     fix: str,
     delay_s: float | None,
+    by: str = "",
 ) -> FixPair | None:
     """Counts how a fix went: for the pair that was remembered if its advice was followed, else for what was done.
 
     What was left out (`tool` empty, the others None) was done as advised. Call it inside a transaction, with the
     failure's row locked; the caller saves the outcome itself. Only what worked becomes a new pair, and is offered to
-    the notebook.
+    the notebook. `by` tells who told of it, where it was told.
     """
     if not failure.error_type:
         return None
@@ -173,8 +213,22 @@ def keep_outcome(
         pair, _ = FixPair.objects.get_or_create(**name, defaults=values)
         _count(pair, worked=True, action=action)
     if worked:
+        _learn(pair, failure, params=advised.get("modified_params") if params is None else params, by=by)
         offer_fix(pair, failure)
     return pair
+
+
+def _learn(pair: FixPair, failure: ToolFailure, *, params: Mapping[str, Any] | None, by: str) -> None:
+    """Keeps with the pair what it changed this time. Call it with the notebook locked."""
+    changes = changes_between(failure.params, params) if params is not None else ()
+    if not changes or len(json.dumps(dumped := [one.model_dump(mode="json") for one in changes])) > LARGEST_LEARNED:
+        return
+    run = failure.run
+    is_seen = not by and not failure.reported_by_label and run is not None
+    is_ours = is_seen and run is not None and run.task.execution == Execution.MANAGED.value
+    kept = {"failure": str(failure.pk), "by": "" if is_ours else by or None, "changes": dumped}
+    pair.learned = [kept, *FixPair.objects.values_list("learned", flat=True).get(pk=pair.pk)][:MOST_LEARNED]
+    pair.save(update_fields=["learned"])
 
 
 def uncount_outcome(failure: ToolFailure) -> None:
@@ -192,7 +246,8 @@ def uncount_outcome(failure: ToolFailure) -> None:
     if not failure.worked:
         rows.update(failures=Greatest(F("failures") - 1, 0))
         return
-    rows.update(successes=Greatest(F("successes") - 1, 0))
+    left = [kept for kept in pair.learned if kept.get("failure") != str(failure.pk)]
+    rows.update(successes=Greatest(F("successes") - 1, 0), learned=left)
     if rows.filter(successes=0).delete()[0]:
         return
     # It worked last for the last other failure that it put right.

@@ -189,7 +189,11 @@ TYPES = [(one.value, one.value) for one in ErrorType]
 
 
 class FixPair(models.Model):
-    """What has failed and what helped. `action` is the corrective action that worked, `digest` tells fixes apart."""
+    """What has failed and what helped. `action` is the corrective action that worked, `digest` tells fixes apart.
+
+    `learned` is what was changed of the parameters each time it worked, the newest first: the changes, the failure that
+    they put right, and who told of it (empty where a run of the desk saw it, null where nobody vouches).
+    """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="fix_pairs")
@@ -200,6 +204,7 @@ class FixPair(models.Model):
     fix = models.TextField()
     action = models.JSONField()
     digest = models.CharField(max_length=64)
+    learned = models.JSONField(default=list)
     successes = models.PositiveIntegerField(default=0)
     failures = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)

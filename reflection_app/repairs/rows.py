@@ -11,7 +11,7 @@ from notebook_app.public import EntryKind, keep
 from notebook_app.public import Proposal as EntryProposal
 from reflection_app.loops.completeness.checks import CheckState, operation_key
 from reflection_app.loops.completeness.supplementing import PART
-from reflection_app.loops.diagnosis.diagnoses import FixRecall
+from reflection_app.loops.diagnosis.diagnoses import FailedCall, FixRecall
 from reflection_app.loops.effects import (
     FindSimilarIssues,
     IssueTicket,
@@ -32,6 +32,7 @@ from reflection_app.loops.protocol.reports import Report as ReportValue
 from reflection_app.loops.protocol.similarity import similar_issues
 from reflection_app.loops.tickets import Ticket as IssuedTicket
 from reflection_app.loops.verdicts import Issue, Outcome
+from reflection_app.repairs.alike_tools import likeness_of_tools
 from reflection_app.repairs.fix_pairs import LONGEST_SIGNATURE, best_fix, keep_outcome
 from reflection_app.repairs.models import (
     AgentInstruction,
@@ -127,12 +128,15 @@ def end_tickets(run: Run, batch: Batch, *, outcome: str) -> None:
 
 
 def recall_fix(effect: RecallFix, *, run_id: UUID) -> FixRecall:
-    """What the memory of the run's project holds for a failure."""
-    project_id = Run.objects.values_list("project_id", flat=True).get(pk=run_id)
+    """What the memory of the run's project holds for a failure, and how alike the run's other tools are."""
+    run = Run.objects.get(pk=run_id)
     known = best_fix(
-        project_id, tool=effect.tool, signature=effect.signature, params=effect.params, without=effect.without
+        run.project_id, tool=effect.tool, signature=effect.signature, params=effect.params, without=effect.without
     )
-    return FixRecall(known=known)
+    spec = run.get_spec()
+    tools = spec.failed_call.tools if spec.failed_call else spec.tools
+    failed = FailedCall(tool=effect.tool, params=effect.params, error="", tools=tools)
+    return FixRecall(known=known, likeness=likeness_of_tools(failed))
 
 
 @follows_from(RecordToolFailure)

@@ -24,6 +24,7 @@ from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.loops.tool_calls import DEEPEST, ToolSpec, is_too_deep
 from reflection_app.loops.values import Value
 from reflection_app.metrics.models import FigureDue
+from reflection_app.repairs.alike_tools import likeness_of_tools
 from reflection_app.repairs.fix_pairs import best_fix, keep_outcome
 from reflection_app.repairs.models import ToolFailure
 from reflection_app.reviews.own_work import hands_of
@@ -211,10 +212,11 @@ def _diagnose(project: Project, failed: FailedCall, *, signature: str, asked_by:
     """What is known about it without asking a model: a fix that has worked before, else a rule."""
     known = best_fix(project.pk, tool=failed.tool, signature=signature, params=failed.params, asked_by=asked_by)
     fallback = known.action.fallback_tool if known else None
+    likeness = likeness_of_tools(failed)
     if fallback is None or fallback in {tool.name for tool in failed.tools}:
-        return by_memory_or_rules(failed, known)
+        return by_memory_or_rules(failed, known, likeness=likeness)
     if failed.tools or len(fallback) > LONGEST_TOOL_NAME:
-        return by_memory_or_rules(failed, None)
+        return by_memory_or_rules(failed, None, likeness=likeness)
     # An agent that names no tools may well have the one that helped before.
     return by_memory_or_rules(failed.model_copy(update={"tools": (ToolSpec(name=fallback),)}), known)
 
@@ -271,6 +273,7 @@ def report_fix_outcome(failure: ToolFailure, data: FixOutcomeSubmission, *, acto
         params=data.params,
         fix=data.fix,
         delay_s=data.delay_seconds,
+        by=actor.label,
     )
     locked.worked, locked.outcome_at = data.worked, timezone.now()
     locked.outcome = told | {"by": actor.label}

@@ -62,6 +62,7 @@ def test_a_known_failure_is_diagnosed_at_once_in_the_form_of_the_protocol(agent:
         "fallback_tool",
         "retry_delay_seconds",
         "alternative",
+        "carried_over",
     }
     assert (action["remedy"], action["retry_delay_seconds"] > 0) == ("retry_later", True)
     assert told["checklist"] == {

@@ -192,6 +192,7 @@ class CorrectiveAction(Answer):
     fallback_tool: str | None
     retry_delay_seconds: float | None
     alternative: str | None
+    carried_over: tuple[str, ...] = ()
 
 
 class ToolFailure(Answer):

@@ -39,7 +39,11 @@ class Remedy(StrEnum):
 
 
 class CorrectiveAction(Value):
-    """`action` says it in words. `modified_params` is None where other parameters are needed that nobody knows yet."""
+    """`action` says it in words. `modified_params` is None where other parameters are needed that nobody knows yet.
+
+    `carried_over` says what of a fix pair was done to them ("limit: 500 → 100"); it is empty where the pair is known
+    in words alone.
+    """
 
     remedy: Remedy
     action: Text
@@ -47,6 +51,7 @@ class CorrectiveAction(Value):
     fallback_tool: Text | None = None
     retry_delay_seconds: float | None = Field(default=None, ge=0, le=LONGEST_DELAY_S)
     alternative: Text = ""
+    carried_over: tuple[Text, ...] = ()
 
 
 class Source(StrEnum):
@@ -114,8 +119,40 @@ class DiagnosedFailure(Value):
     diagnosis: Diagnosis
 
 
+class ParamChangeKind(StrEnum):
+    """OTHER is what was changed in no way that another call could be changed in."""
+
+    AT_MOST = "at_most"
+    AT_LEAST = "at_least"
+    SHORTENED = "shortened"
+    MOVED = "moved"
+    DROPPED = "dropped"
+    ADDED = "added"
+    WRITTEN = "written"
+    REPLACED = "replaced"
+    OTHER = "other"
+
+
+class ParamChange(Value):
+    """One thing that a fix changed of the parameters, at `path`; `*` there stands for every item of a list.
+
+    `to` is where a value was moved to, `how` the name of a form that it was written in (value_forms.py); `before` and
+    `after` are what belongs to the kind: a bound, a constant, the form's own signs.
+    """
+
+    kind: ParamChangeKind
+    path: tuple[str, ...]
+    to: tuple[str, ...] = ()
+    how: str = ""
+    before: JsonValue = None
+    after: JsonValue = None
+
+
 class KnownFix(Value):
-    """A fix that worked before on the same tool with the same signature."""
+    """A fix that worked before on the same tool with the same signature.
+
+    `learned` is what it changed of the parameters, each time it worked, the newest first.
+    """
 
     fix_pair: str
     error_type: ErrorType
@@ -123,12 +160,17 @@ class KnownFix(Value):
     action: CorrectiveAction
     successes: int = 0
     failures: int = 0
+    learned: tuple[tuple[ParamChange, ...], ...] = ()
 
 
 class FixRecall(Value):
-    """What the memory of fixes holds for a failure; nothing where `known` is None."""
+    """What the memory of fixes holds for a failure; nothing where `known` is None.
+
+    `likeness` is how alike the tools that could be called instead are, by their vectors; empty where there are none.
+    """
 
     known: KnownFix | None = None
+    likeness: dict[str, float] = Field(default_factory=dict)
 
 
 class FixOutcome(Value):

@@ -6,7 +6,7 @@ and a limit that is reached all leave the failure diagnosed as far as it goes.
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import Field, JsonValue, field_validator, model_validator
@@ -26,6 +26,10 @@ from reflection_app.loops.diagnosis.diagnoses import (
     Remedy,
     Source,
 )
+from reflection_app.loops.diagnosis.fallback_tools import may_stand_in
+from reflection_app.loops.diagnosis.modifiers import fits
+from reflection_app.loops.diagnosis.param_changes import carried_over, in_words
+from reflection_app.loops.diagnosis.refining import refined
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.effects import RecallFix, RecordToolFailure
 from reflection_app.loops.framing import framed
@@ -184,9 +188,11 @@ async def diagnose(
         params=failed.params,
         without=tuple(without),
     )
-    known = (await run.perform(recall)).known
+    recalled = await run.perform(recall)
+    known = recalled.known
     # Asked again, because a person may have edited what was recalled in a fork.
-    diagnosis = by_memory_or_rules(failed, known if known and known.fix_pair not in without else None)
+    known = known if known and known.fix_pair not in without else None
+    diagnosis = by_memory_or_rules(failed, known, likeness=recalled.likeness)
     if diagnosis is None and asks_model:
         try:
             run.check_limits()
@@ -219,13 +225,18 @@ async def diagnose(
     return (await run.perform(RecordToolFailure(key=f"{place}/diagnosis", failure=failure))).diagnosis
 
 
-def by_memory_or_rules(failed: FailedCall, known: KnownFix | None) -> Diagnosis | None:
+def by_memory_or_rules(
+    failed: FailedCall, known: KnownFix | None, *, likeness: Mapping[str, float] | None = None
+) -> Diagnosis | None:
     """What the remembered fix says to do, else what the rules say, or None where neither fits.
 
     A fix by a tool that cannot be called here, or by the very parameters that failed, is none. What has to go to a
-    person goes there, whatever is said to have got round it before.
+    person goes there, whatever is said to have got round it before. `likeness` is that of the other tools to the failed
+    one, by their vectors.
     """
     ruled = diagnose_by_rules(failed)
+    if ruled is not None:
+        ruled = refined(failed, ruled, likeness or {})
     if known is None:
         return ruled
     needs_person = (
@@ -233,11 +244,45 @@ def by_memory_or_rules(failed: FailedCall, known: KnownFix | None) -> Diagnosis 
     )
     if known.action.remedy is Remedy.ASK_PERSON or not needs_person:
         diagnosis = from_known_fix(failed, known)
-        action = diagnosis.action
+        action = _carried_over(diagnosis.action, failed, known, ruled)
         is_lost = known.action.fallback_tool is not None and action.fallback_tool is None
         if not is_lost and (action.modified_params is None or action.modified_params != failed.params):
-            return diagnosis
+            return diagnosis.model_copy(update={"action": action})
     return ruled
+
+
+def _carried_over(
+    action: CorrectiveAction, failed: FailedCall, known: KnownFix, ruled: Diagnosis | None
+) -> CorrectiveAction:
+    """With what the fix changed of other calls' parameters done to this one's, where it carries over.
+
+    Parameters that put this very call right come first; where nothing carries over, what the rules compute is left.
+    """
+    if action.remedy is Remedy.SWITCH_TOOL:
+        to = next((tool for tool in failed.tools if tool.name == action.fallback_tool), None)
+        if to is None or action.modified_params is not None or not may_stand_in(to.name, called=failed.tool):
+            return action
+    elif action.remedy is Remedy.FIX_AND_RETRY:
+        to = None
+        if known.action.modified_params and action.modified_params and _fits(failed, action.modified_params):
+            told = in_words(failed.params, action.modified_params)
+            return action.model_copy(update={"carried_over": told})
+    else:
+        return action
+    for changes in known.learned:
+        params = carried_over(changes, failed, to=to)
+        if params is not None:
+            told = in_words(failed.params, params)
+            return action.model_copy(update={"modified_params": params, "carried_over": told})
+    if to is not None:
+        return action
+    computed = ruled.action.modified_params if ruled else None
+    return action.model_copy(update={"modified_params": computed})
+
+
+def _fits(failed: FailedCall, params: Mapping[str, Any]) -> bool:
+    spec = next((tool for tool in failed.tools if tool.name == failed.tool), None)
+    return spec is None or not spec.parameters or fits(params, spec.parameters)
 
 
 def messages_for(failed: FailedCall) -> tuple[Message, ...]:

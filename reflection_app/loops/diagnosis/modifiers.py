@@ -20,7 +20,7 @@ FIRST_SIZE = 10
 SIZE_KEYS = word_set(
     "limit max_results maxresults max_items num_results n_results page_size pagesize per_page perpage size count "
     "top_k topk k num n rows batch_size chunk_size max_count maxcount first take max_rows num_rows results max_pages "
-    "max_records"
+    "max_records limite cantidad anzahl nombre 数量 条数 件数 返回数量 最大数量 每页数量"
 )
 _BOUND = r"(?:or equal to |the maximum of |the minimum of )?(-?\d{1,12}(?:\.\d{1,6})?)(?![\d.]*[\w%])"
 _AT_MOST = re.compile(
@@ -40,26 +40,32 @@ type Params = dict[str, Any]
 
 def clamped(params: Params, known: Mapping[str, Params], _schema: Params, text: str) -> Params:
     """Numbers within the bounds that the schema names, or that the error names beside the parameter."""
-    sizes = [key for key, value in params.items() if key.casefold() in SIZE_KEYS and _is_number(value)]
-    changed = dict(params)
-    for key, value in params.items():
-        if not _is_number(value):
-            continue
-        schema, name = known.get(key, {}), key.casefold()
+    sizes = list[str]()
+
+    def note(path: str, value: Any, _stated: Mapping[str, Any]) -> Any:
+        if is_size(path) and is_number(value):
+            sizes.append(path)
+        return value
+
+    def clamp(path: str, value: Any, schema: Mapping[str, Any]) -> Any:
+        if not is_number(value):
+            return value
+        name = _last(path).casefold()
         # The error names the parameter as a word of its own, or there is no other that it could mean.
         is_named = len(name) <= 100 and re.search(rf"(?<![a-z0-9_]){re.escape(name)}(?![a-z0-9_])", text)
-        about = text if is_named or sizes == [key] else ""
+        about = text if is_named or sizes == [path] else ""
         most = _bound(schema.get("maximum"), _AT_MOST, about)
         least = _bound(schema.get("minimum"), _AT_LEAST, about)
         if most is not None and value > most and (least is None or least <= most):
-            changed[key] = most
-        elif least is not None and value < least and (most is None or least <= most):
-            changed[key] = least
-    return changed
+            return most
+        return least if least is not None and value < least and (most is None or least <= most) else value
+
+    rewritten(params, known, note)
+    return rewritten(params, known, clamp)
 
 
 def _bound(stated: Any, pattern: re.Pattern[str], text: str) -> float | None:
-    if _is_number(stated):
+    if is_number(stated):
         return stated
     found = [one[1] for one in pattern.finditer(text)]
     # Two bounds in one message belong to two parameters, and which is whose cannot be told.
@@ -68,15 +74,19 @@ def _bound(stated: Any, pattern: re.Pattern[str], text: str) -> float | None:
     return float(found[0]) if "." in found[0] else int(found[0])
 
 
-def _is_number(value: Any) -> TypeGuard[float]:
+def is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def halved(params: Params, known: Mapping[str, Params], _schema: Params, _text: str) -> Params:
     """With half of every number of results; where none is given and the tool takes one, with a small one."""
-    sizes = [key for key, value in params.items() if key.casefold() in SIZE_KEYS and _is_whole(value) and value > 1]
-    if sizes:
-        return params | {key: _at_least(params[key] // 2, known.get(key, {})) for key in sizes}
+
+    def half(path: str, value: Any, schema: Mapping[str, Any]) -> Any:
+        return _at_least(value // 2, schema) if is_size(path) and _is_whole(value) and value > 1 else value
+
+    less = rewritten(params, known, half)
+    if less != params:
+        return less
     absent = {key: one for key, one in known.items() if key not in params}
     # A type may be a list of types, which cannot be looked up in a set.
     offered = [
@@ -87,8 +97,47 @@ def halved(params: Params, known: Mapping[str, Params], _schema: Params, _text: 
     name = offered[0]
     usual, most = known[name].get("default"), known[name].get("maximum")
     size = usual // 2 if _is_whole(usual) and usual > 1 else FIRST_SIZE
-    size = min(size, int(most)) if _is_number(most) and most >= 1 else size
+    size = min(size, int(most)) if is_number(most) and most >= 1 else size
     return params | {name: _at_least(size, known[name])}
+
+
+def rewritten(
+    params: Params,
+    known: Mapping[str, Params],
+    change: Callable[[str, Any, Mapping[str, Any]], Any],
+    *,
+    within: str = "",
+    deep: int = 4,
+) -> Params:
+    """The parameters with every value as `change` makes it of its path (`request.limit`), itself and what the schema
+    says of it."""
+    changed: Params = {}
+    for key, value in params.items():
+        schema, path = known.get(key, {}), f"{within}.{key}" if within else key
+        if isinstance(value, dict) and deep:
+            changed[key] = rewritten(value, known_properties(schema), change, within=path, deep=deep - 1)
+        else:
+            changed[key] = change(path, value, schema)
+    return changed
+
+
+def _last(path: str) -> str:
+    return path.rpartition(".")[2]
+
+
+def is_size(path: str) -> bool:
+    """Whether the parameter is a number of results, by its name."""
+    return _last(path).casefold() in SIZE_KEYS
+
+
+def known_properties(schema: Mapping[str, Any]) -> dict[str, Params]:
+    """What the schema of an object says of each of its properties."""
+    properties = schema.get("properties")
+    return {
+        key: one
+        for key, one in (properties.items() if isinstance(properties, dict) else ())
+        if isinstance(key, str) and isinstance(one, dict)
+    }
 
 
 def _is_whole(value: Any) -> TypeGuard[int]:
@@ -97,43 +146,163 @@ def _is_whole(value: Any) -> TypeGuard[int]:
 
 def _at_least(value: int, schema: Mapping[str, Any]) -> int:
     least = schema.get("minimum")
-    return max(1, value, int(least)) if _is_number(least) and abs(least) < 2**53 else max(1, value)
+    return max(1, value, int(least)) if is_number(least) and abs(least) < 2**53 else max(1, value)
 
 
-# Search queries whose syntax is mended: signs that do not pair, and operators as search engines write them.
+# Search queries whose syntax is mended: signs that do not pair, and operators as the tool reads them.
 
 LONGEST_QUERY = 2_000
 OPERATORS = frozenset({"AND", "OR", "NOT"})
-QUERY_KEYS = word_set("query q search search_query search_term keywords expression search_string")
+QUERY_KEYS = word_set(
+    "query q search search_query search_term keywords keyword expression search_string searchterm searchquery question "
+    "term terms search_text text_query 查询 关键词 检索式 搜索词"
+)
+_QUERY = re.compile(
+    r"quer(?!y_?(?:id|type|mode|lang))|search(?!_?(?:type|mode|id|depth|lang|engine))|keyword|suchbegriff|stichwort|recherche"
+    r"|requ[eê]te|consulta|b[uú]squeda|palabra|关键|检索|搜索|検索|キーワード|검색"
+)
+_WITHIN_QUERY = word_set("text value string words phrase")
+_QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "「": '"', "」": '"', "（": "(", "）": ")"})
+# As people write them in other languages; each between spaces.
+_WORDS = {"AND": "and und et 和 且 与 并且", "OR": "or oder ou 或 或者", "NOT": "not nicht 非 不含"}
+_SIGNS = {"AND": ("&&", "&"), "OR": ("||", "|")}
+_READS_PATTERNS = re.compile(r"\bregex|regular expression|正则|\bgrep\b")
 
 
-def with_mended_queries(params: Params, _known: Mapping[str, Params], _schema: Params, _text: str) -> Params:
-    """Search queries with quotes and brackets that pair, and operators as search engines write them."""
-    return {
-        key: mended(value) if key.casefold() in QUERY_KEYS and isinstance(value, str) else value
-        for key, value in params.items()
-    }
+def is_query(path: str) -> bool:
+    """Whether the parameter is what is searched for, by its name and by that of the object that it stands in."""
+    around, _, name = path.casefold().rpartition(".")
+    if name in _WITHIN_QUERY and around:
+        return is_query(around)
+    return name in QUERY_KEYS or _QUERY.search(name) is not None
 
 
-def mended(query: str) -> str:
-    """The query with what commonly breaks its syntax taken out; as it is where it is too long to be one."""
-    if len(query) > LONGEST_QUERY:
+def with_mended_queries(params: Params, known: Mapping[str, Params], schema: Params, _text: str) -> Params:
+    """Search queries with quotes and brackets that pair, and operators as the tool's description writes them."""
+    about = str(schema.get("description") or "")
+
+    def mend(path: str, value: Any, own: Mapping[str, Any]) -> Any:
+        if not is_query(path) or not isinstance(value, str):
+            return value
+        better = mended(value, about=f"{about} {own.get('description') or ''}")
+        if better != value:
+            return better
+        # Nothing that is known to break it stands in it, so that plain words are left.
+        plain = re.findall(r"[\w'-]+", re.sub(r"\b\w{1,12}:(?=\S)", "", value))
+        return " ".join(word for word in plain if word not in OPERATORS) or value
+
+    return rewritten(params, known, mend)
+
+
+def mended(query: str, about: str = "") -> str:
+    """The query with what commonly breaks its syntax put right; as it is where it is too long to be one.
+
+    `about` is what the tool says of its queries: signs that it names as operators stay signs.
+    """
+    if len(query) > LONGEST_QUERY or _READS_PATTERNS.search(about.casefold()):
         return query
-    text = re.sub("[“”„]", '"', query)
-    text = text.replace("&&", " AND ").replace("||", " OR ")
+    own = {name: sign for name in OPERATORS if (sign := _own_sign(name, about[:LONGEST_QUERY]))}
+    text = query.translate(_QUOTES)
+    is_boolean = any(sign in text for sign in ("&&", "|")) or any(word in OPERATORS for word in text.split())
+    for name, signs in _SIGNS.items():
+        for sign in signs:
+            # A single & stands in names of firms as well.
+            if sign != "&" or re.search(r"\s&\s", text):
+                text = text.replace(sign, f" {name} ")
     text = text if text.count('"') % 2 == 0 else text.replace('"', " ")
     text = text if _is_balanced(text) else re.sub(r"[()\[\]{}]", " ", text)
-    words = text.split()
+    text = re.sub(r"\(\s*\)|\"\s*\"", " ", text)
+    words = re.sub(r"([()])", r" \1 ", text).split() if '"' not in text else text.split()
     # Inside of quotes these are words of a phrase. Where nothing else says so, only `or` is an operator for certain.
     if '"' not in text:
-        is_boolean = "&&" in query or "||" in query or any(word in OPERATORS for word in words)
-        operators = {word.casefold() for word in OPERATORS} if is_boolean else {"or"}
-        words = [word.upper() if word.casefold() in operators else word for word in words]
-    while words and words[-1] in OPERATORS:
-        words.pop()
-    while words and words[0] in OPERATORS - {"NOT"}:
-        words.pop(0)
-    return " ".join(words) or query
+        read = {word: name for name, alike in _WORDS.items() for word in alike.split()}
+        certain = OPERATORS if is_boolean else {"OR"}
+        words = [name if (name := read.get(word.casefold(), word)) in certain else word for word in words]
+    kept: list[str] = []
+    for word in words:
+        # Of two operators in a row the first is meant; NOT follows others.
+        is_second = bool(kept) and kept[-1] in OPERATORS and word in OPERATORS - {"NOT"}
+        while word == ")" and kept and kept[-1] in OPERATORS:
+            kept.pop()
+        if not is_second and not (word in OPERATORS - {"NOT"} and (not kept or kept[-1] == "(")):
+            kept.append(word)
+    while kept and kept[-1] in OPERATORS:
+        kept.pop()
+    kept = [own.get(word, word) for word in kept]
+    return re.sub(r"\( | \)", lambda found: found[0].strip(), " ".join(kept)) or query
+
+
+def _own_sign(operator: str, about: str) -> str | None:
+    """How the tool says that it writes this operator, where that is not its name."""
+    means = {"AND": r"(?:and|且|与|和)", "OR": r"(?:or|或)", "NOT": r"(?:not|非|exclud\w+|排除)"}[operator]
+    sign = r"[`'\"“(]?(?P<sign>\|{1,2}|&{1,2}|\+|-|ANDNOT)[`'\"”)]?"
+    is_for = r"\s{0,2}(?:is|for|as|means?|=|:|表示|代表|为|\()\s{0,2}(?:(?:boolean|logical|逻辑)\s?)?"
+    is_by = r"\s{0,2}(?:is|as|=|:|with|using|by|用|写作|\()\s{0,2}(?:written )?(?:as )?"
+    before, after = rf"{sign}{is_for}{means}(?![a-z])", rf"(?<![a-z]){means}{is_by}{sign}(?!\w)"
+    found = re.search(before, about, re.IGNORECASE) or re.search(after, about, re.IGNORECASE)
+    if found is None and operator == "NOT" and "ANDNOT" in about:
+        return "ANDNOT"
+    return found["sign"] if found else None
+
+
+def simplified(query: str) -> str:
+    """The first half of the query's words, without its operators and signs; as it is where it is one word."""
+    words = [word for word in re.findall(r"[\w'-]+", query) if word.upper() not in OPERATORS]
+    return " ".join(words[: (len(words) + 1) // 2]) if len(words) > 1 else query
+
+
+# A search that comes to no end, or finds nothing, asks for something lighter.
+
+_TIMEOUT = re.compile(r"(?:request_?|read_?|client_?)?time_?out(?:_?(?:s|ms|sec|secs|seconds|millis))?|max_wait(?:_s)?")
+_NO_FILTER = re.compile(
+    r"id$|user|account|tenant|project|scope|dry|confirm|safe|version|format|token|key|page|cursor|repo"
+)
+
+
+def lighter(params: Params, *, schema: Mapping[str, Any], text: str, finds_nothing: bool = False) -> Params | None:
+    """The parameters of a search with fewer words, else more time, else fewer filters; None where it has none of them.
+
+    What a search that `finds_nothing` is freed of first are its filters, then its words. Only for calls that read.
+    """
+    known = known_properties(schema)
+    fewer, freed = rewritten(params, known, _simpler), _without_filter(params, schema)
+    steps = (freed, fewer) if finds_nothing else (fewer, _patient(params, known, text), freed)
+    for step in steps:
+        if step != params and can_be_kept(step) and (not schema or fits(step, schema)):
+            return step
+    return None
+
+
+def _simpler(path: str, value: Any, _schema: Mapping[str, Any]) -> Any:
+    return simplified(value) if is_query(path) and isinstance(value, str) else value
+
+
+def _without_filter(params: Params, schema: Mapping[str, Any]) -> Params:
+    """Without the last filter that may be left out, where words to search for are left."""
+    required = schema.get("required")
+    needed = required if isinstance(required, list) else []
+    free = [
+        key
+        for key, value in params.items()
+        if key not in needed and not is_query(key) and not is_size(key) and not _NO_FILTER.search(key.casefold())
+        if isinstance(value, str | list) and value and not _TIMEOUT.fullmatch(key.casefold())
+    ]
+    if not free or not any(is_query(key) for key in params):
+        return params
+    return {key: value for key, value in params.items() if key != free[-1]}
+
+
+def _patient(params: Params, known: Mapping[str, Params], text: str) -> Params:
+    """With twice the time where the call itself names the time that the error says was too short."""
+
+    def longer(path: str, value: Any, schema: Mapping[str, Any]) -> Any:
+        is_time = _TIMEOUT.fullmatch(_last(path).casefold()) and is_number(value) and value > 0
+        if not is_time or not re.search(rf"(?<![\d.]){re.escape(f'{value:g}')}(?!\d)", text):
+            return value
+        most = schema.get("maximum")
+        return min(2 * value, most) if is_number(most) else 2 * value
+
+    return rewritten(params, known, longer)
 
 
 def _is_balanced(text: str) -> bool:
@@ -149,7 +318,7 @@ def _is_balanced(text: str) -> bool:
 LARGEST_PARAMS = 100_000
 LONGEST_NUMBER = 40
 MOST_KEYS = 200
-_GUARD = re.compile(
+GUARD = re.compile(
     r"dry|preview|simul|confirm|test|where|filter|condition|if_|only|except|exclude|safe|limit|max|min|version|etag|scope"
     r"|expect|draft|check|id$|user|account|tenant|project|branch|reason|approv"
 )
@@ -164,12 +333,7 @@ def modified(
     best = before = dict(params)
     if not can_be_kept(before):
         return None
-    properties = schema.get("properties")
-    known = {
-        key: one
-        for key, one in (properties.items() if isinstance(properties, dict) else ())
-        if isinstance(key, str) and isinstance(one, dict)
-    }
+    known = known_properties(schema)
     for change in changes:
         changed = _CHANGES[change](best, known, dict(schema), text)
         if changed == best or not can_be_kept(changed):
@@ -219,7 +383,7 @@ def _drop_unknown(params: Params, known: Mapping[str, Any], schema: Params, text
     )
 
     def is_unknown(key: str) -> bool:
-        if key in known or key in needed or _GUARD.search(key.casefold()):
+        if key in known or key in needed or GUARD.search(key.casefold()):
             return False
         if is_closed:
             return True

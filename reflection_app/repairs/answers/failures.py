@@ -47,6 +47,10 @@ class CorrectiveActionAnswer(Answer):
     fallback_tool: str | None
     retry_delay_seconds: float | None
     alternative: Annotated[str | None, OrNull] = Field(description="what else can be done, where this does not help")
+    carried_over: list[str] = Field(
+        description="what of the fix pair was done to these parameters, as `limit: 500 → 100`; "
+        "empty where it does not carry over to this call and is told in words alone"
+    )
 
 
 class FixOutcomeAnswer(Answer):
