@@ -212,7 +212,7 @@ class RecallFix(Effect[FixRecall]):
     """Look for the fix that has worked best on this tool with this signature of an error, `without` these pairs.
 
     Parameters that worked are remembered for the same failed `params`; for others, what the fix changed. Besides, how
-    alike the run's other tools are to this one.
+    alike the run's other tools are to this one, and what the `error` means is to be done.
     """
 
     kind = "recall_fix"
@@ -220,6 +220,8 @@ class RecallFix(Effect[FixRecall]):
     tool: str
     signature: str
     params: dict[str, JsonValue] = Field(default_factory=dict)
+    error: Text = ""
+    status: int | None = None
     without: tuple[str, ...] = ()
 
 

@@ -17,7 +17,7 @@ from reflection_app.core.json_sizes import at_most
 from reflection_app.core.models import Project
 from reflection_app.loops.catalogue import PLACE
 from reflection_app.loops.diagnosis.diagnose import signature_of, symptoms_of
-from reflection_app.loops.diagnosis.diagnoses import LONGEST_DELAY_S, Diagnosis, FailedCall
+from reflection_app.loops.diagnosis.diagnoses import LONGEST_DELAY_S, Diagnosis, FailedCall, FixRecall
 from reflection_app.loops.diagnosis.diagnosing import by_memory_or_rules
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.task_spec import Mode, TaskSpec
@@ -25,6 +25,7 @@ from reflection_app.loops.tool_calls import DEEPEST, ToolSpec, is_too_deep
 from reflection_app.loops.values import Value
 from reflection_app.metrics.models import FigureDue
 from reflection_app.repairs.alike_tools import likeness_of_tools
+from reflection_app.repairs.failures_by_meaning import judged_remedy
 from reflection_app.repairs.fix_pairs import best_fix, keep_outcome
 from reflection_app.repairs.models import ToolFailure
 from reflection_app.reviews.own_work import hands_of
@@ -212,11 +213,11 @@ def _diagnose(project: Project, failed: FailedCall, *, signature: str, asked_by:
     """What is known about it without asking a model: a fix that has worked before, else a rule."""
     known = best_fix(project.pk, tool=failed.tool, signature=signature, params=failed.params, asked_by=asked_by)
     fallback = known.action.fallback_tool if known else None
-    likeness = likeness_of_tools(failed)
+    recalled = FixRecall(likeness=likeness_of_tools(failed), judged=judged_remedy(failed))
     if fallback is None or fallback in {tool.name for tool in failed.tools}:
-        return by_memory_or_rules(failed, known, likeness=likeness)
+        return by_memory_or_rules(failed, known, recalled)
     if failed.tools or len(fallback) > LONGEST_TOOL_NAME:
-        return by_memory_or_rules(failed, None, likeness=likeness)
+        return by_memory_or_rules(failed, None, recalled)
     # An agent that names no tools may well have the one that helped before.
     return by_memory_or_rules(failed.model_copy(update={"tools": (ToolSpec(name=fallback),)}), known)
 

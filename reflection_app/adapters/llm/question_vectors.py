@@ -20,7 +20,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from notebook_app.public import Space, active_space, opening
-from reflection_app.adapters.llm.embedding import NO_MODEL, embed, embedding_model, prepare
+from reflection_app.adapters.llm.embedding import NO_MODEL, embed, embedding_model, prepare, screening_model
 from reflection_app.adapters.llm.errors import ModelError
 from reflection_app.loops.storable import storable
 
@@ -170,18 +170,36 @@ def query_vector(text: str, *, timeout_s: float = 2.0) -> list[float] | None:
 
     It is of the beginning of `text`. Whoever gets None finds by text alone, and says so.
     """
-    question = storable(opening(" ".join(text.split()), most_tokens=MOST_TOKENS))
+    question = question_of(text)
     space = space_asked() if question else None
     if space is None:
         return None
+    return _vector(question, model=space.model, timeout_s=timeout_s)
+
+
+def judging_vector(text: str, *, timeout_s: float = 2.0) -> list[float] | None:
+    """The vector of a text by the model that ships, whichever finds entries; None where there is none, or not in time.
+
+    The classifiers of judgement/ were learned on these. Whoever gets None judges by words and facts, and says so.
+    """
+    question, model = question_of(text), screening_model()
+    return _vector(question, model=model, timeout_s=timeout_s) if question and model else None
+
+
+def question_of(text: str) -> str:
+    """What a model is asked of the text: its beginning, with single spaces."""
+    return storable(opening(" ".join(text.split()), most_tokens=MOST_TOKENS))
+
+
+def _vector(question: str, *, model: str, timeout_s: float) -> list[float] | None:
     # Back to the pool: a model may take its time. Inside of a transaction the connection is not ours to give back.
     if not connection.in_atomic_block:
         connection.close()
-    known = remembered(question, model=space.model)
+    known = remembered(question, model=model)
     if known is not None:
         return known
     give = computed if serving.is_on else asked
-    return give(question, model=space.model, timeout_s=min(timeout_s, LONGEST_WAIT_S))
+    return give(question, model=model, timeout_s=min(timeout_s, LONGEST_WAIT_S))
 
 
 def prepare_questions() -> None:
@@ -224,11 +242,13 @@ class Serving:
     def __init__(self) -> None:
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
+        # Set by a command that asks for itself alone.
+        self.is_alone = False
 
     @property
     def is_on(self) -> bool:
         """Whether this process has the model, and computes its own questions."""
-        return bool(self._threads)
+        return self.is_alone or bool(self._threads)
 
     def start(self) -> None:
         """Begins to serve."""

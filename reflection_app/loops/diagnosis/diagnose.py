@@ -9,6 +9,7 @@ from reflection_app.loops.diagnosis.diagnoses import (
     Diagnosis,
     FailedCall,
     FailureSeverity,
+    JudgedRemedy,
     KnownFix,
     Remedy,
     Source,
@@ -23,7 +24,7 @@ from reflection_app.loops.diagnosis.fallback_tools import (
     tool_that_serves_alike,
 )
 from reflection_app.loops.diagnosis.modifiers import can_be_kept, modified
-from reflection_app.loops.diagnosis.rules import RULES, Facts
+from reflection_app.loops.diagnosis.rules import BY_MEANING, RULES, Facts, Rule
 from reflection_app.loops.storable import storable
 
 # Signatures of errors, in which alike errors are equal, and the few words that tell one at a glance.
@@ -142,10 +143,21 @@ def diagnose_by_rules(failed: FailedCall) -> Diagnosis | None:
     status = failed.status if failed.status is not None else status_in(text)
     facts = Facts(text, status, failed.failure, is_reading_page(failed.tool, failed.params))
     rule = next((rule for rule in RULES if rule.fits(facts)), None)
-    if rule is None:
-        return None
+    return _by_rule(rule, failed, facts) if rule else None
+
+
+def diagnose_by_meaning(failed: FailedCall, judged: JudgedRemedy) -> Diagnosis:
+    """The diagnosis by what the error means, with what code can compute of the remedy for this call."""
+    text = telling_text(failed.error)
+    facts = Facts(text, failed.status, failed.failure, is_reading_page(failed.tool, failed.params))
+    rule = BY_MEANING[judged.remedy].model_copy(update={"error_type": judged.error_type})
+    found = _by_rule(rule, failed, facts)
+    return found.model_copy(update={"source": Source.MEANING, "rule": "", "sureness": judged.sureness[judged.remedy]})
+
+
+def _by_rule(rule: Rule, failed: FailedCall, facts: Facts) -> Diagnosis:
     schema = next((tool.parameters for tool in failed.tools if tool.name == failed.tool), {})
-    params = modified(failed.params, changes=rule.changes, schema=schema, text=text) if rule.changes else None
+    params = modified(failed.params, changes=rule.changes, schema=schema, text=facts.text) if rule.changes else None
     alternative = rule.alternative
     if rule.may_have_worked and not is_reading(failed.tool):
         alternative = f"{LOOK_FIRST} {alternative}".strip()

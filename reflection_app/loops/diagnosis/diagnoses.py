@@ -55,10 +55,14 @@ class CorrectiveAction(Value):
 
 
 class Source(StrEnum):
-    """Where a diagnosis comes from. NONE: no fix pair and no rule fitted, and no model gave a usable answer."""
+    """Where a diagnosis comes from. MEANING: a classifier of what errors mean was sure.
+
+    NONE: no fix pair and no rule fitted, and no model gave a usable answer.
+    """
 
     FIX_PAIR = "fix_pair"
     RULE = "rule"
+    MEANING = "meaning"
     MODEL = "model"
     NONE = "none"
 
@@ -96,7 +100,8 @@ class FailedCall(Value):
 class Diagnosis(Value):
     """`signature` is the error in a form in which alike errors are equal (diagnose.signature_of).
 
-    `rule` names the rule of the table that fitted, `fix_pair` the pair that was remembered.
+    `rule` names the rule of the table that fitted, `fix_pair` the pair that was remembered. `sureness`, from 0 to 1, is
+    that of a diagnosis by meaning.
     """
 
     error_type: ErrorType
@@ -106,6 +111,7 @@ class Diagnosis(Value):
     source: Source
     rule: str = ""
     fix_pair: str = ""
+    sureness: float | None = None
     signature: Text = ""
     symptoms: tuple[Text, ...] = ()
 
@@ -163,14 +169,33 @@ class KnownFix(Value):
     learned: tuple[tuple[ParamChange, ...], ...] = ()
 
 
+class JudgedRemedy(Value):
+    """What is to be done by what the error means: how sure each remedy is, from 0 to 1, and the likeliest type.
+
+    `is_sure`: no model has to be asked. `is_exact`: the rule that fits was hardly ever wrong, and stands.
+    """
+
+    sureness: dict[Remedy, float]
+    error_type: ErrorType
+    is_sure: bool
+    is_exact: bool = False
+
+    @property
+    def remedy(self) -> Remedy:
+        """The one that is right most likely."""
+        return max(self.sureness, key=lambda one: self.sureness[one])
+
+
 class FixRecall(Value):
     """What the memory of fixes holds for a failure; nothing where `known` is None.
 
     `likeness` is how alike the tools that could be called instead are, by their vectors; empty where there are none.
+    `judged` is None where there is no model for vectors, or it gave none in time.
     """
 
     known: KnownFix | None = None
     likeness: dict[str, float] = Field(default_factory=dict)
+    judged: JudgedRemedy | None = None
 
 
 class FixOutcome(Value):

@@ -13,7 +13,13 @@ from pydantic import Field, JsonValue, field_validator, model_validator
 
 from reflection_app.loops.answer_reading import Clipped, Lenient, Said
 from reflection_app.loops.answers import ask
-from reflection_app.loops.diagnosis.diagnose import diagnose_by_rules, from_known_fix, signature_of, symptoms_of
+from reflection_app.loops.diagnosis.diagnose import (
+    diagnose_by_meaning,
+    diagnose_by_rules,
+    from_known_fix,
+    signature_of,
+    symptoms_of,
+)
 from reflection_app.loops.diagnosis.diagnoses import (
     LONGEST_DELAY_S,
     CorrectiveAction,
@@ -22,6 +28,8 @@ from reflection_app.loops.diagnosis.diagnoses import (
     ErrorType,
     FailedCall,
     FailureSeverity,
+    FixRecall,
+    JudgedRemedy,
     KnownFix,
     Remedy,
     Source,
@@ -186,20 +194,22 @@ async def diagnose(
         tool=failed.tool,
         signature=signature,
         params=failed.params,
+        error=failed.error[:LONGEST_ERROR_KEPT],
+        status=failed.status,
         without=tuple(without),
     )
     recalled = await run.perform(recall)
     known = recalled.known
     # Asked again, because a person may have edited what was recalled in a fork.
     known = known if known and known.fix_pair not in without else None
-    diagnosis = by_memory_or_rules(failed, known, likeness=recalled.likeness)
+    diagnosis = by_memory_or_rules(failed, known, recalled)
     if diagnosis is None and asks_model:
         try:
             run.check_limits()
             request = run.model_call(
                 key=f"{place}/diagnose",
                 role="diagnoser",
-                messages=messages_for(failed),
+                messages=messages_for(failed, recalled.judged),
                 temperature=TEMPERATURE,
                 json_schema=DIAGNOSIS_SCHEMA,
             )
@@ -209,6 +219,9 @@ async def diagnose(
         except (LimitReached, EffectFailed):
             # It has none that can be used, or there is no room to ask it.
             pass
+    if diagnosis is None and (ruled := diagnose_by_rules(failed)) is not None:
+        # A rule that is often wrong is better than nothing where no model could be asked.
+        diagnosis = refined(failed, ruled, recalled.likeness)
     if diagnosis is None:
         # Other parameters are looked for, as with any error that speaks for itself.
         action = f"Read what {failed.tool} said, and call it with other parameters."
@@ -226,17 +239,17 @@ async def diagnose(
 
 
 def by_memory_or_rules(
-    failed: FailedCall, known: KnownFix | None, *, likeness: Mapping[str, float] | None = None
+    failed: FailedCall, known: KnownFix | None, recalled: FixRecall | None = None
 ) -> Diagnosis | None:
-    """What the remembered fix says to do, else what the rules say, or None where neither fits.
+    """What the remembered fix says to do, else what the rules and the error's meaning say, or None where none is sure.
 
     A fix by a tool that cannot be called here, or by the very parameters that failed, is none. What has to go to a
-    person goes there, whatever is said to have got round it before. `likeness` is that of the other tools to the failed
-    one, by their vectors.
+    person goes there, whatever is said to have got round it before.
     """
-    ruled = diagnose_by_rules(failed)
+    recalled = recalled or FixRecall()
+    ruled = _by_rules_and_meaning(failed, recalled.judged)
     if ruled is not None:
-        ruled = refined(failed, ruled, likeness or {})
+        ruled = refined(failed, ruled, recalled.likeness)
     if known is None:
         return ruled
     needs_person = (
@@ -249,6 +262,17 @@ def by_memory_or_rules(
         if not is_lost and (action.modified_params is None or action.modified_params != failed.params):
             return diagnosis.model_copy(update={"action": action})
     return ruled
+
+
+def _by_rules_and_meaning(failed: FailedCall, judged: JudgedRemedy | None) -> Diagnosis | None:
+    """The rule's diagnosis where it is exact or the meaning agrees; the meaning's where that is sure; None else."""
+    ruled = diagnose_by_rules(failed)
+    # What our own callers say of a call is no guess, and a third try is none of a first failure's.
+    if judged is None or failed.failure or (ruled is not None and judged.is_exact):
+        return ruled
+    if ruled is not None and ruled.action.remedy is judged.remedy:
+        return ruled if judged.is_sure else None
+    return diagnose_by_meaning(failed, judged) if judged.is_sure else None
 
 
 def _carried_over(
@@ -285,11 +309,15 @@ def _fits(failed: FailedCall, params: Mapping[str, Any]) -> bool:
     return spec is None or not spec.parameters or fits(params, spec.parameters)
 
 
-def messages_for(failed: FailedCall) -> tuple[Message, ...]:
-    """What the model is asked: the call, its error, and what could be called."""
+def messages_for(failed: FailedCall, judged: JudgedRemedy | None = None) -> tuple[Message, ...]:
+    """What the model is asked: the call, its error, what could be called, and what the error's meaning hints at."""
     facts = [f"The HTTP status was {failed.status}."] if failed.status else []
     facts += [f"The service asks to wait {failed.retry_after_s:g} seconds."] if failed.retry_after_s else []
     facts += ["The same call failed twice in a row."] if failed.is_repeated else []
+    if judged is not None:
+        likely = sorted(judged.sureness, key=lambda one: -judged.sureness[one])[:2]
+        names = " or ".join(one.value.replace("_", " ") for one in likely)
+        facts += [f"Judged by its wording alone, which can mislead: {names}."]
     text = prompt(
         "diagnose_call",
         tool=" ".join(failed.tool.split()),

@@ -80,3 +80,8 @@ for _row in _TABLE["rule"].values():
     if _shared := _row.pop("words_of", None):
         _row["words"] = [*_TABLE["rule"][_shared]["words"], *_row["words"]]
 RULES = tuple(Rule(id=name, **_TABLE["usual"][row["error_type"]] | row) for name, row in _TABLE["rule"].items())
+# What is done where a classifier of what errors mean (judgement/tool_errors.py) names the remedy: no row is matched.
+BY_MEANING = {
+    Remedy(name): Rule(id=f"meaning-{name}", source="judgement/tool_errors.py", remedy=name, **row)
+    for name, row in _TABLE["meaning"].items()
+}

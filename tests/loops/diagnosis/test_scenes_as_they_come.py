@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reflection_app.loops.attempt_effects import Wait
-from reflection_app.loops.diagnosis.diagnoses import Diagnosis, FailedCall, Remedy
+from reflection_app.loops.diagnosis.diagnoses import Diagnosis, FailedCall, FixRecall, Remedy
 from reflection_app.loops.diagnosis.diagnosing import by_memory_or_rules
 from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolCall, ToolFailure, ToolResult, ToolSpec
@@ -159,7 +159,7 @@ def test_no_tool_is_named_that_writes_or_cannot_be_called_with_what_there_is() -
 def test_the_vectors_decide_where_there_are_any() -> None:
     call = FailedCall(tool=READER.name, params={"url": "https://a.example"}, error="404", status=404)
     call = call.model_copy(update={"tools": (READER, OTHER_READER)})
-    near, far = (by_memory_or_rules(call, None, likeness={"fetch_page": how}) for how in (0.64, 0.3))
+    near, far = (by_memory_or_rules(call, None, FixRecall(likeness={"fetch_page": how})) for how in (0.64, 0.3))
     assert near is not None
     assert far is not None
     assert near.action.alternative.startswith("Use fetch_page instead (url as link).")
