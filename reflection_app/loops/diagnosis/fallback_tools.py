@@ -32,6 +32,8 @@ SAME_ADDRESS = 0.4
 SAME_THING = 0.15
 # Cosine of the wheel's vectors of two descriptions; of pairs that do other things most lie below.
 ALIKE_VECTORS = 0.5
+# More where the one parameter was given to the other without a word that says that they are the same.
+GUESSED = 0.05
 
 
 READING = word_set(
@@ -43,13 +45,13 @@ READING = word_set(
 WRITING = word_set(
     "create update delete remove write set send post put patch insert add book cancel pay buy order transfer move "
     "rename execute run submit publish deploy merge push commit reset drop modify change edit upload exchange return "
-    "refund schreibe schreiben losche loschen sende senden erstelle erstellen anlegen andern aktualisieren buche buchen "
+    "refund schreibe schreiben losche loschen sende senden erstelle erstellen anlegen andern aktualisieren buchen "
     "ecrire supprimer envoyer creer modifier reserver payer escribir borrar eliminar enviar crear modificar reservar "
     "pagar"
 )
 # "get_order" and "list_posts" read.
 NOUNS_TOO = word_set("order book post transfer exchange return refund edit change commit merge patch pay")
-PAGE_KEYS = word_set("url uri link href webpage page_url website address source_url")
+PAGE_KEYS = word_set("url uri link href webpage page_url website address source_url 链接 网址")
 _SMALL = word_set("a an the of to in on for and or by with from is it its as at this that be all any one")
 _WORD = re.compile(r"[a-z0-9]{1,40}|[\u4e00-\u9fff]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -92,6 +94,12 @@ class StandIn:
     params: Params | None
     renamed: Mapping[str, str]
 
+    def is_about_the_same(self) -> bool:
+        """Whether a place, an address or the like of the failed call is asked for, if by another name."""
+        kinds = [alike for alike in _ALIKE_KEYS if alike not in (QUERY_KEYS, SIZE_KEYS)]
+        pairs = [(was.casefold(), now.casefold()) for was, now in self.renamed.items()]
+        return any(was in alike and now in alike for was, now in pairs for alike in kinds)
+
     def in_words(self) -> str:
         """How to use it. Names of parameters alone: what is advised is kept beside other calls."""
         as_what = ", ".join(f"{was} as {now}" for was, now in self.renamed.items() if was != now)
@@ -109,7 +117,9 @@ def stand_in(failed: FailedCall, likeness: Mapping[str, float] | None = None) ->
     found = []
     for one in stand_ins(failed):
         if likeness:
-            how, least = likeness.get(one.tool.name, 0.0), ALIKE_VECTORS
+            is_guess = not any(_means_same(was, now) for was, now in one.renamed.items())
+            how, least = likeness.get(one.tool.name, 0.0), ALIKE_VECTORS + (GUESSED if is_guess else 0.0)
+            how += SAME_THING if how and one.is_about_the_same() else 0.0
         else:
             how, least = _shared(failed, one), SHARED_WORDS
         if how >= least:
@@ -287,7 +297,7 @@ def _shared(failed: FailedCall, other: StandIn) -> float:
     if any(was.casefold() in PAGE_KEYS and now.casefold() in PAGE_KEYS for was, now in other.renamed.items()):
         # Of a tool that is not there, nothing but its name could be compared.
         shared += SAME_ADDRESS if own is not None else SHARED_WORDS
-    elif any(was != now and _means_same(was, now) for was, now in other.renamed.items()):
+    elif other.is_about_the_same():
         shared += SAME_THING
     return shared
 

@@ -79,6 +79,30 @@ LATE, REFUSED = ToolFailure.TIMED_OUT, ToolFailure.HTTP_STATUS
             failed(LATE, "Tiempo de espera agotado"),
             {"q": "cambio climático europa", "limite": 20},
         ),
+        (
+            tool("pubmed_search", "Search literature. AND/OR/NOT in capitals.", "term", term=TEXT, retmax=WHOLE),
+            {"term": 'crispr or "base editing', "retmax": 100},
+            failed(error="Malformed query: unmatched quotation mark"),
+            {"term": "crispr OR base editing", "retmax": 100},
+        ),
+        (
+            tool("search_news", "搜索新闻", "query", query=TEXT, category=TEXT, date_from=TEXT),
+            {"query": "量子计算 芯片", "category": "科技", "date_from": "2026-01-01"},
+            failed(error="未找到相关结果"),
+            {"query": "量子计算 芯片", "category": "科技"},
+        ),
+        (
+            tool("graphql", "Reads a graph.", "body", body=OBJECT),
+            {"body": {"vars": {"first": 500}}},
+            failed(REFUSED, "first must be at most 100", status=422),
+            {"body": {"vars": {"first": 100}}},
+        ),
+        (
+            tool("文書検索", "文書を検索します。", "検索語", 検索語=TEXT, 件数=WHOLE),
+            {"検索語": "猫 | (犬", "件数": 10},
+            failed(REFUSED, "検索式の構文エラー", status=400),
+            {"検索語": "猫 OR 犬", "件数": 10},
+        ),
     ],
     ids=lambda value: value.name if isinstance(value, ToolSpec) else None,
 )
@@ -88,10 +112,20 @@ def test_the_second_call_is_the_mended_one(
     assert [call.arguments for call in calls_of(run(spec, params, [answer, worked()]))] == [params, expected]
 
 
+def test_a_mail_whose_fate_is_unknown_is_not_written_otherwise() -> None:
+    spec = tool("send_email", "Sends mail.", "to", to=TEXT, subject=TEXT)
+    call = FailedCall(tool=spec.name, params={"to": "a@b.c", "subject": "hello there"}, error="Timeout after 30s")
+    found = by_memory_or_rules(call.model_copy(update={"tools": (spec,)}), None)
+    assert found is not None
+    assert found.action.modified_params is None
+    assert "carried out" in found.action.alternative
+
+
 WEATHER = tool("get_weather", "Current weather in a city.", "city", city=TEXT)
 QUOTE = tool("get_quote", "Latest price of a stock.", "symbol", symbol=TEXT)
 KNOWLEDGE = tool("get_document", "Fetches a document from the knowledge base.", "doc_id", doc_id=TEXT)
 REAL_TIME = tool("查询天气", "查询城市的实时天气。", "城市", 城市=TEXT)
+WIKI = tool("wiki_page", "Returns the text of an article.", "title", title=TEXT)
 LIRE = tool("lire_fichier", "Lit un fichier.", "chemin", chemin=TEXT)
 
 
@@ -131,12 +165,20 @@ LIRE = tool("lire_fichier", "Lit un fichier.", "chemin", chemin=TEXT)
             ),
         ),
         (
+            (WIKI, {"title": "Relfexion"}, "Page not found", None),
+            "Use wiki_search instead (title as query).",
+            (
+                tool("wiki_search", "Searches articles by words.", "query", query=TEXT, limit=WHOLE),
+                tool("wiki_edit", "Edits an article.", "title", title=TEXT),
+            ),
+        ),
+        (
             (LIRE, {"chemin": "notes.txt"}, "Fichier introuvable : notes.txt", 404),
             "Use rechercher_fichiers instead (chemin as requete).",
             (tool("rechercher_fichiers", "Recherche des fichiers par nom.", "requete", requete=TEXT),),
         ),
     ],
-    ids=["weather", "天气", "document", "stock", "fichier"],
+    ids=["weather", "天气", "document", "stock", "wiki", "fichier"],
 )
 def test_the_tool_that_serves_alike_is_named_and_no_other(
     call: tuple[ToolSpec, dict[str, Any], str, int | None], named: str, others: tuple[ToolSpec, ...]
