@@ -215,7 +215,8 @@ class _Call:
                 is_told = re.search(rf"(?<![\d.]){re.escape(str(change.after))}(?![\d.]*\d)", self.text)
                 is_allowed = name in SIZE_KEYS or is_stated or is_told is not None
             case ParamChangeKind.REPLACED:
-                is_allowed = self.reads or change.after in _list(self.schema_of(change.path).get("enum"))
+                is_choice = change.after in _list(self.schema_of(change.path).get("enum"))
+                is_allowed = is_choice or (self.reads and not _FORCES.search(name))
             case ParamChangeKind.SHORTENED:
                 is_allowed = self.reads
             case ParamChangeKind.MOVED if not self.reads:
