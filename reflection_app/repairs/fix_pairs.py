@@ -128,7 +128,11 @@ def _trusted(kept: Mapping[str, Any], pair: FixPair, *, asked_by: str) -> tuple[
     """The changes that are kept of one time that the pair worked; none where nobody is believed who told of it."""
     by = kept.get("by")
     is_believed = by == "" or (bool(asked_by) and (by == asked_by or is_reading(pair.tool)))
-    return tuple(ParamChange.model_validate(one) for one in kept["changes"]) if is_believed else ()
+    try:
+        return tuple(ParamChange.model_validate(one) for one in kept["changes"]) if is_believed else ()
+    except (KeyError, TypeError, ValueError):
+        # Of another version's archive.
+        return ()
 
 
 def _seen_to_work(pair: FixPair, *, asked_by: str) -> QuerySet[ToolFailure]:

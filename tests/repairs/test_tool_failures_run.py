@@ -1,5 +1,6 @@
 """Failed calls of real tools: diagnosed, done again as the diagnosis says, and remembered where that worked."""
 
+import json
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
@@ -339,3 +340,28 @@ def test_a_reported_failure_that_no_rule_knows_is_filled_in_by_its_run_and_learn
     assert (again.run, again.source) == (None, "fix_pair")
     assert again.action is not None
     assert again.action["modified_params"]["city"] == "Roma"
+
+
+def lookup(city: str, limit: int) -> dict[str, Any]:
+    return {"tool": "lookup", "arguments": {"city": city, "limit": limit}}
+
+
+def contents_of(run: Run) -> list[str]:
+    return list(run.attempts.order_by("number").values_list("content", flat=True))
+
+
+def test_what_put_one_run_right_puts_the_next_ones_other_call_right(project: Project) -> None:
+    diagnosed = {"error_type": "parameter_error", "root_cause": "too many", "action": "Ask for at most 100."}
+    said = {"attempt-1/call/diagnose": json.dumps(diagnosed | {"modified_params": {"city": "Rome", "limit": 100}})}
+    with RawServer(in_turn(ODD, FINE, ODD, FINE)) as server:
+        http_tool(project, f"{server.url}/weather", method="GET")
+        first = advanced(tool_run(project, said, tool_call=lookup("Rome", 900)))
+        second = advanced(tool_run(project, tool_call=lookup("Oslo", 500)))
+    assert (first.outcome, second.outcome, second.llm_calls) == ("succeeded", "succeeded", 0)
+    assert [attempt["arguments"] for attempt in map(json.loads, contents_of(second))] == [
+        {"city": "Oslo", "limit": 500},
+        {"city": "Oslo", "limit": 100},
+    ]
+    failure, pair = failure_of(second), FixPair.objects.get(project=project)
+    assert (failure.fix_pair_id, failure.action and failure.action["carried_over"]) == (pair.pk, ["limit: 500 → 100"])
+    assert (pair.successes, pair.failures) == (2, 0)

@@ -6,6 +6,7 @@ vectors, else by the words of names and descriptions) and can be called with wha
 """
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -31,28 +32,37 @@ SAME_ADDRESS = 0.4
 SAME_THING = 0.15
 # Cosine of the wheel's vectors of two descriptions; of pairs that do other things most lie below.
 ALIKE_VECTORS = 0.5
+# More where the one parameter was given to the other without a word that says that they are the same.
+GUESSED = 0.05
 
 
 READING = word_set(
     "get read search fetch list find lookup look query retrieve show describe view check browse scrape crawl download "
-    "open grep reader searcher webreader websearch stat head cat select"
+    "open grep reader searcher webreader websearch stat head cat select "
+    "suche suchen lese lesen hole holen abfragen auflisten zeige anzeigen lire rechercher chercher lister obtenir "
+    "trouver afficher consulter buscar leer obtener listar consultar mostrar"
 )
 WRITING = word_set(
     "create update delete remove write set send post put patch insert add book cancel pay buy order transfer move "
     "rename execute run submit publish deploy merge push commit reset drop modify change edit upload exchange return "
-    "refund"
+    "refund schreibe schreiben losche loschen sende senden erstelle erstellen anlegen andern aktualisieren buchen "
+    "ecrire supprimer envoyer creer modifier reserver payer escribir borrar eliminar enviar crear modificar reservar "
+    "pagar"
 )
 # "get_order" and "list_posts" read.
 NOUNS_TOO = word_set("order book post transfer exchange return refund edit change commit merge patch pay")
-PAGE_KEYS = word_set("url uri link href webpage page_url website address source_url")
+PAGE_KEYS = word_set("url uri link href webpage page_url website address source_url 链接 网址")
 _SMALL = word_set("a an the of to in on for and or by with from is it its as at this that be all any one")
 _WORD = re.compile(r"[a-z0-9]{1,40}|[\u4e00-\u9fff]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_READS = re.compile("读取|查询|搜索|检索|获取|查看|列出|浏览|查找|抓取")
-_WRITES = re.compile("写|删除|修改|发送|创建|更新|上传|提交|预订|支付|取消|转账|下单|执行|移动|清空|新建|添加|发布")
+_READS = re.compile("读取|查询|搜索|检索|获取|查看|列出|浏览|查找|抓取|検索|取得|一覧|검색|조회")
+_WRITES = re.compile(
+    "写|删除|修改|发送|创建|更新|上传|提交|预订|支付|取消|转账|下单|执行|移动|清空|新建|添加|发布|書|削除|送信|作成|登録|予約|삭제|전송|생성"
+)
 _SAYS_READING = re.compile(
     r"\W*(?:(?:gets?|reads?|search(?:es)?|fetch(?:es)?|lists?|finds?|looks?|quer(?:y|ies)|retrieves?|shows?|returns?"
-    r"|describes?|views?|downloads?)\b|读取|查询|搜索|检索|获取|返回|查看|列出)"
+    r"|describes?|views?|downloads?|sucht|liest|holt|zeigt|lit|recherche|cherche|liste|busca|lee|obtiene)\b"
+    r"|读取|查询|搜索|检索|获取|返回|查看|列出)"
 )
 # What a description says of effects, but for what it says that it does not do.
 _SAYS_WRITING = re.compile(
@@ -84,6 +94,12 @@ class StandIn:
     params: Params | None
     renamed: Mapping[str, str]
 
+    def is_about_the_same(self) -> bool:
+        """Whether a place, an address or the like of the failed call is asked for, if by another name."""
+        kinds = [alike for alike in _ALIKE_KEYS if alike not in (QUERY_KEYS, SIZE_KEYS)]
+        pairs = [(was.casefold(), now.casefold()) for was, now in self.renamed.items()]
+        return any(was in alike and now in alike for was, now in pairs for alike in kinds)
+
     def in_words(self) -> str:
         """How to use it. Names of parameters alone: what is advised is kept beside other calls."""
         as_what = ", ".join(f"{was} as {now}" for was, now in self.renamed.items() if was != now)
@@ -101,7 +117,9 @@ def stand_in(failed: FailedCall, likeness: Mapping[str, float] | None = None) ->
     found = []
     for one in stand_ins(failed):
         if likeness:
-            how, least = likeness.get(one.tool.name, 0.0), ALIKE_VECTORS
+            is_guess = not any(_means_same(was, now) for was, now in one.renamed.items())
+            how, least = likeness.get(one.tool.name, 0.0), ALIKE_VECTORS + (GUESSED if is_guess else 0.0)
+            how += SAME_THING if how and one.is_about_the_same() else 0.0
         else:
             how, least = _shared(failed, one), SHARED_WORDS
         if how >= least:
@@ -259,7 +277,8 @@ def _bare(name: str) -> str:
 
 
 def _ordered(name: str) -> list[str]:
-    return _WORD.findall(_CAMEL.sub(" ", name).replace("_", " ").casefold())
+    plain = "".join(one for one in unicodedata.normalize("NFKD", name) if not unicodedata.combining(one))
+    return _WORD.findall(_CAMEL.sub(" ", plain).replace("_", " ").casefold())
 
 
 def _words(text: str) -> set[str]:
@@ -278,7 +297,7 @@ def _shared(failed: FailedCall, other: StandIn) -> float:
     if any(was.casefold() in PAGE_KEYS and now.casefold() in PAGE_KEYS for was, now in other.renamed.items()):
         # Of a tool that is not there, nothing but its name could be compared.
         shared += SAME_ADDRESS if own is not None else SHARED_WORDS
-    elif any(was != now and _means_same(was, now) for was, now in other.renamed.items()):
+    elif other.is_about_the_same():
         shared += SAME_THING
     return shared
 

@@ -194,6 +194,21 @@ def with_mended_queries(params: Params, known: Mapping[str, Params], schema: Par
     return rewritten(params, known, mend)
 
 
+def with_paired_signs(params: Params, schema: Mapping[str, Any]) -> Params | None:
+    """The parameters with those queries mended whose quotes or brackets do not pair, or that end in an operator: broken
+    in any language of the error. None where there are none."""
+    about = str(schema.get("description") or "")
+
+    def mend(path: str, value: Any, _own: Mapping[str, Any]) -> Any:
+        if not is_query(path) or not isinstance(value, str) or not value.split():
+            return value
+        is_broken = value.count('"') % 2 or not _is_balanced(value) or value.split()[-1] in OPERATORS
+        return mended(value, about=about) if is_broken else value
+
+    better = rewritten(params, known_properties(schema), mend)
+    return better if better != params and can_be_kept(better) and (not schema or fits(better, schema)) else None
+
+
 def mended(query: str, about: str = "") -> str:
     """The query with what commonly breaks its syntax put right; as it is where it is too long to be one.
 

@@ -46,6 +46,14 @@ _FORCES = re.compile(
     r"force|overwrite|override|sudo|admin|recursive|cascade|all$|yes$|auth|token|key|secret|password|role"
 )
 
+# What a call is about, by the names of its fields.
+_ASKED_FOR = re.compile(
+    r"^(?:q|name|title|text|body|content|message|subject|city|place|location|address|person|company|symbol|ticker|to|from)$"
+    r"|id$|_name$|url|path|file|mail|phone|amount|price|(?<!up)date(?!_?format)|start|end|user|城市|地点|名称|日期"
+)
+_SPACE = re.compile(r"\s")
+LONGEST_SETTING = 40
+
 type Path = tuple[str, ...]
 
 
@@ -55,6 +63,13 @@ def changes_between(failed: Mapping[str, Any], worked: Mapping[str, Any]) -> tup
     gone = [path for path in before if path not in after]
     new = [path for path in after if path not in before]
     changes: list[ParamChange] = []
+    for path in [*gone, *new]:
+        # An object in the place of its text, or the other way round.
+        was, now = _at(failed, path), _at(worked, path)
+        if _NOTHING not in (was, now) and (form := form_between(was, now, own={})) is not None:
+            changes.append(_written_otherwise(path, form))
+            gone = [one for one in gone if one[: len(path)] != path]
+            new = [one for one in new if one[: len(path)] != path]
     for path in [path for path in before if path in after]:
         changes += _value_changes(path, before[path], after[path])
     for path in list(gone):
@@ -72,6 +87,11 @@ def changes_between(failed: Mapping[str, Any], worked: Mapping[str, Any]) -> tup
         changes += [ParamChange(kind=ParamChangeKind.MOVED, path=path, to=there), *written]
         gone.remove(path)
         new.remove(there)
+    words = {word for path in gone for word in _words(before[path])}
+    if any(words & set(_words(after[path])) for path in new):
+        # What was one field is several now, or the other way round.
+        changes += [ParamChange(kind=ParamChangeKind.OTHER, path=path) for path in (*gone, *new)]
+        return tuple(changes) if len(changes) <= MOST_CHANGES else ()
     changes += [ParamChange(kind=ParamChangeKind.DROPPED, path=path) for path in gone]
     changes += [ParamChange(kind=ParamChangeKind.ADDED, path=path, after=after[path]) for path in new]
     return tuple(changes) if len(changes) <= MOST_CHANGES else ()
@@ -84,6 +104,10 @@ def _leaves(value: Mapping[str, Any], at: Path = ()) -> Iterator[tuple[Path, Any
             yield from _leaves(one, (*at, key))
         else:
             yield (*at, key), one
+
+
+def _words(value: Any) -> list[str]:
+    return re.findall(r"\w{2,}", value.casefold()) if isinstance(value, str) else []
 
 
 def _likeness(one: str, other: str) -> float:
@@ -103,8 +127,7 @@ def _value_changes(path: Path, before: Any, after: Any) -> list[ParamChange]:
             return [ParamChange(kind=kind, path=path, after=after)]
     form = form_between(before, after, own=QUERY_FORMS if is_query(".".join(path)) else {})
     if form is not None:
-        kind = ParamChangeKind.WRITTEN
-        return [ParamChange(kind=kind, path=path, how=form.how, before=form.before, after=form.after)]
+        return [_written_otherwise(path, form)]
     is_text = isinstance(before, str) and isinstance(after, str) and len(after) >= SHORTEST_CUT
     are_lists = isinstance(before, list) and isinstance(after, list) and bool(after)
     if (is_text or are_lists) and len(after) < len(before) and before[: len(after)] == after:
@@ -118,6 +141,10 @@ def _value_changes(path: Path, before: Any, after: Any) -> list[ParamChange]:
     if are_plain and max(len(str(before)), len(str(after))) <= LONGEST_CONSTANT:
         return [ParamChange(kind=ParamChangeKind.REPLACED, path=path, before=before, after=after)]
     return [ParamChange(kind=kind, path=path)]
+
+
+def _written_otherwise(path: Path, form: Form) -> ParamChange:
+    return ParamChange(kind=ParamChangeKind.WRITTEN, path=path, how=form.how, before=form.before, after=form.after)
 
 
 def _item_changes(path: Path, before: Any, after: Any) -> list[ParamChange]:
@@ -188,7 +215,8 @@ class _Call:
                 is_told = re.search(rf"(?<![\d.]){re.escape(str(change.after))}(?![\d.]*\d)", self.text)
                 is_allowed = name in SIZE_KEYS or is_stated or is_told is not None
             case ParamChangeKind.REPLACED:
-                is_allowed = self.reads or change.after in _list(self.schema_of(change.path).get("enum"))
+                is_choice = change.after in _list(self.schema_of(change.path).get("enum"))
+                is_allowed = is_choice or (self.reads and not _FORCES.search(name))
             case ParamChangeKind.SHORTENED:
                 is_allowed = self.reads
             case ParamChangeKind.MOVED if not self.reads:
@@ -203,9 +231,22 @@ class _Call:
             case ParamChangeKind.ADDED:
                 is_asked_for = name in [str(one).casefold() for one in _list(self.schema.get("required"))]
                 is_risky = _FORCES.search(name) is not None or GUARD.search(name) is not None
-                is_small = len(json.dumps(change.after)) <= LONGEST_CONSTANT
-                is_allowed = is_small and not is_risky and (self.reads or is_asked_for or self.names(change.path))
+                is_called_for = self.reads or is_asked_for or self.names(change.path)
+                is_allowed = not is_risky and is_called_for and self.is_setting(change)
         return is_allowed
+
+    def is_setting(self, change: ParamChange) -> bool:
+        """Whether what was added says how to answer, and not what is asked for: that is another call's own."""
+        stated = self.schema_of(change.path)
+        if change.after in (*_list(stated.get("enum")), stated.get("default", _NOTHING), stated.get("const", _NOTHING)):
+            return True
+        name = ".".join(change.path).casefold()
+        if is_query(name) or _ASKED_FOR.search(change.path[-1].casefold()):
+            return False
+        is_word = (
+            isinstance(change.after, str) and len(change.after) <= LONGEST_SETTING and not _SPACE.search(change.after)
+        )
+        return is_word or isinstance(change.after, bool | int | float)
 
 
 def _list(value: Any) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from reflection_app.loops.diagnosis.diagnoses import CorrectiveAction, Diagnosis, ErrorType, FailedCall, Remedy
 from reflection_app.loops.diagnosis.error_texts import telling_text
 from reflection_app.loops.diagnosis.fallback_tools import may_call, may_stand_in, stand_in, stand_ins
-from reflection_app.loops.diagnosis.modifiers import Params, can_be_kept, lighter, modified
+from reflection_app.loops.diagnosis.modifiers import Params, can_be_kept, lighter, modified, with_paired_signs
 from reflection_app.loops.diagnosis.rules import RULES, Change
 from reflection_app.loops.texts import word_set
 from reflection_app.loops.tool_calls import ToolFailure
@@ -36,6 +36,9 @@ def refined(failed: FailedCall, ruled: Diagnosis, likeness: Mapping[str, float])
     if action.modified_params is None and may_call(failed.tool) and _asks_for_less(failed, ruled, changes):
         params = lighter(failed.params, schema=schema, text=text, finds_nothing=ruled.rule in NOTHING_FOUND)
         action = action.model_copy(update={"modified_params": params})
+    is_missing = ruled.rule in MISSING or failed.status in (404, 410)
+    if action.modified_params is None and action.remedy is Remedy.FIX_AND_RETRY and not is_missing:
+        action = action.model_copy(update={"modified_params": with_paired_signs(failed.params, schema)})
     return ruled.model_copy(update={"action": _with_stand_in(action, failed, ruled, likeness)})
 
 

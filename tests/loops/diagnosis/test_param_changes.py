@@ -80,6 +80,8 @@ def test_what_changed_by_its_form_is_changed_in_the_next_call(
         ({"id": "a-1"}, {"id": "b-7"}, {"id": "c-9"}),
         ({"a": 1}, {"a": 1}, {"a": 2}),
         ({"timeout": 30}, {"timeout": 30_000}, {"timeout": 45}),
+        ({"days": 3}, {"days": 3, "city": "Rome"}, {"days": 5}),
+        ({"name": "Ann Lee"}, {"first": "Ann", "last": "Lee"}, {"name": "Bob Ray"}),
     ],
 )
 def test_what_another_call_wants_is_not_guessed(
