@@ -63,7 +63,6 @@ def plan_to_resume(broken: Interruption) -> Planned:
         resources_needed=("the prompt of the step that broke off",),
         estimated_effort=Effort.LOW,
         remediation=f"Resume at {broken.phase}, and judge the answer as usual.",
-        learning_notes=f"{broken.phase} broke off: {broken.message}"[:2_000],
     )
 
 
@@ -75,11 +74,13 @@ def fitted(plan: Planned, *, spec: TaskSpec, reflected: Reflected, classified: C
         case ErrorClass.MODEL_CAPABILITY:
             suggestion = ESCALATED if spec.has_escalation else STRONGER_MODEL
             symptoms = tuple(similar.description for similar in classified.facts.similar.found[:5])
-            pattern = plan.anti_pattern or AntiPattern(
-                pattern_name=reflected.surface_issue[:LONGEST_NAME] or "The same mistake again",
-                symptoms=symptoms or (reflected.surface_issue,),
-                prevention=plan.learning_notes or plan.remediation,
-            )
+            pattern = plan.anti_pattern
+            if pattern is None and plan.learning_notes and not reflected.is_fallback:
+                pattern = AntiPattern(
+                    pattern_name=reflected.surface_issue[:LONGEST_NAME],
+                    symptoms=symptoms or (reflected.surface_issue,),
+                    prevention=plan.learning_notes,
+                )
             # The mistake came again: no more is hoped for than midway between what is sent back and what passes.
             changes = {
                 "anti_pattern": pattern,
@@ -91,7 +92,9 @@ def fitted(plan: Planned, *, spec: TaskSpec, reflected: Reflected, classified: C
                 step.model_copy(update={"is_checkpoint": True}) if step.kind is RepairKind.MODEL else step
                 for step in plan.repair_steps
             )
-            instruction = plan.instruction or plan.remediation or f"Avoid this: {reflected.root_cause}"
+            # Nothing that code wrote of this one piece of work belongs into an agent's system prompt.
+            explained = "" if reflected.is_fallback else f"Avoid this: {reflected.root_cause}"
+            instruction = "" if plan.is_fallback else plan.instruction or plan.remediation or explained
             changes = {"repair_steps": steps, "instruction": instruction}
         case ErrorClass.PIPELINE_CRASH:
             # What broke is found and resumed first, whatever else the plan says. What code saw break has its own plan.
