@@ -166,6 +166,7 @@ STAGE_STATES: Looks = {
 }
 STAGE_REPAIR_STATES: Looks = {
     RepairStatus.COMPLETED: Look("completed", "check"),
+    RepairStatus.WRITTEN: Look(_("written, not verified"), "question"),
     RepairStatus.FAILED: Look("failed", "warning"),
     RepairStatus.SKIPPED: Look("skipped", "cross"),
     RepairStatus.PENDING: Look(_("the agent said nothing of it"), "clock"),

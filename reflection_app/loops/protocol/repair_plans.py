@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, model_validator
 
+from reflection_app.loops.actor_critic import requirements_of
 from reflection_app.loops.answer_reading import Lenient, read_as
 from reflection_app.loops.answer_schemas import TEXT, YES_OR_NO, closed_object, one_of, texts
 from reflection_app.loops.answers import NoUsableAnswer, ask
@@ -133,6 +134,8 @@ class PlannedStep(Lenient):
     tool: LenientText = ""
     expected_outcome: LenientText = ""
     is_checkpoint: Annotated[bool, BeforeValidator(lambda value: value is True)] = False
+    mends: LenientTexts = ()
+    deliverable: LenientText = ""
 
 
 class PlannedPattern(Lenient):
@@ -169,7 +172,15 @@ class PlanAnswer(Lenient):
         return self
 
 
-_STEP = closed_object(action=TEXT, kind=one_of(RepairKind), tool=TEXT, expected_outcome=TEXT, is_checkpoint=YES_OR_NO)
+_STEP = closed_object(
+    action=TEXT,
+    kind=one_of(RepairKind),
+    tool=TEXT,
+    expected_outcome=TEXT,
+    is_checkpoint=YES_OR_NO,
+    mends=texts(5),
+    deliverable=TEXT,
+)
 ANSWER_SCHEMA = closed_object(
     repair_steps={"type": "array", "items": _STEP, "maxItems": MOST_STEPS},
     resources_needed=texts(5),
@@ -253,9 +264,16 @@ def question(spec: TaskSpec, back: SentBack, reflected: Reflected, classified: C
         error_class=f"{classified.type.value} {classified.description}",
         wanted=prompt(CLASS_PROMPTS[classified.type]),
         tools=describe(spec.tools) or "(none)",
+        unmet=_unmet(spec, back),
         most=MOST_STEPS,
     )
     return (system(prompt("protocol_system")), user(text))
+
+
+def _unmet(spec: TaskSpec, back: SentBack) -> str:
+    """The names of the minimum requirements that a step may say it mends."""
+    report = requirements_of(spec, back.made.content)
+    return "\n".join(f"- {one_line(result.name)}" for result in report.unmet) if report and report.unmet else "(none)"
 
 
 def analysis_text(reflected: Reflected) -> str:

@@ -19,7 +19,6 @@ from reflection_app.loops.protocol.stages import (
     Executed,
     Planned,
     Reflected,
-    RepairStatus,
     Submitted,
 )
 from reflection_app.loops.task_spec import TaskSpec
@@ -180,9 +179,9 @@ async def keep_report(
     submitted: Submitted | None = None,
 ) -> None:
     """The report with how the repairs ended so far and what remains, in the place of its first state."""
-    ended = {one.number: one.status for one in done}
+    ended = {one.number: {"status": one.status, "why": one.why or one.error} for one in done}
     actions = tuple(
-        action.model_copy(update={"status": ended.get(number, RepairStatus.PENDING)})
+        action.model_copy(update=ended.get(number, {}))
         for number, action in enumerate(analysis.report.repair_actions, start=1)
     )
     report = analysis.report.model_copy(

@@ -61,13 +61,19 @@ class Effort(StrEnum):
 
 
 class RepairStep(Value):
-    """One thing to do: by the model, by a tool of the task, or by asking a person."""
+    """One thing to do: by the model, by a tool of the task, or by asking a person.
+
+    What shows that it is done: the minimum requirements that it `mends`, by name, and its `deliverable`, which is the
+    name of a file, a field of the data, a heading or a definition in code.
+    """
 
     action: Text
     kind: RepairKind = RepairKind.MODEL
     tool: Text = ""
     expected_outcome: Text = ""
     is_checkpoint: bool = False
+    mends: tuple[Text, ...] = ()
+    deliverable: Text = ""
 
 
 class AntiPattern(Value):
@@ -93,14 +99,20 @@ class Planned(Value):
 
 
 class RepairStatus(StrEnum):
+    """How a repair step stands. `written`: something was written, and nothing shows that it mends anything."""
+
     PENDING = "pending"
     COMPLETED = "completed"
+    WRITTEN = "written"
     FAILED = "failed"
     SKIPPED = "skipped"
 
 
 class Executed(Value):
-    """5. Execute: how one repair step ended. At a checkpoint, `requirements` says how the draft stands."""
+    """5. Execute: how one repair step ended, and `why` it counts as that.
+
+    At a checkpoint, `requirements` says how the draft stands.
+    """
 
     step: Literal["execute"] = "execute"
     number: int = Field(ge=1)
@@ -108,6 +120,7 @@ class Executed(Value):
     status: RepairStatus
     output: Text = ""
     error: Text = ""
+    why: Text = ""
     requirements: RequirementsReport | None = None
 
 

@@ -100,7 +100,15 @@ async def resume(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analys
         failed = Executed(number=1, repair=step, status=RepairStatus.FAILED, error=str(failure)[:LONGEST_OUTPUT])
         done.append(await keep_repair(run, back, failed))
         raise
-    ended = Executed(number=1, repair=step, status=RepairStatus.COMPLETED, output=answer.text[:LONGEST_OUTPUT])
+    # What was cut off once more is not what the step was to bring: the whole answer.
+    ended = Executed(
+        number=1,
+        repair=step,
+        status=RepairStatus.COMPLETED if answer.is_whole else RepairStatus.FAILED,
+        output=answer.text[:LONGEST_OUTPUT],
+        error="" if answer.is_whole else TOO_LONG,
+        why="the call was made again, and its answer came whole" if answer.is_whole else "",
+    )
     done.append(await keep_repair(run, back, ended))
     number = back.number + 1
     made, content = back.made, joined(back.made.content, answer.text)

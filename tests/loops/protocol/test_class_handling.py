@@ -126,7 +126,8 @@ def test_a_decision_error_checks_the_requirements_on_every_draft() -> None:
         protocol_spec(requirements=PAPERS),
         Desk(actor=[papers(3), papers(4), papers(5)], critic=[missing(), passing()]),
     )
-    [repair] = repairs_of(played)
+    repair, looked_at_last = repairs_of(played)
+    assert (repair.status, looked_at_last.status) == (RepairStatus.WRITTEN, RepairStatus.COMPLETED)
     assert repair.repair.is_checkpoint
     assert repair.requirements is not None
     assert not repair.requirements.all_met
@@ -237,12 +238,13 @@ def test_repair_steps_are_done_one_by_one_and_one_that_fails_does_not_stop_the_o
         (RepairStatus.FAILED, "the provider refused the call"),
         (RepairStatus.COMPLETED, "21 degrees"),
         (RepairStatus.COMPLETED, "Yes."),
-        (RepairStatus.COMPLETED, "added"),
+        (RepairStatus.WRITTEN, "added"),
     ]
     assert repairs_of(played)[3].repair.kind is RepairKind.MODEL
     assert [one.status for one in reports_of(played)[1].repair_actions] == [
         RepairStatus.FAILED,
-        *[RepairStatus.COMPLETED] * 3,
+        *[RepairStatus.COMPLETED] * 2,
+        RepairStatus.WRITTEN,
     ]
     assert [effect.tool for effect in played.effects if isinstance(effect, CallTool)] == ["weather"]
     assert "21 degrees" in asked_in(played, "attempt-1/repair-4/work")
