@@ -271,6 +271,8 @@ THOUGHT_PARTS: Looks = {
     "plan": Look(_("Plan")),
     "execute": Look(_("Execute")),
     "verify": Look(_("Verify")),
+    "reasoning": Look(_("Reasoning")),
+    "answer": Look(_("Answer")),
 }
 REMEDIES: Looks = {
     Remedy.FIX_AND_RETRY: Look(_("fix the parameters and retry")),

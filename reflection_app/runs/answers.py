@@ -278,6 +278,16 @@ class VerdictAnswer(Answer):
     created_at: AwareDatetime
 
 
+class ThoughtAnswer(Answer):
+    """What an answer that was asked for as a chain of thought is made of."""
+
+    steps: list[str] = Field(description="the reasoning, step by step")
+    answer: str = Field(description="the work itself; empty where nothing marks it for certain: all of `content` is it")
+    parts: dict[str, str | None] = Field(
+        description="the five parts that were asked for, null where one is missing; empty where there is none of them"
+    )
+
+
 class AttemptAnswer(Answer):
     """One candidate answer with every verdict on it, oldest first."""
 
@@ -289,6 +299,9 @@ class AttemptAnswer(Answer):
     )
     artifacts: list[dict[str, JsonValue]] = Field(description="what an outside agent handed in beside the content")
     self_check: dict[str, JsonValue] | None = Field(description="what an outside agent said of its own attempt")
+    thought: ThoughtAnswer | None = Field(
+        description="the reasoning and the answer, where a chain of thought was asked for and anything tells them apart"
+    )
     verdicts: Annotated[list[VerdictAnswer], BeforeValidator(lambda verdicts: verdicts.all())]
     created_at: AwareDatetime
 

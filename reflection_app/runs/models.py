@@ -10,6 +10,7 @@ from django.db.models import Q
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
 from reflection_app.loops import verdicts
+from reflection_app.loops.chain_of_thought import ChainOfThought, parse_chain_of_thought
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.requirements import RequirementsReport
@@ -212,6 +213,11 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"attempt {self.number}"
+
+    @property
+    def thought(self) -> ChainOfThought | None:
+        """The parts of the content, where a chain of thought was asked for and anything tells them apart."""
+        return parse_chain_of_thought(self.content) if self.run.spec.get("chain_of_thought") else None
 
 
 # Of verdicts, those that are none: see Judgement.is_void.

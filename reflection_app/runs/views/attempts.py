@@ -51,20 +51,22 @@ def what_is_left(run: Run) -> Left:
     return Left(attempts=attempts, tokens=tokens, seconds=seconds, money=money, enough=enough)
 
 
-# The five parts of an attempt that was asked for as a chain of thought, as its card shows them.
+# The parts of an attempt that was asked for as a chain of thought, as its card shows them.
 
 
 def parts_of(content: str, *, is_code: bool) -> list[tuple[str, SafeString | None]]:
-    """The five parts in their order; none where the answer has no part at all and is shown as it is.
+    """The reasoning and the answer, or the five parts, in their order; none where nothing tells them apart.
 
     The text of one is None where the answer has no such part, and empty where it is a heading alone.
     """
-    parts = parse_chain_of_thought(content)
-    if parts is None:
+    thought = parse_chain_of_thought(content)
+    if thought is None:
         return []
+    shown: dict[str, str | None] = {"reasoning": "\n\n".join(thought.reasoning)} if thought.reasoning else {}
+    shown |= thought.parts or {"answer": thought.answer}
     return [
-        (name, render_answer(text, is_code=is_code and name == "execute") if text else None)
-        for name, text in parts.model_dump().items()
+        (name, render_answer(text, is_code=is_code and name in {"execute", "answer"}) if text else None)
+        for name, text in shown.items()
     ]
 
 
