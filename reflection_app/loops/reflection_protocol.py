@@ -17,7 +17,7 @@ from reflection_app.loops.protocol.making import first_attempt, has_room, make, 
 from reflection_app.loops.protocol.reflecting import classify_error, explore, reflect
 from reflection_app.loops.protocol.repair_plans import plan_repairs
 from reflection_app.loops.protocol.reporting import analysed, keep_report
-from reflection_app.loops.protocol.rounds import Analysis, Made, SentBack, checkpoint_for
+from reflection_app.loops.protocol.rounds import Analysis, Made, SentBack, checkpoint_for, lowered_by
 from reflection_app.loops.protocol.stages import Executed
 from reflection_app.loops.protocol.submitting import resume, revision_messages, submit
 from reflection_app.loops.task_spec import Execution, TaskSpec
@@ -95,6 +95,7 @@ async def _repair(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analy
         role=role,
         checkpoint=checkpoint_for(analysis),
         instructions=instructions,
+        lowered=lowered_by(analysis),
     )
     last_good_step = f"attempt-{back.number}/" + (f"repair-{len(done)}/kept" if done else "plan-kept")
     made = await make(spec, run, wanted, last_good_step=last_good_step)

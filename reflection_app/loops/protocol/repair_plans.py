@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, model_validator
 
 from reflection_app.loops.actor_critic import requirements_of
 from reflection_app.loops.answer_reading import Lenient, read_as
-from reflection_app.loops.answer_schemas import TEXT, YES_OR_NO, closed_object, one_of, texts
+from reflection_app.loops.answer_schemas import TEXT, YES_OR_NO, closed_object, list_of, one_of, texts
 from reflection_app.loops.answers import NoUsableAnswer, ask
 from reflection_app.loops.framing import framed_task
 from reflection_app.loops.progress import Progress
@@ -26,6 +26,8 @@ from reflection_app.loops.protocol.stages import (
     RepairKind,
     RepairStep,
 )
+from reflection_app.loops.requirement_checks import result_name
+from reflection_app.loops.requirements import LoweredRequirement
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.texts import one_line
 from reflection_app.loops.tickets import Ticket
@@ -86,6 +88,7 @@ def fitted(plan: Planned, *, spec: TaskSpec, reflected: Reflected, classified: C
             changes = {
                 "anti_pattern": pattern,
                 "expected_score": (spec.thresholds.revise_from + spec.thresholds.pass_from) / 2,
+                "lowered": lowered_in(plan, spec),
                 "remediation": " ".join(text for text in (plan.remediation, suggestion) if text),
             }
         case ErrorClass.DECISION_ERROR:
@@ -117,9 +120,29 @@ def fitted(plan: Planned, *, spec: TaskSpec, reflected: Reflected, classified: C
             )
         case ErrorClass.NORMAL_ITERATION:
             changes = {"repair_steps": (), "hint": plan.hint or plan.learning_notes}
+    if classified.type is not ErrorClass.MODEL_CAPABILITY:
+        changes["lowered"] = ()
     if first is not None:
         changes = {"repair_steps": (first, *plan.repair_steps[: MOST_STEPS - 1])}
     return plan.model_copy(update=changes)
+
+
+def lowered_in(plan: Planned, spec: TaskSpec) -> tuple[LoweredRequirement, ...]:
+    """What the plan lowers of the minimum requirements that the task has: a field, or the least number of something.
+
+    A number is lowered at most by half, so that what passes is still most of the work. The form is never lowered.
+    """
+    if spec.requirements is None:
+        return ()
+    counts = {result_name(count): count.min for count in spec.requirements.counts}
+    kept: dict[str, LoweredRequirement] = {}
+    for one in plan.lowered:
+        least = counts.get(one.requirement)
+        if one.requirement in spec.requirements.required_fields and one.min is None:
+            kept[one.requirement] = one
+        elif least and one.min is not None and one.min < least:
+            kept[one.requirement] = one.model_copy(update={"min": max(one.min, (least + 1) // 2)})
+    return tuple(kept.values())
 
 
 # What the reflector answers when it is asked for a repair plan, read leniently.
@@ -136,6 +159,12 @@ class PlannedStep(Lenient):
     is_checkpoint: Annotated[bool, BeforeValidator(lambda value: value is True)] = False
     mends: LenientTexts = ()
     deliverable: LenientText = ""
+
+
+def _whole_number(value: Any) -> int | None:
+    """A number of at least one; None for everything else."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number and value >= 1 else None
 
 
 class PlannedPattern(Lenient):
@@ -155,6 +184,17 @@ def _pattern(value: Any) -> Any:
     return value if isinstance(value, dict) else {}
 
 
+class PlannedLowering(Lenient):
+    requirement: LenientText = ""
+    min: Annotated[int | None, BeforeValidator(_whole_number)] = None
+
+
+def _lowerings(value: Any) -> Any:
+    """Each that names a requirement."""
+    items = value if isinstance(value, list) else []
+    return [item for item in items if isinstance(item, dict) and item.get("requirement")][:MOST_STEPS]
+
+
 class PlanAnswer(Lenient):
     repair_steps: Annotated[tuple[PlannedStep, ...], BeforeValidator(_steps)] = ()
     resources_needed: LenientTexts = ()
@@ -164,6 +204,7 @@ class PlanAnswer(Lenient):
     anti_pattern: Annotated[PlannedPattern, BeforeValidator(_pattern)] = PlannedPattern()
     instruction: LenientText = ""
     hint: LenientText = ""
+    lowered: Annotated[tuple[PlannedLowering, ...], BeforeValidator(_lowerings)] = ()
 
     @model_validator(mode="after")
     def check_it_plans(self) -> "PlanAnswer":
@@ -190,6 +231,7 @@ ANSWER_SCHEMA = closed_object(
     anti_pattern=closed_object(pattern_name=TEXT, symptoms=texts(5), prevention=TEXT),
     instruction=TEXT,
     hint=TEXT,
+    lowered=list_of(closed_object(requirement=TEXT, min={"type": ["integer", "null"]}), most=MOST_STEPS),
 )
 
 
@@ -205,7 +247,8 @@ def planned_from(answer: PlanAnswer, *, tools: list[str]) -> Planned:
         steps.append(RepairStep(**step.model_dump(exclude={"kind", "tool"}), kind=kind, tool=tool))
     pattern = answer.anti_pattern
     return Planned(
-        **answer.model_dump(exclude={"repair_steps", "anti_pattern"}),
+        **answer.model_dump(exclude={"repair_steps", "anti_pattern", "lowered"}),
+        lowered=tuple(LoweredRequirement(**one.model_dump()) for one in answer.lowered),
         repair_steps=tuple(steps),
         anti_pattern=AntiPattern(**pattern.model_dump()) if pattern.pattern_name else None,
     )

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from reflection_app.loops.protocol.error_classes import ErrorClass, FailureFacts
-from reflection_app.loops.requirements import RequirementsReport
+from reflection_app.loops.requirements import Lowered, LoweredRequirement, RequirementsReport
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 
@@ -83,7 +83,11 @@ class AntiPattern(Value):
 
 
 class Planned(Value):
-    """4. Plan: the repair steps and what else the class of the error asks for."""
+    """4. Plan: the repair steps and what else the class of the error asks for.
+
+    Where a mistake came again, a pass from `expected_score` is enough for the next attempt, with less of what `lowered`
+    names.
+    """
 
     step: Literal["plan"] = "plan"
     repair_steps: tuple[RepairStep, ...] = ()
@@ -95,7 +99,14 @@ class Planned(Value):
     instruction: Text = ""
     hint: Text = ""
     expected_score: float | None = None
+    lowered: tuple[LoweredRequirement, ...] = ()
     is_fallback: bool = False
+
+    def expectation(self, *, why: str = "") -> Lowered | None:
+        """What is expected of the next attempt instead of the whole; None where nothing was lowered."""
+        if self.expected_score is None:
+            return None
+        return Lowered(score=min(100.0, max(0.0, self.expected_score)), requirements=self.lowered, why=why)
 
 
 class RepairStatus(StrEnum):
