@@ -8,7 +8,7 @@ import pytest
 from reflection_app.loops.actor_critic import CriticAnswer, judge
 from reflection_app.loops.attempt_effects import AskReviewer, RecordVerdict, ReviewReason
 from reflection_app.loops.requirement_checks import check_requirements, judge_requirements
-from reflection_app.loops.requirements import CountRequirement, Lowered, LoweredRequirement, Requirements
+from reflection_app.loops.requirements import Lowered, LoweredRequirement, Requirements
 from reflection_app.loops.task_spec import Thresholds
 from reflection_app.loops.verdicts import Outcome, Verdict
 from tests.loops.playing import play
@@ -28,8 +28,8 @@ from tests.runs.critiques import critique
 
 FEWER = LoweredRequirement(requirement="items in papers", min=3)
 LOWERED = Lowered(score=40, requirements=(FEWER,), why="The same mistake again")
-MANY = Requirements(
-    schema={"type": "object"}, required_fields=("summary",), counts=(CountRequirement(path="papers", min=5, max=9),)
+MANY = Requirements.model_validate(
+    {"schema": {"type": "object"}, "required_fields": ["summary"], "counts": [{"path": "papers", "min": 5, "max": 9}]}
 )
 
 
