@@ -228,15 +228,17 @@ def asking_for_parts(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     return with_last(messages, f"{messages[-1].content}\n\n{wish}")
 
 
-def parse_chain_of_thought(answer: str) -> ChainOfThought | None:
+def parse_chain_of_thought(answer: str, *, beside: str = "") -> ChainOfThought | None:
     """What `answer` is made of, or None where nothing tells its reasoning from the rest.
 
-    A part that stands twice is put together. What was thought between tags is no part, whatever its headings.
+    A part that stands twice is put together. What was thought between tags is no part, whatever its headings; nor is
+    what the provider told of it `beside` the answer.
     """
     text = storable(answer)
     # <analysis> is a thought of its own, and one of the five among the others.
     among_others = frozenset({"analysis"}) if len(_tagged(text)) > 2 else frozenset()
     thoughts, rest = without_thoughts(text, but=among_others)
+    thoughts = (*filter(str.strip, (storable(beside),)), *thoughts)
     parts = _headed(rest) or _tagged(rest) or _keyed(rest)
     if parts:
         told = tuple(step for thought in thoughts for step in steps_in(thought))
@@ -279,4 +281,7 @@ def _part_named(name: str) -> str:
 def work_in(answer: str) -> str:
     """The part of a chain of thought that holds the work, or all of an answer of which no part is it for certain."""
     found = parse_chain_of_thought(answer)
-    return answer if found is None or found.is_data else found.answer or answer
+    if found is not None and found.is_data:
+        # The whole object may be just what was asked for.
+        return without_thoughts(storable(answer))[1] if found.reasoning else answer
+    return answer if found is None else found.answer or answer

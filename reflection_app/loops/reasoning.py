@@ -15,7 +15,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Reasoned:
-    """The reasoning, piece by piece, and the answer. `is_data`: both are fields of one object, which is the answer."""
+    """The reasoning, piece by piece, and the answer. `is_data`: both are fields of one object."""
 
     reasoning: tuple[str, ...]
     answer: str
@@ -296,7 +296,7 @@ def reasoned(text: str, *, thoughts: tuple[str, ...]) -> Reasoned | None:
     """The reasoning and the answer in `text`, from which `thoughts` were taken; None where nothing tells them apart."""
     told = tuple(step for thought in thoughts for step in steps_in(thought))
     if (found := _of_object(text)) is not None:
-        return Reasoned((*told, *found.reasoning), found.answer, is_data=not thoughts)
+        return Reasoned((*told, *found.reasoning), found.answer, is_data=True)
     blocks = blocks_in(text, is_wanted=ANSWER_TAGS.__contains__)
     if len(blocks) == 1 and blocks[0].inside:
         beside, is_last = _without(text, blocks), not text[blocks[0].ends :].strip()

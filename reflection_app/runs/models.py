@@ -217,7 +217,10 @@ class Attempt(models.Model):
     @property
     def thought(self) -> ChainOfThought | None:
         """The parts of the content, where a chain of thought was asked for and anything tells them apart."""
-        return parse_chain_of_thought(self.content) if self.run.spec.get("chain_of_thought") else None
+        if not self.run.spec.get("chain_of_thought"):
+            return None
+        beside = Step.objects.filter(pk=self.step_id).values_list("result__reasoning", flat=True).first()
+        return parse_chain_of_thought(self.content, beside=beside if isinstance(beside, str) else "")
 
 
 # Of verdicts, those that are none: see Judgement.is_void.

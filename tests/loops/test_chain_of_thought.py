@@ -120,7 +120,21 @@ def test_an_object_that_was_asked_for_is_not_taken_apart() -> None:
     answer = '{"reasoning": "x", "answer": {"papers": []}}'
     assert data_of(answer, chain_of_thought=True) == {"reasoning": "x", "answer": {"papers": []}}
     assert data_of(f"<think>{answer}</think>\n[1]", chain_of_thought=True) == [1]
+    assert data_of(f"<think>hm</think>\n{answer}", chain_of_thought=True) == {
+        "reasoning": "x",
+        "answer": {"papers": []},
+    }
     assert data_of('<think>{"a": 1}', chain_of_thought=True) == {"a": 1}
+
+
+def test_what_a_provider_tells_beside_the_answer_is_reasoning() -> None:
+    found = parse_chain_of_thought("forty-two", beside="First.\n\nThen.")
+    assert found is not None
+    assert (found.reasoning, found.answer) == (("First.", "Then."), "forty-two")
+    parts = parse_chain_of_thought("## Plan\nc\n## Execute\nd", beside="First.")
+    assert parts is not None
+    assert (parts.steps, parts.answer) == (("First.", "c"), "d")
+    assert parse_chain_of_thought("forty-two", beside=" \n") is None
 
 
 def test_headings_within_a_thought_are_no_parts() -> None:

@@ -114,5 +114,9 @@ def test_reasoning_in_a_layout_of_the_models_own_is_told_from_its_answer(client:
     assert "<script>alert" not in text
     thought = attempts_of(run)[0]["thought"]
     assert thought == {"steps": [f"First this. {HOSTILE}", "Then that."], "answer": "**the work**", "parts": {}}
+    made = Step.objects.get(run=run, key="attempt-1/answer")
+    assert made.result is not None
+    Step.objects.filter(pk=made.pk).update(result=made.result | {"reasoning": "Told beside it."})
+    assert attempts_of(run)[0]["thought"]["steps"][0] == "Told beside it."
     plain = ended(scripted_run(answers, project=project, kind="creative_writing"))
     assert attempts_of(plain)[0]["thought"] is None

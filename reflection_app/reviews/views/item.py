@@ -413,7 +413,6 @@ def review_context(review: Review, *, asked: dict[str, str]) -> dict[str, Any]:
         is_best=attempt.pk == run.best_attempt_id,
         is_code=any(verdict.tests for verdict in verdicts) or bool(spec.get("tests")),
         is_call=is_tool_run(spec),
-        is_thought=bool(spec.get("chain_of_thought")),
     )
     hidden = hidden_in(attempt.content)
     return context | {
