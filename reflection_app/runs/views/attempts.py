@@ -123,7 +123,7 @@ class AttemptCard:
 def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
     verdicts: dict[Any, list[Verdict]] = defaultdict(list)
     reviews: dict[Any, list[Review]] = defaultdict(list)
-    attempts = list(Attempt.objects.filter(run=run))
+    attempts = list(run.attempts.all())
     # By the number of the attempt, the ticket with which it went back.
     issued = Step.objects.filter(run=run, kind=IssueTicket.kind, state=StepState.DONE)
     tickets = {number: str(name or "") for number, name in issued.values_list("attempt_number", "result__ticket_id")}
