@@ -47,8 +47,9 @@ class Reply:
     garbage_after: int | None = None
     tells_end: bool = True
     tells_usage: bool = True
-    # Beside or in place of the text: a refusal in words, the names of tools that are called.
+    # Beside or in place of the text: a refusal in words, what was thought, the names of tools that are called.
     refusal: str | None = None
+    reasoning: str | None = None
     tool_calls: Sequence[str] = ()
     # Of the tokens above, told only where they are given.
     cached_tokens: int | None = None
@@ -275,6 +276,8 @@ def _payload(request: Request, reply: Reply) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": reply.text}
     if reply.refusal is not None:
         message["refusal"] = reply.refusal
+    if reply.reasoning is not None:
+        message["reasoning_content"] = reply.reasoning
     if reply.tool_calls:
         message["tool_calls"] = _calls(reply)
     answer = {
@@ -296,7 +299,8 @@ def _calls(reply: Reply) -> list[dict[str, Any]]:
 
 async def _chunks(request: Request, reply: Reply) -> AsyncIterator[dict[str, Any]]:
     shape = {"id": "chatcmpl-test", "object": "chat.completion.chunk", "created": 1, "model": request.body.get("model")}
-    for name, text in (("content", reply.text), ("refusal", reply.refusal)):
+    said = (("reasoning_content", reply.reasoning), ("content", reply.text), ("refusal", reply.refusal))
+    for name, text in said:
         for number, word in enumerate(text.split(" ") if text is not None else ()):
             delta: dict[str, Any] = {"role": "assistant", name: word if number == 0 else f" {word}"}
             yield shape | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}

@@ -166,6 +166,7 @@ STAGE_STATES: Looks = {
 }
 STAGE_REPAIR_STATES: Looks = {
     RepairStatus.COMPLETED: Look("completed", "check"),
+    RepairStatus.WRITTEN: Look(_("written, not verified"), "question"),
     RepairStatus.FAILED: Look("failed", "warning"),
     RepairStatus.SKIPPED: Look("skipped", "cross"),
     RepairStatus.PENDING: Look(_("the agent said nothing of it"), "clock"),
@@ -270,6 +271,8 @@ THOUGHT_PARTS: Looks = {
     "plan": Look(_("Plan")),
     "execute": Look(_("Execute")),
     "verify": Look(_("Verify")),
+    "reasoning": Look(_("Reasoning")),
+    "answer": Look(_("Answer")),
 }
 REMEDIES: Looks = {
     Remedy.FIX_AND_RETRY: Look(_("fix the parameters and retry")),

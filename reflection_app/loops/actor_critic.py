@@ -17,7 +17,7 @@ from reflection_app.loops.framing import frame_of, framed_task, sees_all_of, tru
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.requirement_checks import check_requirements, requirement_issues
-from reflection_app.loops.requirements import RequirementsReport
+from reflection_app.loops.requirements import Lowered, RequirementsReport
 from reflection_app.loops.task_spec import TaskSpec, Thresholds
 from reflection_app.loops.texts import cut, one_line
 from reflection_app.loops.values import Message, system, user
@@ -88,7 +88,13 @@ ANSWER_SCHEMA = closed_object(
 )
 
 
-def question(*, objective: str, content: str, requirements: RequirementsReport | None = None) -> tuple[Message, ...]:
+def question(
+    *,
+    objective: str,
+    content: str,
+    requirements: RequirementsReport | None = None,
+    lowered: Lowered | None = None,
+) -> tuple[Message, ...]:
     """What the critic is asked. The work cannot close its own frame, whose name is a hash of the work."""
     checked = ""
     if requirements is not None:
@@ -99,6 +105,9 @@ def question(*, objective: str, content: str, requirements: RequirementsReport |
         # What was found is quoted from the work, which must not speak in it: so it is in a frame of its own.
         checked = prompt("critic_requirements", told=results, frame=frame_of(results + content, name="check"))
         checked = f"\n{checked}\n"
+    if lowered is not None:
+        listed = "\n".join(f"- {_shortened(line)}" for line in lowered.in_words)
+        checked += f"\n{prompt('critic_lowered', lowered=listed, frame=frame_of(listed + content, name='lowered'))}\n"
     asked = prompt(
         "critic_evaluate",
         objective=framed_task(objective),
@@ -121,16 +130,21 @@ def judge(
     thresholds: Thresholds,
     saw_all: bool = True,
     requirements: RequirementsReport | None = None,
+    lowered: Lowered | None = None,
 ) -> Judgement:
     """The verdict on the critic's answer: PASS needs its approval, the score and all minimum requirements.
 
-    REJECT follows from the score alone. A critic that did not see all of the work has no confidence, whatever it says;
-    so a person is asked.
+    What does not pass by that may pass by what was `lowered`, and the verdict names it then. REJECT follows from the
+    score alone. A critic that did not see all of the work has no confidence, whatever it says; so a person is asked.
     """
     is_sufficient = requirements is None or requirements.all_met
+    is_whole = is_sufficient and not (requirements is not None and requirements.is_lowered)
+    if answer.quality >= thresholds.pass_from and is_whole:
+        lowered = None
+    pass_from = thresholds.pass_from if lowered is None else min(lowered.score, thresholds.pass_from)
     if answer.quality < thresholds.revise_from:
         verdict = Verdict.REJECT
-    elif answer.approved and answer.quality >= thresholds.pass_from and is_sufficient:
+    elif answer.approved and answer.quality >= pass_from and is_sufficient:
         verdict = Verdict.PASS
     else:
         verdict = Verdict.REVISE
@@ -147,6 +161,7 @@ def judge(
         requirements=requirements,
         completeness=answer.completeness if has_parts else None,
         correctness=answer.correctness if has_parts else None,
+        lowered=lowered,
     )
 
 
@@ -178,30 +193,42 @@ async def actor_critic(spec: TaskSpec, run: Progress) -> Outcome:
     return Outcome.EXHAUSTED
 
 
-async def evaluate(spec: TaskSpec, run: Progress, *, attempt: int, content: str) -> Judgement:
-    """The critic's verdict on an attempt, recorded. Where there are minimum requirements, code checks them first."""
-    requirements = requirements_of(spec, content)
+async def evaluate(
+    spec: TaskSpec, run: Progress, *, attempt: int, content: str, lowered: Lowered | None = None
+) -> Judgement:
+    """The critic's verdict on an attempt, recorded. Where there are minimum requirements, code checks them first.
+
+    `lowered` is what is expected of it, where that is less than the task has.
+    """
+    requirements = requirements_of(spec, content, lowered=lowered)
     answer = await ask(
         run,
         run.model_call(
             key=f"attempt-{attempt}/critique",
             role="critic",
-            messages=question(objective=spec.objective, content=content, requirements=requirements),
+            messages=question(objective=spec.objective, content=content, requirements=requirements, lowered=lowered),
             temperature=TEMPERATURE,
             json_schema=ANSWER_SCHEMA,
         ),
         schema=CriticAnswer,
     )
     saw_all = sees_all_of(content)
-    judgement = judge(answer, attempt=attempt, thresholds=spec.thresholds, saw_all=saw_all, requirements=requirements)
+    judgement = judge(
+        answer,
+        attempt=attempt,
+        thresholds=spec.thresholds,
+        saw_all=saw_all,
+        requirements=requirements,
+        lowered=lowered,
+    )
     return await run.record(judgement, key=f"attempt-{attempt}/verdict")
 
 
-def requirements_of(spec: TaskSpec, content: str) -> RequirementsReport | None:
-    """How `content` stands against the minimum requirements; None where the task has none."""
+def requirements_of(spec: TaskSpec, content: str, *, lowered: Lowered | None = None) -> RequirementsReport | None:
+    """How `content` stands against the minimum requirements, or what of them was `lowered`; None without any."""
     if spec.requirements is None:
         return None
-    return check_requirements(spec.requirements, content, chain_of_thought=spec.chain_of_thought)
+    return check_requirements(spec.requirements, content, chain_of_thought=spec.chain_of_thought, lowered=lowered)
 
 
 def actor_messages(objective: str, earlier: list[Earlier]) -> tuple[Message, ...]:

@@ -30,6 +30,8 @@ class AnswerFault(StrEnum):
 class Generation(Value):
     """What a model sent. `refusal` is in its own words, and `tool_calls` name the tools that it called.
 
+    `reasoning` is what it thought, where its provider tells that beside the answer; no prompt ever has it again.
+
     `fault` is kept with the rest and never read out of it again: a run goes on from its journal as it once went.
     """
 
@@ -37,6 +39,7 @@ class Generation(Value):
     model: str
     finish_reason: str = ""
     refusal: Text = ""
+    reasoning: Text = ""
     tool_calls: tuple[Text, ...] = ()
     fault: AnswerFault = AnswerFault.NONE
 

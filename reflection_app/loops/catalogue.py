@@ -211,7 +211,7 @@ VERSIONS: dict[Mode, int] = {
     Mode.MERGE_SUGGESTION: 1,
     Mode.INLINE_REFLECTION: 1,
     Mode.PLANNING: 2,
-    Mode.REFLECTION_PROTOCOL: 1,
+    Mode.REFLECTION_PROTOCOL: 2,
     Mode.REFLEXION: 2,
     Mode.TOOL_DIAGNOSIS: 1,
     Mode.ADAPTIVE: 1,

@@ -11,13 +11,13 @@ from reflection_app.loops.attempts import end_by, issue_ticket
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.progress import LimitReached, Progress
 from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.loops.protocol.executing import ask_for_knowledge, execute, keep_the_agents
+from reflection_app.loops.protocol.executing import ask_for_knowledge, execute, keep_the_agents, look_again
 from reflection_app.loops.protocol.judging import judge
 from reflection_app.loops.protocol.making import first_attempt, has_room, make, prefer_an_answer
 from reflection_app.loops.protocol.reflecting import classify_error, explore, reflect
 from reflection_app.loops.protocol.repair_plans import plan_repairs
 from reflection_app.loops.protocol.reporting import analysed, keep_report
-from reflection_app.loops.protocol.rounds import Analysis, Made, SentBack, checkpoint_for
+from reflection_app.loops.protocol.rounds import Analysis, Made, SentBack, checkpoint_for, lowered_by
 from reflection_app.loops.protocol.stages import Executed
 from reflection_app.loops.protocol.submitting import resume, revision_messages, submit
 from reflection_app.loops.task_spec import Execution, TaskSpec
@@ -67,6 +67,7 @@ async def six_steps(spec: TaskSpec, run: Progress, back: SentBack) -> Made:
         if done:
             await keep_report(run, back, analysis, key="report-cut-off", done=done)
         raise
+    await look_again(spec, run, back, analysis, made, done=done)
     submitted = await submit(spec, run, back, made, done=done)
     await keep_report(run, back, analysis, key="report-revised", done=done, submitted=submitted)
     return replace(made, submitted=submitted)
@@ -94,9 +95,10 @@ async def _repair(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analy
         role=role,
         checkpoint=checkpoint_for(analysis),
         instructions=instructions,
+        lowered=lowered_by(analysis),
     )
     last_good_step = f"attempt-{back.number}/" + (f"repair-{len(done)}/kept" if done else "plan-kept")
     made = await make(spec, run, wanted, last_good_step=last_good_step)
     if is_external:
-        await keep_the_agents(run, back, analysis, made, done)
+        await keep_the_agents(spec, run, back, analysis, made, done=done)
     return made

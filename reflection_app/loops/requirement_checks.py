@@ -21,6 +21,8 @@ from reflection_app.loops.json_schema import SchemaRefused, violations
 from reflection_app.loops.requirements import (
     Counted,
     CountRequirement,
+    Lowered,
+    LoweredRequirement,
     RequirementKind,
     RequirementResult,
     Requirements,
@@ -77,7 +79,12 @@ def check_count(count: CountRequirement, answer: CheckedAnswer) -> RequirementRe
     else:
         bounds = f"exactly {count.min:,}" if count.min == count.max else f"{count.min:,} to {count.max:,}"
     expected = f"{bounds} {_what(count, is_one=(count.max or count.min) == 1)}"
-    return _result(RequirementKind.COUNT, count.name.strip() or _what(count), expected, _counted(count, answer))
+    return _result(RequirementKind.COUNT, result_name(count), expected, _counted(count, answer))
+
+
+def result_name(count: CountRequirement) -> str:
+    """By what the result of the count is known."""
+    return count.name.strip() or _what(count)
 
 
 def _result(kind: RequirementKind, name: str, expected: str, found: Found) -> RequirementResult:
@@ -181,9 +188,11 @@ FIXES = {
 
 
 def check_requirements(
-    requirements: Requirements, answer: str, *, chain_of_thought: bool = False
+    requirements: Requirements, answer: str, *, chain_of_thought: bool = False, lowered: Lowered | None = None
 ) -> RequirementsReport:
     """One result for each requirement, in their order: the schema, the fields, the counts. Never raises.
+
+    Of what `lowered` names, less is enough; what holds as the task has it is told so.
 
     The data is looked for as it is for a schema of the answer; the size is that of the text as it was written. In a
     chain of thought both are the part that holds the work.
@@ -198,7 +207,28 @@ def check_requirements(
         found = without_data if checked.no_data else _is_there(path, checked)
         results.append(_result(RequirementKind.FIELD, path, f"{path} is there and not empty", found))
     results += [check_count(count, checked) for count in requirements.counts]
+    if lowered is not None:
+        less = {one.requirement: one for one in lowered.requirements}
+        counts = dict(
+            zip(range(len(results) - len(requirements.counts), len(results)), requirements.counts, strict=True)
+        )
+        for place, result in enumerate(results):
+            if not result.met and result.name in less:
+                results[place] = _lowered(result, less[result.name], counts.get(place), checked)
     return RequirementsReport(results=tuple(results))
+
+
+def _lowered(
+    result: RequirementResult, less: LoweredRequirement, count: CountRequirement | None, checked: CheckedAnswer
+) -> RequirementResult:
+    """The result against the lower bar; as it is where that is no lower one. A form is never lowered."""
+    if result.kind is RequirementKind.FIELD and less.min is None:
+        expected = f"{result.name} may be missing"
+        return result.model_copy(update={"met": True, "expected": expected, "lowered_from": result.expected})
+    if count is None or count.min is None or less.min is None or less.min >= count.min:
+        return result
+    lower = check_count(count.model_copy(update={"min": less.min}), checked)
+    return lower.model_copy(update={"lowered_from": result.expected})
 
 
 def _fit(schema: dict[str, Any], data: Any) -> Found:
@@ -255,14 +285,16 @@ def requirement_issues(report: RequirementsReport) -> tuple[Issue, ...]:
     )
 
 
-def judge_requirements(report: RequirementsReport, *, attempt: int) -> Judgement:
-    """PASS where all requirements hold, else REVISE; the score is the share of them that do."""
+def judge_requirements(report: RequirementsReport, *, attempt: int, lowered: Lowered | None = None) -> Judgement:
+    """PASS where all requirements hold, else REVISE; the score is the share of them that do as the task has them."""
+    in_full = sum(result.met and not result.lowered_from for result in report.results)
     return Judgement(
         attempt=attempt,
         referee=Referee.TESTS,
         verdict=Verdict.PASS if report.all_met else Verdict.REVISE,
-        score=round(100 * report.share_met, 2),
+        score=round(100 * in_full / len(report.results), 2) if report.results else 100.0,
         confidence=1.0,
         issues=requirement_issues(report),
         requirements=report,
+        lowered=lowered if report.is_lowered else None,
     )

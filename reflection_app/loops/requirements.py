@@ -70,8 +70,38 @@ class RequirementKind(StrEnum):
     COUNT = "count"
 
 
+class LoweredRequirement(Value):
+    """A minimum requirement of which less is expected, by its name: at least `min`; nothing where that is None."""
+
+    requirement: Text
+    min: int | None = Field(default=None, ge=1)
+
+
+class Lowered(Value):
+    """What is expected instead of the whole: a pass from `score`, and less of some requirements. Never more than that.
+
+    `why` says what lowered it.
+    """
+
+    score: float = Field(ge=0, le=100)
+    requirements: tuple[LoweredRequirement, ...] = ()
+    why: Text = ""
+
+    @property
+    def in_words(self) -> tuple[str, ...]:
+        """What is expected, one line a thing."""
+        parts = [
+            f"{one.requirement}: at least {one.min:,}" if one.min is not None else f"{one.requirement}: not required"
+            for one in self.requirements
+        ]
+        return (f"a score from {self.score:g}", *parts)
+
+
 class RequirementResult(Value):
-    """One requirement and whether it holds, in words that a person reads."""
+    """One requirement and whether it holds, in words that a person reads.
+
+    `lowered_from` is what the task itself expects, where less was expected here.
+    """
 
     kind: RequirementKind = RequirementKind.COUNT
     name: Text
@@ -79,6 +109,7 @@ class RequirementResult(Value):
     expected: Text = ""
     actual: Text = ""
     path: Text = ""
+    lowered_from: Text = ""
 
     @property
     def in_words(self) -> str:
@@ -92,6 +123,11 @@ class RequirementsReport(Value):
     @property
     def all_met(self) -> bool:
         return all(result.met for result in self.results)
+
+    @property
+    def is_lowered(self) -> bool:
+        """Whether some hold, or do not, against less than the task itself expects."""
+        return any(result.lowered_from for result in self.results)
 
     @property
     def share_met(self) -> float:

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from reflection_app.loops.code_tests import TestReport
-from reflection_app.loops.requirements import RequirementsReport
+from reflection_app.loops.requirements import Lowered, RequirementsReport
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 
@@ -75,7 +75,8 @@ class Judgement(Value):
     """One referee's verdict on one attempt. `confidence` is None where the referee gave none.
 
     `requirements` is there where the task has minimum requirements: no verdict is a PASS unless all of them hold.
-    `completeness` and `correctness` are the critic's parts of the score, where it gave them.
+    `completeness` and `correctness` are the critic's parts of the score, where it gave them. `lowered` is what was
+    expected instead, where it was not judged by what the task itself expects.
     """
 
     attempt: int = Field(ge=1)
@@ -89,6 +90,12 @@ class Judgement(Value):
     requirements: RequirementsReport | None = None
     completeness: Score | None = None
     correctness: Score | None = None
+    lowered: Lowered | None = None
+
+    @property
+    def passed_lowered(self) -> bool:
+        """Whether it passed, and would not have by what the task itself expects."""
+        return self.passed and self.lowered is not None
 
     @property
     def passed(self) -> bool:

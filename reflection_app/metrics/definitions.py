@@ -212,6 +212,7 @@ class Sums:
     reflection_tokens: int = 0
     scored_twice: int = 0
     over_corrected: int = 0
+    passed_lowered: int = 0
     checked: int = 0
     checks_complete: int = 0
     checks_incomplete: int = 0
@@ -344,6 +345,15 @@ DEFINITIONS: tuple[Definition, ...] = (
         _("Reflections that helped"),
         _("Of the reflections, those whose next attempt scored higher or succeeded."),
         better="up",
+    ),
+    Definition(
+        "passed_lowered_rate",
+        Unit.SHARE,
+        "passed_lowered / succeeded",
+        "Of runs that succeeded, those whose kept attempt passed against a lowered expectation alone.",
+        _("Passed with less expected"),
+        _("Of the runs that succeeded, those that passed against a lowered expectation alone."),
+        better="down",
     ),
     Definition(
         "success_on_first_try",

@@ -20,6 +20,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.attempt_effects import AwaitAttempt, Generate
 from reflection_app.loops.completeness.checks import CheckState
 from reflection_app.loops.effects import ChooseLoop
+from reflection_app.loops.requirements import Lowered
 from reflection_app.loops.task_spec import OF_THE_DESK
 from reflection_app.loops.verdicts import Judgement, Outcome, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
@@ -122,10 +123,19 @@ def figures_of_runs(ids: Sequence[UUID]) -> list[tuple[RunFigure, list[RunSpend]
 
 def _judgements(ids: Sequence[UUID]) -> dict[UUID, list[Judgement]]:
     rows = Verdict.objects.filter(attempt__run__in=ids).order_by("created_at", "id")
-    told = rows.values_list("attempt__run", "attempt__number", "referee", "verdict", "score")
+    told = rows.values_list("attempt__run", "attempt__number", "referee", "verdict", "score", "lowered")
     return _by_run(
-        (run_id, Judgement(attempt=number, referee=Referee(referee), verdict=VerdictName(verdict), score=score))
-        for run_id, number, referee, verdict, score in told
+        (
+            run_id,
+            Judgement(
+                attempt=number,
+                referee=Referee(referee),
+                verdict=VerdictName(verdict),
+                score=score,
+                lowered=Lowered.model_validate(lowered) if lowered else None,
+            ),
+        )
+        for run_id, number, referee, verdict, score, lowered in told
     )
 
 

@@ -45,6 +45,7 @@ class Summed(models.Model):
     reflection_tokens = models.BigIntegerField(default=0)
     scored_twice = models.BigIntegerField(default=0)
     over_corrected = models.BigIntegerField(default=0)
+    passed_lowered = models.BigIntegerField(default=0)
     checked = models.BigIntegerField(default=0)
     checks_complete = models.BigIntegerField(default=0)
     checks_incomplete = models.BigIntegerField(default=0)

@@ -142,6 +142,7 @@ def sums_of(run: Recorded) -> Sums:
         reflection_tokens=run.reflection_tokens,
         scored_twice=int(is_scored_twice),
         over_corrected=int(is_scored_twice and scores[-1] < max(scores)),
+        passed_lowered=int(succeeded and has_passed_lowered(run)),
     )
 
 
@@ -150,6 +151,11 @@ def has_succeeded(run: Recorded) -> bool:
     also where it came after the end."""
     said = [one for one in run.judgements if one.attempt == run.kept and one.referee is Referee.PERSON]
     return said[-1].passed if said else run.outcome is Outcome.SUCCEEDED
+
+
+def has_passed_lowered(run: Recorded) -> bool:
+    """Whether the attempt which is kept passed against a lowered expectation alone, whoever approved that."""
+    return any(one.passed_lowered for one in run.judgements if one.attempt == run.kept)
 
 
 def allows_a_second_attempt(run: Recorded) -> bool:

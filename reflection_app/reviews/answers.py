@@ -164,7 +164,7 @@ def review_answers(reviews: Sequence[Review], *, reader: Actor | None = None) ->
         attempts = list(Attempt.objects.filter(run__in=runs).order_by("number"))
         decisive = decisive_scores(attempt.pk for attempt in attempts)
         for attempt in attempts:
-            score, referee = decisive.get(attempt.pk, (None, None))
+            score, referee, _lowered = decisive.get(attempt.pk, (None, None, False))
             candidates[attempt.run_id].append(CandidateAnswer.from_row(attempt, score=score, referee=referee))
     panels = panel_answers(reviews, reader=reader)
     answers = []

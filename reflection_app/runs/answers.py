@@ -18,7 +18,7 @@ from reflection_app.loops.completeness.checks import CheckState, Completeness, S
 from reflection_app.loops.effects import RecordCompleteness, RecordSupplements
 from reflection_app.loops.protocol.stages import SubmitStatus
 from reflection_app.loops.questions import Choice, QuestionKind
-from reflection_app.loops.requirements import RequirementsReport
+from reflection_app.loops.requirements import Lowered, RequirementsReport
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.values import Message
 from reflection_app.loops.verdicts import Feedback, Issue, Outcome, Referee
@@ -75,6 +75,9 @@ class BestAttempt(Answer):
     )
     score: float | None
     referee: str | None = Field(description="who gave the score", examples=["tests"])
+    passed_lowered: bool = Field(
+        description="whether it passed against a lowered expectation alone, also where a person approved that"
+    )
 
 
 class Usage(Answer):
@@ -150,8 +153,8 @@ def run_answers(runs: Sequence[Run]) -> list[RunAnswer]:
     for run in runs:
         best = None
         if run.best_attempt is not None:
-            score, referee = decisive.get(run.best_attempt.pk, (None, None))
-            best = BestAttempt.from_row(run.best_attempt, score=score, referee=referee)
+            score, referee, lowered = decisive.get(run.best_attempt.pk, (None, None, False))
+            best = BestAttempt.from_row(run.best_attempt, score=score, referee=referee, passed_lowered=lowered)
         cost_usd = None if run.unpriced_calls else run.cost_usd
         usage = Usage.from_row(run, cost_usd=cost_usd, known_cost_usd=run.cost_usd)
         fork_ids = getattr(run, "fork_ids", forks.get(run.pk, []))
@@ -163,17 +166,25 @@ def run_answer(run: Run) -> RunAnswer:
     return run_answers([run])[0]
 
 
-def decisive_scores(attempts: Iterable[UUID]) -> dict[UUID, tuple[float, str]]:
-    """Score and referee by attempt: the strongest referee's, of two equally strong the later one's."""
+def decisive_scores(attempts: Iterable[UUID]) -> dict[UUID, tuple[float, str, bool]]:
+    """Score and referee by attempt: the strongest referee's, of two equally strong the later one's.
+
+    And whether it passed against a lowered expectation alone; who approves that makes it no other pass.
+    """
     wanted = list(attempts)
     if not wanted:
         return {}
     judged = Verdict.objects.filter(attempt_id__in=wanted).exclude(VOID)
     weakest_first = judged.order_by("referee", "created_at", "id")
-    return {
-        attempt_id: (score, Referee(referee).label)
-        for attempt_id, score, referee in weakest_first.values_list("attempt_id", "score", "referee")
-    }
+    found: dict[UUID, tuple[float, str, bool]] = {}
+    lowered = set[UUID]()
+    names = ("attempt_id", "score", "referee", "verdict", "lowered")
+    for attempt_id, score, referee, verdict, expected in weakest_first.values_list(*names):
+        passed = verdict == verdicts.Verdict.PASS
+        if passed and expected:
+            lowered.add(attempt_id)
+        found[attempt_id] = score, Referee(referee).label, passed and attempt_id in lowered
+    return found
 
 
 # What the last completeness check of a run found, and the run's statistics since, as REST tells them.
@@ -274,8 +285,22 @@ class VerdictAnswer(Answer):
     )
     completeness: float | None = Field(description="the critic's parts of the score, 0 to 100 each")
     correctness: float | None
+    lowered: Annotated[Lowered | None, OrNull] = Field(
+        description="what was expected instead, where it was not judged by what the task itself expects: a PASS is one "
+        "against a lowered expectation then"
+    )
     given_by: Username = Field(description="the person, where it was one")
     created_at: AwareDatetime
+
+
+class ThoughtAnswer(Answer):
+    """What an answer that was asked for as a chain of thought is made of."""
+
+    steps: list[str] = Field(description="the reasoning, step by step")
+    answer: str = Field(description="the work itself; empty where nothing marks it for certain: all of `content` is it")
+    parts: dict[str, str | None] = Field(
+        description="the five parts that were asked for, null where one is missing; empty where there is none of them"
+    )
 
 
 class AttemptAnswer(Answer):
@@ -289,6 +314,9 @@ class AttemptAnswer(Answer):
     )
     artifacts: list[dict[str, JsonValue]] = Field(description="what an outside agent handed in beside the content")
     self_check: dict[str, JsonValue] | None = Field(description="what an outside agent said of its own attempt")
+    thought: ThoughtAnswer | None = Field(
+        description="the reasoning and the answer, where a chain of thought was asked for and anything tells them apart"
+    )
     verdicts: Annotated[list[VerdictAnswer], BeforeValidator(lambda verdicts: verdicts.all())]
     created_at: AwareDatetime
 

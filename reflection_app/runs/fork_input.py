@@ -141,7 +141,8 @@ def edited_result(
             # so"), the step is still marked as edited, and calibration leaves edited and inherited steps out.
             own = {"referee": Referee.PERSON.value} | given
             if own["referee"] == Referee.PERSON.value:
-                own = dict.fromkeys(("confidence", "tests", "requirements", "completeness", "correctness")) | own
+                of_machines = ("confidence", "tests", "requirements", "completeness", "correctness", "lowered")
+                own = dict.fromkeys(of_machines) | own
             if isinstance(own["referee"], str):
                 own["referee"] = {referee.label: referee.value for referee in Referee}.get(
                     own["referee"], own["referee"]

@@ -79,6 +79,7 @@ VERDICT_FIELDS = (
     "requirements",
     "completeness",
     "correctness",
+    "lowered",
     "given_by_id",
 )
 ATTEMPT_FIELDS = ("number", "content", "artifacts", "self_check", "repairs", "is_cut_off")

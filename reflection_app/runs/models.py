@@ -10,9 +10,10 @@ from django.db.models import Q
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
 from reflection_app.loops import verdicts
+from reflection_app.loops.chain_of_thought import ChainOfThought, parse_chain_of_thought
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.questions import Choice, QuestionKind
-from reflection_app.loops.requirements import RequirementsReport
+from reflection_app.loops.requirements import Lowered, RequirementsReport
 from reflection_app.loops.task_spec import OF_THE_DESK, Mode, TaskSpec
 from reflection_app.loops.verdicts import Judgement, Outcome
 from reflection_app.tasks.models import Task
@@ -213,6 +214,14 @@ class Attempt(models.Model):
     def __str__(self) -> str:
         return f"attempt {self.number}"
 
+    @property
+    def thought(self) -> ChainOfThought | None:
+        """The parts of the content, where a chain of thought was asked for and anything tells them apart."""
+        if not self.run.spec.get("chain_of_thought"):
+            return None
+        beside = Step.objects.filter(pk=self.step_id).values_list("result__reasoning", flat=True).first()
+        return parse_chain_of_thought(self.content, beside=beside if isinstance(beside, str) else "")
+
 
 # Of verdicts, those that are none: see Judgement.is_void.
 VOID = Q(referee=verdicts.Referee.TESTS, confidence=0) & ~Q(verdict=verdicts.Verdict.PASS)
@@ -235,6 +244,8 @@ class Verdict(models.Model):
     requirements = models.JSONField(null=True, blank=True)
     completeness = models.FloatField(null=True, blank=True)
     correctness = models.FloatField(null=True, blank=True)
+    # What was expected instead, where it was not judged by what the task itself expects.
+    lowered = models.JSONField(null=True, blank=True)
     given_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -283,7 +294,11 @@ class Verdict(models.Model):
             requirements=self.get_requirements(),
             completeness=self.completeness,
             correctness=self.correctness,
+            lowered=self.get_lowered(),
         )
+
+    def get_lowered(self) -> Lowered | None:
+        return Lowered.model_validate(self.lowered) if self.lowered else None
 
     @classmethod
     def from_judgement(cls, judgement: Judgement, *, attempt: Attempt, step: Step | None) -> "Verdict":
@@ -302,6 +317,7 @@ class Verdict(models.Model):
             requirements=values["requirements"],
             completeness=judgement.completeness,
             correctness=judgement.correctness,
+            lowered=values["lowered"],
         )
 
 

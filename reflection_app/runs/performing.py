@@ -172,6 +172,7 @@ def _generate(effect: Generate, *, model: str, left_s: float, on_text: Callable[
             model=storable(completion.model),
             finish_reason=storable(completion.finish_reason),
             refusal=completion.refusal,
+            reasoning=completion.reasoning,
             tool_calls=completion.tool_calls,
             fault=fault_of(
                 completion.text,

@@ -17,7 +17,7 @@ LABELS = {
     # States of runs, steps, tickets, repairs, instructions and entries.
     _("Queued"), _("Running"), _("Waiting for review"), _("Waiting for the agent"), _("Waiting"), _("Finished"),
     _("Done"), _("Failed"), _("Abandoned"), _("Open"), _("In progress"), _("Resolved"), _("Superseded"), _("Closed"),
-    _("pending"), _("completed"), _("failed"), _("skipped"), _("proposed"), _("Proposed"), _("Accepted"),
+    _("pending"), _("completed"), _("written"), _("failed"), _("skipped"), _("proposed"), _("Proposed"), _("Accepted"),
     _("Declined"),
     # Issues, severities, efforts, kinds of tasks.
     _("completeness"), _("correctness"), _("format"), _("quality"), _("other"),

@@ -5,11 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reflection_app.loops.attempt_effects import Generate
-from reflection_app.loops.chain_of_thought import ChainOfThought, asking_for_parts, parse_chain_of_thought
-from reflection_app.loops.code_answers import code_of
+from reflection_app.loops.chain_of_thought import ChainOfThought, asking_for_parts, parse_chain_of_thought, work_in
+from reflection_app.loops.code_answers import code_of, data_of
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.values import assistant, user
 from tests.loops.playing import code_spec, play, report, said, sequence, text_spec
+from tests.loops.reasoned_answers import FIVE, REASONED, WHOLE, Reasoned
 from tests.pace import within
 
 ALL = ChainOfThought(understand="a", analyze="b", plan="c", execute="d", verify="e")
@@ -79,10 +80,95 @@ def test_lists_and_code_inside_of_a_part_are_no_headings() -> None:
     assert code_of(answer, entry_point="f") == "# Verify\ndef f(x):\n    return x + 1"
 
 
+@pytest.mark.parametrize("answer", FIVE)
+def test_the_five_parts_are_found_in_other_layouts_and_languages(answer: str) -> None:
+    for text in (answer, answer.replace("\n", "\r\n"), f"\n\n{answer}\n"):
+        parts = parse_chain_of_thought(text)
+        assert parts is not None
+        assert parts.parts == ALL.parts
+        assert parts.answer == work_in(text) == "d"
+
+
+@pytest.mark.parametrize("one", REASONED, ids=lambda one: one.name)
+def test_reasoning_is_told_from_the_answer_in_the_layouts_that_models_write(one: Reasoned) -> None:
+    for text in (one.text, f"\n{one.text}\n\n"):
+        found = parse_chain_of_thought(text)
+        assert found is not None
+        assert found.answer == one.answer
+        assert not found.parts
+        for words in one.reasoning:
+            assert any(words in step for step in found.steps), words
+        assert work_in(text) == (text if found.is_data else one.answer)
+
+
+@pytest.mark.parametrize("answer", WHOLE)
+def test_where_nothing_marks_the_answer_for_certain_all_of_the_text_is_it(answer: str) -> None:
+    assert work_in(answer) == answer
+
+
+def test_steps_are_as_their_author_counted_them_and_none_is_left_out() -> None:
+    found = parse_chain_of_thought("First of all.\nStep 1: Count.\nmore\nStep 2: Add.\n\nFinal answer: 3")
+    assert found is not None
+    assert found.steps == ("First of all.", "Step 1: Count.\nmore", "Step 2: Add.")
+    many = parse_chain_of_thought("\n".join(f"Step {number}: do w{number}." for number in range(500)) + "\nAnswer: 3")
+    assert many is not None
+    assert len(many.steps) == 100
+    assert all(f"w{number}." in "".join(many.steps) for number in range(500))
+
+
+def test_an_object_that_was_asked_for_is_not_taken_apart() -> None:
+    answer = '{"reasoning": "x", "answer": {"papers": []}}'
+    assert data_of(answer, chain_of_thought=True) == {"reasoning": "x", "answer": {"papers": []}}
+    assert data_of(f"<think>{answer}</think>\n[1]", chain_of_thought=True) == [1]
+    assert data_of(f"<think>hm</think>\n{answer}", chain_of_thought=True) == {
+        "reasoning": "x",
+        "answer": {"papers": []},
+    }
+    assert data_of('<think>{"a": 1}', chain_of_thought=True) == {"a": 1}
+
+
+def test_what_a_provider_tells_beside_the_answer_is_reasoning() -> None:
+    found = parse_chain_of_thought("forty-two", beside="First.\n\nThen.")
+    assert found is not None
+    assert (found.reasoning, found.answer) == (("First.", "Then."), "forty-two")
+    parts = parse_chain_of_thought("## Plan\nc\n## Execute\nd", beside="First.")
+    assert parts is not None
+    assert (parts.steps, parts.answer) == (("First.", "c"), "d")
+    assert parse_chain_of_thought("forty-two", beside=" \n") is None
+
+
+def test_headings_within_a_thought_are_no_parts() -> None:
+    found = parse_chain_of_thought("<think>\n## Execute\nno\n</think>\n## Plan\nc\n## Execute\nd")
+    assert found is not None
+    assert found.parts == ALL.parts | {"understand": None, "analyze": None, "verify": None}
+    assert found.reasoning == ("## Execute\nno",)
+
+
+TAGS = ["<think>", "</think>", "<answer>", "</answer>", "[THINK]", "[/THINK]", "<|channel|>final<|message|>"]
+LABELS = ["Answer: ", "**Reasoning:** ", "思考：", "## Answer\n", "Thought: ", "#### ", "```\n"]
+BREAKS = ["\n", "\n\n", " ", "{", "}"]
+
+
+@given(st.lists(st.sampled_from([*TAGS, *LABELS, *BREAKS]), max_size=14))
+def test_hostile_and_half_open_layouts_lose_no_word(pieces: list[str]) -> None:
+    words = [f"w{number}w" for number in range(len(pieces) + 1)]
+    text = words[0] + "".join(f"{piece}{word}" for piece, word in zip(pieces, words[1:], strict=True))
+    found = parse_chain_of_thought(text)
+    kept = "\n".join((*found.steps, found.answer)) if found else text
+    assert [word for word in words if word not in kept] == []
+    assert work_in(text).strip()
+
+
 HOSTILE = ["#", "*", "`", "1.", "\n", "## Plan\n", "Plan: ", "-", "((", "理解", "\n---", "```\n", "step ", "plan ", " "]
 
 
-@pytest.mark.parametrize("piece", [*HOSTILE, "Plan\n---\n", "~~~ ```\n", "\t", "第", "ⅰ.", "\u2028Plan"])
+REPEATED = ["<think></think>\n```\n```\n", "<answer>x</answer>", "Answer: x\n"]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [*HOSTILE, *TAGS, *LABELS, "<a>", '{"a":', "Plan\n---\n", "~~~ ```\n", "\t", "第", "ⅰ.", "\u2028Plan", *REPEATED],
+)
 def test_hostile_text_takes_no_longer_than_its_length(piece: str) -> None:
     with within(paces=200):
         parse_chain_of_thought(piece * (200_000 // len(piece)))
@@ -91,7 +177,7 @@ def test_hostile_text_takes_no_longer_than_its_length(piece: str) -> None:
 @given(st.text(max_size=200), st.lists(st.sampled_from([*HOSTILE, "a", "## Verify"]), max_size=20))
 def test_any_text_is_read_without_an_error(text: str, pieces: list[str]) -> None:
     parts = parse_chain_of_thought(text + "".join(pieces))
-    assert parts is None or any(part is not None for part in parts.model_dump().values())
+    assert parts is None or parts.parts or parts.final
 
 
 def test_the_wish_stands_at_the_end_of_the_last_message_only() -> None:

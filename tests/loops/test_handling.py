@@ -4,7 +4,8 @@ from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.reporting import instruction_for, proposals_for
 from reflection_app.loops.protocol.reports import Proposal, ProposalKind
 from reflection_app.loops.protocol.stages import AntiPattern
-from tests.loops.reporting import AGENT, ISSUE, seed_report
+from reflection_app.loops.verdicts import Issue
+from tests.loops.reporting import AGENT, seed_report
 
 LISTENER = AntiPattern(
     pattern_name="共识点识别不足",
@@ -15,7 +16,7 @@ LISTENER = AntiPattern(
 
 def test_a_capability_is_proposed_as_an_anti_pattern_in_the_words_of_the_seed() -> None:
     """The seed's second scenario: consensus points were missed again and again."""
-    report = seed_report(type=ErrorClass.MODEL_CAPABILITY, anti_pattern=LISTENER)
+    report = seed_report(type=ErrorClass.MODEL_CAPABILITY, anti_pattern=LISTENER, learning_notes="")
     (proposal,) = proposals_for(report, agent="community-listener")
     assert (proposal.kind, proposal.name) == (ProposalKind.ANTI_PATTERN, "共识点识别不足")
     assert (proposal.agent, proposal.category) == ("community-listener", "completeness")
@@ -27,27 +28,25 @@ def test_a_capability_is_proposed_as_an_anti_pattern_in_the_words_of_the_seed() 
     }
 
 
-def test_without_a_named_pattern_the_report_itself_says_what_it_is() -> None:
+def test_without_a_named_pattern_the_note_is_a_lesson_and_nothing_is_named_after_an_issue() -> None:
     report = seed_report(type=ErrorClass.MODEL_CAPABILITY, anti_pattern=None)
     (proposal,) = proposals_for(report, agent=AGENT)
-    assert proposal.name == "仅收集了 3 篇论文"
-    assert proposal.details == {"symptoms": [ISSUE.description], "prevention": report.learning_notes}
+    assert (proposal.kind, proposal.content) == (ProposalKind.LESSON, report.learning_notes)
 
 
-def test_a_report_that_says_nothing_still_makes_a_proposal_that_can_be_kept() -> None:
+@pytest.mark.parametrize("note", ["", " \n", "none", "N/A", "无", "没有。"])
+@pytest.mark.parametrize("name", ["", " ", "none", "无"])
+@pytest.mark.parametrize("type_", ErrorClass)
+def test_where_nothing_was_learned_nothing_is_proposed(type_: ErrorClass, name: str, note: str) -> None:
+    issue = Issue(description="Minimum requirement not met: calls[].name is there. Found: nothing.")
     report = seed_report(
-        type=ErrorClass.MODEL_CAPABILITY,
-        anti_pattern=AntiPattern(pattern_name=" "),
-        surface_issue="",
-        description="",
-        issues=(),
-        occurrence_process=(),
-        learning_notes="",
-        remediation="",
+        type=type_,
+        anti_pattern=AntiPattern(pattern_name=name),
+        surface_issue=issue.description,
+        issues=(issue,),
+        learning_notes=note,
     )
-    (proposal,) = proposals_for(report, agent="")
-    assert proposal.name == "A mistake made again"
-    assert proposal.details == {"symptoms": [], "prevention": ""}
+    assert proposals_for(report, agent=AGENT) == ()
 
 
 def test_the_same_pattern_of_the_same_agent_has_the_same_source_in_whatever_report() -> None:
@@ -64,19 +63,19 @@ def test_the_same_pattern_of_the_same_agent_has_the_same_source_in_whatever_repo
 
 def test_symptoms_of_several_lines_are_one_line_each_and_empty_ones_are_left_out() -> None:
     pattern = AntiPattern(pattern_name="a", symptoms=("c\n\nd", " \n", "# max_steps <b>"))
-    (proposal,) = proposals_for(seed_report(type=ErrorClass.MODEL_CAPABILITY, anti_pattern=pattern), agent=AGENT)
+    proposal = proposals_for(seed_report(type=ErrorClass.MODEL_CAPABILITY, anti_pattern=pattern), agent=AGENT)[0]
     assert proposal.details["symptoms"] == ["c d", "# max_steps <b>"]
 
 
 def test_a_proposal_that_was_recorded_without_details_has_none() -> None:
-    (proposal,) = proposals_for(seed_report(type=ErrorClass.MODEL_CAPABILITY), agent=AGENT)
+    proposal = proposals_for(seed_report(type=ErrorClass.MODEL_CAPABILITY), agent=AGENT)[0]
     recorded = proposal.model_dump(mode="json", exclude={"details"})
     assert Proposal.model_validate(recorded) == proposal.model_copy(update={"details": {}})
 
 
 def test_a_long_name_is_cut_to_what_an_entry_holds() -> None:
     pattern = AntiPattern(pattern_name="长" * 500)
-    (proposal,) = proposals_for(seed_report(type=ErrorClass.MODEL_CAPABILITY, anti_pattern=pattern), agent=AGENT)
+    proposal = proposals_for(seed_report(type=ErrorClass.MODEL_CAPABILITY, anti_pattern=pattern), agent=AGENT)[0]
     assert len(proposal.name) == 200
 
 
@@ -94,9 +93,31 @@ def test_a_normal_iteration_without_a_hint_leaves_nothing_behind() -> None:
     assert proposals_for(seed_report(type=ErrorClass.NORMAL_ITERATION), agent=AGENT) == ()
 
 
-@pytest.mark.parametrize("type_", [ErrorClass.DECISION_ERROR, ErrorClass.PIPELINE_CRASH, ErrorClass.MISSING_KNOWLEDGE])
-def test_the_other_classes_propose_nothing_to_the_notebook_here(type_: ErrorClass) -> None:
-    assert proposals_for(seed_report(type=type_, hint="a hint"), agent=AGENT) == ()
+@pytest.mark.parametrize("type_", [one for one in ErrorClass if one is not ErrorClass.NORMAL_ITERATION])
+def test_the_anti_pattern_and_the_learning_note_of_every_failure_are_proposed(type_: ErrorClass) -> None:
+    report = seed_report(type=type_)
+    pattern, note = proposals_for(report, agent=AGENT)
+    assert (pattern.kind, pattern.name) == (ProposalKind.ANTI_PATTERN, "过早停止搜索")
+    assert note.content == report.learning_notes
+    assert {pattern.reflection_id, note.reflection_id} == {"ref_001"}
+    assert len({pattern.source, note.source}) == 2
+    if type_ is ErrorClass.PIPELINE_CRASH:
+        assert (note.kind, note.name) == (ProposalKind.ERROR_NOTE, report.surface_issue)
+        assert note.details == {"cause": report.root_cause, "suggestion": report.learning_notes}
+    else:
+        assert (note.kind, note.name) == (ProposalKind.LESSON, report.learning_notes)
+
+
+def test_a_note_that_says_what_prevents_the_pattern_is_not_proposed_beside_it() -> None:
+    report = seed_report(learning_notes=f" {LISTENER.prevention}\n", anti_pattern=LISTENER)
+    (proposal,) = proposals_for(report, agent=AGENT)
+    assert proposal.kind is ProposalKind.ANTI_PATTERN
+
+
+def test_a_lesson_is_named_by_its_first_sentence() -> None:
+    note = "Check `a.b` first. Then count the papers.\nAnd stop."
+    proposal = proposals_for(seed_report(anti_pattern=None, learning_notes=note), agent=AGENT)[0]
+    assert (proposal.name, proposal.content) == ("Check `a.b` first.", note)
 
 
 def test_a_decision_error_calls_for_an_instruction() -> None:
@@ -123,6 +144,11 @@ def test_without_an_agent_there_is_no_system_prompt_to_add_to(agent: str) -> Non
 def test_where_nothing_is_said_there_is_no_instruction() -> None:
     empty = seed_report(anti_pattern=None, learning_notes=" ", remediation="")
     assert instruction_for(empty, agent=AGENT) is None
+
+
+def test_what_code_wrote_for_want_of_an_answer_is_no_instruction() -> None:
+    written = seed_report(anti_pattern=None, learning_notes="", remediation="Fill in calls[].name", is_fallback=True)
+    assert instruction_for(written, agent=AGENT) is None
 
 
 @pytest.mark.parametrize("type_", [type_ for type_ in ErrorClass if type_ is not ErrorClass.DECISION_ERROR])

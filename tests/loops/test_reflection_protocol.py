@@ -65,7 +65,8 @@ def test_the_report_is_kept_before_the_repair_and_again_under_its_name_with_how_
     assert (first.reflection_id, first.revised_attempt) == ("", None)
     assert [one.status for one in first.repair_actions] == [RepairStatus.PENDING]
     assert (final.reflection_id, final.revised_attempt) == ("ref_20260101_120000_1", 2)
-    assert [one.status for one in final.repair_actions] == [RepairStatus.COMPLETED]
+    assert [one.status for one in final.repair_actions] == [RepairStatus.WRITTEN]
+    assert final.repair_actions[0].why
     assert final.root_cause == "The search was too careful."
     assert final.type is ErrorClass.DECISION_ERROR
     assert not final.is_fallback
@@ -255,7 +256,7 @@ def test_a_budget_that_ends_within_the_steps_keeps_attempts_and_report() -> None
     assert played.ended.best_attempt == 1
     assert [[one.status for one in report.repair_actions] for report in reports_of(played)] == [
         [RepairStatus.PENDING],
-        [RepairStatus.COMPLETED],
+        [RepairStatus.WRITTEN],
     ]
     assert [judged.judgement.referee for judged in played.effects if isinstance(judged, RecordVerdict)] == [
         Referee.CRITIC

@@ -63,6 +63,11 @@ def succeeded(run: Run) -> bool:
     return said.verdict == "PASS" if said else run.outcome == "succeeded"
 
 
+def has_passed_lowered(run: Run) -> bool:
+    said = run.best_attempt.verdicts.filter(verdict="PASS", lowered__isnull=False) if run.best_attempt else None
+    return said is not None and said.exists()
+
+
 def reflections_of(run: Run) -> list[int]:
     numbers = [attempt.number for attempt in run.attempts.all()]
     looked_at = {step.attempt_number for step in run.steps.filter(role="reflector", kind="generate", state="done")}
@@ -113,6 +118,7 @@ def figures_by_hand(project: Project, chosen: Chosen) -> dict[str, float | None]
         "avg_tokens_per_reflection": ratio(tokens, len(reflections)),
         "reflection_effectiveness": mean(is_effective(run, number) for run, number in reflections),
         "over_correction_rate": mean(of_run[-1] < max(of_run) for of_run in twice),
+        "passed_lowered_rate": mean(has_passed_lowered(run) for run in runs if succeeded(run)),
         "found_incomplete": mean(state == "incomplete" for state in said),
         "supplements_per_task": mean(sum(check.supplements.count() for check in of_run) for of_run in checks),
         "exec_used": sum(any(check.used for check in of_run) for of_run in checks),

@@ -63,9 +63,10 @@ def test_what_goes_with_the_new_class_is_proposed_once(project: Project, actor: 
     correct_class(report, told(), actor=actor)
     correct_class(report, told(ErrorClass.DECISION_ERROR, "doch nicht"), actor=actor)
     correct_class(report, told(reason="again"), actor=actor)
-    entry = Entry.objects.get(project_id=project.pk)
-    assert (entry.kind, entry.occurrences) == ("anti_pattern", 1)
-    assert "Error type: 3.3.1" in entry.content
+    pattern, note = Entry.objects.filter(project_id=project.pk).order_by("kind")
+    assert (pattern.kind, pattern.occurrences) == ("anti_pattern", 1)
+    assert "Error type: 3.3.1" in pattern.content
+    assert (note.kind, note.content, note.occurrences) == ("lesson", report.get_value().learning_notes, 1)
     assert AgentInstruction.objects.get(project=project).report == report
     assert ClassCorrection.objects.filter(report=report).count() == 3
     report.refresh_from_db()

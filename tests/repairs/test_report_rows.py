@@ -122,7 +122,7 @@ def test_a_proposal_made_twice_counts_once_and_of_another_run_again(project: Pro
         capability = report.get_value().model_copy(update={"type": ErrorClass.MODEL_CAPABILITY})
         for proposal in proposals_for(capability, agent=report.agent):
             keep_proposal(run, proposal)
-    entry = Entry.objects.get(project_id=project.pk)
+    entry = Entry.objects.get(project_id=project.pk, kind="anti_pattern")
     assert (entry.kind, entry.name, entry.occurrences) == ("anti_pattern", "过早停止搜索", 2)
     reports = [Report.objects.get(run=run).reflection_id for run in (first, second)]
     assert [one.refs for one in entry.evidence.all()] == [
@@ -137,7 +137,7 @@ def test_an_anti_pattern_has_its_symptoms_and_its_prevention_in_fields_of_its_ow
     assert pattern is not None
     for proposal in proposals_for(report.get_value(), agent=report.agent):
         keep_proposal(run, proposal)
-    entry = Entry.objects.get(project_id=project.pk)
+    entry = Entry.objects.get(project_id=project.pk, kind="anti_pattern")
     assert entry.details == {"symptoms": list(pattern.symptoms), "prevention": pattern.prevention}
     assert pattern.prevention not in entry.content
 
@@ -149,7 +149,7 @@ def test_an_anti_pattern_that_says_more_than_an_entry_holds_is_kept_as_far_as_it
     report = kept_report(run, type=ErrorClass.MODEL_CAPABILITY, anti_pattern=pattern)
     for proposal in proposals_for(report.get_value(), agent=report.agent):
         keep_proposal(run, proposal)
-    details = Entry.objects.get(project_id=project.pk).details
+    details = Entry.objects.get(project_id=project.pk, kind="anti_pattern").details
     assert [one[:3] for one in details["symptoms"]] == [f"{place} x"[:3] for place in range(30)]
     assert {len(one) for one in [*details["symptoms"], details["prevention"]]} == {4_000}
 

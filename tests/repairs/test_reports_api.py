@@ -107,8 +107,10 @@ def test_a_corrected_report_is_found_by_the_class_that_holds(project: Project, c
     assert (answer.body["type"], answer.body["computed_type"]) == ("3.3.1", "3.3.2")
     (correction,) = answer.body["corrections"]
     assert (correction["before"], correction["after"], correction["reason"]) == ("3.3.2", "3.3.1", "第四次了")
-    (proposal,) = answer.body["proposals"]
-    assert (proposal["kind"], proposal["name"]) == ("anti_pattern", "过早停止搜索")
+    assert {(proposal["kind"], proposal["name"]) for proposal in answer.body["proposals"]} == {
+        ("anti_pattern", "过早停止搜索"),
+        ("lesson", report.get_value().learning_notes),
+    }
     assert caller.get("reports", type="3.3.2").body["results"] == []
     assert len(caller.get("reports", type="3.3.1").body["results"]) == 1
     assert caller.get(f"{path}/document").body["error_classification"]["type"] == "3.3.1"

@@ -43,7 +43,9 @@ def test_a_fork_is_a_run_of_the_same_task_that_goes_its_own_way(caller: Caller) 
     advance(Run.objects.get(parent=parent).pk)
     ended = caller.get(f"runs/{fork['id']}").body
     assert (ended["outcome"], ended["attempts"], ended["usage"]["llm_calls"]) == ("succeeded", 1, 0)
-    best = {"number": 1, "content": "first", "cut_off": False, "score": 80.0, "referee": "person"}
+    best = {"number": 1, "content": "first", "cut_off": False, "score": 80.0, "referee": "person"} | {
+        "passed_lowered": False
+    }
     assert ended["best_attempt"] == best
     assert caller.get(f"runs/{parent.pk}").body["forks"] == [fork["id"]]
     assert [run["id"] for run in caller.get("runs", parent=str(parent.pk)).body["results"]] == [fork["id"]]

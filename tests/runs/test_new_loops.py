@@ -1,12 +1,14 @@
 """Reflexion, data and adaptive runs through the real runner, with a scripted model."""
 
 import json
+from typing import Any
 
 import pytest
 from django.test import Client
 
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step, Verdict
+from tests.api.caller import make_caller
 from tests.factories import make_project
 from tests.runs.critiques import critique
 from tests.runs.scripts import scripted_run
@@ -91,3 +93,30 @@ def test_the_parts_of_a_chain_of_thought_are_shown_and_missing_ones_said(client:
     assert text.count("The answer has no such part.") == 3
     assert "<strong>the work</strong>" in text
     assert "<script>alert" not in text
+    thought = attempts_of(run)[0]["thought"]
+    assert (thought["answer"], thought["steps"]) == ("**the work**", [HOSTILE])
+    missing = dict.fromkeys(("analyze", "plan", "verify"))
+    assert thought["parts"] == {"understand": HOSTILE, "execute": "**the work**"} | missing
+
+
+def attempts_of(run: Run) -> list[dict[str, Any]]:
+    return list(make_caller(run.project).get(f"runs/{run.pk}/attempts").body["results"])
+
+
+def test_reasoning_in_a_layout_of_the_models_own_is_told_from_its_answer(client: Client) -> None:
+    answer = f"<think>\nFirst this. {HOSTILE}\n\nThen that.\n</think>\n\n**the work**"
+    answers = {"attempt-1/answer": answer, "attempt-1/critique": critique(90, approved=True)}
+    project = make_project(review_policy={"audit_share": 0})
+    run = ended(scripted_run(answers, project=project, kind="creative_writing", chain_of_thought=True))
+    text = page(client, run)
+    assert "<strong>the work</strong>" in text
+    assert "Then that." in text
+    assert "<script>alert" not in text
+    thought = attempts_of(run)[0]["thought"]
+    assert thought == {"steps": [f"First this. {HOSTILE}", "Then that."], "answer": "**the work**", "parts": {}}
+    made = Step.objects.get(run=run, key="attempt-1/answer")
+    assert made.result is not None
+    Step.objects.filter(pk=made.pk).update(result=made.result | {"reasoning": "Told beside it."})
+    assert attempts_of(run)[0]["thought"]["steps"][0] == "Told beside it."
+    plain = ended(scripted_run(answers, project=project, kind="creative_writing"))
+    assert attempts_of(plain)[0]["thought"] is None

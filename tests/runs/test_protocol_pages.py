@@ -30,7 +30,7 @@ REFLECTED = {
 }
 PLANNED = {
     "repair_steps": [
-        {"action": "扩展搜索词", "kind": "model", "expected_outcome": "更多候选论文"},
+        {"action": "扩展搜索词", "kind": "model", "expected_outcome": "更多候选论文", "deliverable": "Terms"},
         {"action": f"Add categories {HOSTILE}", "kind": "model"},
     ],
     "resources_needed": ["arXiv"],
@@ -42,7 +42,7 @@ ANSWERS = {
     "attempt-1/critique": critique(40, issues=[{"description": f"Too few {HOSTILE}", "severity": "high"}]),
     "attempt-1/reflect": json.dumps(REFLECTED, ensure_ascii=False),
     "attempt-1/plan": json.dumps(PLANNED, ensure_ascii=False),
-    "attempt-1/repair-1/work": "multi-agent OR orchestration",
+    "attempt-1/repair-1/work": "## Terms\nmulti-agent OR orchestration",
     "attempt-1/repair-2/work": HOSTILE,
     "attempt-2/answer": "五篇论文",
     "attempt-2/critique": critique(90, approved=True),
@@ -72,7 +72,9 @@ def test_the_six_steps_stand_on_the_runs_page_with_what_each_came_to(client: Cli
     said = words(page)
     for name in ("1. Explore", "2. Reflect", "3. Classify", "4. Plan", "5. Execute", "6. Submit"):
         assert name in said
-    assert "2 of 2 repair steps done" in said
+    assert "1 of 2 repair steps done" in said
+    assert "it is there now: Terms" in said
+    assert "written, not verified" in said
     assert "仅收集了 3 篇论文" in said
     assert '<li class="prewrap">搜索词过于狭窄</li>' in page, "the list numbers its items itself"
     assert "attempt 2, ready to be judged again" in said

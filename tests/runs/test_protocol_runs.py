@@ -4,22 +4,30 @@ import json
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from notebook_app.models import Entry
 from reflection_app.core.audit import Actor
-from reflection_app.core.models import Project
+from reflection_app.core.models import Project, Role, Scope
+from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.questions import Choice
+from reflection_app.metrics.figuring import figure_due
 from reflection_app.repairs.models import AgentInstruction, Report, Ticket, TicketState
+from reflection_app.reviews.claiming import claim_review
+from reflection_app.reviews.deciding import decide_review
+from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
-from reflection_app.runs.models import Attempt, Question, Run, RunState, Step
+from reflection_app.runs.models import Attempt, Question, Run, RunState, Step, Verdict
 from reflection_app.runs.resuming import AnswerInput, answer_question
 from reflection_app.tasks.redo import RedoInput, redo_run
-from tests.factories import make_project
+from tests.api.caller import make_caller
+from tests.factories import make_member, make_project
 from tests.loops.protocol.playing import PLAN, REFLECTION
 from tests.runs.critiques import critique
 from tests.runs.scripts import scripted_run
+from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -97,7 +105,7 @@ def test_three_papers_of_five_are_sent_back_reflected_on_and_repaired_as_in_the_
     report = Report.objects.get(run=run)
     assert (report.error_type, report.surface_issue) == ("3.3.2", "仅收集了 3 篇论文")
     assert report.revised_attempt_id == run.best_attempt_id
-    assert [action["status"] for action in report.content["repair_actions"]] == ["completed", "completed"]
+    assert [action["status"] for action in report.content["repair_actions"]] == ["written", "completed"]
     assert AgentInstruction.objects.get(project_id=run.project_id).text == plan["instruction"]
     kept = Step.objects.filter(run=run, kind="record_stage").order_by("seq").values_list("result", flat=True)
     assert [stage["output"]["step"] for stage in kept if stage] == [
@@ -121,7 +129,8 @@ def test_the_same_mistake_in_a_second_run_is_one_of_capability_and_waits_for_a_p
     assert (again.state, again.waiting_for) == (RunState.WAITING_REVIEW, "checkpoint")
     assert Report.objects.get(run=again).error_type == "3.3.1"
     assert Review.objects.get(run=again).reason == "checkpoint"
-    assert Entry.objects.get(project_id=project.pk).kind == "anti_pattern"
+    kept = Entry.objects.filter(project_id=project.pk).order_by("kind").values_list("kind", "occurrences")
+    assert list(kept) == [("anti_pattern", 2), ("lesson", 2)], "what both runs learned is counted, not listed twice"
 
 
 def test_what_the_agent_does_not_know_waits_for_a_person_whose_answer_is_kept_as_a_fact() -> None:
@@ -143,8 +152,8 @@ def test_what_the_agent_does_not_know_waits_for_a_person_whose_answer_is_kept_as
         Question.objects.get(run=run), AnswerInput(choice=Choice.ANSWER, text="ACL 和 EMNLP"), actor=Actor()
     )
     assert ended(run).outcome == "succeeded", run.error
-    fact = Entry.objects.get(project_id=run.project_id)
-    assert (fact.kind, fact.content) == ("project_fact", "ACL 和 EMNLP")
+    fact = Entry.objects.get(project_id=run.project_id, kind="project_fact")
+    assert fact.content == "ACL 和 EMNLP"
     asked = Step.objects.get(run=run, key="attempt-2/answer").request
     assert asked is not None
     assert "ACL 和 EMNLP" in asked["messages"][-1]["content"]
@@ -164,7 +173,7 @@ def test_an_outside_agent_carries_out_the_plan_and_says_how_it_went() -> None:
     assert ended(run).outcome == "succeeded", run.error
     ticket, report = Ticket.objects.get(run=run), Report.objects.get(run=run)
     assert (ticket.trigger, ticket.state) == ("self_check", TicketState.RESOLVED)
-    assert report.content["repair_actions"][0]["status"] == "completed"
+    assert report.content["repair_actions"][0]["status"] == "written"
 
 
 def test_a_call_that_broke_off_leaves_an_empty_attempt_and_is_resumed() -> None:
@@ -190,3 +199,51 @@ def test_a_persons_order_begins_a_run_with_the_old_answer() -> None:
     ticket = Ticket.objects.get(run=redone)
     assert (ticket.trigger, ticket.repair_plan) == ("persons_order", ["Name the venues."])
     assert Attempt.objects.get(run=redone, number=1).content == "old"
+
+
+def test_a_pass_against_a_lowered_expectation_is_told_apart_wherever_the_run_is_shown(client: Client) -> None:
+    project = make_project(review_policy={"audit_share": 0})
+    issue = {"category": "completeness", "severity": "high", "description": "two papers are missing from the list"}
+    plan = six_steps(1, lowered=[{"requirement": "items in papers", "min": 3}])
+    answers = {
+        "attempt-1/answer": papers(2),
+        "attempt-1/critique": critique(40, issues=[issue]),
+        **plan,
+        "attempt-2/answer": papers(3),
+        "attempt-2/critique": GOOD,
+    }
+    # The first run is where the mistake is made before: a decision error, whose plan lowers nothing.
+    first = ended(protocol_run(answers, project=project, requirements=PAPERS, limits={"max_iterations": 2}))
+    assert (first.outcome, Verdict.objects.filter(attempt__run=first, lowered__isnull=False).count()) == (
+        "exhausted",
+        0,
+    )
+    run = ended(protocol_run(answers, project=project, requirements=PAPERS, limits={"max_iterations": 2}))
+    assert (run.state, run.waiting_for) == (RunState.WAITING_REVIEW, "checkpoint"), run.error
+
+    review = Review.objects.get(run=run)
+    member = logged_in(client, project, Role.REVIEWER)
+    asked = member.get(f"/p/{project.slug}/reviews/{review.pk}/").text
+    assert "Passed against a lowered expectation" in asked
+    assert "items in papers: at least 3" in asked
+    assert "lowered from: at least 5 items in papers" in asked
+    actor = Actor(user=make_member(project, Role.REVIEWER))
+    held = claim_review(review, actor=actor)
+    assert held.lease_token is not None
+    decide_review(held, DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE), actor=actor)
+    run = ended(run)
+    assert run.outcome == "succeeded", run.error
+    assert "Passed against a lowered expectation" in member.get(f"/p/{project.slug}/runs/{run.pk}/").text
+
+    caller = make_caller(project)
+    told = caller.get(f"runs/{run.pk}").body["best_attempt"]
+    assert (told["number"], told["referee"], told["passed_lowered"]) == (2, "person", True)
+    verdicts = caller.get(f"runs/{run.pk}/attempts").body["results"][1]["verdicts"]
+    lowered = verdicts[0]["lowered"]
+    assert (lowered["score"], lowered["requirements"]) == (40, [{"requirement": "items in papers", "min": 3}])
+    assert verdicts[0]["requirements"]["results"][0]["lowered_from"] == "at least 5 items in papers"
+    while figure_due():
+        pass
+    figured = make_caller(project, scopes=[Scope.METRICS_READ.value]).get("metrics", scripted="true").body
+    figure = figured["figures"]["passed_lowered_rate"]
+    assert (figure["value"], figure["of"]) == (1, 1)

@@ -22,6 +22,7 @@ def test_a_finished_run_tells_outcome_best_attempt_and_usage(caller: Caller) -> 
         "cut_off": False,
         "score": 90.0,
         "referee": "critic",
+        "passed_lowered": False,
     }
     assert run["attempts"] == 2
     assert run["usage"]["llm_calls"] == 4

@@ -32,7 +32,8 @@ class CompletionRequest:
 class Completion:
     """A model's answer. `cost_usd` is 0 where the price is unknown, and `cost_known` then says so.
 
-    `refusal` is what the model said in place of an answer, and `tool_calls` are the names of tools that it called.
+    `refusal` is what the model said in place of an answer, `tool_calls` are the names of tools that it called, and
+    `reasoning` is what it thought, where the provider tells that beside the answer.
     Where the provider did not tell its tokens they are counted here, and `is_estimated` says so; `cached_tokens` of the
     prompt and `reasoning_tokens` of the answer are None where it did not tell them. `tries` counts requests sent.
     """
@@ -47,6 +48,7 @@ class Completion:
     finish_reason: str
     tries: int = 1
     refusal: str = ""
+    reasoning: str = ""
     tool_calls: tuple[str, ...] = ()
     is_estimated: bool = False
     cached_tokens: int | None = None

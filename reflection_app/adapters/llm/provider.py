@@ -233,6 +233,9 @@ async def send_streaming(call: Call, on_text: OnText) -> Any:
     return await read_stream(stream, messages=call.arguments["messages"], on_text=on_text)
 
 
+LONGEST_REASONING = 100_000
+
+
 def read_answer(response: Any, request: CompletionRequest, *, latency_ms: int, tries: int, local: bool) -> Completion:
     """The completion in `response`; where it tells no tokens they are still to be counted: `with_counted_tokens`."""
     choice = response.choices[0]
@@ -259,6 +262,7 @@ def read_answer(response: Any, request: CompletionRequest, *, latency_ms: int, t
         latency_ms=latency_ms,
         finish_reason=finish_reason,
         refusal=refusal,
+        reasoning=(getattr(choice.message, "reasoning_content", None) or "")[:LONGEST_REASONING],
         tool_calls=tuple(str(function.name or "") for function in functions if function is not None),
         # No prompt has no tokens: litellm gives 0 where the answer told nothing.
         is_estimated=not told_tokens,

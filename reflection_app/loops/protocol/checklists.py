@@ -98,7 +98,8 @@ def revised_output_checklist(
         all_met, why = None, "the task has none"
     else:
         unmet = ", ".join(result.name for result in requirements.unmet)
-        all_met, why = requirements.all_met, f"not met: {unmet}" if unmet else "all of them, by code"
+        met = "all of them, against a lowered expectation" if requirements.is_lowered else "all of them, by code"
+        all_met, why = requirements.all_met, f"not met: {unmet}" if unmet else met
     of_judged = judgement.issues if judgement else ()
     wrong = [issue.description for issue in of_judged if issue.category is IssueCategory.FORMAT]
     checked = "its requirements and its judge" if requirements and requirements.results else "its judge"

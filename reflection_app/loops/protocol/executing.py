@@ -18,11 +18,13 @@ from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.making import first_messages
+from reflection_app.loops.protocol.reflecting import names_of_artifacts
 from reflection_app.loops.protocol.reports import Proposal, ProposalKind
 from reflection_app.loops.protocol.rounds import Analysis, Made, SentBack, keep_stage
 from reflection_app.loops.protocol.stages import Executed, Planned, RepairKind, RepairStatus, RepairStep
+from reflection_app.loops.protocol.verifying import Work, verified, verified_at_last
 from reflection_app.loops.questions import Choice, Question, QuestionKind
-from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.task_spec import Execution, TaskSpec
 from reflection_app.loops.texts import one_line
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.tool_tries import task_of
@@ -41,7 +43,7 @@ def outputs_text(done: Sequence[Executed]) -> str:
     parts = []
     for one in done:
         part = f"{one.number}. {one_line(one.repair.action)} – {one.status.value}"
-        if one.status is RepairStatus.COMPLETED:
+        if one.status in {RepairStatus.COMPLETED, RepairStatus.WRITTEN}:
             part += f"\n{framed(one.output, name='output', most=most)}"
         elif one.error:
             part += f"\n{framed(one.error, name='failure', most=LONGEST_ERROR)}"
@@ -69,10 +71,11 @@ def plan_text(planned: Planned, done: Sequence[Executed]) -> str:
 
 @dataclass(frozen=True)
 class ToolRepair:
-    """What the tool said, or why there is nothing that it said."""
+    """What `tool` said, or why there is nothing that it said."""
 
     output: str = ""
     error: str = ""
+    tool: str = ""
 
 
 async def call_for(
@@ -87,7 +90,9 @@ async def call_for(
     """What came of calling one of `tools` for `task`. Raises EffectFailed where no call makes sense."""
     tries = await call_with_diagnosis(run, task=task, tools=tools, base=base, attempt=attempt, fallbacks=fallbacks)
     last = tries[-1]
-    return ToolRepair(output=last.result.content) if last.result.ok else ToolRepair(error=last.issues[0].description)
+    if not last.result.ok:
+        return ToolRepair(error=last.issues[0].description)
+    return ToolRepair(output=last.result.content, tool=last.call.tool)
 
 
 # What an agent does not know is asked for: the project's knowledge tool first, then a person.
@@ -119,7 +124,7 @@ async def learn(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysi
             tried = ToolRepair(error=str(failure))
     if says_something(tried.output):
         await _propose(spec, run, back, analysis, answer=tried.output)
-        return _ended(step, RepairStatus.COMPLETED, output=tried.output)
+        return _ended(step, RepairStatus.COMPLETED, output=tried.output, why=_answered_by(tried))
     # Nobody is asked for what no later call could use.
     run.check_limits()
     context = [f"Objective: {spec.objective}"]
@@ -137,7 +142,7 @@ async def learn(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysi
     if answer.choice is not Choice.ANSWER or not answer.text.strip():
         return _ended(step, RepairStatus.SKIPPED, error=tried.error)
     await _propose(spec, run, back, analysis, answer=answer.text)
-    return _ended(step, RepairStatus.COMPLETED, output=answer.text)
+    return _ended(step, RepairStatus.COMPLETED, output=answer.text, why=BY_PERSON)
 
 
 def says_something(text: str) -> bool:
@@ -170,8 +175,17 @@ async def _propose(spec: TaskSpec, run: Progress, back: SentBack, analysis: Anal
     await run.perform(ProposeEntry(key=f"attempt-{back.number}/repair-1/propose-fact", proposal=proposal))
 
 
-def _ended(step: RepairStep, status: RepairStatus, *, output: str = "", error: str = "") -> Executed:
-    return Executed(number=1, repair=step, status=status, output=output[:LONGEST_ANSWER], error=error[:LONGEST_LINE])
+def _ended(step: RepairStep, status: RepairStatus, *, output: str = "", error: str = "", why: str = "") -> Executed:
+    return Executed(
+        number=1, repair=step, status=status, output=output[:LONGEST_ANSWER], error=error[:LONGEST_LINE], why=why
+    )
+
+
+BY_PERSON = "a person answered"
+
+
+def _answered_by(tried: ToolRepair) -> str:
+    return f"{tried.tool} was called and worked"
 
 
 LONGEST_DRAFT = 12_000
@@ -189,6 +203,11 @@ async def execute(
             ended = await learn(spec, run, back, analysis, step=step)
         else:
             ended = await _carry_out(spec, run, back, step=step, number=number, role=role, done=done)
+            if step.kind is RepairKind.MODEL and ended.status is RepairStatus.WRITTEN:
+                before, after = Work(spec, back.made.content), Work(spec, ended.output)
+                is_only = len(analysis.planned.repair_steps) == 1
+                status, why = verified(step, before=before, after=after, is_only=is_only, is_final=False)
+                ended = ended.model_copy(update={"status": status, "why": why})
         done.append(await keep_repair(run, back, ended))
 
 
@@ -197,12 +216,12 @@ def is_question_of_knowledge(analysis: Analysis, *, number: int) -> bool:
     return number == 1 and analysis.classified.type is ErrorClass.MISSING_KNOWLEDGE
 
 
-async def keep_repair(run: Progress, back: SentBack, ended: Executed) -> Executed:
+async def keep_repair(run: Progress, back: SentBack, ended: Executed, *, key: str = "kept") -> Executed:
     step = ended.repair
     return await keep_stage(
         run,
         back,
-        key=f"repair-{ended.number}/kept",
+        key=f"repair-{ended.number}/{key}",
         output=ended,
         action=step.action,
         kind=step.kind.value,
@@ -231,7 +250,9 @@ async def _carry_out(
             if not tools:
                 return _step_ended(step, number, error=f"The task has no tool named {step.tool!r}.")
             tried = await call_for(run, tools=tools, task=task, base=base, attempt=back.number, fallbacks=spec.tools)
-            return _step_ended(step, number, output=tried.output, error=tried.error)
+            if tried.error:
+                return _step_ended(step, number, error=tried.error)
+            return _step_ended(step, number, output=tried.output, why=_answered_by(tried))
         run.check_limits()
         messages = (system(prompt("protocol_work_system")), user(task))
         answer = Answer()
@@ -244,18 +265,21 @@ async def _carry_out(
         return _step_ended(step, number, error="the answer was cut off before its end")
     text = answer.text
     ended = _step_ended(step, number, output=text, error="" if text.strip() else "the model said nothing")
-    if not step.is_checkpoint or ended.status is not RepairStatus.COMPLETED:
+    if not step.is_checkpoint or ended.status is RepairStatus.FAILED:
         return ended
     return ended.model_copy(update={"requirements": requirements_of(spec, text)})
 
 
-def _step_ended(step: RepairStep, number: int, *, output: str = "", error: str = "") -> Executed:
+def _step_ended(step: RepairStep, number: int, *, output: str = "", error: str = "", why: str = "") -> Executed:
+    """The step as it ended; `why` says what shows that it is completed."""
+    done = RepairStatus.COMPLETED if why else RepairStatus.WRITTEN
     return Executed(
         number=number,
         repair=step,
-        status=RepairStatus.FAILED if error else RepairStatus.COMPLETED,
+        status=RepairStatus.FAILED if error else done,
         output=output[:LONGEST_STEP_OUTPUT],
         error=error[:LONGEST_STEP_ERROR],
+        why=why,
     )
 
 
@@ -276,7 +300,7 @@ async def _by_person(
     answer = await run.ask_person(AskPerson(key=f"{base}/ask", question=question, attempt=back.number))
     if answer.choice is not Choice.ANSWER or not answer.text.strip():
         return Executed(number=number, repair=step, status=RepairStatus.SKIPPED)
-    return _step_ended(step, number, output=answer.text)
+    return _step_ended(step, number, output=answer.text, why=BY_PERSON)
 
 
 def repair_task(spec: TaskSpec, back: SentBack, *, step: RepairStep, done: Sequence[Executed]) -> str:
@@ -302,14 +326,45 @@ async def ask_for_knowledge(
         done.append(await keep_repair(run, back, await learn(spec, run, back, analysis, step=steps[0])))
 
 
-async def keep_the_agents(run: Progress, back: SentBack, analysis: Analysis, made: Made, done: list[Executed]) -> None:
-    """Adds to `done` the agent's steps of the plan with what it said of them; pending where it said nothing."""
+async def keep_the_agents(
+    spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis, made: Made, *, done: list[Executed]
+) -> None:
+    """Adds to `done` the agent's steps of the plan with what it said of them; pending where it said nothing.
+
+    That a step is completed is its own word, and holds where its work shows it.
+    """
     handed_in = run.handed_in.get(made.number)
     by_step = {repair.step: repair for repair in handed_in.repairs} if handed_in else {}
-    ours = len(done)
-    for number, step in enumerate(analysis.planned.repair_steps[ours:], start=ours + 1):
+    steps, ours = analysis.planned.repair_steps, len(done)
+    before, after = work_of(spec, run, back.made), work_of(spec, run, made)
+    for number, step in enumerate(steps[ours:], start=ours + 1):
         ended = Executed(number=number, repair=step, status=RepairStatus.PENDING)
         if repair := by_step.get(number):
+            status, why = repair.status, ""
+            if status in {RepairStatus.COMPLETED, RepairStatus.WRITTEN}:
+                status, why = verified(step, before=before, after=after, is_only=len(steps) == 1, is_final=True)
+                why = f"the agent says that it is done; {why}" if status is not RepairStatus.COMPLETED else why
             output = repair.output[:LONGEST_STEP_OUTPUT]
-            ended = Executed(number=number, repair=step, status=repair.status, output=output)
+            ended = Executed(number=number, repair=step, status=status, output=output, why=why)
         done.append(await keep_repair(run, back, ended))
+
+
+def work_of(spec: TaskSpec, run: Progress, made: Made) -> Work:
+    """The attempt with the names of the files that came with it."""
+    return Work(spec, made.content, names_of_artifacts(run.handed_in.get(made.number)))
+
+
+async def look_again(
+    spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis, made: Made, *, done: list[Executed]
+) -> None:
+    """Puts into `done` how written steps stand now that the revised output is there, and records what changed."""
+    if made.is_empty or spec.execution is Execution.EXTERNAL:
+        return
+    changed = verified_at_last(
+        done,
+        before=work_of(spec, run, back.made),
+        after=work_of(spec, run, made),
+        planned=len(analysis.planned.repair_steps),
+    )
+    for one in changed:
+        done[one.number - 1] = await keep_repair(run, back, one, key="verified")

@@ -69,13 +69,13 @@ async def _found(spec: TaskSpec, run: Progress, made: Made) -> Judged | None:
     if (missed := _missed(made)) is not None:
         return await _by_requirements(run, made, missed)
     if not spec.has_critic:
-        report = requirements_of(spec, made.content)
+        report = requirements_of(spec, made.content, lowered=made.lowered)
         return await _by_requirements(run, made, report) if report is not None else None
     run.check_limits()
     try:
-        judgement = await evaluate(spec, run, attempt=made.number, content=made.content)
+        judgement = await evaluate(spec, run, attempt=made.number, content=made.content, lowered=made.lowered)
     except NoUsableAnswer:
-        report = requirements_of(spec, made.content)
+        report = requirements_of(spec, made.content, lowered=made.lowered)
         if report is None or report.all_met:
             raise
         return await _by_requirements(run, made, report)
@@ -91,7 +91,7 @@ def _missed(made: Made) -> RequirementsReport | None:
 
 
 async def _by_requirements(run: Progress, made: Made, report: RequirementsReport) -> Judged:
-    judgement = await _record(run, judge_requirements(report, attempt=made.number))
+    judgement = await _record(run, judge_requirements(report, attempt=made.number, lowered=made.lowered))
     return Judged(judgement, Trigger.FAILED_REQUIREMENT)
 
 
@@ -100,7 +100,8 @@ def trigger_of(spec: TaskSpec, judgement: Judgement) -> Trigger:
     report = judgement.requirements
     if judgement.referee is Referee.PERSON:
         return Trigger.PERSONS_REVIEW
-    if report is None or report.all_met or judgement.score < spec.thresholds.pass_from:
+    pass_from = judgement.lowered.score if judgement.lowered else spec.thresholds.pass_from
+    if report is None or report.all_met or judgement.score < pass_from:
         return Trigger.CRITIC_EVALUATION
     complaints = len(judgement.issues) - len(report.unmet)
     return Trigger.FAILED_REQUIREMENT if complaints <= 0 else Trigger.CRITIC_EVALUATION

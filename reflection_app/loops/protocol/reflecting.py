@@ -12,6 +12,7 @@ from reflection_app.loops.actor_critic import requirements_of
 from reflection_app.loops.answer_reading import Lenient
 from reflection_app.loops.answer_schemas import TEXT, closed_object, texts
 from reflection_app.loops.answers import NoUsableAnswer, ask
+from reflection_app.loops.attempt_effects import HandedIn
 from reflection_app.loops.effects import FindSimilarIssues
 from reflection_app.loops.framing import framed, framed_task
 from reflection_app.loops.progress import Progress
@@ -35,17 +36,13 @@ MOST_NAMED = 100
 async def explore(spec: TaskSpec, run: Progress, back: SentBack) -> Explored:
     """The snapshot, recorded."""
     handed_in, broken = run.handed_in.get(back.number), back.made.interruption
-    content, artifacts, last_good_step = back.made.content, tuple[str, ...](), ""
+    content, last_good_step = back.made.content, ""
     if handed_in is not None:
         last_good_step = text_of(handed_in.self_check, "last_good_step")
-        artifacts = tuple(
-            str(artifact.get("path") or artifact.get("name") or json.dumps(artifact, ensure_ascii=False))[:LONGEST_NAME]
-            for artifact in handed_in.artifacts[:MOST_NAMED]
-        )
     snapshot = Explored(
         characters=len(content),
         excerpt=content[:LONGEST_EXCERPT],
-        artifacts=artifacts,
+        artifacts=names_of_artifacts(handed_in),
         files=spec.file_names[:MOST_NAMED],
         requirements=requirements_of(spec, content),
         earlier_tickets=tuple(ticket.ticket_id for number, ticket in run.tickets.items() if number < back.number),
@@ -61,6 +58,14 @@ async def explore(spec: TaskSpec, run: Progress, back: SentBack) -> Explored:
         trigger=ticket.trigger.value,
         verdict=ticket.verdict.value,
         score=ticket.quality_score,
+    )
+
+
+def names_of_artifacts(handed_in: HandedIn | None) -> tuple[str, ...]:
+    """The names of the files that came with an attempt, or what stands in their place."""
+    return tuple(
+        str(artifact.get("path") or artifact.get("name") or json.dumps(artifact, ensure_ascii=False))[:LONGEST_NAME]
+        for artifact in (handed_in.artifacts[:MOST_NAMED] if handed_in else ())
     )
 
 

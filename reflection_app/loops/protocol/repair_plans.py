@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, model_validator
 
+from reflection_app.loops.actor_critic import requirements_of
 from reflection_app.loops.answer_reading import Lenient, read_as
-from reflection_app.loops.answer_schemas import TEXT, YES_OR_NO, closed_object, one_of, texts
+from reflection_app.loops.answer_schemas import TEXT, YES_OR_NO, closed_object, list_of, one_of, texts
 from reflection_app.loops.answers import NoUsableAnswer, ask
 from reflection_app.loops.framing import framed_task
 from reflection_app.loops.progress import Progress
@@ -25,6 +26,8 @@ from reflection_app.loops.protocol.stages import (
     RepairKind,
     RepairStep,
 )
+from reflection_app.loops.requirement_checks import result_name
+from reflection_app.loops.requirements import LoweredRequirement
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.texts import one_line
 from reflection_app.loops.tickets import Ticket
@@ -63,7 +66,6 @@ def plan_to_resume(broken: Interruption) -> Planned:
         resources_needed=("the prompt of the step that broke off",),
         estimated_effort=Effort.LOW,
         remediation=f"Resume at {broken.phase}, and judge the answer as usual.",
-        learning_notes=f"{broken.phase} broke off: {broken.message}"[:2_000],
     )
 
 
@@ -75,15 +77,18 @@ def fitted(plan: Planned, *, spec: TaskSpec, reflected: Reflected, classified: C
         case ErrorClass.MODEL_CAPABILITY:
             suggestion = ESCALATED if spec.has_escalation else STRONGER_MODEL
             symptoms = tuple(similar.description for similar in classified.facts.similar.found[:5])
-            pattern = plan.anti_pattern or AntiPattern(
-                pattern_name=reflected.surface_issue[:LONGEST_NAME] or "The same mistake again",
-                symptoms=symptoms or (reflected.surface_issue,),
-                prevention=plan.learning_notes or plan.remediation,
-            )
+            pattern = plan.anti_pattern
+            if pattern is None and plan.learning_notes and not reflected.is_fallback:
+                pattern = AntiPattern(
+                    pattern_name=reflected.surface_issue[:LONGEST_NAME],
+                    symptoms=symptoms or (reflected.surface_issue,),
+                    prevention=plan.learning_notes,
+                )
             # The mistake came again: no more is hoped for than midway between what is sent back and what passes.
             changes = {
                 "anti_pattern": pattern,
                 "expected_score": (spec.thresholds.revise_from + spec.thresholds.pass_from) / 2,
+                "lowered": lowered_in(plan, spec),
                 "remediation": " ".join(text for text in (plan.remediation, suggestion) if text),
             }
         case ErrorClass.DECISION_ERROR:
@@ -91,7 +96,9 @@ def fitted(plan: Planned, *, spec: TaskSpec, reflected: Reflected, classified: C
                 step.model_copy(update={"is_checkpoint": True}) if step.kind is RepairKind.MODEL else step
                 for step in plan.repair_steps
             )
-            instruction = plan.instruction or plan.remediation or f"Avoid this: {reflected.root_cause}"
+            # Nothing that code wrote of this one piece of work belongs into an agent's system prompt.
+            explained = "" if reflected.is_fallback else f"Avoid this: {reflected.root_cause}"
+            instruction = "" if plan.is_fallback else plan.instruction or plan.remediation or explained
             changes = {"repair_steps": steps, "instruction": instruction}
         case ErrorClass.PIPELINE_CRASH:
             # What broke is found and resumed first, whatever else the plan says. What code saw break has its own plan.
@@ -113,9 +120,29 @@ def fitted(plan: Planned, *, spec: TaskSpec, reflected: Reflected, classified: C
             )
         case ErrorClass.NORMAL_ITERATION:
             changes = {"repair_steps": (), "hint": plan.hint or plan.learning_notes}
+    if classified.type is not ErrorClass.MODEL_CAPABILITY:
+        changes["lowered"] = ()
     if first is not None:
         changes = {"repair_steps": (first, *plan.repair_steps[: MOST_STEPS - 1])}
     return plan.model_copy(update=changes)
+
+
+def lowered_in(plan: Planned, spec: TaskSpec) -> tuple[LoweredRequirement, ...]:
+    """What the plan lowers of the minimum requirements that the task has: a field, or the least number of something.
+
+    A number is lowered at most by half, so that what passes is still most of the work. The form is never lowered.
+    """
+    if spec.requirements is None:
+        return ()
+    counts = {result_name(count): count.min for count in spec.requirements.counts}
+    kept: dict[str, LoweredRequirement] = {}
+    for one in plan.lowered:
+        least = counts.get(one.requirement)
+        if one.requirement in spec.requirements.required_fields and one.min is None:
+            kept[one.requirement] = one
+        elif least and one.min is not None and one.min < least:
+            kept[one.requirement] = one.model_copy(update={"min": max(one.min, (least + 1) // 2)})
+    return tuple(kept.values())
 
 
 # What the reflector answers when it is asked for a repair plan, read leniently.
@@ -130,6 +157,14 @@ class PlannedStep(Lenient):
     tool: LenientText = ""
     expected_outcome: LenientText = ""
     is_checkpoint: Annotated[bool, BeforeValidator(lambda value: value is True)] = False
+    mends: LenientTexts = ()
+    deliverable: LenientText = ""
+
+
+def _whole_number(value: Any) -> int | None:
+    """A number of at least one; None for everything else."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number and value >= 1 else None
 
 
 class PlannedPattern(Lenient):
@@ -149,6 +184,17 @@ def _pattern(value: Any) -> Any:
     return value if isinstance(value, dict) else {}
 
 
+class PlannedLowering(Lenient):
+    requirement: LenientText = ""
+    min: Annotated[int | None, BeforeValidator(_whole_number)] = None
+
+
+def _lowerings(value: Any) -> Any:
+    """Each that names a requirement."""
+    items = value if isinstance(value, list) else []
+    return [item for item in items if isinstance(item, dict) and item.get("requirement")][:MOST_STEPS]
+
+
 class PlanAnswer(Lenient):
     repair_steps: Annotated[tuple[PlannedStep, ...], BeforeValidator(_steps)] = ()
     resources_needed: LenientTexts = ()
@@ -158,6 +204,7 @@ class PlanAnswer(Lenient):
     anti_pattern: Annotated[PlannedPattern, BeforeValidator(_pattern)] = PlannedPattern()
     instruction: LenientText = ""
     hint: LenientText = ""
+    lowered: Annotated[tuple[PlannedLowering, ...], BeforeValidator(_lowerings)] = ()
 
     @model_validator(mode="after")
     def check_it_plans(self) -> "PlanAnswer":
@@ -166,7 +213,15 @@ class PlanAnswer(Lenient):
         return self
 
 
-_STEP = closed_object(action=TEXT, kind=one_of(RepairKind), tool=TEXT, expected_outcome=TEXT, is_checkpoint=YES_OR_NO)
+_STEP = closed_object(
+    action=TEXT,
+    kind=one_of(RepairKind),
+    tool=TEXT,
+    expected_outcome=TEXT,
+    is_checkpoint=YES_OR_NO,
+    mends=texts(5),
+    deliverable=TEXT,
+)
 ANSWER_SCHEMA = closed_object(
     repair_steps={"type": "array", "items": _STEP, "maxItems": MOST_STEPS},
     resources_needed=texts(5),
@@ -176,6 +231,7 @@ ANSWER_SCHEMA = closed_object(
     anti_pattern=closed_object(pattern_name=TEXT, symptoms=texts(5), prevention=TEXT),
     instruction=TEXT,
     hint=TEXT,
+    lowered=list_of(closed_object(requirement=TEXT, min={"type": ["integer", "null"]}), most=MOST_STEPS),
 )
 
 
@@ -191,7 +247,8 @@ def planned_from(answer: PlanAnswer, *, tools: list[str]) -> Planned:
         steps.append(RepairStep(**step.model_dump(exclude={"kind", "tool"}), kind=kind, tool=tool))
     pattern = answer.anti_pattern
     return Planned(
-        **answer.model_dump(exclude={"repair_steps", "anti_pattern"}),
+        **answer.model_dump(exclude={"repair_steps", "anti_pattern", "lowered"}),
+        lowered=tuple(LoweredRequirement(**one.model_dump()) for one in answer.lowered),
         repair_steps=tuple(steps),
         anti_pattern=AntiPattern(**pattern.model_dump()) if pattern.pattern_name else None,
     )
@@ -250,9 +307,16 @@ def question(spec: TaskSpec, back: SentBack, reflected: Reflected, classified: C
         error_class=f"{classified.type.value} {classified.description}",
         wanted=prompt(CLASS_PROMPTS[classified.type]),
         tools=describe(spec.tools) or "(none)",
+        unmet=_unmet(spec, back),
         most=MOST_STEPS,
     )
     return (system(prompt("protocol_system")), user(text))
+
+
+def _unmet(spec: TaskSpec, back: SentBack) -> str:
+    """The names of the minimum requirements that a step may say it mends."""
+    report = requirements_of(spec, back.made.content)
+    return "\n".join(f"- {one_line(result.name)}" for result in report.unmet) if report and report.unmet else "(none)"
 
 
 def analysis_text(reflected: Reflected) -> str:

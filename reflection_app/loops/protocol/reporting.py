@@ -4,9 +4,9 @@ What the class of the error asks to be remembered is proposed with it.
 """
 
 import hashlib
+import re
 from collections.abc import Sequence
-
-from pydantic import JsonValue
+from typing import Any
 
 from reflection_app.loops.effects import ProposeEntry, ProposeInstruction, RecordReport
 from reflection_app.loops.progress import Progress
@@ -19,7 +19,6 @@ from reflection_app.loops.protocol.stages import (
     Executed,
     Planned,
     Reflected,
-    RepairStatus,
     Submitted,
 )
 from reflection_app.loops.task_spec import TaskSpec
@@ -28,54 +27,90 @@ from reflection_app.loops.texts import one_line
 # What a class of error leaves behind for later runs: proposals to the notebook and to the agent's system prompt.
 #
 # After the table of "Error Type Handling" in the third design seed. What a class means for the run, the loop does.
+# Only what the report's own author learned is proposed: what code wrote for want of an answer teaches nobody anything.
 
 LONGEST_NAME = 200
 LONGEST_INSTRUCTION = 2_000
-MOST_SYMPTOMS = 10
 # What the fields of an entry hold.
 LONGEST_FIELD = 4_000
 MOST_IN_LIST = 30
+# Shorter than this, a text is a word for "nothing" in one language or another. A letter that is a syllable counts more.
+SHORTEST_NOTE = 14
+SHORTEST_PATTERN = 6
+SYLLABLES_FROM = "\u2e80"
+LETTERS_OF_A_SYLLABLE = 3
+FIRST_SENTENCE = re.compile(r"\A.+?(?:[.!?](?=\s|\Z)|[。！？]|$)", re.MULTILINE)
 
 
 def proposals_for(report: Report, *, agent: str) -> tuple[Proposal, ...]:
-    """What is proposed to the notebook: a capability's limit as an anti-pattern, an iteration's hint as a lesson.
+    """What is proposed to the notebook: the report's anti-pattern and its learning note, of an iteration only its hint.
 
-    Knowledge that was asked for is proposed where it arrives, by the loop. Of the same thing learned for the same agent
-    the source is the same, so that the notebook counts it and does not list it twice.
+    A crash's note is kept as an error note, every other one as a lesson. Knowledge that was asked for is proposed where
+    it arrives, by the loop. Of the same thing learned for the same agent the source is the same, so that the notebook
+    counts it and does not list it twice.
     """
-    match report.type:
-        case ErrorClass.MODEL_CAPABILITY:
-            pattern = anti_pattern_of(report)
-            lines = (one_line(symptom)[:LONGEST_FIELD].strip() for symptom in pattern.symptoms)
-            symptoms: list[JsonValue] = [symptom for symptom in lines if symptom]
-            kind, learned = ProposalKind.ANTI_PATTERN, pattern.pattern_name
-            name, description = pattern.pattern_name.strip(), report.surface_issue or report.description
-            content = f"Error type: {report.type.value}"
+    note, learned = report.learning_notes.strip(), list[tuple[ProposalKind, str, dict[str, Any]]]()
+    surface = report.surface_issue.strip()
+    if report.type is ErrorClass.NORMAL_ITERATION:
+        if hint := report.hint.strip():
+            told = f"For the next start: {surface}" if surface else ""
+            lesson = {"name": hint.splitlines()[0], "description": told, "content": hint}
+            learned.append((ProposalKind.LESSON, hint, lesson))
+        return tuple(_proposal(report, agent, *one) for one in learned)
+    if (pattern := report.anti_pattern) is not None and _is_pattern(pattern):
+        lines = (one_line(symptom)[:LONGEST_FIELD].strip() for symptom in pattern.symptoms)
+        entry = {
+            "name": pattern.pattern_name.strip(),
+            "description": surface or report.description,
+            "content": f"Error type: {report.type.value}",
             # As much as the entry's own fields hold.
-            details: dict[str, JsonValue] = {
-                "symptoms": symptoms[:MOST_IN_LIST],
+            "details": {
+                "symptoms": [symptom for symptom in lines if symptom][:MOST_IN_LIST],
                 "prevention": pattern.prevention.strip()[:LONGEST_FIELD],
-            }
-        case ErrorClass.NORMAL_ITERATION if report.hint.strip():
-            kind, learned = ProposalKind.LESSON, report.hint.strip()
-            name, content, details = learned.splitlines()[0], learned, {}
-            description = f"For the next start: {report.surface_issue}" if report.surface_issue.strip() else ""
-        case _:
-            return ()
+            },
+        }
+        learned.append((ProposalKind.ANTI_PATTERN, pattern.pattern_name, entry))
+    is_said_there = bool(learned) and pattern is not None and _folded(note) == _folded(pattern.prevention)
+    if _weight(note) >= SHORTEST_NOTE and not is_said_there:
+        first = FIRST_SENTENCE.search(note)
+        entry = {"name": first[0].strip() if first else note, "description": surface, "content": note}
+        kind = ProposalKind.LESSON
+        if report.type is ErrorClass.PIPELINE_CRASH and surface:
+            kind = ProposalKind.ERROR_NOTE
+            cause, advice = report.root_cause.strip()[:LONGEST_FIELD], note[:LONGEST_FIELD]
+            entry |= {"name": surface.splitlines()[0], "details": {"cause": cause, "suggestion": advice}}
+        learned.append((kind, note, entry))
+    return tuple(_proposal(report, agent, *one) for one in learned)
+
+
+def _is_pattern(pattern: AntiPattern) -> bool:
+    """Whether the pattern says more than that there is none."""
+    said = (*pattern.symptoms, pattern.prevention)
+    return bool(pattern.pattern_name.strip()) and (
+        _weight(pattern.pattern_name) >= SHORTEST_PATTERN or any(_weight(text) >= SHORTEST_PATTERN for text in said)
+    )
+
+
+def _weight(text: str) -> int:
+    """How much text there is, in letters of an alphabet."""
+    return sum(LETTERS_OF_A_SYLLABLE if sign >= SYLLABLES_FROM else 1 for sign in text if sign.isalnum())
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _proposal(report: Report, agent: str, kind: ProposalKind, learned: str, entry: dict[str, Any]) -> Proposal:
     # The same for the same thing learned, whatever its letters' case and spaces.
-    digest = hashlib.sha256("\n".join((agent.strip(), " ".join(learned.casefold().split()))).encode()).hexdigest()
-    proposal = Proposal(
+    digest = hashlib.sha256("\n".join((agent.strip(), _folded(learned))).encode()).hexdigest()
+    return Proposal(
+        **(entry | {"name": entry["name"][:LONGEST_NAME]}),
         kind=kind,
-        name=name[:LONGEST_NAME],
-        description=description,
-        content=content,
-        details=details,
         agent=agent,
         category=report.issues[0].category.value if report.issues else "",
         source=f"protocol/{kind.value}/{digest[:32]}",
         reflection_id=report.reflection_id,
     )
-    return (proposal,)
 
 
 def instruction_for(report: Report, *, agent: str) -> Instruction | None:
@@ -83,23 +118,13 @@ def instruction_for(report: Report, *, agent: str) -> Instruction | None:
     if report.type is not ErrorClass.DECISION_ERROR or not agent.strip():
         return None
     pattern = report.anti_pattern
-    texts = (report.instruction, pattern.prevention if pattern else "", report.learning_notes, report.remediation)
+    # What code wrote for want of an answer is the ticket's own repair plan, for one piece of work.
+    remediation = "" if report.is_fallback else report.remediation
+    texts = (report.instruction, pattern.prevention if pattern else "", report.learning_notes, remediation)
     text = next((text.strip() for text in texts if text.strip()), "")
     if not text:
         return None
     return Instruction(agent=agent, text=text[:LONGEST_INSTRUCTION], reflection_id=report.reflection_id)
-
-
-def anti_pattern_of(report: Report) -> AntiPattern:
-    """The report's anti-pattern; where it names none, what the report says about the mistake."""
-    if report.anti_pattern is not None and report.anti_pattern.pattern_name.strip():
-        return report.anti_pattern
-    symptoms = tuple(issue.description for issue in report.issues) or report.occurrence_process
-    return AntiPattern(
-        pattern_name=report.surface_issue.strip() or report.description.strip() or "A mistake made again",
-        symptoms=symptoms[:MOST_SYMPTOMS],
-        prevention=report.learning_notes.strip() or report.remediation.strip() or report.instruction.strip(),
-    )
 
 
 async def analysed(
@@ -154,9 +179,9 @@ async def keep_report(
     submitted: Submitted | None = None,
 ) -> None:
     """The report with how the repairs ended so far and what remains, in the place of its first state."""
-    ended = {one.number: one.status for one in done}
+    ended = {one.number: {"status": one.status, "why": one.why or one.error} for one in done}
     actions = tuple(
-        action.model_copy(update={"status": ended.get(number, RepairStatus.PENDING)})
+        action.model_copy(update=ended.get(number, {}))
         for number, action in enumerate(analysis.report.repair_actions, start=1)
     )
     report = analysis.report.model_copy(

@@ -18,9 +18,12 @@ from reflection_app.loops.verdicts import Issue
 
 
 class RepairAction(Value):
+    """A repair step with how it stands and, which the seed's document has not, why it counts as that."""
+
     action: Text
     status: RepairStatus = RepairStatus.PENDING
     expected_outcome: Text = ""
+    why: Text = ""
 
 
 class Report(Value):
@@ -121,7 +124,8 @@ def document_of(report: Report, *, timestamp: datetime) -> dict[str, Any]:
         "rewind_ticket_id": report.ticket_id,
         "error_analysis": kept("surface_issue", "occurrence_process", "root_cause"),
         "error_classification": kept("type", "description", "remediation"),
-        **kept("repair_actions", "learning_notes"),
+        "repair_actions": [action.model_dump(mode="json", exclude={"why"}) for action in report.repair_actions],
+        **kept("learning_notes"),
     }
     if report.anti_pattern is not None:
         document |= kept("anti_pattern")

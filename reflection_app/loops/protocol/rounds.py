@@ -12,6 +12,7 @@ from reflection_app.loops.progress import Progress
 from reflection_app.loops.protocol.error_classes import ErrorClass, item
 from reflection_app.loops.protocol.reports import Report
 from reflection_app.loops.protocol.stages import Classified, Output, Planned, Reflected, StageRecord, Submitted
+from reflection_app.loops.requirements import Lowered
 from reflection_app.loops.texts import cut_with
 from reflection_app.loops.tickets import Ticket, Trigger
 from reflection_app.loops.values import Message
@@ -39,7 +40,8 @@ class Interruption:
 class Made:
     """An attempt, what it was made from, and what holds for the judgement that follows.
 
-    `checkpoint` says why a person looks at that judgement, whatever the policy. `instructions` are those of this run.
+    `checkpoint` says why a person looks at that judgement, whatever the policy; `lowered` is what is expected, where
+    that is less than the task has. `instructions` are those of this run.
     """
 
     number: int
@@ -51,6 +53,7 @@ class Made:
     submitted: Submitted | None = None
     checkpoint: tuple[str, ...] = ()
     instructions: tuple[str, ...] = ()
+    lowered: Lowered | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -125,9 +128,19 @@ def checkpoint_for(analysis: Analysis) -> tuple[str, ...]:
         for similar in found
     )
     named = named or (f"The same mistake came again: {analysis.reflected.surface_issue[:300]}",)
-    expected = analysis.planned.expected_score
-    lowered = (f"The expectation was lowered to a score of {expected:g}.",) if expected is not None else ()
-    return (*named, *lowered)
+    lowered = lowered_by(analysis)
+    told = (f"The expectation was lowered to {'; '.join(lowered.in_words)}.",) if lowered is not None else ()
+    return (*named, *told)
+
+
+def lowered_by(analysis: Analysis) -> Lowered | None:
+    """What is expected of the attempt that follows, where its plan lowered it because a mistake came again.
+
+    It holds for that attempt alone: one that comes after it is judged by the task again, or by a plan of its own.
+    """
+    if analysis.classified.type is not ErrorClass.MODEL_CAPABILITY:
+        return None
+    return analysis.planned.expectation(why=analysis.classified.description)
 
 
 # A rewind ticket in words, as models and agents are shown it.

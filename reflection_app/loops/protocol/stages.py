@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from reflection_app.loops.protocol.error_classes import ErrorClass, FailureFacts
-from reflection_app.loops.requirements import RequirementsReport
+from reflection_app.loops.requirements import Lowered, LoweredRequirement, RequirementsReport
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 
@@ -61,13 +61,19 @@ class Effort(StrEnum):
 
 
 class RepairStep(Value):
-    """One thing to do: by the model, by a tool of the task, or by asking a person."""
+    """One thing to do: by the model, by a tool of the task, or by asking a person.
+
+    What shows that it is done: the minimum requirements that it `mends`, by name, and its `deliverable`, which is the
+    name of a file, a field of the data, a heading or a definition in code.
+    """
 
     action: Text
     kind: RepairKind = RepairKind.MODEL
     tool: Text = ""
     expected_outcome: Text = ""
     is_checkpoint: bool = False
+    mends: tuple[Text, ...] = ()
+    deliverable: Text = ""
 
 
 class AntiPattern(Value):
@@ -77,7 +83,11 @@ class AntiPattern(Value):
 
 
 class Planned(Value):
-    """4. Plan: the repair steps and what else the class of the error asks for."""
+    """4. Plan: the repair steps and what else the class of the error asks for.
+
+    Where a mistake came again, a pass from `expected_score` is enough for the next attempt, with less of what `lowered`
+    names.
+    """
 
     step: Literal["plan"] = "plan"
     repair_steps: tuple[RepairStep, ...] = ()
@@ -89,18 +99,31 @@ class Planned(Value):
     instruction: Text = ""
     hint: Text = ""
     expected_score: float | None = None
+    lowered: tuple[LoweredRequirement, ...] = ()
     is_fallback: bool = False
+
+    def expectation(self, *, why: str = "") -> Lowered | None:
+        """What is expected of the next attempt instead of the whole; None where nothing was lowered."""
+        if self.expected_score is None:
+            return None
+        return Lowered(score=min(100.0, max(0.0, self.expected_score)), requirements=self.lowered, why=why)
 
 
 class RepairStatus(StrEnum):
+    """How a repair step stands. `written`: something was written, and nothing shows that it mends anything."""
+
     PENDING = "pending"
     COMPLETED = "completed"
+    WRITTEN = "written"
     FAILED = "failed"
     SKIPPED = "skipped"
 
 
 class Executed(Value):
-    """5. Execute: how one repair step ended. At a checkpoint, `requirements` says how the draft stands."""
+    """5. Execute: how one repair step ended, and `why` it counts as that.
+
+    At a checkpoint, `requirements` says how the draft stands.
+    """
 
     step: Literal["execute"] = "execute"
     number: int = Field(ge=1)
@@ -108,6 +131,7 @@ class Executed(Value):
     status: RepairStatus
     output: Text = ""
     error: Text = ""
+    why: Text = ""
     requirements: RequirementsReport | None = None
 
 

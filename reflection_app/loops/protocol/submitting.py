@@ -22,6 +22,7 @@ from reflection_app.loops.protocol.rounds import (
     Made,
     SentBack,
     keep_stage,
+    lowered_by,
     ticket_text,
 )
 from reflection_app.loops.protocol.stages import Executed, RepairStatus, RepairStep, SubmitStatus, Submitted
@@ -39,7 +40,10 @@ def revision_messages(
     """What the actor is asked for the revised output, or the outside agent for its next attempt."""
     task = first_messages(spec)[-1].content
     name = "protocol_agent" if spec.execution is Execution.EXTERNAL else "protocol_revise"
-    classified, planned = analysis.classified, analysis.planned
+    classified, planned, lowered = analysis.classified, analysis.planned, lowered_by(analysis)
+    besides = [planned.remediation, planned.hint]
+    if lowered is not None:
+        besides.append(f"Less is accepted this time: {'; '.join(lowered.in_words)}. Do all that you can.")
     text = prompt(
         name,
         objective=task,
@@ -49,14 +53,14 @@ def revision_messages(
         error_class=f"{classified.type.value} {classified.description}",
         plan=plan_text(planned, done),
         outputs=outputs_text(done),
-        hint="\n".join(one_line(text) for text in (planned.remediation, planned.hint) if text) or "(none)",
+        hint="\n".join(one_line(text) for text in besides if text) or "(none)",
     )
     return actor_messages(text, [])
 
 
 async def submit(spec: TaskSpec, run: Progress, back: SentBack, made: Made, *, done: Sequence[Executed]) -> Submitted:
     """How the revised output stands, recorded."""
-    requirements = requirements_of(spec, made.content)
+    requirements = requirements_of(spec, made.content, lowered=made.lowered)
     remaining = requirement_issues(requirements) if requirements is not None else ()
     submitted = Submitted(
         attempt=made.number,
@@ -100,7 +104,15 @@ async def resume(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analys
         failed = Executed(number=1, repair=step, status=RepairStatus.FAILED, error=str(failure)[:LONGEST_OUTPUT])
         done.append(await keep_repair(run, back, failed))
         raise
-    ended = Executed(number=1, repair=step, status=RepairStatus.COMPLETED, output=answer.text[:LONGEST_OUTPUT])
+    # What was cut off once more is not what the step was to bring: the whole answer.
+    ended = Executed(
+        number=1,
+        repair=step,
+        status=RepairStatus.COMPLETED if answer.is_whole else RepairStatus.FAILED,
+        output=answer.text[:LONGEST_OUTPUT],
+        error="" if answer.is_whole else TOO_LONG,
+        why="the call was made again, and its answer came whole" if answer.is_whole else "",
+    )
     done.append(await keep_repair(run, back, ended))
     number = back.number + 1
     made, content = back.made, joined(back.made.content, answer.text)
@@ -114,6 +126,7 @@ async def resume(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analys
         interruption=broken,
         checkpoint=made.checkpoint,
         instructions=made.instructions,
+        lowered=made.lowered,
     )
 
 

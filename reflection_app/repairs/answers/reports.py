@@ -187,6 +187,18 @@ class InstructionPage(PageAnswer):
     results: list[InstructionAnswer]
 
 
+class RepairAnswer(BaseModel):
+    """A repair step of the plan, and how it stands."""
+
+    number: int
+    action: str
+    status: RepairStatus = Field(
+        description="`completed` only where code could see it: a requirement holds now, a call worked, what it was to "
+        "bring is there; `written` where something was written and nothing shows that it mends anything"
+    )
+    why: str = Field(description="what shows that it is completed, or why nothing does")
+
+
 class ReportAnswer(ReportLine):
     """A report with all that is known of it: the document, the facts behind the class, and what became of it."""
 
@@ -194,6 +206,8 @@ class ReportAnswer(ReportLine):
     facts: FailureFacts = Field(description="the facts that the class follows from")
     path: list[str] = Field(description="the questions of the tree with their answers")
     corrections: Annotated[list[CorrectionAnswer], Related]
+    repairs: list[RepairAnswer] = Field(description="the repair steps with what shows that they are done")
+    repairs_completed: int
     remaining_issues: list[str]
     hint: str
     is_fallback: bool = Field(description="whether code wrote it for want of a usable answer")
@@ -216,6 +230,11 @@ def report_body(row: Report) -> dict[str, Any]:
         document=document,
         facts=value.facts,
         path=classify(value.facts).path,
+        repairs=[
+            {"number": number, "action": action.action, "status": action.status, "why": action.why}
+            for number, action in enumerate(value.repair_actions, start=1)
+        ],
+        repairs_completed=sum(action.status is RepairStatus.COMPLETED for action in value.repair_actions),
         remaining_issues=value.remaining_issues,
         hint=value.hint,
         is_fallback=value.is_fallback,

@@ -405,6 +405,8 @@ def review_context(review: Review, *, asked: dict[str, str]) -> dict[str, Any]:
     if review.is_pick:
         return context | {"pick": tell_pick(review)}
     attempt, spec = review.attempt, run.spec
+    # The attempt asks its run what it was made from; this one is read already.
+    attempt.run = run
     verdicts = tuple(Verdict.objects.filter(attempt=attempt).select_related("given_by"))
     card = AttemptCard(
         attempt=attempt,
@@ -413,7 +415,6 @@ def review_context(review: Review, *, asked: dict[str, str]) -> dict[str, Any]:
         is_best=attempt.pk == run.best_attempt_id,
         is_code=any(verdict.tests for verdict in verdicts) or bool(spec.get("tests")),
         is_call=is_tool_run(spec),
-        is_thought=bool(spec.get("chain_of_thought")),
     )
     hidden = hidden_in(attempt.content)
     return context | {

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
-from reflection_app.loops.chain_of_thought import parse_chain_of_thought
+from reflection_app.loops.chain_of_thought import ChainOfThought
 from reflection_app.loops.effects import IssueTicket
 from reflection_app.repairs.views import FailureShown, failures_by_place
 from reflection_app.reviews.models import Review
@@ -51,20 +51,21 @@ def what_is_left(run: Run) -> Left:
     return Left(attempts=attempts, tokens=tokens, seconds=seconds, money=money, enough=enough)
 
 
-# The five parts of an attempt that was asked for as a chain of thought, as its card shows them.
+# The parts of an attempt that was asked for as a chain of thought, as its card shows them.
 
 
-def parts_of(content: str, *, is_code: bool) -> list[tuple[str, SafeString | None]]:
-    """The five parts in their order; none where the answer has no part at all and is shown as it is.
+def parts_of(thought: ChainOfThought | None, *, is_code: bool) -> list[tuple[str, SafeString | None]]:
+    """The reasoning and the answer, or the five parts, in their order; none where nothing tells them apart.
 
     The text of one is None where the answer has no such part, and empty where it is a heading alone.
     """
-    parts = parse_chain_of_thought(content)
-    if parts is None:
+    if thought is None:
         return []
+    shown: dict[str, str | None] = {"reasoning": "\n\n".join(thought.reasoning)} if thought.reasoning else {}
+    shown |= thought.parts or {"answer": thought.answer}
     return [
-        (name, render_answer(text, is_code=is_code and name == "execute") if text else None)
-        for name, text in parts.model_dump().items()
+        (name, render_answer(text, is_code=is_code and name in {"execute", "answer"}) if text else None)
+        for name, text in shown.items()
     ]
 
 
@@ -78,7 +79,6 @@ class AttemptCard:
     is_best: bool
     is_code: bool
     is_call: bool = False
-    is_thought: bool = False
     # The ticket that sent it back; that of a fork's copied step is the parent's.
     ticket_id: str = ""
     failure: FailureShown | None = None
@@ -89,7 +89,7 @@ class AttemptCard:
 
     @cached_property
     def thought(self) -> list[tuple[str, SafeString | None]]:
-        return parts_of(self.attempt.content, is_code=self.is_code) if self.is_thought else []
+        return parts_of(self.attempt.thought, is_code=self.is_code)
 
     @cached_property
     def rendered(self) -> SafeString:
@@ -123,7 +123,7 @@ class AttemptCard:
 def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
     verdicts: dict[Any, list[Verdict]] = defaultdict(list)
     reviews: dict[Any, list[Review]] = defaultdict(list)
-    attempts = list(Attempt.objects.filter(run=run))
+    attempts = list(run.attempts.all())
     # By the number of the attempt, the ticket with which it went back.
     issued = Step.objects.filter(run=run, kind=IssueTicket.kind, state=StepState.DONE)
     tickets = {number: str(name or "") for number, name in issued.values_list("attempt_number", "result__ticket_id")}
@@ -141,7 +141,6 @@ def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
             attempt=attempt,
             verdicts=tuple(verdicts[attempt.pk]),
             reviews=tuple(reviews[attempt.pk]),
-            is_thought=bool(run.spec.get("chain_of_thought")),
             ticket_id=tickets.get(attempt.number, ""),
             is_best=attempt.pk == run.best_attempt_id,
             is_code=any(verdict.tests for verdict in verdicts[attempt.pk]) or bool(run.spec.get("tests")),

@@ -88,6 +88,14 @@ def test_a_known_price_is_taken_times_the_tokens_that_were_counted(configured: C
 
 
 @WAYS
+def test_what_a_model_thought_is_kept_beside_its_answer(configured: Configured, is_streamed: bool) -> None:
+    reply = Reply("forty-two", reasoning="Six times seven.\n\nSo it is.")
+    answer = answered(configured, reply, is_streamed=is_streamed)
+    assert (answer.text, answer.reasoning) == ("forty-two", "Six times seven.\n\nSo it is.")
+    assert answered(configured, Reply("x"), is_streamed=is_streamed).reasoning == ""
+
+
+@WAYS
 def test_cached_and_reasoning_tokens_are_kept_where_they_are_told(configured: Configured, is_streamed: bool) -> None:
     reply = Reply("x", prompt_tokens=100, completion_tokens=40, cached_tokens=64, reasoning_tokens=30)
     answer = answered(configured, reply, is_streamed=is_streamed)

@@ -40,10 +40,15 @@ from tests.loops.tool_playing import ADD, WEATHER, call_text, failed, worked
 from tests.runs.critiques import critique
 
 UNKNOWN = "I don't know which venues count."
+NOTED = (ProposalKind.LESSON, PLAN["learning_notes"])
 
 
 def class_of(played: Any) -> ErrorClass:
     return outputs(played, Classified)[0].type
+
+
+def kinds_proposed(played: Any) -> list[tuple[ProposalKind, str]]:
+    return [(one.kind, one.name) for one in proposed_by(played)]
 
 
 def test_a_mistake_made_again_lowers_the_expectation_and_puts_the_next_judgement_before_a_person() -> None:
@@ -58,8 +63,7 @@ def test_a_mistake_made_again_lowers_the_expectation_and_puts_the_next_judgement
     assert (asked.reason, asked.judgement.attempt) == (ReviewReason.CHECKPOINT, 2)
     assert "three papers too few" in asked.why[0]
     assert "40" in asked.why[1]
-    [proposal] = proposed_by(played)
-    assert (proposal.kind, proposal.name) == (ProposalKind.ANTI_PATTERN, "Stopping early")
+    assert kinds_proposed(played) == [(ProposalKind.ANTI_PATTERN, "Stopping early"), NOTED]
     assert played.ended.outcome is Outcome.SUCCEEDED
 
 
@@ -100,12 +104,30 @@ def test_a_decision_error_adds_its_instruction_at_once_and_proposes_it() -> None
     assert proposed.reflection_id == "ref_20260101_120000_1"
 
 
+def test_what_a_decision_error_taught_is_proposed_to_the_notebook() -> None:
+    played = play(protocol_spec(), Desk(critic=[missing(), passing()]))
+    assert kinds_proposed(played) == [(ProposalKind.ANTI_PATTERN, "Stopping early"), NOTED]
+    assert {one.agent for one in proposed_by(played)} == {"academic-researcher"}
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_a_reflector_that_gives_nothing_usable_leaves_nothing_behind_for_later_runs(alike: bool) -> None:
+    desk = Desk(actor=papers(3), critic=passing(), reviewer=decided(Verdict.PASS), reflect="?", plan="?", alike=alike)
+    played = play(protocol_spec(requirements=PAPERS, limits={"max_iterations": 2}), desk)
+    assert class_of(played) is (ErrorClass.MODEL_CAPABILITY if alike else ErrorClass.DECISION_ERROR)
+    assert proposed_by(played) == []
+    assert not [effect for effect in played.effects if isinstance(effect, ProposeInstruction)]
+    assert reports_of(played)[0].anti_pattern is None
+    assert "Not analysed" not in plan_of(played).instruction
+
+
 def test_a_decision_error_checks_the_requirements_on_every_draft() -> None:
     played = play(
         protocol_spec(requirements=PAPERS),
         Desk(actor=[papers(3), papers(4), papers(5)], critic=[missing(), passing()]),
     )
-    [repair] = repairs_of(played)
+    repair, looked_at_last = repairs_of(played)
+    assert (repair.status, looked_at_last.status) == (RepairStatus.WRITTEN, RepairStatus.COMPLETED)
     assert repair.repair.is_checkpoint
     assert repair.requirements is not None
     assert not repair.requirements.all_met
@@ -138,7 +160,8 @@ def test_knowledge_is_asked_of_the_tool_and_told_as_data_and_proposed() -> None:
     assert "Which terms were searched?" in asked_in(played, "attempt-1/repair-1/arguments")
     told = asked_in(played, "attempt-2/answer")
     assert told.index("<output-") < told.index("A and B count.")
-    [fact] = proposed_by(played)
+    assert kinds_proposed(played)[:2] == [(ProposalKind.ANTI_PATTERN, "Stopping early"), NOTED]
+    [fact] = proposed_by(played)[2:]
     assert (fact.kind, fact.content, fact.reflection_id) == (
         ProposalKind.FACT,
         "A and B count.",
@@ -163,13 +186,13 @@ def test_a_tool_with_nothing_useful_to_say_is_followed_by_a_person(nothing: Any)
     assert asked.text == "Which terms were searched?", "one question is no list"
     assert any("I don't know" in line for line in asked.context)
     assert repairs_of(played)[0].output == "ACL counts."
-    assert [one.content for one in proposed_by(played)] == ["ACL counts."]
+    assert [one.content for one in proposed_by(played) if one.kind is ProposalKind.FACT] == ["ACL counts."]
 
 
 def test_without_a_tool_a_person_is_asked_who_may_skip_it() -> None:
     played = play(protocol_spec(), Desk(actor=[UNKNOWN, "x"], critic=[missing(), passing()], person=SKIPPED))
     assert repairs_of(played)[0].status is RepairStatus.SKIPPED
-    assert proposed_by(played) == []
+    assert ProposalKind.FACT not in {one.kind for one in proposed_by(played)}
     assert played.ended.outcome is Outcome.SUCCEEDED
 
 
@@ -215,12 +238,13 @@ def test_repair_steps_are_done_one_by_one_and_one_that_fails_does_not_stop_the_o
         (RepairStatus.FAILED, "the provider refused the call"),
         (RepairStatus.COMPLETED, "21 degrees"),
         (RepairStatus.COMPLETED, "Yes."),
-        (RepairStatus.COMPLETED, "added"),
+        (RepairStatus.WRITTEN, "added"),
     ]
     assert repairs_of(played)[3].repair.kind is RepairKind.MODEL
     assert [one.status for one in reports_of(played)[1].repair_actions] == [
         RepairStatus.FAILED,
-        *[RepairStatus.COMPLETED] * 3,
+        *[RepairStatus.COMPLETED] * 2,
+        RepairStatus.WRITTEN,
     ]
     assert [effect.tool for effect in played.effects if isinstance(effect, CallTool)] == ["weather"]
     assert "21 degrees" in asked_in(played, "attempt-1/repair-4/work")
