@@ -92,7 +92,7 @@ def metrics_page(request: DeskRequest) -> HttpResponse:
 
 def _why_nothing(request: DeskRequest, asked: Asked, metrics: Metrics) -> str:
     """Why there is nothing to show, for what the page says to do next; empty where there is something."""
-    if metrics.figures["runs"].value or metrics.figures["tokens"].value:
+    if any(metrics.figures[name].of for name in ("runs", "tokens", "supplements_per_task")):
         return ""
     runs = Run.objects.filter(NOT_OF_THE_DESK, project=request.place.project, state=RunState.FINISHED)
     if not runs.exists():
