@@ -19,6 +19,7 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import Conflict, NotYours, wrong
 from reflection_app.core.models import Membership, Project
 from reflection_app.loops.storable import storable
+from reflection_app.metrics.labels import label_entry, withdraw_labels
 from reflection_app.notebook.input import (
     CurationInput,
     EntryEdit,
@@ -148,10 +149,12 @@ def _curated(
     is_of_others: bool = False,
 ) -> KeptEntry:
     def make(by: By) -> Any:
+        was = public.held(project.pk, entry_id)
         entry = change(project.pk, entry_id, by=by, reason=data.reason, expected_version=data.expected_version)
         if is_of_others:
             # Only now is the entry locked, and nobody puts it into other words meanwhile.
             refuse_own_words(project.pk, entry_id, actor=actor)
+        label_entry(was, public.shown(entry), actor=actor)
         return entry
 
     return _made(make, action, actor=actor)
@@ -287,6 +290,9 @@ def undo_curation(project: Project, entry_id: UUID, data: UndoInput, *, actor: A
         except public.Refused as error:
             raise Conflict(str(error)) from None
         shown = public.shown(undone.entry)
+        withdraw_labels(project.pk, entry_id, created_at__gte=last.created_at)
+        for reopened in public.conflicts_of(shown):
+            withdraw_labels(project.pk, reopened.id)
         note(shown, UNDONE, actor=actor, more={"undone": undone.change.value, "recalled": undone.recalled})
         return UndoneCuration(shown, undone.change, undone.recalled)
 

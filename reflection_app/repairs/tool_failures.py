@@ -17,16 +17,24 @@ from reflection_app.core.json_sizes import at_most
 from reflection_app.core.models import Project
 from reflection_app.loops.catalogue import PLACE
 from reflection_app.loops.diagnosis.diagnose import signature_of, symptoms_of
-from reflection_app.loops.diagnosis.diagnoses import LONGEST_DELAY_S, Diagnosis, FailedCall
+from reflection_app.loops.diagnosis.diagnoses import (
+    LONGEST_DELAY_S,
+    CorrectiveAction,
+    Diagnosis,
+    ErrorType,
+    FailedCall,
+    Remedy,
+)
 from reflection_app.loops.diagnosis.diagnosing import by_memory_or_rules
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.loops.tool_calls import DEEPEST, ToolSpec, is_too_deep
 from reflection_app.loops.values import Value
+from reflection_app.metrics.labels import label_diagnosis
 from reflection_app.metrics.models import FigureDue
 from reflection_app.repairs.fix_pairs import best_fix, keep_outcome
 from reflection_app.repairs.models import ToolFailure
-from reflection_app.reviews.own_work import hands_of
+from reflection_app.reviews.own_work import hands_of, refuse_own_work
 from reflection_app.runs.models import Run
 from reflection_app.runs.queueing import begin_run
 from reflection_app.tasks.models import Task
@@ -277,4 +285,45 @@ def report_fix_outcome(failure: ToolFailure, data: FixOutcomeSubmission, *, acto
     locked.fix_pair = locked.fix_pair or pair
     locked.save(update_fields=["worked", "outcome", "outcome_at", "fix_pair"])
     audit(locked.project_id, actor, "tool_failure.outcome", target=locked, after={"worked": data.worked})
+    return locked
+
+
+# Taking a person's word on a diagnosis: that it is right, or what it should have been.
+
+
+class DiagnosisJudgement(Storable):
+    """What the error is, and what is to be done about it; as the diagnosis has both, it is right."""
+
+    error_type: ErrorType
+    remedy: Remedy
+    action: str = Field(
+        default="", max_length=LONGEST_FIX, description="what to do in words; needed where the remedy is another"
+    )
+
+
+@transaction.atomic
+def judge_diagnosis(failure: ToolFailure, data: DiagnosisJudgement, *, actor: Actor) -> ToolFailure:
+    """The failure as it is diagnosed by then. Calls that were made again on the former advice stay made.
+
+    Raises InvalidInput where there is no diagnosis yet, or another remedy is not put into words, and OwnWorkRefused.
+    """
+    locked = ToolFailure.objects.select_for_update(of=("self",)).select_related("run").get(pk=failure.pk)
+    if locked.run is not None:
+        refuse_own_work(locked.run.handed_in_by, project_id=locked.project_id, actor=actor)
+    if not locked.is_diagnosed or locked.action is None:
+        raise InvalidInput(_("It has no diagnosis yet."), errors=[])
+    advised = CorrectiveAction.model_validate(locked.action)
+    before, said = (locked.error_type, advised.remedy.value), (data.error_type.value, data.remedy.value)
+    if data.remedy is not advised.remedy:
+        if not data.action.strip():
+            message = _("Say what is to be done.")
+            raise InvalidInput(message, errors=[{"field": "action", "message": message}])
+        locked.action = CorrectiveAction(remedy=data.remedy, action=data.action.strip()).model_dump(mode="json")
+    label_diagnosis(locked, claimed=before, said=said, actor=actor)
+    locked.error_type = data.error_type.value
+    locked.save(update_fields=["error_type", "action"])
+    if locked.run_id is not None and before != said:
+        FigureDue.objects.create(run_id=locked.run_id)
+    told = ({"error_type": error_type, "remedy": remedy} for error_type, remedy in (before, said))
+    audit(locked.project_id, actor, "tool_failure.diagnosis_judged", target=locked, before=next(told), after=next(told))
     return locked
