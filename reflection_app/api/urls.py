@@ -58,7 +58,7 @@ urlpatterns = [
     path("metrics/corrections.csv", figures.Corrections.as_view({"get": "table"}), name="api-correction-metrics-csv"),
     path(
         "labels/settings",
-        figures.Corrections.as_view({"get": "settings", "put": "change_settings"}),
+        figures.KeptLabels.as_view({"get": "retrieve", "put": "update"}),
         name="api-label-settings",
     ),
     path("metrics/runs", figures.Figures.as_view({"get": "runs"}), name="api-metrics-runs"),

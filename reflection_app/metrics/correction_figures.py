@@ -30,8 +30,9 @@ def correction_figures(project_id: UUID, chosen: Chosen) -> CorrectionFigures:
 
 def _figures(project_id: UUID, chosen: Chosen) -> dict[str, Figure]:
     labels = Label.objects.filter(project=project_id, created_at__gte=chosen.begin, created_at__lt=chosen.end)
-    counted = labels.order_by().values_list("kind").annotate(Count("pk"), Count("pk", filter=Q(is_corrected=True)))
-    found = {kind: (judged, corrected) for kind, judged, corrected in counted}
+    corrected_ones = Count("pk", filter=Q(is_corrected=True))
+    counted = labels.order_by().values("kind").annotate(judged=Count("pk"), corrected=corrected_ones)
+    found = {row["kind"]: (row["judged"], row["corrected"]) for row in counted}
     figures = {}
     for definition, kind in zip(OF_LABELS, LabelKind, strict=True):
         judged, corrected = found.get(kind.value, (0, 0))

@@ -1,4 +1,5 @@
 import json
+import os
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,9 @@ class Command(BaseCommand):
             folder.mkdir(parents=True, exist_ok=True)
             for name in FILES:
                 exported = Exported(name, projects)
-                with (folder / f"{name}.jsonl").open("w", encoding="utf-8") as file:
+                # They hold what was said in projects: for whoever writes them alone.
+                flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC
+                with os.fdopen(os.open(folder / f"{name}.jsonl", flags, 0o600), "w", encoding="utf-8") as file:
                     file.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in exported.rows())
                 written, left_out = exported.counts["written"], exported.counts["left_out"]
                 self.stdout.write(f"{name}.jsonl: {written:,} written, {left_out:,} left out.")

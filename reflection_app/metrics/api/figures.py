@@ -185,8 +185,13 @@ class Corrections(DeskView):
     def table(self, query: PeriodQuery) -> str:
         return as_csv(self._figures(query))
 
+    def _figures(self, query: PeriodQuery) -> CorrectionFigures:
+        return correction_figures(self.project.pk, chosen_by(ChosenQuery(**query.model_dump())))
+
+
+class KeptLabels(DeskView):
     @read("get_label_settings", "Whether people's judgements are kept to learn from", may=Permission.READ)
-    def settings(self) -> LabelSettings:
+    def retrieve(self) -> LabelSettings:
         return LabelSettings(keeps_labels=self.project.get_notebook().keeps_labels)
 
     @change(
@@ -196,13 +201,10 @@ class Corrections(DeskView):
         what="setting",
         examples={"Keep none": {"keeps_labels": False}},
     )
-    def change_settings(self, body: LabelSettings) -> LabelSettings:
+    def update(self, body: LabelSettings) -> LabelSettings:
         changed = self.project.get_notebook().model_copy(update=body.model_dump())
         change_notebook_settings(self.project, changed, actor=self.actor)
         return body
-
-    def _figures(self, query: PeriodQuery) -> CorrectionFigures:
-        return correction_figures(self.project.pk, chosen_by(ChosenQuery(**query.model_dump())))
 
 
 # How well the referee did on recorded runs, as it was measured.
