@@ -17,6 +17,7 @@ from tests.api.caller import assert_problem, make_caller
 from tests.factories import make_project
 from tests.metrics.labelled import label
 from tests.repairs.reports import begun_run, kept_report
+from tests.repairs.tool_failures import remedy_of
 from tests.repairs.tool_failures import report as report_failure
 from tests.web.stories import logged_in
 
@@ -116,7 +117,7 @@ def test_a_class_is_found_right_and_a_diagnosis_judged_on_their_pages_and_over_r
     assert "Is this diagnosis right?" in client.get(address).text
     refused = client.post(f"{address}diagnosis/", {"error_type": "parameter_error", "remedy": "skip"})
     assert (refused.status_code, "Say what is to be done." in refused.text) == (400, True)
-    client.post(f"{address}diagnosis/", {"error_type": "parameter_error", "remedy": failure.action["remedy"]})
+    client.post(f"{address}diagnosis/", {"error_type": "parameter_error", "remedy": remedy_of(failure)})
     said = dict(Label.objects.values_list("kind", "is_corrected"))
     assert said == {"error_class": False, "tool_error": True}
 
@@ -134,5 +135,5 @@ def test_whoever_only_reads_judges_nothing(client: Client) -> None:
     logged_in(client, project, role=Role.VIEWER)
     address = f"/p/read/tools/failures/{failure.pk}/"
     assert "Is this diagnosis right?" not in client.get(address).text
-    typed = {"error_type": "parameter_error", "remedy": failure.action["remedy"]}
+    typed = {"error_type": "parameter_error", "remedy": remedy_of(failure)}
     assert client.post(f"{address}diagnosis/", typed).status_code == 403

@@ -40,6 +40,7 @@ from tests.factories import make_api_key, make_member, make_project
 from tests.notebook.entries import make_entry
 from tests.notebook.test_comparing import conflicting
 from tests.repairs.reports import begun_run, kept_report
+from tests.repairs.tool_failures import remedy_of
 from tests.repairs.tool_failures import report as report_failure
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -146,18 +147,16 @@ def test_of_a_claim_that_is_judged_again_the_last_word_stands(project: Project, 
 
 def test_a_judged_diagnosis_is_corrected_and_keeps_what_the_desk_said_first(project: Project, person: Actor) -> None:
     failure = report_failure(project)
-    claimed = f"{failure.error_type}/{failure.action['remedy']}"
-    judge_diagnosis(
-        failure, DiagnosisJudgement(error_type=failure.error_type, remedy=failure.action["remedy"]), actor=person
-    )
+    claimed = f"{failure.error_type}/{remedy_of(failure)}"
+    judge_diagnosis(failure, DiagnosisJudgement(error_type=failure.error_type, remedy=remedy_of(failure)), actor=person)
     assert told(project) == {"tool_error": (claimed, claimed, False)}
     other = DiagnosisJudgement(error_type="parameter_error", remedy="skip", action="Go on without it.")
     for _ in range(2):
         judge_diagnosis(failure, other, actor=person)
         assert told(project) == {"tool_error": (claimed, "parameter_error/skip", True)}
     failure.refresh_from_db()
-    assert (failure.error_type, failure.action["remedy"]) == ("parameter_error", "skip")
-    assert failure.action["action"] == "Go on without it."
+    assert (failure.error_type, remedy_of(failure)) == ("parameter_error", "skip")
+    assert (failure.action or {})["action"] == "Go on without it."
     assert Label.objects.get().input == {
         "tool": "search_papers",
         "params": {"query": "multi-agent"},
@@ -278,9 +277,7 @@ def test_labels_go_with_the_run_and_the_failure_that_they_are_of(project: Projec
     report = classed(project, ErrorClass.MODEL_CAPABILITY, REPEATED)
     correct(report, ErrorClass.DECISION_ERROR, person)
     failure = report_failure(project)
-    judge_diagnosis(
-        failure, DiagnosisJudgement(error_type="parameter_error", remedy=failure.action["remedy"]), actor=person
-    )
+    judge_diagnosis(failure, DiagnosisJudgement(error_type="parameter_error", remedy=remedy_of(failure)), actor=person)
     reject_entry(project, proposed(project).id, REASON, actor=person)
     then = timezone.now() - timedelta(days=30)
     Task.objects.filter(pk=report.run.task_id).update(created_at=then)
