@@ -10,11 +10,11 @@ from uuid import UUID
 
 from notebook_app.public import (
     DESK,
-    ConflictKind,
     EntryState,
     KeptEntry,
     SeenConflict,
     Settlement,
+    conflicts_of,
     versions_of,
     words_of,
 )
@@ -159,6 +159,7 @@ def label_entry(was: KeptEntry, entry: KeptEntry, *, actor: Actor) -> None:
     words = entry_words(entry)
     if entry.state is EntryState.PROPOSED:
         withdraw_labels(entry.project_id, entry.id, corrected__in=(REJECTED, HOSTILE))
+        withdraw_reopened(entry)
     if entry.state in {EntryState.APPROVED, EntryState.REJECTED} and was.state is not entry.state:
         first = versions_of(entry)[-1]
         if (first.by, first.by_id) == (DESK.label, DESK.user_id):
@@ -189,20 +190,25 @@ def label_entry(was: KeptEntry, entry: KeptEntry, *, actor: Actor) -> None:
         )
 
 
-def label_conflict(before: SeenConflict, settled: SeenConflict, *, actor: Actor) -> None:
+def label_conflict(before: SeenConflict, settlement: Settlement, *, actor: Actor) -> None:
     """A curator's word on two entries that the desk took for the same, or for opposed, as they were `before`."""
-    if settled.settlement is not None:
-        keep_label(
-            before.project_id,
-            LabelKind.ENTRY_PAIR,
-            CONFLICT,
-            before.id,
-            texts={"a": entry_words(before.first), "b": entry_words(before.second)},
-            claimed=ConflictKind(before.kind).value,
-            said=Settlement(settled.settlement).value,
-            actor=actor,
-            is_corrected=settled.settlement is Settlement.KEPT_BOTH,
-        )
+    keep_label(
+        before.project_id,
+        LabelKind.ENTRY_PAIR,
+        CONFLICT,
+        before.id,
+        texts={"a": entry_words(before.first), "b": entry_words(before.second)},
+        claimed=before.kind.value,
+        said=settlement.value,
+        actor=actor,
+        is_corrected=settlement is Settlement.KEPT_BOTH,
+    )
+
+
+def withdraw_reopened(entry: KeptEntry) -> None:
+    """Takes back what was said of the conflicts of this entry that are open again."""
+    for conflict in conflicts_of(entry):
+        withdraw_labels(entry.project_id, conflict.id)
 
 
 def entry_words(entry: KeptEntry) -> dict[str, str]:

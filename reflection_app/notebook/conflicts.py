@@ -89,7 +89,7 @@ def settle(project: Project, conflict_id: UUID, data: SettleInput, *, actor: Act
             refuse_rewording(was, now, actor=actor)
             if data.words is not None and now.id == data.stays:
                 note(now, "entry.absorbed", actor=actor, more={"conflict": str(conflict_id)})
-        label_conflict(before, conflict, actor=actor)
+        label_conflict(before, settling.how, actor=actor)
         _note(conflict, "conflict.settled", before=before, actor=actor)
     return conflict
 

@@ -19,11 +19,13 @@ from reflection_app.notebook.conflicts import SettleInput, UnsettleInput, settle
 from reflection_app.notebook.curating import (
     approve_entry,
     clear_flags,
+    merge_entries,
     reject_entry,
     reopen_entry,
+    supersede_entry,
     undo_curation,
 )
-from reflection_app.notebook.input import CurationInput, UndoInput, change_notebook_settings
+from reflection_app.notebook.input import CurationInput, MergeInput, SupersedeInput, UndoInput, change_notebook_settings
 from reflection_app.repairs.models import Report, ToolFailure
 from reflection_app.repairs.reports import CorrectionInput, confirm_class, correct_class
 from reflection_app.repairs.tool_failures import DiagnosisJudgement, judge_diagnosis
@@ -225,6 +227,21 @@ def test_a_settled_conflict_is_kept_with_both_entries_as_they_were(
     assert label.input["a"]["text"] == conflict.first.content
     assert label.input["b"] == {"title": conflict.second.name, "text": conflict.second.content}
     unsettle(project, conflict.pk, UnsettleInput(), actor=person)
+    assert not Label.objects.exists()
+
+
+@pytest.mark.parametrize("way", ["merged", "superseded"])
+def test_an_entry_that_gives_way_to_the_one_it_was_in_conflict_with_settles_it_as_well(
+    project: Project, person: Actor, way: str
+) -> None:
+    conflict = conflicting(project.pk)
+    if way == "merged":
+        merge_entries(project, conflict.first_id, MergeInput(into=conflict.second_id, reason="The same."), actor=person)
+    else:
+        supersede_entry(project, conflict.first_id, SupersedeInput(by=conflict.second_id, reason="Old."), actor=person)
+    label = Label.objects.get(kind="entry_pair")
+    assert (label.about_id, label.corrected, label.input["a"]["text"]) == (conflict.pk, way, conflict.first.content)
+    reopen_entry(project, conflict.first_id, REASON, actor=person)
     assert not Label.objects.exists()
 
 
