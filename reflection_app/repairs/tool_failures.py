@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, AliasChoices, Field, JsonValue, model_validator
 
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.errors import InvalidInput, OutcomeKnown
+from reflection_app.core.errors import Conflict, InvalidInput, OutcomeKnown
 from reflection_app.core.json_sizes import at_most
 from reflection_app.core.models import Project
 from reflection_app.loops.catalogue import PLACE
@@ -292,10 +292,10 @@ def report_fix_outcome(failure: ToolFailure, data: FixOutcomeSubmission, *, acto
 
 
 class DiagnosisJudgement(Storable):
-    """What the error is, and what is to be done about it; as the diagnosis has both, it is right."""
+    """What the error is, and what is to be done about it. What is left out, or as the diagnosis has it, is right."""
 
-    error_type: ErrorType
-    remedy: Remedy
+    error_type: ErrorType | None = None
+    remedy: Remedy | None = None
     action: str = Field(
         default="", max_length=LONGEST_FIX, description="what to do in words; needed where the remedy is another"
     )
@@ -305,25 +305,27 @@ class DiagnosisJudgement(Storable):
 def judge_diagnosis(failure: ToolFailure, data: DiagnosisJudgement, *, actor: Actor) -> ToolFailure:
     """The failure as it is diagnosed by then. Calls that were made again on the former advice stay made.
 
-    Raises InvalidInput where there is no diagnosis yet, or another remedy is not put into words, and OwnWorkRefused.
+    Raises Conflict where there is no diagnosis yet, InvalidInput where another remedy is not put into words, and
+    OwnWorkRefused.
     """
     locked = ToolFailure.objects.select_for_update(of=("self",)).select_related("run").get(pk=failure.pk)
     if locked.run is not None:
         refuse_own_work(locked.run.handed_in_by, project_id=locked.project_id, actor=actor)
     if not locked.is_diagnosed or locked.action is None:
-        raise InvalidInput(_("It has no diagnosis yet."), errors=[])
+        raise Conflict(_("It has no diagnosis yet."))
     advised = CorrectiveAction.model_validate(locked.action)
-    before, said = (locked.error_type, advised.remedy.value), (data.error_type.value, data.remedy.value)
-    if data.remedy is not advised.remedy:
+    error_type, remedy = data.error_type or ErrorType(locked.error_type), data.remedy or advised.remedy
+    before, said = (locked.error_type, advised.remedy.value), (error_type.value, remedy.value)
+    if remedy is not advised.remedy:
         if not data.action.strip():
             message = _("Say what is to be done.")
             raise InvalidInput(message, errors=[{"field": "action", "message": message}])
-        locked.action = CorrectiveAction(remedy=data.remedy, action=data.action.strip()).model_dump(mode="json")
+        locked.action = CorrectiveAction(remedy=remedy, action=data.action.strip()).model_dump(mode="json")
     label_diagnosis(locked, claimed=before, said=said, actor=actor)
-    locked.error_type = data.error_type.value
+    locked.error_type = error_type.value
     locked.save(update_fields=["error_type", "action"])
     if locked.run_id is not None and before != said:
         FigureDue.objects.create(run_id=locked.run_id)
-    told = ({"error_type": error_type, "remedy": remedy} for error_type, remedy in (before, said))
-    audit(locked.project_id, actor, "tool_failure.diagnosis_judged", target=locked, before=next(told), after=next(told))
+    told = [dict(zip(("error_type", "remedy"), one, strict=True)) for one in (before, said)]
+    audit(locked.project_id, actor, "tool_failure.diagnosis_judged", target=locked, before=told[0], after=told[1])
     return locked

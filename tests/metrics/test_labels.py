@@ -150,7 +150,7 @@ def test_of_a_claim_that_is_judged_again_the_last_word_stands(project: Project, 
 def test_a_judged_diagnosis_is_corrected_and_keeps_what_the_desk_said_first(project: Project, person: Actor) -> None:
     failure = report_failure(project)
     claimed = f"{failure.error_type}/{remedy_of(failure)}"
-    judge_diagnosis(failure, DiagnosisJudgement(error_type=failure.error_type, remedy=remedy_of(failure)), actor=person)
+    judge_diagnosis(failure, DiagnosisJudgement(), actor=person)
     assert told(project) == {"tool_error": (claimed, claimed, False)}
     other = DiagnosisJudgement(error_type="parameter_error", remedy="skip", action="Go on without it.")
     for _ in range(2):

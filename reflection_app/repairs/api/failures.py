@@ -69,7 +69,7 @@ OUTCOMES = {
 
 
 JUDGEMENTS = {
-    "It is right": {"error_type": "external_service_error", "remedy": "retry_later"},
+    "It is right": {},
     "It is not": {
         "error_type": "parameter_error",
         "remedy": "fix_and_retry",
@@ -156,6 +156,7 @@ class ToolFailures(DeskView):
         "Say that a diagnosis is right, or what it should have been",
         may=Permission.REVIEW,
         what="judgement",
+        problems=(409,),
         examples=JUDGEMENTS,
     )
     def judge(self, failure: ToolFailure, body: DiagnosisJudgement) -> ToolFailureAnswer:
