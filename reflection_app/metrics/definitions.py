@@ -548,64 +548,53 @@ OF_REVIEWS: tuple[Definition, ...] = (
     ),
 )
 # Of what people said of the desk's claims, in the order of models.LabelKind; metrics/correction_figures.py reads them.
-OF_LABELS: tuple[Definition, ...] = (
-    Definition(
-        "corrected_error_class",
-        Unit.SHARE,
-        formula="Of the classes of errors that people corrected or found right, those that were corrected.",
-        label=_("Class of an error"),
-        meaning=_("Of the reports whose class people judged, those that they gave another."),
-        better="down",
-    ),
-    Definition(
-        "corrected_does_not_know",
-        Unit.SHARE,
-        formula="Of the classes judged that are, or became, missing knowledge: where the agent knew, or did not, after "
-        "all.",
-        label=_("“The agent does not know”"),
-        meaning=_("Of the reports where people judged it, those where it was the other way round."),
-        better="down",
-    ),
-    Definition(
-        "corrected_same_mistake",
-        Unit.SHARE,
-        formula="Of the classes judged that are, or became, model capability: where it was the same, or not.",
-        label=_("“The same mistake again”"),
-        meaning=_("Of the reports where people judged it, those where it was the other way round."),
-        better="down",
-    ),
-    Definition(
-        "corrected_tool_error",
-        Unit.SHARE,
-        formula="Of the diagnoses of failed calls that people judged, those of which they changed type or remedy.",
-        label=_("Diagnosis of a failed call"),
-        meaning=_("Of the diagnoses that people judged, those that they changed."),
-        better="down",
-    ),
-    Definition(
-        "corrected_proposal",
-        Unit.SHARE,
-        formula="Of the desk's own proposals to the notebook that people decided on, those that they rejected.",
-        label=_("Proposal to the notebook"),
-        meaning=_("Of the desk's own proposals that people decided on, those that they rejected."),
-        better="down",
-    ),
-    Definition(
-        "corrected_entry_pair",
-        Unit.SHARE,
-        formula="Of the duplicates and contradictions that people settled, those of which they kept both entries.",
-        label=_("Duplicate or contradiction"),
-        meaning=_("Of the conflicts that people settled, those where both entries stay."),
-        better="down",
-    ),
-    Definition(
-        "corrected_screening",
-        Unit.SHARE,
-        formula="Of the entries that screening held up, and that people cleared or rejected, those that they cleared.",
-        label=_("Entry held up by screening"),
-        meaning=_("Of the flagged entries that people cleared or rejected, those that they cleared."),
-        better="down",
-    ),
+OTHER_WAY = _("Of the reports where people judged it, those where it was the other way round.")
+OF_LABELS: tuple[Definition, ...] = tuple(
+    Definition(f"corrected_{kind}", Unit.SHARE, formula=formula, label=label, meaning=meaning, better="down")
+    for kind, formula, label, meaning in (
+        (
+            "error_class",
+            "Of the classes of errors that people corrected or found right, those that were corrected.",
+            _("Class of an error"),
+            _("Of the reports whose class people judged, those that they gave another."),
+        ),
+        (
+            "does_not_know",
+            "Of the classes judged that are, or became, missing knowledge: where the agent knew, or not, after all.",
+            _("“The agent does not know”"),
+            OTHER_WAY,
+        ),
+        (
+            "same_mistake",
+            "Of the classes judged that are, or became, model capability: where it was the same, or not, after all.",
+            _("“The same mistake again”"),
+            OTHER_WAY,
+        ),
+        (
+            "tool_error",
+            "Of the diagnoses of failed calls that people judged, those of which they changed type or remedy.",
+            _("Diagnosis of a failed call"),
+            _("Of the diagnoses that people judged, those that they changed."),
+        ),
+        (
+            "proposal",
+            "Of the desk's own proposals to the notebook that people decided on, those that they rejected.",
+            _("Proposal to the notebook"),
+            _("Of the desk's own proposals that people decided on, those that they rejected."),
+        ),
+        (
+            "entry_pair",
+            "Of the duplicates and contradictions that people settled, those of which they kept both entries.",
+            _("Duplicate or contradiction"),
+            _("Of the conflicts that people settled, those where both entries stay."),
+        ),
+        (
+            "screening",
+            "Of the entries that screening held up, and that people cleared or rejected, those that they cleared.",
+            _("Entry held up by screening"),
+            _("Of the flagged entries that people cleared or rejected, those that they cleared."),
+        ),
+    )
 )
 FIGURES: Mapping[str, Definition] = {one.name: one for one in (*DEFINITIONS, *OF_REVIEWS, *OF_LABELS)}
 

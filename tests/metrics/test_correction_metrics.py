@@ -114,7 +114,8 @@ def test_a_class_is_found_right_and_a_diagnosis_judged_on_their_pages_and_over_r
     failure = report_failure(project)
     client.post(f"/p/{project.slug}/reports/{report.reflection_id}/class/confirm/")
     address = f"/p/{project.slug}/tools/failures/{failure.pk}/"
-    assert "Is this diagnosis right?" in client.get(address).text
+    page = client.get(address).text
+    assert all(words in page for words in ("Is this diagnosis right?", "wrong parameters", "use another tool"))
     refused = client.post(f"{address}diagnosis/", {"error_type": "parameter_error", "remedy": "skip"})
     assert (refused.status_code, "Say what is to be done." in refused.text) == (400, True)
     client.post(f"{address}diagnosis/", {"error_type": "parameter_error", "remedy": remedy_of(failure)})
