@@ -119,6 +119,10 @@ def test_a_class_is_found_right_and_a_diagnosis_judged_on_their_pages_and_over_r
     refused = client.post(f"{address}diagnosis/", {"error_type": "parameter_error", "remedy": "skip"})
     assert (refused.status_code, "Say what is to be done." in refused.text) == (400, True)
     client.post(f"{address}diagnosis/", {"error_type": "parameter_error", "remedy": remedy_of(failure)})
+    assert "judged this diagnosis" in client.get(address).text
+    assert "found 3.3.2 right" in " ".join(
+        client.get(f"/p/{project.slug}/reports/{report.reflection_id}/").text.split()
+    )
     said = dict(Label.objects.values_list("kind", "is_corrected"))
     assert said == {"error_class": False, "tool_error": True}
 

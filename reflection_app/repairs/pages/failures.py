@@ -10,6 +10,7 @@ from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_safe
 
 from notebook_app.public import proposed_from
+from reflection_app.core.audit import newest_deed
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
@@ -127,6 +128,7 @@ def _page(request: DeskRequest, failure: ToolFailure, form: Form, *, judgement: 
     context = {
         "failure": shown,
         "judged": judged,
+        "last_judged": newest_deed(failure, "tool_failure.diagnosis_judged"),
         "types": list(ErrorType),
         "remedies": list(Remedy),
         "may_judge": request.place.may(Permission.REVIEW) and failure.is_diagnosed and shown.action is not None,

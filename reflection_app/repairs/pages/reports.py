@@ -11,6 +11,7 @@ from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_http_methods, require_safe
 from pydantic import ValidationError
 
+from reflection_app.core.audit import newest_deed
 from reflection_app.core.errors import ActionError, Conflict
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
@@ -147,6 +148,7 @@ def _show(
         "fields": typed.fields,
         "is_form_open": form is not None,
         "general": typed.general,
+        "last_confirmed": newest_deed(report, "report.class_confirmed"),
         "problem": problem,
         "learned": [view for view in learned_from_report(report) if view.entry.id not in proposed],
         "may_review": request.place.may(Permission.REVIEW),
