@@ -63,6 +63,7 @@ from notebook_app.kinds import (
     fields_of,
     lists_of,
     may,
+    words_of,
 )
 from notebook_app.learning import Became, Learned, keep_learned, memory_names, unlearn
 from notebook_app.lift import Interval, level_of, runs_needed

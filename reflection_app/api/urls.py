@@ -54,6 +54,13 @@ urlpatterns = [
     path("metrics/definitions", figures.Figures.as_view({"get": "definitions"}), name="api-metric-definitions"),
     path("metrics/reviews", figures.Figures.as_view({"get": "of_reviews"}), name="api-review-metrics"),
     path("metrics/referees", figures.RefereeMeasurements.as_view({"get": "list"}), name="api-metrics-referees"),
+    path("metrics/corrections", figures.Corrections.as_view({"get": "retrieve"}), name="api-correction-metrics"),
+    path("metrics/corrections.csv", figures.Corrections.as_view({"get": "table"}), name="api-correction-metrics-csv"),
+    path(
+        "labels/settings",
+        figures.KeptLabels.as_view({"get": "retrieve", "put": "update"}),
+        name="api-label-settings",
+    ),
     path("metrics/runs", figures.Figures.as_view({"get": "runs"}), name="api-metrics-runs"),
     path("metrics/calibration", figures.Calibration.as_view({"get": "retrieve"}), name="api-calibration"),
     path("judgements", judgements.JudgedItems.as_view({"get": "list"}), name="api-judged-items"),
@@ -99,6 +106,11 @@ urlpatterns = [
         name="api-report-markdown",
     ),
     path("reports/<slug:reflection_id>/class", reports.Reports.as_view({"post": "correct"}), name="api-report-class"),
+    path(
+        "reports/<slug:reflection_id>/class/confirm",
+        reports.Reports.as_view({"post": "confirm"}),
+        name="api-report-class-confirm",
+    ),
     path("instructions", reports.Instructions.as_view({"get": "list"}), name="api-instructions"),
     path(
         "instructions/<uuid:instruction_id>/decision",
@@ -153,6 +165,11 @@ urlpatterns = [
     ),
     path(
         "tool-failures/<uuid:failure_id>", failures.ToolFailures.as_view({"get": "retrieve"}), name="api-tool-failure"
+    ),
+    path(
+        "tool-failures/<uuid:failure_id>/diagnosis",
+        failures.ToolFailures.as_view({"post": "judge"}),
+        name="api-tool-failure-diagnosis",
     ),
     path(
         "tool-failures/<uuid:failure_id>/outcome",

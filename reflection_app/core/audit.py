@@ -118,6 +118,11 @@ def audit(
     write(entry)
 
 
+def newest_deed(target: models.Model, action: str) -> AuditEntry | None:
+    """When this was last done to the row, and by whom; None where nobody did."""
+    return AuditEntry.objects.filter(target_id=target.pk, action=action).order_by("-created_at", "-id").first()
+
+
 # The address of who asked, as it is audited. The pages and the REST interface both ask here.
 
 # What providers give to one customer, at the least (RFC 6177).

@@ -329,16 +329,30 @@ def first_attempt_succeeded(
     `kept` is the number of the attempt that the run keeps, `made` how many there are. The strongest referee's word on
     attempt 1 holds. What it let pass has failed all the same where the run went on and kept another.
     """
-    if outcome is None or not made:
-        return None
-    judged = strongest_judgements(judged for judged in judgements if not judged.is_void).get(1)
-    if judged is not None and judged.referee is Referee.PERSON:
-        return judged.passed
+    judged = _judged_first(judgements)
     if outcome is Outcome.UNVERIFIED and (judged is None or judged.referee.is_weak):
+        return None
+    return _was_accepted(judged, kept=kept, made=made) if outcome is not None else None
+
+
+def first_attempt_failed(judgements: Iterable[Judgement], *, kept: int | None, made: int) -> bool:
+    """Whether attempt 1 of a run that has ended fell short by any word on it, a weak referee's too, or the run went on.
+
+    That is said of a run that ended unverified as well: its first attempt failed, and nothing shows it to be mended.
+    """
+    return _was_accepted(_judged_first(judgements), kept=kept, made=made) is False
+
+
+def _judged_first(judgements: Iterable[Judgement]) -> Judgement | None:
+    return strongest_judgements(judged for judged in judgements if not judged.is_void).get(1)
+
+
+def _was_accepted(judged: Judgement | None, *, kept: int | None, made: int) -> bool | None:
+    if not made:
         return None
     if judged is None:
         return False if made > 1 else None
-    return judged.passed and kept == 1
+    return judged.passed and (kept == 1 or judged.referee is Referee.PERSON)
 
 
 # The conversation of a loop that works on in one context, kept within what the budget leaves for a prompt.

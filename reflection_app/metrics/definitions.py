@@ -1,8 +1,7 @@
 """What each metric is: one table of figures with their formulas, their words and the runs behind them.
 
-A task's own run is counted, and so is what is handed in by calls of their
-own; forks and redos are not, for they begin with more than a task, and neither is what the desk does by itself. What
-any of them took is spent all the same.
+A run that solves a task is counted. Forks and redos are not, for they begin with more than a task; nor is what checks,
+diagnoses, merges or looks at other work, whoever asked for it. What any of them took is spent all the same.
 """
 
 import re
@@ -190,7 +189,8 @@ class Sums:
 
     `enabled` are the runs that allowed a second attempt, `told` those whose first attempt somebody could judge, and
     `attempted` those that made an attempt. `scored_twice` have scores of two attempts or more. Times are milliseconds.
-    `reflection_tokens` are those of evaluation and reflection steps.
+    `reflection_tokens` are those of evaluation and reflection steps. What the runs that are counted took is in
+    `counted_cost_usd`, with the calls of theirs that have no price; all else that was spent is of every run.
     """
 
     runs: int = 0
@@ -225,6 +225,8 @@ class Sums:
     cost_usd: Decimal = Decimal(0)
     llm_calls: int = 0
     unpriced_calls: int = 0
+    counted_cost_usd: Decimal = Decimal(0)
+    counted_unpriced_calls: int = 0
 
     def __add__(self, other: "Sums") -> "Sums":
         return Sums(**{name: getattr(self, name) + getattr(other, name) for name in SUMMED})
@@ -272,7 +274,8 @@ class Definition:
     def of(self, sums: Sums) -> Figure:
         """The figure of these sums. Of money, nothing where no price is known."""
         part, whole = (sum(getattr(sums, name) for name in names) for names in (self.part, self.whole))
-        is_at_least = self.unit is Unit.USD and sums.unpriced_calls > 0
+        unpriced = sums.counted_unpriced_calls if "counted_cost_usd" in self.part else sums.unpriced_calls
+        is_at_least = self.unit is Unit.USD and unpriced > 0
         value: float | None = float(part) if isinstance(part, Decimal) else part
         if is_at_least and not part:
             value = None
@@ -296,9 +299,9 @@ DEFINITIONS: tuple[Definition, ...] = (
         "success_rate",
         Unit.SHARE,
         "succeeded / runs",
-        "Of all runs, those that succeeded.",
+        "Of all runs that solve tasks, those that succeeded. Checks, diagnoses, looks back and merges are none.",
         _("Success"),
-        _("Of all finished runs, those that succeeded."),
+        _("Of all finished runs that solve tasks, those that succeeded."),
         better="up",
     ),
     Definition(
@@ -323,9 +326,10 @@ DEFINITIONS: tuple[Definition, ...] = (
         "improvement_rate",
         Unit.SHARE,
         "improved / enabled_first_failed",
-        "Of the same runs, of those that failed at attempt 1, the share that succeeded in the end.",
+        "Of the same runs, of those that failed at attempt 1, the share that succeeded in the end; one that ended "
+        "unverified is not known to be mended.",
         _("Failures turned around"),
-        _("Of the runs whose first attempt failed, those that succeeded in the end."),
+        _("Of the runs whose first attempt failed, those that succeeded in the end; unverified is no success."),
         better="up",
     ),
     Definition(
@@ -386,9 +390,9 @@ DEFINITIONS: tuple[Definition, ...] = (
         "runs",
         Unit.COUNT,
         "runs of runs",
-        "Finished runs.",
+        "Finished runs that solve tasks, without forks and redos: no checks, diagnoses, looks back or merges.",
         _("Finished runs"),
-        _("Runs of tasks, without forks and redos."),
+        _("Runs that solve tasks, without forks, redos, checks and diagnoses."),
     ),
     Definition(
         "reflection_enabled_tasks",
@@ -499,12 +503,13 @@ DEFINITIONS: tuple[Definition, ...] = (
     Definition(
         "cost_usd_per_success",
         Unit.USD,
-        "cost_usd / succeeded",
-        "What was spent on everything, as far as it is known / runs that succeeded.",
+        "counted_cost_usd / succeeded",
+        "What the runs that solve tasks took, as far as it is known / those of them that succeeded.",
         _("Cost per success"),
-        _("What was spent on everything, for each success."),
+        _("What the runs that solve tasks took, for each success."),
         better="down",
-        favour=Q(succeeded=1),
+        over=Q(runs__gt=0),
+        favour=Q(succeeded__gt=0),
     ),
 )
 
@@ -552,7 +557,56 @@ OF_REVIEWS: tuple[Definition, ...] = (
         better="down",
     ),
 )
-FIGURES: Mapping[str, Definition] = {one.name: one for one in (*DEFINITIONS, *OF_REVIEWS)}
+# Of what people said of the desk's claims, in the order of models.LabelKind; metrics/correction_figures.py reads them.
+OTHER_WAY = _("Of the reports where people judged it, those where it was the other way round.")
+OF_LABELS: tuple[Definition, ...] = tuple(
+    Definition(f"corrected_{kind}", Unit.SHARE, formula=formula, label=label, meaning=meaning, better="down")
+    for kind, formula, label, meaning in (
+        (
+            "error_class",
+            "Of the classes of errors that people corrected or found right, those that were corrected.",
+            _("Class of an error"),
+            _("Of the reports whose class people judged, those that they gave another."),
+        ),
+        (
+            "does_not_know",
+            "Of the classes judged that are, or became, missing knowledge: where the agent knew, or not, after all.",
+            _("“The agent does not know”"),
+            OTHER_WAY,
+        ),
+        (
+            "same_mistake",
+            "Of the classes judged that are, or became, model capability: where it was the same, or not, after all.",
+            _("“The same mistake again”"),
+            OTHER_WAY,
+        ),
+        (
+            "tool_error",
+            "Of the diagnoses of failed calls that people judged, those of which they changed type or remedy.",
+            _("Diagnosis of a failed call"),
+            _("Of the diagnoses that people judged, those that they changed."),
+        ),
+        (
+            "proposal",
+            "Of the desk's own proposals to the notebook that people decided on, those that they rejected.",
+            _("Proposal to the notebook"),
+            _("Of the desk's own proposals that people decided on, those that they rejected."),
+        ),
+        (
+            "entry_pair",
+            "Of the duplicates and contradictions that people settled, those of which they kept both entries.",
+            _("Duplicate or contradiction"),
+            _("Of the conflicts that people settled, those where both entries stay."),
+        ),
+        (
+            "screening",
+            "Of the entries that screening held up, and that people cleared or rejected, those that they cleared.",
+            _("Entry held up by screening"),
+            _("Of the flagged entries that people cleared or rejected, those that they cleared."),
+        ),
+    )
+)
+FIGURES: Mapping[str, Definition] = {one.name: one for one in (*DEFINITIONS, *OF_REVIEWS, *OF_LABELS)}
 
 
 def figures_of(sums: Sums) -> dict[str, Figure]:

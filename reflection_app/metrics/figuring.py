@@ -21,7 +21,7 @@ from reflection_app.loops.attempt_effects import AwaitAttempt, Generate
 from reflection_app.loops.completeness.checks import CheckState
 from reflection_app.loops.effects import ChooseLoop
 from reflection_app.loops.requirements import Lowered
-from reflection_app.loops.task_spec import OF_THE_DESK
+from reflection_app.loops.task_spec import NOT_FOR_TASKS, Mode
 from reflection_app.loops.verdicts import Judgement, Outcome, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.metrics.figures import sum_days
@@ -44,7 +44,8 @@ from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, 
 #
 # Requests, answers and test reports may be megabytes, so they never leave the database for it.
 
-NOT_COUNTED = frozenset(mode.value for mode in OF_THE_DESK)
+# Only a run that solves a task is counted: not what checks, diagnoses or looks at other work.
+NOT_COUNTED = frozenset(mode.value for mode in NOT_FOR_TASKS)
 ROLE = Case(
     When(kind=AwaitAttempt.kind, then=Value(AGENT)),
     When(role="", then=F("kind")),
@@ -82,11 +83,13 @@ def figures_of_runs(ids: Sequence[UUID]) -> list[tuple[RunFigure, list[RunSpend]
     figured = []
     for row in rows:
         run_id, made = row["id"], attempts.get(row["id"], [])
+        is_counted = row["parent_id"] is None and row["mode"] not in NOT_COUNTED
+        is_check = row["parent_id"] is None and row["mode"] == Mode.COMPLETENESS_CHECK
         cycle_ms, reflection_tokens = about_attempts.get(run_id, (0, 0))
         recorded = Recorded(
             mode=row["mode"],
             outcome=Outcome(row["outcome"]),
-            is_counted=row["parent_id"] is None and row["mode"] not in NOT_COUNTED,
+            is_counted=is_counted,
             max_iterations=row["most"] or 0,
             attempts=[number for number, _ in made],
             kept=row["kept"],
@@ -94,7 +97,8 @@ def figures_of_runs(ids: Sequence[UUID]) -> list[tuple[RunFigure, list[RunSpend]
             reflected_on=reflected.get(run_id, frozenset()),
             cycle_ms=cycle_ms,
             reflection_tokens=reflection_tokens,
-            checks=checks.get(run_id, []),
+            # A completeness check that was asked for alone is no run that solves a task, but a check like any other.
+            checks=checks.get(run_id, []) if is_counted or is_check else [],
             took=took.get(run_id, []),
             total=RunSpend(
                 calls=row["llm_calls"],

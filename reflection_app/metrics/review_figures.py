@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.metrics.calibration import decided_about_critics
+from reflection_app.metrics.correction_figures import CorrectionFigures
 from reflection_app.metrics.definitions import Bar, Chosen, Figure, Metrics, Point, figure
 from reflection_app.metrics.figures import Step, pieces_of
 from reflection_app.reviews.models import OPEN, PanelState, Review, ReviewState
@@ -197,7 +198,7 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 type Line = tuple[object, ...]
 
 
-def as_csv(found: Metrics | ReviewFigures) -> str:
+def as_csv(found: Metrics | ReviewFigures | CorrectionFigures) -> str:
     """The table with its heading."""
     text = io.StringIO()
     writer = csv.writer(text)
@@ -213,12 +214,15 @@ def _cell(value: object) -> str:
     return f"'{text}" if isinstance(value, str) and text.startswith(FORMULA_STARTS) else text
 
 
-def _lines(found: Metrics | ReviewFigures) -> Iterator[Line]:
+def _lines(found: Metrics | ReviewFigures | CorrectionFigures) -> Iterator[Line]:
     several = [("figure", "", found.figures), ("figure_before", "", found.before)]
-    several += [("point", point.start, point.figures) for point in found.points]
+    if not isinstance(found, CorrectionFigures):
+        several += [("point", point.start, point.figures) for point in found.points]
     for what, start, figures in several:
         for name, one in figures.items():
             yield (what, name, "", start, one.value, one.unit.value, one.of, one.low, one.high)
+    if isinstance(found, CorrectionFigures):
+        return
     for family, bars in (found.bars if isinstance(found, Metrics) else {"ages": found.ages}).items():
         yield from (("bar", family, bar.key, "", bar.count, "count", "", "", "") for bar in bars)
     if isinstance(found, Metrics):

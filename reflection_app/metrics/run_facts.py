@@ -1,6 +1,6 @@
 """What one finished run counts for, from what is recorded of it. Pure.
 
-A run that is not counted (a fork, a redo, what the desk did by itself) has what it took, and nothing else.
+A run that is not counted (a fork, a redo, what the desk does about other work) has what it took, and the checks in it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from reflection_app.loops.attempts import first_attempt_succeeded
+from reflection_app.loops.attempts import first_attempt_failed, first_attempt_succeeded
 from reflection_app.loops.completeness.checks import CheckState
 from reflection_app.loops.progress import strongest_judgements
 from reflection_app.loops.task_spec import Mode
@@ -99,19 +99,25 @@ def sums_of(run: Recorded) -> Sums:
         unpriced_calls=sum(one.unpriced_calls for one in spend),
     )
     if not run.is_counted:
-        return took
-    made, succeeded, checks = len(run.attempts), has_succeeded(run), run.checks
+        return took + _of_checks(run.checks)
+    made, succeeded = len(run.attempts), has_succeeded(run)
     first = first_attempt_succeeded(run.judgements, outcome=run.outcome, kept=run.kept, made=made)
     sums = took + Sums(
-        runs=1, succeeded=int(succeeded), told=int(first is not None), first_succeeded=int(first is True)
+        runs=1,
+        succeeded=int(succeeded),
+        told=int(first is not None),
+        first_succeeded=int(first is True),
+        counted_cost_usd=took.cost_usd,
+        counted_unpriced_calls=took.unpriced_calls,
     )
     if allows_a_second_attempt(run):
+        failed_first = first_attempt_failed(run.judgements, kept=run.kept, made=made)
         sums += Sums(
             enabled=1,
             enabled_first_succeeded=int(first is True),
-            enabled_first_failed=int(first is False),
+            enabled_first_failed=int(failed_first),
             enabled_succeeded=int(succeeded),
-            improved=int(first is False and succeeded),
+            improved=int(failed_first and succeeded),
         )
     if made:
         sums += Sums(
@@ -121,16 +127,7 @@ def sums_of(run: Recorded) -> Sums:
             attempts_to_success=made if succeeded else 0,
             cycle_ms=run.cycle_ms,
         )
-    # Each check has the statistics of its run up to then, so the most are those of all.
-    sums += Sums(
-        checked=int(bool(checks)),
-        checks_complete=sum(check.state is CheckState.COMPLETE for check in checks),
-        checks_incomplete=sum(check.state is CheckState.INCOMPLETE for check in checks),
-        supplements=sum(check.supplements for check in checks),
-        exec_used=int(any(check.used for check in checks)),
-        exec_attempted=max((check.attempted or 0 for check in checks), default=0),
-        exec_succeeded=max((check.succeeded or 0 for check in checks), default=0),
-    )
+    sums += _of_checks(run.checks)
     decisive = strongest_judgements(run.judgements)
     numbers = set(run.attempts)
     reflected = {number for number in numbers if number + 1 in numbers or number in run.reflected_on}
@@ -143,6 +140,19 @@ def sums_of(run: Recorded) -> Sums:
         scored_twice=int(is_scored_twice),
         over_corrected=int(is_scored_twice and scores[-1] < max(scores)),
         passed_lowered=int(succeeded and has_passed_lowered(run)),
+    )
+
+
+def _of_checks(checks: Sequence[Check]) -> Sums:
+    # Each check has the statistics of its run up to then, so the most are those of all.
+    return Sums(
+        checked=int(bool(checks)),
+        checks_complete=sum(check.state is CheckState.COMPLETE for check in checks),
+        checks_incomplete=sum(check.state is CheckState.INCOMPLETE for check in checks),
+        supplements=sum(check.supplements for check in checks),
+        exec_used=int(any(check.used for check in checks)),
+        exec_attempted=max((check.attempted or 0 for check in checks), default=0),
+        exec_succeeded=max((check.succeeded or 0 for check in checks), default=0),
     )
 
 

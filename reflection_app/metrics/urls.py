@@ -8,6 +8,7 @@ urlpatterns: list[URLPattern] = [
     path("metrics/", figures.metrics_page, name="metrics"),
     path("metrics/reviews/", figures.review_metrics, name="review_metrics"),
     path("metrics/lessons/", figures.lesson_metrics, name="lesson_metrics"),
+    path("metrics/corrections/", figures.correction_metrics, name="correction_metrics"),
     path("metrics/referees/", figures.referee_metrics, name="referee_metrics"),
     path("metrics/<slug:subject>.<str:form>", figures.metrics_export, name="metrics_export"),
 ]

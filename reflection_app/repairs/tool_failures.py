@@ -12,23 +12,32 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, AliasChoices, Field, JsonValue, model_validator
 
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.errors import InvalidInput, OutcomeKnown
+from reflection_app.core.errors import Conflict, InvalidInput, OutcomeKnown
 from reflection_app.core.json_sizes import at_most
 from reflection_app.core.models import Project
 from reflection_app.loops.catalogue import PLACE
 from reflection_app.loops.diagnosis.diagnose import signature_of, symptoms_of
-from reflection_app.loops.diagnosis.diagnoses import LONGEST_DELAY_S, Diagnosis, FailedCall, FixRecall
+from reflection_app.loops.diagnosis.diagnoses import (
+    LONGEST_DELAY_S,
+    CorrectiveAction,
+    Diagnosis,
+    ErrorType,
+    FailedCall,
+    FixRecall,
+    Remedy,
+)
 from reflection_app.loops.diagnosis.diagnosing import by_memory_or_rules
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.loops.tool_calls import DEEPEST, ToolSpec, is_too_deep
 from reflection_app.loops.values import Value
+from reflection_app.metrics.labels import label_diagnosis
 from reflection_app.metrics.models import FigureDue
 from reflection_app.repairs.alike_tools import likeness_of_tools
 from reflection_app.repairs.failures_by_meaning import judged_remedy
 from reflection_app.repairs.fix_pairs import best_fix, keep_outcome
 from reflection_app.repairs.models import ToolFailure
-from reflection_app.reviews.own_work import hands_of
+from reflection_app.reviews.own_work import hands_of, refuse_own_work
 from reflection_app.runs.models import Run
 from reflection_app.runs.queueing import begin_run
 from reflection_app.tasks.models import Task
@@ -281,4 +290,47 @@ def report_fix_outcome(failure: ToolFailure, data: FixOutcomeSubmission, *, acto
     locked.fix_pair = locked.fix_pair or pair
     locked.save(update_fields=["worked", "outcome", "outcome_at", "fix_pair"])
     audit(locked.project_id, actor, "tool_failure.outcome", target=locked, after={"worked": data.worked})
+    return locked
+
+
+# Taking a person's word on a diagnosis: that it is right, or what it should have been.
+
+
+class DiagnosisJudgement(Storable):
+    """What the error is, and what is to be done about it. What is left out, or as the diagnosis has it, is right."""
+
+    error_type: ErrorType | None = None
+    remedy: Remedy | None = None
+    action: str = Field(
+        default="", max_length=LONGEST_FIX, description="what to do in words; needed where the remedy is another"
+    )
+
+
+@transaction.atomic
+def judge_diagnosis(failure: ToolFailure, data: DiagnosisJudgement, *, actor: Actor) -> ToolFailure:
+    """The failure as it is diagnosed by then. Calls that were made again on the former advice stay made.
+
+    Raises Conflict where there is no diagnosis yet, InvalidInput where another remedy is not put into words, and
+    OwnWorkRefused.
+    """
+    locked = ToolFailure.objects.select_for_update(of=("self",)).select_related("run").get(pk=failure.pk)
+    if locked.run is not None:
+        refuse_own_work(locked.run.handed_in_by, project_id=locked.project_id, actor=actor)
+    if not locked.is_diagnosed or locked.action is None:
+        raise Conflict(_("It has no diagnosis yet."))
+    advised = CorrectiveAction.model_validate(locked.action)
+    error_type, remedy = data.error_type or ErrorType(locked.error_type), data.remedy or advised.remedy
+    before, said = (locked.error_type, advised.remedy.value), (error_type.value, remedy.value)
+    if remedy is not advised.remedy:
+        if not data.action.strip():
+            message = _("Say what is to be done.")
+            raise InvalidInput(message, errors=[{"field": "action", "message": message}])
+        locked.action = CorrectiveAction(remedy=remedy, action=data.action.strip()).model_dump(mode="json")
+    label_diagnosis(locked, claimed=before, said=said, actor=actor)
+    locked.error_type = error_type.value
+    locked.save(update_fields=["error_type", "action"])
+    if locked.run_id is not None and before != said:
+        FigureDue.objects.create(run_id=locked.run_id)
+    told = [dict(zip(("error_type", "remedy"), one, strict=True)) for one in (before, said)]
+    audit(locked.project_id, actor, "tool_failure.diagnosis_judged", target=locked, before=told[0], after=told[1])
     return locked

@@ -66,6 +66,7 @@ VALUES = {
     "prompt_tokens": "900",
     "completion_tokens": "300",
     "cost_usd": "0.002 + number * 0.00000001",
+    "counted_cost_usd": "0.002 + number * 0.00000001",
     "llm_calls": "4",
 }
 SPENT = """

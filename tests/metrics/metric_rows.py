@@ -136,6 +136,7 @@ def _figure(run: Run, chance: random.Random) -> RunFigure:
         prompt_tokens=1500 * attempts,
         completion_tokens=400 * attempts,
         cost_usd="0.0042",
+        counted_cost_usd="0.0042",
         llm_calls=2 * attempts,
     )
 

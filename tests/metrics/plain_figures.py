@@ -41,13 +41,13 @@ def decisive_of(run: Run) -> dict[int, Any]:
     return found
 
 
-def first_of(run: Run) -> bool | None:
+def first_of(run: Run, *, weakly: bool = False) -> bool | None:
     made, kept, first = run.attempts.count(), run.best_attempt, decisive_of(run).get(1)
     if not made:
         return None
     if first is not None and first.referee == PERSON:
         return bool(first.verdict == "PASS")
-    if run.outcome == "unverified" and (first is None or first.referee < TOOL):
+    if not weakly and run.outcome == "unverified" and (first is None or first.referee < TOOL):
         return None
     if first is None:
         return False if made > 1 else None
@@ -84,11 +84,11 @@ def is_effective(run: Run, number: int) -> bool:
 def figures_by_hand(project: Project, chosen: Chosen) -> dict[str, float | None]:
     """Every figure by name."""
     everything = runs_of(project, chosen)
-    runs = [
-        run for run in everything if run.parent_id is None and not run.mode.endswith(("_suggestion", "_reflection"))
-    ]
+    own = [run for run in everything if run.parent_id is None]
+    runs = [run for run in own if run.mode in SECOND_ATTEMPTS]
+    checking = [run for run in own if run in runs or run.mode == "completeness_check"]
     enabled = [run for run in runs if run.mode in SECOND_ATTEMPTS and run.spec["limits"]["max_iterations"] > 1]
-    failed_first = [run for run in enabled if first_of(run) is False]
+    failed_first = [run for run in enabled if first_of(run, weakly=True) is False]
     told = [run for run in runs if first_of(run) is not None]
     attempted = [run for run in runs if run.attempts.exists()]
     attempts = sum(run.attempts.count() for run in attempted)
@@ -97,12 +97,13 @@ def figures_by_hand(project: Project, chosen: Chosen) -> dict[str, float | None]
     reflections = [(run, number) for run in runs for number in reflections_of(run)]
     scores = [[decisive_of(run)[number].score for number in sorted(decisive_of(run))] for run in runs]
     twice = [of_run for of_run in scores if len(of_run) > 1]
-    checks = [list(run.completeness_checks.all()) for run in runs if run.completeness_checks.exists()]
+    checks = [list(run.completeness_checks.all()) for run in checking if run.completeness_checks.exists()]
     said = [check.state for of_run in checks for check in of_run if check.state != "unchecked"]
     tried = sum(max(check.attempted or 0 for check in of_run) for of_run in checks)
     worked = sum(max(check.succeeded or 0 for check in of_run) for of_run in checks)
     tokens = sum(step.prompt_tokens + step.completion_tokens for step in about if step.role in REFLECTING)
     cost = float(sum(run.cost_usd for run in everything))
+    counted_cost = float(sum(run.cost_usd for run in runs))
     return {
         "runs": len(runs),
         "success_rate": mean(succeeded(run) for run in runs),
@@ -127,7 +128,7 @@ def figures_by_hand(project: Project, chosen: Chosen) -> dict[str, float | None]
         "exec_success_rate": ratio(worked, tried),
         "tokens": sum(run.prompt_tokens + run.completion_tokens for run in everything),
         "cost_usd": cost,
-        "cost_usd_per_success": ratio(cost, sum(succeeded(run) for run in runs)),
+        "cost_usd_per_success": ratio(counted_cost, sum(succeeded(run) for run in runs)),
     }
 
 

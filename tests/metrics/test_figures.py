@@ -16,7 +16,8 @@ from reflection_app.metrics.figuring import figure_due, figure_runs, rebuild
 from reflection_app.metrics.models import DayCount, DayFigure, DaySpend, RunFigure
 from reflection_app.metrics.run_facts import LATENCIES, LONGER
 from reflection_app.metrics.runs_behind import runs_behind
-from reflection_app.runs.models import Run
+from reflection_app.repairs.models import CompletenessCheck
+from reflection_app.runs.models import Attempt, Run
 from tests.factories import make_project
 from tests.metrics.plain_figures import dearest_by_hand, figures_by_hand
 from tests.metrics.recorded import Rows, begin, random_project
@@ -145,6 +146,61 @@ def test_forks_redos_and_what_the_desk_does_count_for_what_they_took_alone() -> 
         (str(desk.run.task_id), 5),
     ]
     assert set(runs_behind(project.pk, on(), "runs")) == {first}
+
+
+@pytest.mark.parametrize(
+    "mode", [Mode.COMPLETENESS_CHECK, Mode.TOOL_DIAGNOSIS, Mode.INLINE_REFLECTION, Mode.MERGE_SUGGESTION]
+)
+def test_only_runs_that_solve_tasks_count_in_rates_and_in_what_a_success_costs(mode: Mode) -> None:
+    project = make_project()
+    rows = begin(project)
+    made = rows.attempt(1, cost_usd=Decimal("0.25"))
+    rows.verdict(made, TESTS, PASS, 100)
+    solved = rows.end(Outcome.SUCCEEDED, kept=made, at=NOON)
+    failed = two_attempts(begin(project), 40, 20, verdict=REVISE)
+    before = values(figured(project))
+    desks = begin(project, mode)
+    desks.call("answer", "diagnoser", cost_usd=Decimal("0.5"))
+    desks.end(Outcome.SUCCEEDED, kept=None, at=NOON)
+
+    metrics = figured(project)
+    told = values(metrics)
+    assert {name for name, value in told.items() if value != before[name]} == {"cost_usd"}
+    assert (told["success_rate"], told["cost_usd_per_success"], told["cost_usd"]) == (0.5, 0.25, 0.75)
+    assert bars(metrics, "modes") == {"actor_critic": 2}
+    for name in ("runs", "success_rate", "cost_usd_per_success"):
+        assert set(runs_behind(project.pk, on(), name)) == {solved, failed}
+        assert set(runs_behind(project.pk, on(), name, "no")) == ({failed} if name != "runs" else set())
+    assert not runs_behind(project.pk, on(), "modes", mode.value).exists()
+
+
+def test_a_check_that_was_asked_for_alone_counts_among_the_checks() -> None:
+    project = make_project()
+    rows = begin(project, Mode.COMPLETENESS_CHECK)
+    step = rows.step("check-1", "record_completeness", attempt_number=1)
+    CompletenessCheck.objects.create(project=project, run=rows.run, step=step, state="incomplete")
+    rows.end(Outcome.SUCCEEDED, kept=None, at=NOON)
+    told = values(figured(project))
+    assert (told["found_incomplete"], told["runs"]) == (1.0, 0)
+
+
+def test_what_failed_first_and_ended_unverified_is_not_known_to_be_mended() -> None:
+    project = make_project()
+    two_attempts(begin(project), 40, 90)
+    for first in (REVISE, PASS):
+        rows = begin(project)
+        one = rows.attempt(1)
+        rows.verdict(one, CRITIC, first, 90 if first is PASS else 40)
+        if first is REVISE:
+            rows.verdict(rows.attempt(2), CRITIC, PASS, 90)
+        rows.end(
+            Outcome.UNVERIFIED, kept=one if first is PASS else Attempt.objects.get(run=rows.run, number=2), at=NOON
+        )
+    rate = figured(project).figures["improvement_rate"]
+    assert (rate.value, rate.of) == (0.5, 2)
+    assert runs_behind(project.pk, on(), "improvement_rate").count() == 2
+    # Whether it succeeded at once is told of neither: nothing that counts has judged them.
+    assert metrics_of(project.pk, on()).figures["success_on_first_try"].of == 1
 
 
 def test_scripted_runs_are_figures_of_their_own() -> None:

@@ -7,14 +7,15 @@ from reflection_app.metrics.views.words import change, figure_words
 
 
 def test_without_any_price_no_cost_is_told() -> None:
-    figures = figures_of(Sums(succeeded=2, llm_calls=4, unpriced_calls=4))
+    figures = figures_of(Sums(succeeded=2, llm_calls=4, unpriced_calls=4, counted_unpriced_calls=4))
     for name in ("cost_usd", "cost_usd_per_success"):
         assert (figures[name].value, figures[name].is_at_least) == (None, True)
         assert figure_words(figures[name]) == "unknown"
 
 
 def test_with_some_prices_it_is_the_least() -> None:
-    figures = figures_of(Sums(succeeded=2, llm_calls=4, unpriced_calls=1, cost_usd=Decimal(3)))
+    cost = {"unpriced_calls": 1, "cost_usd": Decimal(4), "counted_unpriced_calls": 1, "counted_cost_usd": Decimal(3)}
+    figures = figures_of(Sums(succeeded=2, llm_calls=4, **cost))  # type: ignore[arg-type]
     assert (figures["cost_usd_per_success"].value, figures["cost_usd_per_success"].is_at_least) == (1.5, True)
     assert figure_words(figures["cost_usd_per_success"]) == "at least $1.50"
     # What is known in part of one time is nothing to compare another with.

@@ -28,6 +28,12 @@ def report(project: Project, **fields: Any) -> ToolFailure:
     return report_tool_failure(project, given, actor=Actor())
 
 
+def remedy_of(failure: ToolFailure) -> str:
+    """What the failure's diagnosis comes down to."""
+    assert failure.action is not None
+    return str(failure.action["remedy"])
+
+
 def tell(failure: ToolFailure, *, worked: bool = True, **fields: Any) -> ToolFailure:
     """The failure with its outcome."""
     given = FixOutcomeSubmission.model_validate({"worked": worked} | fields)

@@ -22,6 +22,7 @@ ROOMS = {"models", "answers", "api", "pages", "views", "otlp"}
 # They take an actor and write no entry of their own.
 WITHOUT_ENTRIES = {
     "core/audit.py": "is the trail",
+    "metrics/labels.py": "part of the act that a label is of, which is recorded there",
     "reviews/queue.py": "reads",
     "reviews/decisions.py": "part of a decision, which deciding.py or panels.py records",
     "reviews/undo.py": "part of taking a decision back, which deciding.py records",

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
-from reflection_app.api.actions import read
+from reflection_app.api.actions import change, read
 from reflection_app.api.pages import PageQuery
 from reflection_app.api.reading import Answer, PageAnswer
 from reflection_app.api.view import DeskView
@@ -16,16 +16,20 @@ from reflection_app.core.errors import InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Mode
+from reflection_app.loops.values import Value
 from reflection_app.metrics.answers import (
     CalibrationAnswer,
+    CorrectionMetricsAnswer,
     DefinitionAnswer,
     DefinitionsAnswer,
     MetricsAnswer,
     ReviewMetricsAnswer,
     RunsBehindPage,
     calibration_answer,
+    correction_answer,
     metrics_answer,
 )
+from reflection_app.metrics.correction_figures import CorrectionFigures, correction_figures
 from reflection_app.metrics.critics import calibration_figures
 from reflection_app.metrics.definitions import DEFINITIONS, LONGEST_DAYS, Chosen, ChosenHour
 from reflection_app.metrics.figures import metrics_of
@@ -33,6 +37,7 @@ from reflection_app.metrics.models import RefereeMeasurement
 from reflection_app.metrics.referees import RefereeQuality
 from reflection_app.metrics.review_figures import as_csv, review_figures
 from reflection_app.metrics.runs_behind import OF_REVIEWS, runs_behind, runs_behind_reviews
+from reflection_app.notebook.input import change_notebook_settings
 
 # Which runs the metrics are asked of, as query parameters say it.
 
@@ -143,6 +148,63 @@ class Figures(DeskView):
     def definitions(self) -> DefinitionsAnswer:
         results = [DefinitionAnswer(name=one.name, unit=one.unit, definition=one.formula) for one in DEFINITIONS]
         return DefinitionsAnswer(results=results)
+
+
+# How often people corrected the desk, and whether what they say is kept.
+
+
+class PeriodQuery(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    since: Day | None = Field(default=None, description="the first day, in UTC; without it 30 days")
+    until: Day | None = Field(default=None, description="the last day, in UTC; without it today")
+
+
+class LabelSettings(Value):
+    """Whether what people say of the desk's claims is kept to learn from. Switched off, what was kept is deleted."""
+
+    keeps_labels: bool = Field(strict=True)
+
+
+class Corrections(DeskView):
+    @read(
+        "get_correction_metrics",
+        "How often people corrected what the desk claims to understand, by kind of claim",
+        may=Permission.READ_METRICS,
+    )
+    def retrieve(self, query: PeriodQuery) -> CorrectionMetricsAnswer:
+        keeps_labels = self.project.get_notebook().keeps_labels
+        return correction_answer(self._figures(query), keeps_labels=keeps_labels)
+
+    @read(
+        "get_correction_metrics_table",
+        "The same as lines of a table, in CSV",
+        may=Permission.READ_METRICS,
+        media_type="text/csv",
+    )
+    def table(self, query: PeriodQuery) -> str:
+        return as_csv(self._figures(query))
+
+    def _figures(self, query: PeriodQuery) -> CorrectionFigures:
+        return correction_figures(self.project.pk, chosen_by(ChosenQuery(**query.model_dump())))
+
+
+class KeptLabels(DeskView):
+    @read("get_label_settings", "Whether people's judgements are kept to learn from", may=Permission.READ)
+    def retrieve(self) -> LabelSettings:
+        return LabelSettings(keeps_labels=self.project.get_notebook().keeps_labels)
+
+    @change(
+        "change_label_settings",
+        "Keep people's judgements to learn from, or none; then those that were kept are deleted",
+        may=Permission.CHANGE_SETTINGS,
+        what="setting",
+        examples={"Keep none": {"keeps_labels": False}},
+    )
+    def update(self, body: LabelSettings) -> LabelSettings:
+        changed = self.project.get_notebook().model_copy(update=body.model_dump())
+        change_notebook_settings(self.project, changed, actor=self.actor)
+        return body
 
 
 # How well the referee did on recorded runs, as it was measured.

@@ -1,8 +1,9 @@
 """The metrics of runs: headline figures against the period before, and charts that lead to the runs behind them."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from uuid import UUID
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.http import Http404, HttpResponse
@@ -16,11 +17,13 @@ from django.views.decorators.http import require_safe
 
 from notebook_app.public import Claim, EntryState, LessonLift, lift_of_all
 from reflection_app.core.permissions import Permission
-from reflection_app.metrics.definitions import Bar, Metrics
+from reflection_app.metrics.correction_figures import CorrectionFigures, correction_figures
+from reflection_app.metrics.definitions import Bar, Chosen, Metrics
 from reflection_app.metrics.figures import choices_of, metrics_of
+from reflection_app.metrics.figuring import NOT_COUNTED
 from reflection_app.metrics.models import RefereeMeasurement
 from reflection_app.metrics.referees import PickKind, RefereeQuality
-from reflection_app.metrics.review_figures import as_csv, review_figures
+from reflection_app.metrics.review_figures import ReviewFigures, as_csv, review_figures
 from reflection_app.metrics.views.charts import CHARTS_POLICY, Cell, Chart, Mark, bars, dots, share_axis, titled
 from reflection_app.metrics.views.choice import Asked, Links, filter_context, read_asked
 from reflection_app.metrics.views.families import FACETS
@@ -38,7 +41,7 @@ from reflection_app.metrics.views.run_charts import (
 )
 from reflection_app.metrics.views.words import Shown, share_words, shown_figures
 from reflection_app.notebook.views.lift import CLAIMS, points
-from reflection_app.runs.models import NOT_OF_THE_DESK, Run, RunState
+from reflection_app.runs.models import Run, RunState
 from reflection_app.web.access import DeskRequest, project_page
 
 # The figures at a glance, those of completeness checks, and all of them in the order of the page.
@@ -92,9 +95,9 @@ def metrics_page(request: DeskRequest) -> HttpResponse:
 
 def _why_nothing(request: DeskRequest, asked: Asked, metrics: Metrics) -> str:
     """Why there is nothing to show, for what the page says to do next; empty where there is something."""
-    if metrics.figures["runs"].value or metrics.figures["tokens"].value:
+    if any(metrics.figures[name].of for name in ("runs", "tokens", "supplements_per_task")):
         return ""
-    runs = Run.objects.filter(NOT_OF_THE_DESK, project=request.place.project, state=RunState.FINISHED)
+    runs = Run.objects.filter(project=request.place.project, state=RunState.FINISHED).exclude(mode__in=NOT_COUNTED)
     if not runs.exists():
         return "never"
     if asked.is_narrowed:
@@ -374,19 +377,42 @@ def review_metrics(request: DeskRequest) -> HttpResponse:
     return render(request, "metrics/reviews.html", context)
 
 
+# How often people corrected what the desk claims to understand.
+
+
+@csp_override(CHARTS_POLICY)
+@project_page(Permission.READ_METRICS)
+@require_safe
+def correction_metrics(request: DeskRequest) -> HttpResponse:
+    project, asked = request.place.project, read_asked(request.GET)
+    found = correction_figures(project.pk, asked.chosen)
+    shown = shown_figures(found.figures, found.figures, found.before, lambda _name: "")
+    context = filter_context(asked, {}) | {
+        "headline": [one for one in shown if found.figures[one.name].of],
+        "all_figures": shown,
+        "keeps_labels": project.get_notebook().keeps_labels,
+    }
+    return render(request, "metrics/corrections.html", context)
+
+
 # The figures of a choice as a file, JSON or CSV, to be looked at elsewhere.
 
+SUBJECTS: Mapping[str, Callable[[UUID, Chosen], Metrics | ReviewFigures | CorrectionFigures]] = {
+    "runs": metrics_of,
+    "reviews": review_figures,
+    "corrections": correction_figures,
+}
 MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
 
 
 @project_page(Permission.READ_METRICS)
 @require_safe
 def metrics_export(request: DeskRequest, subject: str, form: str) -> HttpResponse:
-    """`subject` is runs or reviews. Raises Http404 for another form or subject."""
+    """`subject` is one of SUBJECTS. Raises Http404 for another form or subject."""
     project, chosen = request.place.project, read_asked(request.GET).chosen
-    if form not in MEDIA_TYPES or subject not in {"runs", "reviews"}:
+    if form not in MEDIA_TYPES or subject not in SUBJECTS:
         raise Http404("no such file")
-    found = metrics_of(project.pk, chosen) if subject == "runs" else review_figures(project.pk, chosen)
+    found = SUBJECTS[subject](project.pk, chosen)
     text = (
         json.dumps(asdict(found), cls=DjangoJSONEncoder, ensure_ascii=False, indent=1)
         if form == "json"

@@ -36,8 +36,10 @@ from reflection_app.repairs.cheat_sheet import cheat_sheet, markdown_of
 from reflection_app.repairs.completeness import CheckSubmission, check_completeness
 from reflection_app.repairs.models import FixPair, ToolFailure
 from reflection_app.repairs.tool_failures import (
+    DiagnosisJudgement,
     FixOutcomeSubmission,
     ToolFailureSubmission,
+    judge_diagnosis,
     report_fix_outcome,
     report_tool_failure,
 )
@@ -63,6 +65,16 @@ OUTCOMES = {
     "As advised": {"worked": True},
     "Otherwise": {"worked": True, "params": {"query": "multi-agent"}, "fix": "A shorter query", "delay_seconds": 5},
     "It did not help": {"worked": False, "note": "Still a timeout."},
+}
+
+
+JUDGEMENTS = {
+    "It is right": {},
+    "It is not": {
+        "error_type": "parameter_error",
+        "remedy": "fix_and_retry",
+        "action": "Ask for fewer results; it times out on more than 100.",
+    },
 }
 
 
@@ -137,6 +149,19 @@ class ToolFailures(DeskView):
     def report_outcome(self, failure: ToolFailure, body: FixOutcomeSubmission) -> ToolFailureAnswer:
         """A fix that worked is kept as a fix pair and tried first the next time."""
         report_fix_outcome(failure, body, actor=self.actor)
+        return tool_failure_answer(self.get_object(failure.pk))
+
+    @change(
+        "judge_diagnosis",
+        "Say that a diagnosis is right, or what it should have been",
+        may=Permission.REVIEW,
+        what="judgement",
+        problems=(409,),
+        examples=JUDGEMENTS,
+    )
+    def judge(self, failure: ToolFailure, body: DiagnosisJudgement) -> ToolFailureAnswer:
+        """A person's word is kept as a label; a key's corrects the diagnosis alone."""
+        judge_diagnosis(failure, body, actor=self.actor)
         return tool_failure_answer(self.get_object(failure.pk))
 
 

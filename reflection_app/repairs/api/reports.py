@@ -29,7 +29,7 @@ from reflection_app.repairs.answers.reports import (
 )
 from reflection_app.repairs.instructions import InstructionInput, decide_instruction
 from reflection_app.repairs.models import AgentInstruction, InstructionState, Report, Ticket, TicketState
-from reflection_app.repairs.reports import CorrectionInput, correct_class
+from reflection_app.repairs.reports import CorrectionInput, confirm_class, correct_class
 from reflection_app.repairs.tickets import ClosingInput, close_ticket, start_ticket
 
 
@@ -128,6 +128,17 @@ class Reports(DeskView):
     )
     def correct(self, report: Report, body: CorrectionInput) -> Response:
         correct_class(report, body, actor=self.actor)
+        return Response(report_body(self.get_object(report.reflection_id)))
+
+    @change(
+        "confirm_report_class",
+        "Say that the class of the error is right",
+        may=Permission.REVIEW,
+        answers={200: ReportAnswer},
+    )
+    def confirm(self, report: Report, body: Nothing) -> Response:
+        """A person's word is kept as a label; a key's changes nothing but the trail."""
+        confirm_class(report, actor=self.actor)
         return Response(report_body(self.get_object(report.reflection_id)))
 
 

@@ -10,10 +10,11 @@ from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_safe
 
 from notebook_app.public import proposed_from
+from reflection_app.core.audit import newest_deed
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.diagnosis.diagnoses import ErrorType
+from reflection_app.loops.diagnosis.diagnoses import ErrorType, Remedy
 from reflection_app.metrics.completeness_figures import (
     FEWEST_RUNS,
     LEAST_GAIN,
@@ -25,7 +26,12 @@ from reflection_app.notebook.views.entry import learned_from_failure
 from reflection_app.repairs.cheat_sheet import cheat_sheet
 from reflection_app.repairs.completeness import RECURS_FROM, source_of
 from reflection_app.repairs.models import CompletenessCheck, ToolFailure
-from reflection_app.repairs.tool_failures import FixOutcomeSubmission, report_fix_outcome
+from reflection_app.repairs.tool_failures import (
+    DiagnosisJudgement,
+    FixOutcomeSubmission,
+    judge_diagnosis,
+    report_fix_outcome,
+)
 from reflection_app.repairs.views import FailureShown
 from reflection_app.web.access import DeskRequest, back_to, get_tool_failure_for, project_page
 from reflection_app.web.forms import Form, api_problems_of, read_form
@@ -33,6 +39,7 @@ from reflection_app.web.list_pages import Filters, list_page, list_response, one
 from reflection_app.web.middleware import post_only
 
 SIMILAR_SHOWN = 5
+JUDGEMENT_FIELDS = ("error_type", "remedy", "action")
 OUTCOME_FIELDS = ("fix", "tool", "delay_seconds", "note", "worked")
 FOLLOWS = {
     "yes": gettext_noop("Kept. It is tried first the next time."),
@@ -96,14 +103,35 @@ def tool_outcome(request: DeskRequest, failure_id: UUID) -> HttpResponse:
     return _page(request, failure, form)
 
 
-def _page(request: DeskRequest, failure: ToolFailure, form: Form) -> HttpResponse:
+@project_page(Permission.REVIEW)
+@post_only(page="tool_failure")
+def diagnosis(request: DeskRequest, failure_id: UUID) -> HttpResponse:
+    """Keeps a person's word on the diagnosis, as the form says."""
+    failure = get_tool_failure_for(request.place, failure_id)
+    form = read_form(request, JUDGEMENT_FIELDS)
+    with form.collect_errors():
+        judgement = DiagnosisJudgement.model_validate(form.given(*JUDGEMENT_FIELDS))
+        judge_diagnosis(failure, judgement, actor=request.place.actor)
+        return back_to(request, "tool_failure", failure.pk, message=_("Kept: what you say of the diagnosis."))
+    return _page(request, failure, Form(dict.fromkeys(OUTCOME_FIELDS, "")), judgement=form)
+
+
+def _page(request: DeskRequest, failure: ToolFailure, form: Form, *, judgement: Form | None = None) -> HttpResponse:
     alike = ToolFailure.objects.none()
     if failure.signature:
         alike = ToolFailure.objects.filter(
             project=failure.project_id, tool=failure.tool, signature=failure.signature
         ).exclude(pk=failure.pk)
+    shown = FailureShown(failure)
+    as_diagnosed = {"error_type": failure.error_type, "remedy": shown.action.remedy.value if shown.action else ""}
+    judged = judgement or Form({name: as_diagnosed.get(name, "") for name in JUDGEMENT_FIELDS})
     context = {
-        "failure": FailureShown(failure),
+        "failure": shown,
+        "judged": judged,
+        "last_judged": newest_deed(failure, "tool_failure.diagnosis_judged"),
+        "types": list(ErrorType),
+        "remedies": list(Remedy),
+        "may_judge": request.place.may(Permission.REVIEW) and failure.is_diagnosed and shown.action is not None,
         "similar": [FailureShown(row) for row in alike.order_by("-created_at", "-id")[: SIMILAR_SHOWN + 1]],
         "similar_shown": SIMILAR_SHOWN,
         "learned": learned_from_failure(failure),
@@ -111,7 +139,7 @@ def _page(request: DeskRequest, failure: ToolFailure, form: Form) -> HttpRespons
         "fields": form.fields,
         "may_tell": request.place.may(Permission.HAND_IN) and failure.is_diagnosed,
     }
-    return render(request, "repairs/failures/page.html", context, status=form.status)
+    return render(request, "repairs/failures/page.html", context, status=max(form.status, judged.status))
 
 
 # The cheat sheet: what usually fails with each tool, and what helped.

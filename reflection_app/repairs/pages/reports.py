@@ -11,6 +11,7 @@ from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_http_methods, require_safe
 from pydantic import ValidationError
 
+from reflection_app.core.audit import newest_deed
 from reflection_app.core.errors import ActionError, Conflict
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
@@ -19,7 +20,7 @@ from reflection_app.loops.protocol.reports import markdown_of
 from reflection_app.notebook.views.entry import learned_from_report
 from reflection_app.repairs.instructions import InstructionInput, decide_instruction
 from reflection_app.repairs.models import AgentInstruction, InstructionState, Report
-from reflection_app.repairs.reports import CorrectionInput, correct_class
+from reflection_app.repairs.reports import CorrectionInput, confirm_class, correct_class
 from reflection_app.repairs.views import CLASSES, ReportShown
 from reflection_app.tasks.submission import invalid_input
 from reflection_app.web.access import DeskRequest, Place, back_to, project_page
@@ -118,6 +119,18 @@ def correct(request: DeskRequest, reflection_id: str) -> HttpResponse:
     return _show(request, report, form=form)
 
 
+@project_page(Permission.REVIEW)
+@post_only(page="report")
+def confirm(request: DeskRequest, reflection_id: str) -> HttpResponse:
+    """Keeps that the class is right; where that is refused, the page says why."""
+    report = get_report_for(request.place, reflection_id)
+    try:
+        confirm_class(report, actor=request.place.actor)
+    except ActionError as problem:
+        return _show(request, report, problem=problem)
+    return back_to(request, "report", reflection_id, message=_("Noted: the class is right."))
+
+
 def _show(
     request: DeskRequest,
     report: Report,
@@ -135,6 +148,7 @@ def _show(
         "fields": typed.fields,
         "is_form_open": form is not None,
         "general": typed.general,
+        "last_confirmed": newest_deed(report, "report.class_confirmed"),
         "problem": problem,
         "learned": [view for view in learned_from_report(report) if view.entry.id not in proposed],
         "may_review": request.place.may(Permission.REVIEW),
