@@ -35,9 +35,14 @@ class LessonSettings(Value):
 
 
 class NotebookSettings(Value):
-    """`reflection` is None where the desk's own setting holds. `lessons` is None where runs are told none."""
+    """`reflection` is None where the desk's own setting holds. `lessons` is None where runs are told none.
+
+    `error_reflector` and `memory_reflector`: whether each of the two who look back does so, where it is time to.
+    """
 
     reflection: ReflectionMode | None = None
+    error_reflector: bool = True
+    memory_reflector: bool = True
     lessons: LessonSettings | None = LessonSettings()
     rules_most: int = Field(default=10, ge=1, le=100)
     rules_least_occurrences: int = Field(default=1, ge=1, le=1_000)

@@ -241,8 +241,9 @@ LESSONS = ("most", "holdout_share")
 RULES = ("rules_most", "rules_least_occurrences")
 # Not the name of the part of the settings: what is wrong inside of that has a field of its own.
 ON = "tells_lessons"
-FIELDS = ("reflection", ON, *LESSONS, *RULES)
-REFLECTORS = ("error_reflector", "memory_reflector", "merger")
+SWITCHES = ("error_reflector", "memory_reflector")
+FIELDS = ("reflection", *SWITCHES, ON, *LESSONS, *RULES)
+REFLECTORS = (*SWITCHES, "merger")
 MODES = {
     ReflectionMode.OFF: gettext_noop("Never"),
     ReflectionMode.POST_HOC: gettext_noop("After the work has ended"),
@@ -259,11 +260,13 @@ def notebook_settings(request: DeskRequest) -> HttpResponse:
     saved_lessons = saved.lessons or LessonSettings()
     texts = {name: str(getattr(saved_lessons, name)) for name in LESSONS}
     texts |= {name: str(getattr(saved, name)) for name in RULES}
+    texts |= {name: "on" if getattr(saved, name) else "" for name in SWITCHES}
     texts |= {"reflection": saved.reflection or "", ON: "on" if saved.lessons else ""}
     form = read_form(request, FIELDS, texts)
     if request.method == "POST":
         with form.collect_errors():
             given = {name: form.values[name] for name in RULES} | {"reflection": form.values["reflection"] or None}
+            given |= {name: bool(form.values[name]) for name in SWITCHES}
             lessons = {name: form.values[name] for name in LESSONS} if form.values[ON] else None
             wanted = NotebookSettings.model_validate({**given, "lessons": lessons})
             change_notebook_settings(project, wanted, actor=request.place.actor)
