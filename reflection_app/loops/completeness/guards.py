@@ -208,8 +208,8 @@ def is_for(tool: ToolSpec, operation: str, *, quote: str, to_quote: float | None
         return False
     like = to_tools.get(tool.name)
     if like is None or to_quote is None:
-        shares = bool(content_of(f"{operation} {quote}") & content_of(text_of(tool, with_parameters=True)))
-        return shares or (reads and bool(quote))
+        # Of the operation alone: a quote that fits the tool and not the operation would lend it its words.
+        return bool(content_of(operation) & content_of(text_of(tool, with_parameters=True))) or (reads and bool(quote))
     if reads:
         return like >= LEAST_LIKE
     return (

@@ -266,9 +266,9 @@ def notebook_settings(request: DeskRequest) -> HttpResponse:
     if request.method == "POST":
         with form.collect_errors():
             given = {name: form.values[name] for name in RULES} | {"reflection": form.values["reflection"] or None}
-            given |= {name: bool(form.values[name]) for name in SWITCHES}
+            switches = {name: bool(form.values[name]) for name in SWITCHES}
             lessons = {name: form.values[name] for name in LESSONS} if form.values[ON] else None
-            wanted = NotebookSettings.model_validate({**given, "lessons": lessons})
+            wanted = NotebookSettings.model_validate({**given, **switches, "lessons": lessons})
             change_notebook_settings(project, wanted, actor=request.place.actor)
             message = gettext("Saved. Runs that are under way keep the settings they began with.")
             return back_to(request, "notebook_settings", message=message)

@@ -14,7 +14,8 @@ from reflection_app.web.forms import Form, TypedField, problems_of
 LONGEST_KIND = 60
 NUMBERS = ("max_supplements", "temperature", "top_p", "max_retries")
 PARTS = ("kind", "enabled", *NUMBERS)
-SWITCH = {"on": True, "off": False}
+SWITCH = ("on", "off")
+WORDS = {True: "on", False: "off", None: ""}
 _FIELD = re.compile(r"kinds\.(\d{1,3})\.kind")
 
 
@@ -34,7 +35,7 @@ def texts_of(chosen: Mapping[str, CheckChoice]) -> dict[str, str]:
     """The texts of the rows' fields for what is saved, with an empty row below."""
     texts = {}
     for number, (kind, choice) in enumerate([*chosen.items(), ("", CheckChoice())]):
-        values = choice.model_dump() | {"kind": kind, "enabled": {True: "on", False: "off"}.get(choice.enabled, "")}
+        values = choice.model_dump() | {"kind": kind, "enabled": WORDS[choice.enabled]}
         for part in PARTS:
             texts[f"kinds.{number}.{part}"] = "" if values[part] is None else str(values[part]).removesuffix(".0")
     return texts
