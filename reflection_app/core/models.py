@@ -12,7 +12,12 @@ from django.db.models import Q
 from django.utils import timezone
 
 from reflection_app.core.ids import new_id
-from reflection_app.loops.completeness.checks import CompletenessSettings
+from reflection_app.loops.completeness.checks import (
+    CheckChoice,
+    CompletenessByKind,
+    CompletenessSettings,
+    SettingsFrom,
+)
 from reflection_app.loops.project_settings import NotebookSettings, RetentionSettings
 from reflection_app.loops.task_spec import Limits, ReviewPolicy, Thresholds
 
@@ -46,6 +51,8 @@ class Project(models.Model):
     own_work = models.CharField(max_length=10, choices=OwnWork, default=OwnWork.NOBODY)
     models_by_role = models.JSONField(default=dict, blank=True)
     completeness = models.JSONField(default=dict, blank=True)
+    # What differs from it for tasks of a kind, by the kind's name.
+    completeness_by_kind = models.JSONField(default=dict, blank=True)
     notebook = models.JSONField(default=dict, blank=True)
     retention = models.JSONField(default=dict, blank=True)
     # Somebody deleted it: nobody sees it any more, and the worker takes it away piece by piece.
@@ -68,8 +75,20 @@ class Project(models.Model):
     def get_thresholds(self) -> Thresholds:
         return Thresholds.model_validate(self.thresholds)
 
-    def get_completeness(self) -> CompletenessSettings:
-        return CompletenessSettings.model_validate(settings.COMPLETENESS | self.completeness)
+    def get_completeness(self, kind: str = "") -> CompletenessSettings:
+        """As it holds for tasks of this kind, which may have settings of their own."""
+        usual = CompletenessSettings.model_validate(settings.COMPLETENESS | self.completeness)
+        own = self.get_completeness_by_kind().get(kind)
+        return own.over(usual) if own else usual
+
+    def get_completeness_by_kind(self) -> dict[str, CheckChoice]:
+        return CompletenessByKind(kinds=self.completeness_by_kind).kinds
+
+    def completeness_from(self, kind: str = "") -> SettingsFrom:
+        """Who set what `get_completeness` gives for this kind."""
+        if kind in self.completeness_by_kind:
+            return SettingsFrom.KIND
+        return SettingsFrom.PROJECT if self.completeness else SettingsFrom.DESK
 
     def get_notebook(self) -> NotebookSettings:
         return NotebookSettings.model_validate(self.notebook)

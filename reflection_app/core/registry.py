@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from reflection_app.loops.attempt_effects import DirectorsDecision, ReviewReason
 from reflection_app.loops.code_tests import FailureReason
-from reflection_app.loops.completeness.checks import CheckState
+from reflection_app.loops.completeness.checks import CheckState, SettingsFrom
 from reflection_app.loops.diagnosis.diagnoses import ErrorType, Remedy
 from reflection_app.loops.protocol.reports import ProposalKind
 from reflection_app.loops.protocol.stages import RepairStatus
@@ -135,11 +135,19 @@ TOOL_ERRORS: Looks = {
 CHECK_STATES: Looks = {
     CheckState.COMPLETE: Look(_("nothing missing"), "check", "mark-good"),
     CheckState.INCOMPLETE: Look(_("something missing"), "warning", "mark-warn"),
+    CheckState.SUPPLEMENTED: Look(_("completed by supplement"), "check", "mark-good"),
     CheckState.UNCHECKED: Look(_("not checked"), "question", "muted"),
+}
+CHECK_SETTINGS: Looks = {
+    SettingsFrom.TASK: Look(_("Checked as the task itself says.")),
+    SettingsFrom.KIND: Look(_("Checked as the project has it for this kind of task.")),
+    SettingsFrom.PROJECT: Look(_("Checked as the project has it.")),
+    SettingsFrom.DESK: Look(_("Checked as the desk has it.")),
 }
 # The tone is the state of a plan's step that it looks like.
 SUPPLEMENT_STATES: Looks = {
     "done": Look(_("done"), "check", "done"),
+    "done_already": Look(_("done before, so not done again"), "check", "done"),
     "failed": Look(_("failed"), "warning", "failed"),
     "under_way": Look(_("under way"), "running", "running"),
     "not_tried": Look(_("not tried"), "cross", "waiting"),
@@ -189,7 +197,7 @@ STEP_ICONS = {
         "tool": ("call", "diagnosis", "fix_outcome", "known_fix"),
         "plan": (
             *("plan", "planning", "revising", "outcome"),
-            *("stage", "plan_repairs", "completeness", "supplements"),
+            *("stage", "plan_repairs", "completeness", "likeness", "supplements"),
         ),
         "star": ("kept",),
         "flask": ("tests",),
@@ -354,6 +362,7 @@ REGISTRY: dict[str, Looks] = {
     "instruction": INSTRUCTION_STATES,
     "tool_error": TOOL_ERRORS,
     "check": CHECK_STATES,
+    "settings_from": CHECK_SETTINGS,
     "supplement": SUPPLEMENT_STATES,
     "plan_step": PLAN_STEP_STATES,
     "stage": STAGE_STATES,

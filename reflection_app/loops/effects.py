@@ -17,7 +17,7 @@ from reflection_app.loops.attempt_effects import (
     RunTests,
     Wait,
 )
-from reflection_app.loops.completeness.checks import Completeness, SupplementsRun
+from reflection_app.loops.completeness.checks import Completeness, Likeness, SupplementsRun
 from reflection_app.loops.diagnosis.diagnoses import DiagnosedFailure, FixOutcome, FixRecall
 from reflection_app.loops.effect import Effect
 from reflection_app.loops.lessons import RecallLessons
@@ -137,6 +137,16 @@ class RecordMemories(Effect[MemoriesFound]):
 # Effects of the completeness check.
 
 
+class CompareSupplements(Effect[Likeness]):
+    """Tell by meaning what each operation has to do with the words of the task that it quotes, and with each tool."""
+
+    kind = "compare_supplements"
+
+    operations: tuple[Text, ...]
+    quotes: tuple[Text, ...]
+    tools: tuple[Text, ...]
+
+
 class RecordCompleteness(Effect[Completeness]):
     """Keep what a completeness check found."""
 
@@ -242,7 +252,7 @@ class RecordFixOutcome(Effect[FixOutcome]):
 
 
 # Takes time outside of any transaction.
-Performing = Generate | RunTests | CallTool | RecallLessons
+Performing = Generate | RunTests | CallTool | RecallLessons | CompareSupplements
 # Somebody else, or time, brings the result.
 Waiting = AskReviewer | AwaitAttempt | AwaitTurns | AskPerson | Wait
 # Asks the desk's own memory.

@@ -1,14 +1,16 @@
 """What the steps of a plan came to, over all plans of a run: results, failures, and what a prompt is told of them."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 
 from reflection_app.loops.answers import Answer, NoAnswer, NoUsableAnswer, ask, complete_answer
 from reflection_app.loops.attempts import task_with_lessons
+from reflection_app.loops.completeness.calls_made import CallsMade
 from reflection_app.loops.completeness.checks import HistoryStep
-from reflection_app.loops.diagnosis.acting import Skipped, call_with_diagnosis
+from reflection_app.loops.diagnosis.acting import Refused, Skipped, call_with_diagnosis
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.effects import RecordPlan, RecordPlanStep
 from reflection_app.loops.framing import framed
@@ -26,6 +28,7 @@ from reflection_app.loops.plans import (
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.tool_calls import ToolCall
 from reflection_app.loops.tool_tries import NothingNew, describe, task_of
 from reflection_app.loops.values import Message, assistant, system, user
 from reflection_app.loops.verdicts import Feedback, Issue, IssueCategory, Judgement, Referee, Severity, Verdict
@@ -42,6 +45,7 @@ class StepRun:
     step: PlanStep
     outcome: PlanStepOutcome
     result: str = ""
+    call: ToolCall | None = None
     tokens: int = 0
     cost_usd: Decimal = Decimal(0)
 
@@ -58,7 +62,7 @@ class StepRun:
         """Empty where nothing did."""
         if self.is_done:
             return ""
-        if self.outcome.state is PlanStepState.SKIPPED:
+        if self.outcome.waited_for:
             return f"it was skipped, because it needs {', '.join(self.outcome.waited_for)}"
         return self.outcome.error[:LONGEST_ERROR] or "it failed"
 
@@ -68,13 +72,15 @@ class Work:
     """Steps done so far, by any plan, and those of the newest plan that were not.
 
     Supplements that were not done are kept apart: the plan was carried out all the same. `still_missing` is what the
-    last completeness check found and nobody did.
+    last completeness check found and nobody did. `refusal` says why a step must not make a call, where it must not.
     """
 
     done: dict[str, StepRun] = field(default_factory=dict)
     not_done: dict[str, StepRun] = field(default_factory=dict)
     supplements_not_done: dict[str, StepRun] = field(default_factory=dict)
     ran: list[StepRun] = field(default_factory=list)
+    made: CallsMade = field(default_factory=CallsMade)
+    refusal: Callable[[PlanStep, ToolCall], str] | None = None
     still_missing: tuple[str, ...] = ()
     done_by_newest: int = 0
     is_planned: bool = False
@@ -84,10 +90,11 @@ class Work:
         """A new plan replaces what the last one left undone."""
         self.is_planned, self.not_done, self.done_by_newest = True, {}, 0
         self.is_supplementing, self.supplements_not_done, self.still_missing = False, {}, ()
+        self.refusal = None
 
-    def begin_supplements(self) -> None:
+    def begin_supplements(self, refusal: Callable[[PlanStep, ToolCall], str]) -> None:
         """Steps that are added from now on are those of a supplementary plan."""
-        self.is_supplementing = True
+        self.is_supplementing, self.refusal = True, refusal
 
     def add(self, ran: StepRun) -> None:
         self.ran.append(ran)
@@ -109,6 +116,7 @@ class Work:
             HistoryStep(
                 operation=ran.step.description,
                 tool=ran.step.tool or "",
+                arguments=ran.call.arguments if ran.call else None,
                 ok=ran.is_done,
                 result=ran.result or ran.what_went_wrong,
             )
@@ -260,18 +268,19 @@ async def carry_out(plan: Plan, *, spec: TaskSpec, run: Progress, work: Work, nu
         tokens, cost_usd = run.tokens, run.cost_usd
         missing = tuple(required for required in dict.fromkeys(step.requires or ()) if required not in work.done)
         if missing:
-            outcome, result = PlanStepOutcome(step=step.id, state=PlanStepState.SKIPPED, waited_for=missing), ""
+            outcome = PlanStepOutcome(step=step.id, state=PlanStepState.SKIPPED, waited_for=missing)
+            result, call = "", None
         else:
-            outcome, result = await _do(step, spec=spec, run=run, work=work, base=base, number=number)
+            outcome, result, call = await _do(step, spec=spec, run=run, work=work, base=base, number=number)
         outcome = await run.perform(RecordPlanStep(key=f"{base}/outcome", outcome=outcome))
         tokens, cost_usd = run.tokens - tokens, run.cost_usd - cost_usd
-        work.add(StepRun(step=step, outcome=outcome, result=result, tokens=tokens, cost_usd=cost_usd))
+        work.add(StepRun(step=step, outcome=outcome, result=result, call=call, tokens=tokens, cost_usd=cost_usd))
 
 
 async def _do(
     step: PlanStep, *, spec: TaskSpec, run: Progress, work: Work, base: str, number: int
-) -> tuple[PlanStepOutcome, str]:
-    """How the step ended, and its result."""
+) -> tuple[PlanStepOutcome, str, ToolCall | None]:
+    """How the step ended, its result, and the call of a tool that brought it."""
     required = [work.done[name] for name in dict.fromkeys(step.requires or ())]
     task = prompt("plan_step", goal=task_of(spec), step=step.description, results=results_in_words(required))
     if step.tool is None:
@@ -281,19 +290,31 @@ async def _do(
         try:
             await complete_answer(run, run.model_call(key=f"{base}/answer", role="actor", messages=messages), answer)
         except NoAnswer as none:
-            return _failed(step, str(none)), ""
+            return _failed(step, str(none)), "", None
         if not answer.is_whole or not answer.text.strip():
-            return _failed(step, "the answer was cut off" if answer.text.strip() else "the model said nothing"), ""
-        return PlanStepOutcome(step=step.id, state=PlanStepState.DONE), answer.text
+            why = "the answer was cut off" if answer.text.strip() else "the model said nothing"
+            return _failed(step, why), "", None
+        return PlanStepOutcome(step=step.id, state=PlanStepState.DONE), answer.text, None
     tools = tuple(tool for tool in spec.tools if tool.name == step.tool)
     try:
-        tries = await call_with_diagnosis(run, task=task, tools=tools, base=base, attempt=number, fallbacks=spec.tools)
+        tries = await call_with_diagnosis(
+            run,
+            task=task,
+            tools=tools,
+            base=base,
+            attempt=number,
+            fallbacks=spec.tools,
+            made=work.made,
+            refusal=partial(work.refusal, step) if work.refusal else None,
+        )
+    except Refused as why:
+        return PlanStepOutcome(step=step.id, state=PlanStepState.SKIPPED, error=str(why)), "", None
     except (NothingNew, NoUsableAnswer, Skipped) as error:
-        return _failed(step, str(error)), ""
+        return _failed(step, str(error)), "", None
     tried = tries[-1]
     if tried.result.ok:
-        return PlanStepOutcome(step=step.id, state=PlanStepState.DONE), tried.result.content
-    return _failed(step, tried.issues[0].description), ""
+        return PlanStepOutcome(step=step.id, state=PlanStepState.DONE), tried.result.content, tried.call
+    return _failed(step, tried.issues[0].description), "", None
 
 
 def _failed(step: PlanStep, error: str) -> PlanStepOutcome:

@@ -38,9 +38,12 @@ class NotebookSettings(Value):
     """`reflection` is None where the desk's own setting holds. `lessons` is None where runs are told none.
 
     Without `keeps_labels` nothing is kept of what people say of the desk's claims, nor of what they said before.
+    `error_reflector` and `memory_reflector`: whether each of the two who look back does so, where it is time to.
     """
 
     reflection: ReflectionMode | None = None
+    error_reflector: bool = True
+    memory_reflector: bool = True
     lessons: LessonSettings | None = LessonSettings()
     rules_most: int = Field(default=10, ge=1, le=100)
     rules_least_occurrences: int = Field(default=1, ge=1, le=1_000)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from reflection_app.loops.code_tests import CodeTests
-from reflection_app.loops.completeness.checks import CompletenessSettings, HistoryStep
+from reflection_app.loops.completeness.checks import CompletenessSettings, HistoryStep, SettingsFrom
 from reflection_app.loops.diagnosis.diagnoses import FailedCall
 from reflection_app.loops.merging import EntryToMerge
 from reflection_app.loops.project_settings import LessonSettings
@@ -208,7 +208,8 @@ class TaskSpec(Value):
     `phase` is the pipeline's own name for where it stands; `instructions` are what people accepted for this agent, and
     `hints` what its earlier runs noted for a better start.
     `lessons` is None where the run is told nothing of the notebook.
-    `knowledge_tool` is asked for knowledge that the agent lacks. `completeness` is None where nothing is checked.
+    `knowledge_tool` is asked for knowledge that the agent lacks. `completeness` is None where nothing is checked;
+    `completeness_from` says who set it.
     """
 
     objective: str = Field(min_length=1, max_length=200_000)
@@ -232,6 +233,7 @@ class TaskSpec(Value):
     has_escalation: bool = False
     knowledge_tool: ToolSpec | None = None
     completeness: CompletenessSettings | None = None
+    completeness_from: SettingsFrom | None = None
     failed_call: FailedCall | None = None
     lessons: LessonSettings | None = None
     to_merge: tuple[EntryToMerge, ...] = ()

@@ -102,8 +102,11 @@ class Executed:
 
 @dataclass(frozen=True)
 class CompletenessFigures:
+    """`incomplete` were found so; of them, `supplemented` were completed by supplements."""
+
     complete: int
     incomplete: int
+    supplemented: int
     unchecked: int
     tasks: int
     supplements: int
@@ -121,6 +124,10 @@ class CompletenessFigures:
         """Of the checks that could tell."""
         decided = self.complete + self.incomplete
         return self.incomplete / decided if decided else None
+
+    @property
+    def share_supplemented(self) -> float | None:
+        return self.supplemented / self.incomplete if self.incomplete else None
 
     @property
     def supplements_per_task(self) -> float | None:
@@ -147,7 +154,8 @@ def completeness_figures(project_id: UUID) -> CompletenessFigures:
     states = {state: Count("pk", filter=Q(state=state.value)) for state in CheckState}
     totals = checks.aggregate(
         complete=states[CheckState.COMPLETE],
-        incomplete=states[CheckState.INCOMPLETE],
+        incomplete=Count("pk", filter=Q(state__in=[CheckState.INCOMPLETE.value, CheckState.SUPPLEMENTED.value])),
+        supplemented=states[CheckState.SUPPLEMENTED],
         unchecked=states[CheckState.UNCHECKED],
         tasks=Count("run__task", distinct=True),
         tokens=Sum("tokens"),

@@ -216,6 +216,7 @@ class Sums:
     checked: int = 0
     checks_complete: int = 0
     checks_incomplete: int = 0
+    checks_supplemented: int = 0
     supplements: int = 0
     exec_used: int = 0
     exec_attempted: int = 0
@@ -376,6 +377,15 @@ DEFINITIONS: tuple[Definition, ...] = (
         _("Found incomplete"),
         _("Of the completeness checks that could tell, those that found something missing."),
         better="down",
+    ),
+    Definition(
+        "completed_by_supplement",
+        Unit.SHARE,
+        "checks_supplemented / checks_incomplete",
+        "Of the checks that found something missing, those after which supplements did all of it.",
+        _("Completed by supplement"),
+        _("Of the checks that found something missing, those after which supplements did all of it."),
+        better="up",
     ),
     Definition(
         "exec_success_rate",

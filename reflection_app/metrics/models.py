@@ -51,6 +51,7 @@ class Summed(models.Model):
     checked = models.BigIntegerField(default=0)
     checks_complete = models.BigIntegerField(default=0)
     checks_incomplete = models.BigIntegerField(default=0)
+    checks_supplemented = models.BigIntegerField(default=0)
     supplements = models.BigIntegerField(default=0)
     exec_used = models.BigIntegerField(default=0)
     exec_attempted = models.BigIntegerField(default=0)

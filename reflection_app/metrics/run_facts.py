@@ -148,7 +148,8 @@ def _of_checks(checks: Sequence[Check]) -> Sums:
     return Sums(
         checked=int(bool(checks)),
         checks_complete=sum(check.state is CheckState.COMPLETE for check in checks),
-        checks_incomplete=sum(check.state is CheckState.INCOMPLETE for check in checks),
+        checks_incomplete=sum(check.state in {CheckState.INCOMPLETE, CheckState.SUPPLEMENTED} for check in checks),
+        checks_supplemented=sum(check.state is CheckState.SUPPLEMENTED for check in checks),
         supplements=sum(check.supplements for check in checks),
         exec_used=int(any(check.used for check in checks)),
         exec_attempted=max((check.attempted or 0 for check in checks), default=0),

@@ -11,7 +11,7 @@ from notebook_app.public import EntryKind, Proposal, keep_all, lock_notebook, pr
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.json_sizes import at_most
 from reflection_app.core.models import Project
-from reflection_app.loops.completeness.checks import CompletenessSettings, HistoryStep
+from reflection_app.loops.completeness.checks import CheckNumbers, HistoryStep, SettingsFrom
 from reflection_app.loops.effects import RecordCompleteness
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
@@ -49,10 +49,14 @@ def _said(value: str) -> str:
 
 
 class StepInput(Value):
-    """One step of what was done. A step that failed is `ok: false`, and counts as not done."""
+    """One step of what was done. A step that failed is `ok: false`, and counts as not done.
+
+    With the `arguments` of its call, the same call is known as made, whatever words ask for it again.
+    """
 
     operation: Annotated[str, Field(min_length=1, max_length=LONGEST_OPERATION), AfterValidator(_said)]
     tool: str = Field(default="", max_length=64)
+    arguments: dict[str, JsonValue] | None = None
     ok: bool = True
     result: str = Field(default="", max_length=LONGEST_RESULT)
 
@@ -65,18 +69,8 @@ class ToolInput(Value):
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
 
 
-class CheckSettings(Value):
+class CheckSettings(CheckNumbers):
     """Settings of this check alone; what is left out comes from the project."""
-
-    max_supplements: int | None = Field(default=None, ge=0, le=20)
-    temperature: float | None = Field(default=None, ge=0, le=2)
-    top_p: float | None = Field(default=None, gt=0, le=1)
-    max_retries: int | None = Field(default=None, ge=0, le=5)
-
-    def over(self, settings: CompletenessSettings) -> CompletenessSettings:
-        """`settings` with these in front. What is asked for here is done, also where the project has it off."""
-        given = self.model_dump(exclude_none=True)
-        return CompletenessSettings.model_validate(settings.model_dump() | given | {"enabled": True})
 
 
 class CheckSubmission(Value):
@@ -121,14 +115,18 @@ def check_completeness(project: Project, submission: CheckSubmission, *, actor: 
             "time_budget_s": max(limits.time_budget_s, CHECK_LIMITS.time_budget_s),
         }
     )
+    kind = submission.kind
+    usual = project.get_completeness(kind)
     spec = TaskSpec(
         objective=submission.objective,
         mode=Mode.COMPLETENESS_CHECK,
-        kind=submission.kind,
+        kind=kind,
         agent=submission.agent,
         tools=submission.tool_specs,
         history=submission.history_steps,
-        completeness=submission.settings.over(project.get_completeness()),
+        # What is asked for here is done, also where the project has it off.
+        completeness=submission.settings.over(usual).model_copy(update={"enabled": True}),
+        completeness_from=SettingsFrom.TASK if submission.settings.chosen else project.completeness_from(kind),
         limits=limits,
         models=project.models_by_role,
     )

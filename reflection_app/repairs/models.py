@@ -296,7 +296,7 @@ class CompletenessCheck(models.Model):
     step = models.OneToOneField(Step, on_delete=models.CASCADE, related_name="completeness_check")
     attempt_number = models.PositiveIntegerField(default=1)
     task_kind = models.CharField(max_length=60, blank=True, default="")
-    state = models.CharField(max_length=12, choices=[(one.value, one.value) for one in CheckState])
+    state = models.CharField(max_length=24, choices=[(one.value, one.value) for one in CheckState])
     analysis = models.TextField(blank=True, default="")
     missing_aspects = models.JSONField(default=list)
     dropped = models.JSONField(default=list)

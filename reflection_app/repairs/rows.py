@@ -345,7 +345,12 @@ def keep_instruction(run: Run, instruction: Instruction) -> None:
 # A fork has no row of a check that it copied from its parent: it was made, and paid for, there. What the fork's own
 # supplements come to is told by its events and its steps.
 
-IS_COMPLETE = {CheckState.COMPLETE: True, CheckState.INCOMPLETE: False, CheckState.UNCHECKED: None}
+IS_COMPLETE = {
+    CheckState.COMPLETE: True,
+    CheckState.SUPPLEMENTED: True,
+    CheckState.INCOMPLETE: False,
+    CheckState.UNCHECKED: None,
+}
 
 
 @follows_from(RecordCompleteness)
@@ -423,7 +428,9 @@ def write_supplements(effect: RecordSupplements, _value: object, commit: StepCom
     check = CompletenessCheck.objects.filter(run=run, attempt_number=done.attempt).last()
     if check is not None:
         check.used, check.attempted, check.succeeded = done.used, done.attempted, done.succeeded
-        check.save(update_fields=["used", "attempted", "succeeded"])
+        if done.completes and check.state == CheckState.INCOMPLETE:
+            check.state = CheckState.SUPPLEMENTED.value
+        check.save(update_fields=["state", "used", "attempted", "succeeded"])
     for number, result in enumerate(done.results, start=1):
         Supplement.objects.filter(completeness_check=check, number=number).update(
             attempted=result.attempted,

@@ -15,10 +15,13 @@ from reflection_app.loops.catalogue import PLACE
 from reflection_app.loops.completeness.checks import (
     CheckState,
     Completeness,
+    CompletenessSettings,
     HistoryStep,
+    SettingsFrom,
     Supplement,
     SupplementResult,
     SupplementsRun,
+    state_after,
 )
 from reflection_app.loops.diagnosis.diagnoses import (
     ChangedParam,
@@ -226,7 +229,10 @@ MOST_HISTORY_SHOWN = 100
 
 @dataclass(frozen=True)
 class SupplementShown:
-    """`state` is `done`, `failed`, `not_tried`, `under_way`, `not_reached`, or `advice` that nobody carries out."""
+    """`state` is `done`, `done_already`, `failed`, `not_tried`, `under_way` or `not_reached`.
+
+    It is `advice` where nobody carries it out.
+    """
 
     supplement: Supplement
     result: SupplementResult | None
@@ -247,6 +253,10 @@ class CheckShown:
         return self.found.attempt
 
     @property
+    def state(self) -> CheckState:
+        return state_after(self.found, self.done)
+
+    @property
     def supplements_tokens(self) -> int:
         return sum(one.tokens for one in self.done.results) if self.done else 0
 
@@ -263,11 +273,14 @@ class ChecksShown:
     is_checking: bool
     history: tuple[HistoryStep, ...]
     history_left_out: int
+    settings_from: SettingsFrom | None
+    settings: CompletenessSettings | None
 
 
 def has_checks(run: Run) -> bool:
     """Whether the run's completeness is checked at all."""
-    is_planned = run.mode == Mode.PLANNING.value and bool(run.spec.get("completeness"))
+    is_chosen = run.spec.get("completeness_from") in {SettingsFrom.TASK, SettingsFrom.KIND}
+    is_planned = run.mode == Mode.PLANNING.value and (bool(run.spec.get("completeness")) or is_chosen)
     return is_planned or run.mode == Mode.COMPLETENESS_CHECK.value
 
 
@@ -282,7 +295,8 @@ def checks_of(run: Run) -> ChecksShown | None:
     found = [(Completeness.model_validate(row.result), row.seq) for row in rows if row.kind == RecordCompleteness.kind]
     asks = Step.objects.filter(run=run, role="completeness", state=StepState.STARTED)
     only_advises = run.mode == Mode.COMPLETENESS_CHECK.value
-    history = run.get_spec().history if only_advises else ()
+    spec = run.get_spec()
+    history = spec.history if only_advises else ()
     checks = []
     for one, seq in reversed(found):
         ran = done.get(one.attempt)
@@ -297,6 +311,8 @@ def checks_of(run: Run) -> ChecksShown | None:
         is_checking=not run.is_finished and (asks.exists() or (only_advises and not found)),
         history=history[:MOST_HISTORY_SHOWN],
         history_left_out=max(0, len(history) - MOST_HISTORY_SHOWN),
+        settings_from=spec.completeness_from,
+        settings=spec.completeness,
     )
 
 
@@ -305,4 +321,6 @@ def _state(result: SupplementResult | None, is_ended: bool, only_advises: bool) 
         return "advice"
     if result is None:
         return "not_reached" if is_ended else "under_way"
+    if result.done_already:
+        return "done_already"
     return "done" if result.succeeded else "failed" if result.attempted else "not_tried"

@@ -14,7 +14,13 @@ from reflection_app.loops import verdicts
 from reflection_app.loops.attempt_effects import AnswerFault, Generate
 from reflection_app.loops.attempts import changed_since
 from reflection_app.loops.code_tests import TestReport
-from reflection_app.loops.completeness.checks import CheckState, Completeness, SupplementsRun
+from reflection_app.loops.completeness.checks import (
+    CheckState,
+    Completeness,
+    SettingsFrom,
+    SupplementsRun,
+    state_after,
+)
 from reflection_app.loops.effects import RecordCompleteness, RecordSupplements
 from reflection_app.loops.protocol.stages import SubmitStatus
 from reflection_app.loops.questions import Choice, QuestionKind
@@ -200,7 +206,13 @@ class ExecAnswer(Answer):
 
 
 class RunCompleteness(Answer):
-    state: CheckState = Field(description="unchecked: the check itself failed, which says nothing of the work")
+    state: CheckState = Field(
+        description="unchecked: the check itself failed, which says nothing of the work; completed_by_supplement: "
+        "what was missing was done after the check"
+    )
+    settings_from: SettingsFrom | None = Field(
+        description="whose settings of the check applied: the task's own, those of its kind, the project's, the desk's"
+    )
     analysis: str
     missing_aspects: list[str]
     supplements_count: int
@@ -216,11 +228,14 @@ def completeness_of(run: Run) -> RunCompleteness | None:
     if RecordCompleteness.kind not in newest:
         return None
     found = Completeness.model_validate(newest[RecordCompleteness.kind])
-    done = newest.get(RecordSupplements.kind)
+    recorded = newest.get(RecordSupplements.kind)
+    done = SupplementsRun.model_validate(recorded) if recorded else None
     return RunCompleteness.from_row(
         found,
+        state=state_after(found, done),
+        settings_from=run.spec.get("completeness_from"),
         supplements_count=len(found.supplements),
-        exec=SupplementsRun.model_validate(done) if done else None,
+        exec=done,
     )
 
 

@@ -45,6 +45,7 @@ from reflection_app.loops.effects import (
     AnyEffect,
     AwaitTurns,
     ChooseLoop,
+    CompareSupplements,
     FindSimilarIssues,
     IssueTicket,
     Lookup,
@@ -77,6 +78,7 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.texts import cut_middle
 from reflection_app.loops.tickets import Ticket
+from reflection_app.repairs.likeness import compare_supplements
 from reflection_app.repairs.rows import find_similar_issues, is_ours, recall_fix
 from reflection_app.runs.journal import Journal, attempt_of
 from reflection_app.runs.journal_writes import Follow
@@ -128,6 +130,8 @@ def perform(
         return Performed(value=result, spent=Spent(duration_s=time.monotonic() - began))
     if isinstance(effect, RecallLessons):
         return recall_lessons(effect, run_id=run_id)
+    if isinstance(effect, CompareSupplements):
+        return compare_supplements(effect)
     with writing(run_id, step=seq, tries=tries, role=effect.role, attempt=attempt_of(effect)) as show:
         on_text = show if settings.LLM_STREAMING and is_watched(run_id) else None
         return _generate(effect, model=model, left_s=effect.timeout_s - used_s, on_text=on_text)

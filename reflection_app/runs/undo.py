@@ -19,6 +19,7 @@ from notebook_app.public import KeptEntry, counted_on, lock_notebook, proposed_f
 from notebook_app.public import Proposal as EntryProposal
 from reflection_app.adapters.live import ring
 from reflection_app.loops.attempt_effects import Generate
+from reflection_app.loops.completeness.checks import CheckState
 from reflection_app.loops.effects import (
     ChooseLoop,
     ProposeEntry,
@@ -183,6 +184,7 @@ def unmake_supplements(run: Run, gone: QuerySet[Step]) -> None:
     Supplement.objects.filter(completeness_check__in=checks).update(
         attempted=None, succeeded=None, error="", tokens=0, cost_usd=0
     )
+    checks.filter(state=CheckState.SUPPLEMENTED).update(state=CheckState.INCOMPLETE)
     checks.update(used=None, attempted=None, succeeded=None)
 
 

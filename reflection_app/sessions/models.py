@@ -23,6 +23,8 @@ class Transcript(models.Model):
     metadata = models.JSONField(default=dict, blank=True)
     # When it is reflected on, where the submission says so; else as the project has it.
     reflection = models.CharField(max_length=8, blank=True, default="")
+    # Which of those who look back it switches on or off; else as the project has it.
+    reflector_switches = models.JSONField(default=dict, blank=True)
     # Calls of tools that failed, as the agent's own framework traced them.
     tool_errors = models.JSONField(default=list, blank=True)
     turns_made = models.PositiveIntegerField(default=0)

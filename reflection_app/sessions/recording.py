@@ -205,6 +205,7 @@ def open_transcript(project: Project, submission: TranscriptSubmission, *, actor
         objective=submission.objective,
         metadata=submission.metadata,
         reflection=submission.reflection.mode.value if submission.reflection.mode else "",
+        reflector_switches=submission.reflection.switches,
         tool_errors=[error.model_dump(mode="json") for error in submission.tool_errors],
         ended_at=timezone.now() if submission.ended else None,
     )

@@ -37,6 +37,13 @@ def said_mode(project: Project, *, own: str = "") -> ReflectionMode | None:
     return ReflectionMode(own) if own else project.get_notebook().reflection
 
 
+def is_switched_on(kind: ReflectorKind, project: Project, *, own: dict[str, bool]) -> bool:
+    """Whether this one looks back, where it is time to: as the work itself says, else as its project does."""
+    usual = project.get_notebook()
+    of_project = usual.error_reflector if kind is ReflectorKind.ERRORS else usual.memory_reflector
+    return own.get(kind.value, of_project)
+
+
 log = logging.getLogger(__name__)
 
 LONGEST_TITLE = 110
@@ -68,6 +75,7 @@ class Subject:
     title: str
     agent: str
     own_mode: str
+    own_switches: dict[str, bool]
     models: dict[str, str]
     run: Run | None = None
     transcript: Transcript | None = None
@@ -111,6 +119,7 @@ def _subject_of_run(run: Run) -> Subject:
         title=task.title,
         agent=task.agent,
         own_mode=task.reflection,
+        own_switches=task.reflector_switches,
         # A script plays all the roles of its run; else who looks back is as the project has it by now.
         models=models if is_scripted(models) else project.models_by_role,
         run=run,
@@ -124,6 +133,7 @@ def _subject_of_transcript(transcript: Transcript) -> Subject:
         title=transcript.objective.strip()[:LONGEST_TITLE] or str(transcript),
         agent=transcript.agent,
         own_mode=transcript.reflection,
+        own_switches=transcript.reflector_switches,
         models=project.models_by_role,
         transcript=transcript,
     )
@@ -149,7 +159,7 @@ def _begin(subject: Subject) -> None:
     batch = Batch()
     for fork in FORKS:
         able = can_look_back(fork.role, subject.models, key=fork.key, is_asked_for=is_asked_for)
-        if able and fork.kind not in begun:
+        if able and fork.kind not in begun and is_switched_on(fork.kind, subject.project, own=subject.own_switches):
             # The queued run of the fork, with a task of its own; written with the batch.
             spec = TaskSpec(
                 objective=f"{fork.kind.label}: {subject.title}",

@@ -29,6 +29,8 @@ class Task(models.Model):
     tool_call = models.JSONField(null=True, blank=True)
     # When its runs are reflected on, where the task says so; else as the project has it.
     reflection = models.CharField(max_length=8, blank=True, default="")
+    # Which of those who look back the task switches on or off; else as the project has it.
+    reflector_switches = models.JSONField(default=dict, blank=True)
     chain_of_thought = models.BooleanField(default=False)
     limits = models.JSONField(default=dict)
     metadata = models.JSONField(default=dict, blank=True)

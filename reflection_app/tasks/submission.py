@@ -19,6 +19,7 @@ from pydantic import (
 from reflection_app.core.errors import MOST_ERRORS, InvalidInput
 from reflection_app.core.json_sizes import at_most
 from reflection_app.loops.code_tests import CodeTests
+from reflection_app.loops.completeness.checks import CheckChoice
 from reflection_app.loops.json_paths import PathRefused, parse_path
 from reflection_app.loops.json_schema import SchemaRefused, check_schema
 from reflection_app.loops.project_settings import ReflectionMode
@@ -156,6 +157,18 @@ class ReflectionInput(Value):
         description="post_hoc: once it has ended; inline: while it happens, sessions only; unset: as its project says",
     )
     every_turns: int = Field(default=5, ge=1, le=100)
+    errors: bool | None = Field(
+        default=None, description="whether the error reflector looks back at it; unset: as its project says"
+    )
+    memory: bool | None = Field(
+        default=None, description="whether the memory reflector looks back at it; unset: as its project says"
+    )
+
+    @property
+    def switches(self) -> dict[str, bool]:
+        """Which of those who look back were switched on or off for this work."""
+        switches = {"errors": self.errors, "memory": self.memory}
+        return {name: is_on for name, is_on in switches.items() if is_on is not None}
 
 
 AnyReflection = Annotated[ReflectionInput, BeforeValidator(_mode_alone)]
@@ -250,6 +263,10 @@ class TaskSubmission(Value):
     reflection: AnyReflection = ReflectionInput()
     chain_of_thought: bool = False
     limits: LimitsOverride = LimitsOverride()
+    completeness: CheckChoice = Field(
+        default=CheckChoice(),
+        description="settings of the completeness check for this task alone, over those of its kind and its project",
+    )
     execution: Execution = Execution.MANAGED
     metadata: Annotated[dict[str, JsonValue], at_most(LARGEST_METADATA)] = Field(default_factory=dict)
 

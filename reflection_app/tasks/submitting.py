@@ -10,7 +10,7 @@ from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.loops.catalogue import mode_for
-from reflection_app.loops.completeness.checks import CompletenessSettings
+from reflection_app.loops.completeness.checks import CompletenessSettings, SettingsFrom
 from reflection_app.loops.task_spec import Execution, Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.repairs.models import AgentInstruction, InstructionState
@@ -58,6 +58,7 @@ def submit_task(
         tool_call=submission.tool_call.model_dump(mode="json") if submission.tool_call else None,
         chain_of_thought=submission.chain_of_thought,
         reflection=submission.reflection.mode.value if submission.reflection.mode else "",
+        reflector_switches=submission.reflection.switches,
         limits=submission.limits.over(project.get_limits()).model_dump(mode="json"),
         metadata=submission.metadata,
         created_by=actor.user,
@@ -105,7 +106,10 @@ def start_run(
         has_critic=has_critic(models),
         has_escalation=has_escalation(models),
         knowledge_tool=knowledge_tool_of(project),
-        completeness=completeness_of(project),
+        completeness=completeness_of(project, submission),
+        completeness_from=SettingsFrom.TASK
+        if submission.completeness.chosen
+        else project.completeness_from(submission.kind),
         lessons=lessons_of(project, is_managed=submission.execution is Execution.MANAGED),
         limits=submission.limits.over(project.get_limits()),
         thresholds=project.get_thresholds(),
@@ -136,9 +140,9 @@ def knowledge_tool_of(project: Project) -> ToolSpec | None:
     return tool.get_spec() if tool else None
 
 
-def completeness_of(project: Project) -> CompletenessSettings | None:
-    """The settings of the completeness check, None where it is off."""
-    settings = project.get_completeness()
+def completeness_of(project: Project, submission: TaskSubmission) -> CompletenessSettings | None:
+    """The settings of the completeness check: the task's own, over its kind's, over the project's. None: it is off."""
+    settings = submission.completeness.over(project.get_completeness(submission.kind))
     return settings if settings.enabled else None
 
 

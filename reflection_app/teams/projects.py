@@ -20,7 +20,7 @@ from reflection_app.adapters.llm.roles import model_for
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.models import ApiKey, Membership, Profile, Project, Role, Scope, Theme, digest_of, new_secret
-from reflection_app.loops.completeness.checks import CompletenessSettings
+from reflection_app.loops.completeness.checks import CheckChoice, CompletenessByKind, CompletenessSettings
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Thresholds, UsualLimits
 from reflection_app.teams.members import add_member, remove_member, revoke_invitations_of_key
@@ -82,10 +82,11 @@ def change_settings(
     limits: UsualLimits,
     thresholds: Thresholds,
     completeness: CompletenessSettings,
+    completeness_by_kind: dict[str, CheckChoice],
     knowledge_tool: str,
     actor: Actor,
 ) -> Project:
-    """The project with its new limits, thresholds, completeness check, and tool to ask for knowledge.
+    """The project with its new limits, thresholds, completeness checks, and tool to ask for knowledge.
 
     Of the check only what differs from the desk's own settings is kept, so that the rest follows those. Raises
     InvalidInput where the project has no such tool, or no score could lead to REVISE.
@@ -103,8 +104,10 @@ def change_settings(
     usual = CompletenessSettings.model_validate(settings.COMPLETENESS).model_dump(mode="json")
     chosen = completeness.model_dump(mode="json")
     locked.completeness = {name: value for name, value in chosen.items() if value != usual[name]}
+    by_kind = CompletenessByKind(kinds=completeness_by_kind).kinds
+    locked.completeness_by_kind = {kind: choice.chosen for kind, choice in sorted(by_kind.items())}
     locked.knowledge_tool = knowledge_tool
-    locked.save(update_fields=["limits", "thresholds", "completeness", "knowledge_tool"])
+    locked.save(update_fields=["limits", "thresholds", "completeness", "completeness_by_kind", "knowledge_tool"])
     audit(locked.pk, actor, "settings.changed", target=locked, before=before, after=_settings_of(locked))
     return locked
 
@@ -114,6 +117,7 @@ def _settings_of(project: Project) -> dict[str, Any]:
         "limits": project.limits,
         "thresholds": project.thresholds,
         "completeness": project.completeness,
+        "completeness_by_kind": project.completeness_by_kind,
         "knowledge_tool": project.knowledge_tool,
     }
 

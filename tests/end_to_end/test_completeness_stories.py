@@ -51,7 +51,13 @@ def test_pictures_that_were_drawn_and_not_saved_are_saved(told: Any, desk: Desk,
             call("local__file_write", path="images/"),
         ],
         completeness=checked(
-            wanted("保存生成的图片到文件", "避免内容丢失，便于后续使用", "local__file_write", "no_such_tool"),
+            wanted(
+                "保存生成的图片到文件",
+                "避免内容丢失，便于后续使用",
+                "local__file_write",
+                "no_such_tool",
+                quote="生成两个伪人角色插画",
+            ),
             analysis="生成内容后未保存",
             missing=["持久化保存"],
         ),
@@ -82,7 +88,7 @@ def test_what_was_found_is_told_to_whom_it_was_promised(told: Any, desk: Desk, t
         ],
         call=[call("search_web", query="AI 动态"), call("qq_message_send", text="AI 新闻列表")],
         completeness=checked(
-            wanted("发送搜索结果通知", "任务明确要求通知用户", "qq_message_send"),
+            wanted("发送搜索结果通知", "任务明确要求通知用户", "qq_message_send", quote="通知用户"),
             analysis="查询后未发送通知",
             missing=["用户通知"],
         ),

@@ -21,9 +21,18 @@ from reflection_app.loops.attempt_effects import (
 )
 from reflection_app.loops.catalogue import run_loop
 from reflection_app.loops.code_tests import CallCase, CodeTests, FailureReason, TestReport, TestResult
+from reflection_app.loops.completeness.checks import Likeness
 from reflection_app.loops.diagnosis.diagnoses import FixRecall
 from reflection_app.loops.effect import EffectFailed, Performed, Spent
-from reflection_app.loops.effects import AnyEffect, FindSimilarIssues, IssueTicket, ReadSession, RecallFix, RecordReport
+from reflection_app.loops.effects import (
+    AnyEffect,
+    CompareSupplements,
+    FindSimilarIssues,
+    IssueTicket,
+    ReadSession,
+    RecallFix,
+    RecordReport,
+)
 from reflection_app.loops.lessons import Lessons, RecallLessons
 from reflection_app.loops.protocol.error_classes import SimilarIssues
 from reflection_app.loops.protocol.reports import KeptReport
@@ -130,6 +139,8 @@ def _remembered(effect: AnyEffect) -> Any:
         return FixRecall()
     if isinstance(effect, RecallLessons):
         return Lessons()
+    if isinstance(effect, CompareSupplements):
+        return Likeness()
     if isinstance(effect, IssueTicket):
         return Ticket(ticket_id=f"rewind_20260101_120000_{effect.draft.attempt}", timestamp=NOON, **dict(effect.draft))
     if isinstance(effect, RecordReport):

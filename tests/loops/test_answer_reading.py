@@ -16,7 +16,7 @@ from reflection_app.loops.answers import asking_for, nonce_of, shown_in
 from reflection_app.loops.attempt_effects import Generate, RecordVerdict
 from reflection_app.loops.catalogue import Classification
 from reflection_app.loops.catalogue import question as classifiers_question
-from reflection_app.loops.completeness.asking import CheckAnswer
+from reflection_app.loops.completeness.suggesting import CheckAnswer
 from reflection_app.loops.effects import AnyEffect
 from reflection_app.loops.framing import framed, inside_frames
 from reflection_app.loops.reflexion import SelfEvaluation, evaluation_question

@@ -18,7 +18,7 @@ from tests.runs.scripts import scripted_run
 
 _numbers = count(1)
 
-SAVE = wanted("读取第二个文件", "任务要求比较两个文件", "read_file")
+SAVE = wanted("读取第二个文件", "任务要求比较两个文件", "read_file", quote="比较两个文件")
 FILES = [{"path": "一.txt", "content": "门是蓝色的。"}, {"path": "二.txt", "content": "墙是白色的。"}]
 INCOMPLETE = checked(SAVE, analysis="不完整：只读了一个文件", missing=["第二个文件"])
 STORY: dict[str, Any] = {

@@ -27,7 +27,7 @@ BODY: dict[str, Any] = {
     "external_id": "job-7",
 }
 NOTIFY = checked(
-    wanted("发送搜索结果通知", "任务明确要求通知用户", "qq_message_send", "fax"),
+    wanted("发送搜索结果通知", "任务明确要求通知用户", "qq_message_send", "fax", quote="通知用户"),
     wanted("搜索最新AI动态", ""),
     analysis="不完整：查询后未发送通知",
     missing=["用户通知"],

@@ -128,9 +128,9 @@ STORIES = {
         {
             "attempt-1/plan/make": plan_text(("1", "lookup", [])),
             "attempt-1/step-1/arguments": LOOK,
-            "attempt-1/completeness": checked(wanted("Look the weather up once more", "to be sure", "lookup")),
+            "attempt-1/completeness": checked(wanted("Write up Milan, too", "", "lookup", quote="Write something")),
             "attempt-1/supplement/plan/make": plan_text(("s1", "lookup", ["1"])),
-            "attempt-1/supplement/step-1/arguments": LOOK,
+            "attempt-1/supplement/step-1/arguments": call_text("lookup", city="Milan"),
             "attempt-1/answer": "21 degrees",
             "attempt-1/critique": critique(90, approved=True),
         },

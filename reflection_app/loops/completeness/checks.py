@@ -5,8 +5,9 @@ import re
 import unicodedata
 from decimal import Decimal
 from enum import StrEnum
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
@@ -24,34 +25,101 @@ class CompletenessSettings(Value):
     max_retries: int = Field(default=2, ge=0, le=5)
 
 
+class SettingsFrom(StrEnum):
+    """Who set what a run's check goes by: the most specific one that says anything of it."""
+
+    TASK = "task"
+    KIND = "kind"
+    PROJECT = "project"
+    DESK = "desk"
+
+
+class CheckNumbers(Value):
+    """Settings of a check, chosen for some of the work; None leaves each as it is for the rest."""
+
+    max_supplements: int | None = Field(default=None, ge=0, le=20)
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    max_retries: int | None = Field(default=None, ge=0, le=5)
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        return self.model_dump(exclude_none=True)
+
+    def over(self, settings: CompletenessSettings) -> CompletenessSettings:
+        """`settings` with these in front."""
+        return CompletenessSettings.model_validate(settings.model_dump() | self.chosen)
+
+
+class CheckChoice(CheckNumbers):
+    """Settings of the completeness check for a kind of task or for one task; what is left out is as for the rest."""
+
+    enabled: bool | None = None
+
+
+MOST_KINDS = 30
+ByKind = Annotated[dict[Annotated[Text, Field(min_length=1, max_length=60)], CheckChoice], Field(max_length=MOST_KINDS)]
+
+
+class CompletenessByKind(Value):
+    """What a project chose for kinds of tasks, by their names."""
+
+    kinds: ByKind = Field(default_factory=dict)
+
+
 class HistoryStep(Value):
-    """One step of what was done so far."""
+    """One step of what was done so far. `arguments` are those of its call; None where nobody told them."""
 
     operation: Text
     tool: Text = ""
+    arguments: dict[str, JsonValue] | None = None
     ok: bool = True
     result: Text = ""
 
 
 class CheckState(StrEnum):
-    """UNCHECKED: the check itself failed, which says nothing about the work."""
+    """UNCHECKED: the check itself failed, which says nothing about the work.
+
+    SUPPLEMENTED: it was found incomplete, and then all that was missing was done.
+    """
 
     COMPLETE = "complete"
     INCOMPLETE = "incomplete"
     UNCHECKED = "unchecked"
+    SUPPLEMENTED = "completed_by_supplement"
 
 
 class Supplement(Value):
+    """`suggested_tools` are the only ones that it may use. `may_repeat`: the task asks for something done once more.
+
+    `missing` is which of the missing aspects it serves, `quote` the words of the task that it follows from; both are
+    empty where the check named none that stands.
+    """
+
     operation: Text = Field(min_length=1, max_length=LONGEST_OPERATION)
     reason: Text = ""
+    missing: Text = ""
+    quote: Text = ""
     suggested_tools: tuple[Text, ...] = ()
+    may_repeat: bool = False
+
+
+class Likeness(Value):
+    """How like each operation is to its quote and to each tool, in deviations from how like any two are.
+
+    Empty without a model that can tell: words decide then.
+    """
+
+    to_quote: tuple[float, ...] = ()
+    to_tools: tuple[tuple[float, ...], ...] = ()
 
 
 class Dropped(Value):
-    """A supplement, or a tool of one, that a guard left out, and why."""
+    """A supplement, or a tool of one, that a guard left out, and why. `is_open`: what it names may still be missing."""
 
     operation: Text
     why: Text
+    is_open: bool = False
 
 
 class Completeness(Value):
@@ -70,29 +138,41 @@ class Completeness(Value):
 
 
 class SupplementResult(Value):
-    """How one supplement went, and what it cost."""
+    """How one supplement went, and what it cost. `done_already`: its call was made before, so it was not made again."""
 
     operation: Text
     tools: tuple[Text, ...] = ()
     attempted: bool
     succeeded: bool
+    done_already: bool = False
     error: Text = ""
     tokens: int = 0
     cost_usd: Decimal = Decimal(0)
 
 
 class SupplementsRun(Value):
-    """What became of all supplements of a check, with the run's statistics as they are then."""
+    """What became of all supplements of a check, with the run's statistics as they are then.
+
+    `completes`: with them nothing is missing any more of what the check found.
+    """
 
     attempt: int = Field(default=1, ge=1)
     results: tuple[SupplementResult, ...] = ()
     used: bool
     attempted: int = 0
     succeeded: int = 0
+    completes: bool = False
 
     @property
     def success_rate(self) -> float:
         return self.succeeded / self.attempted if self.attempted else 0.0
+
+
+def state_after(found: Completeness, done: SupplementsRun | None) -> CheckState:
+    """The check's state once its supplements were carried out."""
+    is_of_it = done is not None and done.attempt == found.attempt and done.completes
+    is_completed = found.state is CheckState.INCOMPLETE and is_of_it
+    return CheckState.SUPPLEMENTED if is_completed else found.state
 
 
 # What two texts have in common, in English and Chinese alike: the words of one, the pairs of signs of the other.
@@ -102,6 +182,7 @@ LONGEST_READ = 100_000
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _PIECE = re.compile(rf"[{_HAN}]+|[^\W_{_HAN}]+")
 _IS_HAN = re.compile(rf"[{_HAN}]")
+_SPACE_BY_HAN = re.compile(rf"(?<=[{_HAN}]) | (?=[{_HAN}])")
 
 # Words that say nothing of what is done. Those that turn a sense round (not, without) or tell a direction (from, to)
 # stay: "from Rome to Paris" is another operation than "from Paris to Rome".
@@ -147,8 +228,23 @@ def content_of(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def stands_in(quote: str, text: str) -> bool:
+    """Whether `text` holds the words of `quote` one after the other, whatever stands between them but words."""
+    words, among = (_SPACE_BY_HAN.sub("", " ".join(_words(one))) for one in (quote, text))
+    if not words or not content_of(quote):
+        return False
+    # Chinese signs beside a word in letters are no part of it.
+    start = "" if _IS_HAN.match(words[0]) else rf"(?<![^\W{_HAN}])"
+    end = "" if _IS_HAN.match(words[-1]) else rf"(?![^\W{_HAN}])"
+    return bool(re.search(f"{start}{re.escape(words)}{end}", among))
+
+
+def _words(text: str) -> list[str]:
+    return _PIECE.findall(unicodedata.normalize("NFKC", text).casefold())
+
+
 def _pieces(text: str) -> list[str]:
-    return _PIECE.findall(unicodedata.normalize("NFKC", text[:LONGEST_READ]).casefold())
+    return _words(text[:LONGEST_READ])
 
 
 def _telling(piece: str) -> str:

@@ -2,11 +2,15 @@
 
 After `planThenExecuteStream` of the second design seed. A supplementary plan that cannot be made, and a supplement that
 fails, cost nothing of what was done before: they are recorded as not done, and the answer is told so.
+
+What a step may call is told by facts: the tools that the guards left to its supplement, and no call that was made
+before, whatever the words that ask for it, unless the task itself asks for it again.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from reflection_app.loops.completeness.asking import check_completeness
@@ -18,6 +22,7 @@ from reflection_app.loops.completeness.checks import (
     SupplementsRun,
     content_of,
 )
+from reflection_app.loops.completeness.guards import DONE_ALREADY, UNFIT_TOOL, left_uncovered
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.effects import RecordSupplements
 from reflection_app.loops.plan_steps import StepRun, Work, carry_out, make_plan
@@ -25,6 +30,7 @@ from reflection_app.loops.plans import PlanStep
 from reflection_app.loops.progress import LimitReached, PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.tool_calls import ToolCall, ToolSpec
 
 PART = "/supplement"
 LONGEST_ERROR = 2_000
@@ -48,7 +54,8 @@ async def supply_what_is_missing(spec: TaskSpec, run: Progress, work: Work, *, n
     work.still_missing = still_missing(found)
     if found.state is CheckState.INCOMPLETE and found.supplements and settings.max_supplements:
         before, spent, error = len(work.ran), (run.tokens, run.cost_usd), ""
-        work.begin_supplements()
+        limits = Bounds(found.supplements, work=work, tools=spec.tools)
+        work.begin_supplements(limits.refusal)
         lines = []
         for place, one in enumerate(found.supplements, start=1):
             why = f" Why: {' '.join(one.reason.split())}" if one.reason else ""
@@ -56,22 +63,45 @@ async def supply_what_is_missing(spec: TaskSpec, run: Progress, work: Work, *, n
             lines.append(f"s{place}: {one.operation}.{why}{tools}")
         objective = prompt("completeness_supplement", supplements="\n".join(lines), objective=spec.objective)
         try:
-            plan_spec = spec.model_copy(update={"objective": objective})
+            allowed = {name for one in found.supplements for name in one.suggested_tools}
+            bounded = spec.model_copy(update={"tools": tuple(tool for tool in spec.tools if tool.name in allowed)})
+            plan_spec = bounded.model_copy(update={"objective": objective})
             plan = await make_plan(plan_spec, run, work, number=number, part=PART)
-            await carry_out(plan, spec=spec, run=run, work=work, number=number, part=PART)
+            await carry_out(plan, spec=bounded, run=run, work=work, number=number, part=PART)
         except (LimitReached, EffectTimedOut, PriceUnknown) as stop:
             # What was tried until here was paid for, and counts with what it cost.
             why = f"The run was stopped: {str(stop).replace('_', ' ')}"
-            await _record(found, run=run, work=work, number=number, before=before, spent=spent, error=why)
+            await _record(found, limits, run=run, work=work, number=number, before=before, spent=spent, error=why)
             raise
         except EffectFailed as failure:
             error = str(failure) or "it failed"
-        done = await _record(found, run=run, work=work, number=number, before=before, spent=spent, error=error)
+        done = await _record(found, limits, run=run, work=work, number=number, before=before, spent=spent, error=error)
         work.still_missing = still_missing(found, done)
+
+
+@dataclass
+class Bounds:
+    """What the steps of a supplementary plan may call, and which of them asked for what was done already."""
+
+    supplements: Sequence[Supplement]
+    work: Work
+    tools: Sequence[ToolSpec]
+    done_already: set[str] = field(default_factory=set)
+
+    def refusal(self, step: PlanStep, call: ToolCall) -> str:
+        """Why the step must not make this call; empty where it may."""
+        served = self.supplements[served_by(step, self.supplements, place=len(self.supplements))]
+        if call.tool not in served.suggested_tools:
+            return UNFIT_TOOL.format(name=call.tool)
+        if not served.may_repeat and self.work.made.holds(call, tools=self.tools):
+            self.done_already.add(step.id)
+            return DONE_ALREADY
+        return ""
 
 
 async def _record(
     found: Completeness,
+    limits: Bounds,
     *,
     run: Progress,
     work: Work,
@@ -88,6 +118,7 @@ async def _record(
         tokens=run.tokens - tokens,
         cost_usd=run.cost_usd - cost_usd,
         error=error[:LONGEST_ERROR],
+        done_already=limits.done_already,
     )
     done = SupplementsRun(
         attempt=number,
@@ -95,6 +126,7 @@ async def _record(
         used=any(result.attempted for result in results),
         attempted=sum(ran.was_tried for ran in work.ran),
         succeeded=sum(ran.is_done for ran in work.ran),
+        completes=not error and not _failed(results) and not left_uncovered(found, served=found.supplements),
     )
     return await run.perform(RecordSupplements(key=f"attempt-{number}{PART}/done", done=done))
 
@@ -105,7 +137,12 @@ def still_missing(found: Completeness, done: SupplementsRun | None = None) -> tu
         return ()
     if done is None:
         return (found.missing_aspects or ((found.analysis,) if found.analysis else ()))[:MOST_MISSING]
-    return tuple(result.operation for result in done.results if not result.succeeded)[:MOST_MISSING]
+    uncovered = left_uncovered(found, served=found.supplements) if any(one.missing for one in found.supplements) else ()
+    return (*_failed(done.results), *uncovered)[:MOST_MISSING]
+
+
+def _failed(results: Sequence[SupplementResult]) -> list[str]:
+    return [one.operation for one in results if not one.succeeded and not one.done_already]
 
 
 def results_of(
@@ -115,8 +152,12 @@ def results_of(
     tokens: int,
     cost_usd: Decimal,
     error: str = "",
+    done_already: Collection[str] = (),
 ) -> tuple[SupplementResult, ...]:
-    """How each supplement went. What was spent beyond the steps, on the plan, is shared out evenly."""
+    """How each supplement went. What was spent beyond the steps, on the plan, is shared out evenly.
+
+    `done_already` are the steps whose call was made before.
+    """
     steps: dict[int, list[StepRun]] = defaultdict(list)
     for place, one in enumerate(ran):
         steps[served_by(one.step, supplements, place=place)].append(one)
@@ -134,6 +175,8 @@ def results_of(
                 tools=tuple(dict.fromkeys(one.step.tool for one in own if one.step.tool)),
                 attempted=any(one.was_tried for one in own),
                 succeeded=bool(own) and not error and all(one.is_done for one in own),
+                done_already=any(one.step.id in done_already for one in own)
+                and all(one.is_done or one.step.id in done_already for one in own),
                 error=failed or error or ("" if own else NO_STEP),
                 tokens=sum(one.tokens for one in own) + per_one + (place < over),
                 cost_usd=usd.quantize(Decimal("1e-8")),

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from reflection_app.loops.attempt_effects import AskPerson, Wait
+from reflection_app.loops.completeness.calls_made import CallsMade
 from reflection_app.loops.diagnosis.diagnoses import (
     LONGEST_DELAY_S,
     ErrorType,
@@ -34,6 +35,10 @@ class Skipped(EffectFailed):
     """The work goes on without this call, by its diagnosis or by a person's word."""
 
 
+class Refused(Skipped):
+    """The call must not be made, whatever it is good for."""
+
+
 class GivenUp(EffectFailed):
     """A person ended the work that needs this call."""
 
@@ -48,14 +53,18 @@ async def call_with_diagnosis(
     first: ToolCall | None = None,
     fallbacks: tuple[ToolSpec, ...] = (),
     most_retries: int = MOST_RETRIES,
+    made: CallsMade | None = None,
+    refusal: Callable[[ToolCall], str] | None = None,
 ) -> list[Try]:
     """All tries of one call, the last of which worked or was one too many. Every failed one has its diagnosis.
 
     `first` is the call to begin with; without it the actor chooses one of `tools` for `task`. `fallbacks` are tools
     that a diagnosis may switch to besides. `base` begins the keys of all effects: `{base}/call`, `{base}/call-2`, …
+    Calls that were carried out are added to `made`. A call for which `refusal` has a reason is not made.
 
-    Raises Skipped, NothingNew and NoUsableAnswer where no further call makes sense (the step failed, and the work can
-    go on), GivenUp where a person ends all of it, and as every effect does LimitReached, EffectTimedOut, EffectFailed.
+    Raises Refused there. Raises Skipped, NothingNew and NoUsableAnswer where no further call makes sense (the step
+    failed, and the work can go on), GivenUp where a person ends all of it, and as every effect does LimitReached,
+    EffectTimedOut, EffectFailed.
     """
     calls = Calls(
         run,
@@ -64,6 +73,8 @@ async def call_with_diagnosis(
         fallbacks=fallbacks,
         key=lambda what, number: f"{base}/{what}-{number}" if number > 1 else f"{base}/{what}",
         attempt=lambda _: attempt,
+        made=made,
+        refusal=refusal,
     )
     for number in range(1, most_retries + 2):
         call = first if number == 1 and first is not None else await calls.next_call(number)
@@ -89,6 +100,8 @@ class Calls:
     fallbacks: tuple[ToolSpec, ...] = ()
     # An outside agent waits for itself, and nobody knows how long it did.
     is_agents: bool = False
+    made: CallsMade | None = None
+    refusal: Callable[[ToolCall], str] | None = None
     tries: list[Try] = field(default_factory=list)
     known_tools: dict[str, ToolSpec] = field(init=False)
     _failed_fixes: list[str] = field(default_factory=list)
@@ -99,11 +112,15 @@ class Calls:
         self.known_tools = {tool.name: tool for tool in (*self.fallbacks, *self.tools)}
 
     async def make(self, call: ToolCall, number: int) -> Try:
+        """What became of the call. Raises Refused, but not for a call of these tries that is repeated."""
+        is_new = all(tried.call != call for tried in self.tries)
+        if is_new and self.refusal is not None and (why := self.refusal(call)):
+            raise Refused(why)
         # Where no answer came back to this very call, nobody knows if it was carried out: it is repeated under the key
         # of its first try. What was answered, if only by an error, is asked anew: services that keep answers by key
         # would repeat the error.
         unheard = [place for place, tried in enumerate(self.tries, 1) if tried.call == call and tried.is_unheard]
-        return await try_call(
+        tried = await try_call(
             self.run,
             call,
             tools=self.tools,
@@ -111,6 +128,9 @@ class Calls:
             attempt=self.attempt(number),
             repeats=self.key("call", unheard[0]) if unheard and self.tries[-1].is_unheard else "",
         )
+        if self.made is not None and (tried.result.ok or tried.is_unheard):
+            self.made.calls.append(call)
+        return tried
 
     async def close(self, tried: Try, number: int, *, is_last: bool) -> Try:
         """The try, kept with its diagnosis where it failed; it also shows how what was done about the one before went.

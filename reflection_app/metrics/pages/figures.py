@@ -53,14 +53,18 @@ RUN_HEADLINE = (
     "avg_latency_per_iteration_ms",
     "cost_usd_per_success",
 )
-COMPLETENESS_HEADLINE = ("found_incomplete", "supplements_per_task", "exec_used", "exec_success_rate")
+COMPLETENESS_HEADLINE = (
+    *("found_incomplete", "completed_by_supplement", "supplements_per_task"),
+    *("exec_used", "exec_success_rate"),
+)
 ALL = (
     *("runs", "success_rate", "success_on_first_try", "reflection_enabled_tasks"),
     *("success_rate_with_reflection", "success_rate_without_reflection", "improvement_rate"),
     *("reflection_effectiveness", "over_correction_rate", "passed_lowered_rate"),
     *("avg_iterations_per_task", "avg_iterations_to_success", "total_reasoning_attempts"),
     *("avg_latency_per_iteration_ms", "avg_tokens_per_reflection", "tokens", "cost_usd", "cost_usd_per_success"),
-    *("found_incomplete", "supplements_per_task", "exec_used", "exec_attempted", "exec_succeeded"),
+    *("found_incomplete", "completed_by_supplement", "supplements_per_task"),
+    *("exec_used", "exec_attempted", "exec_succeeded"),
     "exec_success_rate",
 )
 

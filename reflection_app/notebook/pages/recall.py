@@ -242,7 +242,8 @@ RULES = ("rules_most", "rules_least_occurrences")
 # Not the name of the part of the settings: what is wrong inside of that has a field of its own.
 ON = "tells_lessons"
 KEEPS_LABELS = "keeps_labels"
-FIELDS = ("reflection", ON, KEEPS_LABELS, *LESSONS, *RULES)
+SWITCHES = ("error_reflector", "memory_reflector", KEEPS_LABELS)
+FIELDS = ("reflection", *SWITCHES, ON, *LESSONS, *RULES)
 REFLECTORS = ("error_reflector", "memory_reflector", "merger")
 MODES = {
     ReflectionMode.OFF: gettext_noop("Never"),
@@ -260,15 +261,15 @@ def notebook_settings(request: DeskRequest) -> HttpResponse:
     saved_lessons = saved.lessons or LessonSettings()
     texts = {name: str(getattr(saved_lessons, name)) for name in LESSONS}
     texts |= {name: str(getattr(saved, name)) for name in RULES}
+    texts |= {name: "on" if getattr(saved, name) else "" for name in SWITCHES}
     texts |= {"reflection": saved.reflection or "", ON: "on" if saved.lessons else ""}
-    texts[KEEPS_LABELS] = "on" if saved.keeps_labels else ""
     form = read_form(request, FIELDS, texts)
     if request.method == "POST":
         with form.collect_errors():
             given = {name: form.values[name] for name in RULES} | {"reflection": form.values["reflection"] or None}
+            switches = {name: bool(form.values[name]) for name in SWITCHES}
             lessons = {name: form.values[name] for name in LESSONS} if form.values[ON] else None
-            keeps_labels = bool(form.values[KEEPS_LABELS])
-            wanted = NotebookSettings.model_validate({**given, "lessons": lessons, KEEPS_LABELS: keeps_labels})
+            wanted = NotebookSettings.model_validate({**given, **switches, "lessons": lessons})
             change_notebook_settings(project, wanted, actor=request.place.actor)
             message = gettext("Saved. Runs that are under way keep the settings they began with.")
             return back_to(request, "notebook_settings", message=message)

@@ -28,6 +28,7 @@ from reflection_app.loops.completeness.supplementing import PART
 from reflection_app.loops.effects import (
     AwaitTurns,
     ChooseLoop,
+    CompareSupplements,
     FindSimilarIssues,
     IssueTicket,
     ProposeEntry,
@@ -69,6 +70,7 @@ KINDS = {
     RecallLessons.kind: "lessons",
     RecordToolFailure.kind: "diagnosis",
     RecordFixOutcome.kind: "fix_outcome",
+    CompareSupplements.kind: "likeness",
     RecordCompleteness.kind: "completeness",
     RecordSupplements.kind: "supplements",
 }

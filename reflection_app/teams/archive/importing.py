@@ -147,6 +147,7 @@ def _project(manifest: dict[str, Any], wishes: Wishes) -> Project:
             project.get_limits,
             project.get_thresholds,
             project.get_completeness,
+            project.get_completeness_by_kind,
             project.get_notebook,
             project.get_retention,
             project.get_review_policy,

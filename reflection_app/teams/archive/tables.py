@@ -61,6 +61,7 @@ OF_PROJECT = (
     "review_policy",
     "models_by_role",
     "completeness",
+    "completeness_by_kind",
     "notebook",
     "retention",
     "knowledge_tool",

@@ -19,10 +19,11 @@ from reflection_app.core.audit import Actor, client_address
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.project_settings import LONGEST_DAYS, RetentionSettings
-from reflection_app.loops.task_spec import Thresholds, UsualLimits
+from reflection_app.loops.task_spec import TaskKind, Thresholds, UsualLimits
 from reflection_app.loops.values import Value
 from reflection_app.teams.archive.writing import Pieces, PiecesOffTheLoop, headers_of, whole_file
 from reflection_app.teams.models import RetentionRun, Tool
+from reflection_app.teams.pages.completeness_by_kind import choices_in, names_in, rows_of, texts_of
 from reflection_app.teams.projects import (
     MayNotCreate,
     change_settings,
@@ -54,7 +55,9 @@ def settings_page(request: DeskRequest) -> HttpResponse:
     saved = project.get_limits().model_dump() | project.get_thresholds().model_dump() | saved_check.model_dump()
     texts = {name: "" if value is None else str(value).removesuffix(".0") for name, value in saved.items()}
     texts |= {KNOWLEDGE: project.knowledge_tool, CHECK_ENABLED: "on" if saved_check.enabled else ""}
-    form = read_form(request, (*LIMITS, *THRESHOLDS, CHECK_ENABLED, *CHECK, KNOWLEDGE), texts)
+    by_kind = texts_of(project.get_completeness_by_kind())
+    own = names_in(request.POST) if request.method == "POST" else by_kind
+    form = read_form(request, (*LIMITS, *THRESHOLDS, CHECK_ENABLED, *CHECK, *own, KNOWLEDGE), texts | by_kind)
     if request.method == "POST":
         # Of all three parts is told what is wrong with them; saved are all or none.
         limits = _read(UsualLimits, form, {name: form.values[name] or None for name in LIMITS})
@@ -62,13 +65,15 @@ def settings_page(request: DeskRequest) -> HttpResponse:
         # A number that was left out is the desk's own.
         check = form.given(*CHECK) | {"enabled": bool(form.values[CHECK_ENABLED])}
         completeness = _read(CompletenessSettings, form, {**django_settings.COMPLETENESS, **check})
+        kinds = choices_in(form)
         with form.collect_errors(plain_problems_of):
-            if limits and thresholds and completeness:
+            if limits and thresholds and completeness and not form.errors:
                 change_settings(
                     project,
                     limits=limits,
                     thresholds=thresholds,
                     completeness=completeness,
+                    completeness_by_kind=kinds,
                     knowledge_tool=form.values[KNOWLEDGE],
                     actor=request.place.actor,
                 )
@@ -77,6 +82,8 @@ def settings_page(request: DeskRequest) -> HttpResponse:
     context = {
         "form": form,
         "fields": form.fields,
+        "kind_rows": rows_of(form),
+        "known_kinds": list(TaskKind),
         "may_change": request.place.may(Permission.CHANGE_SETTINGS),
         "role_models": models_by_role(project),
         "tools": Tool.objects.filter(project=project, is_enabled=True).values_list("name", flat=True).order_by("name"),

@@ -13,6 +13,13 @@ from reflection_app.loops.tool_calls import ToolResult, ToolSpec
 from tests.loops.playing import NO_AUDIT, Answer, Played, noted, play, said
 
 USUAL = CompletenessSettings()
+DESCRIPTIONS = {
+    "search": "Finds a list.",
+    "write": "Saves a list to a file.",
+    "mail": "Mails a list to people.",
+    "local__file_write": "把内容保存到文件",
+    "qq_message_send": "发送消息，通知用户",
+}
 
 
 def checked(*supplements: dict[str, Any], analysis: str = "analysis", missing: list[str] | None = None) -> str:
@@ -28,8 +35,9 @@ def checked(*supplements: dict[str, Any], analysis: str = "analysis", missing: l
     )
 
 
-def wanted(operation: str, reason: str = "", *tools: str) -> dict[str, Any]:
-    return {"operation": operation, "reason": reason, "suggested_tools": list(tools)}
+def wanted(operation: str, reason: str = "", *tools: str, quote: str = "", **more: Any) -> dict[str, Any]:
+    """A supplement as a model writes it; `quote` are words of the task."""
+    return {"operation": operation, "reason": reason, "suggested_tools": list(tools), "quote": quote} | more
 
 
 def planned(*steps: tuple[str, str, str | None], requires: Mapping[str, list[str]] | None = None) -> str:
@@ -49,7 +57,10 @@ def scene(objective: str, *tools: str, settings: CompletenessSettings | None = U
     return TaskSpec(
         objective=objective,
         mode=Mode.PLANNING,
-        tools=tuple(ToolSpec(name=name, description=name, parameters={"type": "object"}) for name in tools),
+        tools=tuple(
+            ToolSpec(name=name, description=DESCRIPTIONS.get(name, name), parameters={"type": "object"})
+            for name in tools
+        ),
         has_critic=False,
         completeness=settings,
         limits=Limits(**{"token_budget": 100_000, "max_iterations": 1} | limits),

@@ -2,13 +2,24 @@ from typing import Any
 
 import pytest
 
-from reflection_app.loops.completeness import asking
-from reflection_app.loops.completeness.asking import CheckAnswer, guarded
-from reflection_app.loops.completeness.checks import CheckState, Completeness, CompletenessSettings, HistoryStep
+from reflection_app.loops.completeness import guards
+from reflection_app.loops.completeness.checks import (
+    CheckState,
+    Completeness,
+    CompletenessSettings,
+    HistoryStep,
+    Likeness,
+)
+from reflection_app.loops.completeness.guards import guarded
+from reflection_app.loops.completeness.suggesting import CheckAnswer
 from reflection_app.loops.tool_calls import ToolSpec
 from tests.loops.completeness.scenes import wanted
 
-TOOLS = (ToolSpec(name="file_write"), ToolSpec(name="send_mail"))
+TOOLS = (
+    ToolSpec(name="file_write", description="Saves a text to a file."),
+    ToolSpec(name="send_mail", description="Sends a text by mail."),
+)
+SUMMARY, TEAM = "write a summary", "mail it to the team"
 HISTORY = (
     HistoryStep(operation="搜索最新 AI 动态", tool="search_web", result="新闻列表"),
     HistoryStep(operation="Write the summary", result="It says much."),
@@ -16,14 +27,24 @@ HISTORY = (
 )
 
 
-def check(*supplements: Any, complete: bool = False, most: int = 3, **fields: Any) -> Completeness:
+def check(
+    *supplements: Any,
+    complete: bool = False,
+    most: int = 3,
+    objective: str = "Search the news, write a summary and mail it to the team.",
+    tools: tuple[ToolSpec, ...] = TOOLS,
+    history: tuple[HistoryStep, ...] = HISTORY,
+    likeness: Likeness | None = None,
+    **fields: Any,
+) -> Completeness:
     said = {"is_complete": complete, "analysis": "为什么", "missing_aspects": [], "supplements": list(supplements)}
     return guarded(
         CheckAnswer.model_validate(said | fields),
-        objective="Search the news, write a summary and mail it to the team.",
-        tools=TOOLS,
-        history=HISTORY,
+        objective=objective,
+        tools=tools,
+        history=history,
         settings=CompletenessSettings(max_supplements=most),
+        likeness=likeness,
     )
 
 
@@ -36,16 +57,16 @@ def whys(found: Completeness) -> list[str]:
 
 
 def test_no_more_than_the_most_are_kept_and_those_are_the_first() -> None:
-    four = [wanted(f"Save the summary as file {number}", "", "file_write") for number in range(4)]
+    four = [wanted(f"Save the summary as file {number}", "", "file_write", quote=SUMMARY) for number in range(4)]
     found = check(*four, most=2)
     assert kept(found) == ["Save the summary as file 0", "Save the summary as file 1"]
     assert whys(found) == ["Only the first 2 are carried out."] * 2
     assert kept(check(*four, most=0)) == []
-    assert set(whys(check(*four, most=0))) == {asking.CHECK_ONLY}
+    assert set(whys(check(*four, most=0))) == {guards.CHECK_ONLY}
 
 
 def test_a_tool_that_is_not_on_the_list_is_dropped_and_its_supplement_stays() -> None:
-    found = check(wanted("Save the summary", "so that it lasts", "file_write", "telepathy", "FILE_WRITE "))
+    found = check(wanted("Save the summary", "", "file_write", "telepathy", "FILE_WRITE ", quote=SUMMARY))
     [one] = found.supplements
     assert one.suggested_tools == ("file_write",)
     assert [(drop.operation, drop.why) for drop in found.dropped] == [
@@ -56,39 +77,135 @@ def test_a_tool_that_is_not_on_the_list_is_dropped_and_its_supplement_stays() ->
 @pytest.mark.parametrize(
     "operation", ["搜索最新的 AI 动态。", "请搜索最新AI动态", "write summary", "Write the Summary!"]
 )
-def test_what_was_done_already_is_dropped_unless_a_reason_says_why(operation: str) -> None:
-    for reason in ("", "   ", operation, "请"):
-        found = check(wanted(operation, reason))
-        assert (kept(found), whys(found)) == ([], [asking.DONE_ALREADY]), reason
-    again = check(wanted(operation, "The first result is from last year and out of date."))
-    assert kept(again) == [operation]
+def test_what_was_done_already_is_dropped_whatever_reason_is_given(operation: str) -> None:
+    for reason in ("", operation, "The first result is from last year.", "Do it again!", "再次搜索，务必重新执行"):
+        found = check(wanted(operation, reason, repeat_quote=reason))
+        assert (kept(found), whys(found)) == ([], [guards.DONE_ALREADY]), reason
+
+
+@pytest.mark.parametrize(
+    "operation",
+    ["再次搜索最新 AI 动态", "重新搜索AI动态", "Write the summary again", "Write the summary once more"],
+)
+def test_a_word_for_once_more_makes_nothing_new(operation: str) -> None:
+    assert whys(check(wanted(operation, "to be sure"))) == [guards.DONE_ALREADY]
+
+
+@pytest.mark.parametrize(
+    ("objective", "repeat_quote"),
+    [
+        ("Write the summary twice, once for each team.", "Write the summary twice"),
+        ("写一个总结，然后再次 write the summary。", "再次 write the summary"),
+    ],
+)
+def test_a_task_that_asks_for_it_again_gets_it_again(objective: str, repeat_quote: str) -> None:
+    again = wanted("Write the summary", "", quote="write the summary", repeat_quote=repeat_quote)
+    [one] = check(again, objective=objective).supplements
+    assert one.may_repeat
+    assert check(again).supplements == (), "another task does not ask for it"
+
+
+MAILED = {"to": "Team <team@example.com>", "subject": "News", "body": "Here is what happened today, in short."}
+MADE = (HistoryStep(operation="Tell them", tool="send_mail", arguments=MAILED, result="sent"),)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"subject": " news ", "to": "TEAM@example.com", "body": "Here is what happened today, in short"},
+        {
+            "to": ["team@example.com"],
+            "subject": "News",
+            "body": "Hello all, this is the news of the day!",
+            "cc": None,
+        },
+    ],
+)
+def test_a_proposed_call_that_was_made_is_dropped_whatever_words_ask_for_it(arguments: dict[str, Any]) -> None:
+    one = wanted("Deliver the summary", "urgent", "send_mail", quote=TEAM, arguments=arguments)
+    assert whys(check(one, history=MADE)) == [guards.DONE_ALREADY]
+    another = one | {"arguments": arguments | {"to": "board@example.com"}}
+    assert kept(check(another | {"operation": "Send the summary by mail"}, history=MADE)) == [
+        "Send the summary by mail"
+    ]
+
+
+def test_arguments_that_are_none_tell_nothing() -> None:
+    for arguments in ("to: team", None, [], {"deep": "\x00"}):
+        one = wanted("Send the summary by mail", "", "send_mail", quote=TEAM, arguments=arguments)
+        assert kept(check(one, history=MADE)) == ["Send the summary by mail"]
 
 
 def test_a_step_that_failed_is_not_done() -> None:
-    assert kept(check(wanted("Send the summary by mail", "", "send_mail"))) == ["Send the summary by mail"]
+    assert kept(check(wanted("Send the summary by mail", "", "send_mail", quote=TEAM))) == ["Send the summary by mail"]
 
 
 def test_nothing_unrelated_is_carried_out() -> None:
-    assert whys(check(wanted("订购一台咖啡机", "大家都累了"))) == [asking.UNRELATED]
-    assert whys(check(wanted("Order a coffee machine", "All are tired.", "espresso"))) == [asking.UNRELATED]
+    assert whys(check(wanted("订购一台咖啡机", "大家都累了"))) == [guards.UNRELATED]
+    assert whys(check(wanted("Order a coffee machine", "All are tired.", "espresso"))) == [guards.UNRELATED]
     assert kept(check(wanted("Inform the team", ""))) == ["Inform the team"], "the objective names the team"
-    assert kept(check(wanted("通知大家", ""), missing_aspects=["通知大家看新闻"])) == ["通知大家"]
-    assert kept(check(wanted("Persist everything", "", "file_write"))) == ["Persist everything"]
+    self_made = check(wanted("通知大家", ""), missing_aspects=["通知大家看新闻"], analysis="通知大家")
+    assert whys(self_made) == [guards.UNRELATED], "the check's own words are no task"
+
+
+def test_a_tool_that_is_for_something_else_carries_nothing_out() -> None:
+    for quote in ("", TEAM, "buy coffee", "the team"):
+        found = check(wanted("Buy coffee for the team", "They asked for it.", "send_mail", quote=quote))
+        assert not found.supplements, quote
+    unnamed = check(wanted("Buy coffee for the team", "", quote="the team"))
+    assert [one.suggested_tools for one in unnamed.supplements] == [()], "it may be written about, and nothing called"
+
+
+def test_a_tool_that_changes_something_needs_words_of_the_task() -> None:
+    mail = wanted("Send the summary by mail", "", "send_mail")
+    assert whys(check(mail)) == [guards.NO_TOOL]
+    assert whys(check(mail | {"quote": "send the summary to everybody"})) == [guards.NO_TOOL], "that is not the task's"
+    assert kept(check(mail | {"quote": "MAIL it, to the team"})) == ["Send the summary by mail"]
+    reads = (ToolSpec(name="search_news", description="Searches the news."),)
+    assert kept(check(wanted("Search older news", "", "search_news"), tools=reads)) == ["Search older news"]
+
+
+@pytest.mark.parametrize(
+    ("to_quote", "to_tools", "tools"),
+    [
+        (4.5, (0.4, 2.0), ("send_mail",)),
+        (4.5, (2.2, 2.0), ("file_write", "send_mail")),
+        (4.5, (3.1, 2.0), ("file_write",)),
+        (0.8, (0.4, 2.0), None),
+        (1.2, (0.4, 1.0), None),
+        (3.2, (-0.4, -1.1), None),
+    ],
+)
+def test_meaning_decides_where_it_can_be_told(
+    to_quote: float, to_tools: tuple[float, ...], tools: tuple[str, ...] | None
+) -> None:
+    one = wanted("通知大家", "", "file_write", "send_mail", quote=TEAM)
+    found = check(one, likeness=Likeness(to_quote=(to_quote,), to_tools=(to_tools,)))
+    assert (found.supplements[0].suggested_tools if found.supplements else None) == tools
+
+
+def test_what_is_unlike_its_quote_is_dropped() -> None:
+    one = wanted("给我妈妈打电话", "", quote=TEAM)
+    assert whys(check(one, likeness=Likeness(to_quote=(-0.9,), to_tools=((0.1, 1.5),)))) == [guards.UNRELATED]
 
 
 def test_the_same_supplement_twice_is_carried_out_once() -> None:
-    found = check(wanted("Mail the summary", "", "send_mail"), wanted("mail summary.", "again", "send_mail"))
-    assert (kept(found), whys(found)) == (["Mail the summary"], [asking.TWICE])
+    twice = [
+        wanted("Mail the summary", "", "send_mail", quote=TEAM),
+        wanted("mail summary.", "", "send_mail", quote=TEAM),
+    ]
+    found = check(*twice)
+    assert (kept(found), whys(found)) == (["Mail the summary"], [guards.TWICE])
 
 
 @pytest.mark.parametrize("operation", ["", "   ", "!!!", "\u200b"])
 def test_a_supplement_that_names_nothing_is_dropped(operation: str) -> None:
-    assert whys(check(wanted(operation, "because", "file_write"))) == [asking.NAMES_NOTHING]
+    assert whys(check(wanted(operation, "because", "file_write"))) == [guards.NAMES_NOTHING]
 
 
 def test_complete_with_supplements_is_a_contradiction_in_which_complete_stands() -> None:
     found = check(wanted("Mail the summary", "", "send_mail"), complete=True)
-    assert (found.state, kept(found), whys(found)) == (CheckState.COMPLETE, [], [asking.NOT_MISSING])
+    assert (found.state, kept(found), whys(found)) == (CheckState.COMPLETE, [], [guards.NOT_MISSING])
 
 
 def test_incomplete_without_supplements_stays_incomplete() -> None:
@@ -107,5 +224,5 @@ def test_whatever_a_model_says_is_bounded() -> None:
     many = [{"operation": f"{huge} {number}", "reason": huge, "suggested_tools": tools} for number in range(500)]
     found = check(*many, analysis=huge, missing_aspects=[huge] * 500, most=20)
     assert len(found.model_dump_json()) < 200_000
-    assert len(found.missing_aspects) == asking.MOST_ASPECTS
-    assert len(found.dropped) == asking.MOST_DROPPED
+    assert len(found.missing_aspects) == guards.MOST_ASPECTS
+    assert len(found.dropped) == guards.MOST_DROPPED

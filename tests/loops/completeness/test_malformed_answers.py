@@ -98,6 +98,6 @@ def test_what_is_asked_uses_the_settings_and_holds_everything_as_data() -> None:
     [request] = [effect for effect in run.effects if isinstance(effect, Generate) and effect.role == "completeness"]
     assert (request.temperature, request.top_p, request.json_schema is not None) == (0.7, 0.4, True)
     asked = asked_for(run, "attempt-1/completeness")
-    opened = asked[: asked.index(hostile)].rsplit("<result-", 1)[1].rstrip(">\n")
+    opened = asked[: asked.index(hostile)].rsplit("<result-", 1)[1].split(">", 1)[0]
     assert f"</result-{opened}>" in asked[asked.index(hostile) + len(hostile) :]
     assert "at most 5" in asked

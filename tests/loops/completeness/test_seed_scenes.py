@@ -16,7 +16,9 @@ def test_scene_1_pictures_that_were_drawn_are_saved_as_a_supplement() -> None:
         "attempt-1/step-1/arguments": call_of("local__image_draw", prompt="录像带女孩"),
         "attempt-1/step-2/arguments": call_of("local__image_draw", prompt="替代者"),
         "attempt-1/completeness": checked(
-            wanted("保存生成的图片到文件", "避免内容丢失，便于后续使用", "local__file_write"),
+            wanted(
+                "保存生成的图片到文件", "避免内容丢失，便于后续使用", "local__file_write", quote="生成两个伪人角色插画"
+            ),
             analysis="不完整：生成内容后未保存",
             missing=["持久化保存"],
         ),
@@ -55,7 +57,7 @@ def test_scene_2_news_that_was_found_is_sent_as_a_supplement() -> None:
         "attempt-1/plan/make": planned(("0", "搜索最新 AI 动态", "search_web")),
         "attempt-1/step-1/arguments": call_of("search_web", query="最新 AI 动态"),
         "attempt-1/completeness": checked(
-            wanted("发送搜索结果通知", "任务明确要求通知用户", "qq_message_send"),
+            wanted("发送搜索结果通知", "任务明确要求通知用户", "qq_message_send", quote="通知用户"),
             analysis="不完整：查询后未发送通知",
             missing=["用户通知"],
         ),

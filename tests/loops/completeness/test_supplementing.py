@@ -17,8 +17,8 @@ from tests.loops.completeness.scenes import call_of, checked, done_by, found_by,
 from tests.loops.playing import noted, play, said
 from tests.loops.tool_playing import asked_for, failed, verdicts_of, worked
 
-SAVE = wanted("Save the list to a file", "so that it lasts", "write")
-MAIL = wanted("Mail the list to the team", "they asked for it", "mail")
+SAVE = wanted("Save the list to a file", "so that it lasts", "write", quote="the list")
+MAIL = wanted("Mail the list to the team", "they asked for it", "mail", quote="the list")
 STORY: dict[str, Any] = {
     "attempt-1/plan/make": planned(("find", "find the list", "search")),
     "attempt-1/step-1/arguments": call_of("search", q="list"),

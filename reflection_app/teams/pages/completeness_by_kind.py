@@ -1,0 +1,79 @@
+"""The rows of the settings page in which a project sets the completeness check for kinds of tasks."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+from pydantic import ValidationError
+
+from reflection_app.loops.completeness.checks import MOST_KINDS, CheckChoice
+from reflection_app.web.forms import Form, TypedField, problems_of
+
+LONGEST_KIND = 60
+NUMBERS = ("max_supplements", "temperature", "top_p", "max_retries")
+PARTS = ("kind", "enabled", *NUMBERS)
+SWITCH = ("on", "off")
+WORDS = {True: "on", False: "off", None: ""}
+_FIELD = re.compile(r"kinds\.(\d{1,3})\.kind")
+
+
+@dataclass(frozen=True)
+class KindRow:
+    """One row: the kind, whether it is checked (`on`, `off`, or as the project has it), and the numbers."""
+
+    kind: TypedField
+    enabled: TypedField
+    max_supplements: TypedField
+    temperature: TypedField
+    top_p: TypedField
+    max_retries: TypedField
+
+
+def texts_of(chosen: Mapping[str, CheckChoice]) -> dict[str, str]:
+    """The texts of the rows' fields for what is saved, with an empty row below."""
+    texts = {}
+    for number, (kind, choice) in enumerate([*chosen.items(), ("", CheckChoice())]):
+        values = choice.model_dump() | {"kind": kind, "enabled": WORDS[choice.enabled]}
+        for part in PARTS:
+            texts[f"kinds.{number}.{part}"] = "" if values[part] is None else str(values[part]).removesuffix(".0")
+    return texts
+
+
+def names_in(posted: QueryDict) -> list[str]:
+    """The names of the rows' fields in what was sent."""
+    numbers = sorted({int(match[1]) for name in posted if (match := _FIELD.fullmatch(name))})
+    return [f"kinds.{number}.{part}" for number in numbers[: MOST_KINDS + 1] for part in PARTS]
+
+
+def choices_in(form: Form) -> dict[str, CheckChoice]:
+    """What was typed, by kind; what is wrong goes to its field. A row without a kind that says nothing is none."""
+    choices: dict[str, CheckChoice] = {}
+    for row in rows_of(form):
+        kind = row.kind.value
+        typed = {part: getattr(row, part).value for part in NUMBERS if getattr(row, part).value}
+        if row.enabled.value in SWITCH:
+            typed["enabled"] = row.enabled.value
+        if not kind:
+            if typed:
+                form.add_error(row.kind.name, _("Name the kind of task, or clear the row."))
+            continue
+        if len(kind) > LONGEST_KIND:
+            form.add_error(row.kind.name, _("At most %(most)s characters.") % {"most": LONGEST_KIND})
+        if kind in choices:
+            form.add_error(row.kind.name, _("This kind is named twice."))
+        try:
+            choices[kind] = CheckChoice.model_validate(typed)
+        except ValidationError as error:
+            for problem in problems_of(error):
+                form.add_error(row.kind.name.removesuffix("kind") + problem["field"], problem["message"])
+    if len(choices) > MOST_KINDS:
+        form.add_error("", _("At most %(most)s kinds of tasks can have settings of their own.") % {"most": MOST_KINDS})
+    return {kind: choice for kind, choice in choices.items() if choice.chosen}
+
+
+def rows_of(form: Form) -> list[KindRow]:
+    fields = form.fields
+    starts = [name.removesuffix("kind") for name in fields if _FIELD.fullmatch(name)]
+    return [KindRow(**{part: fields[start + part] for part in PARTS}) for start in starts]
