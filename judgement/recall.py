@@ -112,7 +112,7 @@ def judge(
     has = np.array([one.vector is not None for one in candidates])
     likeness: Numbers | None = None
     way, odds = Way.WORDS, _odds(Way.WORDS, word_features(words))
-    fits = odds > gate(Way.WORDS).threshold
+    least = np.full(len(candidates), gate(Way.WORDS).threshold)
     if vector is not None and is_wheels and has.any():
         learned = space()
         entries = np.stack([one.vector for one in candidates if one.vector is not None])
@@ -124,12 +124,14 @@ def judge(
     alike: list[float | None] = [None] * len(candidates)
     if likeness is not None:
         # What has no vector yet was just written, and is judged by its words.
-        odds[has] = _odds(way, seen)
-        fits[has] = odds[has] > gate(way).threshold
+        odds[has], least[has] = _odds(way, seen), gate(way).threshold
         by_place = iter(likeness.tolist())
         alike = [next(by_place) if is_there else None for is_there in has]
+    looked_up = np.array([is_looked_up(question, one) for one in candidates])
+    odds[looked_up] = np.maximum(odds, least + BY_ITS_NAME)[looked_up]
     return [
-        Judged(1 / (1 + exp(-float(one))), bool(fit), like) for one, fit, like in zip(odds, fits, alike, strict=True)
+        Judged(1 / (1 + exp(-float(one))), bool(one > asked), like)
+        for one, asked, like in zip(odds, least, alike, strict=True)
     ], way
 
 
@@ -140,9 +142,7 @@ def _odds(way: Way, features: Numbers) -> Numbers:
 # What the regressions see: of one question, a row for each candidate.
 
 
-def meaning_features(
-    learned: Space, question: Numbers, entries: Numbers, likeness: Numbers, words: Numbers
-) -> Numbers:
+def meaning_features(learned: Space, question: Numbers, entries: Numbers, likeness: Numbers, words: Numbers) -> Numbers:
     """Likeness, how usual question and entry are, the place among the others, and words."""
     usual = float((question - learned.middle_of_questions) @ learned.usual_question)
     by_entry = (entries - learned.middle_of_entries) @ learned.usual_entry
@@ -195,6 +195,10 @@ LONGEST_READ = 4_000
 # A text of few words does not say much by having one of them.
 AS_IF_MORE = 8.0
 MOST_SHARED = 25.0
+# Who asks for an entry by so few words means it, if one of them is in so few of the texts that were counted.
+MOST_LOOKED_UP = 3
+RARE = 10
+BY_ITS_NAME = 0.5
 # What is this rare or rarer in the texts that were counted tells as much as a word can.
 RAREST = 3
 
@@ -211,6 +215,15 @@ def words_of(text: str) -> tuple[frozenset[str], frozenset[str]]:
             names.add(whole)
         found |= {whole, *map(_stem, JOINED.split(whole))}
     return frozenset(found), frozenset(names)
+
+
+def is_looked_up(question: str, one: Candidate) -> bool:
+    """Whether the question is a few words, a rare one among them, and the entry has all of them: an exact rule."""
+    asked, _ = words_of(question)
+    counts: Mapping[str, int] = load(KIND)["counts"]
+    if not 0 < len(asked) <= MOST_LOOKED_UP or min(counts.get(word, 0) for word in asked) > RARE:
+        return False
+    return asked <= words_of(f"{one.name}\n{one.text}")[0]
 
 
 def lexical(question: str, candidates: Sequence[Candidate], counts: Mapping[str, int]) -> Numbers:

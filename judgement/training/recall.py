@@ -80,16 +80,21 @@ class Notebook:
         )
 
 
+# A notebook and what a regression sees of each of its questions and entries.
+type Seen = tuple[Notebook, Numbers]
+
+
 def train(
     embed: Embed, *, data: Path, labels: Path | None = None, judged: Path | None = None, write: bool = False
 ) -> dict[str, float]:
-    """Figures of the cross-validation by notebook; `write` keeps what is learned from all. Prints the figures."""
+    """Figures of the cross-validation by notebook; `write` keeps what is learned from all."""
     folders = [data, *(one for one in (labels, judged) if one)]
-    notebooks = read(embed, [folder / f"{KIND}.jsonl" for folder in folders])
+    files = [folder / f"{KIND}.jsonl" for folder in folders]
+    notebooks = read(embed, [file for file in files if file.exists()])
     shuffled = np.random.default_rng(1).permutation(len(notebooks))
     folds = [[notebooks[one] for one in shuffled[start::FOLDS]] for start in range(FOLDS)]
-    seen: dict[Way, list[tuple[Notebook, Numbers]]] = defaultdict(list)
-    ordered: list[list[tuple[Notebook, Numbers]]] = []
+    seen: dict[Way, list[Seen]] = defaultdict(list)
+    ordered: list[list[Seen]] = []
     for fold in folds:
         others = [one for other in folds if other is not fold for one in other]
         learned, counts = learn_space(others), counted(others)
@@ -97,10 +102,9 @@ def train(
         for way in Way:
             seen[way] += [(one, features_of(way, learned, one)) for one in part]
         ordered.append(list(seen[Way.MEANING][-len(part) :]))
-    gates = {way: learn_gate([rows for rows in seen[way]]) for way in Way}
+    gates = {way: learn_gate(seen[way]) for way in Way}
     figures = {f"{way}_{name}": value for way in Way for name, value in _measured(gates[way], seen[way]).items()}
     figures |= _by_fold(seen[Way.MEANING], ordered)
-    print(json.dumps(figures, indent=1))
     if write:
         learned, counts = learn_space(notebooks), counted(notebooks)
         arrays = {name: getattr(learned, name).astype(np.float16) for name in Space.__dataclass_fields__}
@@ -126,14 +130,15 @@ def _read(embed: Embed, rows: Sequence[dict[str, Any]]) -> Notebook:
     asked = [row for row in rows if "query" in row]
     texts = tuple(Candidate(row["title"], row["text"]) for row in entries)
     questions = tuple(" ".join(row["query"].split()) for row in asked)
-    marks = [
+    relevant, minor = (
         np.array([[entry["id"] in row[name] for entry in entries] for row in asked], bool)
         for name in ("relevant", "minor")
-    ]
+    )
     return Notebook(
         np.asarray(embed(questions, True), float),
         np.asarray(embed([f"{one.name}\n{one.text}" for one in texts], False), float),
-        *marks,
+        relevant,
+        minor,
         questions,
         texts,
         np.empty(0),
@@ -188,16 +193,17 @@ def small_ones(notebooks: Sequence[Notebook]) -> list[Notebook]:
 def learn_space(notebooks: Sequence[Notebook]) -> Space:
     """The space in which questions are near to what concerns them, by Adam; the mean of its later steps."""
     chance = np.random.default_rng(0)
-    middles = [np.concatenate(many).mean(0) for many in zip(*((n.questions, n.entries) for n in notebooks), strict=True)]
-    many = len(middles[0])
-    now = {"turn": np.eye(many), "question": np.zeros(many), "entry": np.zeros(many), "none": np.array(LIKENESS_OF_NONE)}
+    of_questions = np.concatenate([one.questions for one in notebooks]).mean(0)
+    of_entries = np.concatenate([one.entries for one in notebooks]).mean(0)
+    nothing = np.zeros(len(of_entries))
+    now = {"turn": np.eye(len(nothing)), "question": nothing, "entry": nothing, "none": np.array(LIKENESS_OF_NONE)}
     rates = {"turn": 1.0, "question": 5.0, "entry": 5.0, "none": 1.0}
     first, second = ({name: np.zeros_like(value) for name, value in now.items()} for _ in range(2))
     mean = now
     for step in range(1, STEPS + 1):
         size = min(len(notebooks), int(chance.integers(1, MOST_TOGETHER + 1)))
         one = merged([notebooks[place] for place in chance.choice(len(notebooks), size, replace=False)])
-        slopes = _slopes(now, one, one.questions - middles[0], one.entries - middles[1])
+        slopes = _slopes(now, one, one.questions - of_questions, one.entries - of_entries)
         for name, slope in slopes.items():
             first[name] = 0.9 * first[name] + 0.1 * slope
             second[name] = 0.99 * second[name] + 0.01 * slope**2
@@ -205,7 +211,7 @@ def learn_space(notebooks: Sequence[Notebook]) -> Space:
             now[name] = now[name] - LEARNING_RATE * rates[name] * by
         kept = AVERAGE_KEEPS if step > AVERAGED_FROM else 0.0
         mean = {name: kept * mean[name] + (1 - kept) * now[name] for name in now}
-    return Space(mean["turn"], middles[0], middles[1], mean["question"], mean["entry"])
+    return Space(mean["turn"], of_questions, of_entries, mean["question"], mean["entry"])
 
 
 def _slopes(now: dict[str, Numbers], one: Notebook, asked: Numbers, written: Numbers) -> dict[str, Numbers]:
@@ -251,7 +257,7 @@ def features_of(way: Way, learned: Space, one: Notebook) -> Numbers:
     return np.stack(rows)
 
 
-def learn_gate(seen: Sequence[tuple[Notebook, Numbers]]) -> Linear:
+def learn_gate(seen: Sequence[Seen]) -> Linear:
     """The regression on what stands first, and the lowest threshold that tells little enough wrongly."""
     rows, labels, counts = [], [], []
     for one, features in seen:
@@ -269,7 +275,7 @@ def learn_gate(seen: Sequence[tuple[Notebook, Numbers]]) -> Linear:
     return gate
 
 
-def _measured(gate: Linear, seen: Iterable[tuple[Notebook, Numbers]]) -> dict[str, float]:
+def _measured(gate: Linear, seen: Iterable[Seen]) -> dict[str, float]:
     """Shares: of questions that nothing concerns, those told anything; of what is told, what is wrong; and others."""
     none, hits, told_at_all, wrong, ranked, reciprocal = [], [], 0, 0, [], []
     for one, features in seen:
@@ -295,15 +301,16 @@ def _measured(gate: Linear, seen: Iterable[tuple[Notebook, Numbers]]) -> dict[st
     }
 
 
-def _by_fold(seen: Sequence[tuple[Notebook, Numbers]], folds: Sequence[list[tuple[Notebook, Numbers]]]) -> dict[str, float]:
+def _by_fold(seen: Sequence[Seen], folds: Sequence[list[Seen]]) -> dict[str, float]:
     """The figures of notebooks that neither the space nor the regression nor its threshold has seen, by size."""
     parts: dict[str, list[dict[str, float]]] = defaultdict(list)
     for fold in folds:
         mine = {id(one) for one, _ in fold}
         gate = learn_gate([rows for rows in seen if id(rows[0]) not in mine])
         largest = max(len(one.texts) for one, _ in fold)
-        for name, least, most in (("small", 0, max(SMALL)), ("usual", max(SMALL) + 1, largest - 1), ("large", largest, largest)):
-            parts[name].append(_measured(gate, [rows for rows in fold if least <= len(rows[0].texts) <= most]))
+        sizes = {"small": range(max(SMALL) + 1), "usual": range(max(SMALL) + 1, largest), "large": [largest]}
+        for name, size in sizes.items():
+            parts[name].append(_measured(gate, [rows for rows in fold if len(rows[0].texts) in size]))
     return {
         f"unseen_{name}_{figure}": round(float(np.mean([one[figure] for one in many])), 3)
         for name, many in parts.items()

@@ -170,7 +170,7 @@ def query_vector(text: str, *, timeout_s: float = 2.0) -> list[float] | None:
 
     It is of the beginning of `text`. Whoever gets None finds by text alone, and says so.
     """
-    question = storable(opening(" ".join(text.split()), most_tokens=MOST_TOKENS))
+    question = question_of(text)
     space = space_asked() if question else None
     if space is None:
         return None
@@ -182,6 +182,11 @@ def query_vector(text: str, *, timeout_s: float = 2.0) -> list[float] | None:
         return known
     give = computed if serving.is_on else asked
     return give(question, model=space.model, timeout_s=min(timeout_s, LONGEST_WAIT_S))
+
+
+def question_of(text: str) -> str:
+    """What a model is asked of the text: its beginning, with single spaces."""
+    return storable(opening(" ".join(text.split()), most_tokens=MOST_TOKENS))
 
 
 def prepare_questions() -> None:
