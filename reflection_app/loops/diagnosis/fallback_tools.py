@@ -13,14 +13,8 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from reflection_app.loops.diagnosis.diagnoses import FailedCall
-from reflection_app.loops.diagnosis.modifiers import (
-    QUERY_KEYS,
-    SIZE_KEYS,
-    Params,
-    fits,
-    is_query,
-    known_properties,
-)
+from reflection_app.loops.diagnosis.modifiers import SIZE_KEYS, Params, fits, known_properties
+from reflection_app.loops.diagnosis.queries import QUERY_KEYS, is_query
 from reflection_app.loops.texts import word_set
 from reflection_app.loops.tool_calls import ToolSpec
 
@@ -57,7 +51,7 @@ _WORD = re.compile(r"[a-z0-9]{1,40}|[\u4e00-\u9fff]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _READS = re.compile("读取|查询|搜索|检索|获取|查看|列出|浏览|查找|抓取|検索|取得|一覧|검색|조회")
 _WRITES = re.compile(
-    "写|删除|修改|发送|创建|更新|上传|提交|预订|支付|取消|转账|下单|执行|移动|清空|新建|添加|发布|書|削除|送信|作成|登録|予約|삭제|전송|생성"
+    "写(?!真)|删除|修改|发送|创建|更新|上传|提交|预订|支付|取消|转账|下单|执行|移动|清空|新建|添加|发布|書き|書込|削除|送信|作成|登録|予約|삭제|전송|생성"
 )
 _SAYS_READING = re.compile(
     r"\W*(?:(?:gets?|reads?|search(?:es)?|fetch(?:es)?|lists?|finds?|looks?|quer(?:y|ies)|retrieves?|shows?|returns?"

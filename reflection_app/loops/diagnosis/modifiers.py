@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeGuard
 
+from reflection_app.loops.diagnosis.queries import is_broken, is_code, is_query, mended, plain_words, simplified
 from reflection_app.loops.diagnosis.rules import Change
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.texts import word_set
@@ -116,6 +117,13 @@ def rewritten(
         schema, path = known.get(key, {}), f"{within}.{key}" if within else key
         if isinstance(value, dict) and deep:
             changed[key] = rewritten(value, known_properties(schema), change, within=path, deep=deep - 1)
+        elif isinstance(value, list) and deep and any(isinstance(one, dict) for one in value):
+            items = schema.get("items")
+            inner = known_properties(items) if isinstance(items, dict) else {}
+            changed[key] = [
+                rewritten(one, inner, change, within=path, deep=deep - 1) if isinstance(one, dict) else one
+                for one in value
+            ]
         else:
             changed[key] = change(path, value, schema)
     return changed
@@ -149,47 +157,20 @@ def _at_least(value: int, schema: Mapping[str, Any]) -> int:
     return max(1, value, int(least)) if is_number(least) and abs(least) < 2**53 else max(1, value)
 
 
-# Search queries whose syntax is mended: signs that do not pair, and operators as the tool reads them.
-
-LONGEST_QUERY = 2_000
-OPERATORS = frozenset({"AND", "OR", "NOT"})
-QUERY_KEYS = word_set(
-    "query q search search_query search_term keywords keyword expression search_string searchterm searchquery question "
-    "term terms search_text text_query 查询 关键词 检索式 搜索词"
-)
-_QUERY = re.compile(
-    r"quer(?!y_?(?:id|type|mode|lang))|search(?!_?(?:type|mode|id|depth|lang|engine))|keyword|suchbegriff|stichwort|recherche"
-    r"|requ[eê]te|consulta|b[uú]squeda|palabra|关键|检索|搜索|検索|キーワード|검색"
-)
-_WITHIN_QUERY = word_set("text value string words phrase")
-_QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "「": '"', "」": '"', "（": "(", "）": ")"})
-# As people write them in other languages; each between spaces.
-_WORDS = {"AND": "and und et 和 且 与 并且", "OR": "or oder ou 或 或者", "NOT": "not nicht 非 不含"}
-_SIGNS = {"AND": ("&&", "&"), "OR": ("||", "|")}
-_READS_PATTERNS = re.compile(r"\bregex|regular expression|正则|\bgrep\b")
-
-
-def is_query(path: str) -> bool:
-    """Whether the parameter is what is searched for, by its name and by that of the object that it stands in."""
-    around, _, name = path.casefold().rpartition(".")
-    if name in _WITHIN_QUERY and around:
-        return is_query(around)
-    return name in QUERY_KEYS or _QUERY.search(name) is not None
-
-
 def with_mended_queries(params: Params, known: Mapping[str, Params], schema: Params, _text: str) -> Params:
     """Search queries with quotes and brackets that pair, and operators as the tool's description writes them."""
     about = str(schema.get("description") or "")
 
     def mend(path: str, value: Any, own: Mapping[str, Any]) -> Any:
-        if not is_query(path) or not isinstance(value, str):
+        if isinstance(value, list):
+            return [mend(path, one, own) if isinstance(one, str) else one for one in value]
+        if not is_query(path) or not isinstance(value, str) or is_code(value):
             return value
         better = mended(value, about=f"{about} {own.get('description') or ''}")
         if better != value:
             return better
         # Nothing that is known to break it stands in it, so that plain words are left.
-        plain = re.findall(r"[\w'-]+", re.sub(r"\b\w{1,12}:(?=\S)", "", value))
-        return " ".join(word for word in plain if word not in OPERATORS) or value
+        return plain_words(value)
 
     return rewritten(params, known, mend)
 
@@ -200,70 +181,11 @@ def with_paired_signs(params: Params, schema: Mapping[str, Any]) -> Params | Non
     about = str(schema.get("description") or "")
 
     def mend(path: str, value: Any, _own: Mapping[str, Any]) -> Any:
-        if not is_query(path) or not isinstance(value, str) or not value.split():
-            return value
-        is_broken = value.count('"') % 2 or not _is_balanced(value) or value.split()[-1] in OPERATORS
-        return mended(value, about=about) if is_broken else value
+        is_one = is_query(path) and isinstance(value, str) and is_broken(value)
+        return mended(value, about=about) if is_one else value
 
     better = rewritten(params, known_properties(schema), mend)
     return better if better != params and can_be_kept(better) and (not schema or fits(better, schema)) else None
-
-
-def mended(query: str, about: str = "") -> str:
-    """The query with what commonly breaks its syntax put right; as it is where it is too long to be one.
-
-    `about` is what the tool says of its queries: signs that it names as operators stay signs.
-    """
-    if len(query) > LONGEST_QUERY or _READS_PATTERNS.search(about.casefold()):
-        return query
-    own = {name: sign for name in OPERATORS if (sign := _own_sign(name, about[:LONGEST_QUERY]))}
-    text = query.translate(_QUOTES)
-    is_boolean = any(sign in text for sign in ("&&", "|")) or any(word in OPERATORS for word in text.split())
-    for name, signs in _SIGNS.items():
-        for sign in signs:
-            # A single & stands in names of firms as well.
-            if sign != "&" or re.search(r"\s&\s", text):
-                text = text.replace(sign, f" {name} ")
-    text = text if text.count('"') % 2 == 0 else text.replace('"', " ")
-    text = text if _is_balanced(text) else re.sub(r"[()\[\]{}]", " ", text)
-    text = re.sub(r"\(\s*\)|\"\s*\"", " ", text)
-    words = re.sub(r"([()])", r" \1 ", text).split() if '"' not in text else text.split()
-    # Inside of quotes these are words of a phrase. Where nothing else says so, only `or` is an operator for certain.
-    if '"' not in text:
-        read = {word: name for name, alike in _WORDS.items() for word in alike.split()}
-        certain = OPERATORS if is_boolean else {"OR"}
-        words = [name if (name := read.get(word.casefold(), word)) in certain else word for word in words]
-    kept: list[str] = []
-    for word in words:
-        # Of two operators in a row the first is meant; NOT follows others.
-        is_second = bool(kept) and kept[-1] in OPERATORS and word in OPERATORS - {"NOT"}
-        while word == ")" and kept and kept[-1] in OPERATORS:
-            kept.pop()
-        if not is_second and not (word in OPERATORS - {"NOT"} and (not kept or kept[-1] == "(")):
-            kept.append(word)
-    while kept and kept[-1] in OPERATORS:
-        kept.pop()
-    kept = [own.get(word, word) for word in kept]
-    return re.sub(r"\( | \)", lambda found: found[0].strip(), " ".join(kept)) or query
-
-
-def _own_sign(operator: str, about: str) -> str | None:
-    """How the tool says that it writes this operator, where that is not its name."""
-    means = {"AND": r"(?:and|且|与|和)", "OR": r"(?:or|或)", "NOT": r"(?:not|非|exclud\w+|排除)"}[operator]
-    sign = r"[`'\"“(]?(?P<sign>\|{1,2}|&{1,2}|\+|-|ANDNOT)[`'\"”)]?"
-    is_for = r"\s{0,2}(?:is|for|as|means?|=|:|表示|代表|为|\()\s{0,2}(?:(?:boolean|logical|逻辑)\s?)?"
-    is_by = r"\s{0,2}(?:is|as|=|:|with|using|by|用|写作|\()\s{0,2}(?:written )?(?:as )?"
-    before, after = rf"{sign}{is_for}{means}(?![a-z])", rf"(?<![a-z]){means}{is_by}{sign}(?!\w)"
-    found = re.search(before, about, re.IGNORECASE) or re.search(after, about, re.IGNORECASE)
-    if found is None and operator == "NOT" and "ANDNOT" in about:
-        return "ANDNOT"
-    return found["sign"] if found else None
-
-
-def simplified(query: str) -> str:
-    """The first half of the query's words, without its operators and signs; as it is where it is one word."""
-    words = [word for word in re.findall(r"[\w'-]+", query) if word.upper() not in OPERATORS]
-    return " ".join(words[: (len(words) + 1) // 2]) if len(words) > 1 else query
 
 
 # A search that comes to no end, or finds nothing, asks for something lighter.
@@ -289,6 +211,8 @@ def lighter(params: Params, *, schema: Mapping[str, Any], text: str, finds_nothi
 
 
 def _simpler(path: str, value: Any, _schema: Mapping[str, Any]) -> Any:
+    if isinstance(value, list):
+        return [_simpler(path, one, _schema) if isinstance(one, str) else one for one in value]
     return simplified(value) if is_query(path) and isinstance(value, str) else value
 
 
@@ -318,16 +242,6 @@ def _patient(params: Params, known: Mapping[str, Params], text: str) -> Params:
         return min(2 * value, most) if is_number(most) else 2 * value
 
     return rewritten(params, known, longer)
-
-
-def _is_balanced(text: str) -> bool:
-    pairs, waiting = {")": "(", "]": "[", "}": "{"}, list[str]()
-    for sign in text:
-        if sign in pairs.values():
-            waiting.append(sign)
-        elif sign in pairs and (not waiting or waiting.pop() != pairs[sign]):
-            return False
-    return not waiting
 
 
 LARGEST_PARAMS = 100_000

@@ -22,11 +22,9 @@ from reflection_app.loops.diagnosis.modifiers import (
     clamped,
     fits,
     is_number,
-    is_query,
     known_properties,
-    mended,
-    simplified,
 )
+from reflection_app.loops.diagnosis.queries import is_query, mended, simplified
 from reflection_app.loops.diagnosis.value_forms import Form, form_between, in_form
 from reflection_app.loops.texts import cut
 from reflection_app.loops.tool_calls import ToolSpec

@@ -4,7 +4,7 @@ import pytest
 
 from reflection_app.loops.diagnosis.diagnose import diagnose_by_rules
 from reflection_app.loops.diagnosis.diagnoses import FailedCall
-from reflection_app.loops.diagnosis.modifiers import mended
+from reflection_app.loops.diagnosis.queries import mended
 from reflection_app.loops.tool_calls import ToolSpec
 
 SCHEMA: dict[str, Any] = {

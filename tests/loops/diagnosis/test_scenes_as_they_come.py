@@ -138,6 +138,21 @@ def test_a_pattern_is_no_query() -> None:
     assert told(spec, {"query": "a|b"}, "Invalid query syntax").action.modified_params != {"query": "a OR b"}
 
 
+@pytest.mark.parametrize("error", ["Timeout after 30s", "Invalid query syntax", "No results found", "HTTP 400"])
+@pytest.mark.parametrize(
+    "query", ["SELECT a || b FROM t WHERE (x", "query { user(id: 1) { name ", "status = Open AND ("]
+)
+def test_a_query_in_a_language_of_its_own_is_left_to_who_wrote_it(error: str, query: str) -> None:
+    spec = tool("query_database", "Reads rows.", "query", query=TEXT)
+    assert told(spec, {"query": query}, error).action.modified_params is None
+
+
+def test_each_of_several_queries_is_mended() -> None:
+    params = {"queries": ["a | b", "c"], "more": [{"q": "d | e"}]}
+    action = told(tool("search_many", "Searches."), params, "Invalid query syntax").action
+    assert action.modified_params == {"queries": ["a OR b", "c"], "more": [{"q": "d OR e"}]}
+
+
 FILE = {"repo_name": "a/b", "file_path": "docs/setup.md"}
 
 
