@@ -18,7 +18,7 @@ from reflection_app.loops.effects import CompareSupplements
 log = logging.getLogger(__name__)
 
 # It is a help beside the words, and no run waits long for it.
-EMBED_WITHIN_S = 5.0
+EMBED_WITHIN_S = 10.0
 LONGEST_TEXT = 600
 # Of 384 numbers each.
 MOST_KEPT = 1_000

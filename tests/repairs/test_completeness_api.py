@@ -207,7 +207,8 @@ def test_a_run_tells_its_check_and_its_statistics_and_one_without_a_check_nothin
     run = supplemented(reading_project())
     told = make_caller(run.project).get(f"runs/{run.pk}").body
     assert told["completeness"] == {
-        "state": "incomplete",
+        "state": "completed_by_supplement",
+        "settings_from": "desk",
         "analysis": "不完整：只读了一个文件",
         "missing_aspects": ["第二个文件"],
         "supplements_count": 1,

@@ -36,7 +36,9 @@ def project_page(client: Client, run: Run) -> str:
 def test_a_run_tells_what_was_missing_and_how_each_supplement_went(client: Client) -> None:
     run = supplemented(reading_project())
     page = page_of(client, run)
-    assert "something missing" in page
+    assert "completed by supplement" in page
+    assert "something missing" not in page
+    assert "Checked as the desk has it." in page
     assert "不完整：只读了一个文件" in page
     assert "任务要求比较两个文件" in page
     assert "2 of 2 steps of this run worked, supplements included (100 %)." in page
@@ -57,7 +59,8 @@ def test_a_supplement_that_failed_and_what_was_left_out_are_told_with_the_reason
     page = page_of(client, supplemented(reading_project(), answers))
     assert "gave no usable answer" in page
     assert "1 suggestion left out" in page
-    assert "It has nothing to do with the objective" in page
+    assert "It has nothing to do with what the task says." in page
+    assert "something missing" in page, "the supplement failed"
     assert "1 of 2 steps of this run worked" in page
 
 
@@ -105,7 +108,10 @@ def test_a_handed_in_history_is_shown_with_what_it_lacks(client: Client) -> None
 def test_hostile_texts_of_models_are_shown_as_text(client: Client) -> None:
     answers = {
         "attempt-1/completeness": checked(
-            wanted(HOSTILE, HOSTILE, "read_file", HOSTILE[:60]), analysis=HOSTILE, missing=[HOSTILE]
+            wanted(f"文件 {HOSTILE}", HOSTILE, "read_file", HOSTILE[:60], quote="比较两个文件", missing=HOSTILE),
+            wanted(HOSTILE, HOSTILE, quote=HOSTILE, repeat_quote=HOSTILE, arguments={HOSTILE: HOSTILE}),
+            analysis=HOSTILE,
+            missing=[HOSTILE],
         )
     }
     run = supplemented(reading_project(), answers, kind="<b>kind</b>")

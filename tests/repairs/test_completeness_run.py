@@ -35,7 +35,8 @@ def test_a_supplemented_run_is_told_by_rows_and_by_the_three_events() -> None:
     assert (run.outcome, run.error) == ("succeeded", "")
 
     check = CompletenessCheck.objects.get(run=run)
-    assert (check.state, check.task_kind, check.missing_aspects) == ("incomplete", "compare", ["第二个文件"])
+    assert (check.state, check.task_kind) == ("completed_by_supplement", "compare")
+    assert check.missing_aspects == ["第二个文件"], "what was missing stays to be read"
     assert (check.used, check.attempted, check.succeeded, check.success_rate) == (True, 2, 2, 1.0)
     assert (check.tokens, check.cost_usd, check.steps_ok) == (250, Decimal("0.001"), True)
     supplement = Supplement.objects.get(completeness_check=check)
@@ -200,7 +201,7 @@ def test_a_handed_in_history_whose_check_fails_ends_as_unverified() -> None:
 
 
 def test_texts_that_a_database_refuses_or_that_are_huge_are_kept_as_far_as_they_can_be() -> None:
-    huge = wanted("字" * 5_000 + "\x00\ud800", "因为" * 5_000, "read_file")
+    huge = wanted("读取第二个文件" * 1_000 + "\x00\ud800", "因为" * 5_000, "read_file", quote="比较两个文件")
     run = supplemented(reading_project(), {"attempt-1/completeness": checked(huge, analysis="长" * 50_000)})
     assert run.outcome == "succeeded"
     supplement = Supplement.objects.get()

@@ -124,6 +124,30 @@ def test_the_task_says_it_before_its_project_and_the_project_before_the_desk(
     assert bool(forks_of(run)) is begun
 
 
+@pytest.mark.parametrize(
+    ("project", "task", "begun"),
+    [
+        ({}, {}, {"errors", "memory"}),
+        ({"error_reflector": False}, {}, {"memory"}),
+        ({"memory_reflector": False}, {}, {"errors"}),
+        ({"error_reflector": False, "memory_reflector": False}, {}, set()),
+        ({"error_reflector": False}, {"errors": True}, {"errors", "memory"}),
+        ({}, {"memory": False}, {"errors"}),
+        ({}, {"errors": False, "memory": False}, set()),
+    ],
+)
+def test_each_is_switched_by_itself_and_the_task_goes_before_its_project(
+    project: dict[str, bool], task: dict[str, bool], begun: set[str]
+) -> None:
+    watched = watched_project(notebook={"reflection": "post_hoc"} | project)
+    assert set(forks_of(ended_run(project=watched, reflection=task))) == begun
+
+
+def test_a_switch_does_not_turn_on_what_its_project_never_does() -> None:
+    watched = watched_project(notebook={"reflection": "off"})
+    assert forks_of(ended_run(project=watched, reflection={"errors": True, "memory": True})) == {}
+
+
 def test_what_was_cancelled_or_made_nothing_is_not_looked_back_at() -> None:
     cancelled = scripted_run(DONE | BOTH, project=watched_project(), mode="actor_critic")
     cancel_run(cancelled, actor=Actor())

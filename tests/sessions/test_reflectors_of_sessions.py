@@ -66,6 +66,11 @@ def read_by(fork: Run) -> str:
     return "\n".join(message["content"] for step in steps for message in step.request["messages"])
 
 
+def test_a_session_switches_those_who_look_back_at_it() -> None:
+    assert set(forks_of(opened(reflection={"memory": False}))) == {"errors"}
+    assert set(forks_of(opened(reflection={"errors": False}))) == {"memory"}
+
+
 def test_a_session_is_looked_back_at_once_it_ends_and_not_again_when_it_is_ended_again() -> None:
     transcript = opened(ended=False, agent="porter", external_id="s-1")
     add_turns(transcript, TurnsInput.model_validate({"messages": turns("one more")}), actor=Actor())

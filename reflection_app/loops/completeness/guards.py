@@ -133,7 +133,7 @@ class _Sieve:
         known = list({tool.name: tool for name in named if (tool := listed.get(name.casefold()))}.values())
         fit = [
             tool
-            for tool in known or self.tools
+            for tool in (known if named else self.tools)
             if is_for(tool, operation, quote=quote, to_quote=to_quote, to_tools=to_tools)
         ]
         why, is_open = "", True

@@ -6,12 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reflection_app.loops.attempt_effects import CallTool, Generate, KeepAttempt
-from reflection_app.loops.completeness.checks import CheckState, CompletenessSettings, Supplement
+from reflection_app.loops.completeness.checks import CheckState, CompletenessSettings, Supplement, state_after
 from reflection_app.loops.completeness.supplementing import NO_STEP, results_of, served_by
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.effects import RecordCompleteness, RecordSupplements
 from reflection_app.loops.plan_steps import StepRun
 from reflection_app.loops.plans import PlanStep, PlanStepOutcome, PlanStepState
+from reflection_app.loops.tool_calls import ToolFailure
 from reflection_app.loops.verdicts import Outcome, Verdict
 from tests.loops.completeness.scenes import call_of, checked, done_by, found_by, planned, played, scene, wanted
 from tests.loops.playing import noted, play, said
@@ -198,3 +199,106 @@ def test_supplements_that_a_limit_stops_are_told_with_what_they_cost_until_then(
     assert [result.attempted for result in done.results] == [stops_at.endswith("arguments"), False]
     assert all("over budget" in result.error for result in done.results)
     assert not any(effect.key == "attempt-1/answer" for effect in run.effects)
+
+
+AGAIN = wanted("Mail the list to the team at once", "Do it again, 再次！", "mail", quote="the list")
+
+
+def calls_of(run: Any, tool: str) -> list[dict[str, Any]]:
+    return [effect.arguments for effect in run.effects if isinstance(effect, CallTool) and effect.tool == tool]
+
+
+def mailed_before(objective: str, supplement: dict[str, Any], again: dict[str, Any]) -> Any:
+    """A run whose plan has mailed the list already, and whose check wants something mailed."""
+    first = {"to": "team@example.com", "subject": "List", "body": "Here is the list that you asked for: a, b, c."}
+    answers = {
+        "attempt-1/plan/make": planned(("0", "tell them", "mail")),
+        "attempt-1/step-1/arguments": call_of("mail", **first),
+        "attempt-1/completeness": checked(supplement, missing=["mailing"]),
+        "attempt-1/supplement/plan/make": planned(("s1-mail", "mail it", "mail")),
+        "attempt-1/supplement/step-1/arguments": call_of("mail", **first | again),
+        "attempt-1/answer": "Done.",
+    }
+    return played(scene(objective, "search", "write", "mail"), answers, RESULTS)
+
+
+@pytest.mark.parametrize(
+    "again", [{}, {"to": " Team@Example.com"}, {"body": "Once more, in other words: a and b and also c."}]
+)
+def test_a_call_that_was_made_is_not_made_again_whatever_the_supplement_says(again: dict[str, Any]) -> None:
+    run = mailed_before("Mail the list to the team.", AGAIN, again)
+    assert len(calls_of(run, "mail")) == 1
+    done = done_by(run)
+    [result] = done.results
+    assert (result.attempted, result.succeeded, result.done_already) == (False, False, True)
+    assert (done.attempted, done.succeeded, done.completes) == (1, 1, True)
+    assert "still missing" not in asked_for(run, "attempt-1/answer"), "by the record it was done"
+
+
+def test_another_recipient_is_another_call() -> None:
+    run = mailed_before("Mail the list to the team.", AGAIN, {"to": "board@example.com"})
+    assert len(calls_of(run, "mail")) == 2
+
+
+def test_a_call_is_made_again_where_the_task_asks_for_it() -> None:
+    twice = AGAIN | {"repeat_quote": "mail the list twice"}
+    assert len(calls_of(mailed_before("Please mail the list twice.", twice, {}), "mail")) == 2
+    assert len(calls_of(mailed_before("Please mail the list.", twice, {}), "mail")) == 1
+
+
+def test_a_supplement_that_is_delivered_twice_in_other_words_is_carried_out_once() -> None:
+    other = wanted("Send out the list by mail, list and all", "urgent", "mail", quote="the list")
+    story = STORY | {
+        "attempt-1/completeness": checked(MAIL, other, missing=["mailing", "sending"]),
+        "attempt-1/supplement/plan/make": planned(("s1-mail", "mail it", "mail"), ("s2-send", "send it", "mail")),
+        "attempt-1/supplement/step-1/arguments": call_of("mail", to="team"),
+        "attempt-1/supplement/step-2/arguments": call_of("mail", to="TEAM"),
+    }
+    run = played(SPEC, story, RESULTS)
+    assert calls_of(run, "mail") == [{"to": "team"}]
+    assert [(one.succeeded, one.done_already) for one in done_by(run).results] == [(True, False), (False, True)]
+    assert done_by(run).completes
+
+
+def test_a_call_that_nobody_knows_the_end_of_is_not_made_again_by_a_supplement() -> None:
+    story = STORY | {
+        "attempt-1/plan/make": planned(("0", "mail it", "mail")),
+        "attempt-1/step-1/arguments": call_of("mail", to="team"),
+        "attempt-1/step-1/arguments-2": call_of("mail", to="team"),
+        "attempt-1/completeness": checked(MAIL),
+        "attempt-1/supplement/plan/make": planned(("s1-mail", "mail it", "mail")),
+        "attempt-1/supplement/step-1/arguments": call_of("mail", to="team"),
+    }
+    lost = failed(ToolFailure.TIMED_OUT, error="no answer came")
+    run = played(SPEC, story, RESULTS | {"mail": lost})
+    assert not [key for key in run.keys if key.startswith("attempt-1/supplement/step-1/call")]
+
+
+def test_a_step_calls_only_the_tools_that_were_left_to_its_supplement() -> None:
+    swapped = planned(("s1-save", "save it", "mail"), ("s2-mail", "mail it", "write"))
+    run = played(SPEC, STORY | {"attempt-1/supplement/plan/make": swapped}, RESULTS)
+    assert not calls_of(run, "mail")
+    assert not calls_of(run, "write")
+    assert not done_by(run).completes
+
+
+def test_a_tool_that_is_gone_from_the_list_carries_nothing_out() -> None:
+    plan = STORY["attempt-1/supplement/plan/make"]
+    again = {f"attempt-1/supplement/plan/revise-{number}": plan for number in (1, 2)}
+    run = played(scene("Find the list.", "search"), STORY | again, RESULTS)
+    assert [one.suggested_tools for one in found_by(run).supplements] == [(), ()]
+    assert not [key for key in run.keys if key.startswith("attempt-1/supplement/step")]
+    assert not done_by(run).completes
+
+
+def test_it_is_complete_once_every_missing_aspect_was_supplied() -> None:
+    assert done_by(played(SPEC, STORY, RESULTS)).completes
+    one_alone = checked(SAVE | {"missing": "saving"}, missing=["saving", "mailing"])
+    story = STORY | {
+        "attempt-1/completeness": one_alone,
+        "attempt-1/supplement/plan/make": planned(("s1-save", "save it", "write")),
+    }
+    run = played(SPEC, story, RESULTS)
+    assert not done_by(run).completes
+    assert "- mailing" in asked_for(run, "attempt-1/answer")
+    assert state_after(found_by(run), done_by(run)) is CheckState.INCOMPLETE
