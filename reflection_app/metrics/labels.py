@@ -127,11 +127,7 @@ def label_class(report: Report, *, said: ErrorClass, actor: Actor) -> None:
 
 
 def label_diagnosis(failure: ToolFailure, *, claimed: tuple[str, str], said: tuple[str, str], actor: Actor) -> None:
-    """A person's word on what a failed call's error was and what is to be done: its type, and its remedy.
-
-    Where people have said something of it before, the claim is what the desk said at first.
-    """
-    first = Label.objects.filter(project=failure.project_id, kind=LabelKind.TOOL_ERROR, about_id=failure.pk).first()
+    """A person's word on what a failed call's error was and what is to be done: its type, and its remedy."""
     keep_label(
         failure.project_id,
         LabelKind.TOOL_ERROR,
@@ -143,7 +139,7 @@ def label_diagnosis(failure: ToolFailure, *, claimed: tuple[str, str], said: tup
             "error": failure.error_message,
             "status": failure.status,
         },
-        claimed=first.claimed if first else "/".join(claimed),
+        claimed="/".join(claimed),
         said="/".join(said),
         actor=actor,
         run_id=failure.run_id,
@@ -154,12 +150,12 @@ def label_diagnosis(failure: ToolFailure, *, claimed: tuple[str, str], said: tup
 def label_entry(was: KeptEntry, entry: KeptEntry, *, actor: Actor) -> None:
     """A curator's word on an entry by what became of it: whether what the desk proposed is to be told, and whether what
     screening held up is hostile. Who rejects an entry with its flags lets them stand."""
-    if actor.user is None:
-        return
-    words = entry_words(entry)
     if entry.state is EntryState.PROPOSED:
         withdraw_labels(entry.project_id, entry.id, corrected__in=(REJECTED, HOSTILE))
         withdraw_reopened(entry)
+    if actor.user is None:
+        return
+    words = entry_words(entry)
     if entry.state in {EntryState.APPROVED, EntryState.REJECTED} and was.state is not entry.state:
         first = versions_of(entry)[-1]
         if (first.by, first.by_id) == (DESK.label, DESK.user_id):

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, AliasChoices, Field, JsonValue, model_validator
 
-from reflection_app.core.audit import Actor, audit
+from reflection_app.core.audit import Actor, AuditEntry, audit
 from reflection_app.core.errors import Conflict, InvalidInput, OutcomeKnown
 from reflection_app.core.json_sizes import at_most
 from reflection_app.core.models import Project
@@ -296,6 +296,9 @@ def report_fix_outcome(failure: ToolFailure, data: FixOutcomeSubmission, *, acto
 # Taking a person's word on a diagnosis: that it is right, or what it should have been.
 
 
+JUDGED = "tool_failure.diagnosis_judged"
+
+
 class DiagnosisJudgement(Storable):
     """What the error is, and what is to be done about it. What is left out, or as the diagnosis has it, is right."""
 
@@ -326,11 +329,14 @@ def judge_diagnosis(failure: ToolFailure, data: DiagnosisJudgement, *, actor: Ac
             message = _("Say what is to be done.")
             raise InvalidInput(message, errors=[{"field": "action", "message": message}])
         locked.action = CorrectiveAction(remedy=remedy, action=data.action.strip()).model_dump(mode="json")
-    label_diagnosis(locked, claimed=before, said=said, actor=actor)
+    # What the desk said itself, before anybody corrected it.
+    judged = AuditEntry.objects.filter(target_id=locked.pk, action=JUDGED).order_by("created_at", "id").first()
+    claimed = (judged.before["error_type"], judged.before["remedy"]) if judged else before
+    label_diagnosis(locked, claimed=claimed, said=said, actor=actor)
     locked.error_type = error_type.value
     locked.save(update_fields=["error_type", "action"])
     if locked.run_id is not None and before != said:
         FigureDue.objects.create(run_id=locked.run_id)
     told = [dict(zip(("error_type", "remedy"), one, strict=True)) for one in (before, said)]
-    audit(locked.project_id, actor, "tool_failure.diagnosis_judged", target=locked, before=told[0], after=told[1])
+    audit(locked.project_id, actor, JUDGED, target=locked, before=told[0], after=told[1])
     return locked

@@ -27,6 +27,7 @@ from reflection_app.repairs.cheat_sheet import cheat_sheet
 from reflection_app.repairs.completeness import RECURS_FROM, source_of
 from reflection_app.repairs.models import CompletenessCheck, ToolFailure
 from reflection_app.repairs.tool_failures import (
+    JUDGED,
     DiagnosisJudgement,
     FixOutcomeSubmission,
     judge_diagnosis,
@@ -128,7 +129,7 @@ def _page(request: DeskRequest, failure: ToolFailure, form: Form, *, judgement: 
     context = {
         "failure": shown,
         "judged": judged,
-        "last_judged": newest_deed(failure, "tool_failure.diagnosis_judged"),
+        "last_judged": newest_deed(failure, JUDGED),
         "types": list(ErrorType),
         "remedies": list(Remedy),
         "may_judge": request.place.may(Permission.REVIEW) and failure.is_diagnosed and shown.action is not None,
