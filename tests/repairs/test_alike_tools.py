@@ -8,7 +8,7 @@ from pytest_django.fixtures import Settings
 
 from reflection_app.adapters.llm.embedding import WHEELS_MODEL, prepare
 from reflection_app.adapters.llm.question_vectors import serving
-from reflection_app.loops.diagnosis.diagnoses import FailedCall
+from reflection_app.loops.diagnosis.diagnoses import FailedCall, FixRecall
 from reflection_app.loops.diagnosis.diagnosing import by_memory_or_rules
 from reflection_app.repairs.alike_tools import likeness_of_tools
 from tests.loops.diagnosis.test_scenes_as_they_come import TEXT, tool
@@ -42,7 +42,7 @@ def test_the_tool_that_does_the_same_is_nearest_and_one_that_writes_is_not_compa
     likeness = likeness_of_tools(GONE)
     assert set(likeness) == {PAGE.name, RATES.name}
     assert likeness[PAGE.name] > likeness[RATES.name]
-    found = by_memory_or_rules(GONE, None, likeness=likeness)
+    found = by_memory_or_rules(GONE, None, FixRecall(likeness=likeness))
     assert found is not None
     assert found.action.alternative.startswith("Use 抓取网页 instead (url as 链接).")
 

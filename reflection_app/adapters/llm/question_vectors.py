@@ -202,11 +202,6 @@ def _vector(question: str, *, model: str, timeout_s: float) -> list[float] | Non
     return give(question, model=model, timeout_s=min(timeout_s, LONGEST_WAIT_S))
 
 
-def question_of(text: str) -> str:
-    """What a model is asked of the text: its beginning, with single spaces."""
-    return storable(opening(" ".join(text.split()), most_tokens=MOST_TOKENS))
-
-
 def prepare_questions() -> None:
     """Has the model ready that answers, or will: what takes seconds, and the first who asks would not wait for."""
     if _is_off():

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reflection_app.loops.diagnosis.diagnoses import FailedCall
+from reflection_app.loops.diagnosis.diagnoses import FailedCall, FixRecall
 from reflection_app.loops.diagnosis.diagnosing import by_memory_or_rules
 from reflection_app.loops.diagnosis.param_changes import carried_over, changes_between
 from reflection_app.loops.tool_calls import ToolFailure, ToolSpec
@@ -186,7 +186,7 @@ def test_the_tool_that_serves_alike_is_named_and_no_other(
     """With likenesses as the wheel's vectors give them for the first tool; no other may even be compared."""
     spec, params, error, status = call
     failure = FailedCall(tool=spec.name, params=params, error=error, status=status, tools=(spec, *others))
-    found = by_memory_or_rules(failure, None, likeness={tool.name: 0.6 for tool in others})
+    found = by_memory_or_rules(failure, None, FixRecall(likeness={tool.name: 0.6 for tool in others}))
     assert found is not None
     assert found.action.alternative.startswith(named)
 
