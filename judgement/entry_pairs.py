@@ -157,9 +157,9 @@ _USUAL = frozenset(
     "a an and any are as at be been being but by can could did do does doing each even ever every for from get gets "  # noqa: SIM905
     "given had has have having he her here his how i if instead into is it its itself just let like make many may "
     "might more most must need needs of once one or other our own per please rather same shall she should since so "
-    "some such than that the their them then there these they this those through to too until upon use used uses using very "
-    "via was were what when where which while who whom whose why will with would yet you your not no we us nothing "
-    "nobody".split()
+    "some such than that the their them then there these they this those through to too until upon use used uses "
+    "using very via was were what when where which while who whom whose why will with would yet you your not no we us "
+    "nothing nobody".split()
 )
 _RUN = re.compile(r"[\u3040-\u9fff]+|[a-zà-ÿ][a-zà-ÿ'_-]*")
 MOST_UNITS = 80

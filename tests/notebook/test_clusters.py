@@ -226,11 +226,11 @@ def test_entries_of_another_project_are_out_of_reach(project: UUID) -> None:
         settle_cluster(uuid4(), cluster.leader, merging(cluster, *cluster.entries[1:]), by=ANN)
     with pytest.raises(Refused):
         settle_cluster(project, cluster.leader, merging(cluster, elsewhere.entries[0]), by=ANN)
+    stranger = merging(cluster, cluster.entries[1], stays=elsewhere.entries[0])
     with pytest.raises(Refused):
-        stranger = merging(cluster, cluster.entries[1], stays=elsewhere.entries[0])
         settle_cluster(project, cluster.leader, stranger, by=ANN)
+    more = merging(cluster, cluster.entries[1], versions=seen(cluster) | seen(elsewhere))
     with pytest.raises(ClusterChanged):
-        more = merging(cluster, cluster.entries[1], versions=seen(cluster) | seen(elsewhere))
         settle_cluster(project, cluster.leader, more, by=ANN)
     assert "merged" not in states(cluster) + states(elsewhere)
 
