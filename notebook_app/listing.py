@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce
 
 from notebook_app.entry_filter import EntryFilter, beyond
 from notebook_app.kinds import EntryState
-from notebook_app.models import Conflict, ConflictState, Entry, EntryVersion, Evidence
+from notebook_app.models import Conflict, ConflictKind, ConflictState, Entry, EntryVersion, Evidence
 from notebook_app.reading import KeptEntry, shown
 
 # Nobody needs more than "999+", and counting further costs time.
@@ -82,7 +82,9 @@ class Listing:
             rows = rows.filter(FLAGGED)
         if self.is_in_conflict:
             this = Q(first=OuterRef("pk")) | Q(second=OuterRef("pk"))
-            open_conflicts = Q(Exists(Conflict.objects.filter(this, state=ConflictState.OPEN)))
+            open_conflicts = Q(
+                Exists(Conflict.objects.filter(this, state=ConflictState.OPEN).exclude(kind=ConflictKind.REFINEMENT))
+            )
             rows = rows.filter(open_conflicts)
         if self.resting_on:
             wanted = reduce(or_, (Q(refs__contains=refs) for refs in self.resting_on))
@@ -130,7 +132,8 @@ def count_by_state(project_id: UUID) -> dict[EntryState, int]:
 
 def in_open_conflict(entry_ids: list[UUID]) -> frozenset[UUID]:
     """Those of the entries that have a conflict which nobody has settled."""
-    rows = Conflict.objects.filter(Q(first__in=entry_ids) | Q(second__in=entry_ids), state=ConflictState.OPEN)
+    either = Q(first__in=entry_ids) | Q(second__in=entry_ids)
+    rows = Conflict.objects.filter(either, state=ConflictState.OPEN).exclude(kind=ConflictKind.REFINEMENT)
     return frozenset(one for pair in rows.values_list("first_id", "second_id") for one in pair) & frozenset(entry_ids)
 
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from notebook_app.changing import change, lock_notebook, lock_rows, locked
 from notebook_app.curation import other_columns
 from notebook_app.kinds import ALLOWED, OF_THE_DESK, By, Change, ChangedMeanwhile, EntryState, NoSuchEntry, Refused
-from notebook_app.models import Entry, Evidence, Exposure
+from notebook_app.models import Entry, EntryVersion, Evidence, Exposure
 from notebook_app.proposing import MOST_MERGES_FOLLOWED, Proposal, keep
 from notebook_app.versions import KEPT
 
@@ -306,10 +306,29 @@ def _why_not(made: Change) -> str:
     return _("There is nothing to take back.")
 
 
+MOST_VERSIONS_READ = 100
+
+
+def _last_that_stands(into: Entry) -> tuple[EntryVersion, EntryVersion]:
+    """The entry's last version and the one before it, without merges that were taken back again word for word."""
+    rows = list(into.versions.order_by("-number")[:MOST_VERSIONS_READ])
+    released: list[dict[str, Any]] = []
+    for at, row in enumerate(rows[:-1]):
+        if row.change == Change.RELEASED:
+            released.append(row.evidence)
+        elif released and row.change == Change.ABSORBED and row.evidence == released[-1]:
+            released.pop()
+        elif not released and all(row.kept.get(name) == rows[0].kept.get(name) for name in KEPT):
+            return row, rows[at + 1]
+        else:
+            break
+    return rows[0], rows[1]
+
+
 def _part(entry: Entry, others: list[UUID], rows: dict[UUID, Entry], *, by: By, reason: str) -> None:
     """Takes what was lent from the entry that it was merged into, with the words that both got then."""
     into = rows[others[0]]
-    last, was = into.versions.order_by("-number")[:2]
+    last, was = _last_that_stands(into)
     if last.change != Change.ABSORBED or last.evidence.get("entry") != str(entry.pk):
         # Reopening it takes it out all the same, and leaves the other's words as they are.
         raise ChangedMeanwhile(version=into.version, by=last.by_label)

@@ -166,6 +166,8 @@ class Evidence(models.Model):
 class ConflictKind(models.TextChoices):
     DUPLICATE = "duplicate"
     CONTRADICTION = "contradiction"
+    # One says more of what the other says, and both hold.
+    REFINEMENT = "refinement"
 
 
 class ConflictState(models.TextChoices):

@@ -6,11 +6,13 @@ from typing import Any
 from uuid import UUID
 
 from notebook_app.changing import lock_notebook, locked
+from notebook_app.clusters import Cluster, ClusterSettling, cluster_of, open_clusters, settle_cluster
 from notebook_app.comparing import compare, due
 from notebook_app.conflicts import (
     SeenConflict,
     Settling,
     ask_for_suggestion,
+    asked_of,
     beside,
     conflict_of,
     conflict_rows,
@@ -53,6 +55,7 @@ from notebook_app.kinds import (
     By,
     Change,
     ChangedMeanwhile,
+    ClusterChanged,
     ConflictMovedOn,
     EntryKind,
     EntryState,

@@ -10,7 +10,7 @@ from django.db.models import Q
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation
 
 from notebook_app.kinds import OF_THE_DESK, Change, EntryKind, EntryState, uuid_in
-from notebook_app.models import Conflict, ConflictState, Entry, EntryVersion, Evidence
+from notebook_app.models import Conflict, ConflictKind, ConflictState, Entry, EntryVersion, Evidence, Settlement
 
 # An entry as others see it: a value without the row behind it. JSON is handed on as it stands: a row that came from
 # another desk in an odd shape is no reason to show nothing of it.
@@ -141,9 +141,10 @@ def runs_behind(entry_id: UUID) -> list[UUID]:
 
 
 def conflicts_of(entry: KeptEntry) -> list[KeptConflict]:
-    """The conflicts of the entry that nobody has settled, the likest first."""
+    """The conflicts of the entry that nobody has settled, and what it is linked with, the likest first."""
     either = Q(first=entry.id) | Q(second=entry.id)
-    rows = Conflict.objects.filter(either, project_id=entry.project_id, state=ConflictState.OPEN)
+    linked = Q(state=ConflictState.SETTLED, kind=ConflictKind.REFINEMENT, settlement=Settlement.KEPT_BOTH)
+    rows = Conflict.objects.filter(either, Q(state=ConflictState.OPEN) | linked, project_id=entry.project_id)
     rows = rows.select_related("first", "second").order_by("-text_likeness", "id")[:MOST_LISTED]
     return [
         KeptConflict(

@@ -1,4 +1,4 @@
-"""Asking a model for one entry in the place of two. It suggests; nothing is changed by it."""
+"""Asking a model for one entry in the place of several. It suggests; nothing is changed by it."""
 
 import json
 from typing import Annotated, Any, Self
@@ -27,6 +27,7 @@ from reflection_app.loops.verdicts import Outcome
 ROLE = "merger"
 TEMPERATURE = 0.2
 LONGEST_SHOWN = 12_000
+LONGEST_OF_ALL = 48_000
 
 ANSWER_SCHEMA = open_object(name=TEXT, description=TEXT, content=TEXT, note=TEXT)
 
@@ -58,11 +59,16 @@ class MergeAnswer(Lenient):
 
 
 async def merge_suggestion(spec: TaskSpec, run: Progress) -> Outcome:
-    """Succeeded once the suggestion is kept."""
-    if len(spec.to_merge) != 2:
+    """Succeeded once the suggestion is kept. Fails with the reason where there is none, or nobody asks for it now."""
+    if len(spec.to_merge) < 2:
         raise EffectFailed("There are not two entries to merge.")
-    first, second = spec.to_merge
-    question = prompt("merge_entries", first=_framed(first, name="first"), second=_framed(second, name="second"))
+    if len(spec.to_merge) == 2:
+        first, second = spec.to_merge
+        question = prompt("merge_entries", first=_framed(first, name="first"), second=_framed(second, name="second"))
+    else:
+        most = LONGEST_OF_ALL // len(spec.to_merge)
+        framed = [_framed(one, name=f"entry {number}", most=most) for number, one in enumerate(spec.to_merge, 1)]
+        question = prompt("merge_cluster", entries="\n\n".join(framed))
     request = run.model_call(
         key="merge",
         role=ROLE,
@@ -72,11 +78,13 @@ async def merge_suggestion(spec: TaskSpec, run: Progress) -> Outcome:
     )
     answer = await ask(run, request, schema=MergeAnswer)
     suggestion = MergeSuggestion.model_validate(answer.model_dump())
-    await run.perform(RecordMergeSuggestion(key="suggestion", suggestion=suggestion))
+    recorded = await run.perform(RecordMergeSuggestion(key="suggestion", suggestion=suggestion))
+    if not recorded.is_kept:
+        raise EffectFailed("The suggestion was not kept: its conflict was settled, or says something else by now.")
     return Outcome.SUCCEEDED
 
 
-def _framed(entry: EntryToMerge, *, name: str) -> str:
+def _framed(entry: EntryToMerge, *, name: str, most: int = LONGEST_SHOWN) -> str:
     """The entry as data, in a frame that it cannot close."""
     filled = {key: value for key, value in entry.model_dump(mode="json").items() if value}
-    return framed(json.dumps(filled, ensure_ascii=False, indent=1), name=name, most=LONGEST_SHOWN)
+    return framed(json.dumps(filled, ensure_ascii=False, indent=1), name=name, most=most)

@@ -1,4 +1,4 @@
-"""Two entries that are to be made one, and what a model suggests for it."""
+"""Entries that are to be made one, and what a model suggests for it."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ class EntryToMerge(Value):
 
 
 class MergeSuggestion(Value):
-    """One entry in the words of a model, for a person to take or leave; the note says what it did with the two."""
+    """One entry in the words of a model, for a person to take or leave; the note says what it did with the others."""
 
     name: Text = Field(min_length=1, max_length=LONGEST_NAME)
     description: Text = ""
@@ -31,7 +31,13 @@ class MergeSuggestion(Value):
     note: Text = ""
 
 
-class RecordMergeSuggestion(Effect[MergeSuggestion]):
+class KeptSuggestion(MergeSuggestion):
+    """What became of it: not `is_kept` where nobody asks for it any more."""
+
+    is_kept: bool = True
+
+
+class RecordMergeSuggestion(Effect[KeptSuggestion]):
     """Keep what was suggested beside the conflict that it was asked for."""
 
     kind = "record_merge_suggestion"

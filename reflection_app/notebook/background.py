@@ -6,12 +6,16 @@ import threading
 import time
 from collections.abc import Sequence
 from itertools import batched
+from uuid import UUID
 
+import numpy as np
 from django.core.cache import cache
 from django.db import DatabaseError, OperationalError, connection
 from django.utils import timezone
+from numpy.typing import NDArray
 from redis import RedisError
 
+from judgement.linear import MODEL
 from notebook_app.public import (
     Lacking,
     Space,
@@ -44,6 +48,34 @@ WORKS_FOR_S = 20.0
 TURN = "compare-entries:turn"
 
 
+# Vectors of single words, which come again: 1.5 kB each.
+MOST_WORDS_KEPT = 10_000
+WORDS_AT_ONCE = 32
+_words: dict[str, NDArray[np.float32]] = {}
+
+
+def word_vectors(texts: Sequence[str]) -> list[Sequence[float]]:
+    """The vectors by the wheel's model, of which those of words are remembered. Raises ModelError."""
+    missing = [text for text in texts if text not in _words]
+    connection.close()  # back to the pool: others need it while this thread computes
+    if len(_words) + len(missing) > MOST_WORDS_KEPT:
+        _words.clear()
+        missing = list(texts)
+    for some in batched(missing, WORDS_AT_ONCE):
+        vectors = embed(some, model=MODEL, as_query=False)
+        _words.update(zip(some, (np.array(vector, np.float32) for vector in vectors), strict=True))
+    return [_words[text].tolist() for text in texts]
+
+
+def _compare(project_id: UUID, entry_id: UUID) -> None:
+    """By meaning where the wheel's model is there, else by words."""
+    try:
+        compare(project_id, entry_id, embed=word_vectors if screening_model() else None)
+    except ModelError as error:
+        log.warning("entry %s is compared by words alone: %s", entry_id, error)
+        compare(project_id, entry_id)
+
+
 def compare_due() -> int:
     """How many entries were compared; none where another worker is at it. One that cannot be keeps no other from it."""
     turn = Turn(TURN)
@@ -56,7 +88,7 @@ def compare_due() -> int:
                 break
             turn.renew()
             try:
-                compare(project_id, entry_id)
+                _compare(project_id, entry_id)
             except OperationalError:
                 # The database is away, or two waited for each other: neither is the entry's fault.
                 log.warning("entry %s is compared the next time", entry_id, exc_info=True)

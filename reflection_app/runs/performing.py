@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
+from notebook_app.public import asked_of
 from reflection_app.adapters.live import is_watched, writing
 from reflection_app.adapters.llm import (
     CompletionRequest,
@@ -71,7 +72,7 @@ from reflection_app.loops.effects import (
     Waiting,
 )
 from reflection_app.loops.lessons import RecallLessons
-from reflection_app.loops.merging import RecordMergeSuggestion
+from reflection_app.loops.merging import KeptSuggestion, RecordMergeSuggestion
 from reflection_app.loops.progress import SHORTEST_CALL_S
 from reflection_app.loops.protocol.reports import KeptReport
 from reflection_app.loops.storable import storable
@@ -83,7 +84,7 @@ from reflection_app.repairs.rows import find_similar_issues, is_ours, recall_fix
 from reflection_app.runs.journal import Journal, attempt_of
 from reflection_app.runs.journal_writes import Follow
 from reflection_app.runs.lessons import recall_lessons
-from reflection_app.runs.models import RunState
+from reflection_app.runs.models import Run, RunState
 from reflection_app.runs.tool_calling import call_tool
 from reflection_app.sessions.looked_back_at import call_on_session, read_session
 from reflection_app.sessions.models import Transcript, TranscriptTurn
@@ -219,7 +220,7 @@ def named(word: str) -> tuple[str, datetime]:
 # Results of the effects that ask nothing of the outside: what is kept as it is, chance, names, and our own memory.
 
 
-def value_of(effect: Lookup | Naming | Noted, *, run_id: UUID) -> Any:
+def value_of(effect: Lookup | Naming | Noted, *, run_id: UUID) -> Any:  # noqa: PLR0911 - one a kind of effect
     """The result of `effect`. Lookups read the database; nothing is written here."""
     match effect:
         case FindSimilarIssues():
@@ -240,6 +241,9 @@ def value_of(effect: Lookup | Naming | Noted, *, run_id: UUID) -> Any:
             return Drawn(value=secrets.SystemRandom().random(), share=share)
         case KeepAttempt() | RequestAudit():
             return None
+        case RecordMergeSuggestion(suggestion=suggestion):
+            project_id = Run.objects.values_list("project_id", flat=True).get(pk=run_id)
+            return KeptSuggestion(**suggestion.model_dump(), is_kept=asked_of(project_id, run_id=run_id))
         case (
             RecordVerdict(judgement=kept)
             | RecordPick(pick=kept)
@@ -255,7 +259,6 @@ def value_of(effect: Lookup | Naming | Noted, *, run_id: UUID) -> Any:
             | RecordSupplements(done=kept)
             | RecordFindings(found=kept)
             | RecordMemories(found=kept)
-            | RecordMergeSuggestion(suggestion=kept)
             | RecordReflection(kept=kept)
         ):
             return kept

