@@ -90,6 +90,8 @@ def judge(failure: Failure, vector: Numbers) -> Remedied:
     row = features([failure], vector[None], rules)
     odds = {name: Linear(learned[name], learned["bias"][name]).log_odds(row)[0] for name in (*REMEDIES, *TYPES)}
     sureness = {name: round(float(1 / (1 + np.exp(-odds[name]))), 3) for name in REMEDIES}
+    if not failure.others:
+        sureness["switch_tool"] = 0.0
     return Remedied(
         sureness=sureness,
         error_type=max(TYPES, key=lambda name: odds[name]),

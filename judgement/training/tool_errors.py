@@ -83,6 +83,7 @@ def train(
         for place in range(len(REMEDIES)):
             learned = fit(table[at != fold], rows.remedies[at != fold, place], ridge=RIDGE)
             sure[at == fold, place] = 1 / (1 + np.exp(-learned.log_odds(table[at == fold])))
+    sure[[not failure.others for failure in failures], REMEDIES.index("switch_tool")] = 0
     threshold, figures = _threshold(sure, rows.remedies)
     if write:
         rules = _rules(rows, np.ones(len(read), bool))
