@@ -44,6 +44,7 @@ _FORCES = re.compile(
     r"force|overwrite|override|sudo|admin|recursive|cascade|all$|yes$|auth|token|key|secret|password|role"
 )
 
+_NOT_ADDED = re.compile(r"confirm|approv|dry|preview|simul|scope|reason|account|tenant|project|branch")
 # What a call is about, by the names of its fields.
 _ASKED_FOR = re.compile(
     r"^(?:q|name|title|text|body|content|message|subject|city|place|location|address|person|company|symbol|ticker|to|from)$"
@@ -235,7 +236,7 @@ class _Call:
                 is_allowed = is_unknown or self.names(change.path)
             case ParamChangeKind.ADDED:
                 is_asked_for = name in [str(one).casefold() for one in _list(self.schema.get("required"))]
-                is_risky = _FORCES.search(name) is not None or GUARD.search(name) is not None
+                is_risky = _FORCES.search(name) is not None or _NOT_ADDED.search(name) is not None
                 is_called_for = not self.writes or is_asked_for or self.names(change.path)
                 is_allowed = not is_risky and is_called_for and self.is_setting(change)
         return is_allowed
