@@ -13,7 +13,7 @@ from typing import Any
 
 from reflection_app.loops.diagnosis.diagnoses import FailedCall, ParamChange, ParamChangeKind
 from reflection_app.loops.diagnosis.error_texts import telling_text
-from reflection_app.loops.diagnosis.fallback_tools import is_reading
+from reflection_app.loops.diagnosis.fallback_tools import is_reading, may_call
 from reflection_app.loops.diagnosis.modifiers import (
     GUARD,
     SIZE_KEYS,
@@ -44,10 +44,14 @@ _FORCES = re.compile(
     r"force|overwrite|override|sudo|admin|recursive|cascade|all$|yes$|auth|token|key|secret|password|role"
 )
 
+_NOT_ADDED = re.compile(r"confirm|approv|dry|preview|simul|scope|reason|account|tenant|project|branch")
 # What a call is about, by the names of its fields.
 _ASKED_FOR = re.compile(
     r"^(?:q|name|title|text|body|content|message|subject|city|place|location|address|person|company|symbol|ticker|to|from)$"
     r"|id$|_name$|url|path|file|mail|phone|amount|price|(?<!up)date(?!_?format)|start|end|user|城市|地点|名称|日期"
+)
+_AMOUNT = re.compile(
+    r"amount|price|total|sum|cost|fee|budget|balance|qty|quantity|share|unit|dose|value|金额|价格|数量"
 )
 _SPACE = re.compile(r"\s")
 LONGEST_SETTING = 40
@@ -129,7 +133,8 @@ def _value_changes(path: Path, before: Any, after: Any) -> list[ParamChange]:
     is_text = isinstance(before, str) and isinstance(after, str) and len(after) >= SHORTEST_CUT
     are_lists = isinstance(before, list) and isinstance(after, list) and bool(after)
     if (is_text or are_lists) and len(after) < len(before) and before[: len(after)] == after:
-        return [ParamChange(kind=ParamChangeKind.SHORTENED, path=path, after=len(after))]
+        what = "text" if is_text else "list"
+        return [ParamChange(kind=ParamChangeKind.SHORTENED, path=path, before=what, after=len(after))]
     if are_lists and len(before) == len(after):
         pairs = zip(before, after, strict=True)
         of_items = {tuple(_item_changes((*path, EVERY), was, now)) for was, now in pairs if was != now}
@@ -168,7 +173,7 @@ def carried_over(changes: Sequence[ParamChange], failed: FailedCall, *, to: Tool
     spec = to or next((tool for tool in failed.tools if tool.name == failed.tool), None)
     schema = spec.parameters if spec else {}
     text = telling_text(failed.error)
-    context = _Call(text, known_properties(schema), schema, reads=is_reading(failed.tool))
+    context = _Call(text, known_properties(schema), schema, tool=failed.tool)
     if any(change.kind is ParamChangeKind.OTHER for change in changes):
         # What was decisive is not known, unless the error names it.
         changes = [change for change in changes if context.names(change.path)]
@@ -185,8 +190,9 @@ def carried_over(changes: Sequence[ParamChange], failed: FailedCall, *, to: Tool
 class _Call:
     """What is known of the call that the changes are to be made in."""
 
-    def __init__(self, text: str, known: Mapping[str, Params], schema: Params, *, reads: bool) -> None:
-        self.text, self.known, self.schema, self.reads = text, known, schema, reads
+    def __init__(self, text: str, known: Mapping[str, Params], schema: Params, *, tool: str) -> None:
+        self.text, self.known, self.schema = text, known, schema
+        self.reads, self.writes = is_reading(tool), not may_call(tool)
 
     def names(self, path: Path) -> bool:
         """Whether the error names the field."""
@@ -211,25 +217,27 @@ class _Call:
                 stated = self.schema_of(change.path)
                 is_stated = change.after in (stated.get("maximum"), stated.get("minimum"))
                 is_told = re.search(rf"(?<![\d.]){re.escape(str(change.after))}(?![\d.]*\d)", self.text)
-                is_allowed = name in SIZE_KEYS or is_stated or is_told is not None
+                is_blamed = not _AMOUNT.search(name) and (not self.writes or self.names(change.path))
+                is_allowed = name in SIZE_KEYS or is_stated or is_told is not None or is_blamed
             case ParamChangeKind.REPLACED:
                 is_choice = change.after in _list(self.schema_of(change.path).get("enum"))
                 is_allowed = is_choice or (self.reads and not _FORCES.search(name))
             case ParamChangeKind.SHORTENED:
-                is_allowed = self.reads
+                # Of a list whole things would be left out.
+                is_allowed = self.reads or (change.before == "text" and self.names(change.path))
             case ParamChangeKind.MOVED if not self.reads:
                 to = change.to[-1].casefold()
                 is_risky = _FORCES.search(to) is not None or GUARD.search(to) is not None
                 is_allowed = not is_risky or _likeness(name, to) >= LIKE_NAMES
             case ParamChangeKind.DROPPED if GUARD.search(name):
                 is_allowed = self.reads and _NARROWS.search(name) is not None
-            case ParamChangeKind.DROPPED if not self.reads:
+            case ParamChangeKind.DROPPED if self.writes:
                 is_unknown = bool(self.known) and change.path[0] not in self.known
                 is_allowed = is_unknown or self.names(change.path)
             case ParamChangeKind.ADDED:
                 is_asked_for = name in [str(one).casefold() for one in _list(self.schema.get("required"))]
-                is_risky = _FORCES.search(name) is not None or GUARD.search(name) is not None
-                is_called_for = self.reads or is_asked_for or self.names(change.path)
+                is_risky = _FORCES.search(name) is not None or _NOT_ADDED.search(name) is not None
+                is_called_for = not self.writes or is_asked_for or self.names(change.path)
                 is_allowed = not is_risky and is_called_for and self.is_setting(change)
         return is_allowed
 

@@ -172,6 +172,17 @@ def _unquoted(text: str) -> str:
     return text[1:-1] if is_quoted else text
 
 
+def _closed(text: str) -> str:
+    """With the brackets and the quote closed that were left open at its end."""
+    waiting: list[str] = []
+    for sign in text:
+        if sign in "([{":
+            waiting.append({"(": ")", "[": "]", "{": "}"}[sign])
+        elif waiting and sign == waiting[-1]:
+            waiting.pop()
+    return text + ('"' if text.count('"') % 2 else "") + "".join(reversed(waiting))
+
+
 _PLAIN: dict[str, Callable[[Any], Any]] = {
     "as a number": _number,
     "as true or false": _truth,
@@ -190,6 +201,7 @@ _PLAIN: dict[str, Callable[[Any], Any]] = {
     "rounded up": _whole(math.ceil),
     "positive": _positive,
     "trimmed": _on_text(str.strip),
+    "closed": _on_text(_closed),
     "without quotes": _on_text(_unquoted),
     "in quotes": _on_text(lambda text: text if text[:1] == '"' else f'"{text}"'),
     "in small letters": _on_text(str.lower),

@@ -132,6 +132,12 @@ def test_a_form_is_mended_for_a_tool_that_changes_something_too() -> None:
     failed, worked = {"start": "2026-01-01 10:00:00"}, {"start": "2026-01-01T10:00:00Z"}
     new = {"start": "2026-02-01 11:30:00"}
     assert done_again(failed, worked, new, tool="create_event") == {"start": "2026-02-01T11:30:00Z"}
+    long, cut = {"title": "A title " * 30}, {"title": ("A title " * 30)[:100]}
+    other = {"title": "B" * 200}
+    assert done_again(long, cut, other, tool="create_issue", error="title is too long") == {"title": "B" * 100}
+    assert done_again(long, cut, other, tool="create_issue") is None
+    days = {"days": 400}, {"days": 90}, {"days": 200}
+    assert done_again(*days, tool="create_report", error="days: that is too long ago") == {"days": 90}
     bound = {"amount": 900}, {"amount": 100}, {"amount": 500}
     assert done_again(*bound, tool="transfer", error="amount may be 100 at a time") == {"amount": 100}
 
