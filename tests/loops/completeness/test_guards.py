@@ -131,7 +131,8 @@ def test_a_proposed_call_that_was_made_is_dropped_whatever_words_ask_for_it(argu
 
 
 def test_arguments_that_are_none_tell_nothing() -> None:
-    for arguments in ("to: team", None, [], {"deep": "\x00"}):
+    nothing: list[Any] = ["to: team", None, [], {"deep": "\x00"}]
+    for arguments in nothing:
         one = wanted("Send the summary by mail", "", "send_mail", quote=TEAM, arguments=arguments)
         assert kept(check(one, history=MADE)) == ["Send the summary by mail"]
 
