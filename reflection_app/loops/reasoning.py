@@ -34,10 +34,18 @@ ANSWER_TAGS = frozenset(
 _TAG = re.compile(
     r"<(?P<close>/?)(?P<name>[\w:-]{1,40})>|\[(?P<bclose>/?)(?P<bname>THINK(?:ING)?)\]"
     r"|[◁](?P<tclose>/?)(?P<tname>think)[▷]|<\|(?P<when>begin|end)(?P<of>_of_(?:thought|solution))\|>"
+    r"|<\|(?P<pclose>/?)(?P<pname>\w{1,40})\|>"
 )
 _CHANNEL = re.compile(r"<\|channel\|>(\w{1,20})[^<>\n]{0,80}<\|message\|>")
 _CHANNEL_MARKS = re.compile(r"<\|(?:end|return|call)\|>|<\|start\|>\w{0,20}")
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
+# What a page, a block of code or a terminal folds away before the answer.
+_FOLDED_AWAY = re.compile(
+    r"\A\s*(?:<details[^<>]{0,80}>\s*<summary>\s*(?:thoughts?|thinking|reasoning)[^<>]{0,40}</summary>(.*?)</details>"
+    r"|```(?:thinking|thoughts?|reasoning)[ \t]*\n(.*?)\n```[ \t]*(?:\n|\Z)"
+    r"|thinking\.\.\.[ \t]*\n(.*?)\n\.\.\.done thinking\.[ \t]*(?:\n|\Z))",
+    re.DOTALL | re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -77,8 +85,8 @@ def blocks_in(text: str, *, is_wanted: Callable[[str], bool]) -> list[Block]:
 def _read_tag(found: re.Match[str]) -> tuple[str, bool]:
     if found["of"]:
         return f"begin{found['of']}", found["when"] == "end"
-    name = found["name"] or found["bname"] or found["tname"]
-    return name.lower(), bool(found["close"] or found["bclose"] or found["tclose"])
+    name = found["name"] or found["bname"] or found["tname"] or found["pname"]
+    return name.lower(), bool(found["close"] or found["bclose"] or found["tclose"] or found["pclose"])
 
 
 def _begins_line(text: str, found: re.Match[str], before: Sequence[Block]) -> bool:
@@ -111,6 +119,9 @@ def without_thoughts(text: str, *, but: frozenset[str] = frozenset()) -> tuple[t
             said[found[1] == "final"].append(_CHANNEL_MARKS.sub("", text[found.end() : end]).strip())
         rest = "\n\n".join(filter(None, said[True]))
         return (tuple(filter(None, said[False])), rest) if rest else ((), text)
+    if (folded := _FOLDED_AWAY.match(text)) is not None:
+        inside, rest = next(filter(None, folded.groups()), "").strip(), text[folded.end() :].strip()
+        return ((inside,), rest) if inside and rest else ((), text)
     names = THOUGHT_TAGS - but
     blocks = blocks_in(text, is_wanted=names.__contains__)
     if blocks:
@@ -189,6 +200,8 @@ def _labels(lines: Sequence[str]) -> Iterator[_Label]:
             rest = line[name.end() :].lstrip(_AFTER_NAME)
             if rest[:1] in {":", "："}:
                 rest = rest[1:].lstrip("*_ \t")
+            elif rest[:1] in {"-", "–", "—"} and rest[1:2] == " ":
+                rest = rest[2:]
             elif rest or not start.lstrip().startswith(_DECORATED):
                 continue
             yield _Label(str(name.lastgroup), number, rest, bool(_FINAL.search(name[0])))
