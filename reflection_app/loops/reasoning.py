@@ -15,11 +15,15 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Reasoned:
-    """The reasoning, piece by piece, and the answer. `is_data`: both are fields of one object."""
+    """The reasoning, piece by piece, and the answer.
+
+    `is_within`: both are fields of one object, or the answer is the last sentence of its reasoning. What was asked for
+    may be all of it, then.
+    """
 
     reasoning: tuple[str, ...]
     answer: str
-    is_data: bool = False
+    is_within: bool = False
 
 
 # Tags around thoughts and around answers.
@@ -276,7 +280,7 @@ def _of_object(text: str) -> Reasoned | None:
     for name, value in data.items():
         if name != answers[0]:
             told += [as_written(item) for item in value] if isinstance(value, list) else steps_in(as_written(value))
-    return Reasoned(tuple(filter(None, told)), as_written(data[answers[0]]), is_data=True)
+    return Reasoned(tuple(filter(None, told)), as_written(data[answers[0]]), is_within=True)
 
 
 # Reasoning, step by step.
@@ -305,11 +309,19 @@ def steps_in(text: str) -> tuple[str, ...]:
     return tuple(piece.strip() for piece in pieces if piece.strip())
 
 
+LONGEST_CONCLUSION = 300
+_CONCLUDES = re.compile(
+    r"[\W_]*(?:(?:so|therefore|thus|hence)\b,?\s)?(?:the|my)\s(?:final\s|correct\s)?answer\sis\b"
+    r"|[\W_]*(?:因此|所以|综上|故)?[，,：:]?\s?(?:最终|正确)?答案[是为]",
+    re.IGNORECASE,
+)
+
+
 def reasoned(text: str, *, thoughts: tuple[str, ...]) -> Reasoned | None:
     """The reasoning and the answer in `text`, from which `thoughts` were taken; None where nothing tells them apart."""
     told = tuple(step for thought in thoughts for step in steps_in(thought))
     if (found := _of_object(text)) is not None:
-        return Reasoned((*told, *found.reasoning), found.answer, is_data=True)
+        return Reasoned((*told, *found.reasoning), found.answer, is_within=True)
     blocks = blocks_in(text, is_wanted=ANSWER_TAGS.__contains__)
     if len(blocks) == 1 and blocks[0].inside:
         beside, is_last = _without(text, blocks), not text[blocks[0].ends :].strip()
@@ -317,4 +329,7 @@ def reasoned(text: str, *, thoughts: tuple[str, ...]) -> Reasoned | None:
             return Reasoned((*told, *steps_in(beside)), blocks[0].inside)
     if (labelled := _labelled(text, has_thoughts=bool(thoughts))) is not None:
         return Reasoned((*told, *steps_in(labelled[0])), labelled[1])
+    before, _, last = text.strip().rpartition("\n")
+    if before.strip() and len(last) <= LONGEST_CONCLUSION and _CONCLUDES.match(last):
+        return Reasoned((*told, *steps_in(before)), last.strip(), is_within=True)
     return Reasoned(told, text.strip()) if told else None
