@@ -190,7 +190,7 @@ class ChainOfThought(Value):
     """The five parts of an answer; None where the answer has no such part.
 
     `reasoning` is what stands under none of them, step by step; `final` the answer where it has none of the five.
-    `is_data`: reasoning and answer are fields of one object, which may be just what was asked for.
+    `is_within`: reasoning and answer are of one piece, which may be just what was asked for.
     """
 
     understand: str | None = None
@@ -200,7 +200,7 @@ class ChainOfThought(Value):
     verify: str | None = None
     reasoning: tuple[str, ...] = ()
     final: str | None = None
-    is_data: bool = False
+    is_within: bool = False
 
     @property
     def parts(self) -> dict[str, str | None]:
@@ -244,7 +244,7 @@ def parse_chain_of_thought(answer: str, *, beside: str = "") -> ChainOfThought |
         told = tuple(step for thought in thoughts for step in steps_in(thought))
         return ChainOfThought(**parts, reasoning=told)
     found = reasoned(rest, thoughts=thoughts)
-    return ChainOfThought(reasoning=found.reasoning, final=found.answer, is_data=found.is_data) if found else None
+    return ChainOfThought(reasoning=found.reasoning, final=found.answer, is_within=found.is_within) if found else None
 
 
 def _headed(text: str) -> dict[str, str]:
@@ -281,7 +281,6 @@ def _part_named(name: str) -> str:
 def work_in(answer: str) -> str:
     """The part of a chain of thought that holds the work, or all of an answer of which no part is it for certain."""
     found = parse_chain_of_thought(answer)
-    if found is not None and found.is_data:
-        # The whole object may be just what was asked for.
-        return without_thoughts(storable(answer))[1] if found.reasoning else answer
+    if found is not None and found.is_within:
+        return without_thoughts(storable(answer))[1]
     return answer if found is None else found.answer or answer

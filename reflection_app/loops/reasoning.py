@@ -15,11 +15,15 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Reasoned:
-    """The reasoning, piece by piece, and the answer. `is_data`: both are fields of one object."""
+    """The reasoning, piece by piece, and the answer.
+
+    `is_within`: both are fields of one object, or the answer is the last sentence of its reasoning. What was asked for
+    may be all of it, then.
+    """
 
     reasoning: tuple[str, ...]
     answer: str
-    is_data: bool = False
+    is_within: bool = False
 
 
 # Tags around thoughts and around answers.
@@ -34,10 +38,18 @@ ANSWER_TAGS = frozenset(
 _TAG = re.compile(
     r"<(?P<close>/?)(?P<name>[\w:-]{1,40})>|\[(?P<bclose>/?)(?P<bname>THINK(?:ING)?)\]"
     r"|[◁](?P<tclose>/?)(?P<tname>think)[▷]|<\|(?P<when>begin|end)(?P<of>_of_(?:thought|solution))\|>"
+    r"|<\|(?P<pclose>/?)(?P<pname>\w{1,40})\|>"
 )
 _CHANNEL = re.compile(r"<\|channel\|>(\w{1,20})[^<>\n]{0,80}<\|message\|>")
 _CHANNEL_MARKS = re.compile(r"<\|(?:end|return|call)\|>|<\|start\|>\w{0,20}")
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
+# What a page, a block of code or a terminal folds away before the answer.
+_FOLDED_AWAY = re.compile(
+    r"\A\s*(?:<details[^<>]{0,80}>\s*<summary>\s*(?:thoughts?|thinking|reasoning)[^<>]{0,40}</summary>(.*?)</details>"
+    r"|```(?:thinking|thoughts?|reasoning)[ \t]*\n(.*?)\n```[ \t]*(?:\n|\Z)"
+    r"|thinking\.\.\.[ \t]*\n(.*?)\n\.\.\.done thinking\.[ \t]*(?:\n|\Z))",
+    re.DOTALL | re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -77,8 +89,8 @@ def blocks_in(text: str, *, is_wanted: Callable[[str], bool]) -> list[Block]:
 def _read_tag(found: re.Match[str]) -> tuple[str, bool]:
     if found["of"]:
         return f"begin{found['of']}", found["when"] == "end"
-    name = found["name"] or found["bname"] or found["tname"]
-    return name.lower(), bool(found["close"] or found["bclose"] or found["tclose"])
+    name = found["name"] or found["bname"] or found["tname"] or found["pname"]
+    return name.lower(), bool(found["close"] or found["bclose"] or found["tclose"] or found["pclose"])
 
 
 def _begins_line(text: str, found: re.Match[str], before: Sequence[Block]) -> bool:
@@ -111,6 +123,9 @@ def without_thoughts(text: str, *, but: frozenset[str] = frozenset()) -> tuple[t
             said[found[1] == "final"].append(_CHANNEL_MARKS.sub("", text[found.end() : end]).strip())
         rest = "\n\n".join(filter(None, said[True]))
         return (tuple(filter(None, said[False])), rest) if rest else ((), text)
+    if (folded := _FOLDED_AWAY.match(text)) is not None:
+        inside, rest = next(filter(None, folded.groups()), "").strip(), text[folded.end() :].strip()
+        return ((inside,), rest) if inside and rest else ((), text)
     names = THOUGHT_TAGS - but
     blocks = blocks_in(text, is_wanted=names.__contains__)
     if blocks:
@@ -189,6 +204,8 @@ def _labels(lines: Sequence[str]) -> Iterator[_Label]:
             rest = line[name.end() :].lstrip(_AFTER_NAME)
             if rest[:1] in {":", "："}:
                 rest = rest[1:].lstrip("*_ \t")
+            elif rest[:1] in {"-", "–", "—"} and rest[1:2] == " ":
+                rest = rest[2:]
             elif rest or not start.lstrip().startswith(_DECORATED):
                 continue
             yield _Label(str(name.lastgroup), number, rest, bool(_FINAL.search(name[0])))
@@ -263,7 +280,7 @@ def _of_object(text: str) -> Reasoned | None:
     for name, value in data.items():
         if name != answers[0]:
             told += [as_written(item) for item in value] if isinstance(value, list) else steps_in(as_written(value))
-    return Reasoned(tuple(filter(None, told)), as_written(data[answers[0]]), is_data=True)
+    return Reasoned(tuple(filter(None, told)), as_written(data[answers[0]]), is_within=True)
 
 
 # Reasoning, step by step.
@@ -292,11 +309,19 @@ def steps_in(text: str) -> tuple[str, ...]:
     return tuple(piece.strip() for piece in pieces if piece.strip())
 
 
+LONGEST_CONCLUSION = 300
+_CONCLUDES = re.compile(
+    r"[\W_]*(?:(?:so|therefore|thus|hence)\b,?\s)?(?:the|my)\s(?:final\s|correct\s)?answer\sis\b"
+    r"|[\W_]*(?:因此|所以|综上|故)?[，,：:]?\s?(?:最终|正确)?答案[是为]",
+    re.IGNORECASE,
+)
+
+
 def reasoned(text: str, *, thoughts: tuple[str, ...]) -> Reasoned | None:
     """The reasoning and the answer in `text`, from which `thoughts` were taken; None where nothing tells them apart."""
     told = tuple(step for thought in thoughts for step in steps_in(thought))
     if (found := _of_object(text)) is not None:
-        return Reasoned((*told, *found.reasoning), found.answer, is_data=True)
+        return Reasoned((*told, *found.reasoning), found.answer, is_within=True)
     blocks = blocks_in(text, is_wanted=ANSWER_TAGS.__contains__)
     if len(blocks) == 1 and blocks[0].inside:
         beside, is_last = _without(text, blocks), not text[blocks[0].ends :].strip()
@@ -304,4 +329,7 @@ def reasoned(text: str, *, thoughts: tuple[str, ...]) -> Reasoned | None:
             return Reasoned((*told, *steps_in(beside)), blocks[0].inside)
     if (labelled := _labelled(text, has_thoughts=bool(thoughts))) is not None:
         return Reasoned((*told, *steps_in(labelled[0])), labelled[1])
+    before, _, last = text.strip().rpartition("\n")
+    if before.strip() and len(last) <= LONGEST_CONCLUSION and _CONCLUDES.match(last):
+        return Reasoned((*told, *steps_in(before)), last.strip(), is_within=True)
     return Reasoned(told, text.strip()) if told else None

@@ -95,6 +95,15 @@ REASONED = [
         ("needs a name",),
     ),
     Reasoned(
+        "folded away", f"<details><summary>Reasoning</summary>\n\nA box.\n</details>\n\n{WORK}", WORK, ("A box.",)
+    ),
+    Reasoned("conclusion", "3 boxes hold 36.\n\nSo the answer is 34.", "So the answer is 34.", ("3 boxes hold 36.",)),
+    Reasoned("结论", "推理过程：共36个。\n\n因此，答案是：34", "因此，答案是：34", ("共36个。",)),
+    Reasoned("fenced", f"```thinking\nA box.\n```\n\n{WORK}", WORK, ("A box.",)),
+    Reasoned("terminal", f"Thinking...\nA box.\n...done thinking.\n\n{WORK}", WORK, ("A box.",)),
+    Reasoned("pipes", f"<|thinking|>A box.<|/thinking|>{WORK}", WORK, ("A box.",)),
+    Reasoned("dashes", f"Rationale - A box.\nAnswer - {WORK}", WORK, ("A box.",)),
+    Reasoned(
         "thoughts in between",
         "<think>first part</think>\nPart one.\n\n<think>second part</think>\nPart two.",
         "Part one.\n\nPart two.",
@@ -148,4 +157,7 @@ WHOLE = [
     "Thought: a philosophical word.",
     "Answer:",
     "Reasoning:\nAnswer:",
+    "```thinking\nhalf open",
+    "Thinking...\nhalf open",
+    "<details><summary>Reasoning</summary>\nall of it</details>",
 ]

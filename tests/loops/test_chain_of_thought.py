@@ -98,7 +98,7 @@ def test_reasoning_is_told_from_the_answer_in_the_layouts_that_models_write(one:
         assert not found.parts
         for words in one.reasoning:
             assert any(words in step for step in found.steps), words
-        assert work_in(text) == (text if found.is_data else one.answer)
+        assert work_in(text) == (text if found.is_within else one.answer)
 
 
 @pytest.mark.parametrize("answer", WHOLE)
