@@ -37,6 +37,7 @@ WORDS_COUNT = 0.25
 NAMES_COUNT = 0.1
 STANDING_OUT_COUNTS = 0.1
 MOST_STANDING_OUT = 8.0
+SAME_PLACE = 0.005
 
 
 @dataclass(frozen=True)
@@ -171,15 +172,16 @@ def _by_words(words: Numbers) -> Numbers:
 
 
 def _places(order: Numbers) -> Numbers:
-    """By how much each is behind the first, its rank, by how much the first is before the second, each before its next.
+    """By how much each is behind the first, its rank, by how much the first is before the next, each before its next.
 
-    Where there is no other, the others are taken to be as far away as what has nothing to do with the question.
+    Entries that say the same have one place. Where there is no other, the others are taken to be as far away as what
+    has nothing to do with the question.
     """
-    rank = (-order).argsort(kind="stable").argsort(kind="stable")
     down = np.append(np.sort(order)[::-1], min(0.0, float(order.min())))
-    ahead = order - down[rank + 1]
-    lead = np.full(len(order), down[0] - down[1])
-    return np.column_stack([down[0] - order, np.minimum(np.log1p(rank), 2.0), lead, ahead])
+    before = (order[None] > order[:, None] + SAME_PLACE).sum(1)
+    upto = (order[None] >= order[:, None] - SAME_PLACE).sum(1)
+    lead = np.full(len(order), down[0] - down[upto[order.argmax()]])
+    return np.column_stack([down[0] - order, np.minimum(np.log1p(before), 2.0), lead, order - down[upto]])
 
 
 # Words in common. Chinese, Japanese and Korean are read in pairs of characters.
