@@ -19,6 +19,8 @@ from judgement.linear import WEIGHTS, Linear, Numbers, linear
 NAME = "same_mistake"
 # Nearness is taken over the first so many directions of the map: the first tell most.
 DIRECTIONS = (8, 16, 32, 64)
+# From there on one of 400 pairs taken at random passes, and of true repeats too few would if more were asked.
+MOST_NEEDED = 2.0
 # An issue's point is made by then; the rest would only cost time.
 LONGEST = 1_000
 CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -61,7 +63,7 @@ def log_odds(pairs: Sequence[tuple[Stated, Stated]]) -> Numbers:
 
 def needed(compared: int) -> float:
     """The log odds from which one of `compared` issues is taken for the same: chance finds more among many."""
-    return min(log(1 + compared), 2.5) - shipped().threshold
+    return min(log(1 + compared), MOST_NEEDED) - shipped().threshold
 
 
 def likeliest(now: Numbers, earlier: Numbers, *, most: int) -> list[int]:
@@ -100,7 +102,8 @@ def wording(a: str, b: str) -> list[float]:
     stems, theirs = _stems(parts[0]), _stems(parts[1])
     common = sum(min(stems[stem], theirs[stem]) for stem in stems.keys() & theirs.keys())
     covered = common / (sum(stems.values()) or 1), common / (sum(theirs.values()) or 1)
-    blocks = SequenceMatcher(None, *(list(map(_stem, one)) for one in parts), autojunk=False).get_matching_blocks()
+    in_order, in_their_order = (list(map(_stem, one)) for one in parts)
+    blocks = SequenceMatcher(None, in_order, in_their_order, autojunk=False).get_matching_blocks()
     fewest = max(1, min(map(len, parts)))
     numbers, their_numbers = ({part for part in one if part[0].isdigit()} for one in (words, others))
     chinese, theirs_chinese = chinese_share(a), chinese_share(b)

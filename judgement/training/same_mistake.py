@@ -176,10 +176,10 @@ def _fold(root: str) -> int:
 
 
 def _f1(said: NDArray[np.bool_], same: NDArray[np.bool_]) -> float:
-    return float(2 * (said & same).sum() / max(1, said.sum() + same.sum()))
+    return 2 * int((said & same).sum()) / max(1, int(said.sum()) + int(same.sum()))
 
 
 def _auc(odds: Numbers, same: NDArray[np.bool_]) -> float:
     order = np.argsort(np.argsort(odds))
-    many = same.sum()
-    return float((order[same].sum() - many * (many - 1) / 2) / many / (~same).sum())
+    many = int(same.sum())
+    return (int(order[same].sum()) - many * (many - 1) / 2) / many / int((~same).sum())

@@ -20,6 +20,7 @@ from reflection_app.loops.protocol.reporting import instruction_for, proposals_f
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Judgement
+from reflection_app.repairs.issue_vectors import kept_vectors
 from reflection_app.repairs.models import ClassCorrection, Report
 from reflection_app.repairs.rows import keep_instruction, keep_proposal
 from reflection_app.reviews.own_work import refuse_own_work
@@ -108,12 +109,15 @@ class ReportQuality:
             rows = Verdict.objects.filter(attempt=revised, requirements__isnull=False).order_by("created_at", "id")
             last = rows.last()
             requirements = last.get_requirements() if last else None
+        named = [one.description for one in (*value.issues, *(judgement.issues if judgement else ()))]
         return revised_output_checklist(
             issues=value.issues,
             attempt=value.attempt,
             revised_attempt=value.revised_attempt,
             requirements=requirements,
             judgement=judgement,
+            # A page does not wait for the model: what no worker has compared yet is compared by its words.
+            vectors=kept_vectors(named),
         )
 
 

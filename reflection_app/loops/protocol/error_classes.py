@@ -33,7 +33,8 @@ class AlikeBy(StrEnum):
 class SimilarIssue(Value):
     """An issue of an earlier report on the same agent that is the same mistake as one of now.
 
-    `similarity`, 0–1, is how sure that is: by meaning the chance of it, by words the share of words that both have.
+    `similarity`, 0–1, is how sure that is: by meaning the chance of it, by words the share of words that both have,
+    and 1 where the reflector said so and quoted the earlier one.
     """
 
     reflection_id: str = ""
