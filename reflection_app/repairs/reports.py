@@ -22,6 +22,7 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Judgement
 from reflection_app.metrics.labels import label_class
+from reflection_app.repairs.issue_vectors import kept_vectors
 from reflection_app.repairs.models import ClassCorrection, Report
 from reflection_app.repairs.rows import entry_proposal, keep_instruction, keep_proposal
 from reflection_app.reviews.own_work import refuse_own_work
@@ -122,12 +123,15 @@ class ReportQuality:
             rows = Verdict.objects.filter(attempt=revised, requirements__isnull=False).order_by("created_at", "id")
             last = rows.last()
             requirements = last.get_requirements() if last else None
+        named = [one.description for one in (*value.issues, *(judgement.issues if judgement else ()))]
         return revised_output_checklist(
             issues=value.issues,
             attempt=value.attempt,
             revised_attempt=value.revised_attempt,
             requirements=requirements,
             judgement=judgement,
+            # A page does not wait for the model: what no worker has compared yet is compared by its words.
+            vectors=kept_vectors(named),
         )
 
 

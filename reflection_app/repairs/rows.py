@@ -29,12 +29,13 @@ from reflection_app.loops.effects import (
 from reflection_app.loops.protocol.error_classes import SimilarIssues
 from reflection_app.loops.protocol.reports import Instruction, KeptReport, Proposal
 from reflection_app.loops.protocol.reports import Report as ReportValue
-from reflection_app.loops.protocol.similarity import similar_issues
+from reflection_app.loops.protocol.similarity import bounded, similar_issues
 from reflection_app.loops.tickets import Ticket as IssuedTicket
 from reflection_app.loops.verdicts import Issue, Outcome
 from reflection_app.repairs.alike_tools import likeness_of_tools
 from reflection_app.repairs.failures_by_meaning import judged_remedy
 from reflection_app.repairs.fix_pairs import LONGEST_SIGNATURE, best_fix, keep_outcome
+from reflection_app.repairs.issue_vectors import vectors_of
 from reflection_app.repairs.models import (
     AgentInstruction,
     CompletenessCheck,
@@ -231,7 +232,10 @@ def find_similar_issues(effect: FindSimilarIssues, *, run_id: UUID) -> SimilarIs
         known += others.order_by("-created_at", "-id").only(*LOOKED_AT)[:MOST_REPORTS]
     newest = sorted({row.pk: row for row in known}.values(), key=lambda row: (row.created_at, row.pk), reverse=True)
     earlier = [(row.reflection_id, Issue.model_validate(issue)) for row in newest for issue in row.issues]
-    return similar_issues(effect.issues, earlier, looked_at=len(newest))
+    first, compared = bounded(effect.issues, earlier)
+    texts = [issue.description for issue in (*first, *(issue for _, issue in compared))]
+    vectors = vectors_of(texts) if compared else None
+    return similar_issues(effect.issues, earlier, looked_at=len(newest), vectors=vectors)
 
 
 def _of_this_run(run: Run, attempt: int) -> list[Report]:

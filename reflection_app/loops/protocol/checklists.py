@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.loops.protocol.similarity import SIMILAR_FROM, similarity
+from reflection_app.loops.protocol.similarity import Vectors, is_same
 from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
@@ -90,8 +90,12 @@ def revised_output_checklist(
     revised_attempt: int | None,
     requirements: RequirementsReport | None,
     judgement: Judgement | None,
+    vectors: Vectors | None = None,
 ) -> tuple[CheckItem, ...]:
-    """The seed's "Revised Output Quality". `issues` are the ticket's; `judgement` is on the revised attempt."""
+    """The seed's "Revised Output Quality". `issues` are the ticket's; `judgement` is on the revised attempt.
+
+    Where there are `vectors`, whether an issue is named again is told by its meaning, else by its words.
+    """
     if revised_attempt is None:
         return (CheckItem(name="There is a revised output", ok=None, why="none was submitted yet"),)
     if requirements is None or not requirements.results:
@@ -111,7 +115,7 @@ def revised_output_checklist(
         form = CheckItem(name="The format is right", ok=True, why=f"{checked} found nothing wrong with it")
     return (
         CheckItem(name="Meets the minimum requirements", ok=all_met, why=why),
-        _issues_item(issues, judgement),
+        _issues_item(issues, judgement, vectors),
         form,
         CheckItem(
             name="Named as a new version",
@@ -121,20 +125,13 @@ def revised_output_checklist(
     )
 
 
-def _issues_item(issues: Sequence[Issue], judgement: Judgement | None) -> CheckItem:
+def _issues_item(issues: Sequence[Issue], judgement: Judgement | None, vectors: Vectors | None) -> CheckItem:
     name = "Fixes every issue of the ticket"
     if judgement is None:
         return CheckItem(name=name, ok=None, why="it was not judged yet")
     if not issues:
         return CheckItem(name=name, ok=judgement.passed, why="the ticket named none; the verdict decides")
-    left = [
-        issue
-        for issue in issues
-        if any(
-            issue.category is other.category and similarity(issue.description, other.description) >= SIMILAR_FROM
-            for other in judgement.issues
-        )
-    ]
+    left = [issue for issue in issues if any(is_same(issue, other, vectors=vectors) for other in judgement.issues)]
     if left:
         return CheckItem(name=name, ok=False, why=f"still there: {'; '.join(issue.description for issue in left)}")
     if judgement.passed:

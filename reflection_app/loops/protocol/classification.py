@@ -263,7 +263,7 @@ def classify(facts: FailureFacts) -> Classified:
 
 def _repeated(facts: FailureFacts) -> str:
     looked_at, found = facts.similar.looked_at, facts.similar.found
-    reports = f"{looked_at} earlier report{'' if looked_at == 1 else 's'}"
+    reports = f"{looked_at} earlier report{'' if looked_at == 1 else 's'}" if looked_at else "the run's earlier tickets"
     if not found:
         return f"nothing alike in {reports}" if looked_at else "there is no earlier report"
     first = found[0]

@@ -22,14 +22,27 @@ class ErrorClass(StrEnum):
     NORMAL_ITERATION = "3.3.5"
 
 
+class AlikeBy(StrEnum):
+    """Which way two issues were found to be one mistake."""
+
+    WORDS = "words"
+    MEANING = "meaning"
+    REFLECTOR = "reflector"
+
+
 class SimilarIssue(Value):
-    """An issue of an earlier report on the same agent that is like one of now; `similarity` is 0–1."""
+    """An issue of an earlier report on the same agent that is the same mistake as one of now.
+
+    `similarity`, 0–1, is how sure that is: by meaning the chance of it, by words the share of words that both have,
+    and 1 where the reflector said so and quoted the earlier one.
+    """
 
     reflection_id: str = ""
     category: IssueCategory
     description: Text
     now: Text
     similarity: float = Field(ge=0, le=1)
+    by: AlikeBy = AlikeBy.WORDS
 
 
 class SimilarIssues(Value):

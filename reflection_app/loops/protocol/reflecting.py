@@ -5,12 +5,14 @@ saw break off itself needs no model to explain it.
 """
 
 import json
+from collections.abc import Mapping
+from typing import Annotated
 
-from pydantic import model_validator
+from pydantic import BeforeValidator, model_validator
 
 from reflection_app.loops.actor_critic import requirements_of
 from reflection_app.loops.answer_reading import Lenient
-from reflection_app.loops.answer_schemas import TEXT, closed_object, texts
+from reflection_app.loops.answer_schemas import TEXT, Schema, closed_object, texts
 from reflection_app.loops.answers import NoUsableAnswer, ask
 from reflection_app.loops.attempt_effects import HandedIn
 from reflection_app.loops.effects import FindSimilarIssues
@@ -18,13 +20,14 @@ from reflection_app.loops.framing import framed, framed_task
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.protocol.classification import classify, gather_facts
-from reflection_app.loops.protocol.error_classes import LenientText, LenientTexts
+from reflection_app.loops.protocol.error_classes import AlikeBy, LenientText, LenientTexts, SimilarIssue, item
 from reflection_app.loops.protocol.rounds import BrokenBy, Interruption, SentBack, framed_ticket, keep_stage
 from reflection_app.loops.protocol.self_checks import interruption_of, text_of, unknown_of
 from reflection_app.loops.protocol.stages import Classified, Explored, Reflected
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.tool_tries import task_of
 from reflection_app.loops.values import Message, system, user
+from reflection_app.loops.verdicts import Issue
 
 # Step 1, Explore: a snapshot of the present outputs and of where the run stands, made by code.
 
@@ -77,6 +80,13 @@ LONGEST_DRAFT = 24_000
 LONGEST_EXPECTED = 1_000
 
 
+class SameAs(Lenient):
+    """Which earlier mistake this is said to be again, and its words."""
+
+    earlier: LenientText = ""
+    quote: LenientText = ""
+
+
 class ReflectorAnswer(Lenient):
     expected: LenientText = ""
     actual: LenientText = ""
@@ -85,6 +95,8 @@ class ReflectorAnswer(Lenient):
     surface_issue: LenientText = ""
     occurrence_process: LenientTexts = ()
     root_cause: LenientText = ""
+    # Anything else than the two texts is no answer to that question, and no reason to lose the others.
+    same_as: Annotated[SameAs | None, BeforeValidator(lambda value: value if isinstance(value, dict) else None)] = None
 
     @model_validator(mode="after")
     def check_it_explains(self) -> "ReflectorAnswer":
@@ -93,15 +105,21 @@ class ReflectorAnswer(Lenient):
         return self
 
 
-ANSWER_SCHEMA = closed_object(
-    expected=TEXT,
-    actual=TEXT,
-    gap=TEXT,
-    questions=texts(5),
-    surface_issue=TEXT,
-    occurrence_process=texts(6),
-    root_cause=TEXT,
-)
+ANSWERS = {
+    "expected": TEXT,
+    "actual": TEXT,
+    "gap": TEXT,
+    "questions": texts(5),
+    "surface_issue": TEXT,
+    "occurrence_process": texts(6),
+    "root_cause": TEXT,
+}
+ANSWER_SCHEMA = closed_object(**ANSWERS)
+SAME_AS: Schema = {"anyOf": [closed_object(earlier=TEXT, quote=TEXT), {"type": "null"}]}
+WITH_EARLIER_SCHEMA = closed_object(**ANSWERS, same_as=SAME_AS)
+MOST_EARLIER = 20
+# Shorter words stand in every issue; where the whole issue is shorter, it is to be quoted whole.
+SHORTEST_QUOTE = 8
 
 
 async def reflect(spec: TaskSpec, run: Progress, back: SentBack, explored: Explored) -> Reflected:
@@ -110,16 +128,20 @@ async def reflect(spec: TaskSpec, run: Progress, back: SentBack, explored: Explo
         analysis = explain_break(spec, broken)
     else:
         run.check_limits()
+        before = [(number, ticket) for number, ticket in run.tickets.items() if number < back.number]
+        newest = [issue for _, ticket in sorted(before, reverse=True) for issue in ticket.issues]
+        earlier = {f"E{number}": issue for number, issue in enumerate(newest[:MOST_EARLIER], 1)}
         request = run.model_call(
             key=f"attempt-{back.number}/reflect",
             role="reflector",
-            messages=question(spec, back, explored),
+            messages=question(spec, back, explored, earlier),
             temperature=TEMPERATURE,
-            json_schema=ANSWER_SCHEMA,
+            json_schema=WITH_EARLIER_SCHEMA if earlier else ANSWER_SCHEMA,
         )
         try:
             answer = await ask(run, request, schema=ReflectorAnswer, most_reasks=MOST_REASKS)
-            analysis = Reflected(**answer.model_dump())
+            same_as = checked_same_as(answer, earlier)
+            analysis = Reflected(**answer.model_dump(exclude={"same_as"}), same_as=same_as)
         except NoUsableAnswer:
             analysis = by_the_ticket(spec, back)
     return await keep_stage(
@@ -133,8 +155,26 @@ async def reflect(spec: TaskSpec, run: Progress, back: SentBack, explored: Explo
     )
 
 
-def question(spec: TaskSpec, back: SentBack, explored: Explored) -> tuple[Message, ...]:
-    """What the reflector is asked. The draft stands in a frame that it cannot close."""
+def checked_same_as(answer: ReflectorAnswer, earlier: Mapping[str, Issue]) -> SimilarIssue | None:
+    """The earlier mistake that the answer names, if the words it quotes stand in it."""
+    said = answer.same_as
+    issue = earlier.get(said.earlier.strip().upper()) if said else None
+    if said is None or issue is None:
+        return None
+    quote, text = (" ".join(one.casefold().split()) for one in (said.quote.strip('"“”„「」 ….'), issue.description))
+    if len(quote) < min(SHORTEST_QUOTE, len(text) - 1) or quote not in text:
+        return None
+    return SimilarIssue(
+        category=issue.category,
+        description=issue.description,
+        now=answer.surface_issue,
+        similarity=1,
+        by=AlikeBy.REFLECTOR,
+    )
+
+
+def question(spec: TaskSpec, back: SentBack, explored: Explored, earlier: Mapping[str, Issue]) -> tuple[Message, ...]:
+    """What the reflector is asked. The draft, and what earlier went wrong, stand in frames that they cannot close."""
     files = ", ".join((*explored.artifacts, *explored.files)) or "(none)"
     text = prompt(
         "protocol_reflect",
@@ -143,6 +183,9 @@ def question(spec: TaskSpec, back: SentBack, explored: Explored) -> tuple[Messag
         ticket=framed_ticket(back),
         files=framed(files, name="files", most=LONGEST_EXPECTED),
     )
+    if earlier:
+        listed = "\n".join(item(f"{name}: {issue.description[:LONGEST_EXPECTED]}") for name, issue in earlier.items())
+        text += "\n\n" + prompt("protocol_earlier", earlier=framed(listed, name="earlier", most=LONGEST_DRAFT))
     return (system(prompt("protocol_system")), user(text))
 
 
@@ -179,13 +222,17 @@ def explain_break(spec: TaskSpec, broken: Interruption) -> Reflected:
 # Step 3, Classify: the facts are gathered, and the tree of the seed names the class. No model is asked.
 
 
-async def classify_error(spec: TaskSpec, run: Progress, back: SentBack, explored: Explored) -> Classified:
+async def classify_error(
+    spec: TaskSpec, run: Progress, back: SentBack, explored: Explored, same_as: SimilarIssue | None = None
+) -> Classified:
     """The class with the facts that it follows from, recorded."""
     number = back.number
     # As the ticket has it: a person may have edited that in a fork.
     issues = back.ticket.issues
     judgement = back.judgement.model_copy(update={"issues": issues, "score": back.ticket.quality_score})
     similar = await run.perform(FindSimilarIssues(key=f"attempt-{number}/similar", attempt=number, issues=issues))
+    if same_as is not None and same_as.description not in {one.description for one in similar.found}:
+        similar = similar.model_copy(update={"found": (*similar.found, same_as)})
     handed_in = run.handed_in.get(number)
     check = handed_in.self_check if handed_in else None
     broken = back.made.interruption

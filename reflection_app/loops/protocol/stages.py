@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
-from reflection_app.loops.protocol.error_classes import ErrorClass, FailureFacts
+from reflection_app.loops.protocol.error_classes import ErrorClass, FailureFacts, SimilarIssue
 from reflection_app.loops.requirements import Lowered, LoweredRequirement, RequirementsReport
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
@@ -25,7 +25,10 @@ class Explored(Value):
 
 
 class Reflected(Value):
-    """2. Reflect: expected, actual and the gap. `is_fallback` where code wrote it for want of a usable answer."""
+    """2. Reflect: expected, actual and the gap. `is_fallback` where code wrote it for want of a usable answer.
+
+    `same_as` is the run's earlier mistake that the reflector named and quoted, where it did.
+    """
 
     step: Literal["reflect"] = "reflect"
     expected: Text = ""
@@ -36,6 +39,7 @@ class Reflected(Value):
     occurrence_process: tuple[Text, ...] = ()
     root_cause: Text = ""
     is_fallback: bool = False
+    same_as: SimilarIssue | None = None
 
 
 class Classified(Value):

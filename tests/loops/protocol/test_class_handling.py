@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from reflection_app.loops.attempt_effects import AskPerson, AskReviewer, CallTool, ReviewReason
+from reflection_app.loops.attempt_effects import AskPerson, AskReviewer, CallTool, Generate, ReviewReason
 from reflection_app.loops.effects import ProposeInstruction
-from reflection_app.loops.protocol.error_classes import ErrorClass
+from reflection_app.loops.protocol.error_classes import AlikeBy, ErrorClass
 from reflection_app.loops.protocol.executing import says_something
 from reflection_app.loops.protocol.reports import ProposalKind
 from reflection_app.loops.protocol.stages import Classified, RepairKind, RepairStatus
@@ -18,6 +18,7 @@ from tests.loops.protocol.playing import (
     FAILED,
     PAPERS,
     PLAN,
+    REFLECTION,
     SKIPPED,
     STEP,
     Desk,
@@ -264,3 +265,36 @@ def test_a_model_that_plans_to_ask_and_ask_asks_a_person_twice_at_most() -> None
     desk = Desk(critic=[missing(), passing()], plan=plan, person=answered("Yes."))
     kinds = [step.kind for step in plan_of(play(protocol_spec(), desk)).repair_steps]
     assert kinds == [RepairKind.PERSON] * 2 + [RepairKind.MODEL] * 6
+
+
+def named_again(**same_as: Any) -> Any:
+    """A run whose second attempt is sent back too, and whose reflector then names the first's mistake."""
+    answers = [json.dumps(REFLECTION), json.dumps({**REFLECTION, "same_as": same_as})]
+    desk = Desk(critic=[missing(40), missing(60), passing()], reflect=answers, reviewer=decided(Verdict.PASS))
+    return play(protocol_spec(limits={"max_iterations": 9}), desk)
+
+
+def test_the_reflectors_word_on_an_earlier_mistake_counts_when_its_quote_stands_there() -> None:
+    played = named_again(earlier="e1", quote="“Two papers  are missing.”")
+    again = outputs(played, Classified)[1]
+    [found] = again.facts.similar.found
+    assert (found.description, found.by) == ("two papers are missing", AlikeBy.REFLECTOR)
+    assert again.type is ErrorClass.MODEL_CAPABILITY
+    asked = [effect for effect in played.effects if isinstance(effect, Generate) and effect.key.endswith("/reflect")]
+    assert ["E1: two papers are missing" in effect.messages[-1].content for effect in asked[:2]] == [False, True]
+
+
+@pytest.mark.parametrize(
+    "same_as",
+    [
+        {"earlier": "E2", "quote": "two papers are missing"},
+        {"earlier": "E1", "quote": "the papers are out of date"},
+        {"earlier": "E1", "quote": "two"},
+        {"earlier": "E1", "quote": ""},
+        {"earlier": ["E1"], "quote": 7},
+    ],
+)
+def test_a_mistake_that_is_not_there_or_not_quoted_is_no_repetition(same_as: dict[str, Any]) -> None:
+    again = outputs(named_again(**same_as), Classified)[1]
+    assert again.facts.similar.found == ()
+    assert again.type is not ErrorClass.MODEL_CAPABILITY
