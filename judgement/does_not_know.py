@@ -40,7 +40,7 @@ class Reading:
 
 
 def read(texts: Sequence[str], *, task: str, embed: Embed) -> Reading:
-    """The reading of texts by one author on one task. Raises what `embed` raises; ValueError where no text says anything."""
+    """The reading of texts by one author on one task. Raises what `embed` raises, and ValueError without any text."""
     pieces = [piece for text in texts for piece in pieces_of(text)]
     if not pieces:
         raise ValueError("nothing was written")

@@ -1,7 +1,8 @@
-"""A small network with one hidden layer: for answers that lie in how two texts go together. Learned with numpy alone."""
+"""A small network with one hidden layer: for answers that lie in how two texts go together."""
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +43,7 @@ class Network:
 
 
 def fit(features: Numbers, labels: Numbers, *, counts: Numbers | None = None) -> Network:
-    """The network for labels (0 or 1); `counts` says how much each row counts. Seeded: the same rows, the same network."""
+    """The network for labels (0 or 1); `counts` says how much each row counts. Seeded."""
     middle, spread = features.mean(0), features.std(0) + 1e-6
     inputs = ((features - middle) / spread).astype(np.float32)
     many = np.ones(len(labels), np.float32) if counts is None else counts.astype(np.float32)
@@ -64,7 +65,9 @@ def _member(inputs: Floats, labels: Floats, many: Floats, *, seed: int) -> list[
     width = inputs.shape[1]
     shapes = ((width, HIDDEN), (HIDDEN,), (HIDDEN,), (1,))
     scales = (width**-0.5, 0.0, HIDDEN**-0.5, 0.0)
-    learned = [(chance.normal(size=shape) * scale).astype(np.float32) for shape, scale in zip(shapes, scales, strict=True)]
+    learned = [
+        (chance.normal(size=shape) * scale).astype(np.float32) for shape, scale in zip(shapes, scales, strict=True)
+    ]
     first, second = [np.zeros_like(one) for one in learned], [np.zeros_like(one) for one in learned]
     step = 0
     for turn in range(ROUNDS):
@@ -101,7 +104,9 @@ def _kept(shape: tuple[int, ...], chance: np.random.Generator) -> Floats:
 def keep_network(name: str, network: Network, **values: float) -> None:
     """Writes the network and numbers under this name, in half precision: more changes no figure."""
     parts = {key: value.astype(np.float16) for key, value in vars(network).items()}
-    np.savez_compressed(WEIGHTS / f"{name}.npz", **parts, **{key: np.float32(one) for key, one in values.items()})
+    numbers = {key: np.array(one, np.float32) for key, one in values.items()}
+    kept: dict[str, Any] = {**parts, **numbers}
+    np.savez_compressed(WEIGHTS / f"{name}.npz", **kept)
     load_network.cache_clear()
 
 

@@ -25,7 +25,10 @@ class Explored(Value):
 
 
 class Reflected(Value):
-    """2. Reflect: expected, actual and the gap. `is_fallback` where code wrote it for want of a usable answer."""
+    """2. Reflect: expected, actual and the gap. `is_fallback` where code wrote it for want of a usable answer.
+
+    `missing` is what the agent itself says it lacks, and `missing_quote` its words.
+    """
 
     step: Literal["reflect"] = "reflect"
     expected: Text = ""
@@ -35,6 +38,8 @@ class Reflected(Value):
     surface_issue: Text = ""
     occurrence_process: tuple[Text, ...] = ()
     root_cause: Text = ""
+    missing: Text = ""
+    missing_quote: Text = ""
     is_fallback: bool = False
 
 
