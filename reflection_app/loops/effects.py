@@ -183,12 +183,17 @@ class RecordStage(Effect[StageRecord]):
 
 
 class FindSimilarIssues(Effect[SimilarIssues]):
-    """Look for issues like these in the newest reports on the run's agent, and on this run."""
+    """Look for issues like these in the newest reports on the run's agent, and on this run.
+
+    What was `written` for the `task` is read by its meaning: does its author say that something is not known?
+    """
 
     kind = "find_similar_issues"
 
     attempt: int
     issues: tuple[Issue, ...]
+    task: Text = ""
+    written: tuple[Text, ...] = ()
 
 
 class RecordReport(Effect[KeptReport]):

@@ -57,7 +57,7 @@ async def six_steps(spec: TaskSpec, run: Progress, back: SentBack) -> Made:
     """The revised output of an attempt that was sent back, as the next attempt."""
     explored = await explore(spec, run, back)
     reflected = await reflect(spec, run, back, explored)
-    classified = await classify_error(spec, run, back, explored, reflected.same_as)
+    classified = await classify_error(spec, run, back, explored, reflected)
     planned = await plan_repairs(spec, run, back, reflected, classified)
     analysis = await analysed(spec, run, back, reflected=reflected, classified=classified, planned=planned)
     done: list[Executed] = []

@@ -81,6 +81,7 @@ from reflection_app.loops.texts import cut_middle
 from reflection_app.loops.tickets import Ticket
 from reflection_app.repairs.likeness import compare_supplements
 from reflection_app.repairs.rows import find_similar_issues, is_ours, recall_fix
+from reflection_app.repairs.unknown import read_unknown
 from reflection_app.runs.journal import Journal, attempt_of
 from reflection_app.runs.journal_writes import Follow
 from reflection_app.runs.lessons import recall_lessons
@@ -224,7 +225,8 @@ def value_of(effect: Lookup | Naming | Noted, *, run_id: UUID) -> Any:  # noqa: 
     """The result of `effect`. Lookups read the database; nothing is written here."""
     match effect:
         case FindSimilarIssues():
-            return find_similar_issues(effect, run_id=run_id)
+            found = find_similar_issues(effect, run_id=run_id)
+            return found.model_copy(update={"unknown": read_unknown(effect, run_id=run_id)})
         case RecallFix():
             return recall_fix(effect, run_id=run_id)
         case ReadSession():

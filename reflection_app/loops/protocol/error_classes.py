@@ -45,17 +45,41 @@ class SimilarIssue(Value):
     by: AlikeBy = AlikeBy.WORDS
 
 
+class UnknownBy(StrEnum):
+    """How it was found that an agent said that it does not know."""
+
+    AGENT = "agent"
+    REFLECTOR = "reflector"
+    MEANING = "meaning"
+    WORDS = "words"
+
+
+class SaidUnknown(Value):
+    """What reading an attempt by its meaning came to: the sentence that says most clearly that something is not known.
+
+    None where `quote` is empty. `found_nothing` names the tools whose last call in the run came back with nothing.
+    """
+
+    quote: Text = ""
+    found_nothing: tuple[Text, ...] = ()
+
+
 class SimilarIssues(Value):
-    """What was found among the last `looked_at` reports on the agent."""
+    """What was found among the last `looked_at` reports on the agent.
+
+    `unknown` is None where the attempt was not read by meaning: no model, or a journal from before.
+    """
 
     looked_at: int = 0
     found: tuple[SimilarIssue, ...] = ()
+    unknown: SaidUnknown | None = None
 
 
 class FailureFacts(Value):
     """What is known of an attempt that fell short. The class follows from this alone.
 
-    `quote` are the words in which the agent said that it does not know; `interruption` says what broke off and where.
+    `quote` are the words in which the agent said that it does not know, `unknown_by` how they were found, and
+    `found_nothing` the tools that came back with nothing; `interruption` says what broke off and where.
     """
 
     is_completed: bool
@@ -65,6 +89,8 @@ class FailureFacts(Value):
     broken_phase: Text = ""
     said_unknown: bool = False
     quote: Text = ""
+    unknown_by: UnknownBy | None = None
+    found_nothing: tuple[Text, ...] = ()
     is_repeated: bool = False
     similar: SimilarIssues = SimilarIssues()
     score: Score = 0

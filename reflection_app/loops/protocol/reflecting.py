@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, model_validator
 
+from judgement.does_not_know import LONGEST_TASK, pieces_of
 from reflection_app.loops.actor_critic import requirements_of
 from reflection_app.loops.answer_reading import Lenient
 from reflection_app.loops.answer_schemas import TEXT, Schema, closed_object, texts
@@ -19,7 +20,7 @@ from reflection_app.loops.effects import FindSimilarIssues
 from reflection_app.loops.framing import framed, framed_task
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.protocol.classification import classify, gather_facts
+from reflection_app.loops.protocol.classification import classify, gather_facts, texts_in
 from reflection_app.loops.protocol.error_classes import AlikeBy, LenientText, LenientTexts, SimilarIssue, item
 from reflection_app.loops.protocol.rounds import BrokenBy, Interruption, SentBack, framed_ticket, keep_stage
 from reflection_app.loops.protocol.self_checks import interruption_of, text_of, unknown_of
@@ -97,6 +98,8 @@ class ReflectorAnswer(Lenient):
     root_cause: LenientText = ""
     # Anything else than the two texts is no answer to that question, and no reason to lose the others.
     same_as: Annotated[SameAs | None, BeforeValidator(lambda value: value if isinstance(value, dict) else None)] = None
+    missing: LenientText = ""
+    missing_quote: LenientText = ""
 
     @model_validator(mode="after")
     def check_it_explains(self) -> "ReflectorAnswer":
@@ -113,6 +116,8 @@ ANSWERS = {
     "surface_issue": TEXT,
     "occurrence_process": texts(6),
     "root_cause": TEXT,
+    "missing": TEXT,
+    "missing_quote": TEXT,
 }
 ANSWER_SCHEMA = closed_object(**ANSWERS)
 SAME_AS: Schema = {"anyOf": [closed_object(earlier=TEXT, quote=TEXT), {"type": "null"}]}
@@ -221,20 +226,33 @@ def explain_break(spec: TaskSpec, broken: Interruption) -> Reflected:
 
 # Step 3, Classify: the facts are gathered, and the tree of the seed names the class. No model is asked.
 
+# Each takes up to 0.1 s to be read by its meaning.
+MOST_PIECES = 12
+
 
 async def classify_error(
-    spec: TaskSpec, run: Progress, back: SentBack, explored: Explored, same_as: SimilarIssue | None = None
+    spec: TaskSpec, run: Progress, back: SentBack, explored: Explored, reflected: Reflected
 ) -> Classified:
     """The class with the facts that it follows from, recorded."""
     number = back.number
     # As the ticket has it: a person may have edited that in a fork.
     issues = back.ticket.issues
     judgement = back.judgement.model_copy(update={"issues": issues, "score": back.ticket.quality_score})
-    similar = await run.perform(FindSimilarIssues(key=f"attempt-{number}/similar", attempt=number, issues=issues))
-    if same_as is not None and same_as.description not in {one.description for one in similar.found}:
-        similar = similar.model_copy(update={"found": (*similar.found, same_as)})
     handed_in = run.handed_in.get(number)
     check = handed_in.self_check if handed_in else None
+    written = (back.made.content, *texts_in(check))
+    similar = await run.perform(
+        FindSimilarIssues(
+            key=f"attempt-{number}/similar",
+            attempt=number,
+            issues=issues,
+            task=spec.objective[:LONGEST_TASK],
+            written=tuple(piece for text in written for piece in pieces_of(text))[:MOST_PIECES],
+        )
+    )
+    same_as = reflected.same_as
+    if same_as is not None and same_as.description not in {one.description for one in similar.found}:
+        similar = similar.model_copy(update={"found": (*similar.found, same_as)})
     broken = back.made.interruption
     facts = gather_facts(
         content=back.made.content,
@@ -243,11 +261,11 @@ async def classify_error(
         interruption=broken.message if broken else interruption_of(check),
         broken_phase=broken.phase if broken else text_of(check, "phase"),
         self_check=check,
+        unknown=unknown_of(check),
         similar=similar,
+        reflected=reflected,
         thresholds=spec.thresholds,
     )
-    if (unknown := unknown_of(check)) and not facts.said_unknown:
-        facts = facts.model_copy(update={"said_unknown": True, "quote": unknown})
     return await keep_stage(
         run,
         back,

@@ -28,6 +28,7 @@ class Reflected(Value):
     """2. Reflect: expected, actual and the gap. `is_fallback` where code wrote it for want of a usable answer.
 
     `same_as` is the run's earlier mistake that the reflector named and quoted, where it did.
+    `missing` is what the agent itself says it lacks, and `missing_quote` its words.
     """
 
     step: Literal["reflect"] = "reflect"
@@ -38,6 +39,8 @@ class Reflected(Value):
     surface_issue: Text = ""
     occurrence_process: tuple[Text, ...] = ()
     root_cause: Text = ""
+    missing: Text = ""
+    missing_quote: Text = ""
     is_fallback: bool = False
     same_as: SimilarIssue | None = None
 
