@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from pytest_django.fixtures import SettingsWrapper
 
 from reflection_app.core.models import Project
 from reflection_app.loops.effects import FindSimilarIssues
@@ -59,7 +58,7 @@ def test_an_attempt_is_read_with_its_issues(run: Run) -> None:
     assert found.unknown.quote == "I have no idea who signed it."
 
 
-def test_without_a_model_nothing_is_read(settings: SettingsWrapper) -> None:
+def test_without_a_model_nothing_is_read(settings: Any) -> None:
     settings.EMBEDDING_MODEL = "none"
     assert read_by_meaning(["I don't know."], task="Who signed the lease?") is None
 
