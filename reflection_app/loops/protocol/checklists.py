@@ -130,7 +130,8 @@ def _issues_item(issues: Sequence[Issue], judgement: Judgement | None, vectors: 
         return CheckItem(name=name, ok=None, why="it was not judged yet")
     if not issues:
         return CheckItem(name=name, ok=judgement.passed, why="the ticket named none; the verdict decides")
-    left = [issue for issue in issues if any(is_same(issue, other, vectors=vectors) for other in judgement.issues)]
+    named, many = judgement.issues, len(judgement.issues)
+    left = [issue for issue in issues if any(is_same(issue, one, vectors=vectors, among=many) for one in named)]
     if left:
         return CheckItem(name=name, ok=False, why=f"still there: {'; '.join(issue.description for issue in left)}")
     if judgement.passed:
