@@ -19,7 +19,7 @@ from judgement.linear import WEIGHTS, Linear, Numbers, linear
 NAME = "same_mistake"
 # Nearness is taken over the first so many directions of the map: the first tell most.
 DIRECTIONS = (8, 16, 32, 64)
-# From there on one of 400 pairs taken at random passes, and of true repeats too few would if more were asked.
+# From there on one of 200 pairs taken at random passes, and of true repeats too few would if more were asked.
 MOST_NEEDED = 2.0
 # An issue's point is made by then; the rest would only cost time.
 LONGEST = 1_000

@@ -90,13 +90,13 @@ def test_unmet_requirements_are_named() -> None:
 def test_an_issue_that_is_named_again_was_not_fixed() -> None:
     still = ISSUE.model_copy(update={"description": "只收集了 4 篇论文，至少需要 5 篇"})
     item = revised(judgement=judged(Verdict.REVISE, still))["Fixes every issue of the ticket"]
-    assert (item.ok, item.why) == (False, f"still there: {ISSUE.description}")
+    assert (item.ok, item.why) == (False, f"still there (compared by words): {ISSUE.description}")
 
 
 def test_another_issue_does_not_stand_for_the_old_one() -> None:
     other = Issue(category=IssueCategory.CORRECTNESS, description="发表日期与来源不一致")
     item = revised(judgement=judged(Verdict.REVISE, other))["Fixes every issue of the ticket"]
-    assert (item.ok, item.why) == (True, "none of 1 is named again; the verdict has others")
+    assert (item.ok, item.why) == (True, "none of 1 is named again (compared by words); the verdict has others")
 
 
 def test_a_ticket_without_issues_is_decided_by_the_verdict() -> None:

@@ -6,9 +6,10 @@ from pytest_django.fixtures import Settings
 
 from reflection_app.core.models import Project
 from reflection_app.loops.effects import FindSimilarIssues
+from reflection_app.loops.protocol.checklists import revised_output_checklist
 from reflection_app.loops.protocol.error_classes import AlikeBy, SimilarIssues
 from reflection_app.loops.protocol.similarity import is_same
-from reflection_app.loops.verdicts import Issue
+from reflection_app.loops.verdicts import Issue, Judgement, Referee, Verdict
 from reflection_app.repairs import issue_vectors
 from reflection_app.repairs.issue_vectors import kept_vectors, vectors_of
 from reflection_app.repairs.rows import find_similar_issues
@@ -78,3 +79,18 @@ def test_each_issue_is_embedded_once_and_its_vector_kept_for_all(monkeypatch: py
 def test_what_is_not_there_in_time_is_left_out() -> None:
     cache.clear()
     assert vectors_of([CLAIMED], within_s=0) == {}
+
+
+def test_the_checklist_of_a_revision_says_that_it_compared_by_meaning() -> None:
+    issue, again = Issue(description=CLAIMED), Issue(description=CLAIMED_AGAIN)
+    verdict = Judgement(attempt=2, referee=Referee.CRITIC, verdict=Verdict.REVISE, score=60, issues=(again,))
+    checks = revised_output_checklist(
+        issues=(issue,),
+        attempt=1,
+        revised_attempt=2,
+        requirements=None,
+        judgement=verdict,
+        vectors=vectors_of([CLAIMED, CLAIMED_AGAIN]),
+    )
+    [item] = [one for one in checks if one.name == "Fixes every issue of the ticket"]
+    assert (item.ok, item.why) == (False, f"still there (compared by meaning): {CLAIMED}")

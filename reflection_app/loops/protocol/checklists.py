@@ -131,9 +131,15 @@ def _issues_item(issues: Sequence[Issue], judgement: Judgement | None, vectors: 
         return CheckItem(name=name, ok=None, why="it was not judged yet")
     if not issues:
         return CheckItem(name=name, ok=judgement.passed, why="the ticket named none; the verdict decides")
-    left = [issue for issue in issues if any(is_same(issue, other, vectors=vectors) for other in judgement.issues)]
+    named, many = judgement.issues, len(judgement.issues)
+    left = [issue for issue in issues if any(is_same(issue, one, vectors=vectors, among=many) for one in named)]
+    by_meaning = vectors and {issue.description for issue in (*issues, *named)} <= vectors.keys()
+    way = "compared by meaning" if by_meaning else "compared by words"
     if left:
-        return CheckItem(name=name, ok=False, why=f"still there: {'; '.join(issue.description for issue in left)}")
+        still = "; ".join(issue.description for issue in left)
+        return CheckItem(name=name, ok=False, why=f"still there ({way}): {still}")
     if judgement.passed:
-        return CheckItem(name=name, ok=True, why=f"none of {len(issues)} is named again, and the verdict is PASS")
-    return CheckItem(name=name, ok=True, why=f"none of {len(issues)} is named again; the verdict has others")
+        why = f"none of {len(issues)} is named again ({way}), and the verdict is PASS"
+    else:
+        why = f"none of {len(issues)} is named again ({way}); the verdict has others"
+    return CheckItem(name=name, ok=True, why=why)

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from math import exp
+from math import exp, log
 
 import numpy as np
 
@@ -36,15 +36,15 @@ def similarity(a: str, b: str) -> float:
     return _dice(words_of(a), words_of(b))
 
 
-def is_same(a: Issue, b: Issue, *, vectors: Vectors | None = None) -> bool:
-    """Whether two issues on one piece of work are one mistake, where that is as likely as not to begin with."""
+def is_same(a: Issue, b: Issue, *, vectors: Vectors | None = None, among: int = 1) -> bool:
+    """Whether two issues on one piece of work are one mistake, where one of `among` is as likely to be as not."""
     if a.category is not b.category:
         return False
     likeness = similarity(a.description, b.description)
     if likeness == 1 or not vectors or not {a.description, b.description} <= vectors.keys():
         return likeness >= SIMILAR_FROM
     [odds] = log_odds([(_stated(a.description, vectors), _stated(b.description, vectors))])
-    return bool(odds > 0)
+    return bool(odds > log(max(1, among)))
 
 
 def bounded(
