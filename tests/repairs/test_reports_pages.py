@@ -8,7 +8,13 @@ from django.test import Client
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
-from reflection_app.loops.protocol.error_classes import ErrorClass, FailureFacts, SimilarIssue, SimilarIssues
+from reflection_app.loops.protocol.error_classes import (
+    ErrorClass,
+    FailureFacts,
+    SimilarIssue,
+    SimilarIssues,
+    UnknownBy,
+)
 from reflection_app.loops.protocol.reports import RepairAction
 from reflection_app.loops.protocol.stages import AntiPattern
 from reflection_app.loops.verdicts import Issue, IssueCategory
@@ -117,6 +123,27 @@ def test_the_facts_stand_beside_the_code(client: Client, project: Project) -> No
     assert f'<a href="{page_of(earlier)}">{earlier.reflection_id}</a>' in text
     assert "4 earlier reports looked at" in text
     assert "its score is 20, below 30" in text
+
+
+@pytest.mark.parametrize(
+    ("by", "said"),
+    [
+        (UnknownBy.AGENT, "the agent&#x27;s own field"),
+        (UnknownBy.REFLECTOR, "named by the reflector"),
+        (UnknownBy.MEANING, "read by its meaning"),
+        (UnknownBy.WORDS, "by plain words alone"),
+    ],
+)
+def test_the_page_says_how_it_was_found_that_the_agent_does_not_know(
+    client: Client, project: Project, by: UnknownBy, said: str
+) -> None:
+    facts = FailureFacts(
+        is_completed=False, said_unknown=True, quote="no idea", unknown_by=by, found_nothing=("search",), score=20
+    )
+    report = kept_report(begun_run(project), type=ErrorClass.MISSING_KNOWLEDGE, facts=facts)
+    text = shown(logged_in(client, project), page_of(report))
+    assert said in text.replace("&#39;", "&#x27;").replace("agent's", "agent&#x27;s")
+    assert "Calls that found nothing: search." in text
 
 
 def test_both_files_can_be_fetched(client: Client, project: Project) -> None:
