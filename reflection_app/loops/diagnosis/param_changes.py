@@ -137,9 +137,10 @@ def _value_changes(path: Path, before: Any, after: Any) -> list[ParamChange]:
         return [ParamChange(kind=ParamChangeKind.SHORTENED, path=path, before=what, after=len(after))]
     if are_lists and len(before) == len(after):
         pairs = zip(before, after, strict=True)
-        of_items = {tuple(_item_changes((*path, EVERY), was, now)) for was, now in pairs if was != now}
-        if len(of_items) == 1 and all(change.kind in _BY_FORM for one in of_items for change in one):
-            return list(of_items.pop())
+        of_items = [_item_changes((*path, EVERY), was, now) for was, now in pairs if was != now]
+        is_one = bool(of_items) and all(one == of_items[0] for one in of_items)
+        if is_one and all(change.kind in _BY_FORM for change in of_items[0]):
+            return of_items[0]
     are_plain = not isinstance(before, dict | list) and not isinstance(after, dict | list)
     if are_plain and max(len(str(before)), len(str(after))) <= LONGEST_CONSTANT:
         return [ParamChange(kind=ParamChangeKind.REPLACED, path=path, before=before, after=after)]
@@ -187,6 +188,11 @@ def carried_over(changes: Sequence[ParamChange], failed: FailedCall, *, to: Tool
     return params
 
 
+def _name(path: Path) -> str:
+    """The field's own name, of a list's items that of the list."""
+    return next((part for part in reversed(path) if part != EVERY), EVERY).casefold()
+
+
 class _Call:
     """What is known of the call that the changes are to be made in."""
 
@@ -196,7 +202,7 @@ class _Call:
 
     def names(self, path: Path) -> bool:
         """Whether the error names the field."""
-        name = re.escape(next(part for part in reversed(path) if part != EVERY).casefold()[:100])
+        name = re.escape(_name(path)[:100])
         return re.search(rf"(?<![a-z0-9_]){name}(?![a-z0-9_])", self.text) is not None
 
     def schema_of(self, path: Path) -> Mapping[str, Any]:
@@ -209,7 +215,7 @@ class _Call:
 
     def allows(self, change: ParamChange) -> bool:
         """Whether such a change asks for the same as before, in this tool."""
-        name = next(part for part in reversed(change.path) if part != EVERY).casefold()
+        name = _name(change.path)
         is_allowed = change.kind is not ParamChangeKind.OTHER
         match change.kind:
             case ParamChangeKind.AT_MOST | ParamChangeKind.AT_LEAST if not self.reads:

@@ -1,10 +1,13 @@
 """What one call's fix says about another call of the same tool: told by form, and done where it fits."""
 
+import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from reflection_app.loops.diagnosis.diagnoses import FailedCall, ParamChangeKind
+from reflection_app.loops.diagnosis.diagnoses import FailedCall, ParamChange, ParamChangeKind
 from reflection_app.loops.diagnosis.param_changes import carried_over, changes_between, in_words
 from reflection_app.loops.tool_calls import ToolSpec
 
@@ -147,3 +150,25 @@ def test_what_is_changed_is_told_in_one_line_each() -> None:
     after = {"query": "x", "limit": 500, "day": "2026-12-31", "format": "csv"}
     told = {"q → query", 'limit: "500" → 500', "- lang", "+ format: csv", "day: 31.12.2026 → 2026-12-31"}
     assert set(in_words(before, after)) == told
+
+
+TEXTS = st.text(alphabet='ab1 |,:/.-_*"(年2026é', max_size=12)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
+PARAMS = st.dictionaries(TEXTS | st.sampled_from(["query", "limit", "path", "*"]), VALUES, max_size=4)
+
+
+@given(failed=PARAMS, worked=PARAMS, new=PARAMS, tool=st.sampled_from(["search", "delete_rows", "x"]))
+def test_whatever_calls_there_were_the_next_one_is_changed_or_left_alone(
+    failed: dict[str, Any], worked: dict[str, Any], new: dict[str, Any], tool: str
+) -> None:
+    before = json.dumps(new)
+    changes = changes_between(failed, worked)
+    assert [ParamChange.model_validate(one.model_dump(mode="json")) for one in changes] == list(changes)
+    found = carried_over(changes, FailedCall(tool=tool, params=new, error="limit: bad"))
+    assert json.dumps(new) == before
+    assert found is None or (found != new or json.dumps(found) != before)
+    assert all(isinstance(line, str) for line in in_words(failed, worked))
