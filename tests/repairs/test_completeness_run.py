@@ -10,6 +10,7 @@ from django.db import connection, transaction
 from notebook_app.models import Entry
 from reflection_app.core.audit import Actor
 from reflection_app.loops.completeness.checks import operation_key
+from reflection_app.metrics.completeness_figures import completeness_figures
 from reflection_app.repairs.completeness import withdraw_what_recurred
 from reflection_app.repairs.models import CompletenessCheck, Supplement
 from reflection_app.runs.advance import advance
@@ -17,7 +18,8 @@ from reflection_app.runs.events import Event
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, Step
-from tests.loops.completeness.scenes import checked, wanted
+from reflection_app.runs.undo import unmake_supplements
+from tests.loops.completeness.scenes import call_of, checked, wanted
 from tests.repairs.completeness import SAVE, completeness_check, planned_run, reading_project, supplemented
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -206,3 +208,31 @@ def test_texts_that_a_database_refuses_or_that_are_huge_are_kept_as_far_as_they_
     assert run.outcome == "succeeded"
     supplement = Supplement.objects.get()
     assert (len(supplement.operation), len(supplement.operation_key) <= 300) == (500, True)
+
+
+def test_what_is_taken_back_of_the_supplements_leaves_the_check_as_it_was_found() -> None:
+    run = supplemented(reading_project())
+    unmake_supplements(run, Step.objects.filter(run=run, kind="record_supplements"))
+    check = CompletenessCheck.objects.get(run=run)
+    assert (check.state, check.used, check.succeeded) == ("incomplete", None, None)
+    assert Supplement.objects.get(completeness_check=check).succeeded is None
+
+
+def test_the_figures_tell_what_was_found_incomplete_and_what_was_completed_since() -> None:
+    project = reading_project()
+    supplemented(project)
+    supplemented(project, {"attempt-1/supplement/step-1/arguments": call_of("read_file", path="一.txt")})
+    supplemented(
+        project,
+        {"attempt-1/supplement/step-1/arguments": call_of("read_file", path="三.txt")}
+        | {
+            f"attempt-1/supplement/step-1/arguments-{number}": call_of("read_file", path=f"{number}.txt")
+            for number in (2, 3)
+        },
+    )
+    figures = completeness_figures(project.pk)
+    assert (figures.incomplete, figures.supplemented) == (3, 1)
+    states = CompletenessCheck.objects.filter(project=project).values_list("state", flat=True)
+    assert sorted(states) == ["completed_by_supplement", "incomplete", "incomplete"], (
+        "to read the same again adds nothing"
+    )

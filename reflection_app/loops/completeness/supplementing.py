@@ -23,6 +23,7 @@ from reflection_app.loops.completeness.checks import (
     content_of,
 )
 from reflection_app.loops.completeness.guards import DONE_ALREADY, UNFIT_TOOL, left_uncovered
+from reflection_app.loops.diagnosis.fallback_tools import is_reading
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.effects import RecordSupplements
 from reflection_app.loops.plan_steps import StepRun, Work, carry_out, make_plan
@@ -94,7 +95,9 @@ class Bounds:
         if call.tool not in served.suggested_tools:
             return UNFIT_TOOL.format(name=call.tool)
         if not served.may_repeat and self.work.made.holds(call, tools=self.tools):
-            self.done_already.add(step.id)
+            # What was changed stands in the record. What was read before may be another thing than what is missing.
+            if not is_reading(call.tool):
+                self.done_already.add(step.id)
             return DONE_ALREADY
         return ""
 
