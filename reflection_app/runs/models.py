@@ -1,6 +1,6 @@
 """Runs and their steps, attempts and verdicts, questions to people."""
 
-from typing import Any
+from typing import Any, Self
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -191,6 +191,14 @@ def spec_as_json(spec: TaskSpec) -> dict[str, Any]:
 # Attempts and the verdicts on them.
 
 
+class AttemptQuerySet(models.QuerySet["Attempt"]):
+    def with_thought(self) -> Self:
+        """The rows with what `Attempt.thought` needs of other tables."""
+        return self.annotate(
+            asked_for_parts=models.F("run__spec__chain_of_thought"), told_beside=models.F("step__result__reasoning")
+        )
+
+
 class Attempt(models.Model):
     """One candidate answer, numbered from 1 within its run."""
 
@@ -207,6 +215,8 @@ class Attempt(models.Model):
     is_cut_off = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
+    objects = AttemptQuerySet.as_manager()
+
     class Meta:
         ordering = ("number",)
         constraints = (models.UniqueConstraint(fields=("run", "number"), name="attempt_number_once"),)
@@ -216,10 +226,15 @@ class Attempt(models.Model):
 
     @property
     def thought(self) -> ChainOfThought | None:
-        """The parts of the content, where a chain of thought was asked for and anything tells them apart."""
-        if not self.run.spec.get("chain_of_thought"):
+        """The parts of the content, where a chain of thought was asked for and anything tells them apart.
+
+        Of rows `with_thought` no query is made.
+        """
+        known = hasattr(self, "told_beside")
+        if not (getattr(self, "asked_for_parts", False) if known else self.run.spec.get("chain_of_thought")):
             return None
-        beside = Step.objects.filter(pk=self.step_id).values_list("result__reasoning", flat=True).first()
+        made = Step.objects.filter(pk=self.step_id).values_list("result__reasoning", flat=True)
+        beside = getattr(self, "told_beside", "") if known else made.first()
         return parse_chain_of_thought(self.content, beside=beside if isinstance(beside, str) else "")
 
 
