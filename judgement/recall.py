@@ -172,7 +172,7 @@ def _by_words(words: Numbers) -> Numbers:
 
 
 def _places(order: Numbers) -> Numbers:
-    """By how much each is behind the first, its rank, by how much the first is before the next, each before its next.
+    """By how much each is behind the first, its rank, by how much the first is before the next, and that of the first alone.
 
     Entries that say the same have one place. Where there is no other, the others are taken to be as far away as what
     has nothing to do with the question.
@@ -181,7 +181,7 @@ def _places(order: Numbers) -> Numbers:
     before = (order[None] > order[:, None] + SAME_PLACE).sum(1)
     upto = (order[None] >= order[:, None] - SAME_PLACE).sum(1)
     lead = np.full(len(order), down[0] - down[upto[order.argmax()]])
-    return np.column_stack([down[0] - order, np.minimum(np.log1p(before), 2.0), lead, order - down[upto]])
+    return np.column_stack([down[0] - order, np.minimum(np.log1p(before), 2.0), lead, lead * (before == 0)])
 
 
 # Words in common. Chinese, Japanese and Korean are read in pairs of characters.
