@@ -41,10 +41,15 @@ class Pair:
 
 
 def train(
-    embed: Callable[[Sequence[str], bool], NDArray[np.floating]], *, data: Path, labels: Path | None, write: bool
+    embed: Callable[[Sequence[str], bool], NDArray[np.floating]],
+    *,
+    data: Path,
+    labels: Path | None,
+    judged: Path | None,
+    write: bool,
 ) -> dict[str, float]:
     """The figures over pairs whose root was left out; `write` keeps what all pairs teach."""
-    rows = _rows(data, labels)
+    rows = _rows(data, labels, judged)
     pairs, roots = _pairs(rows), _texts_by_root(rows)
     texts = sorted({text for pair in pairs for text in (pair.a, pair.b)} | {one for of in roots.values() for one in of})
     vectors = dict(zip(texts, np.asarray(embed(texts, True), float), strict=True))

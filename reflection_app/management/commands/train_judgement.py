@@ -2,7 +2,7 @@
 
 import sys
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,13 @@ from django.core.management.base import BaseCommand
 from numpy.typing import NDArray
 
 from judgement.linear import MODEL
-from judgement.training import entry_pairs, recall, same_mistake, tool_errors
 from judgement.training import does_not_know as unknown
+from judgement.training import entry_pairs, recall, same_mistake, tool_errors
 from reflection_app.adapters.llm.embedding import embed
 from reflection_app.adapters.llm.errors import ModelError
 from reflection_app.metrics.judged.tool_errors import failure_of
 
-TRAINED = {
+TRAINED: dict[str, Callable[..., dict[str, float]]] = {
     "same_mistake": same_mistake.train,
     "does_not_know": unknown.train,
     "entry_pairs": entry_pairs.train,
