@@ -172,7 +172,7 @@ def _by_words(words: Numbers) -> Numbers:
 
 
 def _places(order: Numbers) -> Numbers:
-    """By how much each is behind the first, its rank, by how much the first is before the next, and that of the first alone.
+    """By how much each is behind the first, its rank, by how much the first is before the next, and the first's alone.
 
     Entries that say the same have one place. Where there is no other, the others are taken to be as far away as what
     has nothing to do with the question.
