@@ -4,7 +4,6 @@ Rows are pairs (`root`, `a`, `b`, `label`) or roots (`root`, `texts`, `near` oth
 like the text at `of` and has another root).
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from judgement.linear import MODEL, WEIGHTS, Numbers, fit, keep
 from judgement.same_mistake import DIRECTIONS, LONGEST, NAME, Map, features, nearness, shipped, the_map, wording
+from judgement.training.rows import rows_of
 
 FOLDS = 5
 RIDGE = 5.0
@@ -49,7 +49,7 @@ def train(
     write: bool,
 ) -> dict[str, float]:
     """The figures over pairs whose root was left out; `write` keeps what all pairs teach."""
-    rows = _rows(data, labels, judged)
+    rows = rows_of(NAME, data, labels, judged)
     pairs, roots = _pairs(rows), _texts_by_root(rows)
     texts = sorted({text for pair in pairs for text in (pair.a, pair.b)} | {one for of in roots.values() for one in of})
     vectors = dict(zip(texts, np.asarray(embed(texts, True), float), strict=True))
@@ -129,11 +129,6 @@ def _scatter(pairs: Sequence[Pair], vectors: dict[str, Numbers], *, is_same: boo
     between = np.array([vectors[pair.a] - vectors[pair.b] for pair in pairs if pair.is_same is is_same])
     scatter: Numbers = between.T @ between / len(between) / 2
     return scatter
-
-
-def _rows(data: Path, labels: Path | None) -> list[dict[str, object]]:
-    files = [data / f"{NAME}.jsonl"] + ([labels / f"{NAME}.jsonl"] if labels else [])
-    return [json.loads(line) for file in files if file.exists() for line in file.read_text("utf-8").splitlines()]
 
 
 def _pairs(rows: Sequence[dict[str, object]]) -> list[Pair]:

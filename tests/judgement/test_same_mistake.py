@@ -83,17 +83,17 @@ def write(folder: Path, rows: list[dict[str, object]]) -> None:
 
 
 def test_what_can_be_learned_is_learned_and_twice_the_same(data: Path) -> None:
-    figures = train(embed, data=data, labels=None, write=False)
+    figures = train(embed, data=data, labels=None, judged=None, write=False)
     assert figures["f1"] > 0.9
-    assert train(embed, data=data, labels=None, write=False) == figures
+    assert train(embed, data=data, labels=None, judged=None, write=False) == figures
 
 
 def test_what_people_corrected_is_learned_from_as_well(data: Path, tmp_path: Path) -> None:
-    before = train(embed, data=data, labels=None, write=False)
+    before = train(embed, data=data, labels=None, judged=None, write=False)
     # Corrections without a root, and against all the rest.
     rows: list[dict[str, object]] = [
         {"a": f"{letter} one 0", "b": f"{letter} two 0", "label": "different"} for letter in "abcdefghijklmnop"
     ]
     write(tmp_path / "labels", rows)
-    after = train(embed, data=data, labels=tmp_path / "labels", write=False)
+    after = train(embed, data=data, labels=tmp_path / "labels", judged=None, write=False)
     assert after["f1"] < before["f1"]
