@@ -256,7 +256,7 @@ def test_a_broker_that_hangs_keeps_who_asks_no_longer_than_it_wants_to_wait(
         # The kernel takes the connection; nobody ever reads from it.
         place = f"redis://127.0.0.1:{hanging.getsockname()[1]}/0"
         monkeypatch.setattr(question_vectors, "ANSWERS_WITHIN_S", 0.2)
-        monkeypatch.setattr(settings, "CACHES", {"default": settings.CACHES["default"] | {"LOCATION": place}})
+        settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": place}}
         asked = threading.Thread(
             target=question_vectors.asked, args=("why?",), kwargs={"model": MODEL, "timeout_s": 1.0}
         )
