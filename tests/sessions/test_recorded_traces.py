@@ -10,14 +10,23 @@ from typing import Any
 import pytest
 from django.utils import timezone
 from google.protobuf.json_format import ParseDict
+from openai import OpenAI
+from openinference.instrumentation.openai import OpenAIInstrumentor
+from opentelemetry.exporter.otlp.proto.http import Compression
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from pytest_django.live_server_helper import LiveServer
 
 from reflection_app.sessions.models import AgentSpan, Transcript, TranscriptTurn
 from reflection_app.sessions.otlp.conversation import Conversation, conversation_of_spans
 from reflection_app.sessions.otlp.reading import unread_reason
 from reflection_app.sessions.otlp.wire import JSON, PROTOBUF, Span, _with_ids, read_export
 from reflection_app.sessions.traces import assemble_due
-from tests.api.caller import Caller
+from tests.api.caller import Caller, make_caller
+from tests.openai_server import OpenAIServer, Reply
 
 PAYLOADS = Path(__file__).parent / "otlp_payloads"
 PATH = "/v1/traces"
@@ -152,3 +161,31 @@ def test_a_trace_that_comes_in_many_requests_last_span_first_makes_the_same_sess
     assemble_due(timezone.now() + timedelta(minutes=2))
     turns = TranscriptTurn.objects.order_by("seq")
     assert [turn.role for turn in turns] == ["system", "user", "assistant", "tool", "tool", "assistant"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_openinference_itself_exports_what_openais_client_streams_and_a_session_is_made_of_it(
+    live_server: LiveServer,
+) -> None:
+    caller = make_caller()
+    headers = {"Authorization": f"Bearer {caller.secret}"}
+    provider = TracerProvider(resource=Resource.create({"service.name": "airline"}))
+    provider.add_span_processor(
+        BatchSpanProcessor(OTLPSpanExporter(f"{live_server.url}{PATH}", headers=headers, compression=Compression.Gzip))
+    )
+    instrumentor = OpenAIInstrumentor()
+    instrumentor.instrument(tracer_provider=provider)
+    try:
+        with OpenAIServer(lambda _: Reply(ANSWER)) as server, OpenAI(base_url=server.url, api_key="none") as client:
+            question: Any = [{"role": "user", "content": QUESTION}]
+            stream = client.chat.completions.create(model="gpt-test", messages=question, stream=True)
+            assert "".join(chunk.choices[0].delta.content or "" for chunk in stream) == ANSWER
+    finally:
+        instrumentor.uninstrument()
+    assert provider.force_flush()
+    provider.shutdown()
+    assemble_due(timezone.now() + timedelta(minutes=2))
+    session = Transcript.objects.get()
+    turns = TranscriptTurn.objects.filter(transcript=session).order_by("seq")
+    assert [(turn.role, turn.content) for turn in turns] == [("user", QUESTION), ("assistant", ANSWER)]
+    assert session.agent == "airline"

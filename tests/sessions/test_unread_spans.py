@@ -44,7 +44,9 @@ def exported(*spans: Span) -> bytes:
             "name": one.name,
             "startTimeUnixNano": str(one.start_ns),
             "endTimeUnixNano": str(one.end_ns),
-            "attributes": [{"key": name, "value": {"stringValue": str(value)}} for name, value in one.attributes.items()],
+            "attributes": [
+                {"key": name, "value": {"stringValue": str(value)}} for name, value in one.attributes.items()
+            ],
         }
         for one in spans
     ]

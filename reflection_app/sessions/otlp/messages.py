@@ -32,7 +32,21 @@ THOUGHTS = frozenset({"reasoning", "thinking", "redacted_thinking"})
 TEXTS = frozenset({"text", "refusal", "input_text", "output_text"})
 # What of a record holds the instructions, and what holds the messages, where the record itself is none.
 INSTRUCTIONS = ("system", "instructions")
-HOLDERS = ("messages", "prompt", "generations", "choices", "message", "output", "outputs", "update", "input", "inputs")
+HOLDERS = (
+    *(
+        "messages",
+        "prompt",
+        "prompts",
+        "generations",
+        "choices",
+        "candidates",
+        "message",
+        "output",
+        "outputs",
+        "update",
+    ),
+    *("input", "inputs", "args", "kwargs"),
+)
 LONGEST_PARSED = 2_000_000
 # Records within records; what is deeper is text.
 DEEPEST = 8
@@ -86,6 +100,8 @@ def _items(value: Any, *, depth: int = 0) -> Iterator[Any]:
             names = value.get("id")
             named = names[-1] if isinstance(names, list) and names else value.get("type")
             yield {"type": named, **inner}
+        elif isinstance(value.get("content"), Mapping):
+            yield from _items(value["content"], depth=depth + 1)
         elif name := next((name for name in HOLDERS if value.get(name) not in (None, "", [], {})), ""):
             yield from _items(read_json(value[name]), depth=depth + 1)
         elif not any(name in value for name in (*INSTRUCTIONS, *HOLDERS)):
@@ -116,7 +132,7 @@ def _messages_of_one(item: Any, *, role: str) -> list[Message]:
     parts = item.get("parts", item.get("content"))
     if parts is None and not any(name in item for name in ("content", "parts", "role", "tool_calls", "function_call")):
         # No message at all, but what a function was given or gave back.
-        texts = [value for value in item.values() if value not in (None, "")]
+        texts = [item["text"]] if "text" in item else [value for value in item.values() if value not in (None, "")]
         parts = texts[0] if len(texts) == 1 and isinstance(texts[0], str) else item or None
     told: list[Message] = (
         _from_parts(parts, role=said) if isinstance(parts, list) else [{"role": said, "content": written(parts)}]
