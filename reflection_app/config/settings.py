@@ -266,6 +266,8 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/api/v1",
+    # A PATCH is described by the value that reads it, and by no second one under the same title.
+    "COMPONENT_SPLIT_PATCH": False,
 }
 
 WEB_PROCESSES = env.number(
