@@ -18,7 +18,7 @@ from reflection_app.sessions.otlp.reading import Unread
 from reflection_app.sessions.traces import unread_spans
 from reflection_app.sessions.views import SessionStory, looking_back_context, tell_news, tell_session
 from reflection_app.web.access import DeskRequest, get_transcript_for, project_page
-from reflection_app.web.list_pages import Filters, id_of, list_context, one_of, text_of
+from reflection_app.web.list_pages import Filters, id_of, list_context, list_response, one_of, text_of
 
 NOTHING_NEW = 204
 LARGEST_NUMBER = 2**31 - 1
@@ -82,7 +82,7 @@ def unread_span_list(request: DeskRequest) -> HttpResponse:
     among = unread_spans(request.place.project)
     rows = among.filter(**{names[name]: value for name, value in filters.given.items()}).order_by("-received_at", "-id")
     context = list_context(request, rows, called="spans", among=among, filters=filters, at="received_at")
-    return render(request, "sessions/spans/list.html", context | {"reasons": [*Unread]})
+    return list_response(request, "sessions/spans/list.html", context | {"reasons": [*Unread]})
 
 
 @project_page()

@@ -248,6 +248,9 @@ def test_pages_show_them_with_the_reason_from_the_sessions_and_to_no_stranger(cl
         assert address in page
         assert "no known convention" in page
     assert address not in client.get("/p/traced/transcripts/spans/?reason=late").text
+    results = client.get("/p/traced/transcripts/spans/?reason=no_convention", headers={"HX-Request": "true"}).text
+    assert address in results
+    assert "<html" not in results
     assert address not in client.get("/p/traced/transcripts/spans/?session=nonsense&trace=no").text
     shown = client.get(address).text
     assert "my_agent.step" in shown
