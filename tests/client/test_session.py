@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from openai.types.chat import ChatCompletionMessage
 from reflection_desk import Desk, DeskUnreachable, Session
 
 from reflection_app.sessions.models import Transcript, TranscriptTurn
@@ -18,7 +17,15 @@ def turns() -> list[dict[str, Any]]:
     return [turn.message for turn in TranscriptTurn.objects.order_by("seq")]
 
 
+def left_by_an_error(desk: Desk) -> None:
+    with desk.session() as session:
+        session.message("user", "Hello.")
+        raise KeyError("flight")
+
+
 def test_a_session_is_handed_in_when_it_ends(served: Served) -> None:
+    from openai.types.chat import ChatCompletionMessage
+
     with served.client() as desk:
         with desk.session(agent="airline", objective="Cancel a trip.", metadata={"tier": 2}) as session:
             session.message("user", "Cancel my second trip.")
@@ -39,9 +46,8 @@ def test_a_session_is_handed_in_when_it_ends(served: Served) -> None:
 
 
 def test_a_session_that_an_error_leaves_is_handed_in_as_well(served: Served) -> None:
-    with served.client() as desk, pytest.raises(KeyError), desk.session() as session:
-        session.message("user", "Hello.")
-        raise KeyError("flight")
+    with served.client() as desk, pytest.raises(KeyError):
+        left_by_an_error(desk)
     assert turns()[-1]["content"] == "The session broke off: KeyError: 'flight'"
     assert Transcript.objects.get().ended_at is not None
 
@@ -63,9 +69,8 @@ def test_the_asynchronous_desk_records_in_the_same_way(served: Served) -> None:
 
 def test_an_error_is_not_hidden_by_a_desk_that_is_away() -> None:
     with Desk("http://127.0.0.1:1", "rd_x", tries=1) as desk:
-        with pytest.raises(KeyError) as raised, desk.session() as session:
-            session.message("user", "Hello.")
-            raise KeyError("flight")
+        with pytest.raises(KeyError) as raised:
+            left_by_an_error(desk)
         assert "could not be handed in" in raised.value.__notes__[0]
         with pytest.raises(DeskUnreachable), desk.session() as session:
             session.message("user", "Hello.")

@@ -89,9 +89,8 @@ class Node:
     def decision(self, state: Any, config: RunnableConfig) -> Steps[Decision]:
         """The decision on the state's answer. Raises what `interrupt` raises, while there is none."""
         # The same whenever this visit to the node begins anew, and another at the next one.
-        place = "{thread_id}:{checkpoint_ns}".format_map(
-            {"thread_id": "", "checkpoint_ns": ""} | config["configurable"]
-        )
+        here = config.get("configurable", {})
+        place = f"langgraph-{uuid5(NAMESPACE_OID, f'{here.get("thread_id")} {here.get("checkpoint_ns")}')}"
         run, number = yield from self._run(state, place)
         if run.attempts < number:
             attempt = work.hand_in_attempt(
@@ -121,9 +120,7 @@ class Node:
 
     def _run(self, state: Any, place: str) -> Steps[tuple[Run, int]]:
         """The run, and which of its attempts the state's answer is."""
-        before: Decision | None = (
-            state.get(self.into) if isinstance(state, Mapping) else getattr(state, self.into, None)
-        )
+        before: Decision | None = _value(state, self.into)
         if before and before["prompt"]:
             run = yield from self.sender.send(work.get_run(before["run_id"]))
             number = before["attempt"] + 1

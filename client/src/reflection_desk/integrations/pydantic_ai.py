@@ -1,6 +1,6 @@
 """Pydantic AI: what models and tools are told and answer, as a session of the desk."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 from reflection_desk.integrations import needing
@@ -9,6 +9,7 @@ from reflection_desk.session import Session
 with needing("pydantic-ai"):
     from pydantic_ai import RunContext
     from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.exceptions import ApprovalRequired, CallDeferred
     from pydantic_ai.messages import (
         ModelMessage,
         ModelResponse,
@@ -42,26 +43,34 @@ class SessionCapability(AbstractCapability[Any]):
             self.session.message(message)
         return response
 
-    async def on_tool_execute_error(
+    async def wrap_tool_execute(
         self,
         ctx: RunContext[Any],
         *,
         call: ToolCallPart,
         tool_def: ToolDefinition,
         args: dict[str, Any],
-        error: Exception,
+        handler: Callable[[dict[str, Any]], Awaitable[Any]],
     ) -> Any:
-        self.session.tool_error(call.tool_name, error, params=args)
-        raise error
+        try:
+            return await handler(args)
+        except (CallDeferred, ApprovalRequired):
+            # No failures: somebody else is to make the call, or to allow it.
+            raise
+        except Exception as error:
+            self.session.tool_error(call.tool_name, error, params=args)
+            raise
 
 
 def as_openai(messages: Sequence[ModelMessage]) -> Iterator[dict[str, Any]]:
-    """The messages in OpenAI's form. Thoughts are left out."""
+    """The messages in OpenAI's form, without thoughts; instructions that each request repeats are told once."""
+    instructions: set[str] = set()
     for message in messages:
         if isinstance(message, ModelResponse):
             yield _answer(message)
             continue
-        if message.instructions:
+        if message.instructions and message.instructions not in instructions:
+            instructions.add(message.instructions)
             yield {"role": "system", "content": message.instructions}
         for part in message.parts:
             match part:
