@@ -12,14 +12,11 @@ from uuid import UUID
 import httpx
 
 from reflection_desk.answers import Event, Page, Run
-from reflection_desk.call import TIMEOUT_S, Call
+from reflection_desk.call import TIMEOUT_S, Call, address_and_headers
 from reflection_desk.calls import notebook, reviews, sessions, work
 from reflection_desk.reflecting import Loop, Made, Prompt, Reflected
 from reflection_desk.session import Session, SessionFields
 from reflection_desk.steps import Done, Give, Invoke, Pause, Send, Sender, Step, Steps, advance
-from reflection_desk.version import USER_AGENT
-
-API = "api/v1/"
 
 
 def _sent[**P, T](build: Callable[P, Call[T]]) -> Callable[Concatenate["AsyncDesk", P], Coroutine[Any, Any, T]]:
@@ -34,6 +31,8 @@ def _sent[**P, T](build: Callable[P, Call[T]]) -> Callable[Concatenate["AsyncDes
 
 class AsyncReflectedFunction[**P]:
     """A function in the desk's loop: called with an objective, it answers with the best attempt at it."""
+
+    __name__: str
 
     def __init__(self, desk: "AsyncDesk", loop: Loop) -> None:
         self._desk = desk
@@ -51,19 +50,22 @@ class AsyncReflectedFunction[**P]:
 class AsyncDesk:
     """One project of a desk, by one of its keys. For one event loop.
 
+    Without `url` and `key` it is the desk at DESK_URL, by the key in DESK_KEY.
+
     Calls are tried up to `tries` times where no answer came or the desk asked to come back; nothing is carried out
     twice, for each POST has an idempotency key. Every method raises what `reflection_desk.errors` lists.
     """
 
     def __init__(
-        self, url: str, key: str, *, tries: int = 4, transport: httpx.AsyncBaseTransport | None = None
+        self,
+        url: str | None = None,
+        key: str | None = None,
+        *,
+        tries: int = 4,
+        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self._http = httpx.AsyncClient(
-            base_url=httpx.URL(url.rstrip("/") + "/").join(API),
-            headers={"Authorization": f"Bearer {key}", "User-Agent": USER_AGENT},
-            timeout=TIMEOUT_S,
-            transport=transport,
-        )
+        base, headers = address_and_headers(url, key)
+        self._http = httpx.AsyncClient(base_url=base, headers=headers, timeout=TIMEOUT_S, transport=transport)
         self.sender = Sender(tries=tries, base=self._http.base_url)
 
     async def __aenter__(self) -> Self:

@@ -3,6 +3,7 @@
 import functools
 import inspect
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -12,14 +13,11 @@ from uuid import UUID
 import httpx
 
 from reflection_desk.answers import Event, Page, Run
-from reflection_desk.call import TIMEOUT_S, Call
+from reflection_desk.call import TIMEOUT_S, Call, address_and_headers
 from reflection_desk.calls import notebook, reviews, sessions, work
 from reflection_desk.reflecting import Loop, Made, Prompt, Reflected
 from reflection_desk.session import Session, SessionFields
 from reflection_desk.steps import Done, Give, Invoke, Pause, Send, Sender, Step, Steps, advance
-from reflection_desk.version import USER_AGENT
-
-API = "api/v1/"
 
 
 def _sent[**P, T](build: Callable[P, Call[T]]) -> Callable[Concatenate["Desk", P], T]:
@@ -34,6 +32,8 @@ def _sent[**P, T](build: Callable[P, Call[T]]) -> Callable[Concatenate["Desk", P
 
 class ReflectedFunction[**P]:
     """A function in the desk's loop: called with an objective, it answers with the best attempt at it."""
+
+    __name__: str
 
     def __init__(self, desk: "Desk", loop: Loop) -> None:
         self._desk = desk
@@ -51,17 +51,24 @@ class ReflectedFunction[**P]:
 class Desk:
     """One project of a desk, by one of its keys. May be shared by threads.
 
+    Without `url` and `key` it is the desk at DESK_URL, by the key in DESK_KEY.
+
     Calls are tried up to `tries` times where no answer came or the desk asked to come back; nothing is carried out
     twice, for each POST has an idempotency key. Every method raises what `reflection_desk.errors` lists.
     """
 
-    def __init__(self, url: str, key: str, *, tries: int = 4, transport: httpx.BaseTransport | None = None) -> None:
-        self._http = httpx.Client(
-            base_url=httpx.URL(url.rstrip("/") + "/").join(API),
-            headers={"Authorization": f"Bearer {key}", "User-Agent": USER_AGENT},
-            timeout=TIMEOUT_S,
-            transport=transport,
-        )
+    def __init__(
+        self,
+        url: str | None = None,
+        key: str | None = None,
+        *,
+        tries: int = 4,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        base, headers = address_and_headers(url, key)
+        self._http = httpx.Client(base_url=base, headers=headers, timeout=TIMEOUT_S, transport=transport)
+        # Whoever writes `Desk().session(…)` has no name for it to close it by.
+        weakref.finalize(self, self._http.close)
         self.sender = Sender(tries=tries, base=self._http.base_url)
 
     def __enter__(self) -> Self:

@@ -31,6 +31,11 @@ class Prompt(str):
         """Which one is to be made, from 1."""
         return self.next.attempt
 
+    @property
+    def messages(self) -> list[Any]:
+        """The whole conversation to go on with, in OpenAI's form."""
+        return [message.model_dump(include={"role", "content"}) for message in self.next.messages]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Made:

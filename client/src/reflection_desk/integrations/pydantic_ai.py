@@ -23,6 +23,9 @@ with needing("pydantic-ai"):
     from pydantic_ai.models import ModelRequestContext
     from pydantic_ai.tools import ToolDefinition
 
+# What a tool's answer may be called that tells of a failure; later versions know more of them than earlier ones.
+FAILED: tuple[str, ...] = ("failed", "retried")
+
 
 class SessionCapability(AbstractCapability[Any]):
     """Records into `session` what the run does that it is given to as a capability. What is told again is kept once."""
@@ -79,7 +82,7 @@ def as_openai(messages: Sequence[ModelMessage]) -> Iterator[dict[str, Any]]:
                 case UserPromptPart():
                     yield {"role": "user", "content": _parts(part.content)}
                 case ToolReturnPart():
-                    failed = {"is_error": True} if part.outcome == "failed" else {}
+                    failed = {"is_error": True} if part.outcome in FAILED else {}
                     content = part.model_response_str()
                     yield {"role": "tool", "tool_call_id": part.tool_call_id, "content": content, **failed}
                 case RetryPromptPart() if part.tool_name is not None:
