@@ -21,7 +21,7 @@ _numbers = count(1)
 
 @dataclass(frozen=True)
 class Served:
-    """The desk as a pipeline knows it: an address and a key; its critic answers by `critic`, step by step."""
+    """The desk as a pipeline knows it: an address and a key."""
 
     url: str
     key: str
@@ -34,8 +34,12 @@ class Served:
         return AsyncDesk(self.url, self.key)
 
     def critic(self, *answers: str) -> None:
-        """What the critic of tasks that are handed in from now on says of one attempt after another."""
+        """What the critic of tasks that are handed in from now on says of one attempt after another.
+
+        Where the desk makes the attempts, all of them are the same haiku.
+        """
         script = {f"attempt-{number}/critique": answer for number, answer in enumerate(answers, start=1)}
+        script |= {key.replace("critique", "answer"): "The old pond." for key in script}
         self.project.models_by_role = {"default": register_script(f"served-{next(_numbers)}", script)}
         self.project.save(update_fields=["models_by_role"])
 

@@ -196,6 +196,18 @@ def test_http(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     assert curl(waiting)["id"] == str(Run.objects.get().pk)
 
 
+@pytest.mark.usefixtures("environment")
+def test_the_readme_of_the_client(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
+    served.critic(critique(90, approved=True))
+    readme = (Path(settings.BASE_DIR) / "client" / "README.md").read_text()
+    function, recorded, awaiting = re.findall(r"^```python\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    names = run(function, my_agent=lambda messages: ADD)
+    assert capsys.readouterr().out.startswith("succeeded 100.0 ```python")
+    assert run(recorded, **names)["session"].transcript.turns == 2
+    asyncio.run(awaited(awaiting))
+    assert "run.finished" in capsys.readouterr().out
+
+
 @pytest.mark.exhaustive("starts a web server of its own, which MCP needs")
 def test_mcp(tmp_path: Path) -> None:
     [block] = BLOCKS["You have an agent with MCP"]
