@@ -255,13 +255,20 @@ def test_what_a_reviewer_sends_back_is_written_again(served: Served) -> None:
                 reason="Name the season.",
                 issues=[{"description": "No season."}],
             )
-            return await graph.ainvoke(Command(resume=True), thread)
+            sent_back = await graph.ainvoke(Command(resume=True), thread)
+            # Another task in the same thread is a task of its own, though an answer is still wanted to the one before.
+            await graph.ainvoke({"task": "Write a limerick."}, thread)
+            return sent_back
 
     with served.reviewer() as reviewer:
         stopped = asyncio.run(resumed(reviewer))
     assert "No season." in stopped["text"]
     assert stopped["review"]["attempt"] == 1
     assert stopped["review"]["decided_by"].startswith("key")
+    assert list(Task.objects.order_by("created_at").values_list("objective", flat=True)) == [
+        "Write a haiku.",
+        "Write a limerick.",
+    ]
 
 
 def test_the_missing_library_is_named() -> None:

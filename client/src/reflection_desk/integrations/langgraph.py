@@ -27,6 +27,7 @@ class Decision(TypedDict):
     `prompt` is what to do about it, for the model's next prompt; empty where the answer was accepted.
     """
 
+    objective: str
     run_id: str
     attempt: int
     accepted: bool
@@ -91,7 +92,8 @@ class Node:
         # The same whenever this visit to the node begins anew, and another at the next one.
         here = config.get("configurable", {})
         place = f"langgraph-{uuid5(NAMESPACE_OID, f'{here.get("thread_id")} {here.get("checkpoint_ns")}')}"
-        run, number = yield from self._run(state, place)
+        objective = _read(state, self.objective)
+        run, number = yield from self._run(state, objective, place)
         if run.attempts < number:
             attempt = work.hand_in_attempt(
                 run.id,
@@ -106,7 +108,7 @@ class Node:
         if run.next is not None:
             by = review.decision.decided_by if review is not None and review.decision is not None else "critic"
             verdict = run.next.verdict or LastVerdict(verdict="REVISE", score=0, issues=[])
-            return _decision(run, number, verdict=verdict, by=by, prompt=run.next.prompt)
+            return _decision(run, number, objective, verdict=verdict, by=by, prompt=run.next.prompt)
         if review is None:
             review = yield from self._asked_for(run, number, place)
         while review.is_open:
@@ -116,12 +118,13 @@ class Node:
         if decided is None or decided.verdict is None:
             raise DeskError(f"review {review.id} is {review.state}, and nothing was decided")
         prompt = "" if decided.verdict.verdict == "PASS" else _prompt(decided.verdict.issues, decided.reason)
-        return _decision(run, number, verdict=decided.verdict, by=decided.decided_by, prompt=prompt)
+        return _decision(run, number, objective, verdict=decided.verdict, by=decided.decided_by, prompt=prompt)
 
-    def _run(self, state: Any, place: str) -> Steps[tuple[Run, int]]:
+    def _run(self, state: Any, objective: str, place: str) -> Steps[tuple[Run, int]]:
         """The run, and which of its attempts the state's answer is."""
         before: Decision | None = _value(state, self.into)
-        if before and before["prompt"]:
+        # What is in the state of another task, as of the one before it in the same thread, is over.
+        if before and before["prompt"] and before["objective"] == objective:
             run = yield from self.sender.send(work.get_run(before["run_id"]))
             number = before["attempt"] + 1
             if run.attempts >= number or (run.next is not None and run.next.attempt == number):
@@ -131,7 +134,7 @@ class Node:
             task = known.results[0]
         else:
             submission = work.submit_task(
-                _read(state, self.objective),
+                objective,
                 execution="external",
                 external_id=place,
                 idempotency_key=f"{place}:task",
@@ -185,8 +188,11 @@ def _value(state: Any, key: str) -> Any:
     return state.get(key) if isinstance(state, Mapping) else getattr(state, key, None)
 
 
-def _decision(run: Run, number: int, *, verdict: LastVerdict | Verdict, by: str, prompt: str) -> Decision:
+def _decision(
+    run: Run, number: int, objective: str, *, verdict: LastVerdict | Verdict, by: str, prompt: str
+) -> Decision:
     return Decision(
+        objective=objective,
         run_id=str(run.id),
         attempt=number,
         accepted=verdict.verdict == "PASS",
