@@ -63,7 +63,7 @@ def _note(project: Project, lines: tuple[Line, ...], *, is_again: bool = False) 
         title += " · " + _("possibly sent before")
 
     def more(number: int) -> str:
-        return ngettext("And %(number)d more.", "And %(number)d more.", number) % {"number": number}
+        return ngettext("And %(count)d more.", "And %(count)d more.", number) % {"count": number}
 
     return Note(
         title=title, lines=lines, all_words=_("Open the desk"), all_url=_address("project_overview", project), more=more
@@ -130,14 +130,14 @@ class _Composer:
         review, question = self.reviews.get(about), self.questions.get(about)
         if review is not None and review.is_open:
             facts = {"span": self._since(review.created_at), "goal": waited(60 * (self.goals.review_goal_minutes or 0))}
-            words = _("Overdue: a review has waited %(span)s; the goal is %(goal)s") % facts if is_late else ""
-            words = words or _("A review waits, since %(span)s") % facts
+            words = _("Overdue: a review has waited for %(span)s; the goal is %(goal)s") % facts if is_late else ""
+            words = words or _("A review has waited for %(span)s") % facts
             yield Line(words, _address("review", self.project, about), inert(review.run.task.title))
         elif question is not None:
             goal = waited(60 * (self.goals.question_goal_minutes or 0))
             facts = {"span": self._since(question.created_at), "goal": goal}
-            words = _("Overdue: a question has waited %(span)s; the goal is %(goal)s") % facts if is_late else ""
-            words = words or _("A question to a person waits, since %(span)s") % facts
+            words = _("Overdue: a question has waited for %(span)s; the goal is %(goal)s") % facts if is_late else ""
+            words = words or _("A question to a person has waited for %(span)s") % facts
             yield Line(words, _address("question", self.project, about), inert(question.text))
 
     def _failed(self, run_id: UUID) -> Iterator[Line]:
@@ -163,9 +163,9 @@ class _Composer:
             return
         facts = {"span": self._since(conflict.created_at)}
         if conflict.kind is ConflictKind.CONTRADICTION:
-            words = _("Two entries of the notebook contradict each other, since %(span)s") % facts
+            words = _("Two entries of the notebook contradict each other, found %(span)s ago") % facts
         else:
-            words = _("Two entries of the notebook say the same, since %(span)s") % facts
+            words = _("Two entries of the notebook say the same, found %(span)s ago") % facts
         yield Line(words, _address("conflict", self.project, conflict_id), inert(conflict.first.name))
 
     def _digest(self, period: Digest, day: date) -> Iterator[Line]:
@@ -173,7 +173,7 @@ class _Composer:
         told = digest_of(self.project, period, day=day, now=self.now)
         queue = _address("reviews", self.project)
         if told.reviews or told.questions:
-            words = _("Waiting: %(reviews)s reviews, %(questions)s questions; overdue: %(overdue)s")
+            words = _("Waiting reviews: %(reviews)s, questions: %(questions)s, overdue: %(overdue)s")
             facts = {"reviews": told.reviews, "questions": told.questions, "overdue": told.overdue}
             yield Line(words % facts, queue)
         if told.decided:
