@@ -9,7 +9,7 @@ from django.db.models import Max, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.functional import Promise
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import get_language, gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
@@ -146,7 +146,7 @@ def channel_page(request: DeskRequest, channel_id: UUID) -> HttpResponse:
 @project_page(Permission.MANAGE_WEBHOOKS)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_channel(request: DeskRequest) -> HttpResponse:
-    form, status = read_form(request, FIELDS, {"language": request.LANGUAGE_CODE}), None
+    form, status = read_form(request, FIELDS, {"language": get_language() or settings.LANGUAGE_CODE}), None
     topics = request.POST.getlist("topics") if request.method == "POST" else [topic.value for topic in USUAL_TOPICS]
     if request.method == "POST":
         try:

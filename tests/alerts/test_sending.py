@@ -161,7 +161,7 @@ def test_the_words_are_those_of_the_channels_language(project: Project) -> None:
         channel = make_channel(project, wecom, "wecom", language="zh-hans")
         waiting_review(project)
         assert send_due(channel.pk, clock=gathered())
-    assert "一项审核已等待" in told(wecom)[0]["markdown"]["content"]
+    assert "一项评审已等待" in told(wecom)[0]["markdown"]["content"]
 
 
 def test_quiet_hours_are_of_the_projects_time_zone_and_what_still_waits_is_told_after_them(project: Project) -> None:
@@ -414,6 +414,7 @@ def test_a_digest_is_told_in_the_morning_of_the_project_and_once(project: Projec
         approve(waiting_review(project))
         clock = gathered()
         clock.now = (clock.now + timedelta(days=1)).replace(hour=23, minute=59)  # 7:59 there
+        Review.objects.filter(state="decided").update(decided_at=clock() - timedelta(hours=3))
         assert begin_channel_digests(clock()) == 0
         clock.forward(minutes=2)
         begin_channel_digests(clock())
@@ -423,7 +424,7 @@ def test_a_digest_is_told_in_the_morning_of_the_project_and_once(project: Projec
         assert send_due(channel.pk, clock=clock)
     said = str(told(slack)[0])
     assert "Waiting reviews: 1, questions: 0, overdue: 1" in said
-    assert "Decided in the last day" in said
+    assert "Decided in the last day: 1" in said
 
 
 def test_the_workers_send_what_is_due(project: Project) -> None:

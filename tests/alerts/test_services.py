@@ -64,7 +64,11 @@ def test_a_message_has_the_shape_of_its_service_and_leads_to_the_very_page(kind:
     said = "\n".join(texts_in(body_of(kind, note("Refund of order 7", "Second"))))
     assert "A review waits, since 12 min" in said
     assert "Refund of order 7" in said
-    for address in ("https://desk.example/p/x/reviews/0/", "https://desk.example/p/x/reviews/1/", "https://desk.example/p/x/"):
+    for address in (
+        "https://desk.example/p/x/reviews/0/",
+        "https://desk.example/p/x/reviews/1/",
+        "https://desk.example/p/x/",
+    ):
         assert address in said
 
 
@@ -72,7 +76,19 @@ def test_a_message_has_the_shape_of_its_service_and_leads_to_the_very_page(kind:
 def test_nothing_that_somebody_wrote_calls_people_or_leads_anywhere(kind: ChannelKind) -> None:
     text = "\n".join(texts_in(body_of(kind, note(HOSTILE[:80], HOSTILE[80:160], HOSTILE[160:240], HOSTILE[240:]))))
     # Take away the links and marks of the desk; what is left of hostile characters came from somebody.
-    for refused in ("<!", "<@", "@all", "@所有人", "<at", "](https://evil", "://evil", "evil.example", "www.", "<font", "&lt;!"):
+    for refused in (
+        "<!",
+        "<@",
+        "@all",
+        "@所有人",
+        "<at",
+        "](https://evil",
+        "://evil",
+        "evil.example",
+        "www.",
+        "<font",
+        "&lt;!",
+    ):
         assert refused not in text, refused
 
 
@@ -86,7 +102,7 @@ def test_an_excerpt_is_one_short_line_without_a_character_that_does_anything(tex
 
 def test_an_excerpt_stays_readable() -> None:
     assert inert("Résumé of 3 orders: pay 4 €, 订单 7") == "Résumé of 3 orders: pay 4 €, 订单 7"
-    assert inert("see evil.example/x") == "see evil․example/x"  # noqa: RUF001 - the look-alike is the point
+    assert inert("see evil.example/x") == "see evil․example/x"
 
 
 @pytest.mark.parametrize("kind", KINDS)
