@@ -307,14 +307,25 @@ def test_of_several_workers_at_once_one_sends(project: Project) -> None:
     assert ChannelTry.objects.count() == 1
 
 
-def test_a_message_whose_worker_died_after_sending_is_sent_once_more_and_says_so(project: Project) -> None:
+class WorkerDied(BaseException):
+    pass
+
+
+def test_a_message_whose_worker_died_after_sending_is_sent_once_more_and_says_so(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: object, **__: object) -> None:
+        raise WorkerDied
+
     with service() as slack:
         channel = make_channel(project, slack)
         waiting_review(project)
         clock = gathered()
-        # The worker dies between the send and the note of it.
-        assert (held := claim(channel.pk, now=clock())) is not None
-        sending._post(held.channel.kind, held.note, sending.open_address(held.channel), now_s=0, deadline_s=5)  # type: ignore[arg-type]
+        with monkeypatch.context() as between:
+            between.setattr(sending, "record", die)
+            with pytest.raises(WorkerDied):
+                send_due(channel.pk, clock=clock)
+        assert len(slack.heard) == 1
         clock.forward(seconds=59)
         assert not send_due(channel.pk, clock=clock)
         clock.forward(seconds=2)
@@ -347,7 +358,8 @@ def test_a_worker_that_comes_back_late_notes_nothing(project: Project) -> None:
         channel = make_channel(project, slack)
         waiting_review(project)
         clock = gathered()
-        assert (late := claim(channel.pk, now=clock())) is not None
+        late = claim(channel.pk, now=clock())
+        assert late is not None
         clock.forward(seconds=61)
         assert send_due(channel.pk, clock=clock)
         send(late, clock=clock)

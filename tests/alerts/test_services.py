@@ -21,8 +21,9 @@ URL = "https://hooks.example.com/send?access_token=abcdefgh"
 # What each service takes at most, as bytes of the whole request; of WeCom the content counts.
 MOST = {"slack": 40_000, "teams": 28 * 1024, "feishu": 20_000, "dingtalk": 20_000, "wecom": 6_000}
 HOSTILE = (
-    "<!channel> <!everyone> <@U123> @all @所有人 <at id=all></at> <at user_id=\"all\">x</at> [click](https://evil.example) "
-    "https://evil.example www.evil.example *b* _i_ ~s~ `c` # h > q | t $x$ &lt;!here&gt; ![i](http://evil.example/i.png) "
+    "<!channel> <!everyone> <@U123> @all @所有人 <at id=all></at> <at user_id=\"all\">x</at> "
+    "[click](https://evil.example) https://evil.example www.evil.example *b* _i_ ~s~ `c` # h > q | t $x$ "
+    "&lt;!here&gt; ![i](http://evil.example/i.png) "
     "<font color=\"warning\">x</font>\n- x\u202e\u200b\x07 {x} \\"
 )  # fmt: skip
 
