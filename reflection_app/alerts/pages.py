@@ -196,7 +196,6 @@ def _problems(error: Refused) -> Problems:
 def _form(
     request: DeskRequest, form: Form, *, topics: list[str], channel: Channel | None = None, status: int | None = None
 ) -> HttpResponse:
-    kind = channel.kind if channel else form.values.get("kind", "")
     context = {
         "form": form,
         "fields": form.fields,
@@ -207,7 +206,8 @@ def _form(
         "kinds": [(one, WHENCE[one]) for one in ChannelKind],
         "languages": settings.LANGUAGES,
         "channel": channel,
-        "signs": not kind or kind not in ChannelKind.values or ChannelKind(kind).signs,
+        # Which service it will be is not settled before it is saved.
+        "signs": channel is None or ChannelKind(channel.kind).signs,
         "time_zone": request.place.project.get_waiting().time_zone,
         "longest_name": LONGEST_NAME,
     }

@@ -102,7 +102,7 @@ def test_it_is_switched_off_and_on_and_deleted(client: Client, project: Project)
     switch = reverse("switch_channel", args=("desk", channel.pk))
     for to, shown in (("off", "Enable"), ("on", "Disable")):
         assert client.post(switch, {"to": to}).status_code == 302
-        assert f"{shown} </button>" in text_of(client, "channel", channel.pk)
+        assert f">{shown}</button>" in text_of(client, "channel", channel.pk)
     assert client.post(switch, {"to": "the moon"}).status_code == 400
     address = reverse("delete_channel", args=("desk", channel.pk))
     assert "Delete the channel?" in client.get(address).content.decode()
