@@ -54,7 +54,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('notebook_app', '0006_refining_conflicts'),
-        ('reflection_app', '0015_runs_that_solve_tasks'),
+        ('reflection_app', '0016_agent_leases'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
