@@ -6,12 +6,12 @@ from functools import partial
 import pytest
 from playwright.sync_api import expect
 
-from reflection_app.alerts.models import Channel, ChannelItem
+from reflection_app.alerts.models import ChannelItem
 from reflection_app.alerts.sending import send_due
 from reflection_app.core.models import Role
 from reflection_app.reviews.models import Review
 from tests.adapters.outgoing.conftest import loopback
-from tests.alerts.channels import PATH, gathered, make_channel, service
+from tests.alerts.channels import gathered, make_channel, service
 from tests.api.stories import waiting_review
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
@@ -33,23 +33,19 @@ def test_a_channel_is_added_tested_and_told(visit: Callable[..., Visitor], schem
     is_clean(page, f"channels-empty-{scheme}")
     page.get_by_role("link", name="Add a channel").click()
     is_clean(page, f"channel-new-{scheme}")
-    with service("slack", "404 Not Found", "200 OK", body=b"no_service") as slack:
+    with service() as slack:
         page.get_by_role("radio", name="Slack").check()
         page.get_by_role("textbox", name="Name").fill("#agents")
         page.get_by_label("Address of the incoming webhook").fill("http://169.254.169.254/latest/")
         page.get_by_role("button", name="Add it").click()
         expect(page.locator("#error-url")).to_contain_text("not on the public internet")
         is_clean(page, f"channel-refused-{scheme}")
-        page.get_by_label("Address of the incoming webhook").fill(slack.url + PATH)
-        page.get_by_role("textbox", name="From").fill("03:00")
-        page.get_by_role("textbox", name="Until").fill("03:01")
-        page.get_by_role("button", name="Add it").click()
+        # The desk's own process may not reach this machine, and says so; this one may.
+        channel = elsewhere(partial(make_channel, project, slack))
+        page.goto(page.url.replace("new/", f"{channel.pk}/"))
         page.get_by_role("button", name="Send a test message").click()
-        expect(page.get_by_text("The test has not arrived: no_service")).to_be_visible()
-        slack.body = b"ok"
-        channel = elsewhere(Channel.objects.get)
+        expect(page.get_by_text("The test has not arrived: 127.0.0.1 is not on the public internet")).to_be_visible()
         elsewhere(partial(waiting_review, project))
-        elsewhere(partial(Channel.objects.update, quiet_from=None, quiet_until=None))
         assert elsewhere(partial(send_due, channel.pk, clock=gathered()))
         page.reload()
         page.locator("summary").last.click()
