@@ -57,7 +57,7 @@ class Note:
     @property
     def text(self) -> str:
         """As plain text, for the log."""
-        parts = [self.title, *(f"{line.words}{': ' if line.excerpt else ''}{line.excerpt}" for line in self.lines)]
+        parts = [self.title, *(f"{line.words}{' · ' if line.excerpt else ''}{line.excerpt}" for line in self.lines)]
         return "\n".join([*parts, self.rest] if self.rest else parts)
 
 
