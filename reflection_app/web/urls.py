@@ -3,6 +3,7 @@
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
+from reflection_app.alerts import pages as alerts
 from reflection_app.metrics import urls as metrics_urls
 from reflection_app.notebook.pages import browse, changes, conflicts, entry, files, recall
 from reflection_app.repairs.pages import failures, reports, tickets
@@ -131,6 +132,14 @@ project_pages: list[URLPattern | URLResolver] = [
     path("settings/webhooks/<uuid:webhook_id>/delete/", webhooks.remove, name="delete_webhook"),
     path("settings/deliveries/<uuid:delivery_id>/", webhooks.delivery_page, name="delivery_of_webhook"),
     path("settings/deliveries/<uuid:delivery_id>/again/", webhooks.send_again, name="resend_webhook"),
+    path("settings/channels/", alerts.channel_list, name="channels"),
+    path("settings/channels/new/", alerts.new_channel, name="new_channel"),
+    path("settings/channels/goals/", alerts.save_goals, name="waiting_goals"),
+    path("settings/channels/<uuid:channel_id>/", alerts.channel_page, name="channel"),
+    path("settings/channels/<uuid:channel_id>/edit/", alerts.edit_channel, name="edit_channel"),
+    path("settings/channels/<uuid:channel_id>/switch/", alerts.switch, name="switch_channel"),
+    path("settings/channels/<uuid:channel_id>/test/", alerts.test, name="test_channel"),
+    path("settings/channels/<uuid:channel_id>/delete/", alerts.remove, name="delete_channel"),
     path("settings/notebook/", recall.notebook_settings, name="notebook_settings"),
     path("settings/keeping/", settings.keeping, name="keeping"),
     path("settings/keeping/now/", settings.delete_old, name="delete_old"),
@@ -152,6 +161,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *teams_urls.urlpatterns,
     path("language/", set_language, name="set_language"),
     path("projects/new/", settings.new_project, name="new_project"),
+    path("digests/<str:token>/end/", alerts.end_digests, name="unsubscribe"),
     path("notifications/", notifications.notifications, name="notifications"),
     path("notifications/count/", notifications.count, name="notification_count"),
     path("notifications/read/", notifications.read_them_all, name="read_notifications"),
