@@ -10,7 +10,7 @@ from reflection_app.reviews.api.bulk import BulkDecisions, Comments
 from reflection_app.reviews.api.policy import Agreement, ReviewPolicies
 from reflection_app.reviews.api.reviews import AskForReview, HeldReview, Reviews
 from reflection_app.runs.api import Questions, RunHistory, Runs
-from reflection_app.sessions.api import Reflectors, Transcripts
+from reflection_app.sessions.api import Reflectors, Transcripts, UnreadSpans
 from reflection_app.tasks.api import AgentWork, RedoRun, Tasks
 from reflection_app.teams.api import members, tools, webhooks
 
@@ -121,6 +121,8 @@ urlpatterns = [
         reports.Instructions.as_view({"post": "decide"}),
         name="api-instruction-decision",
     ),
+    path("unread-spans", UnreadSpans.as_view({"get": "list"}), name="api-unread-spans"),
+    path("unread-spans/<uuid:span_id>", UnreadSpans.as_view({"get": "retrieve"}), name="api-unread-span"),
     path("transcripts", Transcripts.as_view({"get": "list", "post": "create"}), name="api-transcripts"),
     path("transcripts/<uuid:transcript_id>", Transcripts.as_view({"get": "retrieve"}), name="api-transcript"),
     path(

@@ -38,6 +38,7 @@ from tests.repairs.tickets import external_run, ticket_of
 from tests.repairs.tool_failures import report
 from tests.reviews.bulk import done_bulk
 from tests.runs.questions import waiting_question
+from tests.sessions.spans import unread_span
 
 pytestmark = pytest.mark.django_db
 
@@ -60,6 +61,7 @@ ID_NAMES = (
     "run_id",
     "review_id",
     "transcript_id",
+    "span_id",
     "question_id",
     "failure_id",
     "check_id",
@@ -141,6 +143,7 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
         "run_id": review.run_id,
         "review_id": review.pk,
         "transcript_id": transcript.pk,
+        "span_id": unread_span(owner.project).pk,
         "failure_id": report(owner.project).pk,
         "question_id": waiting_question(owner.project).pk,
         "check_id": completeness_check(owner.project).pk,
