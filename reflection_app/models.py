@@ -3,7 +3,7 @@
 import importlib
 
 TABLES = ("core.models", "core.audit", "runs.events", *(
-    f"{subject}.models" for subject in ("tasks", "runs", "reviews", "repairs", "sessions", "metrics", "teams")
+    f"{subject}.models" for subject in ("tasks", "runs", "reviews", "repairs", "sessions", "metrics", "teams", "search")
 ))  # fmt: skip
 
 for module in TABLES:

@@ -9,10 +9,12 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
 from reflection_app.notebook.views.entry import learned_from_session
+from reflection_app.search.finding import ids_with_words
+from reflection_app.search.models import Indexed
 from reflection_app.sessions.models import Transcript
 from reflection_app.sessions.views import SessionStory, looking_back_context, tell_news, tell_session
 from reflection_app.web.access import DeskRequest, get_transcript_for, project_page
-from reflection_app.web.list_pages import list_context
+from reflection_app.web.list_pages import Filters, list_page, text_of
 
 NOTHING_NEW = 204
 LARGEST_NUMBER = 2**31 - 1
@@ -21,14 +23,13 @@ LARGEST_NUMBER = 2**31 - 1
 @project_page()
 @require_safe
 def session_list(request: DeskRequest) -> HttpResponse:
-    rows = (
-        Transcript.objects.filter(project=request.place.project)
-        .select_related("run")
-        .annotate(failures=Count("turns", filter=Q(turns__is_tool_failure=True)))
-        .order_by("-created_at", "-id")
-    )
-    among = Transcript.objects.filter(project=request.place.project)
-    return render(request, "sessions/list.html", list_context(request, rows, called="sessions", among=among))
+    among, filters = Transcript.objects.filter(project=request.place.project), Filters.read(request.GET, q=text_of())
+    rows = among.select_related("run").annotate(failures=Count("turns", filter=Q(turns__is_tool_failure=True)))
+    if filters["q"]:
+        found = ids_with_words(request.place.project.pk, filters["q"], kind=Indexed.SESSION)
+        rows = rows.filter(pk__in=found)
+    rows = rows.order_by("-created_at", "-id")
+    return list_page(request, "sessions/list.html", rows, called="sessions", among=among, filters=filters)
 
 
 @project_page()

@@ -164,6 +164,7 @@ STAYS = {
     "DeliveryTry": "was sent to somebody",
     "FigureDue": "is written again with the runs",
     "LookBackDue": "what has ended elsewhere is looked back at there",
+    "SearchRow": "written again with the rows",
     "DayFigure": "sums, made anew",
     "DayCount": "sums, made anew",
     "DaySpend": "sums, made anew",
