@@ -10,7 +10,7 @@ import re
 import time
 from typing import Any
 
-from reflection_app.adapters.llm import ModelError, embed, screening_model
+from reflection_app.adapters.llm import ModelError, ModelTimedOut, embed, screening_model
 from reflection_app.loops.completeness.checks import Likeness
 from reflection_app.loops.effect import Performed, Spent
 from reflection_app.loops.effects import CompareSupplements
@@ -168,7 +168,10 @@ def _vector(text: str, *, model: str, until: float) -> tuple[float, ...]:
     """The text's vector; the tools of a project and the ground come with every check, so the newest are kept."""
     kept = _kept.get((model, text))
     if kept is None:
-        [vector] = embed([text], model=model, as_query=False, timeout_s=max(0.05, until - time.monotonic()))
+        left_s = until - time.monotonic()
+        if left_s <= 0:
+            raise ModelTimedOut("what is left of the supplements was not compared in time")
+        [vector] = embed([text], model=model, as_query=False, timeout_s=left_s)
         if len(_kept) >= MOST_KEPT:
             _kept.pop(next(iter(_kept)), None)
         kept = _kept[model, text] = tuple(vector)

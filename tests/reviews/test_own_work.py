@@ -49,6 +49,7 @@ HARMLESS = {
     "reviews/<uuid:review_id>/hand-over": "gives a review to somebody else, who must not have handed it in either",
     "runs/<uuid:run_id>/redo": "more work, no verdict",
     "tickets/<slug:ticket_id>/close": "ends work undone",
+    "tool-failures/<uuid:failure_id>/diagnosis": "of a run that one handed in it is refused (test_labels.py)",
     **{
         f"notebook/entries/<uuid:entry_id>/{way}": "agents are told no new words by it"
         for way in ("reject", "retire", "reopen", "tags", "owner", "undo", "restore", "split", "merge", "supersede")
@@ -56,6 +57,7 @@ HARMLESS = {
     "notebook/entries/<uuid:entry_id>": "a key changes no words that agents are told (test_words_of_keys.py)",
     "notebook/bulk/<uuid:entry_bulk_id>/undo": "takes changes back",
     "notebook/conflicts/<uuid:conflict_id>/settle": "a key changes no words that agents are told",
+    "notebook/conflicts/<uuid:conflict_id>/settle-cluster": "a key changes no words that agents are told",
     "notebook/conflicts/<uuid:conflict_id>/undo": "takes a settlement back",
     "notebook/conflicts/<uuid:conflict_id>/suggestion": "asks a model",
 }
@@ -153,6 +155,7 @@ ATTACKED = (
     "reviews/<uuid:review_id>/assign",
     "instructions/<uuid:instruction_id>/decision",
     "reports/<slug:reflection_id>/class",
+    "reports/<slug:reflection_id>/class/confirm",
     "notebook/entries/<uuid:entry_id>/approve",
     "notebook/entries/<uuid:entry_id>/clear",
 )

@@ -110,7 +110,7 @@ def test_the_demo_shows_a_report_an_instruction_to_accept_and_calls_that_were_pu
     run = Run.objects.get(project__slug="demo", task__agent="academic-researcher")
     report = Report.objects.get(run=run)
     assert report.error_type == "3.3.2"
-    assert [action["status"] for action in report.get_document()["repair_actions"]] == ["completed", "completed"]
+    assert [action["status"] for action in report.get_document()["repair_actions"]] == ["written", "completed"]
     assert not Step.objects.filter(run=run, result__output__is_fallback=True).exists()
     assert "至少搜索两个分类" in AgentInstruction.objects.get(report=report, state="proposed").text
     assert ToolFailure.objects.filter(project__slug="demo", worked=True).count() == 2
@@ -120,7 +120,7 @@ def test_the_demo_shows_a_report_an_instruction_to_accept_and_calls_that_were_pu
 def test_the_demo_has_a_notebook_with_entries_that_hold_that_wait_and_that_screening_holds_back() -> None:
     first_start()
     entries = Entry.objects.exclude(kind="fix_pair")
-    assert sorted(entries.values_list("state", flat=True)) == ["approved"] * 5 + ["proposed"] * 5
+    assert sorted(entries.values_list("state", flat=True)) == ["approved"] * 5 + ["proposed"] * 7
     assert entries.get(name__startswith="多次使用").occurrences == 4
     assert [entry.name for entry in entries if entry.flags] == ["Handling long transcripts"]
     lesson = entries.get(agent="coder")

@@ -61,6 +61,9 @@ LEAST_SUM_TO_CHANGE = 2.5
 # How far a tool that changes something may be behind the one that is most like the operation.
 FARTHEST_BEHIND = 1.0
 
+# The desk's own interpreter serves whatever can be computed, and changes nothing outside of its sandbox.
+INTERPRETER = "python"
+
 # What asks for a second time. In a task it is the user's word; in an operation it is the model's, and left out.
 _AGAIN = re.compile(
     r"\b(?:again|anew|once more|one more time|repeat(?:ed|edly)?|re-?(?:run|send|do|check|try|read)|twice|thrice|daily|"
@@ -196,13 +199,16 @@ def asks_again(repeat_quote: str, objective: str) -> bool:
 
 def is_about(operation: str, *, quote: str, objective: str, to_quote: float | None) -> bool:
     """Whether the operation has to do with the task: with the words that it quotes, or else in words of its own."""
-    if not quote:
-        return bool(content_of(operation) & content_of(objective))
-    return to_quote is None or to_quote >= LEAST_LIKE_QUOTE or bool(content_of(operation) & content_of(quote))
+    if quote and (to_quote is None or to_quote >= LEAST_LIKE_QUOTE):
+        return True
+    # What a question needs to be answered is often named elsewhere in the task than in the question.
+    return bool(content_of(operation) & content_of(objective))
 
 
 def is_for(tool: ToolSpec, operation: str, *, quote: str, to_quote: float | None, to_tools: dict[str, float]) -> bool:
     """Whether the tool serves the operation; one that changes something serves what words of the task ask for alone."""
+    if tool.name == INTERPRETER:
+        return True
     reads = is_reading(tool.name)
     if not quote and not reads:
         return False

@@ -190,6 +190,16 @@ def test_what_is_unlike_its_quote_is_dropped() -> None:
     assert whys(check(one, likeness=Likeness(to_quote=(-0.9,), to_tools=((0.1, 1.5),)))) == [guards.UNRELATED]
 
 
+def test_what_a_question_needs_may_be_named_elsewhere_in_the_task_and_the_interpreter_computes_it() -> None:
+    objective = "Which month of the sales was the strongest? What should we look at next?"
+    python = ToolSpec(name="python", description="Runs a Python program in a sandbox and gives what it printed.")
+    one = wanted("Compute the revenue per order of each month", "", "python", quote="What should we look at next")
+    unlike = Likeness(to_quote=(-0.2,), to_tools=((-1.5,),))
+    assert kept(check(one, objective=objective, tools=(python,), likeness=unlike)) == [one["operation"]]
+    other = one | {"operation": "Order a coffee machine"}
+    assert whys(check(other, objective=objective, tools=(python,), likeness=unlike)) == [guards.UNRELATED]
+
+
 def test_the_same_supplement_twice_is_carried_out_once() -> None:
     twice = [
         wanted("Mail the summary", "", "send_mail", quote=TEAM),
