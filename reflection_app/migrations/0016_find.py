@@ -4,7 +4,7 @@ import django.db.models.deletion
 from django.db import migrations, models
 
 # What a text is found by: its words in lower case, their English stems after a ~ where these differ, and of what is
-# written without spaces each character and each pair of neighbours. reflection_app/search/asking.py splits what is
+# written without spaces each pair of neighbours and the last character. reflection_app/search/asking.py splits what is
 # asked for in the same way. What stands between words is named by its code points, so that no locale has a say.
 FUNCTIONS = r"""
 CREATE FUNCTION desk_search_lexemes(said text) RETURNS SETOF text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
@@ -29,12 +29,8 @@ CREATE FUNCTION desk_search_lexemes(said text) RETURNS SETOF text LANGUAGE sql I
   SELECT '~' || stem FROM (SELECT word, (ts_lexize('english_stem', word))[1] AS stem FROM words) AS stems
   WHERE stem <> '' AND stem <> word
   UNION ALL
-  SELECT character FROM runs, string_to_table(unspaced, NULL) AS character
-  UNION ALL
-  SELECT pair FROM (
-    SELECT character || lead(character) OVER (PARTITION BY unspaced ORDER BY place) AS pair
-    FROM runs, string_to_table(unspaced, NULL) WITH ORDINALITY AS split(character, place)
-  ) AS pairs WHERE pair IS NOT NULL
+  SELECT character || lead(character, 1, '') OVER (PARTITION BY unspaced ORDER BY place)
+  FROM runs, string_to_table(unspaced, NULL) WITH ORDINALITY AS split(character, place)
 $$;
 
 -- Every lexeme begins with a mark of its project and of its table: the index keeps one list per lexeme, and a question

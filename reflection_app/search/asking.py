@@ -22,7 +22,7 @@ PIECE = re.compile(rf"[{UNSPACED}]+|[^{BETWEEN}{UNSPACED}]+")
 
 @dataclass(frozen=True)
 class Word:
-    """A word that was asked for, or two neighbours of what is written without spaces (`is_whole`)."""
+    """A word that was asked for, or at least begun; or two neighbours of what is written without spaces (`is_whole`)."""
 
     text: str
     stem: str = ""
@@ -81,7 +81,7 @@ def read_asked(typed: str) -> Asked | None:
     words: list[Word] = []
     for piece in telling:
         if piece not in stems:
-            words += [Word(pair, is_whole=True) for pair in _pairs(piece)]
+            words += [Word(pair, is_whole=len(pair) > 1) for pair in _pairs(piece)]
         else:
             words.append(Word(piece[:LONGEST_WORD], stem=stems[piece][:LONGEST_WORD]))
     return Asked(text, tuple(dict.fromkeys(words))[:MOST_WORDS])

@@ -59,7 +59,6 @@ DESTINATIONS = (
     Destination(
         "reviews", gettext_noop("Reviews"), "queue approve waiting decide inbox 审核 复核 队列 待办 批准", "inbox"
     ),
-    Destination("new_bulk", gettext_noop("Decide together"), "bulk many approve all batch 批量 审核 一起", "inbox"),
     Destination("bulk_list", gettext_noop("Bulk decisions"), "many batch history 批量 决定", "inbox"),
     Destination(
         "agreement",
@@ -332,5 +331,5 @@ def path_of(one: Destination, project: Project) -> str:
 
 
 def _begins_a_word(piece: str, text: str) -> bool:
-    """Whether a word of the text begins so; what is written without spaces may stand within one."""
-    return f" {piece}" in f" {text}" or (not piece.isascii() and piece in text)
+    """Whether a word of the text begins so; of what is written without spaces, whether the text has it."""
+    return f" {piece}" in f" {text}" or (not piece.isascii() and piece in text.replace(" ", ""))

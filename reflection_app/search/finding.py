@@ -20,9 +20,9 @@ from reflection_app.search.asking import Asked, read_asked
 from reflection_app.search.models import Indexed, SearchRow
 
 # So many of the newest are looked through.
-NEWEST = 3_000
+NEWEST = 1_000
 # Of reviews it is fewer: to read what one is about takes two more rows.
-NEWEST_REVIEWS = 1_000
+NEWEST_REVIEWS = 500
 
 
 class Match(IntEnum):
@@ -56,7 +56,7 @@ SELECT id, rank, count(*) FILTER (WHERE rank = 0) OVER () AS exact, count(*) FIL
   count(*) OVER () AS many
 FROM (
   SELECT id, created_at, CASE WHEN words @@ query.exact THEN 0 WHEN words @@ query.begun THEN 1 ELSE 2 END AS rank
-  FROM {rows} WHERE words @@ query.every
+  FROM {rows}
 ) AS ranked ORDER BY rank, created_at DESC, id DESC LIMIT %(limit)s
 """
 AMONG_NEWEST = f"""
@@ -69,14 +69,21 @@ FROM {WANTED} LEFT JOIN LATERAL ({
         rows='''(
   SELECT id, created_at, words FROM reflection_app_searchrow WHERE project_id = %(project)s AND kind = wanted.kind
   ORDER BY created_at DESC, id DESC LIMIT %(newest)s
-) AS newest'''
+) AS newest WHERE words @@ query.every'''
     )
 }) AS found ON true
 """  # noqa: S608 — of texts that stand above
-# That the queries are columns of another table keeps PostgreSQL from guessing that a walk through all is quicker.
+# That the queries are columns of another table keeps PostgreSQL from guessing that a walk through all is quicker. Two
+# projects may share a mark: their rows are told apart afterwards, where no second index can be brought into it.
 IN_ALL = f"""
 SELECT wanted.kind, found.id, found.rank, found.exact, found.begun, found.many, false
-FROM {WANTED} LEFT JOIN LATERAL ({RANKED.format(rows="reflection_app_searchrow")}) AS found ON true
+FROM {WANTED} LEFT JOIN LATERAL ({
+    RANKED.format(
+        rows='''(
+  SELECT id, created_at, words, project_id FROM reflection_app_searchrow WHERE words @@ query.every OFFSET 0
+) AS marked WHERE project_id = %(project)s'''
+    )
+}) AS found ON true
 """  # noqa: S608 — of texts that stand above
 
 
