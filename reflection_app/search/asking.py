@@ -22,7 +22,7 @@ PIECE = re.compile(rf"[{UNSPACED}]+|[^{BETWEEN}{UNSPACED}]+")
 
 @dataclass(frozen=True)
 class Word:
-    """A word that was asked for, or at least begun; or two neighbours of what is written without spaces (`is_whole`)."""
+    """A word that was asked for or begun; `is_whole` are two neighbours of what is written without spaces."""
 
     text: str
     stem: str = ""

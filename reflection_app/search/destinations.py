@@ -57,16 +57,16 @@ DESTINATIONS = (
         "sessions", gettext_noop("Sessions"), "conversations transcripts traces chats 会话 对话 追踪 转录", "chat"
     ),
     Destination(
-        "reviews", gettext_noop("Reviews"), "queue approve waiting decide inbox 审核 复核 队列 待办 批准", "inbox"
+        "reviews", gettext_noop("Reviews"), "queue approve waiting decide inbox 评审 审核 复核 队列 待办 批准", "inbox"
     ),
     Destination("bulk_list", gettext_noop("Bulk decisions"), "many batch history 批量 决定", "inbox"),
     Destination(
         "agreement",
         gettext_noop("Agreement of reviewers"),
-        "kappa panels blind inter-rater 一致性 审核员 盲审",
+        "kappa panels blind inter-rater 一致性 评审 评审者 盲审",
         "inbox",
     ),
-    Destination("tickets", gettext_noop("Tickets"), "rewind sent back issues 回退 工单 退回", "repeat"),
+    Destination("tickets", gettext_noop("Tickets"), "rewind sent back issues 回退单 工单 退回", "repeat"),
     Destination(
         "reports", gettext_noop("Reports"), "reflections post-mortem error trace 报告 反思 复盘 错误", "report"
     ),
@@ -80,7 +80,7 @@ DESTINATIONS = (
     Destination(
         "notebook",
         gettext_noop("Notebook"),
-        "entries lessons browse memory knowledge 笔记本 经验 条目 知识 浏览",
+        "entries lessons browse memory knowledge 经验笔记 笔记本 经验 条目 知识 浏览",
         "pen",
     ),
     Destination(
@@ -175,7 +175,7 @@ DESTINATIONS = (
     Destination(
         "review_metrics",
         gettext_noop("Figures of reviews"),
-        "metrics reviewers time decisions 指标 审核 统计",
+        "metrics reviewers time decisions 指标 评审 审核 统计",
         "chart",
         within=gettext_noop("Metrics"),
     ),
@@ -245,7 +245,9 @@ DESTINATIONS = (
         fragment="new-key",
     ),
     _setting(
-        "review_policy", gettext_noop("Review policy"), "rules sampling audit share thresholds 审核 策略 规则 抽查 阈值"
+        "review_policy",
+        gettext_noop("Review policy"),
+        "rules sampling audit share thresholds 评审 审核 策略 规则 抽查 阈值",
     ),
     _setting(
         "notebook_settings",

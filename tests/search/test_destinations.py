@@ -76,7 +76,7 @@ def test_what_is_named_so_comes_before_what_is_also_called_so() -> None:
 def test_names_are_in_the_readers_language_and_found_in_both() -> None:
     place, request = place_for(Role.ADMIN)
     with override("zh-hans"):
-        by_chinese = [one.title for one in offered(place, request.user, "审核策略")]
+        by_chinese = [one.title for one in offered(place, request.user, "评审策略")]
         by_english = [one.title for one in offered(place, request.user, "review policy")]
     assert by_chinese[0] == by_english[0]
     assert not by_chinese[0].isascii()
