@@ -86,6 +86,7 @@ def test_enter_before_an_answer_leads_to_the_page_of_all(visit: Visit, things: T
     page.keyboard.press("Enter")
     page.wait_for_url("**/p/desk/search/?q=kettle")
     expect(page.get_by_role("link", name="Describe the kettle")).to_be_visible()
+    page.unroute_all()
     page.locator("#main").focus()
     page.keyboard.press("/")
     expect(page.locator("#search-q")).to_be_focused()
@@ -128,4 +129,4 @@ def test_it_speaks_chinese(visit: Visit, things: Things) -> None:
     page.keyboard.press("Control+k")
     type_and_wait(page, "任务")
     assert "新建任务" in options(page)
-    expect(page.get_by_role("combobox")).to_have_attribute("placeholder", re.compile("[\u4e00-\u9fff]"))
+    expect(page.get_by_role("combobox", name="搜索项目")).to_have_attribute("placeholder", re.compile("[\u4e00-\u9fff]"))
