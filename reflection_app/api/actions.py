@@ -35,7 +35,15 @@ Action = Callable[..., Answered]
 Decorator = Callable[[Action], Any]
 
 
-def read(operation: str, summary: str, *, may: Permission, answer: Any = None, media_type: str = JSON) -> Decorator:
+def read(
+    operation: str,
+    summary: str,
+    *,
+    may: Permission,
+    answer: Any = None,
+    media_type: str = JSON,
+    problems: Sequence[int] = (),
+) -> Decorator:
     """An action that changes nothing, for keys whose scopes allow `may`.
 
     Where it makes the whole response itself, `answer` says what that holds. Text is answered as `media_type`.
@@ -50,7 +58,7 @@ def read(operation: str, summary: str, *, may: Permission, answer: Any = None, m
             summary=summary,
             query=query,
             answer=answer or hints["return"],
-            problems=(404,) if _is_of_thing(hints) else (),
+            problems=(*problems, 404) if _is_of_thing(hints) else problems,
             media_type=media_type,
         )
         @wraps(action)

@@ -11,17 +11,20 @@ from reflection_app.reviews.api.reviews import AskForReview, HeldReview, Reviews
 from reflection_app.runs.api import Questions, RunHistory, Runs
 from reflection_app.search.api import Search
 from reflection_app.sessions.api import Reflectors, Transcripts
-from reflection_app.tasks.api import RedoRun, Tasks
+from reflection_app.tasks.api import AgentWork, RedoRun, Tasks
 from reflection_app.teams.api import members, tools, webhooks
 
 urlpatterns = [
     path("tasks", Tasks.as_view({"get": "list", "post": "create"}), name="api-tasks"),
     path("tasks/batch", Tasks.as_view({"post": "create_batch"}), name="api-task-batch"),
+    path("tasks/claim", AgentWork.as_view({"post": "claim"}), name="api-task-claim"),
     path("tasks/<uuid:task_id>", Tasks.as_view({"get": "retrieve"}), name="api-task"),
     path("runs", Runs.as_view({"get": "list"}), name="api-runs"),
     path("runs/<uuid:run_id>", Runs.as_view({"get": "retrieve"}), name="api-run"),
     path("runs/<uuid:run_id>/cancel", Runs.as_view({"post": "cancel"}), name="api-run-cancel"),
     path("runs/<uuid:run_id>/fork", Runs.as_view({"post": "fork"}), name="api-run-fork"),
+    path("runs/<uuid:run_id>/heartbeat", AgentWork.as_view({"post": "keep"}), name="api-run-heartbeat"),
+    path("runs/<uuid:run_id>/release", AgentWork.as_view({"post": "release"}), name="api-run-release"),
     path("runs/<uuid:run_id>/redo", RedoRun.as_view({"post": "redo"}), name="api-run-redo"),
     path("runs/<uuid:run_id>/steps", RunHistory.as_view({"get": "steps"}), name="api-run-steps"),
     path(

@@ -21,6 +21,7 @@ from reflection_app.loops.task_spec import Execution
 from reflection_app.loops.tickets import Ticket
 from reflection_app.loops.values import Message, Value
 from reflection_app.reviews.own_work import note_hand_in
+from reflection_app.runs.agent_leases import check_hold
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
 from reflection_app.runs.resuming import resume_run
 
@@ -57,6 +58,7 @@ class AttemptInput(Value):
 
     content: Annotated[str, AfterValidator(_some_content)] = Field(max_length=500_000, description="never blank")
     attempt: int | None = Field(default=None, ge=1, le=1_000)
+    lease_token: UUID | None = Field(default=None, description="needed where the run was claimed: its holder's")
     artifacts: Annotated[tuple[ArtifactInput, ...], Field(max_length=20)] = ()
     usage: AttemptUsage | None = None
     self_check: Annotated[dict[str, JsonValue], at_most(LARGEST_SELF_CHECK)] | None = None
@@ -81,8 +83,9 @@ class Taken:
 def hand_in_attempt(run: Run, data: AttemptInput, *, actor: Actor) -> Taken:
     """The attempt is kept and the run queued; the same attempt handed in again changes nothing.
 
-    Raises MakesItsOwn, AttemptConflict, RunFinished or NotItsTurn, each saying what the run does instead; InvalidInput
-    where the run keeps a budget of money and is not told what the attempt cost. Of two agents at once one wins.
+    Raises MakesItsOwn, AttemptConflict, RunFinished or NotItsTurn, each saying what the run does instead; HeldByAgent
+    where another agent makes this attempt; InvalidInput where the run keeps a budget of money and is not told what the
+    attempt cost. Of two agents at once one wins.
     """
     locked = Run.objects.select_for_update(of=("self",)).get(pk=run.pk)
     spec = locked.get_spec()
@@ -124,6 +127,7 @@ def hand_in_attempt(run: Run, data: AttemptInput, *, actor: Actor) -> Taken:
             _("This run keeps a budget of money; say what the attempt cost. Nothing was handed in."),
             errors=[{"field": "usage.cost_usd", "message": _("needed here; 0 is an answer, too")}],
         )
+    check_hold(locked, token=data.lease_token)
     note_hand_in(locked, actor=actor)
     number = _keep(locked, step, data)
     audit(locked.project_id, actor, "attempt.handed_in", target=locked, after={"attempt": number})

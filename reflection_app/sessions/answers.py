@@ -5,7 +5,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, Field, JsonValue
 
 from reflection_app.api.reading import Answer, PageAnswer, TextOrNull
-from reflection_app.loops.session_reflections import Finding, KeptReflection, Trigger
+from reflection_app.loops.session_reflections import Finding, KeptReflection, ReflectorTrigger
 from reflection_app.sessions.recording import SessionState
 
 
@@ -20,7 +20,7 @@ class ReflectionAnswer(Answer):
 
     number: int
     turn: int
-    trigger: Trigger
+    trigger: ReflectorTrigger
     on_track: bool | None = Field(description="null where the reflector failed; `problem` says how")
     observations: list[str]
     issues: list[SessionIssueAnswer]

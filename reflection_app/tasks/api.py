@@ -5,17 +5,30 @@ from uuid import UUID
 
 from django.db import transaction
 from pydantic import Field
+from rest_framework.response import Response
 
-from reflection_app.api.actions import change, read
+from reflection_app.api.actions import change, read, response_of
+from reflection_app.api.idempotency import answer_once
 from reflection_app.api.pages import PageQuery
 from reflection_app.api.view import DeskView, get_row, get_run_for
+from reflection_app.api.waiting import LONGEST_WAIT_S, WaitS, wait_until
 from reflection_app.core.errors import ActionError, InvalidInput, capped
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.values import Value
+from reflection_app.runs.agent_leases import WorkInput, claim_work, keep_work, release_work, work_for
 from reflection_app.runs.answers import RunAnswer, run_answer
 from reflection_app.runs.models import NOT_OF_THE_DESK, Run
-from reflection_app.tasks.answers import BatchAnswer, TaskAnswer, TaskPage, submitted_answers, task_answers
+from reflection_app.tasks.answers import (
+    BatchAnswer,
+    HoldAnswer,
+    TaskAnswer,
+    TaskPage,
+    WorkAnswer,
+    submitted_answers,
+    task_answers,
+    work_answer,
+)
 from reflection_app.tasks.models import Task
 from reflection_app.tasks.redo import RedoInput, redo_run
 from reflection_app.tasks.submission import TaskSubmission, read_submission
@@ -123,6 +136,70 @@ class Tasks(DeskView):
         with transaction.atomic():
             runs = [submit_task(self.project, submission, actor=self.actor) for submission in body.tasks]
         return BatchAnswer(results=submitted_answers(runs))
+
+
+# Work that agents pull: the next attempt to be made, held by a lease.
+
+WORK = {
+    "The next of any": {},
+    "As one of several workers": {"agents": ["coder"], "holder": "coder-3", "lease_s": 120},
+}
+
+
+class ClaimQuery(Value):
+    wait: WaitS = Field(
+        default=0,
+        description=f"where there is no work, answer when there is, or with 204 after so many seconds; "
+        f"at most {LONGEST_WAIT_S:g} are waited",
+    )
+
+
+class TokenInput(Value):
+    """The token that came with the work."""
+
+    lease_token: UUID
+
+
+class AgentWork(DeskView):
+    def get_object(self, run_id: UUID) -> Run:
+        return get_run_for(self.project, run_id)
+
+    @change(
+        "claim_task",
+        "Hold the next attempt that an agent of this kind is to make",
+        may=Permission.HAND_IN,
+        what="claim",
+        answers={200: WorkAnswer, 204: None},
+        examples=WORK,
+        once=False,
+    )
+    def claim(self, query: ClaimQuery, body: WorkInput) -> Response:
+        """Of several agents each gets another run; one whose holder falls silent is given to the next who asks."""
+        if query.wait:
+            # Somebody else may be quicker, and the answer is 204 then: ask again.
+            wait_until(work_for(self.project, body).exists, key=self.key, longest_s=query.wait)
+
+        def claim() -> Response:
+            lease = claim_work(self.project, body, actor=self.actor)
+            return response_of(work_answer(lease) if lease else None)
+
+        return answer_once(self, claim)
+
+    @change(
+        "keep_run", "Hold a claimed run longer", may=Permission.HAND_IN, what="heartbeat", problems=(409,), once=False
+    )
+    def keep(self, run: Run, body: TokenInput) -> HoldAnswer:
+        return HoldAnswer(lease_until=keep_work(run, token=body.lease_token))
+
+    @change(
+        "release_run",
+        "Give a claimed run back to other agents",
+        may=Permission.HAND_IN,
+        what="release",
+        problems=(409,),
+    )
+    def release(self, run: Run, body: TokenInput) -> None:
+        release_work(run, token=body.lease_token, actor=self.actor)
 
 
 # Ordering a finished run again, with instructions.

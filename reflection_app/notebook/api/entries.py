@@ -86,7 +86,7 @@ class Entries(DeskView):
     def get_object(self, entry_id: UUID) -> KeptEntry:
         return get_entry_for(self.project, entry_id)
 
-    @read("list_entries", "Entries of the notebook, the newest first", may=Permission.READ_NOTEBOOK)
+    @read("list_entries", "Entries of the notebook, the newest first", may=Permission.READ_NOTEBOOK, problems=(404,))
     def list(self, query: EntryQuery) -> EntryListPage:
         if query.run is not None and query.transcript is not None:
             raise InvalidInput(

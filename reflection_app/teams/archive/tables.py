@@ -153,6 +153,7 @@ TABLES: tuple[TakenTable, ...] = (
 )
 # Left behind on purpose, by the name of the model.
 STAYS = {
+    "AgentLease": "an agent that is not here holds nothing",
     "Project": "its settings are in the manifest",
     "Profile": "a person's own",
     "ApiKey": "lets somebody in",
