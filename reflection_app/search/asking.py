@@ -14,7 +14,7 @@ MOST_WORDS = 12
 # Ids begin with the time they were made at: eight digits are a minute of it, and fewer would say nothing.
 SHORTEST_ID = 8
 ID_LENGTH = 32
-# As the database splits texts (migration 0016).
+# As the database splits texts (the migration of SearchRow).
 UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 BETWEEN = "\u0000-\u002f\u003a-\u0060\u007b-\u00bf\u2000-\u206f\u3000-\u303f"
 PIECE = re.compile(rf"[{UNSPACED}]+|[^{BETWEEN}{UNSPACED}]+")

@@ -20,10 +20,10 @@ class Indexed(models.TextChoices):
 class SearchRow(models.Model):
     """What the row of the same id is found by.
 
-    Triggers write, change and delete it with that row (migration 0016), whoever wrote that: an agent over REST, an
-    import, a person with psql. A column beside the texts would do as well, but these tables are read by lists that
-    would read past it, and a search looks through the newest rows, of which these are small. Entries of the notebook
-    have their own (notebook_app/search.py), which weighs words for recall.
+    Triggers write, change and delete it with that row (the migration that makes this table), whoever wrote that: an
+    agent over REST, an import, a person with psql. A column beside the texts would do as well, but lists read those
+    tables and would read past it, and a search looks through the newest rows, of which these are small. Entries of the
+    notebook have their own (notebook_app/search.py), which weighs words for recall.
     """
 
     id = models.UUIDField(primary_key=True, editable=False)

@@ -129,4 +129,6 @@ def test_it_speaks_chinese(visit: Visit, things: Things) -> None:
     page.keyboard.press("Control+k")
     type_and_wait(page, "任务")
     assert "新建任务" in options(page)
-    expect(page.get_by_role("combobox", name="搜索项目")).to_have_attribute("placeholder", re.compile("[\u4e00-\u9fff]"))
+    expect(page.get_by_role("combobox", name="搜索项目")).to_have_attribute(
+        "placeholder", re.compile("[\u4e00-\u9fff]")
+    )

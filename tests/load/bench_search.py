@@ -1,8 +1,8 @@
 """Prints how long a search takes in a project of 100,000 runs, and as many tickets, sessions and failed calls.
 
-By what was typed: an id, the beginning of one, an external id, a rare word, a common one, several that stand in many
-tasks but seldom together, Chinese, words letter by letter, and what nothing has; then the answer to the dialog. CPU is that
-of this process and of PostgreSQL, for a machine that does something else meanwhile.
+By what was typed: an id, the beginning of one, an external id, a rare word, a common one, words of one task and of two,
+Chinese, words letter by letter, and what nothing has; then the answer to the dialog. CPU is that of this process and of
+PostgreSQL, for a machine that does something else meanwhile.
 
 .venv/bin/python -m tests.load.bench_search [RUNS] [ROUNDS]
 """

@@ -135,7 +135,7 @@ DROP FUNCTION desk_search_{table}();
 
 
 class Migration(migrations.Migration):
-    dependencies = [("reflection_app", "0015_runs_that_solve_tasks")]
+    dependencies = [("reflection_app", "0016_agent_leases")]
 
     operations = [
         migrations.CreateModel(
