@@ -115,7 +115,7 @@ def test_it_is_clean_in_every_width_and_colour(visit: Visit, things: Things) -> 
     for scheme in ("light", "dark"):
         visitor = visit(make_member(things.project, Role.ADMIN))
         page = visitor.go("/p/desk/search/?q=kettle")
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)
         is_clean(page, f"search-{scheme}", widths=WIDTHS)
         page.keyboard.press("Control+k")
         type_and_wait(page, "re")
