@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from notebook_app.public import LONGEST_WORD, quoted, stems_of
+from reflection_app.core.ids import id_from
 from reflection_app.loops.storable import storable
 from reflection_app.search.models import Indexed
 
@@ -71,9 +72,12 @@ class Asked:
 def read_asked(typed: str) -> Asked | None:
     """What is looked for; None where it is nothing. Whatever was typed is a text to look for, never syntax."""
     text = unicodedata.normalize("NFKC", storable(typed.strip())[:LONGEST_ASKED]).lower().strip()
-    pieces = list(dict.fromkeys(PIECE.findall(text)))
     if not text:
         return None
+    if id_from(text):
+        # Whose parts are no words.
+        return Asked(text, ())
+    pieces = list(dict.fromkeys(PIECE.findall(text)))
     written = [piece for piece in pieces if not re.match(f"[{UNSPACED}]", piece)]
     stems = stems_of(written)
     # Words that say nothing, such as "the", are looked for where nothing else is.

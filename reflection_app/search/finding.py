@@ -20,7 +20,7 @@ from reflection_app.search.asking import Asked, read_asked
 from reflection_app.search.models import Indexed, SearchRow
 
 # So many of the newest are looked through.
-NEWEST = 1_000
+NEWEST = 500
 # Of reviews it is fewer: to read what one is about takes two more rows.
 NEWEST_REVIEWS = 500
 
@@ -90,6 +90,10 @@ FROM {WANTED} LEFT JOIN LATERAL ({
 def find(project_id: UUID, asked: Asked, *, kinds: Sequence[Indexed], limit: int) -> dict[Indexed, Found]:
     """What of these kinds has the name or the words."""
     queries = {kind: _queries(project_id, asked, kind) for kind in kinds}
+    if not asked.words:
+        # Few go by just this name, and all of them by the index.
+        by_name = _run(IN_ALL, project_id, queries, limit=limit)
+        return {kind: Found(one.rows, one.many) for kind, one in by_name.items()}
     found = _run(AMONG_NEWEST, project_id, queries, limit=limit)
     rest = {}
     for kind, (exact, begun, every) in queries.items():

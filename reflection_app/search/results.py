@@ -207,7 +207,7 @@ def _reviews(project: Project, asked: Asked) -> Group:
     reviews = ROWS[Kind.REVIEWS].filter(project=project)
     is_whole = asked.ids is not None and asked.ids[0] == asked.ids[1]
     by_id = _by_id(reviews if is_whole else reviews.filter(state__in=OPEN), asked)
-    found = find_waiting(project.pk, asked, limit=SHOWN)
+    found = Found() if is_whole else find_waiting(project.pk, asked, limit=SHOWN)
     return _group(Kind.REVIEWS, project, asked, reviews, by_id=by_id, found=found)
 
 
@@ -216,9 +216,10 @@ def _entries(project: Project, asked: Asked, *, may: May) -> Group:
     ranked: dict[UUID, Match] = {}
     for states in ((EntryState.APPROVED,), WAITING) if may(Permission.CURATE) else ((EntryState.APPROVED,),):
         among = EntryFilter(states=states)
-        with_all = begun(project.pk, asked.text, among=among, limit=SHOWN + 1)
-        with_most = [] if len(with_all) > SHOWN else matching(project.pk, asked.text, among=among, limit=SHOWN + 1)
-        words = (*with_all, *(one.entry_id for one in with_most if one.score >= MOSTLY))
+        words = begun(project.pk, asked.text, among=among, limit=SHOWN + 1) if asked.words else []
+        if asked.words and len(words) <= SHOWN:
+            with_most = matching(project.pk, asked.text, among=among, limit=SHOWN + 1)
+            words += [one.entry_id for one in with_most if one.score >= MOSTLY]
         for pk, match in (*_by_id(among.among(project.pk), asked), *((one, Match.WORDS) for one in words)):
             ranked.setdefault(pk, match)
     rows = entries_by_id(project.pk, list(ranked))
