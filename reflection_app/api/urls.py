@@ -10,6 +10,7 @@ from reflection_app.reviews.api.bulk import BulkDecisions, Comments
 from reflection_app.reviews.api.policy import Agreement, ReviewPolicies
 from reflection_app.reviews.api.reviews import AskForReview, HeldReview, Reviews
 from reflection_app.runs.api import Questions, RunHistory, Runs
+from reflection_app.search.api import Search
 from reflection_app.sessions.api import Reflectors, Transcripts, UnreadSpans
 from reflection_app.tasks.api import AgentWork, RedoRun, Tasks
 from reflection_app.teams.api import members, tools, webhooks
@@ -79,6 +80,7 @@ urlpatterns = [
         judgements.Imports.as_view({"post": "apply"}),
         name="api-apply-judgements",
     ),
+    path("search", Search.as_view({"get": "retrieve"}), name="api-search"),
     path("comments", Comments.as_view({"get": "list", "post": "create"}), name="api-comments"),
     path(
         "comments/<uuid:comment_id>",

@@ -9,6 +9,7 @@ from reflection_app.notebook.pages import browse, changes, conflicts, entry, fil
 from reflection_app.repairs.pages import failures, reports, tickets
 from reflection_app.reviews.pages import bulk, comments, item, moving, policy, queue
 from reflection_app.runs import pages as runs_pages
+from reflection_app.search import pages as search_pages
 from reflection_app.sessions import pages as sessions_pages
 from reflection_app.sessions import views as sessions_views
 from reflection_app.tasks import pages as tasks_pages
@@ -17,6 +18,7 @@ from reflection_app.teams.pages import audit, members, notifications, overview, 
 
 project_pages: list[URLPattern | URLResolver] = [
     path("", overview.project_overview, name="project_overview"),
+    path("search/", search_pages.search_page, name="search"),
     path("runs/", runs_pages.run_list, name="runs"),
     path("runs/<uuid:run_id>/", runs_pages.run_page, name="run"),
     path("runs/<uuid:run_id>/goes-on/", runs_pages.goes_on, name="run_goes_on"),
