@@ -132,7 +132,7 @@ from notebook_app.rules_prompt import (
     without_notebook,
 )
 from notebook_app.screening_by_meaning import count_unread, keep_reading, unread
-from notebook_app.search import matching, refresh_search
+from notebook_app.search import LONGEST_WORD, Lexemes, begun, matching, quoted, refresh_search, stems_of
 from notebook_app.versions import KEPT, diff_of, words_changed
 
 MOST_LOOKED_THROUGH = 50

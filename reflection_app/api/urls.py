@@ -1,5 +1,6 @@
 from django.urls import path, re_path
 
+from reflection_app.alerts import api as alerts
 from reflection_app.api import docs
 from reflection_app.api.health import NoSuchPath
 from reflection_app.metrics.api import figures, judgements
@@ -9,6 +10,7 @@ from reflection_app.reviews.api.bulk import BulkDecisions, Comments
 from reflection_app.reviews.api.policy import Agreement, ReviewPolicies
 from reflection_app.reviews.api.reviews import AskForReview, HeldReview, Reviews
 from reflection_app.runs.api import Questions, RunHistory, Runs
+from reflection_app.search.api import Search
 from reflection_app.sessions.api import Reflectors, Transcripts, UnreadSpans
 from reflection_app.tasks.api import AgentWork, RedoRun, Tasks
 from reflection_app.teams.api import members, tools, webhooks
@@ -78,6 +80,7 @@ urlpatterns = [
         judgements.Imports.as_view({"post": "apply"}),
         name="api-apply-judgements",
     ),
+    path("search", Search.as_view({"get": "retrieve"}), name="api-search"),
     path("comments", Comments.as_view({"get": "list", "post": "create"}), name="api-comments"),
     path(
         "comments/<uuid:comment_id>",
@@ -213,6 +216,24 @@ urlpatterns = [
         webhooks.Deliveries.as_view({"post": "redeliver"}),
         name="api-redeliver",
     ),
+    path("channels", alerts.Channels.as_view({"get": "list", "post": "create"}), name="api-channels"),
+    path(
+        "channels/<uuid:channel_id>",
+        alerts.Channels.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}),
+        name="api-channel",
+    ),
+    path("channels/<uuid:channel_id>/test", alerts.Channels.as_view({"post": "test"}), name="api-channel-test"),
+    path(
+        "channels/<uuid:channel_id>/messages",
+        alerts.ChannelMessages.as_view({"get": "list_messages"}),
+        name="api-channel-messages",
+    ),
+    path(
+        "channels/<uuid:channel_id>/messages/<uuid:message_id>",
+        alerts.OneChannelMessage.as_view({"get": "retrieve"}),
+        name="api-channel-message",
+    ),
+    path("waiting-goals", alerts.WaitingGoals.as_view({"get": "retrieve", "put": "update"}), name="api-waiting-goals"),
     path("secrets", tools.Secrets.as_view({"get": "list", "post": "create"}), name="api-secrets"),
     path("secrets/<slug:name>", tools.Secrets.as_view({"delete": "destroy"}), name="api-secret"),
     path("notebook/conflicts", conflicts.Conflicts.as_view({"get": "list"}), name="api-conflicts"),

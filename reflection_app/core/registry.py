@@ -369,6 +369,17 @@ ENTRY_HINTS: Looks = {
     ProposalKind.PREFERENCE: Look(_("How somebody wants things done")),
     ProposalKind.SUPPLEMENT: Look(_("What an operation lacks, and the tools that supply it")),
 }
+CHANNEL_STATES: Looks = {
+    "on": Look(_("on"), "check", "good"),
+    "failing": Look(_("nothing arrives"), "warning", "bad"),
+    "off": Look(_("off"), "stop"),
+}
+CHANNEL_MESSAGES: Looks = {
+    "waiting": Look(_("pending"), "clock"),
+    "delivered": Look(_("delivered"), "check", "good"),
+    "given_up": Look(_("failed"), "cross", "bad"),
+    "obsolete": Look(_("not needed any more"), "check"),
+}
 
 REGISTRY: dict[str, Looks] = {
     "outcome": OUTCOMES,
@@ -409,6 +420,8 @@ REGISTRY: dict[str, Looks] = {
     "entry_kind": ENTRY_KINDS,
     "proposal": PROPOSALS,
     "entry_hint": ENTRY_HINTS,
+    "channel": CHANNEL_STATES,
+    "channel_message": CHANNEL_MESSAGES,
 }
 
 

@@ -13,6 +13,8 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
 from reflection_app.notebook.views.entry import learned_from_session
+from reflection_app.search.finding import ids_with_words
+from reflection_app.search.models import Indexed
 from reflection_app.sessions.models import Transcript
 from reflection_app.sessions.otlp.reading import Unread
 from reflection_app.sessions.traces import unread_spans
@@ -28,14 +30,13 @@ LONGEST_TRACE_ID = 32
 @project_page()
 @require_safe
 def session_list(request: DeskRequest) -> HttpResponse:
-    rows = (
-        Transcript.objects.filter(project=request.place.project)
-        .select_related("run")
-        .annotate(failures=Count("turns", filter=Q(turns__is_tool_failure=True)))
-        .order_by("-created_at", "-id")
-    )
-    among = Transcript.objects.filter(project=request.place.project)
-    context = list_context(request, rows, called="sessions", among=among)
+    among, filters = Transcript.objects.filter(project=request.place.project), Filters.read(request.GET, q=text_of())
+    rows = among.select_related("run").annotate(failures=Count("turns", filter=Q(turns__is_tool_failure=True)))
+    if filters["q"]:
+        found = ids_with_words(request.place.project.pk, filters["q"], kind=Indexed.SESSION)
+        rows = rows.filter(pk__in=found)
+    rows = rows.order_by("-created_at", "-id")
+    context = list_context(request, rows, called="sessions", among=among, filters=filters)
     context["has_unread_spans"] = unread_spans(request.place.project).exists()
     return render(request, "sessions/list.html", context)
 

@@ -210,7 +210,7 @@ SCOPES = {
     Scope.NOTEBOOK_READ: gettext_noop("be told lessons of the notebook"),
     Scope.NOTEBOOK_WRITE: gettext_noop("propose entries to the notebook"),
     Scope.METRICS_READ: gettext_noop("read metrics"),
-    Scope.ADMIN: gettext_noop("all of these, and settings, viewers and webhooks"),
+    Scope.ADMIN: gettext_noop("all of these, and settings, viewers, webhooks and channels"),
 }
 
 
@@ -293,7 +293,7 @@ PERMISSIONS: Mapping[Permission, Promise] = MappingProxyType(
         Permission.CHANGE_SETTINGS: gettext_lazy("change limits, the review policy and how the project learns"),
         Permission.MANAGE_MEMBERS: gettext_lazy("invite and remove members, and change their roles"),
         Permission.MANAGE_KEYS: gettext_lazy("create and revoke API keys"),
-        Permission.MANAGE_WEBHOOKS: gettext_lazy("add, change and test webhooks"),
+        Permission.MANAGE_WEBHOOKS: gettext_lazy("add, change and test webhooks and channels"),
         Permission.EXPORT_PROJECT: gettext_lazy("take the whole project along"),
         Permission.DELETE_DATA: gettext_lazy("decide how long things are kept, and delete the project"),
     }

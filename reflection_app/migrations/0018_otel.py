@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('reflection_app', '0016_agent_leases'),
+        ('reflection_app', '0017_notify'),
     ]
 
     operations = [
