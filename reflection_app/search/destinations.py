@@ -57,6 +57,12 @@ DESTINATIONS = (
         "sessions", gettext_noop("Sessions"), "conversations transcripts traces chats 会话 对话 追踪 转录", "chat"
     ),
     Destination(
+        "unread_spans",
+        gettext_noop("Spans not in a session"),
+        "opentelemetry otlp traces missing not understood 追踪 跨度 未识别",
+        "chat",
+    ),
+    Destination(
         "reviews", gettext_noop("Reviews"), "queue approve waiting decide inbox 评审 审核 复核 队列 待办 批准", "inbox"
     ),
     Destination("bulk_list", gettext_noop("Bulk decisions"), "many batch history 批量 决定", "inbox"),
@@ -255,6 +261,12 @@ DESTINATIONS = (
         "notebook learning lessons recall 学习 笔记本 召回 设置",
     ),
     _setting("webhooks", gettext_noop("Webhooks"), "notify callbacks integrations events 回调 集成 事件 通知"),
+    _setting(
+        "channels",
+        gettext_noop("Channels"),
+        "slack teams feishu lark dingtalk wecom notify chat goals overdue 钉钉 飞书 企业微信 通知 渠道 时限",
+    ),
+    _setting("new_channel", gettext_noop("New channel"), "add create slack teams feishu dingtalk wecom 新建 添加 渠道"),
     _setting("new_webhook", gettext_noop("New webhook"), "add create callback integration 新建 添加 回调"),
     _setting(
         "keeping",

@@ -29,6 +29,7 @@ NO_DESTINATION = {
     "project_export",
     "create_key",
     "create_invitation",
+    "waiting_goals",
 }
 
 
