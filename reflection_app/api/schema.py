@@ -28,6 +28,7 @@ MEANINGS = {
     413: "The body is too large, or made of too many values.",
     415: "The body is not JSON.",
     422: "The idempotency key was used for another request.",
+    412: "It was changed since its `ETag` was given; nothing was done.",
     429: "More requests were made than are answered; `Retry-After` says how many seconds to wait.",
 }
 OF_EVERY_CALL = (400, 401, 403, 429)
@@ -48,6 +49,19 @@ REPLAYED = OpenApiParameter(
     response=[200, 201, 202, 204],
 )
 
+IF_MATCH = OpenApiParameter(
+    "If-Match",
+    str,
+    OpenApiParameter.HEADER,
+    description="an `ETag` that was answered before: what was changed since is left alone, and answered with 412",
+)
+ETAG = OpenApiParameter(
+    "ETag", str, OpenApiParameter.HEADER, description="changes with whatever can be edited", response=[200]
+)
+LOCATION = OpenApiParameter(
+    "Location", str, OpenApiParameter.HEADER, description="the address of what was made", response=[201]
+)
+
 
 def described_get(
     operation: str,
@@ -57,10 +71,12 @@ def described_get(
     query: type[BaseModel],
     problems: Sequence[int],
     media_type: str,
+    headers: Sequence[OpenApiParameter] = (),
 ) -> Callable[[Any], Any]:
     """Describes a reading call in the schema. An answer of another `media_type` than JSON is text."""
     responses = {(200, media_type): answer} | _problems((*OF_EVERY_CALL, *problems))
-    return extend_schema(operation_id=operation, summary=summary, parameters=_parameters_of(query), responses=responses)
+    parameters = [*headers, *_parameters_of(query)]
+    return extend_schema(operation_id=operation, summary=summary, parameters=parameters, responses=responses)
 
 
 def described_post(
@@ -72,6 +88,7 @@ def described_post(
     query: type[BaseModel],
     problems: Sequence[int],
     examples: Mapping[str, Any] | None,
+    headers: Sequence[OpenApiParameter] = (),
 ) -> Callable[[Any], Any]:
     """Describes a changing call in the schema."""
     responses = {
@@ -81,7 +98,7 @@ def described_post(
     return extend_schema(
         operation_id=operation,
         summary=summary,
-        parameters=[IDEMPOTENCY_KEY, REPLAYED, *_parameters_of(query)],
+        parameters=[IDEMPOTENCY_KEY, REPLAYED, *headers, *_parameters_of(query)],
         request=body,
         responses=responses | _problems((*OF_EVERY_CALL, *OF_EVERY_POST, *problems)),
         examples=[OpenApiExample(name, value=value, request_only=True) for name, value in (examples or {}).items()],

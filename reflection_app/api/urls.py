@@ -18,8 +18,12 @@ from reflection_app.teams.api import members, tools, webhooks
 urlpatterns = [
     path("tasks", Tasks.as_view({"get": "list", "post": "create"}), name="api-tasks"),
     path("tasks/batch", Tasks.as_view({"post": "create_batch"}), name="api-task-batch"),
+    path(
+        "tasks/<uuid:task_id>",
+        Tasks.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}),
+        name="api-task",
+    ),
     path("tasks/claim", AgentWork.as_view({"post": "claim"}), name="api-task-claim"),
-    path("tasks/<uuid:task_id>", Tasks.as_view({"get": "retrieve"}), name="api-task"),
     path("runs", Runs.as_view({"get": "list"}), name="api-runs"),
     path("runs/<uuid:run_id>", Runs.as_view({"get": "retrieve"}), name="api-run"),
     path("runs/<uuid:run_id>/cancel", Runs.as_view({"post": "cancel"}), name="api-run-cancel"),

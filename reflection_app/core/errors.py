@@ -154,6 +154,12 @@ class TicketMovedOn(Conflict):
     title = gettext_noop("Ticket moved on")
 
 
+class TaskInUse(Conflict):
+    """The task cannot be deleted, or not yet."""
+
+    title = gettext_noop("Task in use")
+
+
 class CannotRedo(Conflict):
     """The run has nothing that could be done again, or not yet."""
 

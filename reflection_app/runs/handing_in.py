@@ -45,6 +45,7 @@ class AttemptUsage(Value):
     prompt_tokens: int = Field(default=0, ge=0, le=1_000_000_000)
     completion_tokens: int = Field(default=0, ge=0, le=1_000_000_000)
     cost_usd: Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=8)] | None = None
+    model: str = Field(default="", max_length=200, description="which model made it, shown with the step")
 
 
 def _some_content(content: str) -> str:
@@ -140,6 +141,7 @@ def _keep(run: Run, step: Step, data: AttemptInput) -> int:
     handed_in, usage = data.handed_in(), data.usage or AttemptUsage()
     assert step.attempt_number is not None
     step.prompt_tokens, step.completion_tokens = usage.prompt_tokens, usage.completion_tokens
+    step.model = usage.model
     step.cost_usd, step.cost_known = usage.cost_usd or Decimal(0), usage.cost_usd is not None
     attempt = Attempt.objects.create(
         run=run,
@@ -162,7 +164,7 @@ def _keep(run: Run, step: Step, data: AttemptInput) -> int:
     return attempt.number
 
 
-_STEP_FIELDS: Sequence[str] = ("prompt_tokens", "completion_tokens", "cost_usd", "cost_known")
+_STEP_FIELDS: Sequence[str] = ("model", "prompt_tokens", "completion_tokens", "cost_usd", "cost_known")
 _RUN_FIELDS: Sequence[str] = (
     *("attempts_made", "best_attempt", "prompt_tokens", "completion_tokens", "cost_usd"),
     *("unpriced_calls", "unmetered_calls", "handed_in_by"),

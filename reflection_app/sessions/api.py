@@ -82,6 +82,7 @@ class Transcripts(DeskView):
         what="session",
         status=201,
         examples=EXAMPLES,
+        location="transcripts/{id}",
     )
     def create(self, body: TranscriptSubmission) -> TranscriptAnswer:
         return transcript_answer(session_state(open_transcript(self.project, body, actor=self.actor)))

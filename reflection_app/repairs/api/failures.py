@@ -123,6 +123,7 @@ class ToolFailures(DeskView):
         answers={201: ToolFailureAnswer},
         examples=FAILURES,
         once=False,
+        location="tool-failures/{id}",
     )
     def create(self, query: WaitQuery, body: ToolFailureSubmission) -> Response:
         """A fix that has worked before, or a rule, answers at once. Where neither fits a model is asked:
@@ -228,6 +229,7 @@ class Checks(DeskView):
         answers={201: CheckAnswer},
         examples=EXAMPLES,
         once=False,
+        location="completeness-checks/{id}",
     )
     def create(self, query: WaitQuery, body: CheckSubmission) -> Response:
         def begin() -> Response:

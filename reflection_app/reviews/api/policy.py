@@ -83,7 +83,16 @@ class TrialAnswer(Answer):
 
 
 class ReviewPolicies(DeskView):
-    @read("get_review_policy", "Which verdicts wait for a person", may=Permission.READ)
+    def get_edited(self) -> list[str]:
+        held = Project.objects.get(pk=self.project.pk)
+        return [digest_of(held.get_review_policy()), held.own_work]
+
+    @read(
+        "get_review_policy",
+        "Which verdicts wait for a person",
+        may=Permission.READ,
+        tagged=True,
+    )
     def retrieve(self) -> PolicyAnswer:
         return policy_answer(self.project)
 
@@ -94,6 +103,7 @@ class ReviewPolicies(DeskView):
         what="review policy",
         problems=(409,),
         examples=EXAMPLES,
+        guarded=True,
     )
     def update(self, body: PolicyInput) -> PolicyAnswer:
         """The first rule that fits a verdict decides. Runs under way keep the policy that they began with.

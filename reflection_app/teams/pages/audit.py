@@ -290,6 +290,8 @@ WORDS: dict[str, Promise] = {
     "secret.deleted": _("deleted a secret"),
     "secret.replaced": _("replaced a secret"),
     "settings.changed": _("changed the settings"),
+    "task.changed": _("changed a task"),
+    "task.deleted": _("deleted a task"),
     "task.submitted": _("created a task"),
     "ticket.closed": _("closed a ticket"),
     "ticket.started": _("began with a ticket"),

@@ -289,6 +289,7 @@ PERMISSIONS: Mapping[Permission, Promise] = MappingProxyType(
         Permission.IMPORT_ENTRIES: gettext_lazy("bring entries in from files"),
         Permission.IMPORT_JUDGEMENTS: gettext_lazy("bring judgements in that were made elsewhere"),
         Permission.UNDO_OTHERS: gettext_lazy("take back what others decided, began or said"),
+        Permission.DELETE_TASKS: gettext_lazy("delete tasks with their runs"),
         Permission.CHANGE_TOOLS: gettext_lazy("add, change, try and delete tools and their secrets"),
         Permission.CHANGE_SETTINGS: gettext_lazy("change limits, the review policy and how the project learns"),
         Permission.MANAGE_MEMBERS: gettext_lazy("invite and remove members, and change their roles"),
