@@ -102,7 +102,8 @@ def ways() -> dict[str, Callable[[Row], object]]:
     from reflection_app.loops.diagnosis.diagnosing import by_memory_or_rules
     from reflection_app.loops.protocol.similarity import is_same
     from reflection_app.loops.verdicts import Issue
-    from reflection_app.metrics.judged.entry_pairs import relation_of
+    from judgement.entry_pairs import Sides, relation
+    from reflection_app.adapters.llm import wheels_file
     from reflection_app.metrics.judged.tool_errors import call_of
     from reflection_app.repairs.failures_by_meaning import meaning_of
     from reflection_app.repairs.issue_vectors import vectors_of
@@ -129,7 +130,7 @@ def ways() -> dict[str, Callable[[Row], object]]:
     return {
         "same_mistake": same,
         "does_not_know": lambda row: read_by_meaning(pieces_of(row["text"]), task=row["task"][:LONGEST_TASK]),
-        "entry_pairs": relation_of,
+        "entry_pairs": lambda row: relation(Sides(**row["a"]), Sides(**row["b"]), model=wheels_file()),
         "recall": recalled,
         "tool_errors": lambda row: by_memory_or_rules(call_of(row), None, meaning_of(call_of(row))),
     }
