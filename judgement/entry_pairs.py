@@ -97,9 +97,9 @@ def relation(left: Sides, right: Sides, *, model: Path) -> Relation:
     return list(Relation)[int(np.argmax(odds))]
 
 
-# Two entries that are further apart as wholes have nothing to do with each other: so 98 of 100 labelled pairs that had
-# are nearer, and 17 of 100 that had not are further.
-CAN_BE_RELATED = 0.1
+# Two entries that are further apart as wholes have nothing to do with each other: 98 of 100 labelled pairs that had are
+# nearer. Those of two languages lie further apart than others, and a narrower bound loses half of them.
+CAN_BE_RELATED = -0.05
 
 
 def can_be_related(left: Sequence[float], right: Sequence[float]) -> bool:
