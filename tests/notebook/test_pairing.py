@@ -160,7 +160,7 @@ def model() -> Path:
             "Retries\nA download is retried three times.",
             "Retries of downloads\nA download is retried three times; after the third failure write to the owner.",
             Pair.REFINEMENT,
-            marks=pytest.mark.xfail(strict=True, reason="what repeats the other and adds to it is read as its opposite"),
+            marks=pytest.mark.xfail(strict=True, reason="what repeats the other and adds to it is read as opposed"),
         ),
         (
             "Visitors\nEvery visitor signs in at the front desk.",
