@@ -7,7 +7,7 @@ from uuid import UUID
 
 from notebook_app.changing import lock_notebook, locked
 from notebook_app.clusters import Cluster, ClusterSettling, cluster_of, open_clusters, settle_cluster
-from notebook_app.comparing import compare, due
+from notebook_app.comparing import WheelsModel, compare, due
 from notebook_app.conflicts import (
     SeenConflict,
     Settling,
