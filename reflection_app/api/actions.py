@@ -35,10 +35,20 @@ Action = Callable[..., Answered]
 Decorator = Callable[[Action], Any]
 
 
-def read(operation: str, summary: str, *, may: Permission, answer: Any = None, media_type: str = JSON) -> Decorator:
+def read(
+    operation: str,
+    summary: str,
+    *,
+    may: Permission,
+    answer: Any = None,
+    media_type: str = JSON,
+    also: Sequence[str] = (),
+    problems: Sequence[int] = (),
+) -> Decorator:
     """An action that changes nothing, for keys whose scopes allow `may`.
 
-    Where it makes the whole response itself, `answer` says what that holds. Text is answered as `media_type`.
+    Where it makes the whole response itself, `answer` says what that holds. Text is answered as `media_type`; what is
+    answered in other forms as well names them in `also`.
     """
 
     def decorate(action: Action) -> Any:
@@ -50,8 +60,8 @@ def read(operation: str, summary: str, *, may: Permission, answer: Any = None, m
             summary=summary,
             query=query,
             answer=answer or hints["return"],
-            problems=(404,) if _is_of_thing(hints) else (),
-            media_type=media_type,
+            problems=(*problems, 404) if _is_of_thing(hints) else problems,
+            media_types=(media_type, *also),
         )
         @wraps(action)
         def respond(view: DeskView, request: Request, **ids: Any) -> HttpResponseBase:
