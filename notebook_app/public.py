@@ -7,7 +7,7 @@ from uuid import UUID
 
 from notebook_app.changing import lock_notebook, locked
 from notebook_app.clusters import Cluster, ClusterSettling, cluster_of, open_clusters, settle_cluster
-from notebook_app.comparing import compare, due
+from notebook_app.comparing import WheelsModel, compare, due
 from notebook_app.conflicts import (
     SeenConflict,
     Settling,
@@ -48,6 +48,7 @@ from notebook_app.interchange.importing import (
     project_of_import,
 )
 from notebook_app.interchange.reading import HandedIn
+from notebook_app.judged import JudgedEntry, judged_by_people
 from notebook_app.kinds import (
     DESK,
     HOLDING,

@@ -44,12 +44,14 @@ def read(
     may: Permission,
     answer: Any = None,
     media_type: str = JSON,
+    also: Sequence[str] = (),
     problems: Sequence[int] = (),
     tagged: bool = False,
 ) -> Decorator:
     """An action that changes nothing, for keys whose scopes allow `may`. `tagged`, its answer has the thing's ETag.
 
-    Where it makes the whole response itself, `answer` says what that holds. Text is answered as `media_type`.
+    Where it makes the whole response itself, `answer` says what that holds. Text is answered as `media_type`; what is
+    answered in other forms as well names them in `also`.
     """
 
     def decorate(action: Action) -> Any:
@@ -62,7 +64,7 @@ def read(
             query=query,
             answer=answer or hints["return"],
             problems=(*problems, 404) if _is_of_thing(hints) else problems,
-            media_type=media_type,
+            media_types=(media_type, *also),
             headers=[ETAG] if tagged else [],
         )
         @wraps(action)

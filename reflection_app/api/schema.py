@@ -30,6 +30,7 @@ MEANINGS = {
     422: "The idempotency key was used for another request.",
     412: "It was changed since its `ETag` was given; nothing was done.",
     429: "More requests were made than are answered; `Retry-After` says how many seconds to wait.",
+    501: "This desk was installed without what that takes; `detail` names it.",
 }
 OF_EVERY_CALL = (400, 401, 403, 429)
 OF_EVERY_POST = (413, 415, 422)
@@ -70,11 +71,11 @@ def described_get(
     answer: type[BaseModel] | type[str] | OpenApiTypes,
     query: type[BaseModel],
     problems: Sequence[int],
-    media_type: str,
+    media_types: Sequence[str],
     headers: Sequence[OpenApiParameter] = (),
 ) -> Callable[[Any], Any]:
-    """Describes a reading call in the schema. An answer of another `media_type` than JSON is text."""
-    responses = {(200, media_type): answer} | _problems((*OF_EVERY_CALL, *problems))
+    """Describes a reading call in the schema. An answer of another media type than JSON is text."""
+    responses = {(200, media_type): answer for media_type in media_types} | _problems((*OF_EVERY_CALL, *problems))
     parameters = [*headers, *_parameters_of(query)]
     return extend_schema(operation_id=operation, summary=summary, parameters=parameters, responses=responses)
 

@@ -3,7 +3,7 @@ from django.urls import path, re_path
 from reflection_app.alerts import api as alerts
 from reflection_app.api import docs
 from reflection_app.api.health import NoSuchPath
-from reflection_app.metrics.api import figures, judgements
+from reflection_app.metrics.api import datasets, figures, judgements
 from reflection_app.notebook.api import conflicts, curation, entries, files, recall
 from reflection_app.repairs.api import failures, reports
 from reflection_app.reviews.api.bulk import BulkDecisions, Comments
@@ -72,6 +72,12 @@ urlpatterns = [
     ),
     path("metrics/runs", figures.Figures.as_view({"get": "runs"}), name="api-metrics-runs"),
     path("metrics/calibration", figures.Calibration.as_view({"get": "retrieve"}), name="api-calibration"),
+    path("datasets", datasets.Datasets.as_view({"get": "list"}), name="api-datasets"),
+    path("datasets/runs", datasets.Datasets.as_view({"get": "runs"}), name="api-runs-dataset"),
+    path("datasets/preferences", datasets.Datasets.as_view({"get": "preferences"}), name="api-preferences-dataset"),
+    path("datasets/critic", datasets.Datasets.as_view({"get": "critic"}), name="api-critic-dataset"),
+    path("datasets/findings", datasets.Datasets.as_view({"get": "findings"}), name="api-findings-dataset"),
+    path("datasets/<slug:kind>/export", datasets.Datasets.as_view({"get": "export"}), name="api-dataset-export"),
     path("judgements", judgements.JudgedItems.as_view({"get": "list"}), name="api-judged-items"),
     path("judgements/imports", judgements.Imports.as_view({"post": "create"}), name="api-judgement-imports"),
     path(

@@ -4,8 +4,9 @@ Left out is what no chance is known for: reviews that somebody asked for. So is 
 forks, what a person edited, runs that do again what was judged before, scripts, and the question which attempt to keep.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
@@ -83,13 +84,10 @@ def compared_verdicts(project_id: UUID, chosen: Chosen) -> list[Compared]:
     decided = _settled(_asked_for_by_policy(project_id, chosen)).filter(decided_by_key__isnull=True)
     # Seats that agree share one decision; a dispute's is that of the review which settled it.
     once = decided.order_by("verdict_id", "-decided_at", "-id").distinct("verdict_id").values("pk")
-    critique = Step.objects.filter(
-        run=OuterRef("run"), role="critic", kind="generate", seq__lt=OuterRef("verdict__step__seq")
-    )
     newest = (
         Review.objects.filter(pk__in=once)
         .annotate(
-            critic=Subquery(critique.order_by("-seq").values("model")[:1]),
+            critic=Subquery(critique_before().values("model")[:1]),
             routed_kind=Subquery(Step.objects.filter(run=OuterRef("run"), key="route").values("result__task_kind")[:1]),
             cost_then=cost_then("verdict__"),
             policy=F("run__spec__review_policy"),
@@ -118,8 +116,7 @@ def compared_verdicts(project_id: UUID, chosen: Chosen) -> list[Compared]:
         if not is_checkpoint:
             chance = chance_of_review(ReviewPolicy.model_validate(row["policy"] or {}), facts)
         if chance > 0:
-            prompts = [str(row[name])[:SHORT] for name in PROMPTS if row[name]]
-            critic = Critic(JudgementSource.DESK, row["critic"] or "", "-".join(prompts))
+            critic = Critic(JudgementSource.DESK, row["critic"] or "", prompts_version(row))
             judged = Judged(
                 critic=row["verdict__verdict"],
                 people=row["decided_verdict__verdict"],
@@ -129,6 +126,18 @@ def compared_verdicts(project_id: UUID, chosen: Chosen) -> list[Compared]:
             )
             compared.append(Compared(critic, judged, row["pk"]))
     return compared
+
+
+def critique_before() -> QuerySet[Step]:
+    """Of a review, the critic's calls that its verdict may rest on, the one that it does first; for a subquery."""
+    return Step.objects.filter(
+        run=OuterRef("run"), role="critic", kind="generate", seq__lt=OuterRef("verdict__step__seq")
+    ).order_by("-seq")
+
+
+def prompts_version(versions: Mapping[str, Any]) -> str:
+    """Which text a critic's prompts had, by the versions of the run's prompts."""
+    return "-".join(str(versions[name])[:SHORT] for name in PROMPTS if versions.get(name))
 
 
 def still_to_come(project_id: UUID, chosen: Chosen) -> Drawn:

@@ -1,7 +1,5 @@
 """The figures of the review desk: the queue as it is now, and the decisions of a period."""
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
@@ -14,6 +12,7 @@ from django.db.models.functions import Trunc
 from django.utils import timezone
 
 from reflection_app.core.models import Project
+from reflection_app.core.streamed import csv_lines
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.metrics.calibration import decided_about_critics
 from reflection_app.metrics.correction_figures import CorrectionFigures
@@ -195,29 +194,14 @@ def _overruled(rows: Iterable[Any]) -> tuple[Overruled, ...]:
 
 
 # Figures as lines of one table, for spreadsheets and scripts. Pure.
-#
-# A cell that a spreadsheet would take for a formula begins with an apostrophe: agents and models have any names.
 
 COLUMNS = ("what", "name", "key", "start", "value", "unit", "of", "low", "high")
-# A spreadsheet takes a cell that begins with one of these for a formula, and runs it.
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 type Line = tuple[object, ...]
 
 
 def as_csv(found: Metrics | ReviewFigures | CorrectionFigures) -> str:
     """The table with its heading."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(COLUMNS)
-    writer.writerows([_cell(value) for value in line] for line in _lines(found))
-    return text.getvalue()
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    text = str(value)
-    return f"'{text}" if isinstance(value, str) and text.startswith(FORMULA_STARTS) else text
+    return csv_lines([COLUMNS, *_lines(found)])
 
 
 def _lines(found: Metrics | ReviewFigures | CorrectionFigures) -> Iterator[Line]:

@@ -208,7 +208,12 @@ class Reflector(models.Model):
             models.UniqueConstraint(fields=("run", "kind"), name="reflector_once_per_run"),
             models.UniqueConstraint(fields=("transcript", "kind"), name="reflector_once_per_transcript"),
         )
-        indexes = (models.Index(fields=("project", "-created_at", "-id"), name="reflector_newest"),)
+        indexes = (
+            models.Index(fields=("project", "-created_at", "-id"), name="reflector_newest"),
+            models.Index(
+                fields=("project", "finished_at", "id"), name="reflector_ended", condition=Q(finished_at__isnull=False)
+            ),
+        )
 
     def __str__(self) -> str:
         return f"{self.kind} reflector {self.id}"

@@ -1,9 +1,7 @@
 """The audit trail: who did what to what, found by the address alone; for admins, who are told of it whoever acted."""
 
-import csv
-import io
 import json
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
@@ -11,8 +9,6 @@ from itertools import chain
 from typing import Any, cast
 from uuid import UUID
 
-from asgiref.sync import sync_to_async
-from django.core.handlers.asgi import ASGIRequest
 from django.db.models import Manager, Q, QuerySet
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.urls import reverse
@@ -26,7 +22,7 @@ from reflection_app.core.audit import AuditEntry
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import ApiKey, Project
 from reflection_app.core.permissions import Permission
-from reflection_app.metrics.review_figures import FORMULA_STARTS
+from reflection_app.core.streamed import as_file, csv_lines
 from reflection_app.repairs.models import Report, Ticket, ToolFailure
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Question, Run
@@ -43,30 +39,16 @@ COLUMNS = ("id", "at", "who", "key_made_by", "action", "target", "target_id", "b
 MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
 
 
-def as_file(request: DeskRequest, entries: QuerySet[AuditEntry], *, form: str) -> StreamingHttpResponse:
+def as_audit_file(request: DeskRequest, entries: QuerySet[AuditEntry], *, form: str) -> StreamingHttpResponse:
     """The entries as `csv` or `jsonl`, to be kept."""
     pages = ([_facts(row) for row in rows] for rows in _pages(entries))
     lines: Iterator[str]
     if form == "csv":
-        lines = chain([_csv([COLUMNS])], (_csv(facts.values() for facts in page) for page in pages))
+        lines = chain([csv_lines([COLUMNS])], (csv_lines(facts.values() for facts in page) for page in pages))
     else:
         lines = ("".join(json.dumps(facts, ensure_ascii=False) + "\n" for facts in page) for page in pages)
-    # Served by ASGI, an ordinary generator would be read to its end before the first byte is sent.
-    body = _off_the_loop(lines) if isinstance(request, ASGIRequest) else lines
     name = f"audit-{request.place.project.slug}.{form}"
-    return StreamingHttpResponse(
-        body,
-        content_type=MEDIA_TYPES[form],
-        headers={"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"},
-    )
-
-
-async def _off_the_loop(lines: Iterator[str]) -> AsyncIterator[str]:
-    def next_text() -> str | None:
-        return next(lines, None)
-
-    while (text := await sync_to_async(next_text)()) is not None:
-        yield text
+    return as_file(request, lines, name=name, media_type=MEDIA_TYPES[form])
 
 
 def _pages(entries: QuerySet[AuditEntry]) -> Iterator[list[AuditEntry]]:
@@ -93,15 +75,6 @@ def _facts(entry: AuditEntry) -> dict[str, object]:
         "is_hidden": hidden,
         "address": entry.address or "",
     }
-
-
-def _csv(rows: Iterable[Iterable[object]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text)
-    for row in rows:
-        cells = [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in row]
-        writer.writerow([f"'{cell}" if cell.startswith(FORMULA_STARTS) else cell for cell in cells])
-    return text.getvalue()
 
 
 # Where the things that audit entries are about can be looked at, as long as they exist.
@@ -223,6 +196,7 @@ WORDS: dict[str, Promise] = {
     "comment.deleted": _("deleted a comment"),
     "comment.edited": _("edited a comment"),
     "comment.taken_back": _("deleted a comment"),
+    "dataset.exported": _("downloaded a data set"),
     "entries.curated": _("curated many entries together"),
     "entries.undone": _("took a bulk change of entries back"),
     "entry.absorbed": _("merged another entry into an entry"),
@@ -417,7 +391,7 @@ def audit_export(request: DeskRequest, form: str) -> HttpResponse:
     asked = audit_filter(read_filters(request))
     entries = entries_for(request.place.project, asked, reader=request.place.actor)
     # Django's types make no one class of both kinds of answers, but serves either.
-    return cast("HttpResponse", as_file(request, entries, form=form))
+    return cast("HttpResponse", as_audit_file(request, entries, form=form))
 
 
 def read_filters(request: DeskRequest) -> Filters:

@@ -1,0 +1,161 @@
+"""Data sets: page by page, and as files that are sent while they are read."""
+
+from django.http import StreamingHttpResponse
+from pydantic import AwareDatetime, ConfigDict, Field
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.utils.urls import replace_query_param
+
+from reflection_app.api.actions import read
+from reflection_app.api.reading import Answer
+from reflection_app.api.view import DeskView
+from reflection_app.core.errors import NotFound
+from reflection_app.core.permissions import GRANTS, Permission, key_may
+from reflection_app.metrics.datasets.asking import DatasetQuery, asked_of
+from reflection_app.metrics.datasets.catalogue import DATASETS, Dataset, DatasetKind
+from reflection_app.metrics.datasets.columns import Column, ColumnType, columns_of
+from reflection_app.metrics.datasets.exporting import exported
+from reflection_app.metrics.datasets.files import MEDIA_TYPES, FileFormat, formats
+from reflection_app.metrics.datasets.reading import read_some
+from reflection_app.metrics.datasets.rows import CriticRow, FindingRow, PreferenceRow, RunRow
+
+
+class DatasetPageQuery(DatasetQuery):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    limit: int = Field(default=50, ge=1, le=200, description="how many at most; where rows are far between, fewer")
+
+
+class ExportQuery(DatasetQuery):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: FileFormat = Field(default=FileFormat.JSONL, description="Parquet where the desk has pyarrow, else 501")
+
+
+class DatasetPage(Answer):
+    """One page of rows, oldest first: follow `next` until it is null."""
+
+    next: str | None = Field(description="the address of the next page, of rows as they stood at the same moment")
+    until: AwareDatetime = Field(
+        description="rows before this moment, as they stood then; ask for it to read them again"
+    )
+    schema_version: int
+
+
+class RunsPage(DatasetPage):
+    results: list[RunRow]
+
+
+class PreferencesPage(DatasetPage):
+    results: list[PreferenceRow]
+
+
+class CriticPage(DatasetPage):
+    results: list[CriticRow]
+
+
+class FindingsPage(DatasetPage):
+    results: list[FindingRow]
+
+
+class ColumnAnswer(Answer):
+    name: str
+    type: ColumnType
+    is_list: bool
+    may_be_null: bool
+    description: str
+    fields: list["ColumnAnswer"] = Field(description="of an object, or of each of a list of objects")
+
+
+class DatasetAnswer(Answer):
+    kind: DatasetKind
+    schema_version: int
+    scopes: str = Field(description="what a key needs to read it")
+    columns: list[ColumnAnswer]
+    formats: list[FileFormat] = Field(description="of the files that this desk can write")
+
+
+class DatasetList(Answer):
+    results: list[DatasetAnswer]
+
+
+class Datasets(DeskView):
+    def get_object(self, kind: str) -> Dataset:
+        """The data set of that name, where the key may read it."""
+        if kind not in list(DatasetKind):
+            raise NotFound(f"There is no data set {kind[:40]!r}; there are {', '.join(DatasetKind)}.")
+        return self._readable(DatasetKind(kind))
+
+    def _readable(self, kind: DatasetKind) -> Dataset:
+        dataset = DATASETS[kind]
+        if not key_may(self.key, dataset.needs):
+            wanted = GRANTS[dataset.needs].scope_words()
+            raise PermissionDenied(f"The data set {kind} needs a key with the scope {wanted} as well.")
+        return dataset
+
+    @read("list_datasets", "Which data sets there are, with their columns", may=Permission.READ)
+    def list(self) -> DatasetList:
+        return DatasetList(
+            results=[
+                DatasetAnswer(
+                    kind=one.kind,
+                    schema_version=one.schema_version,
+                    scopes=" and ".join(dict.fromkeys(GRANTS[of].scope_words() for of in (Permission.READ, one.needs))),
+                    columns=[_column(column) for column in columns_of(one.row)],
+                    formats=formats(),
+                )
+                for one in DATASETS.values()
+            ]
+        )
+
+    @read("read_runs_dataset", "Finished runs with all that was said of them, oldest first", may=Permission.READ)
+    def runs(self, query: DatasetPageQuery) -> RunsPage:
+        return self._page(RunsPage, DatasetKind.RUNS, query)
+
+    @read("read_preferences_dataset", "Pairs of attempts of which one is better", may=Permission.READ)
+    def preferences(self, query: DatasetPageQuery) -> PreferencesPage:
+        """`prompt`, `chosen` and `rejected` are named as trainers of direct preference optimisation read them."""
+        return self._page(PreferencesPage, DatasetKind.PREFERENCES, query)
+
+    @read("read_critic_dataset", "Critics' verdicts with what people decided about them", may=Permission.READ)
+    def critic(self, query: DatasetPageQuery) -> CriticPage:
+        return self._page(CriticPage, DatasetKind.CRITIC, query)
+
+    @read("read_findings_dataset", "Findings about runs and sessions that people judged", may=Permission.READ)
+    def findings(self, query: DatasetPageQuery) -> FindingsPage:
+        """It tells of entries of the notebook, so that the key needs `notebook:read` or `notebook:write` as well."""
+        return self._page(FindingsPage, DatasetKind.FINDINGS, query)
+
+    @read(
+        "export_dataset",
+        "A data set as a file, sent while it is read",
+        may=Permission.READ,
+        answer=str,
+        media_type=MEDIA_TYPES[FileFormat.JSONL],
+        also=(MEDIA_TYPES[FileFormat.CSV].partition(";")[0], MEDIA_TYPES[FileFormat.PARQUET]),
+        problems=(501,),
+    )
+    def export(self, dataset: Dataset, query: ExportQuery) -> StreamingHttpResponse:
+        """The header `Dataset-Until` tells up to which moment. A file that broke off is gone on with by `cursor`."""
+        request = self.request._request  # noqa: SLF001 - the documented way to Django's own request
+        return exported(request, dataset, asked_of(self.project, query), form=query.format, actor=self.actor)
+
+    def _page[P: DatasetPage](self, answer: type[P], kind: DatasetKind, query: DatasetPageQuery) -> P:
+        dataset, asked = self._readable(kind), asked_of(self.project, query)
+        found = read_some(dataset.sources, asked, limit=query.limit)
+        until = asked.until.isoformat().replace("+00:00", "Z")
+        address = None
+        if found.next is not None:
+            address = replace_query_param(self.request.build_absolute_uri(), "until", until)
+            address = replace_query_param(address, "cursor", str(found.next))
+        return answer.model_validate(
+            {
+                "results": found.rows,
+                "next": address,
+                "until": asked.until,
+                "schema_version": dataset.schema_version,
+            }
+        )
+
+
+def _column(column: Column) -> ColumnAnswer:
+    return ColumnAnswer.from_row(column, fields=[_column(field) for field in column.fields])
