@@ -9,12 +9,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from pathlib import Path
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q
 
-from judgement.entry_pairs import Relation, Sides, Vectors, can_be_related, numbers_in, relation, units
+from judgement.entry_pairs import Relation, Sides, can_be_related, relation
 from judgement.linear import MODEL
 from notebook_app.changing import change, lock_notebook, lock_rows, reopen
 from notebook_app.contradictions import Alike, Opposed, alike, contradictions, scopes_differ
@@ -53,10 +54,10 @@ def due(now: datetime, *, limit: int) -> list[tuple[UUID, UUID]]:
 
 # What two entries are to one another: near-duplicates, contradictions, one narrowing the other, or none of these. Pure.
 #
-# With the vectors of the wheel's model judgement/entry_pairs.py decides. Clauses that are opposed in words go before it
-# where the two share SUBJECT_BY_WORDS: of 2,151 pairs that the bounds were not chosen on they were right in 32 of 45,
-# the classifier is right in every second contradiction, and takes one that differs in one word for the same again.
-# Without vectors words decide alone; those bounds were chosen on labelled pairs of both languages (tests/notebook).
+# With the wheel's model judgement/entry_pairs.py decides. Clauses that are opposed in words go before it where the two
+# share SUBJECT_BY_WORDS: in 13 of 1,351 labelled pairs that it was not trained on, where they were right in 10 and it
+# in 8. It takes two amounts of one thing for the same again.
+# Without the model words decide alone; those bounds were chosen on labelled pairs of both languages (tests/notebook).
 
 # Without a vector, words have to say it alone.
 SAME_BY_WORDS = 0.66
@@ -64,9 +65,6 @@ SAME_BY_WORDS = 0.66
 SAME_BY_BOTH = 0.55
 NEAR = 0.94
 NOT_FAR = 0.9
-# The classifier takes a near copy with another little word for the opposite; with the same words for the most part, the
-# same numbers and nothing opposed, 160 of 177 labelled pairs say the same.
-NEARLY_ALL_WORDS = 0.7
 # A short entry that stands in a longer one.
 CONTAINED = 0.85
 FEWEST_CONTAINED = 4
@@ -117,20 +115,18 @@ class Paired:
     by_classifier: bool = False
 
 
-def pair_of(left: Said, right: Said, *, meaning: float | None, vectors: Vectors | None = None) -> Paired | None:
+def pair_of(left: Said, right: Said, *, meaning: float | None, model: Path | None = None) -> Paired | None:
     """What the two are to one another; `meaning` is the cosine of their vectors, None where one has none.
 
-    With `vectors`, of the wheel's model, the classifier decides; else words do, and know no refinement.
+    With `model`, the file of the wheel's model, the classifier decides; else words do, and know no refinement.
     """
     words = alike(left.text, right.text)
-    if vectors is not None:
+    if model is not None:
         opposed = contradictions(left.advice, right.advice)
-        related = RELATED.get(relation(left.sides, right.sides, vectors))
         if opposed and words.overlap >= SUBJECT_BY_WORDS:
-            related = Pair.CONTRADICTION
-        elif words.overlap >= NEARLY_ALL_WORDS and numbers_in(left.text) == numbers_in(right.text):
-            related = Pair.DUPLICATE
-        elif related is Pair.CONTRADICTION and left.tells_mistake != right.tells_mistake:
+            return Paired(Pair.CONTRADICTION, words, meaning, opposed, by_classifier=True)
+        related = RELATED.get(relation(left.sides, right.sides, model=model))
+        if related is Pair.CONTRADICTION and left.tells_mistake != right.tells_mistake:
             return None
         phrases = opposed if related is Pair.CONTRADICTION else ()
         return Paired(related, words, meaning, phrases, by_classifier=True) if related else None
@@ -184,24 +180,32 @@ class Candidate:
 type Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 
 
-def compare(project_id: UUID, entry_id: UUID, *, embed: Embed | None = None) -> list[Conflict]:
+@dataclass(frozen=True)
+class WheelsModel:
+    """The wheel's model: `embed` gives texts its vectors, the classifier reads its `file`."""
+
+    embed: Embed
+    file: Path
+
+
+def compare(project_id: UUID, entry_id: UUID, *, model: WheelsModel | None = None) -> list[Conflict]:
     """The entry's open conflicts, found and kept; a proposal is screened then. None where it no longer holds.
 
-    `embed` gives texts the vectors of the wheel's model; without it entries are compared by their words.
+    Without `model` entries are compared by their words.
     """
     entry = Entry.objects.filter(project_id=project_id, pk=entry_id, state__in=HOLDING).defer("search").first()
     if entry is None:
         return []
     read = said_of(entry)
     candidates = candidates_for(entry)
-    vectors = _vectors(entry, candidates, embed) if embed else {}
-    # What is too far off for its words to be compared has no vectors, and is unrelated.
+    # What is too far off is unrelated, and the classifier need not read it.
+    near = _near(entry, candidates, model.embed) if model else {one.entry.pk for one in candidates}
     pairs = [
         (
             one,
-            None
-            if embed and one.entry.pk not in vectors
-            else pair_of(read, said_of(one.entry), meaning=one.meaning, vectors=vectors.get(one.entry.pk)),
+            pair_of(read, said_of(one.entry), meaning=one.meaning, model=model.file if model else None)
+            if one.entry.pk in near
+            else None,
         )
         for one in candidates
     ]
@@ -228,8 +232,8 @@ def compare(project_id: UUID, entry_id: UUID, *, embed: Embed | None = None) -> 
     return [row for row in found if row is not None and row.state == ConflictState.OPEN]
 
 
-def _vectors(entry: Entry, candidates: Sequence[Candidate], embed: Embed) -> dict[UUID, Vectors]:
-    """For each candidate that is near enough the vectors that the classifier needs."""
+def _near(entry: Entry, candidates: Sequence[Candidate], embed: Embed) -> set[UUID]:
+    """Which of them are near enough to be compared."""
     space = active_space()
     is_kept = space is not None and space.model == MODEL
 
@@ -237,11 +241,7 @@ def _vectors(entry: Entry, candidates: Sequence[Candidate], embed: Embed) -> dic
         return (vector_of(of.pk) if is_kept else None) or embed([said_by(of)])[0]
 
     mine = whole(entry)
-    near = {one.entry.pk: (one.entry, theirs) for one in candidates if can_be_related(mine, theirs := whole(one.entry))}
-    sides = [said_of(one).sides for one in (entry, *(other for other, _ in near.values()))]
-    words = list(dict.fromkeys(unit for side in sides for unit in units(side)))
-    by_word = dict(zip(words, embed(words), strict=True)) if near else {}
-    return {other: Vectors(mine, theirs, by_word) for other, (_, theirs) in near.items()}
+    return {one.entry.pk for one in candidates if can_be_related(mine, whole(one.entry))}
 
 
 def candidates_for(entry: Entry) -> list[Candidate]:

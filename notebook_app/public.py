@@ -7,7 +7,7 @@ from uuid import UUID
 
 from notebook_app.changing import lock_notebook, locked
 from notebook_app.clusters import Cluster, ClusterSettling, cluster_of, open_clusters, settle_cluster
-from notebook_app.comparing import compare, due
+from notebook_app.comparing import WheelsModel, compare, due
 from notebook_app.conflicts import (
     SeenConflict,
     Settling,
@@ -133,7 +133,7 @@ from notebook_app.rules_prompt import (
     without_notebook,
 )
 from notebook_app.screening_by_meaning import count_unread, keep_reading, unread
-from notebook_app.search import matching, refresh_search
+from notebook_app.search import LONGEST_WORD, Lexemes, begun, matching, quoted, refresh_search, stems_of
 from notebook_app.versions import KEPT, diff_of, words_changed
 
 MOST_LOOKED_THROUGH = 50

@@ -321,6 +321,24 @@ def matching(project_id: UUID, text: str, *, among: EntryFilter, limit: int) -> 
     return found
 
 
+def begun(project_id: UUID, text: str, *, among: EntryFilter, limit: int) -> list[UUID]:
+    """The project's entries that have all words of the text, the last of which may be unfinished, newest first."""
+    asked = plain(text[:LONGEST_READ])[:LONGEST_READ]
+    tokens = [token for token in tokens_of(asked) if _is_asked(token, asked)]
+    terms = []
+    for token, lexeme in zip(tokens, lexemes_of(tokens), strict=True):
+        term = quoted(marked(project_id, lexeme)) if lexeme else ""
+        if token.is_word and token.end == len(asked.rstrip()):
+            beginning = f"{quoted(marked(project_id, token.text))}:*"
+            term = f"({term} | {beginning})" if term else beginning
+        terms += [term] if term else []
+    if not terms:
+        return []
+    rows = among.among(project_id).filter(search=Lexemes(" & ".join(terms[:MOST_WORDS]))).order_by()
+    found = sorted(rows.values_list("created_at", "pk")[:MOST_ROWS], reverse=True)
+    return [pk for _, pk in found[:limit]]
+
+
 def _is_asked(token: Token, asked: str) -> bool:
     """Whether it is looked for: a single character is where it stands alone, for nearly all entries have any."""
     if not token.is_character:

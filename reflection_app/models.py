@@ -3,7 +3,8 @@
 import importlib
 
 TABLES = ("core.models", "core.audit", "runs.events", *(
-    f"{subject}.models" for subject in ("tasks", "runs", "reviews", "repairs", "sessions", "metrics", "teams")
+    f"{subject}.models"
+    for subject in ("tasks", "runs", "reviews", "repairs", "sessions", "metrics", "teams", "alerts", "search")
 ))  # fmt: skip
 
 for module in TABLES:

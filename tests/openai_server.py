@@ -47,10 +47,11 @@ class Reply:
     garbage_after: int | None = None
     tells_end: bool = True
     tells_usage: bool = True
-    # Beside or in place of the text: a refusal in words, what was thought, the names of tools that are called.
+    # Beside or in place of the text: a refusal in words, what was thought, the tools that are called, each by its name
+    # or by its name and its arguments.
     refusal: str | None = None
     reasoning: str | None = None
-    tool_calls: Sequence[str] = ()
+    tool_calls: Sequence[str | tuple[str, str]] = ()
     # Of the tokens above, told only where they are given.
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
@@ -291,9 +292,10 @@ def _payload(request: Request, reply: Reply) -> dict[str, Any]:
 
 
 def _calls(reply: Reply) -> list[dict[str, Any]]:
+    calls = [(call, "{}") if isinstance(call, str) else call for call in reply.tool_calls]
     return [
-        {"index": at, "id": f"call-{at}", "type": "function", "function": {"name": name, "arguments": "{}"}}
-        for at, name in enumerate(reply.tool_calls)
+        {"index": at, "id": f"call-{at}", "type": "function", "function": {"name": name, "arguments": arguments}}
+        for at, (name, arguments) in enumerate(calls)
     ]
 
 

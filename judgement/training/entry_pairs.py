@@ -1,5 +1,6 @@
-"""Learns what two entries are to each other (see judgement/entry_pairs.py): one regression a relation."""
+"""Learns what two entries are to each other (see judgement/entry_pairs.py)."""
 
+import importlib.util
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,73 +9,78 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgement.entry_pairs import NAME, Relation, Sides, Vectors, features, units
-from judgement.linear import Linear, Numbers, fit, keep
+from judgement.encoder import Floats
+from judgement.entry_pairs import NAME, Relation, Sides, compared, states_of
+from judgement.linear import WEIGHTS
 
 type Embed = Callable[[Sequence[str], bool], NDArray[np.float64]]
 FOLDS = 5
-RIDGE = 10.0
 SEED = 7
-# Two rows of which any entries are nearer than this are about one thing, and stay in one fold.
+# Two entries that are nearer than this are about one thing, and stay in one fold with all that they are compared with.
 SAME_THING = 0.7
+# A pair drawn from two families, which it does not join.
+STRANGERS = "other family"
 RELATIONS = list(Relation)
+NO_JAX = "is trained with jax, which is not installed: uv sync --group train."
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
-def _groups(left: Numbers, right: Numbers) -> NDArray[np.int_]:
+def _groups(rows: Sequence[dict[str, Any]], sides: NDArray[np.int_], vectors: Floats) -> NDArray[np.int_]:
     """Of each row the number of its group: rows are joined that share an entry or have nearly the same."""
-    both = np.vstack([left, right])
-    both = both / np.linalg.norm(both, axis=1, keepdims=True)
-    group = np.arange(len(left))
-    for at, near in enumerate(both @ both.T > SAME_THING):
-        joined = np.unique(group[np.append(np.flatnonzero(near), at) % len(left)])
+    group = np.arange(len(vectors))
+
+    def join(entries: NDArray[np.int_]) -> None:
+        joined = np.unique(group[entries])
         group[np.isin(group, joined)] = joined[0]
-    return group
 
-
-def _learn(rows: Numbers, labels: NDArray[np.int_]) -> list[Linear]:
-    return [fit(rows, (labels == number).astype(float), ridge=RIDGE) for number in range(len(RELATIONS))]
-
-
-def _best(each: list[Linear], rows: Numbers) -> NDArray[np.int_]:
-    best: NDArray[np.int_] = np.stack([one.log_odds(rows) for one in each], axis=1).argmax(1)
-    return best
+    for row, pair in zip(rows, sides, strict=True):
+        if row.get("kind") != STRANGERS:
+            join(pair)
+    for number, vector in enumerate(vectors):
+        join(np.append(np.flatnonzero(vectors @ vector > SAME_THING), number))
+    found: NDArray[np.int_] = group[sides[:, 0]]
+    return found
 
 
 def train(
-    embed: Embed, *, data: Path, labels: Path | None, judged: Path | None = None, write: bool
+    embed: Embed, *, data: Path, labels: Path | None, judged: Path | None = None, model: Path, write: bool
 ) -> dict[str, float]:
     """F1 of each relation and their mean, of rows whose group was left out; with `write` the weights are kept.
 
-    `labels` and `judged` are folders with more rows of the same shape.
+    `labels` and `judged` are folders with more rows of the same shape, `model` is the file of the wheel's model.
+    Raises ValueError without jax.
     """
+    if importlib.util.find_spec("jax") is None:
+        raise ValueError(NO_JAX)
+    from judgement.training.pair_head import learn
+
     folders = [folder for folder in (data, labels, judged) if folder and (folder / f"{NAME}.jsonl").exists()]
     rows = [row for folder in folders for row in _rows(folder / f"{NAME}.jsonl")]
-    pairs = [(Sides(**row["a"]), Sides(**row["b"])) for row in rows]
-    texts = list(dict.fromkeys(side.whole for pair in pairs for side in pair))
-    by_text = dict(zip(texts, embed(texts, False), strict=True))
-    left, right = (np.array([by_text[pair[at].whole] for pair in pairs], float) for at in (0, 1))
-    middle = np.vstack([left, right]).mean(0)
-    words = list(dict.fromkeys(unit for pair in pairs for side in pair for unit in units(side)))
-    by_word = dict(zip(words, embed(words, False), strict=True))
-    words_middle = np.mean(list(by_word.values()), axis=0)
-    found = np.array(
-        [
-            features(*pair, Vectors(list(one), list(other), by_word), middle, words_middle)
-            for pair, one, other in zip(pairs, left, right, strict=True)
-        ]
-    )
+    texts = [[Sides(**row[side]).whole for side in ("a", "b")] for row in rows]
+    each = list(dict.fromkeys(text for pair in texts for text in pair))
+    place = {text: number for number, text in enumerate(each)}
+    sides = np.array([[place[text] for text in pair] for pair in texts])
+    vectors = np.asarray(embed(each, False), np.float32)
+    middle = vectors.mean(0)
+    apart = vectors - middle
+    group = _groups(rows, sides, apart / np.linalg.norm(apart, axis=1, keepdims=True))
+    states = [states_of(text, model=model) for text in each]
+    pairs = [(states[one], states[other]) for one, other in sides]
     wanted = np.array([RELATIONS.index(Relation(row["label"])) for row in rows])
-    group = _groups(left - middle, right - middle)
+
+    def learned_of(chosen: NDArray[np.int_]) -> dict[str, Floats]:
+        return learn([pairs[row] for row in chosen], wanted[chosen], answers=len(RELATIONS), seed=SEED)
+
     shuffled = np.random.default_rng(SEED).permutation(np.unique(group))
-    fold = np.array([int(np.flatnonzero(shuffled == one)[0]) % FOLDS for one in group])
+    fold = np.argsort(shuffled)[np.searchsorted(np.unique(group), group)] % FOLDS
     said = np.zeros(len(rows), int)
     for number in range(FOLDS):
-        held = fold == number
-        said[held] = _best(_learn(found[~held], wanted[~held]), found[held])
+        learned = learned_of(np.flatnonzero(fold != number))
+        for row in np.flatnonzero(fold == number):
+            said[row] = int(np.argmax(compared(*pairs[row], learned)))
     figures = {"rows": float(len(rows)), "groups": float(len(shuffled))}
     for number, relation in enumerate(RELATIONS):
         right_ones = float(((said == number) & (wanted == number)).sum())
@@ -82,7 +88,11 @@ def train(
     figures["f1_mean"] = round(float(np.mean([figures[f"f1_{one}"] for one in RELATIONS])), 3)
     print(figures)  # noqa: T201 - a command's output
     if write:
-        each = _learn(found, wanted)
-        weights, bias = np.array([one.weights for one in each]), np.array([one.bias for one in each])
-        keep(NAME, weights=weights, bias=bias, middle=middle, words_middle=words_middle)
+        keep(learned_of(np.arange(len(rows))), middle)
     return figures
+
+
+def keep(learned: dict[str, Floats], middle: Floats) -> None:
+    """Writes what was learned, in half precision: more changes no figure."""
+    halves: dict[str, Any] = {name: value.astype(np.float16) for name, value in {**learned, "middle": middle}.items()}
+    np.savez_compressed(WEIGHTS / f"{NAME}.npz", **halves)

@@ -16,6 +16,7 @@ from functools import wraps
 from types import NoneType
 from typing import Any, get_type_hints
 
+from django.db import transaction
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from pydantic import BaseModel
@@ -24,7 +25,8 @@ from rest_framework.response import Response
 
 from reflection_app.api.idempotency import answer_once
 from reflection_app.api.reading import PageAnswer, read_body, read_input, read_query
-from reflection_app.api.schema import JSON, described_get, described_post
+from reflection_app.api.schema import ETAG, IF_MATCH, JSON, LOCATION, described_get, described_post
+from reflection_app.api.tags import refuse_stale, tag_now, tag_of
 from reflection_app.api.view import DeskView, NoParameters
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.json_paths import MOST_VALUES
@@ -44,8 +46,9 @@ def read(
     media_type: str = JSON,
     also: Sequence[str] = (),
     problems: Sequence[int] = (),
+    tagged: bool = False,
 ) -> Decorator:
-    """An action that changes nothing, for keys whose scopes allow `may`.
+    """An action that changes nothing, for keys whose scopes allow `may`. `tagged`, its answer has the thing's ETag.
 
     Where it makes the whole response itself, `answer` says what that holds. Text is answered as `media_type`; what is
     answered in other forms as well names them in `also`.
@@ -62,6 +65,7 @@ def read(
             answer=answer or hints["return"],
             problems=(*problems, 404) if _is_of_thing(hints) else problems,
             media_types=(media_type, *also),
+            headers=[ETAG] if tagged else [],
         )
         @wraps(action)
         def respond(view: DeskView, request: Request, **ids: Any) -> HttpResponseBase:
@@ -70,7 +74,9 @@ def read(
             found = action(view, *things, **(arguments if "query" in hints else {}))
             if isinstance(found, str):
                 return HttpResponse(found, content_type=f"{media_type}; charset=utf-8")
-            return found if isinstance(found, HttpResponseBase) else response_of(found)
+            if isinstance(found, HttpResponseBase):
+                return found
+            return response_of(found, headers={"ETag": tag_of(view, *things)} if tagged else None)
 
         respond.permission = may  # which `as_view` reads
         return respond
@@ -91,12 +97,16 @@ def change(
     problems: Sequence[int] = (),
     examples: Mapping[str, Any] | None = None,
     once: bool = True,
+    guarded: bool = False,
+    location: str = "",
 ) -> Decorator:
     """An action that changes something. A refusal of its body calls that `what`; a `reader` makes
     of JSON what pydantic alone does not.
 
     `answers` are needed where they are more than one. With `once` it is carried out once per idempotency key; what
-    waits says by `answer_once` which part of it is, since the wait is no part of the transaction.
+    waits says by `answer_once` which part of it is, since the wait is no part of the transaction. `guarded`, it is
+    refused where `If-Match` is not the thing's ETag. `location` is the address, below /api/v1, of what a 201 made, with
+    places for fields of the answer.
     """
 
     def decorate(action: Action) -> Any:
@@ -109,8 +119,9 @@ def change(
             answers=answers or ({204: None} if returned is NoneType else {status: returned}),
             body=body,
             query=query,
-            problems=(*problems, 404) if _is_of_thing(hints) else problems,
+            problems=tuple({*problems, *((404,) if _is_of_thing(hints) else ()), *((412,) if guarded else ())}),
             examples=examples,
+            headers=[*([IF_MATCH, ETAG] if guarded else []), *([LOCATION] if location else [])],
         )
         @wraps(action)
         def respond(view: DeskView, request: Request, **ids: Any) -> Response:
@@ -119,15 +130,28 @@ def change(
 
             def carry_out() -> Response:
                 things = [view.get_object(**ids)] if ids else []
+                if guarded:
+                    refuse_stale(view, *things)
                 arguments: dict[str, BaseModel] = {"query": parameters} if "query" in hints else {}
                 if reader is not None:
                     arguments["body"] = reader(read_body(request, most_values=most_values))
                 elif body is not None:
                     arguments["body"] = read_input(request, body, what=what, most_values=most_values)
                 done = action(view, *things, **arguments)
-                return done if isinstance(done, Response) else response_of(done, status)
+                if isinstance(done, Response):
+                    return done
+                tagged = guarded and done is not None
+                return response_of(done, status, headers={"ETag": tag_now(view, ids, *things)} if tagged else None)
 
-            return answer_once(view, carry_out) if once else carry_out()
+            if guarded and IF_MATCH.name in request.headers:
+                # Nobody changes it between the look at its tag and the deed.
+                with transaction.atomic():
+                    response = answer_once(view, carry_out)
+            else:
+                response = answer_once(view, carry_out) if once else carry_out()
+            if location and response.status_code == 201 and response.data is not None:
+                response["Location"] = f"/api/v1/{location.format_map(response.data)}"
+            return response
 
         respond.permission = may  # which `as_view` reads
         return respond

@@ -6,7 +6,7 @@ from typing import Any
 from drf_spectacular.contrib.pydantic import PydanticExtension
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.plumbing import ResolvedComponent
+from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
 from pydantic import BaseModel
@@ -28,6 +28,7 @@ MEANINGS = {
     413: "The body is too large, or made of too many values.",
     415: "The body is not JSON.",
     422: "The idempotency key was used for another request.",
+    412: "It was changed since its `ETag` was given; nothing was done.",
     429: "More requests were made than are answered; `Retry-After` says how many seconds to wait.",
     501: "This desk was installed without what that takes; `detail` names it.",
 }
@@ -49,6 +50,19 @@ REPLAYED = OpenApiParameter(
     response=[200, 201, 202, 204],
 )
 
+IF_MATCH = OpenApiParameter(
+    "If-Match",
+    str,
+    OpenApiParameter.HEADER,
+    description="an `ETag` that was answered before: what was changed since is left alone, and answered with 412",
+)
+ETAG = OpenApiParameter(
+    "ETag", str, OpenApiParameter.HEADER, description="changes with whatever can be edited", response=[200]
+)
+LOCATION = OpenApiParameter(
+    "Location", str, OpenApiParameter.HEADER, description="the address of what was made", response=[201]
+)
+
 
 def described_get(
     operation: str,
@@ -58,10 +72,12 @@ def described_get(
     query: type[BaseModel],
     problems: Sequence[int],
     media_types: Sequence[str],
+    headers: Sequence[OpenApiParameter] = (),
 ) -> Callable[[Any], Any]:
     """Describes a reading call in the schema. An answer of another media type than JSON is text."""
     responses = {(200, media_type): answer for media_type in media_types} | _problems((*OF_EVERY_CALL, *problems))
-    return extend_schema(operation_id=operation, summary=summary, parameters=_parameters_of(query), responses=responses)
+    parameters = [*headers, *_parameters_of(query)]
+    return extend_schema(operation_id=operation, summary=summary, parameters=parameters, responses=responses)
 
 
 def described_post(
@@ -73,6 +89,7 @@ def described_post(
     query: type[BaseModel],
     problems: Sequence[int],
     examples: Mapping[str, Any] | None,
+    headers: Sequence[OpenApiParameter] = (),
 ) -> Callable[[Any], Any]:
     """Describes a changing call in the schema."""
     responses = {
@@ -82,7 +99,7 @@ def described_post(
     return extend_schema(
         operation_id=operation,
         summary=summary,
-        parameters=[IDEMPOTENCY_KEY, REPLAYED, *_parameters_of(query)],
+        parameters=[IDEMPOTENCY_KEY, REPLAYED, *headers, *_parameters_of(query)],
         request=body,
         responses=responses | _problems((*OF_EVERY_CALL, *OF_EVERY_POST, *problems)),
         examples=[OpenApiExample(name, value=value, request_only=True) for name, value in (examples or {}).items()],
@@ -131,22 +148,59 @@ class DeskSchema(AutoSchema):
         return body
 
 
+class NameTaken(Exception):
+    """Two shapes would have one name, and whoever makes a client from the description would get one for the other."""
+
+    def __init__(self, name: str, *, within: type) -> None:
+        super().__init__(
+            f"{name}, which {within.__module__}.{within.__qualname__} is or has, is the name of another shape already. "
+            "Rename one of the classes; what is read in one shape and written in another gets a subclass for answers."
+        )
+
+
 class ValueExtension(PydanticExtension):  # type: ignore[no-untyped-call]
-    """Values as they are accepted where they are sent, and as they are written where they are answered."""
+    """Values as they are accepted where they are sent, and as they are written where they are answered.
+
+    A component has the name of its class alone: raises NameTaken where two would share it.
+    """
 
     target_class = "pydantic.BaseModel"
     match_subclasses = True
     priority = 1
 
+    def get_name(self, auto_schema: AutoSchema, direction: str) -> str:
+        # Asked at every place where the value stands; `map_serializer` only at the first that has its name.
+        name: str = super().get_name(auto_schema, direction)  # type: ignore[no-untyped-call]
+        for part_name, part in self._describe(direction).items():
+            # Of two of one name within a value pydantic tells the modules: other names as soon as one of them goes.
+            if "__" in part_name or _shape_of(auto_schema.registry, part_name) not in (None, part):
+                raise NameTaken(part_name, within=self.target)
+        return name
+
     def map_serializer(self, auto_schema: AutoSchema, direction: str) -> dict[str, Any]:
-        mode = "validation" if direction == "request" else "serialization"
-        described = model_json_schema(self.target, ref_template=REF, mode=mode)  # type: ignore[arg-type]
-        for name, part in described.pop("$defs", {}).items():
+        described = self._describe(direction)
+        itself: dict[str, Any] = described.pop(self.target.__name__)
+        for name, part in described.items():
             component = ResolvedComponent(  # type: ignore[no-untyped-call]
                 name=name, type=ResolvedComponent.SCHEMA, object=name, schema=part
             )
             auto_schema.registry.register_on_missing(component)
-        return described
+        return itself
+
+    def _describe(self, direction: str) -> dict[str, dict[str, Any]]:
+        """The shapes of the value and of all that is in it, by name."""
+        mode = "validation" if direction == "request" else "serialization"
+        described = model_json_schema(self.target, ref_template=REF, mode=mode)  # type: ignore[arg-type]
+        # One that holds more of its own kind is among its parts itself.
+        return {self.target.__name__: described, **described.pop("$defs", {})}
+
+
+def _shape_of(registry: ComponentRegistry, name: str) -> Any:
+    """What the name stands for so far; None where it is free."""
+    try:
+        return registry[name, ResolvedComponent.SCHEMA].schema
+    except KeyError:
+        return None
 
 
 class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

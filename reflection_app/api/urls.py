@@ -1,5 +1,6 @@
 from django.urls import path, re_path
 
+from reflection_app.alerts import api as alerts
 from reflection_app.api import docs
 from reflection_app.api.health import NoSuchPath
 from reflection_app.metrics.api import datasets, figures, judgements
@@ -9,18 +10,26 @@ from reflection_app.reviews.api.bulk import BulkDecisions, Comments
 from reflection_app.reviews.api.policy import Agreement, ReviewPolicies
 from reflection_app.reviews.api.reviews import AskForReview, HeldReview, Reviews
 from reflection_app.runs.api import Questions, RunHistory, Runs
-from reflection_app.sessions.api import Reflectors, Transcripts
-from reflection_app.tasks.api import RedoRun, Tasks
+from reflection_app.search.api import Search
+from reflection_app.sessions.api import Reflectors, Transcripts, UnreadSpans
+from reflection_app.tasks.api import AgentWork, RedoRun, Tasks
 from reflection_app.teams.api import members, tools, webhooks
 
 urlpatterns = [
     path("tasks", Tasks.as_view({"get": "list", "post": "create"}), name="api-tasks"),
     path("tasks/batch", Tasks.as_view({"post": "create_batch"}), name="api-task-batch"),
-    path("tasks/<uuid:task_id>", Tasks.as_view({"get": "retrieve"}), name="api-task"),
+    path(
+        "tasks/<uuid:task_id>",
+        Tasks.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}),
+        name="api-task",
+    ),
+    path("tasks/claim", AgentWork.as_view({"post": "claim"}), name="api-task-claim"),
     path("runs", Runs.as_view({"get": "list"}), name="api-runs"),
     path("runs/<uuid:run_id>", Runs.as_view({"get": "retrieve"}), name="api-run"),
     path("runs/<uuid:run_id>/cancel", Runs.as_view({"post": "cancel"}), name="api-run-cancel"),
     path("runs/<uuid:run_id>/fork", Runs.as_view({"post": "fork"}), name="api-run-fork"),
+    path("runs/<uuid:run_id>/heartbeat", AgentWork.as_view({"post": "keep"}), name="api-run-heartbeat"),
+    path("runs/<uuid:run_id>/release", AgentWork.as_view({"post": "release"}), name="api-run-release"),
     path("runs/<uuid:run_id>/redo", RedoRun.as_view({"post": "redo"}), name="api-run-redo"),
     path("runs/<uuid:run_id>/steps", RunHistory.as_view({"get": "steps"}), name="api-run-steps"),
     path(
@@ -81,6 +90,7 @@ urlpatterns = [
         judgements.Imports.as_view({"post": "apply"}),
         name="api-apply-judgements",
     ),
+    path("search", Search.as_view({"get": "retrieve"}), name="api-search"),
     path("comments", Comments.as_view({"get": "list", "post": "create"}), name="api-comments"),
     path(
         "comments/<uuid:comment_id>",
@@ -123,6 +133,8 @@ urlpatterns = [
         reports.Instructions.as_view({"post": "decide"}),
         name="api-instruction-decision",
     ),
+    path("unread-spans", UnreadSpans.as_view({"get": "list"}), name="api-unread-spans"),
+    path("unread-spans/<uuid:span_id>", UnreadSpans.as_view({"get": "retrieve"}), name="api-unread-span"),
     path("transcripts", Transcripts.as_view({"get": "list", "post": "create"}), name="api-transcripts"),
     path("transcripts/<uuid:transcript_id>", Transcripts.as_view({"get": "retrieve"}), name="api-transcript"),
     path(
@@ -214,6 +226,24 @@ urlpatterns = [
         webhooks.Deliveries.as_view({"post": "redeliver"}),
         name="api-redeliver",
     ),
+    path("channels", alerts.Channels.as_view({"get": "list", "post": "create"}), name="api-channels"),
+    path(
+        "channels/<uuid:channel_id>",
+        alerts.Channels.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}),
+        name="api-channel",
+    ),
+    path("channels/<uuid:channel_id>/test", alerts.Channels.as_view({"post": "test"}), name="api-channel-test"),
+    path(
+        "channels/<uuid:channel_id>/messages",
+        alerts.ChannelMessages.as_view({"get": "list_messages"}),
+        name="api-channel-messages",
+    ),
+    path(
+        "channels/<uuid:channel_id>/messages/<uuid:message_id>",
+        alerts.OneChannelMessage.as_view({"get": "retrieve"}),
+        name="api-channel-message",
+    ),
+    path("waiting-goals", alerts.WaitingGoals.as_view({"get": "retrieve", "put": "update"}), name="api-waiting-goals"),
     path("secrets", tools.Secrets.as_view({"get": "list", "post": "create"}), name="api-secrets"),
     path("secrets/<slug:name>", tools.Secrets.as_view({"delete": "destroy"}), name="api-secret"),
     path("notebook/conflicts", conflicts.Conflicts.as_view({"get": "list"}), name="api-conflicts"),

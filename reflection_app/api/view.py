@@ -66,6 +66,10 @@ class DeskView(APIView):
         (found,) = ids.values()
         return found
 
+    def get_edited(self, *things: Any) -> Any:
+        """Of a thing that can be edited: what can be, as JSON can hold it. Its ETag is made of it."""
+        raise NotImplementedError
+
     def perform_authentication(self, request: Request) -> None:
         """Takes one request off what the key, or the address that shows none that works, may ask."""
         address = counted_address(request.META)

@@ -10,6 +10,10 @@ from django.conf import settings
 from django.utils import timezone
 
 from notebook_app.public import open_imports, refresh_search, sum_recalls
+from reflection_app.alerts.escalating import begin_channel_digests, escalate_due
+from reflection_app.alerts.letters import send_due_digests
+from reflection_app.alerts.sending import due_channels
+from reflection_app.alerts.sending import send_due as send_due_to_channel
 from reflection_app.metrics.figuring import AT_ONCE, figure_due
 from reflection_app.notebook.background import compare_due, embed_waiting, screen_waiting, stopping
 from reflection_app.notebook.proposing import carry_out_import
@@ -173,6 +177,37 @@ def send_to_webhook(webhook_id: str) -> None:
         send_due(UUID(webhook_id))
     finally:
         receivers.release()
+
+
+@shared_task(name="reflection_app.config.jobs.send_channels")
+def send_channels() -> None:
+    """Asks the workers to tell channels what is due, each by a message of its own: a slow one holds up no other."""
+    begin_channel_digests()
+    for channel_id in due_channels(timezone.now()):
+        send_to_channel.apply_async((str(channel_id),), retry=False, expires=SENT_WITHIN_S)
+
+
+@shared_task(name="reflection_app.config.jobs.send_to_channel")
+def send_to_channel(channel_id: str) -> None:
+    """Sends one channel what is due. Where too many receivers are waited for, it is asked for again."""
+    if not receivers.acquire(blocking=False):
+        return
+    try:
+        send_due_to_channel(UUID(channel_id))
+    finally:
+        receivers.release()
+
+
+@shared_task(name="reflection_app.config.jobs.escalate")
+def escalate() -> None:
+    """Tells of what has waited longer than the goals of its project."""
+    escalate_due()
+
+
+@shared_task(name="reflection_app.config.jobs.send_digests")
+def send_digests() -> None:
+    """Sends the members who want them the digests of the morning, where mail is set up."""
+    send_due_digests()
 
 
 @shared_task(name="reflection_app.config.jobs.figure_runs")

@@ -266,6 +266,8 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/api/v1",
+    # A PATCH is described by the value that reads it, and by no second one under the same title.
+    "COMPONENT_SPLIT_PATCH": False,
 }
 
 WEB_PROCESSES = env.number(
@@ -297,6 +299,12 @@ ENQUEUE_LOST_AFTER_S = env.number(
 )
 REVIEW_LEASE_S = env.number(
     "REVIEW_LEASE_S", 600.0, "how long a claimed review is held without a heartbeat", at_least=1.0
+)
+AGENT_LEASE_S = env.number(
+    "AGENT_LEASE_S",
+    300.0,
+    "how long a run that an agent claimed is held without a heartbeat or an attempt",
+    at_least=5.0,
 )
 REVIEW_MIN_AUDIT_SHARE = env.number(
     "REVIEW_MIN_AUDIT_SHARE", 0.01, "the least share audited where a review policy lets verdicts stand", at_most=1

@@ -108,6 +108,18 @@ class MakesItsOwn(Conflict):
     title = gettext_noop("Managed run")
 
 
+class HeldByAgent(Conflict):
+    """Another agent holds this run and makes its next attempt."""
+
+    title = gettext_noop("Held by another agent")
+
+
+class AgentLeaseLost(Conflict):
+    """An agent's hold on a run ran out and was taken over, or was given back."""
+
+    title = gettext_noop("Lease lost")
+
+
 class AttemptConflict(Conflict):
     """Another attempt has this number, or the run asks for another number."""
 
@@ -140,6 +152,12 @@ class TicketMovedOn(Conflict):
     """Somebody took the ticket up, or it has ended."""
 
     title = gettext_noop("Ticket moved on")
+
+
+class TaskInUse(Conflict):
+    """The task cannot be deleted, or not yet."""
+
+    title = gettext_noop("Task in use")
 
 
 class CannotRedo(Conflict):

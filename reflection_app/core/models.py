@@ -18,7 +18,7 @@ from reflection_app.loops.completeness.checks import (
     CompletenessSettings,
     SettingsFrom,
 )
-from reflection_app.loops.project_settings import NotebookSettings, RetentionSettings
+from reflection_app.loops.project_settings import NotebookSettings, RetentionSettings, WaitingSettings
 from reflection_app.loops.task_spec import Limits, ReviewPolicy, Thresholds
 
 # Projects, the tenants: members, settings, and everything else hangs on one.
@@ -55,6 +55,8 @@ class Project(models.Model):
     completeness_by_kind = models.JSONField(default=dict, blank=True)
     notebook = models.JSONField(default=dict, blank=True)
     retention = models.JSONField(default=dict, blank=True)
+    # Goals for what waits for people, and the time zone of the project.
+    waiting = models.JSONField(default=dict, blank=True)
     # Somebody deleted it: nobody sees it any more, and the worker takes it away piece by piece.
     deleted_at = models.DateTimeField(null=True, blank=True)
     # The tool that is asked for knowledge which an agent lacks; a person is asked where there is none.
@@ -95,6 +97,9 @@ class Project(models.Model):
 
     def get_retention(self) -> RetentionSettings:
         return RetentionSettings.model_validate(self.retention)
+
+    def get_waiting(self) -> WaitingSettings:
+        return WaitingSettings.model_validate(self.waiting)
 
     def get_review_policy(self) -> ReviewPolicy:
         return ReviewPolicy.model_validate(self.review_policy)
@@ -142,6 +147,13 @@ class Theme(models.TextChoices):
     DARK = "dark", "Dark"
 
 
+class Digest(models.TextChoices):
+    """How often somebody is sent a letter about each of their projects."""
+
+    DAILY = "daily", "Daily"
+    WEEKLY = "weekly", "Weekly"
+
+
 class Profile(models.Model):
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="profile")
     # Empty: as the browser says.
@@ -149,6 +161,8 @@ class Profile(models.Model):
     # Empty: as the system says.
     theme = models.CharField(max_length=5, blank=True, default="", choices=Theme)
     wants_mail = models.BooleanField(default=True)
+    # Empty: none.
+    digest = models.CharField(max_length=6, blank=True, default="", choices=Digest)
     # The password was made up by a command, and printed.
     must_change_password = models.BooleanField(default=False)
 

@@ -34,6 +34,7 @@ class Permission(StrEnum):
     IMPORT_ENTRIES = "import_entries"
     IMPORT_JUDGEMENTS = "import_judgements"
     UNDO_OTHERS = "undo_others"
+    DELETE_TASKS = "delete_tasks"
     CHANGE_TOOLS = "change_tools"
     CHANGE_SETTINGS = "change_settings"
     MANAGE_MEMBERS = "manage_members"
@@ -74,6 +75,7 @@ GRANTS: Mapping[Permission, Grant] = MappingProxyType(
         Permission.IMPORT_ENTRIES: Grant(Role.CURATOR, (Scope.ADMIN,)),
         Permission.IMPORT_JUDGEMENTS: Grant(Role.CURATOR, (Scope.ADMIN,)),
         Permission.UNDO_OTHERS: Grant(Role.ADMIN, (Scope.ADMIN,)),
+        Permission.DELETE_TASKS: Grant(Role.ADMIN, (Scope.ADMIN,)),
         Permission.CHANGE_TOOLS: Grant(Role.ADMIN, (Scope.ADMIN,)),
         Permission.CHANGE_SETTINGS: Grant(Role.ADMIN, (Scope.ADMIN,)),
         Permission.MANAGE_MEMBERS: Grant(Role.ADMIN, (Scope.ADMIN,)),

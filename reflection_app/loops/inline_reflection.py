@@ -13,7 +13,7 @@ from reflection_app.loops.effects import AwaitTurns, RecordReflection, Turn, Tur
 from reflection_app.loops.framing import frame_of, framed_task
 from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.session_reflections import ANSWER_SCHEMA, KeptReflection, ReflectorAnswer, Trigger
+from reflection_app.loops.session_reflections import ANSWER_SCHEMA, KeptReflection, ReflectorAnswer, ReflectorTrigger
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.texts import cut_middle
 from reflection_app.loops.values import Message, system, user
@@ -69,7 +69,7 @@ async def inline_reflection(spec: TaskSpec, run: Progress) -> Outcome:
             return Outcome.UNVERIFIED
         turns.extend(new.turns)
         trigger = trigger_of(new, has_failed=has_failed)
-        has_failed = has_failed or trigger is Trigger.TOOL_FAILURE
+        has_failed = has_failed or trigger is ReflectorTrigger.TOOL_FAILURE
         if number > spec.limits.max_iterations:
             return Outcome.EXHAUSTED
         messages = question(spec.objective, list(turns), kept, new_from=seen + 1)
@@ -96,11 +96,11 @@ async def inline_reflection(spec: TaskSpec, run: Progress) -> Outcome:
     raise AssertionError("count() has no end")
 
 
-def trigger_of(new: Turns, *, has_failed: bool) -> Trigger:
+def trigger_of(new: Turns, *, has_failed: bool) -> ReflectorTrigger:
     """Why these turns call for a reflection; `has_failed` where a tool failed before them."""
     if not has_failed and any(turn.is_tool_failure for turn in new.turns):
-        return Trigger.TOOL_FAILURE
-    return Trigger.END if new.is_end else Trigger.EVERY_TURNS
+        return ReflectorTrigger.TOOL_FAILURE
+    return ReflectorTrigger.END if new.is_end else ReflectorTrigger.EVERY_TURNS
 
 
 def question(objective: str, turns: list[Turn], kept: list[KeptReflection], *, new_from: int) -> tuple[Message, ...]:

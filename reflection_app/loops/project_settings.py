@@ -2,8 +2,9 @@
 
 from enum import StrEnum
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from reflection_app.loops.values import Value
 
@@ -73,3 +74,37 @@ class RetentionSettings(Value):
     deliveries_days: int | None = Field(default=30, ge=1, le=LONGEST_DAYS)
     traces_days: int | None = Field(default=30, ge=1, le=LONGEST_DAYS)
     notifications_days: int | None = Field(default=90, ge=1, le=LONGEST_DAYS)
+
+
+# How long people may take for what waits for them. Pure.
+
+LONGEST_GOAL_MINUTES = 60 * 24 * 30
+
+
+def _known_zone(name: str) -> str:
+    try:
+        return ZoneInfo(name).key
+    except (KeyError, ValueError, OSError):
+        raise ValueError("no time zone of the IANA database, such as Europe/Berlin or Asia/Shanghai") from None
+
+
+GoalMinutes = Annotated[int, Field(ge=1, le=LONGEST_GOAL_MINUTES)]
+
+
+class WaitingSettings(Value):
+    """Within what time reviews and questions are to be answered; None: there is no goal, and nothing escalates.
+
+    What waits longer escalates once; with `escalates_again`, once more after each further length of the goal.
+    `time_zone` is the one that the project's days and quiet hours are of.
+    """
+
+    review_goal_minutes: GoalMinutes | None = Field(default=None, description="null: reviews have no goal")
+    question_goal_minutes: GoalMinutes | None = Field(default=None, description="null: questions have no goal")
+    escalates_again: bool = Field(default=False, description="again after each further length of the goal")
+    time_zone: Annotated[str, AfterValidator(_known_zone)] = Field(
+        default="UTC", max_length=64, description="of the IANA database", examples=["Asia/Shanghai"]
+    )
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.time_zone)

@@ -44,7 +44,7 @@ class SessionReflection(Value):
     confidence: Confidence | None = None
 
 
-class Trigger(StrEnum):
+class ReflectorTrigger(StrEnum):
     """Why the reflector was asked."""
 
     EVERY_TURNS = "every_turns"
@@ -57,7 +57,7 @@ class KeptReflection(Value):
 
     number: int = Field(ge=1)
     turn: int = Field(ge=1)
-    trigger: Trigger
+    trigger: ReflectorTrigger
     reflection: SessionReflection | None = None
     problem: Text = ""
 

@@ -540,6 +540,13 @@ OF_REVIEWS: tuple[Definition, ...] = (
         better="down",
     ),
     Definition(
+        "overdue",
+        Unit.COUNT,
+        label=_("Overdue now"),
+        meaning=_("Open reviews that have waited longer than the project's goal; nothing where it has none."),
+        better="down",
+    ),
+    Definition(
         "decided",
         Unit.COUNT,
         label=_("Decided"),

@@ -11,12 +11,14 @@ from django.db.models.fields import CharField
 from django.db.models.functions import Trunc
 from django.utils import timezone
 
+from reflection_app.core.models import Project
 from reflection_app.core.streamed import csv_lines
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.metrics.calibration import decided_about_critics
 from reflection_app.metrics.correction_figures import CorrectionFigures
 from reflection_app.metrics.definitions import Bar, Chosen, Figure, Metrics, Point, figure
 from reflection_app.metrics.figures import Step, pieces_of
+from reflection_app.reviews.goals import overdue_reviews
 from reflection_app.reviews.models import OPEN, PanelState, Review, ReviewState
 
 # How long open reviews have waited: up to so much each, and above the one before.
@@ -71,11 +73,11 @@ class Overruled:
 class ReviewFigures:
     """The queue is as it is now, whatever the period; all else is of the decisions from `since` to `until`.
 
-    Figures: queue_length, oldest_age_s (both of now); decided, time_to_decision_p50_s, time_to_decision_p95_s,
-    overrule_rate. `before` and `points` have the last four. `ages` counts open reviews by how long they have waited, in
-    order: 1h, 4h, 1d, 3d, 1w, longer (each up to that and above the one before). A critic is overruled once where
-    several people judged one verdict; a reviewer's own opinions count each. `reasons` are why what was decided had been
-    put before people.
+    Figures: queue_length, oldest_age_s, overdue (all of now); decided, time_to_decision_p50_s,
+    time_to_decision_p95_s, overrule_rate. `before` and `points` have the last four. `ages` counts open reviews by how
+    long they have waited, in order: 1h, 4h, 1d, 3d, 1w, longer (each up to that and above the one before). A critic is
+    overruled once where several people judged one verdict; a reviewer's own opinions count each. `reasons` are why what
+    was decided had been put before people.
 
     All of it is of people's decisions; those of keys are in `by_key` alone.
     """
@@ -99,8 +101,12 @@ def review_figures(project_id: UUID, chosen: Chosen, *, now: datetime | None = N
     length = sum(row["count"] for row in by_age.values())
     oldest = min((row["oldest"] for row in by_age.values()), default=None)
     age_s = max(0.0, (now - oldest).total_seconds()) if oldest else None
+    project = Project.objects.get(pk=project_id)
+    has_goal = project.get_waiting().review_goal_minutes is not None
+    late = open_reviews(project_id, chosen).filter(pk__in=overdue_reviews(project, now=now).values("pk")).count()
     queue = {
         "queue_length": figure("queue_length", length, length),
+        "overdue": figure("overdue", late if has_goal else None, length),
         "oldest_age_s": figure("oldest_age_s", age_s, length),
     }
     ages = tuple(Bar(key=name, count=by_age[name]["count"] if name in by_age else 0) for name in (*AGES, OLDER))

@@ -5,6 +5,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from reflection_app.core.models import Project
 from reflection_app.loops.storable import is_storable
 from reflection_app.metrics.calibration import decided_about_critics
 from reflection_app.metrics.definitions import COLUMNS, FIGURES, Chosen
@@ -12,6 +13,7 @@ from reflection_app.metrics.figures import asked_for, finished_within
 from reflection_app.metrics.models import RunFigure
 from reflection_app.metrics.review_figures import AGES, OLDER, OVERRULED, age_at, decided_reviews, open_reviews
 from reflection_app.metrics.run_facts import LATENCIES, LONGER
+from reflection_app.reviews.goals import overdue_reviews
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run
 
@@ -59,7 +61,8 @@ def _behind(figure: str, key: str) -> Q:
 # The runs whose reviews a figure of the review desk, or a bar of one, was counted from.
 
 DECIDED = frozenset({"decided", "time_to_decision_p50_s", "time_to_decision_p95_s", "overrule_rate"})
-QUEUE = frozenset({"queue_length", "oldest_age_s"})
+LATE = "overdue"
+QUEUE = frozenset({"queue_length", "oldest_age_s", LATE})
 FAMILIES = frozenset({"reviewers", "keys", "critics", "reasons"})
 WAITING = "ages"
 # What is told of this moment, whatever the period.
@@ -76,6 +79,9 @@ def runs_behind_reviews(project_id: UUID, chosen: Chosen, figure: str, key: str 
 
 
 def _reviews(project_id: UUID, chosen: Chosen, figure: str, key: str) -> QuerySet[Review]:
+    if figure == LATE:
+        late = overdue_reviews(Project.objects.get(pk=project_id), now=timezone.now())
+        return open_reviews(project_id, chosen).filter(pk__in=late.values("pk"))
     if figure in QUEUE:
         return open_reviews(project_id, chosen)
     if figure == WAITING:

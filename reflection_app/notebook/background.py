@@ -8,17 +8,16 @@ from collections.abc import Sequence
 from itertools import batched
 from uuid import UUID
 
-import numpy as np
 from django.core.cache import cache
 from django.db import DatabaseError, OperationalError, connection
 from django.utils import timezone
-from numpy.typing import NDArray
 from redis import RedisError
 
 from judgement.linear import MODEL
 from notebook_app.public import (
     Lacking,
     Space,
+    WheelsModel,
     WrongDimensions,
     activate_space,
     active_space,
@@ -32,7 +31,7 @@ from notebook_app.public import (
     unread,
     wanted_space,
 )
-from reflection_app.adapters.llm import ModelError, TextRefused, embed, embedding_model, screening_model
+from reflection_app.adapters.llm import ModelError, TextRefused, embed, embedding_model, screening_model, wheels_file
 from reflection_app.core.turn import Turn
 from reflection_app.notebook.proposing import ring_notebook
 
@@ -48,32 +47,17 @@ WORKS_FOR_S = 20.0
 TURN = "compare-entries:turn"
 
 
-# Vectors of single words, which come again: 1.5 kB each.
-MOST_WORDS_KEPT = 10_000
-WORDS_AT_ONCE = 32
-_words: dict[str, NDArray[np.float32]] = {}
-
-
-def word_vectors(texts: Sequence[str]) -> list[Sequence[float]]:
-    """The vectors by the wheel's model, of which those of words are remembered. Raises ModelError."""
-    missing = [text for text in texts if text not in _words]
-    connection.close()  # back to the pool: others need it while this thread computes
-    if len(_words) + len(missing) > MOST_WORDS_KEPT:
-        _words.clear()
-        missing = list(texts)
-    for some in batched(missing, WORDS_AT_ONCE):
-        vectors = embed(some, model=MODEL, as_query=False)
-        _words.update(zip(some, (np.array(vector, np.float32) for vector in vectors), strict=True))
-    return [_words[text].tolist() for text in texts]
-
-
 def _compare(project_id: UUID, entry_id: UUID) -> None:
     """By meaning where the wheel's model is there, else by words."""
     try:
-        compare(project_id, entry_id, embed=word_vectors if screening_model() else None)
+        compare(project_id, entry_id, model=WheelsModel(_whole_vectors, wheels_file()) if screening_model() else None)
     except ModelError as error:
         log.warning("entry %s is compared by words alone: %s", entry_id, error)
         compare(project_id, entry_id)
+
+
+def _whole_vectors(texts: Sequence[str]) -> Sequence[Sequence[float]]:
+    return _vectors_of(list(texts), model=MODEL)
 
 
 def compare_due() -> int:

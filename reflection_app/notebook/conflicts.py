@@ -48,7 +48,7 @@ MOST_TITLES = 4
 LIMITS = Limits(max_iterations=1, token_budget=30_000, time_budget_s=120.0)
 
 
-class Way(StrEnum):
+class SettleWay(StrEnum):
     """How a conflict can be settled."""
 
     MERGE = "merge"
@@ -57,16 +57,16 @@ class Way(StrEnum):
 
 
 SETTLEMENTS = {
-    Way.MERGE: Settlement.MERGED,
-    Way.KEEP_BOTH: Settlement.KEPT_BOTH,
-    Way.SUPERSEDE: Settlement.SUPERSEDED,
+    SettleWay.MERGE: Settlement.MERGED,
+    SettleWay.KEEP_BOTH: Settlement.KEPT_BOTH,
+    SettleWay.SUPERSEDE: Settlement.SUPERSEDED,
 }
 
 
 class SettleInput(Value):
     """How the conflict is settled: merged into one, both kept with a reason, or one holds instead of the other."""
 
-    settlement: Way
+    settlement: SettleWay
     stays: UUID | None = Field(default=None, description="the entry that holds afterwards; not for `keep_both`")
     words: MergedWords | None = Field(default=None, description="of a merge: other words for the entry that stays")
     reason: Reason = Field(default="", description="needed to keep both")
@@ -82,19 +82,19 @@ class UnsettleInput(Value):
 
 def settle(project: Project, conflict_id: UUID, data: SettleInput, *, actor: Actor) -> SeenConflict:
     """The settled conflict. Raises NotFound; ConflictSettled with who was quicker; EntryMovedOn; InvalidInput."""
-    if data.settlement is not Way.KEEP_BOTH and data.stays is None:
+    if data.settlement is not SettleWay.KEEP_BOTH and data.stays is None:
         raise wrong("stays", _("Say which of the two stays."))
-    if data.words is not None and data.settlement is not Way.MERGE:
+    if data.words is not None and data.settlement is not SettleWay.MERGE:
         raise wrong("words", _("Only a merge is put into other words."))
     before = conflict_for(project, conflict_id)
     # Where one narrows the other both hold anyway.
-    needs_reason = data.settlement is Way.KEEP_BOTH and before.kind is not ConflictKind.REFINEMENT
+    needs_reason = data.settlement is SettleWay.KEEP_BOTH and before.kind is not ConflictKind.REFINEMENT
     if needs_reason and not data.reason.strip():
         raise wrong("reason", _("Say why both are kept; the next who sees them will ask."))
     seen_at = ((before.first.id, data.first_expected_version), (before.second.id, data.second_expected_version))
     settling = Settling(
         how=SETTLEMENTS[data.settlement],
-        stays=data.stays if data.settlement is not Way.KEEP_BOTH else None,
+        stays=data.stays if data.settlement is not SettleWay.KEEP_BOTH else None,
         words=data.words.model_dump(mode="json", exclude_none=True) if data.words else {},
         reason=data.reason.strip(),
         versions={entry_id: version for entry_id, version in seen_at if version is not None},

@@ -61,7 +61,7 @@ class StepInput(Value):
     result: str = Field(default="", max_length=LONGEST_RESULT)
 
 
-class ToolInput(Value):
+class UsableTool(Value):
     """A tool that could be used. `parameters` is a JSON Schema of its arguments."""
 
     name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64)]
@@ -78,7 +78,7 @@ class CheckSubmission(Value):
 
     objective: Annotated[str, Field(min_length=1, max_length=LONGEST_OBJECTIVE), AfterValidator(_said)]
     history: Annotated[tuple[StepInput, ...], Field(max_length=MOST_STEPS), at_most(LARGEST_HISTORY)]
-    tools: Annotated[tuple[ToolInput, ...], Field(max_length=MOST_TOOLS), at_most(LARGEST_TOOLS)] = ()
+    tools: Annotated[tuple[UsableTool, ...], Field(max_length=MOST_TOOLS), at_most(LARGEST_TOOLS)] = ()
     kind: str = Field(default="", max_length=60)
     agent: str = Field(default="", max_length=120)
     external_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None

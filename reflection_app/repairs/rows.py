@@ -32,8 +32,7 @@ from reflection_app.loops.protocol.reports import Report as ReportValue
 from reflection_app.loops.protocol.similarity import bounded, similar_issues
 from reflection_app.loops.tickets import Ticket as IssuedTicket
 from reflection_app.loops.verdicts import Issue, Outcome
-from reflection_app.repairs.alike_tools import likeness_of_tools
-from reflection_app.repairs.failures_by_meaning import judged_remedy
+from reflection_app.repairs.failures_by_meaning import meaning_of
 from reflection_app.repairs.fix_pairs import LONGEST_SIGNATURE, best_fix, keep_outcome
 from reflection_app.repairs.issue_vectors import vectors_of
 from reflection_app.repairs.models import (
@@ -138,7 +137,7 @@ def recall_fix(effect: RecallFix, *, run_id: UUID) -> FixRecall:
     spec = run.get_spec()
     tools = spec.failed_call.tools if spec.failed_call else spec.tools
     failed = FailedCall(tool=effect.tool, params=effect.params, error=effect.error, status=effect.status, tools=tools)
-    return FixRecall(known=known, likeness=likeness_of_tools(failed), judged=judged_remedy(failed))
+    return meaning_of(failed).model_copy(update={"known": known})
 
 
 @follows_from(RecordToolFailure)

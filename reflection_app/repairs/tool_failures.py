@@ -33,8 +33,6 @@ from reflection_app.loops.tool_calls import DEEPEST, ToolSpec, is_too_deep
 from reflection_app.loops.values import Value
 from reflection_app.metrics.labels import label_diagnosis
 from reflection_app.metrics.models import FigureDue
-from reflection_app.repairs.alike_tools import likeness_of_tools
-from reflection_app.repairs.failures_by_meaning import judged_remedy
 from reflection_app.repairs.fix_pairs import best_fix, keep_outcome
 from reflection_app.repairs.models import ToolFailure
 from reflection_app.reviews.own_work import hands_of, refuse_own_work
@@ -147,9 +145,12 @@ LONGEST_TOOL_NAME = 64
 
 
 @transaction.atomic
-def report_tool_failure(project: Project, data: ToolFailureSubmission, *, actor: Actor) -> ToolFailure:
+def report_tool_failure(
+    project: Project, data: ToolFailureSubmission, *, actor: Actor, meaning: FixRecall | None = None
+) -> ToolFailure:
     """The failure, kept: with its diagnosis where a fix pair or a rule fits, else with the run that asks a model.
 
+    `meaning` is what was made of the call beforehand, since no model is waited for here; without it rules alone decide.
     Raises InvalidInput where it names a run that the project does not have.
     """
     run = None
@@ -182,7 +183,7 @@ def report_tool_failure(project: Project, data: ToolFailureSubmission, *, actor:
         symptoms=list(symptoms_of(failed.error)),
         reported_by_label=actor.label,
     )
-    diagnosis = _diagnose(project, failed, signature=failure.signature, asked_by=actor.label)
+    diagnosis = _diagnose(project, failed, meaning or FixRecall(), signature=failure.signature, asked_by=actor.label)
     if diagnosis is not None:
         failure.error_type = diagnosis.error_type.value
         failure.root_cause = diagnosis.root_cause
@@ -218,15 +219,16 @@ def _is_repeated(project: Project, data: ToolFailureSubmission, *, agent: str) -
     return json.dumps(last.params, sort_keys=True) == json.dumps(data.params, sort_keys=True)
 
 
-def _diagnose(project: Project, failed: FailedCall, *, signature: str, asked_by: str) -> Diagnosis | None:
+def _diagnose(
+    project: Project, failed: FailedCall, meaning: FixRecall, *, signature: str, asked_by: str
+) -> Diagnosis | None:
     """What is known about it without asking a model: a fix that has worked before, else a rule."""
     known = best_fix(project.pk, tool=failed.tool, signature=signature, params=failed.params, asked_by=asked_by)
     fallback = known.action.fallback_tool if known else None
-    recalled = FixRecall(likeness=likeness_of_tools(failed), judged=judged_remedy(failed))
     if fallback is None or fallback in {tool.name for tool in failed.tools}:
-        return by_memory_or_rules(failed, known, recalled)
+        return by_memory_or_rules(failed, known, meaning)
     if failed.tools or len(fallback) > LONGEST_TOOL_NAME:
-        return by_memory_or_rules(failed, None, recalled)
+        return by_memory_or_rules(failed, None, meaning)
     # An agent that names no tools may well have the one that helped before.
     return by_memory_or_rules(failed.model_copy(update={"tools": (ToolSpec(name=fallback),)}), known)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from django.db.models import QuerySet
+from django.utils import timezone
 from pydantic import AwareDatetime, Field
 
 from reflection_app.api.reading import Answer, PageAnswer, TextOrNull, Username
@@ -12,6 +13,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.loops.attempt_effects import Decision, DirectorsDecision, ReviewReason
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.reviews.goals import review_due
 from reflection_app.reviews.models import About, PanelState, Review, ReviewState, is_hidden
 from reflection_app.runs.answers import VerdictAnswer, decisive_scores
 from reflection_app.runs.models import Attempt
@@ -115,6 +117,9 @@ class ReviewAnswer(Answer):
     note: str = Field(description="what the person or pipeline that asked for it, or assigned it, said")
     note_by: TextOrNull = Field(validation_alias="note_by_label")
     created_at: AwareDatetime
+    due_at: AwareDatetime | None = Field(
+        description="by the project's goal; null where it has none, or where nobody is waited for any more"
+    )
     panel: PanelAnswer | None = Field(description="of a review that is one of several, or that settles their dispute")
     decision: DecisionAnswer | None = Field(
         description="of a blind reviewer, null to everybody else until the last of them has decided"
@@ -139,6 +144,7 @@ class HeartbeatAnswer(Answer):
 def reviews_to_show(reviews: QuerySet[Review]) -> QuerySet[Review]:
     """`reviews` with all that an answer needs of other tables."""
     return reviews.select_related(
+        "project",
         "attempt",
         "step",
         "panel",
@@ -167,15 +173,17 @@ def review_answers(reviews: Sequence[Review], *, reader: Actor | None = None) ->
             score, referee, _lowered = decisive.get(attempt.pk, (None, None, False))
             candidates[attempt.run_id].append(CandidateAnswer.from_row(attempt, score=score, referee=referee))
     panels = panel_answers(reviews, reader=reader)
-    answers = []
+    answers, now = [], timezone.now()
     for review in reviews:
         decision = None
         if review.decision is not None and review.decided_at is not None and not is_hidden(review, reader=reader):
             verdict = review.decided_verdict
             decision = DecisionAnswer.from_row(review, attempt=verdict.attempt.number if verdict else None)
+        due = review_due(review, project=review.project, now=now)
         answers.append(
             ReviewAnswer.from_row(
                 review,
+                due_at=due and due.at,
                 candidates=candidates[review.run_id] if review.is_pick else [],
                 panel=panels.get(review.panel_id) if review.panel_id else None,
                 decision=decision,

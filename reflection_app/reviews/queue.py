@@ -12,12 +12,15 @@ from django.utils import timezone
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from reflection_app.core.audit import Actor
+from reflection_app.core.models import Project
 from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.loops.storable import Text
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.reviews.claiming import free, skipped_by
 from reflection_app.reviews.models import OPEN, ReviewState
+from reflection_app.search.finding import ids_with_words
+from reflection_app.search.models import Indexed
 
 LONGEST_SEARCH = 200
 Name = Annotated[Text, StringConstraints(strip_whitespace=True, max_length=LONGEST_SEARCH)]
@@ -68,7 +71,7 @@ class QueueFilter(BaseModel):
     holder: Name = Field(default="", description="who holds it now")
     min_score: Score | None = Field(default=None, description="the verdict's score at least")
     max_score: Score | None = Field(default=None, description="the verdict's score at most")
-    q: Name = Field(default="", description="words of the task's objective")
+    q: Name = Field(default="", description="words of the task: all occur in it, and the last may be unfinished")
 
     @model_validator(mode="after")
     def _check_range(self) -> Self:
@@ -81,25 +84,26 @@ class QueueFilter(BaseModel):
         """Whether it asks for more than a view."""
         return bool(self.model_dump(exclude={"view", "sort"}, exclude_defaults=True))
 
-    def where(self, actor: Actor) -> Q:
-        """What a review has to be for `actor` to see it in this view."""
-        return in_view(self.view, actor=actor, now=timezone.now()) & self.narrowing()
+    def where(self, actor: Actor, *, project: Project) -> Q:
+        """What a review of the project has to be for `actor` to see it in this view."""
+        return in_view(self.view, actor=actor, now=timezone.now()) & self.narrowing(project)
 
-    def narrowing(self) -> Q:
-        """What a review has to be in whichever view."""
+    def narrowing(self, project: Project) -> Q:
+        """What a review of the project has to be in whichever view."""
         wanted: dict[str, Any] = {
             "reason": self.reason,
             "verdict__verdict": self.verdict,
             "run__task__kind__iexact": self.kind,
             "run__task__agent__iexact": self.agent,
             "run__mode": self.mode,
-            "run__task__objective__icontains": self.q,
         }
         asked = Q(**{path: value for path, value in wanted.items() if value})
         if self.min_score is not None:
             asked &= Q(verdict__score__gte=self.min_score)
         if self.max_score is not None:
             asked &= Q(verdict__score__lte=self.max_score)
+        if self.q:
+            asked &= Q(run__task__in=ids_with_words(project.pk, self.q, kind=Indexed.TASK))
         if self.holder:
             asked &= held(timezone.now()) & Q(holder_label=self.holder)
         return asked

@@ -16,8 +16,7 @@ from reflection_app.api.waiting import LONGEST_WAIT_S, SETTLED, WaitQuery, WaitS
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.graph_words import EdgeKind, NodeKind
 from reflection_app.loops.questions import QuestionKind
-from reflection_app.loops.task_spec import Mode
-from reflection_app.loops.verdicts import Outcome, Verdict
+from reflection_app.loops.verdicts import Verdict
 from reflection_app.runs.answers import (
     AttemptPage,
     EventPage,
@@ -36,10 +35,11 @@ from reflection_app.runs.answers import (
     step_answers,
 )
 from reflection_app.runs.events import Event
+from reflection_app.runs.filters import RunFilters
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.handing_in import LOOK_AGAIN_AFTER_S, AttemptInput, hand_in_attempt
-from reflection_app.runs.models import NOT_OF_THE_DESK, Question, QuestionState, Run, RunState, Step, StepState
+from reflection_app.runs.models import Question, QuestionState, Run, Step, StepState
 from reflection_app.runs.models import Verdict as VerdictRow
 from reflection_app.runs.recorded_steps import graph_of_run
 from reflection_app.runs.resuming import AnswerInput, answer_question, cancel_run
@@ -57,21 +57,10 @@ ATTEMPTS = {
     "An attempt": {
         "content": "def add(a, b):\n    return a + b",
         "attempt": 1,
-        "usage": {"prompt_tokens": 210, "completion_tokens": 35, "cost_usd": "0.0004"},
+        "usage": {"prompt_tokens": 210, "completion_tokens": 35, "cost_usd": "0.0004", "model": "openai/gpt-4o-mini"},
         "self_check": {"is_satisfactory": True, "confidence": 0.8},
     },
 }
-
-
-class RunFilters(PageQuery):
-    state: RunState | None = None
-    outcome: Outcome | None = None
-    mode: Mode | None = Field(default=None, description="without it, no runs that look back at others")
-    agent: str | None = Field(
-        default=None, max_length=120, serialization_alias="task__agent", description="which agent's tasks"
-    )
-    task: UUID | None = Field(default=None, description="the id of a task")
-    parent: UUID | None = Field(default=None, description="the id of a run: its forks")
 
 
 class EventFilters(PageQuery):
@@ -124,13 +113,10 @@ class Runs(DeskView):
     def get_object(self, run_id: UUID) -> Run:
         return get_run_for(self.project, run_id)
 
-    @read("list_runs", "Runs, newest first", may=Permission.READ)
+    @read("list_runs", "Runs, newest first unless they are sorted otherwise", may=Permission.READ)
     def list(self, query: RunFilters) -> RunPage:
-        wanted = query.get_filters()
-        runs = runs_to_list(Run.objects.filter(project=self.project, **wanted))
-        if not wanted.keys() & {"mode", "task", "parent"}:
-            runs = runs.filter(NOT_OF_THE_DESK)
-        return self.page(RunPage, runs, query, answers=run_answers)
+        runs = runs_to_list(query.narrow(Run.objects.filter(project=self.project)))
+        return self.page(RunPage, runs, query, order=query.order, answers=run_answers)
 
     @read("get_run", "One run, now or once it is settled", may=Permission.READ)
     def retrieve(self, run: Run, query: WaitQuery) -> RunWithNext:
@@ -151,6 +137,7 @@ class Runs(DeskView):
         status=201,
         problems=(409,),
         examples=FORKS,
+        location="runs/{id}",
     )
     def fork(self, run: Run, body: ForkInput) -> RunAnswer:
         return run_answer(fork_run(run, body, actor=self.actor))

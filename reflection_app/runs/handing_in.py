@@ -21,6 +21,7 @@ from reflection_app.loops.task_spec import Execution
 from reflection_app.loops.tickets import Ticket
 from reflection_app.loops.values import Message, Value
 from reflection_app.reviews.own_work import note_hand_in
+from reflection_app.runs.agent_leases import check_hold
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
 from reflection_app.runs.resuming import resume_run
 
@@ -44,6 +45,7 @@ class AttemptUsage(Value):
     prompt_tokens: int = Field(default=0, ge=0, le=1_000_000_000)
     completion_tokens: int = Field(default=0, ge=0, le=1_000_000_000)
     cost_usd: Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=8)] | None = None
+    model: str = Field(default="", max_length=200, description="which model made it, shown with the step")
 
 
 def _some_content(content: str) -> str:
@@ -57,6 +59,7 @@ class AttemptInput(Value):
 
     content: Annotated[str, AfterValidator(_some_content)] = Field(max_length=500_000, description="never blank")
     attempt: int | None = Field(default=None, ge=1, le=1_000)
+    lease_token: UUID | None = Field(default=None, description="needed where the run was claimed: its holder's")
     artifacts: Annotated[tuple[ArtifactInput, ...], Field(max_length=20)] = ()
     usage: AttemptUsage | None = None
     self_check: Annotated[dict[str, JsonValue], at_most(LARGEST_SELF_CHECK)] | None = None
@@ -81,8 +84,9 @@ class Taken:
 def hand_in_attempt(run: Run, data: AttemptInput, *, actor: Actor) -> Taken:
     """The attempt is kept and the run queued; the same attempt handed in again changes nothing.
 
-    Raises MakesItsOwn, AttemptConflict, RunFinished or NotItsTurn, each saying what the run does instead; InvalidInput
-    where the run keeps a budget of money and is not told what the attempt cost. Of two agents at once one wins.
+    Raises MakesItsOwn, AttemptConflict, RunFinished or NotItsTurn, each saying what the run does instead; HeldByAgent
+    where another agent makes this attempt; InvalidInput where the run keeps a budget of money and is not told what the
+    attempt cost. Of two agents at once one wins.
     """
     locked = Run.objects.select_for_update(of=("self",)).get(pk=run.pk)
     spec = locked.get_spec()
@@ -124,6 +128,7 @@ def hand_in_attempt(run: Run, data: AttemptInput, *, actor: Actor) -> Taken:
             _("This run keeps a budget of money; say what the attempt cost. Nothing was handed in."),
             errors=[{"field": "usage.cost_usd", "message": _("needed here; 0 is an answer, too")}],
         )
+    check_hold(locked, token=data.lease_token)
     note_hand_in(locked, actor=actor)
     number = _keep(locked, step, data)
     audit(locked.project_id, actor, "attempt.handed_in", target=locked, after={"attempt": number})
@@ -136,6 +141,7 @@ def _keep(run: Run, step: Step, data: AttemptInput) -> int:
     handed_in, usage = data.handed_in(), data.usage or AttemptUsage()
     assert step.attempt_number is not None
     step.prompt_tokens, step.completion_tokens = usage.prompt_tokens, usage.completion_tokens
+    step.model = usage.model
     step.cost_usd, step.cost_known = usage.cost_usd or Decimal(0), usage.cost_usd is not None
     attempt = Attempt.objects.create(
         run=run,
@@ -158,7 +164,7 @@ def _keep(run: Run, step: Step, data: AttemptInput) -> int:
     return attempt.number
 
 
-_STEP_FIELDS: Sequence[str] = ("prompt_tokens", "completion_tokens", "cost_usd", "cost_known")
+_STEP_FIELDS: Sequence[str] = ("model", "prompt_tokens", "completion_tokens", "cost_usd", "cost_known")
 _RUN_FIELDS: Sequence[str] = (
     *("attempts_made", "best_attempt", "prompt_tokens", "completion_tokens", "cost_usd"),
     *("unpriced_calls", "unmetered_calls", "handed_in_by"),

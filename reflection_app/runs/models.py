@@ -126,6 +126,30 @@ class Run(models.Model):
         return TaskSpec.model_validate(self.spec)
 
 
+class AgentLease(models.Model):
+    """Which agent works on the attempt that an external run waits for (runs/agent_leases.py).
+
+    One that ran out holds nothing; its row stays, so that whoever had it may go on as long as nobody took over.
+    """
+
+    run = models.OneToOneField(Run, primary_key=True, on_delete=models.CASCADE, related_name="agent_lease")
+    token = models.UUIDField()
+    # What the agent calls itself, and the key that it came with.
+    holder = models.CharField(max_length=120, blank=True, default="")
+    holder_label = models.CharField(max_length=200)
+    lasts_s = models.FloatField()
+    until = models.DateTimeField()
+    taken_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.name} holds run {self.run_id}"
+
+    @property
+    def name(self) -> str:
+        """Who holds it, as people are told."""
+        return f"{self.holder} ({self.holder_label})" if self.holder else self.holder_label
+
+
 class StepState(models.TextChoices):
     STARTED = "started", "Running"
     WAITING = "waiting", "Waiting"

@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.adapters.live import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
 from reflection_app.core.errors import ActionError, CannotFork, Conflict, InvalidInput
+from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.questions import Choice
 from reflection_app.loops.verdicts import IssueCategory, Outcome, Severity
@@ -32,6 +33,8 @@ from reflection_app.runs.views.list import DESK_MODES, MODES, behind_figure, run
 from reflection_app.runs.views.protocol import has_plans, has_protocol, plans_of, rounds_of
 from reflection_app.runs.views.steps import StepLine, told_to
 from reflection_app.runs.views.story import lineage_of, tell
+from reflection_app.search.finding import ids_with_words
+from reflection_app.search.models import Indexed
 from reflection_app.sessions.views import looked_back_at, looking_back_context
 from reflection_app.tasks.redo import redo_form_of, why_no_redo
 from reflection_app.web.access import DeskRequest, Place, back_to, get_run_for, get_step_for, project_page
@@ -45,7 +48,7 @@ from reflection_app.web.middleware import post_only
 STATES = (RunState.QUEUED, RunState.RUNNING, RunState.WAITING_REVIEW, RunState.WAITING_AGENT)
 
 
-def filtered(runs: QuerySet[Run], filters: Filters) -> QuerySet[Run]:
+def filtered(project: Project, runs: QuerySet[Run], filters: Filters) -> QuerySet[Run]:
     if filters["status"] in RunState.values:
         runs = runs.filter(state=filters["status"])
     elif filters["status"]:
@@ -53,7 +56,7 @@ def filtered(runs: QuerySet[Run], filters: Filters) -> QuerySet[Run]:
     if filters["mode"]:
         runs = runs.filter(mode=filters["mode"])
     if filters["q"]:
-        runs = runs.filter(Q(task__objective__icontains=filters["q"]) | Q(task__external_id__icontains=filters["q"]))
+        runs = runs.filter(task__in=ids_with_words(project.pk, filters["q"], kind=Indexed.TASK))
     return runs
 
 
@@ -73,7 +76,7 @@ def run_list(request: DeskRequest) -> HttpResponse:
         # The choice of the metrics has a mode of its own; it is part of what is behind the figure.
         runs = runs.filter(pk__in=behind.runs.values("pk"))
     else:
-        runs = filtered(runs, filters)
+        runs = filtered(project, runs, filters)
         if not filters["mode"]:
             runs = runs.filter(NOT_OF_THE_DESK)
     return list_page(

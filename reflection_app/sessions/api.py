@@ -1,6 +1,7 @@
 """Sessions of agents: open one, add turns as they happen and be told what was reflected, end it, read it."""
 
 import zlib
+from collections import Counter
 from typing import Any, ClassVar, Literal
 from uuid import UUID
 
@@ -12,11 +13,11 @@ from rest_framework.response import Response
 
 from reflection_app.api.actions import change, read, response_of
 from reflection_app.api.idempotency import answer_once, replayed
-from reflection_app.api.pages import BY_SEQ, PageQuery
+from reflection_app.api.pages import BY_SEQ, NEWEST_RECEIVED_FIRST, PageQuery
 from reflection_app.api.permissions import needs
 from reflection_app.api.problems import UnsupportedBody
 from reflection_app.api.reading import Answer, media_type_of, read_query
-from reflection_app.api.view import DeskView, NoParameters, Nothing, get_run_for, get_transcript_for
+from reflection_app.api.view import DeskView, NoParameters, Nothing, get_row, get_run_for, get_transcript_for
 from reflection_app.api.waiting import WaitQuery, wait_until_settled
 from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.permissions import Permission
@@ -25,10 +26,13 @@ from reflection_app.sessions.answers import (
     TranscriptPage,
     TurnPage,
     TurnsAnswer,
+    UnreadSpanAnswer,
+    UnreadSpanPage,
     transcript_answer,
     turns_answer,
 )
-from reflection_app.sessions.models import Reflector, Transcript, TranscriptTurn
+from reflection_app.sessions.models import AgentSpan, Reflector, Transcript, TranscriptTurn
+from reflection_app.sessions.otlp.reading import Unread
 from reflection_app.sessions.otlp.wire import JSON, PROTOBUF, TooManyParts, Unreadable, read_export, refusal, success
 from reflection_app.sessions.recording import (
     TranscriptSubmission,
@@ -39,7 +43,7 @@ from reflection_app.sessions.recording import (
     session_state,
     tell_newest,
 )
-from reflection_app.sessions.traces import FULL, take_spans
+from reflection_app.sessions.traces import take_spans, unread_spans
 
 EXAMPLES = {
     "The beginning of a session": {
@@ -78,6 +82,7 @@ class Transcripts(DeskView):
         what="session",
         status=201,
         examples=EXAMPLES,
+        location="transcripts/{id}",
     )
     def create(self, body: TranscriptSubmission) -> TranscriptAnswer:
         return transcript_answer(session_state(open_transcript(self.project, body, actor=self.actor)))
@@ -236,14 +241,10 @@ class TraceIntake(DeskView):
         except Unreadable as error:
             raise InvalidInput(str(error)) from None
         taken = take_spans(self.project, received.spans[:MOST_SPANS_AT_ONCE])
-        too_many = max(0, len(received.spans) - MOST_SPANS_AT_ONCE)
-        rejected = len(received.rejected) + taken.refused + too_many
-        reasons = [*received.rejected]
-        if taken.refused:
-            reasons.append(FULL)
-        if too_many:
-            reasons.append(f"a request has more than {MOST_SPANS_AT_ONCE:,} spans")
-        answer = success(rejected=rejected, reasons=tuple(reasons), media_type=media_type)
+        rejected = Counter(received.rejected) + Counter(taken.rejected)
+        if too_many := max(0, len(received.spans) - MOST_SPANS_AT_ONCE):
+            rejected[f"a request has more than {MOST_SPANS_AT_ONCE:,} spans"] = too_many
+        answer = success(rejected=rejected, media_type=media_type)
         return HttpResponse(answer, content_type=media_type)
 
     def handle_exception(self, exc: Exception) -> Any:
@@ -276,3 +277,26 @@ def body_of(request: Request) -> bytes:
     if not unfolding.eof or unfolding.unused_data:
         raise InvalidInput("The body is not one whole gzip.")
     return unfolded
+
+
+class UnreadSpanFilters(PageQuery):
+    reason: Unread | None = Field(default=None, serialization_alias="unread")
+    trace_id: str | None = Field(default=None, max_length=32, serialization_alias="trace__trace_id")
+    transcript_id: UUID | None = Field(default=None, serialization_alias="trace__transcript")
+
+
+class UnreadSpans(DeskView):
+    """Spans that no session tells of, with the reason."""
+
+    def get_object(self, span_id: UUID) -> AgentSpan:
+        # All that it holds is in its answer alone.
+        return get_row(unread_spans(self.project).defer(None).filter(pk=span_id), "span that no session tells of")
+
+    @read("list_unread_spans", "Spans of traces that no session tells of, newest first", may=Permission.READ)
+    def list(self, query: UnreadSpanFilters) -> UnreadSpanPage:
+        rows = unread_spans(self.project).filter(**query.get_filters())
+        return self.page(UnreadSpanPage, rows, query, order=NEWEST_RECEIVED_FIRST)
+
+    @read("get_unread_span", "One span that no session tells of, with all that it holds", may=Permission.READ)
+    def retrieve(self, span: AgentSpan) -> UnreadSpanAnswer:
+        return UnreadSpanAnswer.from_row(span)

@@ -94,6 +94,10 @@ class TranscriptFile(models.Model):
         return self.path
 
 
+# What a resource calls the service, by OpenTelemetry.
+SERVICE = "service.name"
+
+
 # Traces of agents, as OpenTelemetry sends them: spans come in any order and in many requests, and make one session.
 
 
@@ -109,6 +113,8 @@ class AgentTrace(models.Model):
     spans_received = models.PositiveIntegerField(default=0)
     spans_dropped = models.PositiveIntegerField(default=0)
     has_root = models.BooleanField(default=False)
+    # Whether a span of it is of a convention for agents; of the others, only what is not understood is kept.
+    tells_of_agents = models.BooleanField(default=True)
     problem = models.TextField(blank=True, default="")
     created_at = models.DateTimeField(auto_now_add=True)
     last_span_at = models.DateTimeField()
@@ -141,13 +147,23 @@ class AgentSpan(models.Model):
     # Nanoseconds since 1970: a datetime would round what orders them.
     start_ns = models.BigIntegerField()
     end_ns = models.BigIntegerField()
+    # Why no session tells of it, where that is not for what it is about.
+    unread = models.CharField(max_length=16, blank=True, default="")
     received_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("trace", "span_id"), name="agent_span_once"),)
+        indexes = (
+            models.Index(fields=("-received_at", "-id"), name="agent_span_unread", condition=~Q(unread="")),
+            models.Index(fields=("trace",), name="agent_span_unread_trace", condition=~Q(unread="")),
+        )
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def service(self) -> str:
+        return str(self.resource.get(SERVICE, ""))
 
 
 # Reflectors: the forks that look back at a run or a session once it has ended, each a run of its own.

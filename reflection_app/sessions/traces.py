@@ -3,8 +3,8 @@
 import json
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -19,8 +19,10 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
 from reflection_app.runs.batch import Batch
-from reflection_app.sessions.models import AgentSpan, AgentTrace, Transcript, TranscriptTurn
+from reflection_app.sessions.models import SERVICE, AgentSpan, AgentTrace, Transcript, TranscriptTurn
+from reflection_app.sessions.otlp.conventions import SpanKind
 from reflection_app.sessions.otlp.conversation import Conversation, conversation_of_spans
+from reflection_app.sessions.otlp.reading import Unread, is_plain, kind_of, tells_of_agents, unread_reason
 from reflection_app.sessions.otlp.wire import Span, SpanEvent
 from reflection_app.sessions.recording import (
     MOST_MESSAGES_AT_ONCE,
@@ -35,7 +37,6 @@ from reflection_app.sessions.recording import (
 # Spans as rows, and rows as spans.
 
 
-SERVICE = "service.name"
 # What is read of one trace, in characters of its spans' attributes: more would be held in memory several times over.
 LARGEST_TRACE = 50_000_000
 # As many of the largest are no more than that, and are read at once.
@@ -43,6 +44,9 @@ FEW_SPANS = 25
 
 
 def row_of(trace: AgentTrace, span: Span) -> AgentSpan:
+    if is_plain(span):
+        # Only its place in the tree is of use: who called whom.
+        span = replace(span, attributes={}, events=(), is_error=False, status_message="")
     return AgentSpan(
         trace=trace,
         span_id=span.span_id,
@@ -55,6 +59,7 @@ def row_of(trace: AgentTrace, span: Span) -> AgentSpan:
         status_message=span.status_message,
         start_ns=span.start_ns,
         end_ns=span.end_ns,
+        unread=unread_reason(span) or "",
     )
 
 
@@ -78,7 +83,7 @@ def spans_of(trace: AgentTrace) -> list[Span]:
                 name=row.name,
                 attributes=row.attributes,
                 events=tuple(SpanEvent(**event) for event in row.events),
-                service=row.resource.get(SERVICE, ""),
+                service=row.service,
                 is_error=row.is_error,
                 status_message=row.status_message,
                 start_ns=row.start_ns,
@@ -106,6 +111,9 @@ TOGETHER = 20
 FAILED = gettext_noop("It could not be made a session; the desk's log says why.")
 LATE = gettext_noop("Spans came after the session had ended; they are not in it.")
 TOO_LARGE = gettext_noop("It was too large to be read whole.")
+NO_CONTENT = gettext_noop("No session was made of it: its spans hold no messages.")
+# Of what agents, models and tools say: where such spans say nothing, a session lacks something.
+OF_THE_TALK = frozenset({SpanKind.MODEL, SpanKind.AGENT, SpanKind.WORKFLOW})
 LONGEST_ID = 200
 LONGEST_AGENT = 120
 LONGEST_OBJECTIVE = 1_000
@@ -149,20 +157,22 @@ def _assemble(trace_ids: Sequence[UUID], now: datetime) -> int:
         except Exception:
             # One trace that cannot be made sense of must not hold up the others, nor be tried for ever.
             log.exception("trace %s could not be made a session", trace.pk)
+            _mark(trace, Unread.FAILED)
             _settle(trace, now, problem=FAILED)
     return len(traces)
 
 
 def _bring_forward(trace: AgentTrace, now: datetime) -> None:
     if trace.transcript is not None and trace.transcript.is_ended:
+        _mark(trace, Unread.LATE, received_at__gt=trace.transcript.ended_at)
         _settle(trace, now, problem=LATE)
         return
     spans = spans_of(trace)
     conversation = conversation_of_spans(spans)
     if not conversation.messages:
-        # Nothing of it can be told, such as of embeddings alone. Whatever comes of it later begins anew.
-        trace.delete()
+        _keep_what_tells_nothing(trace, spans, now=now)
         return
+    AgentSpan.objects.filter(trace=trace, unread=Unread.NO_CONTENT).update(unread="")
     is_new = trace.transcript is None
     transcript = trace.transcript
     if transcript is None:
@@ -176,8 +186,9 @@ def _bring_forward(trace: AgentTrace, now: datetime) -> None:
             metadata=_metadata(trace, conversation),
         )
         transcript = open_transcript(trace.project, submission, actor=Actor())
-        AgentTrace.objects.filter(pk=trace.pk).update(transcript=transcript)
-        trace.transcript = transcript
+        # What was said of it before its first message came holds no more.
+        AgentTrace.objects.filter(pk=trace.pk).update(transcript=transcript, problem="")
+        trace.transcript, trace.problem = transcript, ""
     if not is_new or transcript.turns_made < len(conversation.messages):
         # Adds what the session has not: what follows its turns, else what of it is not among them.
         messages = conversation.messages
@@ -195,7 +206,28 @@ def _bring_forward(trace: AgentTrace, now: datetime) -> None:
         Transcript.objects.filter(pk=transcript.pk).update(metadata=described)
     if trace.last_span_at <= now - (ENDS_AFTER if trace.has_root else ENDS_WITHOUT_ROOT_AFTER):
         end_transcript(transcript, actor=Actor())
+        if len(spans) < trace.spans_received:
+            _mark(trace, Unread.TOO_LARGE, ~Q(span_id__in=[span.span_id for span in spans]))
         _settle(trace, now, problem=TOO_LARGE if len(spans) < trace.spans_received or trace.spans_dropped else "")
+
+
+def _keep_what_tells_nothing(trace: AgentTrace, spans: Sequence[Span], *, now: datetime) -> None:
+    """Keeps a trace that no session can be made of for those who look for it; one of embeddings alone is deleted.
+
+    Whatever comes of it later makes it due again, or begins it anew.
+    """
+    silent = [span.span_id for span in spans if kind_of(span) in OF_THE_TALK]
+    if silent:
+        _mark(trace, Unread.NO_CONTENT, span_id__in=silent)
+    if silent or AgentSpan.objects.filter(trace=trace).exclude(unread="").exists():
+        _settle(trace, now, problem=NO_CONTENT)
+    else:
+        trace.delete()
+
+
+def _mark(trace: AgentTrace, reason: Unread, *found: Q, **named: Any) -> None:
+    """Notes on those of the trace's spans why no session tells of them, where nothing is noted yet."""
+    AgentSpan.objects.filter(*found, trace=trace, unread="", **named).update(unread=reason)
 
 
 def _not_among(messages: Sequence[dict[str, Any]], known: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -233,46 +265,66 @@ def _settle(trace: AgentTrace, now: datetime, *, problem: str) -> None:
 
 
 # Keeping the spans of agents' traces as they come: in any order, in many requests, and the same one more than once.
+#
+# Programs export the traces of all that they do. Of a trace that tells of no agent, only what may be an agent's and is
+# not understood is kept, for people to look at, and no more of it than a project has room for.
 
 MOST_SPANS_IN_A_TRACE = 5_000
+MOST_STRANGE_SPANS = 2_000
+# As JSON, in characters.
+LARGEST_STRANGE_SPAN = 100_000
 TRACES_AT_ONCE = 500
 SPANS_AT_ONCE = 500
-COUNTED = ("spans_received", "spans_dropped", "has_root", "last_span_at", "assembled_at")
+COUNTED = ("spans_received", "spans_dropped", "has_root", "tells_of_agents", "last_span_at", "assembled_at")
 # A trace that is there is only locked: all of them in one order, so that two requests never wait for each other.
 MAKE_OR_LOCK = """
 INSERT INTO reflection_app_agenttrace (
-  id, project_id, trace_id, spans_received, spans_dropped, has_root, problem, created_at, last_span_at
+  id, project_id, trace_id, spans_received, spans_dropped, has_root, tells_of_agents, problem, created_at, last_span_at
 )
-SELECT id, %s, trace_id, 0, 0, false, '', %s, %s FROM unnest(%s::uuid[], %s::text[]) new (id, trace_id)
+SELECT id, %s, trace_id, 0, 0, false, false, '', %s, %s FROM unnest(%s::uuid[], %s::text[]) new (id, trace_id)
 ORDER BY trace_id
 ON CONFLICT (project_id, trace_id) DO UPDATE SET trace_id = excluded.trace_id
-RETURNING id, trace_id, spans_received, spans_dropped, has_root, last_span_at, assembled_at
+RETURNING id, trace_id, spans_received, spans_dropped, has_root, tells_of_agents, last_span_at, assembled_at
 """
 FULL = f"a trace has more than {MOST_SPANS_IN_A_TRACE:,} spans"
+NO_AGENT = "not kept: nothing in these traces tells of an agent"
+NO_ROOM = f"not kept: the project has more than {MOST_STRANGE_SPANS:,} spans that are not understood"
+STRANGE_AND_LARGE = f"not kept: not understood, and larger than {LARGEST_STRANGE_SPAN:,} characters"
+# Said of spans that are kept all the same: OTLP has no other place for it.
+WHY_UNREAD = {
+    Unread.NO_CONVENTION: "kept, not understood: the attributes are of no convention for agents that is read here",
+    Unread.UNKNOWN_KIND: "kept, not understood: the kind of span or of operation is not known",
+}
 
 
 @dataclass(frozen=True)
 class TakenSpans:
-    """How many were new, and how many their traces had no room for. The others were there, or are not wanted."""
+    """How many spans were new, and how many, by the reason, are not kept or not understood.
+
+    The reasons are the same when the same spans are sent again.
+    """
 
     new: int = 0
-    refused: int = 0
+    rejected: Mapping[str, int] = field(default_factory=dict)
 
 
 @transaction.atomic
 def take_spans(project: Project, spans: Sequence[Span]) -> TakenSpans:
-    """What was taken; it is committed with the caller's transaction, and each span is kept once.
-
-    Of a trace that tells of no agent nothing is kept: programs export the traces of all that they do.
-    """
+    """What was taken; it is committed with the caller's transaction, and each span is kept once."""
     by_trace: dict[str, dict[str, Span]] = defaultdict(dict)
     for span in spans:
         by_trace[span.trace_id].setdefault(span.span_id, span)
-    wanted = {span.trace_id for span in spans if span.tells_of_agents}
-    if doubtful := by_trace.keys() - wanted:
-        known = AgentTrace.objects.filter(project=project, trace_id__in=doubtful)
-        wanted |= set(known.values_list("trace_id", flat=True))
-    by_trace = {trace_id: of_trace for trace_id, of_trace in by_trace.items() if trace_id in wanted}
+    of_agents = {span.trace_id for span in spans if tells_of_agents(span)}
+    if doubtful := by_trace.keys() - of_agents:
+        known = AgentTrace.objects.filter(project=project, trace_id__in=doubtful, tells_of_agents=True)
+        of_agents |= set(known.values_list("trace_id", flat=True))
+    rejected: Counter[str] = Counter()
+    strange = {trace_id: of_trace for trace_id, of_trace in by_trace.items() if trace_id not in of_agents}
+    by_trace = {trace_id: of_trace for trace_id, of_trace in by_trace.items() if trace_id in of_agents}
+    by_trace |= _strange_spans(project, strange, rejected)
+    for span in (span for of_trace in by_trace.values() for span in of_trace.values()):
+        if reason := unread_reason(span):
+            rejected[WHY_UNREAD[reason]] += 1
     traces: list[AgentTrace] = []
     if by_trace:
         now, trace_ids = timezone.now(), sorted(by_trace)
@@ -280,14 +332,46 @@ def take_spans(project: Project, spans: Sequence[Span]) -> TakenSpans:
             cursor.execute(MAKE_OR_LOCK, [project.pk, now, now, [new_id() for _ in trace_ids], trace_ids])
             names = [column.name for column in cursor.description or ()]
             traces = [AgentTrace.from_db(connection.alias, names, row) for row in cursor.fetchall()]
-    parts = [traces[start : start + TRACES_AT_ONCE] for start in range(0, len(traces), TRACES_AT_ONCE)]
-    taken = [_take(part, by_trace) for part in parts]
-    return TakenSpans(new=sum(one.new for one in taken), refused=sum(one.refused for one in taken))
+    new = 0
+    for start in range(0, len(traces), TRACES_AT_ONCE):
+        part = traces[start : start + TRACES_AT_ONCE]
+        taken, refused = _take(part, by_trace, of_agents=of_agents)
+        new += taken
+        rejected[FULL] += refused
+    return TakenSpans(new=new, rejected=+rejected)
 
 
-def _take(traces: Sequence[AgentTrace], by_trace: dict[str, dict[str, Span]]) -> TakenSpans:
-    """Keeps the spans of the traces that are new, as far as each has room. Whatever is new makes a trace due again, to
-    be put together or to be told of as late.
+def _strange_spans(
+    project: Project, by_trace: dict[str, dict[str, Span]], rejected: Counter[str]
+) -> dict[str, dict[str, Span]]:
+    """Those of traces of no agents that are to be kept; the others are counted among the rejected."""
+    kept: dict[str, dict[str, Span]] = {}
+    room: int | None = None
+    for trace_id, of_trace in by_trace.items():
+        for span in of_trace.values():
+            if is_plain(span):
+                rejected[NO_AGENT] += 1
+                continue
+            if len(json.dumps([span.attributes, [asdict(event) for event in span.events]])) > LARGEST_STRANGE_SPAN:
+                rejected[STRANGE_AND_LARGE] += 1
+                continue
+            if room is None:
+                there = AgentSpan.objects.filter(trace__project=project, trace__tells_of_agents=False)
+                room = MOST_STRANGE_SPANS - there.count()
+            if room <= 0:
+                rejected[NO_ROOM] += 1
+                continue
+            room -= 1
+            kept.setdefault(trace_id, {})[span.span_id] = span
+    return kept
+
+
+def _take(
+    traces: Sequence[AgentTrace], by_trace: dict[str, dict[str, Span]], *, of_agents: Collection[str]
+) -> tuple[int, int]:
+    """How many spans of the traces were new and are kept, and for how many there is no room in their traces.
+
+    Whatever is new makes a trace of agents due again, to be put together or to be told of as late.
     """
     known = set()
     if begun := [trace for trace in traces if trace.spans_received]:
@@ -310,10 +394,21 @@ def _take(traces: Sequence[AgentTrace], by_trace: dict[str, dict[str, Span]]) ->
         trace.spans_received += len(kept)
         trace.spans_dropped += len(new) - len(kept)
         trace.has_root = trace.has_root or any(not span.parent_id for span in kept)
+        trace.tells_of_agents = trace.tells_of_agents or trace.trace_id in of_agents
         trace.last_span_at = now
-        trace.assembled_at = None if kept else trace.assembled_at
+        if kept:
+            trace.assembled_at = None if trace.tells_of_agents else now
         changed.append(trace)
     for trace in changed:
         batch.update(trace, fields=COUNTED)
     batch.write()
-    return TakenSpans(new=taken, refused=refused)
+    return taken, refused
+
+
+# What no session tells of, for people to look at.
+
+
+def unread_spans(project: Project) -> QuerySet[AgentSpan]:
+    """The project's spans that no session tells of, though one might; without what they hold."""
+    rows = AgentSpan.objects.filter(trace__project=project).exclude(unread="")
+    return rows.select_related("trace").defer("attributes", "events")

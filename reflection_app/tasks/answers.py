@@ -9,8 +9,8 @@ from pydantic import AwareDatetime, BeforeValidator, Field, JsonValue
 
 from reflection_app.api.reading import Answer, Money, PageAnswer
 from reflection_app.loops.task_spec import Execution, Limits, Mode
-from reflection_app.runs.answers import RunAnswer, run_answers, runs_to_list
-from reflection_app.runs.models import Run
+from reflection_app.runs.answers import RunAnswer, RunWithNext, run_answers, run_with_next, runs_to_list
+from reflection_app.runs.models import AgentLease, Run
 from reflection_app.tasks.models import Task, TaskFile
 
 
@@ -46,6 +46,21 @@ class TaskAnswer(Answer):
     run: RunAnswer | None = Field(description="the newest run, forks included: its `parent_id` says which they are")
 
 
+class WorkAnswer(Answer):
+    """A task whose next attempt is yours to make. Hand it in with the token; hold it longer by heartbeats."""
+
+    task: TaskAnswer
+    run: RunWithNext = Field(description="the run that is held; `next` is what it asks for")
+    lease_token: UUID
+    lease_until: AwareDatetime
+
+
+class HoldAnswer(Answer):
+    """How long the run is held now."""
+
+    lease_until: AwareDatetime
+
+
 class TaskPage(PageAnswer):
     results: list[TaskAnswer]
 
@@ -70,3 +85,11 @@ def submitted_answers(runs: Sequence[Run]) -> list[TaskAnswer]:
     """The answers of tasks just handed in, by their first runs; nothing is read again."""
     answered = zip(runs, run_answers(runs), strict=True)
     return [TaskAnswer.from_row(run.task, run=answer, files=sorted(run.spec["file_names"])) for run, answer in answered]
+
+
+def work_answer(lease: AgentLease) -> WorkAnswer:
+    """What the agent that holds this run is to do."""
+    run = runs_to_list(Run.objects.filter(pk=lease.run_id)).get()
+    return WorkAnswer(
+        task=task_answers([run.task])[0], run=run_with_next(run), lease_token=lease.token, lease_until=lease.until
+    )

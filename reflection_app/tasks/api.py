@@ -5,17 +5,30 @@ from uuid import UUID
 
 from django.db import transaction
 from pydantic import Field
+from rest_framework.response import Response
 
-from reflection_app.api.actions import change, read
-from reflection_app.api.pages import PageQuery
+from reflection_app.api.actions import change, read, response_of
+from reflection_app.api.idempotency import answer_once
 from reflection_app.api.view import DeskView, get_row, get_run_for
+from reflection_app.api.waiting import LONGEST_WAIT_S, WaitS, wait_until
 from reflection_app.core.errors import ActionError, InvalidInput, capped
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.values import Value
+from reflection_app.runs.agent_leases import WorkInput, claim_work, keep_work, release_work, work_for
 from reflection_app.runs.answers import RunAnswer, run_answer
-from reflection_app.runs.models import NOT_OF_THE_DESK, Run
-from reflection_app.tasks.answers import BatchAnswer, TaskAnswer, TaskPage, submitted_answers, task_answers
+from reflection_app.runs.filters import TaskFilters
+from reflection_app.runs.models import Run
+from reflection_app.tasks.answers import (
+    BatchAnswer,
+    HoldAnswer,
+    TaskAnswer,
+    TaskPage,
+    WorkAnswer,
+    submitted_answers,
+    task_answers,
+    work_answer,
+)
+from reflection_app.tasks.changing import TaskChange, change_task, delete_task
 from reflection_app.tasks.models import Task
 from reflection_app.tasks.redo import RedoInput, redo_run
 from reflection_app.tasks.submission import TaskSubmission, read_submission
@@ -43,13 +56,6 @@ EXAMPLES = {
         },
     },
 }
-
-
-class TaskFilters(PageQuery):
-    external_id: str | None = Field(default=None, max_length=200)
-    kind: str | None = Field(default=None, max_length=60)
-    agent: str | None = Field(default=None, max_length=120)
-    mode: Mode | None = Field(default=None, description="the loop that was asked for")
 
 
 class Batch(Value):
@@ -94,19 +100,48 @@ class Tasks(DeskView):
     def get_object(self, task_id: UUID) -> Task:
         return get_row(Task.objects.filter(project=self.project, pk=task_id), "task")
 
-    @read("list_tasks", "Tasks, newest first", may=Permission.READ)
-    def list(self, query: TaskFilters) -> TaskPage:
-        tasks = Task.objects.filter(project=self.project, **query.get_filters()).defer("tests")
-        if query.mode is None:
-            tasks = tasks.filter(NOT_OF_THE_DESK)
-        return self.page(TaskPage, tasks, query, answers=task_answers)
+    def get_edited(self, task: Task) -> dict[str, object]:
+        return {name: getattr(task, name) for name in TaskChange.model_fields}
 
-    @read("get_task", "One task with its newest run", may=Permission.READ)
+    @read("list_tasks", "Tasks, newest first unless they are sorted otherwise", may=Permission.READ)
+    def list(self, query: TaskFilters) -> TaskPage:
+        tasks = query.narrow_tasks(Task.objects.filter(project=self.project)).defer("tests")
+        return self.page(TaskPage, tasks, query, order=query.order, answers=task_answers)
+
+    @read("get_task", "One task with its newest run", may=Permission.READ, tagged=True)
     def retrieve(self, task: Task) -> TaskAnswer:
         return task_answers([task])[0]
 
     @change(
-        "submit_task", "Hand in a task", may=Permission.HAND_IN, reader=read_submission, status=201, examples=EXAMPLES
+        "change_task",
+        "Change what a task is known by; what is left out stays",
+        may=Permission.HAND_IN,
+        what="change",
+        examples={"Another id": {"external_id": "poem-2"}, "Other metadata": {"metadata": {"team": "blue"}}},
+        guarded=True,
+    )
+    def partial_update(self, task: Task, body: TaskChange) -> TaskAnswer:
+        return task_answers([change_task(task, body, actor=self.actor)])[0]
+
+    @change(
+        "delete_task",
+        "Delete a task with its runs and all that came of them",
+        may=Permission.DELETE_TASKS,
+        problems=(409,),
+        guarded=True,
+    )
+    def destroy(self, task: Task) -> None:
+        """While a run of it is under way it is refused: cancel that first. What it counted for in the metrics stays."""
+        delete_task(task, actor=self.actor)
+
+    @change(
+        "submit_task",
+        "Hand in a task",
+        may=Permission.HAND_IN,
+        reader=read_submission,
+        status=201,
+        examples=EXAMPLES,
+        location="tasks/{id}",
     )
     def create(self, body: TaskSubmission) -> TaskAnswer:
         return submitted_answers([submit_task(self.project, body, actor=self.actor)])[0]
@@ -123,6 +158,70 @@ class Tasks(DeskView):
         with transaction.atomic():
             runs = [submit_task(self.project, submission, actor=self.actor) for submission in body.tasks]
         return BatchAnswer(results=submitted_answers(runs))
+
+
+# Work that agents pull: the next attempt to be made, held by a lease.
+
+WORK = {
+    "The next of any": {},
+    "As one of several workers": {"agents": ["coder"], "holder": "coder-3", "lease_s": 120},
+}
+
+
+class ClaimQuery(Value):
+    wait: WaitS = Field(
+        default=0,
+        description=f"where there is no work, answer when there is, or with 204 after so many seconds; "
+        f"at most {LONGEST_WAIT_S:g} are waited",
+    )
+
+
+class TokenInput(Value):
+    """The token that came with the work."""
+
+    lease_token: UUID
+
+
+class AgentWork(DeskView):
+    def get_object(self, run_id: UUID) -> Run:
+        return get_run_for(self.project, run_id)
+
+    @change(
+        "claim_task",
+        "Hold the next attempt that an agent of this kind is to make",
+        may=Permission.HAND_IN,
+        what="claim",
+        answers={200: WorkAnswer, 204: None},
+        examples=WORK,
+        once=False,
+    )
+    def claim(self, query: ClaimQuery, body: WorkInput) -> Response:
+        """Of several agents each gets another run; one whose holder falls silent is given to the next who asks."""
+        if query.wait:
+            # Somebody else may be quicker, and the answer is 204 then: ask again.
+            wait_until(work_for(self.project, body).exists, key=self.key, longest_s=query.wait)
+
+        def claim() -> Response:
+            lease = claim_work(self.project, body, actor=self.actor)
+            return response_of(work_answer(lease) if lease else None)
+
+        return answer_once(self, claim)
+
+    @change(
+        "keep_run", "Hold a claimed run longer", may=Permission.HAND_IN, what="heartbeat", problems=(409,), once=False
+    )
+    def keep(self, run: Run, body: TokenInput) -> HoldAnswer:
+        return HoldAnswer(lease_until=keep_work(run, token=body.lease_token))
+
+    @change(
+        "release_run",
+        "Give a claimed run back to other agents",
+        may=Permission.HAND_IN,
+        what="release",
+        problems=(409,),
+    )
+    def release(self, run: Run, body: TokenInput) -> None:
+        release_work(run, token=body.lease_token, actor=self.actor)
 
 
 # Ordering a finished run again, with instructions.
@@ -146,6 +245,7 @@ class RedoRun(DeskView):
         status=201,
         problems=(409,),
         examples=ORDERS,
+        location="runs/{id}",
     )
     def redo(self, run: Run, body: RedoInput) -> RunAnswer:
         return run_answer(redo_run(run, body, actor=self.actor))

@@ -195,10 +195,20 @@ class NotificationKind(models.TextChoices):
     DECISION_UNDONE = "decision_undone", "Decision taken back"
     WEBHOOK_PAUSED = "webhook_paused", "Webhook paused"
     WEBHOOK_GONE = "webhook_gone", "Webhook switched off"
+    CHANNEL_OFF = "channel_off", "Channel switched off"
+    OVERDUE = "overdue", "Overdue"
 
 
 # What notifications are about beside the things that people comment on.
 ABOUT_WEBHOOK = "webhook"
+ABOUT_CHANNEL = "channel"
+ABOUT_QUESTION = "question"
+ABOUT = [
+    *About.choices,
+    (ABOUT_WEBHOOK, "Webhook"),
+    (ABOUT_CHANNEL, "Channel"),
+    (ABOUT_QUESTION, "Question"),
+]
 
 
 class Notification(models.Model):
@@ -209,7 +219,7 @@ class Notification(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notifications")
     kind = models.CharField(max_length=16, choices=NotificationKind)
     facts = models.JSONField(default=dict)
-    about = models.CharField(max_length=8, choices=[*About.choices, (ABOUT_WEBHOOK, "Webhook")])
+    about = models.CharField(max_length=8, choices=ABOUT)
     about_id = models.UUIDField()
     comment = models.ForeignKey(Comment, null=True, blank=True, on_delete=models.CASCADE, related_name="notifications")
     created_at = models.DateTimeField(auto_now_add=True)

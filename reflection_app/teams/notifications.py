@@ -24,7 +24,14 @@ from reflection_app.core.models import Membership, Profile, Role
 from reflection_app.core.permissions import Permission, roles_that_may
 from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.reviews.models import About, Comment, PanelState, Review, ReviewState
-from reflection_app.teams.models import ABOUT_WEBHOOK, Notification, NotificationKind, Webhook
+from reflection_app.teams.models import (
+    ABOUT_CHANNEL,
+    ABOUT_QUESTION,
+    ABOUT_WEBHOOK,
+    Notification,
+    NotificationKind,
+    Webhook,
+)
 
 # Notifications in words of the reader's language, and where they lead.
 
@@ -45,21 +52,36 @@ SENTENCES: Mapping[NotificationKind, str] = MappingProxyType(
             "The webhook to %(title)s is paused: for a day nothing has arrived there."
         ),
         NotificationKind.WEBHOOK_GONE: gettext_noop("The webhook to %(title)s is switched off; its page says why."),
+        NotificationKind.CHANNEL_OFF: gettext_noop("The channel “%(title)s” is switched off; its page says why."),
+        NotificationKind.OVERDUE: gettext_noop("“%(title)s” has waited longer than the project's goal."),
     }
 )
+
+
+# The pages of what is not commented on.
+PAGES = {ABOUT_WEBHOOK: "webhook", ABOUT_CHANNEL: "channel", ABOUT_QUESTION: "question"}
 
 
 def sentence_of(notice: Notification) -> str:
     """What happened, in one line of plain text."""
     said = {"by": _fact(notice, "by"), "title": _fact(notice, "title")}
+    if (others := _others(notice)) > 0:
+        sentence = ngettext(
+            "“%(title)s” and %(count)d other have waited longer than the project's goal.",
+            "“%(title)s” and %(count)d others have waited longer than the project's goal.",
+            others,
+        )
+        return sentence % (said | {"count": others})
     return _(SENTENCES[NotificationKind(notice.kind)]) % said
 
 
 def path_of(notice: Notification) -> str:
     """The address of what it is about, on the desk; nothing where there is no page of it."""
     slug = notice.project.slug
-    if notice.about == ABOUT_WEBHOOK:
-        return reverse("webhook", args=(slug, notice.about_id))
+    if notice.kind == NotificationKind.OVERDUE and _others(notice) > 0:
+        return reverse("reviews", args=(slug,)) + "?view=longest"
+    if notice.about in PAGES:
+        return reverse(PAGES[notice.about], args=(slug, notice.about_id))
     place = f"#comment-{notice.comment_id}" if notice.comment_id else ""
     match About(notice.about):
         case About.REVIEW:
@@ -68,6 +90,12 @@ def path_of(notice: Notification) -> str:
             return reverse("run", args=(slug, notice.about_id)) + place
         case About.ENTRY:
             return reverse("entry", args=(slug, notice.about_id)) + place
+
+
+def _others(notice: Notification) -> int:
+    """Of how many more things the notification tells than of the one that it names."""
+    others = notice.facts.get("others", 0)
+    return others if isinstance(others, int) else 0
 
 
 def _fact(notice: Notification, name: str) -> str:
@@ -171,13 +199,18 @@ def notify(
     actor: Actor,
     title: str,
     comment: Comment | None = None,
+    others: int = 0,
 ) -> int:
-    """Tells the members among `users`, but not who did it; how many were told. Call it in the change's transaction."""
+    """Tells the members among `users`, but not who did it; how many were told. Call it in the change's transaction.
+
+    `others` is of how many more things of the kind this tells.
+    """
     wanted = {user for user in users if user is not None} - ({actor.user.pk} if actor.user else set())
     if not wanted:
         return 0
     members = Membership.objects.filter(project=project_id, user__in=wanted, user__is_active=True)
-    facts = {"by": actor.label[:LONGEST_FACT], "title": title[:LONGEST_FACT]}
+    facts: dict[str, str | int] = {"by": actor.label[:LONGEST_FACT], "title": title[:LONGEST_FACT]}
+    facts |= {"others": others} if others else {}
     rows = [
         Notification(
             project_id=project_id,

@@ -19,7 +19,18 @@ from reflection_app.adapters.llm.errors import ModelError
 from reflection_app.adapters.llm.roles import model_for
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import ActionError, InvalidInput
-from reflection_app.core.models import ApiKey, Membership, Profile, Project, Role, Scope, Theme, digest_of, new_secret
+from reflection_app.core.models import (
+    ApiKey,
+    Digest,
+    Membership,
+    Profile,
+    Project,
+    Role,
+    Scope,
+    Theme,
+    digest_of,
+    new_secret,
+)
 from reflection_app.loops.completeness.checks import CheckChoice, CompletenessByKind, CompletenessSettings
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Thresholds, UsualLimits
@@ -125,18 +136,20 @@ def _settings_of(project: Project) -> dict[str, Any]:
 # Changing what a person sets for themselves. It belongs to no project, and so to no project's audit trail.
 
 
-def change_profile(user: User, *, language: str, theme: str, wants_mail: bool) -> Profile:
-    """The person's profile as it is now. Empty, `language` is the browser's, `theme` the system's. Raises
-    InvalidInput.
+def change_profile(user: User, *, language: str, theme: str, wants_mail: bool, digest: str) -> Profile:
+    """The person's profile as it is now. Empty, `language` is the browser's, `theme` the system's, and
+    `digest` none. Raises InvalidInput.
     """
     errors = []
     if language and language not in dict(settings.LANGUAGES):
         errors.append({"field": "language", "message": _("The desk does not speak this language.")})
     if theme and theme not in Theme.values:
         errors.append({"field": "theme", "message": _("There is no such theme.")})
+    if digest and digest not in Digest.values:
+        errors.append({"field": "digest", "message": _("Daily, weekly or never.")})
     if errors:
         raise InvalidInput(errors[0]["message"], errors=errors)
-    chosen = {"language": language, "theme": theme, "wants_mail": wants_mail}
+    chosen = {"language": language, "theme": theme, "wants_mail": wants_mail, "digest": digest}
     return Profile.objects.update_or_create(user=user, defaults=chosen)[0]
 
 

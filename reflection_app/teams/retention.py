@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from notebook_app.public import forget_some
+from reflection_app.alerts.models import Channel, ChannelMessage, MessageState
 from reflection_app.core.audit import Actor, AuditEntry, audit
 from reflection_app.core.errors import InvalidInput, NotFound, RunFinished
 from reflection_app.core.models import ApiKey, Membership, Project
@@ -81,6 +82,11 @@ def aged_deliveries(project_id: UUID, *, before: datetime) -> QuerySet[Delivery]
     return Delivery.objects.filter(project=project_id, created_at__lt=before).exclude(state=DeliveryState.WAITING)
 
 
+def aged_channel_messages(project_id: UUID, *, before: datetime) -> QuerySet[ChannelMessage]:
+    """Messages to channels that wait for no further try."""
+    return ChannelMessage.objects.filter(project=project_id, created_at__lt=before).exclude(state=MessageState.WAITING)
+
+
 def aged_traces(project_id: UUID, *, before: datetime) -> QuerySet[AgentTrace]:
     """Traces of which nothing more has come. The session that was made of one stays."""
     return AgentTrace.objects.filter(project=project_id, last_span_at__lt=before)
@@ -112,6 +118,7 @@ def delete_project(project: Project, *, typed_name: str, actor: Actor) -> Projec
     Invitation.objects.filter(project=locked, revoked_at__isnull=True).update(revoked_at=now)
     # Else the runs that are cancelled next would be told to somebody for whom the project is gone.
     Webhook.objects.filter(project=locked).update(is_enabled=False)
+    Channel.objects.filter(project=locked).update(is_enabled=False)
     audit(locked.pk, actor, "project.deleted", target=locked, before={"slug": former, "name": locked.name})
     transaction.on_commit(lambda: enqueue_taking_away(locked.pk))
     return locked
@@ -231,6 +238,7 @@ def _plain(settings: RetentionSettings) -> Iterator[tuple[str, int | None, Calla
     """The kinds of which no row waits for anybody."""
     yield "tool_failures", settings.tool_failures_days, aged_failures
     yield "deliveries", settings.deliveries_days, aged_deliveries
+    yield "channel_messages", settings.deliveries_days, aged_channel_messages
     yield "traces", settings.traces_days, aged_traces
     yield "notifications", settings.notifications_days, aged_notifications
 

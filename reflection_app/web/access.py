@@ -15,6 +15,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
+from reflection_app.alerts.models import Channel
 from reflection_app.core.audit import Actor, client_address
 from reflection_app.core.errors import ActionError
 from reflection_app.core.models import ApiKey, Membership, Project
@@ -147,6 +148,12 @@ def get_webhook_for(place: Place, webhook_id: UUID) -> Webhook:
     """The project's webhook, without its secrets."""
     webhooks = Webhook.objects.select_related("project", "created_by").defer("ciphertext", "former_ciphertext")
     return get_object_or_404(webhooks, project=place.project, pk=webhook_id)
+
+
+def get_channel_for(place: Place, channel_id: UUID) -> Channel:
+    """The project's channel, without its address."""
+    channels = Channel.objects.select_related("project", "created_by").defer("ciphertext")
+    return get_object_or_404(channels, project=place.project, pk=channel_id)
 
 
 def get_delivery_for(place: Place, delivery_id: UUID) -> Delivery:

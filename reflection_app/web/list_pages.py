@@ -103,9 +103,10 @@ def list_context[M: Model](
     filters: object = None,
     named_by: str = "pk",
     view: Callable[[list[M]], Iterable[Any]] = list,
+    at: str = "created_at",
 ) -> dict[str, Any]:
-    """The page of `rows` that the address asks for, and what _pager.html needs: older than the row that is named there
-    as `before`, else the newest.
+    """The page of `rows` that the address asks for, and what _pager.html needs: older, by the time `at`, than the row
+    that is named there as `before`, else the newest.
 
     That row is looked for `among` all of the project, since it may have changed out of a filter; and among no others,
     which would tell that they exist.
@@ -114,10 +115,10 @@ def list_context[M: Model](
     if name := storable(before)[:LONGEST_NAME]:
         # What is no id at all names no row.
         with suppress(ValidationError):
-            shown_last = among.only("created_at").filter(**{named_by: name}).first()
+            shown_last = among.only(at).filter(**{named_by: name}).first()
     if shown_last is not None:
-        created_at = shown_last.created_at  # type: ignore[attr-defined]  # every listed model has one
-        rows = rows.filter(Q(created_at__lt=created_at) | Q(created_at=created_at, pk__lt=shown_last.pk))
+        moment = getattr(shown_last, at)
+        rows = rows.filter(Q(**{f"{at}__lt": moment}) | Q(**{at: moment, "pk__lt": shown_last.pk}))
     page = list(rows[: PAGE + 1])
     return {
         called: view(page[:PAGE]),

@@ -14,8 +14,11 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from reflection_app.core.models import Project
 from reflection_app.core.registry import REVIEW_SENTENCES, Look, look_of
-from reflection_app.runs.models import Run
+from reflection_app.reviews.goals import Due, question_due, review_due
+from reflection_app.reviews.models import Review
+from reflection_app.runs.models import Question, Run
 from reflection_app.web.labels import in_words
 
 register = Library()
@@ -30,6 +33,7 @@ MINUTE, HOUR, DAY = 60, 3600, 86_400
 # stands for its own page alone.
 BELOW = {
     "calibration": r"judge",
+    "channels": r"channel|waiting_goals",
     "conflicts": r"conflict|^suggest_merge$",
     "keys": r"^(create|revoke)_key$",
     "members": r"member|invitation|^permissions$",
@@ -41,7 +45,7 @@ BELOW = {
     "reports": r"^(report|correct_class)$|instruction",
     "reviews": r"^(agreement|review)$|bulk|^(?!ask_for_review$).*_review",
     "runs": r"^(run|step|cancel_run|fork_run|redo_run|ask_for_review|compare_run)$",
-    "sessions": r"^session$",
+    "sessions": r"^session$|^unread_span",
     "tickets": r"^(ticket|close_ticket)$",
     "tools": r"tool|secret|^add_builtins$",
     "webhooks": r"webhook|deliver",
@@ -190,6 +194,15 @@ def time_left(when: datetime) -> str:
     if seconds <= 0:
         return _("no time")
     return _("less than a minute") if seconds < MINUTE else _span(seconds)
+
+
+@register.filter
+def due(waiting: Review | Question, project: Project) -> Due | None:
+    """When it is to be answered by the goals of its project; None where nothing of the kind is said."""
+    now = timezone.now()
+    if isinstance(waiting, Review):
+        return review_due(waiting, project=project, now=now)
+    return question_due(waiting, project=project, now=now)
 
 
 @register.filter

@@ -3,11 +3,13 @@
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
+from reflection_app.alerts import pages as alerts
 from reflection_app.metrics import urls as metrics_urls
 from reflection_app.notebook.pages import browse, changes, conflicts, entry, files, recall
 from reflection_app.repairs.pages import failures, reports, tickets
 from reflection_app.reviews.pages import bulk, comments, item, moving, policy, queue
 from reflection_app.runs import pages as runs_pages
+from reflection_app.search import pages as search_pages
 from reflection_app.sessions import pages as sessions_pages
 from reflection_app.sessions import views as sessions_views
 from reflection_app.tasks import pages as tasks_pages
@@ -16,6 +18,7 @@ from reflection_app.teams.pages import audit, members, notifications, overview, 
 
 project_pages: list[URLPattern | URLResolver] = [
     path("", overview.project_overview, name="project_overview"),
+    path("search/", search_pages.search_page, name="search"),
     path("runs/", runs_pages.run_list, name="runs"),
     path("runs/<uuid:run_id>/", runs_pages.run_page, name="run"),
     path("runs/<uuid:run_id>/goes-on/", runs_pages.goes_on, name="run_goes_on"),
@@ -65,6 +68,8 @@ project_pages: list[URLPattern | URLResolver] = [
     path("instructions/", reports.instruction_list, name="instructions"),
     path("instructions/<uuid:instruction_id>/", reports.decide, name="decide_instruction"),
     path("transcripts/", sessions_pages.session_list, name="sessions"),
+    path("transcripts/spans/", sessions_pages.unread_span_list, name="unread_spans"),
+    path("transcripts/spans/<uuid:span_id>/", sessions_pages.unread_span_page, name="unread_span"),
     path("transcripts/<uuid:transcript_id>/", sessions_pages.session_page, name="session"),
     path("transcripts/<uuid:transcript_id>/reflectors/", sessions_views.session_reflectors, name="session_reflectors"),
     path("tools/", tools.tools, name="tools"),
@@ -131,6 +136,14 @@ project_pages: list[URLPattern | URLResolver] = [
     path("settings/webhooks/<uuid:webhook_id>/delete/", webhooks.remove, name="delete_webhook"),
     path("settings/deliveries/<uuid:delivery_id>/", webhooks.delivery_page, name="delivery_of_webhook"),
     path("settings/deliveries/<uuid:delivery_id>/again/", webhooks.send_again, name="resend_webhook"),
+    path("settings/channels/", alerts.channel_list, name="channels"),
+    path("settings/channels/new/", alerts.new_channel, name="new_channel"),
+    path("settings/channels/goals/", alerts.save_goals, name="waiting_goals"),
+    path("settings/channels/<uuid:channel_id>/", alerts.channel_page, name="channel"),
+    path("settings/channels/<uuid:channel_id>/edit/", alerts.edit_channel, name="edit_channel"),
+    path("settings/channels/<uuid:channel_id>/switch/", alerts.switch, name="switch_channel"),
+    path("settings/channels/<uuid:channel_id>/test/", alerts.test, name="test_channel"),
+    path("settings/channels/<uuid:channel_id>/delete/", alerts.remove, name="delete_channel"),
     path("settings/notebook/", recall.notebook_settings, name="notebook_settings"),
     path("settings/keeping/", settings.keeping, name="keeping"),
     path("settings/keeping/now/", settings.delete_old, name="delete_old"),
@@ -152,6 +165,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *teams_urls.urlpatterns,
     path("language/", set_language, name="set_language"),
     path("projects/new/", settings.new_project, name="new_project"),
+    path("digests/<str:token>/end/", alerts.end_digests, name="unsubscribe"),
     path("notifications/", notifications.notifications, name="notifications"),
     path("notifications/count/", notifications.count, name="notification_count"),
     path("notifications/read/", notifications.read_them_all, name="read_notifications"),

@@ -10,6 +10,9 @@ from django.urls import URLPattern
 from django.urls.resolvers import RoutePattern
 
 from notebook_app.models import Conflict, ImportBatch
+from reflection_app.alerts.channels import seal
+from reflection_app.alerts.models import Channel, ChannelMessage
+from reflection_app.alerts.services.notes import Address
 from reflection_app.api.permissions import permission_for
 from reflection_app.api.urls import urlpatterns
 from reflection_app.api.view import DeskView
@@ -35,6 +38,7 @@ from tests.repairs.tickets import external_run, ticket_of
 from tests.repairs.tool_failures import report
 from tests.reviews.bulk import done_bulk
 from tests.runs.questions import waiting_question
+from tests.sessions.spans import unread_span
 
 pytestmark = pytest.mark.django_db
 
@@ -57,6 +61,7 @@ ID_NAMES = (
     "run_id",
     "review_id",
     "transcript_id",
+    "span_id",
     "question_id",
     "failure_id",
     "check_id",
@@ -73,6 +78,8 @@ ID_NAMES = (
     "user_id",
     "invitation_id",
     "webhook_id",
+    "channel_id",
+    "message_id",
     "delivery_id",
     "name",
 )
@@ -97,6 +104,7 @@ BODIES = {
     "owner": {"owner": None},
     "merge": {"into": str(OTHER_ENTRY)},
     "settle": {"settlement": "keep_both", "reason": "Two services."},
+    "settle-cluster": {"reason": "Both services.", "expected_versions": {}},
     "supersede": {"by": str(OTHER_ENTRY)},
     "split": {"into": {"kind": "rule", "name": "A part"}},
     "release": {"lease_token": str(uuid4())},
@@ -135,6 +143,7 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
         "run_id": review.run_id,
         "review_id": review.pk,
         "transcript_id": transcript.pk,
+        "span_id": unread_span(owner.project).pk,
         "failure_id": report(owner.project).pk,
         "question_id": waiting_question(owner.project).pk,
         "check_id": completeness_check(owner.project).pk,
@@ -162,6 +171,17 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
         "judgements_id": JudgementImport.objects.create(project=owner.project).pk,
         "webhook_id": (webhook := Webhook.objects.create(project=owner.project, url="https://a.example", events=[])).pk,
         "delivery_id": Delivery.objects.create(project=owner.project, webhook=webhook, type="run.finished").pk,
+        "channel_id": (
+            channel := Channel.objects.create(
+                project=owner.project,
+                kind="slack",
+                name="#a",
+                host="https://a.example:443",
+                topics=["review"],
+                ciphertext=seal(Address("https://a.example/x")),
+            )
+        ).pk,
+        "message_id": ChannelMessage.objects.create(project=owner.project, channel=channel).pk,
         "name": "python",
     }
     add_builtin_tools(owner.project, actor=Actor())

@@ -1,7 +1,8 @@
 import re
 import subprocess
 import sys
-from collections import Counter
+from decimal import Decimal
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,10 @@ import pytest
 import yaml
 from django.contrib.staticfiles import finders
 from django.test import Client
+from drf_spectacular.plumbing import ComponentRegistry
+from pydantic import BaseModel, create_model
 
-from reflection_app.api.reading import Answer
+from reflection_app.api.schema import DeskSchema, NameTaken
 from reflection_app.loops.verdicts import Referee
 from tests.api.test_routes import ROUTES
 
@@ -116,10 +119,36 @@ def test_the_files_of_the_docs_page_are_there(name: str) -> None:
     assert f"/static/{name}" in Client().get("/api/v1/docs").content.decode()
 
 
-def test_no_two_answers_share_a_name() -> None:
-    names = Counter(kind.__name__ for kind in _kinds_below(Answer))
-    assert [name for name, times in names.items() if times > 1] == []
+class Colour(StrEnum):
+    RED = "red"
 
 
-def _kinds_below(kind: type[Answer]) -> set[type[Answer]]:
-    return {one for below in kind.__subclasses__() for one in (below, *_kinds_below(below))}
+class Painted(BaseModel):
+    colour: Colour
+    price: Decimal
+
+
+# Another of the same name.
+other_colour: Any = StrEnum("Colour", {"BLUE": "blue"})  # type: ignore[misc]
+
+
+def made_elsewhere(name: str, **fields: Any) -> type[BaseModel]:
+    return create_model(name, __module__="somewhere.else", **fields)
+
+
+OTHERS = {
+    "two values": (made_elsewhere("Painted", colour=(str, ...)), "response"),
+    "parts of two values": (made_elsewhere("House", colour=(other_colour, ...)), "response"),
+    "parts of one value": (made_elsewhere("House", wall=(Colour, ...), door=(other_colour, ...)), "response"),
+    "one value, sent and answered": (made_elsewhere("House", wall=(Painted, ...)), "request"),
+}
+
+
+@pytest.mark.parametrize(("other", "mode"), OTHERS.values(), ids=OTHERS)
+def test_a_name_for_two_shapes_is_refused(other: type[BaseModel], mode: Any) -> None:
+    schema: Any = DeskSchema()
+    schema.registry = ComponentRegistry()
+    schema.resolve_serializer(Painted, "response")
+    schema.resolve_serializer(Painted, "response")
+    with pytest.raises(NameTaken, match=r"somewhere\.else"):
+        schema.resolve_serializer(other, mode)

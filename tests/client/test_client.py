@@ -16,8 +16,11 @@ from reflection_desk import (
     DeskUnreachable,
     Invalid,
     NotFound,
+    Prompt,
     RateLimited,
+    Reflected,
     StillGoing,
+    __version__,
     answering,
 )
 from reflection_desk.answering import retry_after_s
@@ -250,6 +253,50 @@ def test_the_async_client_does_the_same(server: Server) -> None:
     assert asyncio.run(asked()) == ("succeeded", 2)
     keys = {heard["headers"].get("Idempotency-Key") for heard in server.heard[:3]}
     assert len(keys) == 1
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("is_async", [False, True])
+def test_an_attempt_is_made_once_though_the_desk_is_restarted_while_it_is_handed_in(
+    server: Server, *, is_async: bool
+) -> None:
+    message = {"role": "user", "content": "Write f."}
+    asked = {"attempt": 1, "messages": [message], "prompt": "Write f.", "verdict": None, "ticket": None}
+    waiting = run_json(state="waiting_agent", outcome=None, next=asked)
+    names = ("external_id", "objective", "kind", "mode", "agent", "execution")
+    task = dict.fromkeys(names, "x") | {"id": str(uuid4()), "metadata": {}, "created_at": "2026-01-01T00:00:00Z"}
+    handed_in: Said = (200, {}, {"run": run_json(), "next": None})
+    server.says = [(201, {}, task | {"run": waiting}), (200, {}, waiting), AWAY, AWAY, handed_in, (200, {}, run_json())]
+    made: list[Prompt] = []
+
+    def write(prompt: Prompt) -> str:
+        made.append(prompt)
+        return "def f(): ..."
+
+    async def awaited() -> Reflected:
+        async with AsyncDesk(server.url, "rd_x", tries=1) as desk:
+            return await desk.reflected()(write)("Write f.")
+
+    with Desk(server.url, "rd_x", tries=1) as desk:
+        best = asyncio.run(awaited()) if is_async else desk.reflected()(write)("Write f.")
+    assert (best.outcome, best.score) == ("succeeded", 90.0)
+    assert [(prompt, prompt.messages) for prompt in made] == [("Write f.", [message])]
+    sent = [heard for heard in server.heard if heard["path"].endswith("/attempts?wait=30")]
+    assert len({heard["headers"]["Idempotency-Key"] for heard in sent}) == 1
+    assert [heard["body"] for heard in sent] == [{"content": "def f(): ...", "attempt": 1}] * 3
+
+
+def test_the_environment_says_where_the_desk_is(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DESK_KEY", raising=False)
+    monkeypatch.setenv("DESK_URL", server.url)
+    with pytest.raises(ValueError, match="DESK_URL and DESK_KEY"):
+        Desk()
+    monkeypatch.setenv("DESK_KEY", "rd_environment")
+    server.says = [(200, {}, run_json())]
+    with Desk() as desk:
+        desk.get_run("a")
+    assert server.heard[0]["headers"]["Authorization"] == "Bearer rd_environment"
+    assert server.heard[0]["headers"]["User-Agent"] == f"reflection-desk-client/{__version__}"
 
 
 def test_both_clients_have_the_same_methods() -> None:

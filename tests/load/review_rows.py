@@ -18,7 +18,9 @@ from tests.load.copies import copy_row, indexes_built_afterwards
 from tests.reviews.waiting_rows import waiting_rows
 
 SET = Path(__file__).parents[1] / "notebook" / "recall_set.json"
-TABLES = tuple(f"reflection_app_{name}" for name in ("task", "run", "step", "attempt", "verdict", "review"))
+TABLES = tuple(
+    f"reflection_app_{name}" for name in ("task", "searchrow", "run", "step", "attempt", "verdict", "review")
+)
 TEXTS = 5_000
 # Of all that a project has, every third is decided and lies between those that wait. Of the others one in ten is an
 # audit, one in 50 is for one person alone, one in 200 is held and one in 200 was held for too long.
@@ -40,6 +42,7 @@ FROM (
 IDS = ("task", "run", "made", "asked", "attempt", "verdict", "review")
 TASK = {
     "id": "n.task",
+    "external_id": "'job-' || n.number",
     "objective": "n.text || ' (' || n.number || ')'",
     "kind": "(ARRAY['creative_writing', 'summary', 'code', 'translation'])[1 + floor(4 * n.chance ^ 2)::int]",
     "agent": "(ARRAY['porter', 'writer', '', 'planner', 'clerk'])[1 + floor(5 * n.chance ^ 2)::int]",

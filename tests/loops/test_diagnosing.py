@@ -11,6 +11,7 @@ from reflection_app.loops.diagnosis.diagnoses import (
     ErrorType,
     FailedCall,
     FixRecall,
+    JudgedRemedy,
     KnownFix,
     Remedy,
     Source,
@@ -183,6 +184,56 @@ def test_what_type_a_model_names_decides_what_is_done() -> None:
     assert diagnosed(error_type="外部服务异常").action.remedy is Remedy.RETRY_LATER
     again = FAILED.model_copy(update={"is_repeated": True})
     assert diagnosed(again, error_type="external_service_error").action.remedy is Remedy.SKIP
+
+
+@pytest.mark.parametrize(
+    ("error_type", "named", "done"),
+    [
+        ("external_service_error", "skip", Remedy.SKIP),
+        ("external_service_error", "ask_person", Remedy.ASK_PERSON),
+        ("external_service_error", "Fix and retry", Remedy.FIX_AND_RETRY),
+        ("parameter_error", "retry-later", Remedy.RETRY_LATER),
+        ("parameter_error", "switch_tool", Remedy.SWITCH_TOOL),
+        ("permission_denied", "skip", Remedy.SKIP),
+        # What may not be done is not got round.
+        ("permission_denied", "switch_tool", Remedy.ASK_PERSON),
+        ("permission_denied", "fix_and_retry", Remedy.ASK_PERSON),
+        # What names no remedy leaves it to the type.
+        ("external_service_error", "pray", Remedy.RETRY_LATER),
+        ("parameter_error", None, Remedy.FIX_AND_RETRY),
+    ],
+)
+def test_the_remedy_that_a_model_names_is_what_is_done_as_far_as_it_may(
+    error_type: str, named: str | None, done: Remedy
+) -> None:
+    assert diagnosed(error_type=error_type, remedy=named).action.remedy is done
+
+
+def test_a_named_remedy_that_cannot_be_done_gives_way_to_one_that_can() -> None:
+    alone = FAILED.model_copy(update={"tools": (WEATHER,)})
+    assert diagnosed(alone, remedy="switch_tool").action.remedy is Remedy.FIX_AND_RETRY
+    again = FAILED.model_copy(update={"is_repeated": True})
+    assert diagnosed(again, remedy="retry_later").action.remedy is Remedy.SKIP
+
+
+@pytest.mark.parametrize(
+    ("sureness", "source", "remedy"), [(0.6, Source.MEANING, Remedy.SKIP), (0.4, Source.NONE, Remedy.FIX_AND_RETRY)]
+)
+def test_where_no_model_could_tell_the_likelier_remedy_is_a_guess_that_says_so(
+    sureness: float, source: Source, remedy: Remedy
+) -> None:
+    judged = JudgedRemedy(
+        sureness={one: sureness if one is Remedy.SKIP else 0.1 for one in Remedy},
+        error_type=ErrorType.EXTERNAL_SERVICE_ERROR,
+        is_sure=False,
+    )
+    others = with_diagnoser("no idea", [])
+    found = play(
+        reported(), lambda effect: FixRecall(judged=judged) if isinstance(effect, RecallFix) else others(effect)
+    )
+    [diagnosis] = diagnoses_of(found)
+    assert (diagnosis.source, diagnosis.action.remedy) == (source, remedy)
+    assert ("guess" in diagnosis.root_cause) is (source is Source.MEANING)
 
 
 def test_a_busy_service_is_waited_for_and_the_same_call_made_again_without_any_model() -> None:

@@ -10,7 +10,7 @@ from reflection_app.loops.attempt_effects import Generate, Generation
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed, Spent
 from reflection_app.loops.effects import AwaitTurns, RecordReflection, Turn, Turns
 from reflection_app.loops.inline_reflection import LONGEST_WINDOW, is_due, window
-from reflection_app.loops.session_reflections import Finding, KeptReflection, Trigger
+from reflection_app.loops.session_reflections import Finding, KeptReflection, ReflectorTrigger
 from reflection_app.loops.task_spec import Execution, Limits, Mode, TaskSpec
 from reflection_app.loops.verdicts import Outcome
 from tests.loops.playing import Answer, Played, play, said
@@ -66,9 +66,9 @@ def kept_in(played: Played) -> list[KeptReflection]:
 def test_every_five_turns_and_at_the_end_the_session_is_reflected_on() -> None:
     played = play(spec(), session([turn(seq) for seq in range(1, 13)]))
     assert [(kept.turn, kept.trigger) for kept in kept_in(played)] == [
-        (5, Trigger.EVERY_TURNS),
-        (10, Trigger.EVERY_TURNS),
-        (12, Trigger.END),
+        (5, ReflectorTrigger.EVERY_TURNS),
+        (10, ReflectorTrigger.EVERY_TURNS),
+        (12, ReflectorTrigger.END),
     ]
     assert played.ended.outcome is Outcome.UNVERIFIED
     assert played.keys[:3] == ["turns-1", "reflection-1/answer", "reflection-1/kept"]
@@ -78,9 +78,9 @@ def test_the_first_tool_failure_is_not_waited_out_and_later_ones_are() -> None:
     turns = [turn(seq, failed=seq in {2, 3, 9}) for seq in range(1, 13)]
     played = play(spec(), session(turns))
     assert [(kept.turn, kept.trigger) for kept in kept_in(played)] == [
-        (2, Trigger.TOOL_FAILURE),
-        (7, Trigger.EVERY_TURNS),
-        (12, Trigger.EVERY_TURNS),
+        (2, ReflectorTrigger.TOOL_FAILURE),
+        (7, ReflectorTrigger.EVERY_TURNS),
+        (12, ReflectorTrigger.EVERY_TURNS),
     ]
     waits = [effect for effect in played.effects if isinstance(effect, AwaitTurns)]
     assert [wait.or_tool_failure for wait in waits] == [True, False, False, False]

@@ -75,6 +75,7 @@ def test_percentiles_lie_between_the_two_nearest_times() -> None:
     assert values(figures(project)) == {
         "queue_length": 0,
         "oldest_age_s": None,
+        "overdue": None,
         "decided": 5,
         "overrule_rate": 0.2,
         "time_to_decision_p50_s": 300,

@@ -13,7 +13,7 @@ from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ConflictSettled
 from reflection_app.core.models import Scope
-from reflection_app.notebook.conflicts import SettleInput, Way, settle
+from reflection_app.notebook.conflicts import SettleInput, SettleWay, settle
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from tests.api.caller import Answer, Caller, assert_problem, make_caller
@@ -115,7 +115,7 @@ def test_of_two_curators_at_once_one_settles_and_the_other_is_told_who_did() -> 
         conflict = conflicting(project.pk)
         ways: list[Callable[[], object]] = []
         for stays in (conflict.first_id, conflict.second_id):
-            told = SettleInput(settlement=Way.SUPERSEDE, stays=stays)
+            told = SettleInput(settlement=SettleWay.SUPERSEDE, stays=stays)
             actor = Actor(user=make_member(project))
             ways.append(partial(settle, project, conflict.pk, told, actor=actor))
         results = together(*ways)

@@ -12,7 +12,7 @@ from notebook_app.public import HandedIn
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
-from reflection_app.notebook.conflicts import SettleInput, Way, settle
+from reflection_app.notebook.conflicts import SettleInput, SettleWay, settle
 from reflection_app.notebook.curating import (
     approve_entry,
     clear_flags,
@@ -121,7 +121,7 @@ def test_a_conflict_that_a_key_settles_in_its_own_words_tells_nobody_them(
     Entry.objects.filter(pk=stays).update(state=state)
 
     def end() -> None:
-        told = SettleInput(settlement=Way.MERGE, stays=stays, words=MergedWords(content=OWN))
+        told = SettleInput(settlement=SettleWay.MERGE, stays=stays, words=MergedWords(content=OWN))
         settle(project, conflict.pk, told, actor=key)
         approve_entry(project, stays, CurationInput(), actor=key)
 

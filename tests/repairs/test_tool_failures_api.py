@@ -4,9 +4,11 @@ import json
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from reflection_app.api import waiting
 from reflection_app.core.audit import AuditEntry
+from reflection_app.repairs import failures_by_meaning
 from reflection_app.repairs.models import FixPair, ToolFailure
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, RunState
@@ -266,3 +268,14 @@ def test_the_cheat_sheet_tells_what_fails_and_what_helps_and_no_value(agent: Cal
     assert secret not in json.dumps(sheet)
     assert agent.get("tool-failures/cheat-sheet", tool="FETCH").body["rows"] == [advice]
     assert agent.get("tool-failures/cheat-sheet", tool="%").body["rows"] == []
+
+
+def test_no_model_is_waited_for_inside_of_a_transaction(agent: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bool] = []
+
+    def vector_of(text: str, *, timeout_s: float) -> None:
+        seen.append(connection.in_atomic_block)
+
+    monkeypatch.setattr(failures_by_meaning, "judging_vector", vector_of)
+    answer = agent.post("tool-failures", TIMEOUT, idempotency_key="once")
+    assert (answer.status, seen) == (201, [False])

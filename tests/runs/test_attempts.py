@@ -9,6 +9,8 @@ from django.db import connection, connections
 
 from reflection_app.api import waiting
 from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.metrics.figuring import figure_due
+from reflection_app.metrics.models import RunFigure
 from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Attempt, Run, RunState, Step
@@ -102,6 +104,16 @@ def test_what_the_agent_spent_counts(caller: Caller) -> None:
         60,
     )
     assert (told["usage"]["cost_usd"], told["usage"]["llm_calls"]) == ("0.01230000", 0)
+
+
+def test_the_model_that_made_an_attempt_is_shown_with_it_and_counted(caller: Caller) -> None:
+    run = asked(caller)
+    assert hand_in(caller, run, RIGHT, usage={"cost_usd": "0", "model": "their/model-7"}).status in {200, 202}
+    advance(run.pk)
+    steps = caller.get(f"runs/{run.pk}/steps").body["results"]
+    assert [step["model"] for step in steps if step["kind"] == "await_attempt"] == ["their/model-7"]
+    assert figure_due() == 1
+    assert RunFigure.objects.get(run_id=run.pk).model == "their/model-7"
 
 
 def test_a_budget_of_money_asks_what_the_attempt_cost(caller: Caller) -> None:

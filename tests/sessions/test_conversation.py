@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from reflection_app.loops.tool_failures import is_tool_failure
 from reflection_app.sessions.otlp.conversation import NOT_KEPT, conversation_of_spans
 from reflection_app.sessions.otlp.wire import Span, SpanEvent
 from reflection_app.sessions.recording import TranscriptSubmission
-from tests.sessions.spans import agent, asks, chat, span, tells, text, tool
+from tests.sessions.spans import TRACE_ID, agent, asks, chat, span, tells, text, tool
 
 SYSTEM = text("system", "You book flights.")
 USER = text("user", "Cancel my trip.")
@@ -267,6 +268,148 @@ def test_every_form_that_the_conventions_had_says_the_same(
     assert (call["id"], call["function"]) == ("call_1", {"name": "cancel", "arguments": "{}"})
 
 
+def read(attributes: dict[str, Any], *, name: str = "span") -> list[tuple[str, str]]:
+    """What one span of these attributes tells."""
+    found = conversation_of_spans([Span(trace_id=TRACE_ID, span_id="a" * 16, name=name, attributes=attributes)])
+    return [(one["role"], one["content"]) for one in found.messages]
+
+
+HUMAN = {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "HumanMessage"], "kwargs": {"content": "你好"}}
+SAID = [("user", "你好"), ("assistant", "Hello.")]
+# Beyond what the recordings hold: what else libraries write for the same two messages.
+MORE_FORMS: dict[str, dict[str, Any]] = {
+    "OpenInference, in parts": {
+        "openinference.span.kind": "LLM",
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.contents.0.message_content.type": "text",
+        "llm.input_messages.0.message.contents.0.message_content.text": "你好",
+        "llm.output_messages.0.message.content": "Hello.",
+    },
+    "OpenInference, of an agent": {
+        "openinference.span.kind": "AGENT",
+        "input.value": '{"question": "你好"}',
+        "input.mime_type": "application/json",
+        "output.value": "Hello.",
+    },
+    "OpenInference, of a chain alone": {
+        "openinference.span.kind": "CHAIN",
+        "input.value": "你好",
+        "output.value": "Hello.",
+    },
+    "OpenInference, a completed text": {
+        "openinference.span.kind": "LLM",
+        "llm.prompts.0.prompt.text": "你好",
+        "llm.choices.0.completion.text": "Hello.",
+    },
+    "MLflow, of an agent": {
+        "mlflow.spanType": '"AGENT"',
+        "mlflow.spanInputs": '{"question": "\\u4f60\\u597d"}',
+        "mlflow.spanOutputs": '"Hello."',
+    },
+    "MLflow, OpenAI's Responses": {
+        "mlflow.spanType": '"CHAT_MODEL"',
+        "mlflow.spanInputs": json.dumps({"model": "m", "input": "你好"}),
+        "mlflow.spanOutputs": json.dumps(
+            {
+                "output": [
+                    {"type": "reasoning", "summary": []},
+                    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hello."}]},
+                ]
+            }
+        ),
+    },
+    "OpenLLMetry, of an agent": {
+        "traceloop.span.kind": "agent",
+        "traceloop.entity.input": json.dumps({"args": ["你好"], "kwargs": {}}),
+        "traceloop.entity.output": '"Hello."',
+    },
+    "LangSmith, constructors": {
+        "langsmith.span.kind": "llm",
+        "gen_ai.prompt": json.dumps({"messages": [[HUMAN]]}),
+        "gen_ai.completion": json.dumps(
+            {
+                "generations": [
+                    [{"text": "Hello.", "message": {"type": "AIMessageChunk", "data": {"content": "Hello."}}}]
+                ]
+            }
+        ),
+    },
+    "LangSmith, OpenAI's own shapes": {
+        "langsmith.span.kind": "llm",
+        "gen_ai.prompt": json.dumps({"messages": [{"role": "user", "content": "你好"}], "model": "m"}),
+        "gen_ai.completion": json.dumps({"choices": [{"message": {"role": "assistant", "content": "Hello."}}]}),
+    },
+    "LangSmith, a completed text": {
+        "langsmith.span.kind": "llm",
+        "gen_ai.prompt": json.dumps({"prompts": ["你好"]}),
+        "gen_ai.completion": json.dumps({"generations": [[{"text": "Hello.", "generation_info": {}}]]}),
+    },
+    "Vercel's AI SDK, of an agent": {
+        "ai.operationId": "ai.generateText",
+        "ai.prompt": json.dumps({"prompt": "你好"}),
+        "ai.response.text": "Hello.",
+    },
+    "Gemini's shapes": {
+        "gen_ai.operation.name": "generate_content",
+        "gen_ai.prompt": "你好",
+        "gen_ai.completion": json.dumps(
+            {"candidates": [{"content": {"parts": [{"text": "Hello."}], "role": "model"}}]}
+        ),
+    },
+}
+
+
+@pytest.mark.parametrize("attributes", MORE_FORMS.values(), ids=MORE_FORMS)
+def test_other_shapes_of_the_conventions_say_the_same(attributes: dict[str, Any]) -> None:
+    assert read(attributes) == SAID
+
+
+def test_agents_that_are_known_by_their_spans_names_are_told_apart() -> None:
+    root = span("Guide", lasts=100, openinference_span_kind="AGENT")
+    below = span("Forecaster", 3, lasts=20, parent=root, openinference_span_kind="AGENT")
+    asks_model = {"openinference.span.kind": "LLM", "llm.input_messages.0.message.content": "Rain?"}
+    model = replace(
+        span("llm", 4, parent=below), attributes=asks_model | {"llm.output_messages.0.message.content": "No."}
+    )
+    found = conversation_of_spans([root, below, model])
+    assert found.agent == "Guide"
+    assert [(one["content"], one.get("name")) for one in found.messages] == [("Rain?", None), ("No.", "Forecaster")]
+
+
+def test_calls_of_one_tool_at_once_are_told_apart_by_their_arguments() -> None:
+    root = agent("booker")
+    parts = [asks("cancel", f"call_{trip}", trip=trip)["parts"][0] for trip in ("A", "B", "C")]
+    given = {"B": '{"trip": "B"}', "C": "C"}
+    failed = [
+        tool(at, "cancel", parent=root, gen__ai_tool_call_arguments=given[trip], is_error=True, status_message=trip)
+        for at, trip in enumerate(("C", "B"), 3)
+    ]
+    told = [USER, {"role": "assistant", "parts": parts}, tells("call_A", "done")]
+    found = conversation_of_spans([root, chat(1, [USER], [told[1]], parent=root), *failed, chat(9, told, [DONE])])
+    answers = {one["tool_call_id"]: one["content"] for one in found.messages if one["role"] == "tool"}
+    assert answers == {"call_A": "done", "call_B": "B", "call_C": "C"}
+
+
+def test_a_tool_that_ends_before_the_model_that_called_it_is_told_after_it() -> None:
+    model = chat(1, [USER], [ASKS], lasts=20)
+    call = tool(5, "cancel", "call_1", result="cancelled")
+    assert [one["role"] for one in conversation_of_spans([call, model]).messages] == ["user", "assistant", "tool"]
+
+
+def test_numbered_attributes_of_other_names_are_left_aside() -> None:
+    attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.prompt.0.role": "user",
+        "gen_ai.prompt.0.content": "Cancel my trip.",
+        "gen_ai.prompt.0.calls": "plain text",
+        "gen_ai.prompt.0.tool_calls": "plain text",
+        "gen_ai.prompt.0.called": 7,
+        "gen_ai.completion.0.tool_calls.0": "plain text",
+        "gen_ai.completion.0.content": "It is cancelled.",
+    }
+    assert read(attributes) == [("user", "Cancel my trip."), ("assistant", "It is cancelled.")]
+
+
 HOSTILE: list[Any] = [
     None,
     "",
@@ -289,18 +432,31 @@ HOSTILE: list[Any] = [
 ]
 
 
+HOLDING = {
+    "gen_ai.input.messages": {"gen_ai.operation.name": "chat"},
+    "gen_ai.output.messages": {"gen_ai.operation.name": "chat"},
+    "gen_ai.prompt": {"langsmith.span.kind": "llm"},
+    "gen_ai.completion": {"gen_ai.operation.name": "chat"},
+    "gen_ai.prompt.0.tool_calls": {"gen_ai.operation.name": "chat"},
+    "input.value": {"openinference.span.kind": "AGENT"},
+    "output.value": {"openinference.span.kind": "TOOL"},
+    "llm.input_messages.0.message.content": {"openinference.span.kind": "LLM"},
+    "llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments": {"openinference.span.kind": "LLM"},
+    "mlflow.spanInputs": {"mlflow.spanType": '"LLM"'},
+    "mlflow.chat.tokenUsage": {"mlflow.spanType": '"LLM"'},
+    "traceloop.entity.input": {"traceloop.span.kind": "tool"},
+    "ai.response.toolCalls": {"ai.operationId": "ai.generateText.doGenerate"},
+    "ai.toolCall.result": {"ai.operationId": "ai.toolCall"},
+    "openinference.span.kind": {"input.value": "x"},
+}
+
+
 @pytest.mark.parametrize("said", HOSTILE, ids=[str(number) for number in range(len(HOSTILE))])
-@pytest.mark.parametrize(
-    "name", ["gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.prompt", "gen_ai.completion"]
-)
+@pytest.mark.parametrize("name", HOLDING)
 def test_whatever_an_agent_sends_makes_a_session_that_can_be_stored(said: Any, name: str) -> None:
-    sent = Span(
-        **{
-            **vars(span("chat", gen__ai_operation_name="chat")),
-            "attributes": {name: said, "gen_ai.operation.name": "chat"},
-        }
-    )
-    TranscriptSubmission(messages=conversation_of_spans([sent]).messages)
+    sent = Span(trace_id=TRACE_ID, span_id="a" * 16, attributes=HOLDING[name] | {name: said})
+    found = conversation_of_spans([sent])
+    TranscriptSubmission(messages=found.messages, agent=found.agent[:120])
 
 
 def test_spans_that_are_their_own_parents_end_like_others() -> None:

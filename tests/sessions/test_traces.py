@@ -30,7 +30,7 @@ from reflection_app.sessions import traces as sessions_traces
 from reflection_app.sessions.models import AgentSpan, AgentTrace, Reflector, Transcript, TranscriptTurn
 from reflection_app.sessions.otlp.wire import JSON, PROTOBUF, Span
 from reflection_app.sessions.recording import open_transcript
-from reflection_app.sessions.traces import MOST_SPANS_IN_A_TRACE, assemble_due, forget_spans, take_spans
+from reflection_app.sessions.traces import MOST_SPANS_IN_A_TRACE, NO_AGENT, assemble_due, forget_spans, take_spans
 from tests.api.caller import Answer, Caller, make_caller
 from tests.factories import make_project
 from tests.pace import PATIENCE_S, within
@@ -310,10 +310,11 @@ def test_long_spans_of_many_traces_take_as_long_as_there_are_many() -> None:
 def test_of_programs_that_are_no_agents_nothing_is_kept_but_what_stands_beside_an_agent_is() -> None:
     project = make_project()
     plain = span("GET /", http_route="/")
-    assert take_spans(project, [plain]).new == 0
+    refused = take_spans(project, [plain])
+    assert (refused.new, refused.rejected) == (0, {NO_AGENT: 1})
     assert not AgentTrace.objects.exists()
     assert take_spans(project, [plain, agent("booker", parent=plain)]).new == 2
-    assert AgentSpan.objects.get(span_id=plain.span_id).attributes == {"http.route": "/"}
+    assert AgentSpan.objects.get(span_id=plain.span_id).attributes == {}
     assert take_spans(project, [span("SELECT", parent=plain)]).new == 1
 
 

@@ -8,6 +8,7 @@ from django.urls import URLPattern, reverse
 
 from notebook_app.models import Conflict, ImportBatch
 from notebook_app.public import EntryKind, Proposal, keep
+from reflection_app.alerts.models import Channel
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Role
 from reflection_app.metrics.models import JudgedItem, JudgementImport
@@ -25,6 +26,7 @@ from tests.repairs.tickets import external_run, ticket_of
 from tests.repairs.tool_failures import report
 from tests.reviews.bulk import done_bulk
 from tests.runs.questions import waiting_question
+from tests.sessions.spans import unread_span
 from tests.web.stories import logged_in, unsure_project, waiting_review
 
 # Advancing a run gives its connection back, so these tests cannot live in one transaction.
@@ -58,6 +60,7 @@ def addresses() -> dict[str, str]:
         "review_id": review.pk,
         "key_id": key.pk,
         "transcript_id": transcript.pk,
+        "span_id": unread_span(project).pk,
         "tool_id": add_builtin_tools(project, actor=Actor())[0].pk,
         "secret_id": kept.pk,
         "failure_id": report(project).pk,
@@ -78,6 +81,9 @@ def addresses() -> dict[str, str]:
         "import_id": ImportBatch.objects.create(project_id=project.pk).pk,
         "webhook_id": (webhook := Webhook.objects.create(project=project, url="https://a.example", events=[])).pk,
         "delivery_id": Delivery.objects.create(project=project, webhook=webhook, type="run.finished").pk,
+        "channel_id": Channel.objects.create(
+            project=project, kind="slack", name="#a", host="https://a.example:443", topics=["review"], ciphertext="x"
+        ).pk,
         "judgements_id": JudgementImport.objects.create(project=project).pk,
         "item_id": JudgedItem.objects.create(project=project, external_id="a").pk,
     }

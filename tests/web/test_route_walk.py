@@ -29,6 +29,7 @@ OPEN = {
     "/api/v1/docs",
     "/api/v1/",
     "/language/",
+    "/digests/<str:token>/end/",
     "/notifications/",
     "/notifications/count/",
     "/notifications/read/",

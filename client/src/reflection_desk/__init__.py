@@ -10,10 +10,14 @@ from reflection_desk.errors import (
     Invalid,
     NotAllowed,
     NotFound,
+    NothingKept,
     RateLimited,
     Refused,
     StillGoing,
 )
+from reflection_desk.reflecting import Made, Prompt, Reflected
+from reflection_desk.session import Session
+from reflection_desk.version import __version__
 
 __all__ = [
     "AsyncDesk",
@@ -23,9 +27,15 @@ __all__ = [
     "DeskError",
     "DeskUnreachable",
     "Invalid",
+    "Made",
     "NotAllowed",
     "NotFound",
+    "NothingKept",
+    "Prompt",
     "RateLimited",
+    "Reflected",
     "Refused",
+    "Session",
     "StillGoing",
+    "__version__",
 ]

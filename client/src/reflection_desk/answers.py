@@ -277,13 +277,43 @@ class Metrics(Answer):
     before: dict[str, Figure]
 
 
+class ReviewedAttempt(Answer):
+    number: int
+    content: str
+
+
+class Decision(Answer):
+    """What was decided, by whom, and the verdict that has held since."""
+
+    decision: str
+    attempt: int | None
+    verdict: Verdict | None
+    reason: str
+    decided_by: str
+    decided_at: datetime
+
+
 class Review(Answer):
+    """A verdict that is put before a person; `decision` is None until it is decided, `state` tells of the way there."""
+
     id: UUID
     run_id: UUID
+    attempt: ReviewedAttempt
     reason: str
     state: str
     holder: str | None
     verdict: Verdict
+    decision: Decision | None
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in {"waiting", "claimed"}
+
+
+class AskedFor(Answer):
+    """The reviews that are open now: one, or a seat for each of several blind reviewers."""
+
+    reviews: list[Review]
 
 
 class Claim(Answer):

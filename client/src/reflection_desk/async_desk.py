@@ -2,21 +2,21 @@
 
 import asyncio
 import functools
-import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Any, Concatenate, Self
+from typing import Any, Concatenate, Self, Unpack
 from uuid import UUID
 
 import httpx
 
-from reflection_desk.answering import delay_before_next_try, delay_while_away, next_address, read
 from reflection_desk.answers import Event, Page, Run
-from reflection_desk.call import TIMEOUT_S, Call
+from reflection_desk.call import TIMEOUT_S, Call, address_and_headers
 from reflection_desk.calls import notebook, reviews, sessions, work
-from reflection_desk.errors import DeskError, DeskUnreachable, StillGoing
-
-API = "api/v1/"
+from reflection_desk.reflecting import Loop, Made, Prompt, Reflected
+from reflection_desk.session import Session, SessionFields
+from reflection_desk.steps import Done, Give, Invoke, Pause, Send, Sender, Step, Steps, advance
 
 
 def _sent[**P, T](build: Callable[P, Call[T]]) -> Callable[Concatenate["AsyncDesk", P], Coroutine[Any, Any, T]]:
@@ -29,23 +29,44 @@ def _sent[**P, T](build: Callable[P, Call[T]]) -> Callable[Concatenate["AsyncDes
     return method
 
 
+class AsyncReflectedFunction[**P]:
+    """A function in the desk's loop: called with an objective, it answers with the best attempt at it."""
+
+    __name__: str
+
+    def __init__(self, desk: "AsyncDesk", loop: Loop) -> None:
+        self._desk = desk
+        self._loop = loop
+        functools.update_wrapper(self, loop.function)
+
+    async def __call__(self, objective: str, /, *args: P.args, **kwargs: P.kwargs) -> Reflected:
+        return await self._desk.carry_out(self._loop.begin(objective, *args, **kwargs))
+
+    async def resume(self, run_id: UUID | str, /, *args: P.args, **kwargs: P.kwargs) -> Reflected:
+        """Goes on with a run that was begun before, as by a process that is gone."""
+        return await self._desk.carry_out(self._loop.go_on(run_id, *args, **kwargs))
+
+
 class AsyncDesk:
-    """One project of a desk, by one of its keys, for one event loop.
+    """One project of a desk, by one of its keys. For one event loop.
+
+    Without `url` and `key` it is the desk at DESK_URL, by the key in DESK_KEY.
 
     Calls are tried up to `tries` times where no answer came or the desk asked to come back; nothing is carried out
     twice, for each POST has an idempotency key. Every method raises what `reflection_desk.errors` lists.
     """
 
     def __init__(
-        self, url: str, key: str, *, tries: int = 4, transport: httpx.AsyncBaseTransport | None = None
+        self,
+        url: str | None = None,
+        key: str | None = None,
+        *,
+        tries: int = 4,
+        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self._tries = tries
-        self._http = httpx.AsyncClient(
-            base_url=httpx.URL(url.rstrip("/") + "/").join(API),
-            headers={"Authorization": f"Bearer {key}"},
-            timeout=TIMEOUT_S,
-            transport=transport,
-        )
+        base, headers = address_and_headers(url, key)
+        self._http = httpx.AsyncClient(base_url=base, headers=headers, timeout=TIMEOUT_S, transport=transport)
+        self.sender = Sender(tries=tries, base=self._http.base_url)
 
     async def __aenter__(self) -> Self:
         return self
@@ -61,85 +82,101 @@ class AsyncDesk:
 
     async def send[T](self, call: Call[T]) -> T:
         """Sends any call, also one that this client has no method for."""
-        tries = 0
-        while True:
-            tries += 1
-            response, lost = None, None
-            try:
-                response = await self._http.request(
-                    call.method,
-                    call.path,
-                    params=call.query or None,
-                    json=call.body,
-                    headers=call.headers,
-                    timeout=call.timeout_s,
-                )
-            except httpx.TransportError as error:
-                lost = error
-            delay_s = delay_before_next_try(tries, most=self._tries, response=response)
-            if (response is not None and response.is_success) or delay_s is None:
-                break
-            await asyncio.sleep(delay_s)
-        if response is None:
-            raise DeskUnreachable(f"{call.method} {call.path}: {lost!r} ({tries} tries)") from lost
-        return read(call, response)
+        return await self.carry_out(self.sender.send(call))
 
-    async def pages[T](self, call: Call[Page[T]]) -> AsyncIterator[T]:
+    def pages[T](self, call: Call[Page[T]]) -> AsyncIterator[T]:
         """All results of a list, page after page: `async for run in desk.pages(work.list_runs(state="finished"))`."""
-        page = await self.send(call)
-        for result in page.results:
-            yield result
-        while address := next_address(page, self._http.base_url):
-            page = await self.send(Call("GET", address, call.read))
-            for result in page.results:
-                yield result
+        return self._iterate(self.sender.pages(call))
 
     async def wait_for_run(self, run_id: UUID | str, *, timeout_s: float = 600.0, until_finished: bool = False) -> Run:
         """The run once it has finished or, unless `until_finished`, waits for somebody. Raises StillGoing.
 
         A desk that is away, as while it is restarted, is asked again until the time is up.
         """
-        deadline = time.monotonic() + timeout_s
-        while True:
-            left_s = deadline - time.monotonic()
-            call = work.get_run(run_id, wait_s=max(0.0, min(left_s, work.LONGEST_WAIT_S)))
-            run = await self._send_until(call, deadline=deadline)
-            if run.is_finished or (run.is_waiting and not until_finished):
-                return run
-            if time.monotonic() >= deadline:
-                raise StillGoing(f"run {run_id} is still {run.state} after {timeout_s:g} s")
-            if run.is_waiting:
-                await asyncio.sleep(min(1.0, max(0.0, deadline - time.monotonic())))
+        waits = self.sender.wait_for_run(
+            run_id, timeout_s=timeout_s, until=lambda run: run.is_waiting and not until_finished
+        )
+        return await self.carry_out(waits)
 
-    async def events(self, run_id: UUID | str, *, after: int = 0, away_s: float = 600.0) -> AsyncIterator[Event]:
+    def events(self, run_id: UUID | str, *, after: int = 0, away_s: float = 600.0) -> AsyncIterator[Event]:
         """The run's events as they happen, until it has finished. Begin again with the last `seq` you saw.
 
         A desk that is away, as while it is restarted, is asked again for `away_s`.
         """
-        while True:
-            call = work.list_events(run_id, after=after, wait_s=work.LONGEST_WAIT_S)
-            page = await self._send_until(call, deadline=time.monotonic() + away_s)
-            for event in page.results:
-                after = event.seq
-                yield event
-                if event.type == "run.finished":
-                    return
-            if page.results:
-                continue
-            run = await self._send_until(work.get_run(run_id), deadline=time.monotonic() + away_s)
-            if run.is_finished:
-                return
+        return self._iterate(self.sender.events(run_id, after=after, away_s=away_s))
 
-    async def _send_until[T](self, call: Call[T], *, deadline: float) -> T:
-        """The answer, asked for again while the desk is away."""
-        while True:
-            try:
-                return await self.send(call)
-            except DeskError as error:
-                delay_s = delay_while_away(error, left_s=deadline - time.monotonic())
-                if delay_s is None:
-                    raise
-            await asyncio.sleep(delay_s)
+    def reflected[**P](
+        self, *, timeout_s: float = 3600.0, **task: Any
+    ) -> Callable[
+        [Callable[Concatenate[Prompt, P], str | Made] | Callable[Concatenate[Prompt, P], Awaitable[str | Made]]],
+        AsyncReflectedFunction[P],
+    ]:
+        """As of `Desk`, for functions that are asynchronous, and for others, which are called in a thread."""
+
+        def decorated(
+            function: Callable[Concatenate[Prompt, P], str | Made]
+            | Callable[Concatenate[Prompt, P], Awaitable[str | Made]],
+        ) -> AsyncReflectedFunction[P]:
+            made_by: Callable[..., Any] = function
+            if not inspect.iscoroutinefunction(function):
+                made_by = functools.wraps(function)(functools.partial(asyncio.to_thread, made_by))
+            return AsyncReflectedFunction(self, Loop(self.sender, made_by, task, timeout_s))
+
+        return decorated
+
+    @asynccontextmanager
+    async def session(self, **fields: Unpack[SessionFields]) -> AsyncIterator[Session]:
+        """Records a session of an agent, and hands it in at the end, also where an error leaves it."""
+        session = Session(**fields)
+        try:
+            yield session
+        except BaseException as error:
+            await self.carry_out(session.break_off(self.sender, error))
+            raise
+        await self.carry_out(session.hand_in(self.sender))
+
+    async def carry_out[T](self, steps: Steps[T]) -> T:
+        """What the steps come to."""
+        step = advance(steps)
+        while not isinstance(step, Done):
+            step = advance(steps, *await self._take(step))
+        return step.value
+
+    async def _iterate(self, steps: Steps[None]) -> AsyncIterator[Any]:
+        step = advance(steps)
+        while not isinstance(step, Done):
+            if isinstance(step, Give):
+                yield step.value
+                step = advance(steps)
+            else:
+                step = advance(steps, *await self._take(step))
+
+    async def _take(self, step: Step) -> tuple[Any, Exception | None]:
+        """What came of one step, or the error that did."""
+        outcome = None
+        try:
+            match step:
+                case Send(call):
+                    outcome = await self._request(call)
+                case Pause(seconds):
+                    await asyncio.sleep(seconds)
+                case Invoke(function):
+                    outcome = function()
+                    while inspect.isawaitable(outcome):
+                        outcome = await outcome
+        except Exception as error:  # noqa: BLE001 - thrown at the steps, which let through what is not theirs
+            return None, error
+        return outcome, None
+
+    async def _request(self, call: Call[Any]) -> httpx.Response:
+        return await self._http.request(
+            call.method,
+            call.path,
+            params=call.query or None,
+            json=call.body,
+            headers=call.headers,
+            timeout=call.timeout_s,
+        )
 
     submit_task = _sent(work.submit_task)
     submit_tasks = _sent(work.submit_tasks)
@@ -166,6 +203,8 @@ class AsyncDesk:
     report_outcome = _sent(notebook.report_outcome)
     get_metrics = _sent(notebook.get_metrics)
     list_reviews = _sent(reviews.list_reviews)
+    get_review = _sent(reviews.get_review)
+    ask_for_review = _sent(reviews.ask_for_review)
     claim_review = _sent(reviews.claim_review)
     decide_review = _sent(reviews.decide_review)
     keep_review = _sent(reviews.keep_review)

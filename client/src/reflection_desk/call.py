@@ -1,12 +1,19 @@
 """One request, as a value: both clients send the same calls."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
 
+from httpx import URL
 from pydantic import BaseModel, TypeAdapter
 
+from reflection_desk.version import USER_AGENT
+
+# Where the desk is and by which key it is asked, where a client is not told.
+URL_VARIABLE, KEY_VARIABLE = "DESK_URL", "DESK_KEY"
+API = "api/v1/"
 # Beyond what the desk itself is asked to wait.
 TIMEOUT_S = 30.0
 
@@ -33,6 +40,15 @@ class Call[T]:
     @property
     def headers(self) -> dict[str, str]:
         return {"Idempotency-Key": self.idempotency_key} if self.idempotency_key else {}
+
+
+def address_and_headers(url: str | None, key: str | None) -> tuple[URL, dict[str, str]]:
+    """Where REST is and what each request says, by DESK_URL and DESK_KEY where not given. Raises ValueError."""
+    url = os.environ.get(URL_VARIABLE) if url is None else url
+    key = os.environ.get(KEY_VARIABLE) if key is None else key
+    if not url or key is None:
+        raise ValueError(f"give the desk's address and a key, or set {URL_VARIABLE} and {KEY_VARIABLE}")
+    return URL(url.rstrip("/") + "/").join(API), {"Authorization": f"Bearer {key}", "User-Agent": USER_AGENT}
 
 
 def get[T](path: str, answer: type[T], *, wait_s: float = 0.0, **query: object) -> Call[T]:

@@ -1,21 +1,23 @@
 """The synchronous client."""
 
 import functools
+import inspect
 import time
+import weakref
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
-from typing import Concatenate, Self
+from typing import Any, Concatenate, Self, Unpack
 from uuid import UUID
 
 import httpx
 
-from reflection_desk.answering import delay_before_next_try, delay_while_away, next_address, read
 from reflection_desk.answers import Event, Page, Run
-from reflection_desk.call import TIMEOUT_S, Call
+from reflection_desk.call import TIMEOUT_S, Call, address_and_headers
 from reflection_desk.calls import notebook, reviews, sessions, work
-from reflection_desk.errors import DeskError, DeskUnreachable, StillGoing
-
-API = "api/v1/"
+from reflection_desk.reflecting import Loop, Made, Prompt, Reflected
+from reflection_desk.session import Session, SessionFields
+from reflection_desk.steps import Done, Give, Invoke, Pause, Send, Sender, Step, Steps, advance
 
 
 def _sent[**P, T](build: Callable[P, Call[T]]) -> Callable[Concatenate["Desk", P], T]:
@@ -28,21 +30,46 @@ def _sent[**P, T](build: Callable[P, Call[T]]) -> Callable[Concatenate["Desk", P
     return method
 
 
+class ReflectedFunction[**P]:
+    """A function in the desk's loop: called with an objective, it answers with the best attempt at it."""
+
+    __name__: str
+
+    def __init__(self, desk: "Desk", loop: Loop) -> None:
+        self._desk = desk
+        self._loop = loop
+        functools.update_wrapper(self, loop.function)
+
+    def __call__(self, objective: str, /, *args: P.args, **kwargs: P.kwargs) -> Reflected:
+        return self._desk.carry_out(self._loop.begin(objective, *args, **kwargs))
+
+    def resume(self, run_id: UUID | str, /, *args: P.args, **kwargs: P.kwargs) -> Reflected:
+        """Goes on with a run that was begun before, as by a process that is gone."""
+        return self._desk.carry_out(self._loop.go_on(run_id, *args, **kwargs))
+
+
 class Desk:
     """One project of a desk, by one of its keys. May be shared by threads.
+
+    Without `url` and `key` it is the desk at DESK_URL, by the key in DESK_KEY.
 
     Calls are tried up to `tries` times where no answer came or the desk asked to come back; nothing is carried out
     twice, for each POST has an idempotency key. Every method raises what `reflection_desk.errors` lists.
     """
 
-    def __init__(self, url: str, key: str, *, tries: int = 4, transport: httpx.BaseTransport | None = None) -> None:
-        self._tries = tries
-        self._http = httpx.Client(
-            base_url=httpx.URL(url.rstrip("/") + "/").join(API),
-            headers={"Authorization": f"Bearer {key}"},
-            timeout=TIMEOUT_S,
-            transport=transport,
-        )
+    def __init__(
+        self,
+        url: str | None = None,
+        key: str | None = None,
+        *,
+        tries: int = 4,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        base, headers = address_and_headers(url, key)
+        self._http = httpx.Client(base_url=base, headers=headers, timeout=TIMEOUT_S, transport=transport)
+        # Whoever writes `Desk().session(…)` has no name for it to close it by.
+        weakref.finalize(self, self._http.close)
+        self.sender = Sender(tries=tries, base=self._http.base_url)
 
     def __enter__(self) -> Self:
         return self
@@ -58,83 +85,97 @@ class Desk:
 
     def send[T](self, call: Call[T]) -> T:
         """Sends any call, also one that this client has no method for."""
-        tries = 0
-        while True:
-            tries += 1
-            response, lost = None, None
-            try:
-                response = self._http.request(
-                    call.method,
-                    call.path,
-                    params=call.query or None,
-                    json=call.body,
-                    headers=call.headers,
-                    timeout=call.timeout_s,
-                )
-            except httpx.TransportError as error:
-                lost = error
-            delay_s = delay_before_next_try(tries, most=self._tries, response=response)
-            if (response is not None and response.is_success) or delay_s is None:
-                break
-            time.sleep(delay_s)
-        if response is None:
-            raise DeskUnreachable(f"{call.method} {call.path}: {lost!r} ({tries} tries)") from lost
-        return read(call, response)
+        return self.carry_out(self.sender.send(call))
 
     def pages[T](self, call: Call[Page[T]]) -> Iterator[T]:
         """All results of a list, page after page: `desk.pages(work.list_runs(state="finished"))`."""
-        page = self.send(call)
-        yield from page.results
-        while address := next_address(page, self._http.base_url):
-            page = self.send(Call("GET", address, call.read))
-            yield from page.results
+        return self._iterate(self.sender.pages(call))
 
     def wait_for_run(self, run_id: UUID | str, *, timeout_s: float = 600.0, until_finished: bool = False) -> Run:
         """The run once it has finished or, unless `until_finished`, waits for somebody. Raises StillGoing.
 
         A desk that is away, as while it is restarted, is asked again until the time is up.
         """
-        deadline = time.monotonic() + timeout_s
-        while True:
-            left_s = deadline - time.monotonic()
-            call = work.get_run(run_id, wait_s=max(0.0, min(left_s, work.LONGEST_WAIT_S)))
-            run = self._send_until(call, deadline=deadline)
-            if run.is_finished or (run.is_waiting and not until_finished):
-                return run
-            if time.monotonic() >= deadline:
-                raise StillGoing(f"run {run_id} is still {run.state} after {timeout_s:g} s")
-            if run.is_waiting:
-                time.sleep(min(1.0, max(0.0, deadline - time.monotonic())))
+        waits = self.sender.wait_for_run(
+            run_id, timeout_s=timeout_s, until=lambda run: run.is_waiting and not until_finished
+        )
+        return self.carry_out(waits)
 
     def events(self, run_id: UUID | str, *, after: int = 0, away_s: float = 600.0) -> Iterator[Event]:
         """The run's events as they happen, until it has finished. Begin again with the last `seq` you saw.
 
         A desk that is away, as while it is restarted, is asked again for `away_s`.
         """
-        while True:
-            call = work.list_events(run_id, after=after, wait_s=work.LONGEST_WAIT_S)
-            page = self._send_until(call, deadline=time.monotonic() + away_s)
-            for event in page.results:
-                after = event.seq
-                yield event
-                if event.type == "run.finished":
-                    return
-            if page.results:
-                continue
-            run = self._send_until(work.get_run(run_id), deadline=time.monotonic() + away_s)
-            if run.is_finished:
-                return
+        return self._iterate(self.sender.events(run_id, after=after, away_s=away_s))
 
-    def _send_until[T](self, call: Call[T], *, deadline: float) -> T:
-        """The answer, asked for again while the desk is away."""
-        while True:
-            try:
-                return self.send(call)
-            except DeskError as error:
-                delay_s = delay_while_away(error, left_s=deadline - time.monotonic())
-                if delay_s is None:
-                    raise
-            time.sleep(delay_s)
+    def reflected[**P](
+        self, *, timeout_s: float = 3600.0, **task: Any
+    ) -> Callable[[Callable[Concatenate[Prompt, P], str | Made]], ReflectedFunction[P]]:
+        """Puts a function that makes attempts into the desk's loop, with the fields of `submit_task` in `task`.
+
+        The function is called with the objective, then with why its attempt came back, until the loop has ended; what
+        is called in its place answers with the best attempt. People may be asked: `timeout_s` is how long each of the
+        desk's answers is waited for. Raises StillGoing then, and NothingKept where no attempt was kept.
+        """
+
+        def decorated(function: Callable[Concatenate[Prompt, P], str | Made]) -> ReflectedFunction[P]:
+            if inspect.iscoroutinefunction(function):
+                raise TypeError(f"{function.__name__} is asynchronous: decorate it with `reflected` of an AsyncDesk")
+            return ReflectedFunction(self, Loop(self.sender, function, task, timeout_s))
+
+        return decorated
+
+    @contextmanager
+    def session(self, **fields: Unpack[SessionFields]) -> Iterator[Session]:
+        """Records a session of an agent, and hands it in at the end, also where an error leaves it."""
+        session = Session(**fields)
+        try:
+            yield session
+        except BaseException as error:
+            self.carry_out(session.break_off(self.sender, error))
+            raise
+        self.carry_out(session.hand_in(self.sender))
+
+    def carry_out[T](self, steps: Steps[T]) -> T:
+        """What the steps come to."""
+        step = advance(steps)
+        while not isinstance(step, Done):
+            step = advance(steps, *self._take(step))
+        return step.value
+
+    def _iterate(self, steps: Steps[None]) -> Iterator[Any]:
+        step = advance(steps)
+        while not isinstance(step, Done):
+            if isinstance(step, Give):
+                yield step.value
+                step = advance(steps)
+            else:
+                step = advance(steps, *self._take(step))
+
+    def _take(self, step: Step) -> tuple[Any, Exception | None]:
+        """What came of one step, or the error that did."""
+        outcome = None
+        try:
+            match step:
+                case Send(call):
+                    outcome = self._request(call)
+                case Pause(seconds):
+                    time.sleep(seconds)
+                case Invoke(function):
+                    outcome = function()
+        except Exception as error:  # noqa: BLE001 - thrown at the steps, which let through what is not theirs
+            return None, error
+        return outcome, None
+
+    def _request(self, call: Call[Any]) -> httpx.Response:
+        return self._http.request(
+            call.method,
+            call.path,
+            params=call.query or None,
+            json=call.body,
+            headers=call.headers,
+            timeout=call.timeout_s,
+        )
 
     submit_task = _sent(work.submit_task)
     submit_tasks = _sent(work.submit_tasks)
@@ -161,6 +202,8 @@ class Desk:
     report_outcome = _sent(notebook.report_outcome)
     get_metrics = _sent(notebook.get_metrics)
     list_reviews = _sent(reviews.list_reviews)
+    get_review = _sent(reviews.get_review)
+    ask_for_review = _sent(reviews.ask_for_review)
     claim_review = _sent(reviews.claim_review)
     decide_review = _sent(reviews.decide_review)
     keep_review = _sent(reviews.keep_review)

@@ -1,7 +1,10 @@
 """What can go wrong. Refusals carry the desk's own words (problem details, RFC 9457)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reflection_desk.answers import Run
 
 
 class DeskError(Exception):
@@ -14,6 +17,16 @@ class DeskUnreachable(DeskError):
 
 class StillGoing(DeskError):
     """The run was waited for as long as was asked, and goes on."""
+
+
+class NothingKept(DeskError):
+    """The run ended without any attempt to keep; `run` says how."""
+
+    def __init__(self, run: "Run") -> None:
+        self.run = run
+        super().__init__(
+            f"run {run.id} ended as {run.outcome} with no attempt" + (f": {run.error}" if run.error else "")
+        )
 
 
 class Refused(DeskError):

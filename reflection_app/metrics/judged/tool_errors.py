@@ -6,12 +6,11 @@ from typing import Any
 
 from judgement.tool_errors import Failure
 from judgement.training.tool_errors import our_remedies, our_types
-from reflection_app.loops.diagnosis.diagnoses import FailedCall, FixRecall
+from reflection_app.loops.diagnosis.diagnoses import FailedCall
 from reflection_app.loops.diagnosis.diagnosing import by_memory_or_rules
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.metrics.judged.figures import Measure, by_language, rows_of
-from reflection_app.repairs.alike_tools import likeness_of_tools
-from reflection_app.repairs.failures_by_meaning import as_failure, judged_remedy
+from reflection_app.repairs.failures_by_meaning import as_failure, meaning_of
 
 
 def measure(folder: Path) -> Measure:
@@ -20,8 +19,7 @@ def measure(folder: Path) -> Measure:
     outcomes, wrong = [], []
     for row in rows:
         failed = call_of(row)
-        recalled = FixRecall(likeness=likeness_of_tools(failed), judged=judged_remedy(failed))
-        found = by_memory_or_rules(failed, None, recalled)
+        found = by_memory_or_rules(failed, None, meaning_of(failed))
         if found is None:
             outcomes.append(("left to a model", ""))
             continue

@@ -352,7 +352,7 @@ def review_chart(quality: RefereeQuality) -> Chart:
 # The metrics of the review desk.
 
 REVIEW_HEADLINE = (
-    *("queue_length", "oldest_age_s", "decided"),
+    *("queue_length", "oldest_age_s", "overdue", "decided"),
     *("time_to_decision_p50_s", "time_to_decision_p95_s", "overrule_rate"),
 )
 

@@ -12,6 +12,7 @@ from notebook_app import public
 from notebook_app.public import KEPT, EntryFilter, EntryKind, EntryState, KeptEntry, Listing
 from reflection_app.api.actions import change, read, response_of
 from reflection_app.api.pages import NEWEST_FIRST, Number, Order, PageQuery
+from reflection_app.api.schema import IF_MATCH
 from reflection_app.api.view import DeskView, get_run_for, get_transcript_for
 from reflection_app.core.errors import InvalidInput, NotFound
 from reflection_app.core.models import Project
@@ -86,7 +87,10 @@ class Entries(DeskView):
     def get_object(self, entry_id: UUID) -> KeptEntry:
         return get_entry_for(self.project, entry_id)
 
-    @read("list_entries", "Entries of the notebook, the newest first", may=Permission.READ_NOTEBOOK)
+    def get_edited(self, entry: KeptEntry) -> int:
+        return entry.version
+
+    @read("list_entries", "Entries of the notebook, the newest first", may=Permission.READ_NOTEBOOK, problems=(404,))
     def list(self, query: EntryQuery) -> EntryListPage:
         if query.run is not None and query.transcript is not None:
             raise InvalidInput(
@@ -122,6 +126,7 @@ class Entries(DeskView):
         what="entry",
         answers={200: ProposalAnswer, 201: ProposalAnswer},
         examples=PROPOSALS,
+        location="notebook/entries/{entry[id]}",
     )
     def create(self, body: EntryInput) -> Response:
         """201 where it is new, 200 where it was known. It is told to nobody before somebody has approved it.
@@ -133,7 +138,12 @@ class Entries(DeskView):
         answer = ProposalAnswer.from_row(proposed, entry=entry_answer(proposed.entry))
         return response_of(answer, 201 if proposed.is_new else 200)
 
-    @read("get_entry", "One entry", may=Permission.READ_NOTEBOOK)
+    @read(
+        "get_entry",
+        "One entry",
+        may=Permission.READ_NOTEBOOK,
+        tagged=True,
+    )
     def retrieve(self, entry: KeptEntry) -> EntryAnswer:
         return entry_answer(entry)
 
@@ -144,9 +154,13 @@ class Entries(DeskView):
         what="edit",
         problems=(409,),
         examples={"Other words": {"content": "Read gross_total.", "reason": "Shorter", "expected_version": 2}},
+        guarded=True,
     )
     def partial_update(self, entry: KeptEntry, body: EntryEdit) -> EntryAnswer:
         """What is left out stays. Needs the scope `reviews:write` besides, as every decision on an entry does."""
+        if IF_MATCH.name in self.request.headers and body.expected_version is None:
+            # The notebook locks its own rows: it is told which version was looked at.
+            body = body.model_copy(update={"expected_version": entry.version})
         return entry_answer(edit_entry(self.project, entry.id, body, actor=self.actor))
 
 

@@ -91,6 +91,7 @@ class Imports(DeskView):
         what="import",
         status=201,
         examples=EXAMPLES,
+        location="notebook/imports/{id}",
     )
     def create(self, body: ImportInput) -> ImportAnswer:
         files = [HandedIn(file.name, file.bytes()) for file in body.files]

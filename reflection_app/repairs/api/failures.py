@@ -34,6 +34,7 @@ from reflection_app.repairs.answers.failures import (
 )
 from reflection_app.repairs.cheat_sheet import cheat_sheet, markdown_of
 from reflection_app.repairs.completeness import CheckSubmission, check_completeness
+from reflection_app.repairs.failures_by_meaning import meaning_of
 from reflection_app.repairs.models import FixPair, ToolFailure
 from reflection_app.repairs.tool_failures import (
     DiagnosisJudgement,
@@ -122,13 +123,16 @@ class ToolFailures(DeskView):
         answers={201: ToolFailureAnswer},
         examples=FAILURES,
         once=False,
+        location="tool-failures/{id}",
     )
     def create(self, query: WaitQuery, body: ToolFailureSubmission) -> Response:
         """A fix that has worked before, or a rule, answers at once. Where neither fits a model is asked:
         `wait` brings its diagnosis with this answer, or ask for the failure later."""
+        meaning = meaning_of(body.failed_call(is_repeated=False))
 
         def report() -> Response:
-            return Response({"id": str(report_tool_failure(self.project, body, actor=self.actor).pk)}, 201)
+            failure = report_tool_failure(self.project, body, actor=self.actor, meaning=meaning)
+            return Response({"id": str(failure.pk)}, 201)
 
         reported = answer_once(self, report)
         failure = self.get_settled(self.get_object(UUID(reported.data["id"])), query)
@@ -225,6 +229,7 @@ class Checks(DeskView):
         answers={201: CheckAnswer},
         examples=EXAMPLES,
         once=False,
+        location="completeness-checks/{id}",
     )
     def create(self, query: WaitQuery, body: CheckSubmission) -> Response:
         def begin() -> Response:

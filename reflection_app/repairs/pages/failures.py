@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -34,6 +34,8 @@ from reflection_app.repairs.tool_failures import (
     report_fix_outcome,
 )
 from reflection_app.repairs.views import FailureShown
+from reflection_app.search.finding import ids_with_words
+from reflection_app.search.models import Indexed
 from reflection_app.web.access import DeskRequest, back_to, get_tool_failure_for, project_page
 from reflection_app.web.forms import Form, api_problems_of, read_form
 from reflection_app.web.list_pages import Filters, list_page, list_response, one_of, text_of
@@ -54,7 +56,7 @@ def filtered(project: Project, filters: Filters) -> QuerySet[ToolFailure]:
     """The project's failures that the filters leave, newest first."""
     rows = ToolFailure.objects.filter(project=project).select_related("run").defer("run__spec")
     if filters["q"]:
-        rows = rows.filter(Q(tool__icontains=filters["q"]) | Q(external_id=filters["q"]))
+        rows = rows.filter(pk__in=ids_with_words(project.pk, filters["q"], kind=Indexed.FAILURE))
     if filters["type"]:
         rows = rows.filter(error_type=filters["type"])
     if filters["went"]:

@@ -22,10 +22,12 @@ from reflection_app.repairs.instructions import InstructionInput, decide_instruc
 from reflection_app.repairs.models import AgentInstruction, InstructionState, Report
 from reflection_app.repairs.reports import CorrectionInput, confirm_class, correct_class
 from reflection_app.repairs.views import CLASSES, ReportShown
+from reflection_app.search.finding import ids_with_words
+from reflection_app.search.models import Indexed
 from reflection_app.tasks.submission import invalid_input
 from reflection_app.web.access import DeskRequest, Place, back_to, project_page
 from reflection_app.web.forms import Form, read_form, read_text
-from reflection_app.web.list_pages import Filters, exact_text_of, id_of, list_page, names_in, one_of
+from reflection_app.web.list_pages import Filters, exact_text_of, id_of, list_page, names_in, one_of, text_of
 from reflection_app.web.middleware import post_only
 
 CORRECTION = ("type", "reason", "before")
@@ -36,7 +38,9 @@ def filtered(project: Project, filters: Filters) -> QuerySet[Report]:
     rows = Report.objects.filter(project=project).select_related("run__task", "attempt", "revised_attempt")
     if held := filters["type"]:
         rows = rows.filter(Q(corrected_type=held) | Q(corrected_type__isnull=True, error_type=held))
-    wanted = {name: value for name, value in filters.given.items() if name != "type"}
+    if filters["q"]:
+        rows = rows.filter(pk__in=ids_with_words(project.pk, filters["q"], kind=Indexed.REPORT))
+    wanted = {name: value for name, value in filters.given.items() if name not in {"q", "type"}}
     rows = rows.filter(**wanted).defer("run__spec", "run__task__tests", "attempt__content", "revised_attempt__content")
     return rows.prefetch_related("corrections").order_by("-created_at", "-id")
 
@@ -52,7 +56,7 @@ def get_report_for(place: Place, reflection_id: str) -> Report:
 @require_safe
 def report_list(request: DeskRequest) -> HttpResponse:
     project = request.place.project
-    filters = Filters.read(request.GET, type=one_of(ErrorClass), agent=exact_text_of(120), run=id_of)
+    filters = Filters.read(request.GET, q=text_of(), type=one_of(ErrorClass), agent=exact_text_of(120), run=id_of)
     among = Report.objects.filter(project=project)
     return list_page(
         request,

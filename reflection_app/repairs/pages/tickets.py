@@ -15,17 +15,23 @@ from reflection_app.core.permissions import Permission
 from reflection_app.loops.tickets import Trigger
 from reflection_app.repairs.models import Ticket, TicketState
 from reflection_app.repairs.tickets import ClosingInput, close_ticket
+from reflection_app.search.finding import ids_with_words
+from reflection_app.search.models import Indexed
 from reflection_app.tasks.redo import why_no_redo
 from reflection_app.web.access import DeskRequest, back_to, get_ticket_for, project_page
 from reflection_app.web.forms import read_input
-from reflection_app.web.list_pages import Filters, exact_text_of, id_of, list_page, names_in, one_of
+from reflection_app.web.list_pages import Filters, exact_text_of, id_of, list_page, names_in, one_of, text_of
 from reflection_app.web.middleware import post_only
 
 
 def filtered(project: Project, filters: Filters) -> QuerySet[Ticket]:
     """The project's tickets that fit, newest first."""
-    wanted = {"target_agent" if name == "agent" else name: value for name, value in filters.given.items()}
+    wanted = {
+        "target_agent" if name == "agent" else name: value for name, value in filters.given.items() if name != "q"
+    }
     tickets = Ticket.objects.filter(project=project, **wanted).select_related("run__task", "attempt")
+    if filters["q"]:
+        tickets = tickets.filter(pk__in=ids_with_words(project.pk, filters["q"], kind=Indexed.TICKET))
     return tickets.defer("run__spec", "run__task__tests", "attempt__content").order_by("-created_at", "-id")
 
 
@@ -34,7 +40,12 @@ def filtered(project: Project, filters: Filters) -> QuerySet[Ticket]:
 def ticket_list(request: DeskRequest) -> HttpResponse:
     project = request.place.project
     filters = Filters.read(
-        request.GET, state=one_of(TicketState.values), agent=exact_text_of(120), trigger=one_of(Trigger), run=id_of
+        request.GET,
+        q=text_of(),
+        state=one_of(TicketState.values),
+        agent=exact_text_of(120),
+        trigger=one_of(Trigger),
+        run=id_of,
     )
     among = Ticket.objects.filter(project=project)
     return list_page(

@@ -14,7 +14,7 @@ from reflection_app.api.view import DeskView
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import OwnWork, Project
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.task_spec import ReviewPolicy
+from reflection_app.loops.task_spec import ReviewPolicy, ReviewRule
 from reflection_app.reviews.agreement import FEWEST_IN_COMMON, agreement_of
 from reflection_app.reviews.own_work import change_own_work
 from reflection_app.reviews.policy import PolicyInput, change_policy, digest_of, read_rules, try_policy
@@ -35,7 +35,12 @@ EXAMPLES = {
 }
 
 
+class ReviewRuleAnswer(ReviewRule):
+    """A rule as it is answered: what it costs is text there, and may be a number where it is sent."""
+
+
 class PolicyAnswer(ReviewPolicy):
+    rules: tuple[ReviewRuleAnswer, ...]
     digest: str = Field(description="changes with the policy; sent along with a new one, it guards what was not seen")
     own_work: OwnWork = Field(description="who may decide on what they, or a key that they made, handed in")
 
@@ -78,7 +83,16 @@ class TrialAnswer(Answer):
 
 
 class ReviewPolicies(DeskView):
-    @read("get_review_policy", "Which verdicts wait for a person", may=Permission.READ)
+    def get_edited(self) -> list[str]:
+        held = Project.objects.get(pk=self.project.pk)
+        return [digest_of(held.get_review_policy()), held.own_work]
+
+    @read(
+        "get_review_policy",
+        "Which verdicts wait for a person",
+        may=Permission.READ,
+        tagged=True,
+    )
     def retrieve(self) -> PolicyAnswer:
         return policy_answer(self.project)
 
@@ -89,6 +103,7 @@ class ReviewPolicies(DeskView):
         what="review policy",
         problems=(409,),
         examples=EXAMPLES,
+        guarded=True,
     )
     def update(self, body: PolicyInput) -> PolicyAnswer:
         """The first rule that fits a verdict decides. Runs under way keep the policy that they began with.
@@ -117,7 +132,7 @@ class ReviewPolicies(DeskView):
 
 def policy_answer(project: Project) -> PolicyAnswer:
     policy = project.get_review_policy()
-    return PolicyAnswer(**dict(policy), digest=digest_of(policy), own_work=OwnWork(project.own_work))
+    return PolicyAnswer(**policy.model_dump(), digest=digest_of(policy), own_work=OwnWork(project.own_work))
 
 
 # How far blind reviewers agree.

@@ -97,7 +97,9 @@ class Reviews(DeskView):
     @read("list_reviews", "Reviews, newest first", may=Permission.READ_QUEUE)
     def list(self, query: ReviewFilters) -> ReviewPage:
         wanted = query.model_dump(exclude_none=True, include={"state", "run"})
-        reviews = reviews_to_show(Review.objects.filter(query.where(self.actor), project=self.project, **wanted))
+        reviews = reviews_to_show(
+            Review.objects.filter(query.where(self.actor, project=self.project), project=self.project, **wanted)
+        )
         return self.page(ReviewPage, reviews, query, answers=partial(review_answers, reader=self.actor))
 
     @read("get_review", "One review", may=Permission.READ_QUEUE)
@@ -121,7 +123,7 @@ class Reviews(DeskView):
         if body.review_id is not None:
             review: Review | None = claim_review(self.get_object(body.review_id), actor=self.actor)
         else:
-            among = body.among.where(self.actor) if body.among else None
+            among = body.among.where(self.actor, project=self.project) if body.among else None
             review = claim_next(self.project, actor=self.actor, among=among)
         return ClaimAnswer.from_row(review, review=review_answer(review, reader=self.actor)) if review else None
 

@@ -40,7 +40,7 @@ def new_bulk(request: DeskRequest) -> HttpResponse:
     if "all" not in request.POST:
         return _form(request, _selected(request))
     # The open reviews of the view whose address the queue's form carries, in the queue's order.
-    where = read_queue(request.GET).filter.where(request.place.actor)
+    where = read_queue(request.GET).filter.where(request.place.actor, project=request.place.project)
     rows = Review.objects.filter(where, project=request.place.project, state__in=OPEN)
     return _form(request, list(_light(rows).order_by(*IN_ORDER)[: MOST_ITEMS + 1]))
 

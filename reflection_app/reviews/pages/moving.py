@@ -78,9 +78,10 @@ def held_by(request: DeskRequest, *, besides: UUID = NONE) -> Review | None:
 
 def claimable(request: DeskRequest, asked: SortedFilter) -> Q:
     """What the next one may be: what fits the filters and, where the view is one of open reviews, the view."""
+    narrowing = asked.narrowing(request.place.project)
     if asked.view is QueueView.MINE:
-        return asked.narrowing() & mine(request.place.actor, now=timezone.now())
-    return asked.narrowing()
+        return narrowing & mine(request.place.actor, now=timezone.now())
+    return narrowing
 
 
 def claim_order(asked: SortedFilter) -> tuple[str, ...]:

@@ -69,7 +69,9 @@ def queue(request: DeskRequest) -> HttpResponse:
         "rows": page.rows,
         "next_page": page.last,
         "after": after,
-        "matches": count_up_to(rows.filter(asked.filter.where(actor))) if asked.filter.is_narrowed else None,
+        "matches": count_up_to(rows.filter(asked.filter.where(actor, project=project)))
+        if asked.filter.is_narrowed
+        else None,
         "waiting": counts[QueueView.ALL],
         "now": timezone.now(),
         "questions": questions[:QUESTIONS_SHOWN],

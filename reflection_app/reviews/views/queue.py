@@ -84,7 +84,7 @@ def queue_page(project: Project, asked: SortedFilter, *, actor: Actor, after: UU
     """The page that begins after the review `after`, in the filter's order; the first one without it."""
     order = order_of(asked)
     everything = Review.objects.filter(project=project).annotate(sure=Coalesce("verdict__confidence", Value(UNSAID)))
-    rows = everything.filter(asked.where(actor))
+    rows = everything.filter(asked.where(actor, project=project))
     if after is not None:
         rows = rows.filter(_beyond(order, _position(everything, after, order=order)))
     heavy = [*HEAVY, *(f"{which}__{name}" for which in ("verdict", "decided_verdict") for name in HEAVY_OF_VERDICTS)]
@@ -105,7 +105,7 @@ def beside(project: Project, asked: SortedFilter, review: Review, *, actor: Acto
         order = tuple(field[1:] if field.startswith("-") else f"-{field}" for field in order)
     everything = Review.objects.filter(project=project).annotate(sure=Coalesce("verdict__confidence", Value(UNSAID)))
     position = _position(everything, review.pk, order=order)
-    rows = everything.filter(asked.where(actor)).exclude(pk=review.pk)
+    rows = everything.filter(asked.where(actor, project=project)).exclude(pk=review.pk)
     return rows.filter(_beyond(order, position)).order_by(*order).values_list("pk", flat=True).first()
 
 

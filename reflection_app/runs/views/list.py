@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -16,7 +16,8 @@ from reflection_app.metrics.runs_behind import NO, OF_NOW, OF_REVIEWS, YES, runs
 from reflection_app.metrics.views.choice import as_fields, of_hour, read_asked
 from reflection_app.metrics.views.families import FAMILIES
 from reflection_app.metrics.views.words import mode_words, runs_words
-from reflection_app.runs.models import VOID, Run, Verdict
+from reflection_app.runs.filters import best_score
+from reflection_app.runs.models import Run
 from reflection_app.web.access import DeskRequest
 
 LONGEST_KEY = 300
@@ -119,12 +120,10 @@ DESK_MODES = (Mode.ERROR_REFLECTION, Mode.MEMORY_REFLECTION)
 
 def runs_for_list(project: Project) -> QuerySet[Run]:
     """The project's runs, newest first, each with its task and the score of its best attempt as `best_score`."""
-    judged = Verdict.objects.filter(attempt=OuterRef("best_attempt")).exclude(VOID)
-    decisive = judged.order_by("-referee", "-created_at", "-id")
     return (
         Run.objects.filter(project=project)
         .select_related("task")
         .defer("spec", "task__tests", "task__metadata")
-        .annotate(best_score=Subquery(decisive.values("score")[:1]))
+        .annotate(best_score=best_score())
         .order_by("-created_at", "-id")
     )

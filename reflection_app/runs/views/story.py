@@ -18,9 +18,10 @@ from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.loops.verdicts import Outcome, Referee
 from reflection_app.repairs.views import failures_by_place
 from reflection_app.reviews.models import Review
+from reflection_app.runs.agent_leases import holder_of
 from reflection_app.runs.handing_in import NextAttempt, next_attempt_of
 from reflection_app.runs.lease import lease_end, silent_s
-from reflection_app.runs.models import Question, QuestionState, Run, RunState, Step, StepState
+from reflection_app.runs.models import AgentLease, Question, QuestionState, Run, RunState, Step, StepState
 from reflection_app.runs.views.attempts import AttemptCard, attempt_cards
 from reflection_app.runs.views.steps import StepLine, is_tool_run
 from reflection_app.sessions.models import Transcript
@@ -84,6 +85,11 @@ class RunStory:
     def asked(self) -> NextAttempt | None:
         """What the run waits for from its outside agent."""
         return next_attempt_of(self.run)
+
+    @cached_property
+    def held_by(self) -> AgentLease | None:
+        """The agent that makes the attempt, or hears of it; None where anybody may hand in."""
+        return None if self.run.is_finished else holder_of(self.run)
 
     @cached_property
     def open_question(self) -> Question | None:

@@ -1,136 +1,17 @@
-"""What a span is about: a model's call, a tool's call, an agent at work or a workflow, by the GenAI conventions."""
+"""What the attributes of spans mean, by each convention: one table, in which a line is a convention.
 
-import json
+A span may be written by several at once, as Vercel's are. Where they say the same thing, the first of the table counts:
+those that say more come before those that say less.
+"""
+
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from reflection_app.loops.tool_calls import is_too_deep
+from reflection_app.sessions.otlp.messages import Message, messages_of, read_json
 from reflection_app.sessions.otlp.wire import Span, SpanEvent
-
-# Messages as instrumentations write them, in all forms that the GenAI conventions have had, as OpenAI's chat has them.
-# Roles, parts and calls come from agents: whatever is not understood becomes text, and nothing raises.
-
-type Message = dict[str, Any]
-
-ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "function": "tool"}
-KNOWN_ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
-ANSWERS = frozenset({"tool_call_response", "tool_result"})
-CALLS = frozenset({"tool_call", "tool_use"})
-THOUGHTS = frozenset({"reasoning", "thinking"})
-TEXTS = frozenset({"text", "refusal", "input_text", "output_text"})
-LONGEST_PARSED = 2_000_000
-
-
-def read_json(value: Any) -> Any:
-    """The value that an attribute holds as JSON text; the value itself where it is no such text."""
-    if not isinstance(value, str) or value.lstrip()[:1] not in {"[", "{"} or len(value) > LONGEST_PARSED:
-        return value
-    try:
-        read = json.loads(value)
-    except (ValueError, RecursionError):
-        return value
-    return value if is_too_deep(read) else read
-
-
-def written(value: Any) -> str:
-    """A value as text: a text as it is, nothing as none, all else as JSON."""
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def messages_of(value: Any, *, role: str) -> list[Message]:
-    """The messages in a list of them, a single one, or a bare text, which is of `role`."""
-    read = read_json(value)
-    if isinstance(read, Mapping) and isinstance(read.get("messages"), list):
-        read = read["messages"]
-    items = read if isinstance(read, list) else [read]
-    return [message for item in items for message in _messages_of_one(item, role=role)]
-
-
-def _messages_of_one(item: Any, *, role: str) -> list[Message]:
-    if not isinstance(item, Mapping):
-        return [{"role": role, "content": written(item)}] if item not in (None, "") else []
-    said = str(item.get("role") or role).lower()
-    said = ROLES.get(said, said)
-    said = said if said in KNOWN_ROLES else role
-    parts = item.get("parts", item.get("content"))
-    plain: list[Message] = [{"role": said, "content": written(parts)}]
-    told = _from_parts(parts, role=said) if isinstance(parts, list) else plain
-    # The messages with the calls, and the id of the call answered, that stand beside the content of one.
-    calls = _calls(item.get("tool_calls"))
-    if calls:
-        last = next((message for message in told if message["role"] == "assistant"), None)
-        if last is None:
-            last = {"role": "assistant", "content": ""}
-            told.append(last)
-        last["tool_calls"] = [*last.get("tool_calls", ()), *calls]
-    answered = item.get("tool_call_id") or item.get("id")
-    for message in told:
-        if message["role"] == "tool" and answered and not message.get("tool_call_id"):
-            message["tool_call_id"] = str(answered)
-    return [message for message in told if any(message.get(key) for key in ("content", "tool_calls", "tool_call_id"))]
-
-
-def _from_parts(parts: list[Any], *, role: str) -> list[Message]:
-    """The parts as one message of `role`, and one of the role tool for each answer of a tool among them."""
-    texts: list[str] = []
-    calls: list[Any] = []
-    answers: list[Message] = []
-    for part in parts:
-        kind = str(part.get("type", "")) if isinstance(part, Mapping) else "text"
-        if kind in THOUGHTS:
-            continue
-        if kind in CALLS:
-            calls.append(part)
-        elif kind in ANSWERS:
-            content = next((part[key] for key in ("response", "result", "content") if key in part), None)
-            answer: Message = {"role": "tool", "content": content_of(content)}
-            answer["tool_call_id"] = str(part.get("tool_use_id") or part.get("id") or "")
-            if isinstance(part.get("is_error"), bool):
-                answer["is_error"] = part["is_error"]
-            answers.append(answer)
-        elif text := _text_of(part):
-            texts.append(text)
-    message: Message = {"role": role, "content": "\n".join(texts)}
-    if calls:
-        message["tool_calls"] = _calls(calls)
-    is_said = bool(message["content"] or calls)
-    return [*answers, *([message] if is_said else [])]
-
-
-def _text_of(part: Any) -> str:
-    if not isinstance(part, Mapping):
-        return written(part)
-    for key in ("content", "text"):
-        if isinstance(part.get(key), str) and part.get("type", "text") in TEXTS:
-            return str(part[key])
-    return f"[{part.get('type', 'part')}]"
-
-
-def content_of(said: Any) -> str:
-    """What a tool answered, as text: the texts of its parts where it answered in parts."""
-    if isinstance(said, list) and said and all(isinstance(part, Mapping) and "type" in part for part in said):
-        return "\n".join(filter(None, map(_text_of, said)))
-    return written(said)
-
-
-def _calls(value: Any) -> list[Message]:
-    """Calls in OpenAI's form, whichever of the usual forms they came in."""
-    found = read_json(value)
-    calls: list[Message] = []
-    for item in found if isinstance(found, list) else ():
-        if not isinstance(item, Mapping):
-            continue
-        function = item.get("function")
-        inside = function if isinstance(function, Mapping) else item
-        arguments = next((inside[key] for key in ("arguments", "args", "input") if key in inside), "")
-        named = {"name": str(inside.get("name") or ""), "arguments": written(arguments)}
-        calls.append({"id": str(item.get("id") or ""), "type": "function", "function": named})
-    return calls
 
 
 class SpanKind(StrEnum):
@@ -138,198 +19,149 @@ class SpanKind(StrEnum):
     TOOL = "tool"
     AGENT = "agent"
     WORKFLOW = "workflow"
+    # Known, and no part of what is told: embeddings, a step of a graph, a request over HTTP.
     OTHER = "other"
+    # What names a kind that no convention has.
+    UNKNOWN = "unknown"
 
 
-KIND_OF_OPERATION = {
-    "chat": SpanKind.MODEL,
-    "text_completion": SpanKind.MODEL,
-    "generate_content": SpanKind.MODEL,
-    "completion": SpanKind.MODEL,
-    "execute_tool": SpanKind.TOOL,
-    "invoke_agent": SpanKind.AGENT,
-    "invoke_workflow": SpanKind.WORKFLOW,
-}
-KIND_OF_TRACELOOP = {"tool": SpanKind.TOOL, "agent": SpanKind.AGENT, "workflow": SpanKind.WORKFLOW}
-CONVERSATION_IDS = (
-    "gen_ai.conversation.id",
-    "traceloop.association.properties.session_id",
-    "traceloop.association.properties.conversation_id",
-)
-INPUT_TOKENS = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.usage.prompt_tokens")
-OUTPUT_TOKENS = ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.usage.completion_tokens")
-MOST_TOKENS = 10**12
+# The places of a span where messages may be. They are of the role that is given where they name none.
+type Place = Callable[[Span, str], list[Message]]
 
 
-@dataclass(frozen=True)
-class ToolCall:
-    """A call of a tool as its own span tells it. `result` is None where none was kept."""
-
-    call_id: str
-    name: str
-    arguments: str
-    result: str | None
-    is_error: bool
+def attribute(name: str) -> Place:
+    """An attribute that holds messages: as a list, as JSON, or as a text."""
+    return lambda span, role: messages_of(span.attributes.get(name), role=role)
 
 
-def kind_of(span: Span) -> SpanKind:
-    """What the span is about, by its operation, else by what else it has."""
-    has = span.attributes
-    operation = str(has.get("gen_ai.operation.name") or has.get("llm.request.type") or "").lower()
-    if operation in KIND_OF_OPERATION:
-        return KIND_OF_OPERATION[operation]
-    traceloop = str(has.get("traceloop.span.kind") or "").lower()
-    if traceloop in KIND_OF_TRACELOOP:
-        return KIND_OF_TRACELOOP[traceloop]
-    if "gen_ai.tool.name" in has:
-        return SpanKind.TOOL
-    # What names an operation that is none of these, such as embeddings, is not part of the talk.
-    if not operation and any(name in has for name in ("gen_ai.request.model", "llm.request.model")):
-        return SpanKind.MODEL
-    return SpanKind.OTHER
+def parts(name: str) -> Place:
+    """An attribute that holds the parts of one message."""
+
+    def read(span: Span, role: str) -> list[Message]:
+        return _of_parts(span.attributes.get(name), role=role)
+
+    return read
 
 
-def agent_of(span: Span) -> str:
-    """The name of the agent that an agent's span tells of; empty where it has none."""
-    names = ("gen_ai.agent.name", "gen_ai.workflow.name", "traceloop.entity.name", "gen_ai.agent.id")
-    return next((str(span.attributes[name]) for name in names if span.attributes.get(name)), "")
+def beside(name: str, *, calls: str) -> Place:
+    """A text in one attribute, and the calls that go with it in another."""
+
+    def read(span: Span, role: str) -> list[Message]:
+        said = {"role": role, "content": span.attributes.get(name), "tool_calls": span.attributes.get(calls)}
+        return messages_of(said, role=role) if said["content"] or said["tool_calls"] else []
+
+    return read
 
 
-def conversation_of(span: Span) -> str:
-    return next((str(span.attributes[name]) for name in CONVERSATION_IDS if span.attributes.get(name)), "")
+def in_details(name: str, *, has_parts: bool = False) -> Place:
+    """As the attribute of an event that holds the details of the operation."""
+
+    def read(span: Span, role: str) -> list[Message]:
+        found = [event.attributes[name] for event in span.events if event.name == DETAILS and name in event.attributes]
+        return (_of_parts if has_parts else messages_of)(found[-1], role=role) if found else []
+
+    return read
 
 
-def model_of(span: Span) -> str:
-    names = ("gen_ai.response.model", "gen_ai.request.model", "llm.response.model", "llm.request.model")
-    return next((str(span.attributes[name]) for name in names if span.attributes.get(name)), "")
+def events(roles: Mapping[str, str]) -> Place:
+    """An event for each message, whose name tells the role."""
+
+    def read(span: Span, role: str) -> list[Message]:
+        told: list[Message] = []
+        for event in span.events:
+            if event.name in roles:
+                told += messages_of([_body(event)], role=roles[event.name])
+        return told
+
+    return read
 
 
-def tokens_of(span: Span) -> tuple[int, int]:
-    """The tokens asked and answered with, 0 where they are not told."""
-    return _first_count(span, INPUT_TOKENS), _first_count(span, OUTPUT_TOKENS)
+def event_attribute(event_name: str, name: str) -> Place:
+    """The attribute of an event that holds all messages."""
+
+    def read(span: Span, role: str) -> list[Message]:
+        found = [event for event in span.events if event.name == event_name]
+        return [message for event in found for message in messages_of(event.attributes.get(name), role=role)]
+
+    return read
 
 
-def _first_count(span: Span, names: tuple[str, ...]) -> int:
-    for name in names:
-        value = span.attributes.get(name)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return min(max(value, 0), MOST_TOKENS)
-    return 0
-
-
-def tool_call_of(span: Span) -> ToolCall:
-    """The call that a tool's span tells of; what failed without a result has its error in place of one."""
-    has = span.attributes
-    name = str(has.get("gen_ai.tool.name") or has.get("traceloop.entity.name") or span.name)
-    result = _result_of(span)
-    is_error = span.is_error or bool(has.get("error.type"))
-    if result is None and is_error:
-        result = error_of(span)
-    return ToolCall(
-        call_id=str(has.get("gen_ai.tool.call.id") or ""),
-        name=name,
-        arguments=written(has.get("gen_ai.tool.call.arguments", has.get("traceloop.entity.input", ""))),
-        result=result,
-        is_error=is_error,
+def numbered(*prefixes: str) -> Place:
+    """An attribute for each field of each message: `prefix.0.role`, `prefix.0.tool_calls.1.name`."""
+    pattern = re.compile(
+        rf"(?:{'|'.join(map(re.escape, prefixes))})\.(?P<number>\d{{1,4}})\.(?:message\.)?(?P<rest>.+)"
     )
 
+    def read(span: Span, role: str) -> list[Message]:
+        items: dict[int, dict[str, Any]] = {}
+        calls: dict[int, dict[int, dict[str, Any]]] = {}
+        contents: dict[int, dict[int, dict[str, Any]]] = {}
+        for name, value in span.attributes.items():
+            if not (found := pattern.fullmatch(name)):
+                continue
+            number, rest = int(found["number"]), found["rest"]
+            if call := NUMBERED_CALL.fullmatch(rest):
+                of_item = calls.setdefault(number, {}).setdefault(int(call["number"]), {})
+                of_item[call["field"]] = value
+            elif part := NUMBERED_PART.fullmatch(rest):
+                contents.setdefault(number, {}).setdefault(int(part["number"]), {})[part["field"]] = value
+            elif rest in NUMBERED_FIELDS:
+                # Content may itself be a list of parts, written as JSON.
+                items.setdefault(number, {})[NUMBERED_FIELDS[rest]] = read_json(value)
+        for number, found_calls in calls.items():
+            items.setdefault(number, {})["tool_calls"] = [call for _, call in sorted(found_calls.items())]
+        for number, found_parts in contents.items():
+            items.setdefault(number, {}).setdefault("content", [part for _, part in sorted(found_parts.items())])
+        for item in items.values():
+            if called := item.pop("called", None):
+                item["function_call"] = {"name": called, "arguments": item.pop("call_arguments", "")}
+            item.setdefault("role", role)
+        return messages_of([item for _, item in sorted(items.items())], role=role)
 
-def _result_of(span: Span) -> str | None:
-    for name in ("gen_ai.tool.call.result", "traceloop.entity.output"):
-        if name in span.attributes:
-            return content_of(read_json(span.attributes[name]))
-    for event in span.events:
-        if event.name == "gen_ai.tool.message" and "content" in event.attributes:
-            return content_of(read_json(event.attributes["content"]))
-    return None
+    return read
 
 
-def error_of(span: Span) -> str:
-    """What went wrong in the span, as well as it says it."""
-    exception = next((event.attributes for event in span.events if event.name == "exception"), {})
-    parts = (str(exception.get(name) or "") for name in ("exception.type", "exception.message"))
-    raised = ": ".join(part for part in parts if part)
-    kind = str(span.attributes.get("error.type") or "")
-    return span.status_message or raised or kind or "It failed, and its span does not say why."
-
-
-# What a span of a model's call says was asked and answered: by attribute today, by event or by numbered names before.
-#
-# https://opentelemetry.io/docs/specs/semconv/gen-ai/ and, for the numbered names, OpenLLMetry's conventions.
-
-DETAILS = "gen_ai.client.inference.operation.details"
-ROLE_OF_EVENT = {
-    "gen_ai.system.message": "system",
-    "gen_ai.user.message": "user",
-    "gen_ai.assistant.message": "assistant",
-    "gen_ai.tool.message": "tool",
+NUMBERED_CALL = re.compile(
+    r"tool_calls\.(?P<number>\d{1,3})\.(?:tool_call\.)?(?:function\.)?(?P<field>id|name|arguments)"
+)
+NUMBERED_PART = re.compile(r"contents\.(?P<number>\d{1,3})\.(?:message_content\.)?(?P<field>type|text)")
+NUMBERED_FIELDS = {
+    "role": "role",
+    "content": "content",
+    "tool_call_id": "tool_call_id",
+    "tool_calls": "tool_calls",
+    "function_call_name": "called",
+    "function_call_arguments_json": "call_arguments",
+    # Of models that complete a text.
+    "prompt.text": "content",
+    "completion.text": "content",
 }
-CHOICE = "gen_ai.choice"
-PROMPT_EVENT, COMPLETION_EVENT = "gen_ai.content.prompt", "gen_ai.content.completion"
-NUMBERED = re.compile(r"(?:gen_ai|llm)\.(?P<side>prompts?|completions?)\.(?P<number>\d{1,4})\.(?P<rest>.+)")
-NUMBERED_CALL = re.compile(r"tool_calls\.(?P<number>\d{1,3})\.(?P<field>id|name|arguments)")
 
 
-@dataclass(frozen=True)
-class Exchange:
-    """What a model was told, and what it said. Both are empty where the instrumentation keeps no content."""
+def choices(event_name: str) -> Place:
+    """An event for each choice that the model made, whose message is inside or spread over it."""
 
-    told: tuple[Message, ...]
-    said: tuple[Message, ...]
-
-    @property
-    def has_content(self) -> bool:
-        return bool(self.told or self.said)
-
-
-def exchange_of(span: Span) -> Exchange:
-    """The messages of the span, from the first of the forms in which it has some."""
-    for form in (_by_attributes, _by_events, _by_numbers):
-        exchange = form(span)
-        if exchange.has_content:
-            return exchange
-    told = messages_of(span.attributes.get("gen_ai.prompt"), role="user")
-    said = messages_of(span.attributes.get("gen_ai.completion"), role="assistant")
-    return Exchange(tuple(told), tuple(said))
-
-
-def _by_attributes(span: Span) -> Exchange:
-    """By the attributes of the span, else by those of its events that hold the details of the operation."""
-    details: dict[str, Any] = {}
-    for event in span.events:
-        if event.name == DETAILS:
-            details |= event.attributes
-    exchange = _from_attributes(span.attributes)
-    return exchange if exchange.has_content else _from_attributes(details)
-
-
-def _from_attributes(attributes: Mapping[str, Any]) -> Exchange:
-    system = read_json(attributes.get("gen_ai.system_instructions"))
-    parts = system if isinstance(system, list) else [system] if system else []
-    told = messages_of([{"role": "system", "parts": parts}], role="system") if parts else []
-    told += messages_of(attributes.get("gen_ai.input.messages"), role="user")
-    said = messages_of(attributes.get("gen_ai.output.messages"), role="assistant")
-    return Exchange(tuple(told), tuple(said))
-
-
-def _by_events(span: Span) -> Exchange:
-    told: list[Message] = []
-    said: list[Message] = []
-    for event in span.events:
-        if event.name in ROLE_OF_EVENT:
-            told += messages_of([_body(event)], role=ROLE_OF_EVENT[event.name])
-        elif event.name == CHOICE:
+    def read(span: Span, role: str) -> list[Message]:
+        said: list[Message] = []
+        for event in span.events:
+            if event.name != event_name:
+                continue
             body = _body(event)
             inner = read_json(body.get("message"))
             choice = {**body, **inner} if isinstance(inner, Mapping) else body
             if inner is not None and not isinstance(inner, Mapping):
                 choice["content"] = inner
-            said += messages_of([choice], role="assistant")
-        elif event.name == PROMPT_EVENT:
-            told += messages_of(event.attributes.get("gen_ai.prompt"), role="user")
-        elif event.name == COMPLETION_EVENT:
-            said += messages_of(event.attributes.get("gen_ai.completion"), role="assistant")
-    return Exchange(tuple(told), tuple(said))
+            choice.pop("message", None)
+            said += messages_of([{"role": role, **choice}], role=role)
+        return said
+
+    return read
+
+
+def _of_parts(value: Any, *, role: str) -> list[Message]:
+    read = read_json(value)
+    found = read if isinstance(read, list) else [read] if read else []
+    return messages_of([{"role": role, "parts": found}], role=role) if found else []
 
 
 def _body(event: SpanEvent) -> dict[str, Any]:
@@ -341,22 +173,230 @@ def _body(event: SpanEvent) -> dict[str, Any]:
     return body if whole is None else {**body, "content": whole}
 
 
-def _by_numbers(span: Span) -> Exchange:
-    sides: dict[str, dict[int, dict[str, Any]]] = {"prompt": {}, "completion": {}}
-    for name, value in span.attributes.items():
-        if found := NUMBERED.fullmatch(name):
-            side = sides[found["side"].removesuffix("s")]
-            item = side.setdefault(int(found["number"]), {})
-            if call := NUMBERED_CALL.fullmatch(found["rest"]):
-                item.setdefault("calls", {}).setdefault(int(call["number"]), {})[call["field"]] = value
-            else:
-                # Content may itself be a list of parts, written as JSON.
-                item[found["rest"].removeprefix("message.")] = read_json(value)
-    for item in (item for side in sides.values() for item in side.values()):
-        if calls := item.pop("calls", None):
-            item["tool_calls"] = [call for _, call in sorted(calls.items())]
-    told, said = (
-        messages_of([item for _, item in sorted(sides[side].items())], role=role)
-        for side, role in (("prompt", "user"), ("completion", "assistant"))
-    )
-    return Exchange(tuple(told), tuple(said))
+DETAILS = "gen_ai.client.inference.operation.details"
+
+
+@dataclass(frozen=True)
+class Convention:
+    """What is where in the spans of one convention; `a#b` is what the JSON of attribute `a` has as `b`.
+
+    Spans are its own where the name of an attribute or an event is one of `marks`, or begins with one that ends in a
+    dot. Of several names and places, the first counts that holds something.
+    """
+
+    name: str
+    marks: tuple[str, ...]
+    kind: tuple[str, ...]
+    kinds: Mapping[str, SpanKind]
+    agent: tuple[str, ...] = ()
+    # By which every span, and not an agent's alone, may name the agent that it is of.
+    named_on_all: tuple[str, ...] = ()
+    # Whether the span of an agent is called as the agent is, where it does not name it.
+    span_names_agent: bool = False
+    conversation: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
+    input_tokens: tuple[str, ...] = ()
+    output_tokens: tuple[str, ...] = ()
+    tool: tuple[str, ...] = ()
+    call_id: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    result: tuple[str, ...] = ()
+    system: tuple[Place, ...] = field(default=())
+    told: tuple[Place, ...] = field(default=())
+    said: tuple[Place, ...] = field(default=())
+
+
+def _kinds(**names: str) -> dict[str, SpanKind]:
+    return {name: SpanKind(kind) for kind, listed in names.items() for name in listed.split()}
+
+
+# https://arize-ai.github.io/openinference/spec/semantic_conventions.html
+OPENINFERENCE = Convention(
+    name="OpenInference",
+    marks=(
+        "openinference.",
+        "llm.input_messages.",
+        "llm.output_messages.",
+        "llm.token_count.",
+        "input.value",
+        "output.value",
+    ),
+    kind=("openinference.span.kind",),
+    kinds=_kinds(
+        model="llm",
+        tool="tool",
+        agent="agent",
+        workflow="chain",
+        other="embedding retriever reranker guardrail evaluator prompt",
+    ),
+    agent=("agent.name",),
+    span_names_agent=True,
+    conversation=("session.id",),
+    model=("llm.model_name",),
+    input_tokens=("llm.token_count.prompt",),
+    output_tokens=("llm.token_count.completion",),
+    tool=("tool.name", "tool_call.function.name"),
+    call_id=("tool_call.id", "tool.id"),
+    arguments=("input.value", "tool_call.function.arguments"),
+    result=("output.value",),
+    told=(numbered("llm.input_messages"), numbered("llm.prompts"), attribute("input.value")),
+    said=(numbered("llm.output_messages"), numbered("llm.choices"), attribute("output.value")),
+)
+# https://mlflow.org/docs/latest/genai/tracing/ and mlflow.entities.SpanType; every value is JSON.
+MLFLOW = Convention(
+    name="MLflow",
+    marks=("mlflow.",),
+    kind=("mlflow.spanType",),
+    kinds=_kinds(
+        model="llm chat_model",
+        tool="tool",
+        agent="agent",
+        workflow="chain workflow unknown",
+        other="retriever embedding reranker parser memory task guardrail evaluator",
+    ),
+    span_names_agent=True,
+    conversation=("mlflow.trace.session", "session.id"),
+    model=("mlflow.llm.model", "model"),
+    input_tokens=("mlflow.chat.tokenUsage#input_tokens",),
+    output_tokens=("mlflow.chat.tokenUsage#output_tokens",),
+    arguments=("mlflow.spanInputs",),
+    result=("mlflow.spanOutputs",),
+    told=(attribute("mlflow.chat.messages"), attribute("mlflow.spanInputs")),
+    said=(attribute("mlflow.spanOutputs"),),
+)
+# https://docs.langchain.com/langsmith/trace-with-opentelemetry and the exporter in the package langsmith.
+LANGSMITH = Convention(
+    name="LangSmith",
+    marks=("langsmith.",),
+    kind=("langsmith.span.kind",),
+    kinds=_kinds(model="llm", tool="tool", workflow="chain", other="retriever embedding prompt parser"),
+    agent=("langsmith.metadata.lc_agent_name",),
+    named_on_all=("langsmith.metadata.lc_agent_name",),
+    span_names_agent=True,
+    conversation=(
+        "langsmith.metadata.thread_id",
+        "langsmith.metadata.session_id",
+        "langsmith.metadata.conversation_id",
+    ),
+    arguments=("gen_ai.prompt",),
+    result=("gen_ai.completion",),
+    told=(attribute("gen_ai.prompt"),),
+    said=(attribute("gen_ai.completion"),),
+)
+# https://www.traceloop.com/docs/openllmetry/contributing/semantic-conventions
+TRACELOOP = Convention(
+    name="OpenLLMetry",
+    marks=("traceloop.", "llm."),
+    kind=("traceloop.span.kind", "llm.request.type"),
+    kinds=_kinds(
+        model="chat completion", tool="tool", agent="agent", workflow="workflow", other="task embedding rerank unknown"
+    ),
+    agent=("traceloop.entity.name",),
+    conversation=(
+        "traceloop.association.properties.session_id",
+        "traceloop.association.properties.conversation_id",
+        "traceloop.association.properties.thread_id",
+    ),
+    model=("llm.response.model", "llm.request.model"),
+    input_tokens=("llm.usage.prompt_tokens",),
+    output_tokens=("llm.usage.completion_tokens",),
+    tool=("traceloop.entity.name",),
+    arguments=("traceloop.entity.input",),
+    result=("traceloop.entity.output",),
+    told=(numbered("gen_ai.prompt", "llm.prompts"), attribute("traceloop.entity.input")),
+    said=(numbered("gen_ai.completion", "llm.completions"), attribute("traceloop.entity.output")),
+)
+# https://ai-sdk.dev/docs/ai-sdk-core/telemetry; from its version 7 on, the SDK's spans are of GenAI's convention.
+VERCEL = Convention(
+    name="Vercel's AI SDK",
+    marks=("ai.",),
+    kind=("ai.operationId",),
+    kinds=_kinds(
+        model="ai.generatetext.dogenerate ai.streamtext.dostream ai.generateobject.dogenerate ai.streamobject.dostream",
+        tool="ai.toolcall",
+        agent="ai.generatetext ai.streamtext ai.generateobject ai.streamobject",
+        other="ai.embed ai.embed.doembed ai.embedmany ai.embedmany.doembed ai.rerank ai.rerank.dorerank",
+    ),
+    agent=("ai.telemetry.functionId",),
+    conversation=(
+        "ai.telemetry.metadata.sessionId",
+        "ai.telemetry.metadata.session_id",
+        "ai.telemetry.metadata.threadId",
+        "ai.telemetry.metadata.conversationId",
+    ),
+    model=("ai.response.model", "ai.model.id"),
+    input_tokens=("ai.usage.inputTokens", "ai.usage.promptTokens"),
+    output_tokens=("ai.usage.outputTokens", "ai.usage.completionTokens"),
+    tool=("ai.toolCall.name",),
+    call_id=("ai.toolCall.id",),
+    arguments=("ai.toolCall.args",),
+    result=("ai.toolCall.result",),
+    told=(attribute("ai.prompt.messages"), attribute("ai.prompt")),
+    said=(
+        beside("ai.response.text", calls="ai.response.toolCalls"),
+        beside("ai.result.text", calls="ai.result.toolCalls"),
+        attribute("ai.response.object"),
+    ),
+)
+# https://opentelemetry.io/docs/specs/semconv/gen-ai/, the present form and those before it.
+GENAI = Convention(
+    name="GenAI",
+    marks=("gen_ai.",),
+    kind=("gen_ai.operation.name",),
+    kinds=_kinds(
+        model="chat text_completion generate_content completion",
+        tool="execute_tool",
+        agent="invoke_agent",
+        workflow="invoke_workflow",
+        other=(
+            "embeddings create_agent retrieval rerank plan agent_step execute_task fetch_response "
+            "create_memory search_memory update_memory delete_memory upsert_memory chain"
+        ),
+    ),
+    agent=("gen_ai.agent.name", "gen_ai.workflow.name", "gen_ai.agent.id"),
+    named_on_all=("gen_ai.agent.name",),
+    conversation=("gen_ai.conversation.id",),
+    model=("gen_ai.response.model", "gen_ai.request.model"),
+    input_tokens=("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
+    output_tokens=("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
+    tool=("gen_ai.tool.name",),
+    call_id=("gen_ai.tool.call.id",),
+    arguments=("gen_ai.tool.call.arguments",),
+    result=("gen_ai.tool.call.result",),
+    system=(parts("gen_ai.system_instructions"), in_details("gen_ai.system_instructions", has_parts=True)),
+    told=(
+        attribute("gen_ai.input.messages"),
+        in_details("gen_ai.input.messages"),
+        events(
+            {
+                "gen_ai.system.message": "system",
+                "gen_ai.user.message": "user",
+                "gen_ai.assistant.message": "assistant",
+                "gen_ai.tool.message": "tool",
+            }
+        ),
+        event_attribute("gen_ai.content.prompt", "gen_ai.prompt"),
+        numbered("gen_ai.prompt"),
+        attribute("gen_ai.prompt"),
+    ),
+    said=(
+        attribute("gen_ai.output.messages"),
+        in_details("gen_ai.output.messages"),
+        choices("gen_ai.choice"),
+        event_attribute("gen_ai.content.completion", "gen_ai.completion"),
+        numbered("gen_ai.completion"),
+        attribute("gen_ai.completion"),
+    ),
+)
+CONVENTIONS = (OPENINFERENCE, MLFLOW, LANGSMITH, VERCEL, GENAI, TRACELOOP)
+MARKS = frozenset(mark for convention in CONVENTIONS for mark in convention.marks)
+# The namespaces of OpenTelemetry's general conventions, of its SDKs and of frameworks for the web: such spans have no
+# more to say of agents than where in the trace they are.
+PLAIN = re.compile(
+    r"(?:asgi|aspnetcore|aws|azure|browser|celery|cicd|client|cloud|code|component|container|cpu|db|deployment|"
+    r"destination|device|disk|django|dns|dotnet|elasticsearch|enduser|error|event|exception|express|faas|"
+    r"fastapi|feature_flag|file|flask|gcp|geo|graphql|heroku|host|http|hw|jvm|k8s|linux|log|logfire|messaging|"
+    r"net|network|next|nodejs|oci|opentracing|operation|os|otel|peer|process|profile|redis|resource|rpc|"
+    r"sampling|server|service|session|signalr|source|span|sql|system|telemetry|test|thread|tls|url|user|"
+    r"user_agent|vcs|webengine|wsgi)[.].*|component"
+)

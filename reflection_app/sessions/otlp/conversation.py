@@ -5,24 +5,28 @@ a thread of its own, in which only what is new is kept; the threads are put toge
 """
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from reflection_app.loops.storable import storable
-from reflection_app.sessions.otlp.conventions import (
-    Message,
-    SpanKind,
+from reflection_app.sessions.otlp.conventions import SpanKind
+from reflection_app.sessions.otlp.messages import Message, read_json
+from reflection_app.sessions.otlp.reading import (
+    Exchange,
+    ToolCall,
+    agent_beside,
     agent_of,
     conversation_of,
     error_of,
     exchange_of,
+    is_named_for_its_agent,
     kind_of,
     model_of,
-    read_json,
     tokens_of,
     tool_call_of,
+    tool_name_of,
 )
 from reflection_app.sessions.otlp.wire import Span
 
@@ -63,7 +67,8 @@ class Thread:
     is_main: bool
     has_content: bool = False
     seen: Counter[str] = field(default_factory=Counter)
-    open_calls: dict[str, str] = field(default_factory=dict)
+    # The functions called of which no span was seen, by the calls' ids.
+    waiting: dict[str, dict[str, str]] = field(default_factory=dict)
     called: set[str] = field(default_factory=set)
     answered: set[str] = field(default_factory=set)
 
@@ -79,15 +84,29 @@ class Thread:
                 news.append(self.kept(message))
         return news
 
+    def call_id_of(self, call: ToolCall) -> str:
+        """The id of the call that a tool's span is of, where it is one that waits for its answer; else empty."""
+        if call.call_id:
+            return call.call_id
+        of_name = [call_id for call_id, function in self.waiting.items() if function["name"] == call.name]
+        given = read_json(call.arguments)
+        for call_id in of_name:
+            asked = read_json(self.waiting[call_id]["arguments"])
+            # Some libraries tell the values alone, or the only one by itself.
+            values = [*asked.values()] if isinstance(asked, dict) else None
+            if given in (asked, values) or [given] == values:
+                return call_id
+        return next(iter(of_name), "")
+
     def kept(self, message: Message) -> Message:
         """The message as it stands in the session; from now on it counts as told."""
         self.seen[_key(message)] += 1
         for call in message.get("tool_calls", ()):
             self.called.add(call["id"])
-            self.open_calls[call["id"]] = call["function"]["name"]
+            self.waiting[call["id"]] = call["function"]
         if answered := message.get("tool_call_id"):
             self.answered.add(answered)
-            self.open_calls.pop(answered, None)
+            self.waiting.pop(answered, None)
         if message["role"] == "assistant" and not self.is_main and self.agent:
             return {**message, "name": self.agent}
         return message
@@ -99,6 +118,8 @@ def conversation_of_spans(spans: Sequence[Span]) -> Conversation:
     kinds = {span.span_id: kind_of(span) for span in ordered}
     threads = _Threads(ordered, kinds=kinds)
     exchanges = {span.span_id: exchange_of(span) for span in ordered if kinds[span.span_id] in EXCHANGING}
+    if not any(exchange.has_content for exchange in exchanges.values()):
+        exchanges |= {span.span_id: exchange_of(span) for span in ordered if threads.is_outermost_workflow(span)}
     # What an agent's own span was told and said counts only where no model below it tells the same in full.
     for span in ordered:
         if kinds[span.span_id] is SpanKind.MODEL and exchanges[span.span_id].has_content:
@@ -106,12 +127,17 @@ def conversation_of_spans(spans: Sequence[Span]) -> Conversation:
     for span in ordered:
         if kinds[span.span_id] is SpanKind.AGENT and threads.of(span).has_content:
             exchanges.pop(span.span_id, None)
+    asking = _Asking()
+    for span in ordered:
+        if exchange := exchanges.get(span.span_id):
+            asking.add(span, exchange, threads.of(span))
     moments: list[tuple[int, int, Span, bool]] = []
     for place, span in enumerate(ordered):
         if span.span_id in exchanges:
             moments.append((span.start_ns, place, span, True))
-        if span.span_id in exchanges or kinds[span.span_id] is SpanKind.TOOL:
             moments.append((span.end_ns, place, span, False))
+        elif kinds[span.span_id] is SpanKind.TOOL:
+            moments.append((asking.moment_of(span, threads.of(span)), place, span, False))
     messages: list[Message] = []
     for _, _, span, is_start in sorted(moments, key=lambda moment: (moment[0], moment[1], not moment[3])):
         thread = threads.of(span)
@@ -148,19 +174,29 @@ class _Threads:
         self._by_id = {span.span_id: span for span in spans}
         self._kinds = kinds
         self._of_agent: dict[str, Thread] = {}
-        named = (agent_of(span) for kind in NAMING for span in spans if kinds[span.span_id] is kind)
-        self.main_agent = next(filter(None, named), "")
+        agents = [[span for span in spans if kinds[span.span_id] is kind] for kind in NAMING]
+        named = (agent_of(span) for of_kind in agents for span in of_kind)
+        called = (span.name for of_kind in agents for span in of_kind if is_named_for_its_agent(span))
+        self._has_names = any(map(agent_of, agents[0]))
+        self.main_agent = next(filter(None, named), "") or next(called, "")
 
     def of(self, span: Span) -> Thread:
         is_agent = self._kinds[span.span_id] is SpanKind.AGENT
         above = (one for one in self._above(span) if self._kinds[one.span_id] is SpanKind.AGENT)
         agent = span if is_agent else next(above, None)
-        if agent is None:
-            return self._of_agent.setdefault("", Thread(agent=self.main_agent, is_main=True))
-        name = agent_of(agent) or self.main_agent
-        is_main = name == self.main_agent
+        name = agent_beside(span)
+        if not name and agent is not None:
+            is_named = not self._has_names and is_named_for_its_agent(agent)
+            name = agent_of(agent) or (agent.name if is_named else "")
+        is_main = name in {"", self.main_agent}
         # An agent called again goes on with its own thread.
-        return self._of_agent.setdefault("" if is_main else name, Thread(agent=name, is_main=is_main))
+        return self._of_agent.setdefault(
+            "" if is_main else name, Thread(agent=name or self.main_agent, is_main=is_main)
+        )
+
+    def is_outermost_workflow(self, span: Span) -> bool:
+        kinds = (self._kinds[one.span_id] for one in self._above(span))
+        return self._kinds[span.span_id] is SpanKind.WORKFLOW and SpanKind.WORKFLOW not in kinds
 
     def mark_content(self, span: Span) -> None:
         """Says of the span's thread, and of those above it, that models tell what was said there."""
@@ -177,15 +213,30 @@ class _Threads:
             parent = self._by_id.get(parent.parent_id)
 
 
+class _Asking:
+    """When the calls of tools were told: a model that streams is still at it when the tool that it calls has ended."""
+
+    def __init__(self) -> None:
+        self._ended: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
+
+    def add(self, span: Span, exchange: Exchange, thread: Thread) -> None:
+        for name in {call["function"]["name"] for message in exchange.said for call in message.get("tool_calls", ())}:
+            self._ended[id(thread), name].append((span.start_ns, span.end_ns))
+
+    def moment_of(self, tool: Span, thread: Thread) -> int:
+        """When the tool's answer is told: once it has ended, and its call was told."""
+        under_way = self._ended.get((id(thread), tool_name_of(tool)), ())
+        return min((end for start, end in under_way if start <= tool.end_ns <= end), default=tool.end_ns)
+
+
 def _tool_messages(span: Span, thread: Thread) -> list[Message]:
     """The call and its answer, as far as the models' spans have not told them."""
     call = tool_call_of(span)
-    if call.result is None and thread.has_content:
+    call_id = thread.call_id_of(call) or f"span-{span.span_id}"
+    # Of the next call of this name, another span tells.
+    thread.waiting.pop(call_id, None)
+    if call_id in thread.answered or (call.result is None and thread.has_content):
         # The next model is told the answer, and its span tells us.
-        return []
-    waiting = (call_id for call_id, name in thread.open_calls.items() if name == call.name)
-    call_id = call.call_id or next(waiting, "") or f"span-{span.span_id}"
-    if call_id in thread.answered:
         return []
     asked = {"id": call_id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
     answer: Message = {

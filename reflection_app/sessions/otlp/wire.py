@@ -4,7 +4,8 @@ import base64
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
@@ -91,10 +92,10 @@ def _varint(body: bytes, at: int, end: int) -> tuple[int, int]:
     return value, at
 
 
-# A span as the rest of the desk knows it, whichever way it was sent.
+# Deeper than any convention's name tells them apart.
+DEEPEST_NAMESPACE = 4
 
-# Where instrumentations of agents write: the GenAI conventions, and the older names of OpenLLMetry.
-OF_AGENTS = ("gen_ai.", "traceloop.", "llm.")
+# A span as the rest of the desk knows it, whichever way it was sent.
 
 
 @dataclass(frozen=True)
@@ -119,12 +120,15 @@ class Span:
     start_ns: int = 0
     end_ns: int = 0
 
-    @property
-    def tells_of_agents(self) -> bool:
-        """Whether it says anything by the conventions for agents and their models."""
-        return any(name.startswith(OF_AGENTS) for name in self.attributes) or any(
-            event.name.startswith(OF_AGENTS) for event in self.events
-        )
+    @cached_property
+    def namespaces(self) -> frozenset[str]:
+        """All that the names of its attributes and events begin with, up to each dot, and the names themselves."""
+        found: set[str] = set()
+        for name in (*self.attributes, *(event.name for event in self.events)):
+            parts = name.split(".", DEEPEST_NAMESPACE)
+            found.add(name)
+            found.update(".".join(parts[:count]) + "." for count in range(1, len(parts)))
+        return frozenset(found)
 
 
 # ExportTraceServiceRequest, in protobuf or in JSON, as spans. What is wrong with one span costs that alone.
@@ -224,7 +228,7 @@ def _span(sent: trace_pb2.Span, *, service: str) -> Span:
         raise BadSpan("a span has a time after the year 2262")
     if sent.ByteSize() > LARGEST_SPAN:
         raise BadSpan(f"a span is larger than {LARGEST_SPAN:,} bytes")
-    span = Span(
+    return Span(
         trace_id=sent.trace_id.hex(),
         span_id=sent.span_id.hex(),
         parent_id=sent.parent_span_id.hex() if any(sent.parent_span_id) else "",
@@ -239,10 +243,6 @@ def _span(sent: trace_pb2.Span, *, service: str) -> Span:
         start_ns=sent.start_time_unix_nano,
         end_ns=max(sent.start_time_unix_nano, sent.end_time_unix_nano),
     )
-    # Of others only the place in the tree is of use: who called whom.
-    if span.tells_of_agents:
-        return span
-    return replace(span, attributes={}, events=(), is_error=False, status_message="")
 
 
 def _values(attributes: Iterable[KeyValue]) -> dict[str, Any]:
@@ -265,18 +265,19 @@ def _value(value: AnyValue) -> Any:
     return held
 
 
-MOST_REASONS = 3
+LONGEST_REASONS = 900
 # google.rpc.Code by HTTP status; https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto
 CODES = {400: 3, 401: 16, 403: 7, 404: 5, 405: 12, 413: 3, 415: 3, 429: 8, 500: 13, 503: 14}
 UNKNOWN = 2
 
 
-def success(*, rejected: int, reasons: tuple[str, ...], media_type: str) -> bytes:
-    """An ExportTraceServiceResponse; with a partial success only where something was refused, as OTLP has it."""
+def success(*, rejected: Mapping[str, int], media_type: str) -> bytes:
+    """An ExportTraceServiceResponse; with a partial success only where something is, by its reason, `rejected`."""
     answer = ExportTraceServiceResponse()
     if rejected:
-        answer.partial_success.rejected_spans = rejected
-        answer.partial_success.error_message = "; ".join(dict.fromkeys(reasons))[: 300 * MOST_REASONS]
+        answer.partial_success.rejected_spans = sum(rejected.values())
+        reasons = (f"{count:,} × {reason}" if count > 1 else reason for reason, count in rejected.items())
+        answer.partial_success.error_message = "; ".join(reasons)[:LONGEST_REASONS]
     if media_type == JSON:
         return bytes(MessageToJson(answer, indent=None), "utf-8")
     return bytes(answer.SerializeToString())

@@ -59,15 +59,31 @@ class Tools(DeskView):
     def get_object(self, name: str) -> Tool:
         return get_row(Tool.objects.select_related("project").filter(project=self.project, name=name), "tool")
 
+    def get_edited(self, tool: Tool) -> dict[str, object]:
+        return {name: getattr(tool, name) for name in ToolChange.model_fields}
+
     @read("list_tools", "Tools, newest first", may=Permission.READ)
     def list(self, query: ToolFilters) -> ToolPage:
         return self.page(ToolPage, Tool.objects.filter(project=self.project, **query.get_filters()), query)
 
-    @change("create_tool", "Register a tool", may=Permission.CHANGE_TOOLS, what="tool", status=201, examples=EXAMPLES)
+    @change(
+        "create_tool",
+        "Register a tool",
+        may=Permission.CHANGE_TOOLS,
+        what="tool",
+        status=201,
+        examples=EXAMPLES,
+        location="tools/{name}",
+    )
     def create(self, body: ToolInput) -> ToolAnswer:
         return ToolAnswer.from_row(create_tool(self.project, body, actor=self.actor))
 
-    @read("get_tool", "One tool", may=Permission.READ)
+    @read(
+        "get_tool",
+        "One tool",
+        may=Permission.READ,
+        tagged=True,
+    )
     def retrieve(self, tool: Tool) -> ToolAnswer:
         return ToolAnswer.from_row(tool)
 
@@ -77,11 +93,17 @@ class Tools(DeskView):
         may=Permission.CHANGE_TOOLS,
         what="change",
         examples={"Switch it off": {"is_enabled": False}},
+        guarded=True,
     )
     def partial_update(self, tool: Tool, body: ToolChange) -> ToolAnswer:
         return ToolAnswer.from_row(change_tool(tool, body, actor=self.actor))
 
-    @change("delete_tool", "Delete a tool", may=Permission.CHANGE_TOOLS)
+    @change(
+        "delete_tool",
+        "Delete a tool",
+        may=Permission.CHANGE_TOOLS,
+        guarded=True,
+    )
     def destroy(self, tool: Tool) -> None:
         delete_tool(tool, actor=self.actor)
 

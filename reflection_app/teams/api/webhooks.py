@@ -57,7 +57,15 @@ class Webhooks(DeskView):
     def get_object(self, webhook_id: UUID) -> Webhook:
         return get_webhook_for(self.project, webhook_id)
 
-    @read("get_webhook", "One webhook", may=Permission.MANAGE_WEBHOOKS)
+    def get_edited(self, webhook: Webhook) -> dict[str, object]:
+        return {name: getattr(webhook, name) for name in WebhookChange.model_fields}
+
+    @read(
+        "get_webhook",
+        "One webhook",
+        may=Permission.MANAGE_WEBHOOKS,
+        tagged=True,
+    )
     def retrieve(self, webhook: Webhook) -> WebhookAnswer:
         return WebhookAnswer.from_row(webhook)
 
@@ -67,11 +75,17 @@ class Webhooks(DeskView):
         may=Permission.MANAGE_WEBHOOKS,
         what="change",
         examples={"Switch it off": {"is_enabled": False}},
+        guarded=True,
     )
     def partial_update(self, webhook: Webhook, body: WebhookChange) -> WebhookAnswer:
         return WebhookAnswer.from_row(change_webhook(webhook, body, actor=self.actor))
 
-    @change("delete_webhook", "Delete a webhook and its log", may=Permission.MANAGE_WEBHOOKS)
+    @change(
+        "delete_webhook",
+        "Delete a webhook and its log",
+        may=Permission.MANAGE_WEBHOOKS,
+        guarded=True,
+    )
     def destroy(self, webhook: Webhook) -> None:
         delete_webhook(webhook, actor=self.actor)
 
@@ -99,6 +113,7 @@ class WebhookSecrets(Webhooks):
         answers={201: NewSecretAnswer},
         problems=(409,),
         examples=EXAMPLES,
+        location="webhooks/{webhook[id]}",
     )
     def create(self, body: WebhookInput) -> ShownOnce:
         return with_secret(*create_webhook(self.project, body, actor=self.actor), status=201)

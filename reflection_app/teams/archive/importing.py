@@ -150,6 +150,7 @@ def _project(manifest: dict[str, Any], wishes: Wishes) -> Project:
             project.get_completeness_by_kind,
             project.get_notebook,
             project.get_retention,
+            project.get_waiting,
             project.get_review_policy,
         ):
             read()

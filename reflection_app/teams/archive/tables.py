@@ -64,6 +64,7 @@ OF_PROJECT = (
     "completeness_by_kind",
     "notebook",
     "retention",
+    "waiting",
     "knowledge_tool",
 )
 OF_RUN, OF_STEP = "run__project_id", "step__run__project_id"
@@ -153,6 +154,7 @@ TABLES: tuple[TakenTable, ...] = (
 )
 # Left behind on purpose, by the name of the model.
 STAYS = {
+    "AgentLease": "an agent that is not here holds nothing",
     "Project": "its settings are in the manifest",
     "Profile": "a person's own",
     "ApiKey": "lets somebody in",
@@ -162,8 +164,15 @@ STAYS = {
     "Notification": "a person's own",
     "Delivery": "was sent to somebody, and must not be sent again",
     "DeliveryTry": "was sent to somebody",
+    "Channel": "its address is a secret",
+    "ChannelItem": "of a channel",
+    "ChannelMessage": "was sent to somebody, and must not be sent again",
+    "ChannelTry": "was sent to somebody",
+    "DigestLetter": "was sent to somebody",
+    "Escalation": "was told to somebody; what waits elsewhere escalates there",
     "FigureDue": "is written again with the runs",
     "LookBackDue": "what has ended elsewhere is looked back at there",
+    "SearchRow": "written again with the rows",
     "DayFigure": "sums, made anew",
     "DayCount": "sums, made anew",
     "DaySpend": "sums, made anew",

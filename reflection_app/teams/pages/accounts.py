@@ -30,7 +30,7 @@ from redis.exceptions import RedisError
 
 from reflection_app.core.audit import Actor, client_address
 from reflection_app.core.errors import ActionError
-from reflection_app.core.models import ApiKey, Profile, Project
+from reflection_app.core.models import ApiKey, Digest, Profile, Project
 from reflection_app.teams.members import accept_invitation, find_invitation
 from reflection_app.teams.models import Invitation
 from reflection_app.teams.projects import change_profile
@@ -190,7 +190,8 @@ def profile_page(request: HttpRequest) -> HttpResponse:
     stand_in_project(desk_request)
     user = desk_request.user
     profile = Profile.objects.filter(user=user).first() or Profile(user=user)
-    form = read_form(request, ("language", "theme"), {"language": profile.language, "theme": profile.theme})
+    saved = {"language": profile.language, "theme": profile.theme, "digest": profile.digest}
+    form = read_form(request, tuple(saved), saved)
     wants_mail = "wants_mail" in request.POST if request.method == "POST" else profile.wants_mail
     if request.method == "POST":
         with form.collect_errors():
@@ -202,7 +203,12 @@ def profile_page(request: HttpRequest) -> HttpResponse:
             with translation.override(profile.language or translation.get_language_from_request(bare)):
                 response = lead_to(request, request.get_full_path(), message=_("Your profile was saved."))
             return keep_theme(keep_language(response, profile.language), profile.theme)
-    context = {"form": form, "wants_mail": wants_mail, "languages": settings.LANGUAGES}
+    context = {
+        "form": form,
+        "wants_mail": wants_mail,
+        "languages": settings.LANGUAGES,
+        "digests": [("", _("Never")), (Digest.DAILY.value, _("Every morning")), (Digest.WEEKLY.value, _("On Mondays"))],
+    }
     return render(request, "teams/profile.html", context, status=form.status)
 
 

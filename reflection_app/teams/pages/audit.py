@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from notebook_app.public import entries_by_id
+from reflection_app.alerts.models import Channel
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import ApiKey, Project
@@ -89,6 +90,7 @@ PAGES: dict[str, tuple[Manager[Any], str, str]] = {
     "tool": (Tool.objects, "tool", "pk"),
     "toolfailure": (ToolFailure.objects, "tool_failure", "pk"),
     "webhook": (Webhook.objects, "webhook", "pk"),
+    "channel": (Channel.objects, "channel", "pk"),
 }
 LISTS: dict[str, tuple[Manager[Any], str]] = {
     "apikey": (ApiKey.objects, "settings"),
@@ -254,12 +256,16 @@ WORDS: dict[str, Promise] = {
     "review.undone": _("undid a decision"),
     "review.unskipped": _("no longer skips a review"),
     "run.cancelled": _("cancelled a run"),
+    "run.claimed_by_agent": _("claimed a run for an agent"),
     "run.forked": _("forked a run"),
     "run.redone": _("ordered a run to be done again"),
+    "run.released_by_agent": _("gave a run back"),
     "secret.created": _("added a secret"),
     "secret.deleted": _("deleted a secret"),
     "secret.replaced": _("replaced a secret"),
     "settings.changed": _("changed the settings"),
+    "task.changed": _("changed a task"),
+    "task.deleted": _("deleted a task"),
     "task.submitted": _("created a task"),
     "ticket.closed": _("closed a ticket"),
     "ticket.started": _("began with a ticket"),
@@ -274,6 +280,11 @@ WORDS: dict[str, Promise] = {
     "transcript.ended": _("ended a session"),
     "transcript.opened": _("opened a session"),
     "transcript.turns_added": _("added turns to a session"),
+    "channel.changed": _("changed a channel"),
+    "channel.created": _("added a channel"),
+    "channel.deleted": _("deleted a channel"),
+    "channel.switched_off": _("disabled a channel"),
+    "channel.tested": _("tested a channel"),
     "webhook.changed": _("changed a webhook"),
     "webhook.created": _("added a webhook"),
     "webhook.deleted": _("deleted a webhook"),
@@ -307,6 +318,7 @@ TARGETS: dict[str, Promise] = {
     "tool": _("tool"),
     "toolfailure": _("failed call"),
     "transcript": _("session"),
+    "channel": _("channel"),
     "webhook": _("webhook"),
 }
 

@@ -210,7 +210,7 @@ SCOPES = {
     Scope.NOTEBOOK_READ: gettext_noop("be told lessons of the notebook"),
     Scope.NOTEBOOK_WRITE: gettext_noop("propose entries to the notebook"),
     Scope.METRICS_READ: gettext_noop("read metrics"),
-    Scope.ADMIN: gettext_noop("all of these, and settings, viewers and webhooks"),
+    Scope.ADMIN: gettext_noop("all of these, and settings, viewers, webhooks and channels"),
 }
 
 
@@ -289,11 +289,12 @@ PERMISSIONS: Mapping[Permission, Promise] = MappingProxyType(
         Permission.IMPORT_ENTRIES: gettext_lazy("bring entries in from files"),
         Permission.IMPORT_JUDGEMENTS: gettext_lazy("bring judgements in that were made elsewhere"),
         Permission.UNDO_OTHERS: gettext_lazy("take back what others decided, began or said"),
+        Permission.DELETE_TASKS: gettext_lazy("delete tasks with their runs"),
         Permission.CHANGE_TOOLS: gettext_lazy("add, change, try and delete tools and their secrets"),
         Permission.CHANGE_SETTINGS: gettext_lazy("change limits, the review policy and how the project learns"),
         Permission.MANAGE_MEMBERS: gettext_lazy("invite and remove members, and change their roles"),
         Permission.MANAGE_KEYS: gettext_lazy("create and revoke API keys"),
-        Permission.MANAGE_WEBHOOKS: gettext_lazy("add, change and test webhooks"),
+        Permission.MANAGE_WEBHOOKS: gettext_lazy("add, change and test webhooks and channels"),
         Permission.EXPORT_PROJECT: gettext_lazy("take the whole project along"),
         Permission.DELETE_DATA: gettext_lazy("decide how long things are kept, and delete the project"),
     }

@@ -17,6 +17,7 @@ from reflection_app.metrics.figures import headline_of
 from reflection_app.metrics.views.choice import Links
 from reflection_app.metrics.views.words import Shown, shown_figures
 from reflection_app.repairs.models import AgentInstruction, InstructionState
+from reflection_app.reviews.goals import overdue_questions, overdue_reviews
 from reflection_app.reviews.models import OPEN, Review
 from reflection_app.runs.models import NOT_OF_THE_DESK, Question, QuestionState, Run, RunState
 from reflection_app.runs.views.list import runs_for_list
@@ -45,7 +46,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @project_page()
 @require_safe
 def project_overview(request: DeskRequest) -> HttpResponse:
-    project = request.place.project
+    project, now = request.place.project, timezone.now()
     runs = runs_for_list(project).filter(NOT_OF_THE_DESK)
     reviews = Review.objects.filter(project=project, state__in=OPEN).select_related("run__task", "verdict", "attempt")
     questions = Question.objects.filter(project=project, state=QuestionState.OPEN).select_related("run__task")
@@ -56,6 +57,7 @@ def project_overview(request: DeskRequest) -> HttpResponse:
     is_scripted = not Run.objects.filter(NOT_OF_THE_DESK, project=project, is_scripted=False).exists()
     context = {
         "questions": questions.defer("run__spec", "run__task__tests").order_by("created_at", "id")[:SHOWN],
+        "overdue": overdue_reviews(project, now=now).count() + overdue_questions(project, now=now).count(),
         "instructions_proposed": proposed.count(),
         "reviews": reviews.order_by("-holds_run", "created_at", "id")[:SHOWN],
         # What waits for a person stands above already.

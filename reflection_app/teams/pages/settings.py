@@ -111,6 +111,7 @@ KINDS: dict[str, Promise] = {
     "sessions": gettext_lazy("Sessions"),
     "tool_failures": gettext_lazy("Reported tool failures"),
     "deliveries": gettext_lazy("Deliveries of webhooks"),
+    "channel_messages": gettext_lazy("Messages to channels"),
     "traces": gettext_lazy("Traces of agents"),
     "notifications": gettext_lazy("Notifications"),
 }
@@ -118,7 +119,7 @@ LABELS: dict[str, Promise] = {
     "runs_days": gettext_lazy("Runs (days)"),
     "transcripts_days": gettext_lazy("Sessions (days)"),
     "tool_failures_days": gettext_lazy("Reported tool failures (days)"),
-    "deliveries_days": gettext_lazy("Deliveries of webhooks (days)"),
+    "deliveries_days": gettext_lazy("Deliveries of webhooks, messages to channels (days)"),
     "traces_days": gettext_lazy("Traces of agents (days)"),
     "notifications_days": gettext_lazy("Notifications (days)"),
 }

@@ -4,13 +4,34 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from reflection_desk.answers import Claim, Page, Review
+from reflection_desk.answers import AskedFor, Claim, Page, Review
 from reflection_desk.call import Call, get, post
 
 
-def list_reviews(*, view: str = "", limit: int | None = None) -> Call[Page[Review]]:
-    """The queue, in the order in which it is worked."""
-    return get("reviews", Page[Review], view=view, limit=limit)
+def list_reviews(
+    *, view: str = "", state: str = "", run: UUID | str = "", limit: int | None = None
+) -> Call[Page[Review]]:
+    """Reviews, the newest first; with `view` those of one view of the queue."""
+    return get("reviews", Page[Review], view=view, state=state, run=run, limit=limit)
+
+
+def get_review(review_id: UUID | str) -> Call[Review]:
+    """One review, with what was decided."""
+    return get(f"reviews/{review_id}", Review)
+
+
+def ask_for_review(
+    run_id: UUID | str,
+    note: str,
+    *,
+    attempt: int | None = None,
+    reviewers: int | None = None,
+    assignee: str | None = None,
+    idempotency_key: str | None = None,
+) -> Call[AskedFor]:
+    """Asks people to look at an attempt, whatever the policy says; the run does not wait for it."""
+    body = {"note": note, "attempt": attempt, "reviewers": reviewers, "assignee": assignee}
+    return post(f"runs/{run_id}/reviews", AskedFor, body, idempotency_key=idempotency_key)
 
 
 def claim_review(

@@ -1,0 +1,211 @@
+"""LangGraph: a node that puts an answer before a reviewer of the desk, and goes on with what was decided."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypedDict, overload
+from uuid import NAMESPACE_OID, uuid5
+
+from reflection_desk.answers import Issue, LastVerdict, Review, Run, Verdict
+from reflection_desk.async_desk import AsyncDesk
+from reflection_desk.calls import reviews, work
+from reflection_desk.desk import Desk
+from reflection_desk.errors import Conflict, DeskError, Invalid
+from reflection_desk.integrations import needing
+from reflection_desk.steps import Invoke, Sender, Steps
+
+with needing("langgraph"):
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.types import interrupt
+
+type Read = str | Callable[[Any], str]
+
+
+class Decision(TypedDict):
+    """What the node leaves in the graph's state: values that every checkpointer can keep.
+
+    `prompt` is what to do about it, for the model's next prompt; empty where the answer was accepted.
+    """
+
+    objective: str
+    run_id: str
+    attempt: int
+    accepted: bool
+    verdict: str
+    score: float
+    decided_by: str
+    issues: list[dict[str, Any]]
+    prompt: str
+
+
+@overload
+def reviewed_by(
+    desk: Desk, *, objective: Read, answer: Read, into: str = "review", note: str = "", **task: Any
+) -> Callable[[Any, RunnableConfig], dict[str, Decision]]: ...
+@overload
+def reviewed_by(
+    desk: AsyncDesk, *, objective: Read, answer: Read, into: str = "review", note: str = "", **task: Any
+) -> Callable[[Any, RunnableConfig], Any]: ...
+def reviewed_by(
+    desk: Desk | AsyncDesk,
+    *,
+    objective: Read,
+    answer: Read,
+    into: str = "review",
+    note: str = "Is this good enough to go out?",
+    **task: Any,
+) -> Callable[[Any, RunnableConfig], Any]:
+    """A node that hands an answer in, interrupts the graph until a reviewer has decided, and sets `into` to a Decision.
+
+    `objective` and `answer` are keys of the state, or functions of it; `task` holds further fields of `submit_task`.
+    What the critic already sends back is decided without a person. The graph is resumed by
+    `Command(resume=True)`: what counts is what the desk says then, and where nobody has decided yet the graph is
+    interrupted again. An answer that comes after one was sent back is the next attempt of the same run.
+    """
+    node = Node(desk.sender, objective, answer, into, note, {"mode": "actor_critic", **task})
+    if isinstance(desk, AsyncDesk):
+
+        async def ask_reviewer_async(state: Any, config: RunnableConfig) -> dict[str, Decision]:
+            return {into: await desk.carry_out(node.decision(state, config))}
+
+        return ask_reviewer_async
+
+    def ask_reviewer(state: Any, config: RunnableConfig) -> dict[str, Decision]:
+        return {into: desk.carry_out(node.decision(state, config))}
+
+    return ask_reviewer
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node begins anew whenever its graph is resumed: so each step looks first for what it did before."""
+
+    sender: Sender
+    objective: Read
+    answer: Read
+    into: str
+    note: str
+    task: Mapping[str, Any]
+
+    def decision(self, state: Any, config: RunnableConfig) -> Steps[Decision]:
+        """The decision on the state's answer. Raises what `interrupt` raises, while there is none."""
+        # The same whenever this visit to the node begins anew, and another at the next one.
+        here = config.get("configurable", {})
+        place = f"langgraph-{uuid5(NAMESPACE_OID, f'{here.get("thread_id")} {here.get("checkpoint_ns")}')}"
+        objective = _read(state, self.objective)
+        run, number = yield from self._run(state, objective, place)
+        if run.attempts < number:
+            attempt = work.hand_in_attempt(
+                run.id,
+                _read(state, self.answer),
+                attempt=number,
+                wait_s=work.LONGEST_WAIT_S,
+                idempotency_key=f"{place}:attempt",
+            )
+            yield from self.sender.send(attempt)
+        run = yield from self._settled(run, number)
+        review = yield from self._review_of(run, number)
+        if run.next is not None:
+            by = review.decision.decided_by if review is not None and review.decision is not None else "critic"
+            verdict = run.next.verdict or LastVerdict(verdict="REVISE", score=0, issues=[])
+            return _decision(run, number, objective, verdict=verdict, by=by, prompt=run.next.prompt)
+        if review is None:
+            review = yield from self._asked_for(run, number, place)
+        while review.is_open:
+            yield Invoke(partial(interrupt, {"run_id": str(run.id), "review_id": str(review.id)}))
+            review = yield from self.sender.send(reviews.get_review(review.id))
+        decided = review.decision
+        if decided is None or decided.verdict is None:
+            raise DeskError(f"review {review.id} is {review.state}, and nothing was decided")
+        prompt = "" if decided.verdict.verdict == "PASS" else _prompt(decided.verdict.issues, decided.reason)
+        return _decision(run, number, objective, verdict=decided.verdict, by=decided.decided_by, prompt=prompt)
+
+    def _run(self, state: Any, objective: str, place: str) -> Steps[tuple[Run, int]]:
+        """The run, and which of its attempts the state's answer is."""
+        before: Decision | None = _value(state, self.into)
+        # What is in the state of another task, as of the one before it in the same thread, is over.
+        if before and before["prompt"] and before["objective"] == objective:
+            run = yield from self.sender.send(work.get_run(before["run_id"]))
+            number = before["attempt"] + 1
+            if run.attempts >= number or (run.next is not None and run.next.attempt == number):
+                return run, number
+        known = yield from self.sender.send(work.list_tasks(external_id=place, limit=1))
+        if known.results:
+            task = known.results[0]
+        else:
+            submission = work.submit_task(
+                objective,
+                execution="external",
+                external_id=place,
+                idempotency_key=f"{place}:task",
+                **self.task,
+            )
+            task = yield from self.sender.send(submission)
+        if task.run is None:
+            raise DeskError(f"task {task.id} has no run")
+        run = yield from self.sender.wait_for_run(task.run.id, timeout_s=600.0, until=lambda run: run.is_waiting)
+        return run, 1
+
+    def _settled(self, run: Run, number: int) -> Steps[Run]:
+        """The run, once it has judged the attempt and, where it waits for a person, once one has decided."""
+        while True:
+            run = yield from self.sender.wait_for_run(
+                run.id, timeout_s=600.0, until=lambda run: run.is_waiting and run.attempts >= number
+            )
+            if run.state != "waiting_review":
+                return run
+            yield Invoke(partial(interrupt, {"run_id": str(run.id), "waiting_for": run.waiting_for}))
+
+    def _review_of(self, run: Run, number: int) -> Steps[Review | None]:
+        """The review of the attempt; of several an open one."""
+        found = yield from self.sender.send(reviews.list_reviews(run=run.id))
+        of_attempt = [one for one in found.results if one.attempt.number == number and one.state != "withdrawn"]
+        return next((one for one in of_attempt if one.is_open), of_attempt[0] if of_attempt else None)
+
+    def _asked_for(self, run: Run, number: int, place: str) -> Steps[Review]:
+        """A review that no policy wanted."""
+        call = reviews.ask_for_review(run.id, self.note, attempt=number, idempotency_key=f"{place}:review")
+        try:
+            asked = yield from self.sender.send(call)
+        except Conflict:
+            # Drawn for an audit in the same moment.
+            review = yield from self._review_of(run, number)
+            if review is None:
+                raise
+            return review
+        except Invalid as error:
+            raise DeskError(f"run {run.id} ended as {run.outcome}, unjudged: {run.error or error.detail}") from error
+        return asked.reviews[0]
+
+
+def _read(state: Any, what: Read) -> str:
+    if callable(what):
+        return what(state)
+    return str(_value(state, what))
+
+
+def _value(state: Any, key: str) -> Any:
+    return state.get(key) if isinstance(state, Mapping) else getattr(state, key, None)
+
+
+def _decision(
+    run: Run, number: int, objective: str, *, verdict: LastVerdict | Verdict, by: str, prompt: str
+) -> Decision:
+    return Decision(
+        objective=objective,
+        run_id=str(run.id),
+        attempt=number,
+        accepted=verdict.verdict == "PASS",
+        verdict=verdict.verdict,
+        score=verdict.score,
+        decided_by=by,
+        issues=[issue.model_dump(mode="json") for issue in verdict.issues],
+        prompt=prompt,
+    )
+
+
+def _prompt(issues: list[Issue], reason: str) -> str:
+    lines = [
+        f"- {issue.description}" + (f" ({issue.suggested_fix})" if issue.suggested_fix else "") for issue in issues
+    ]
+    return "\n".join(["A reviewer sent this back." + (f" {reason}" if reason else ""), *lines])

@@ -1,0 +1,66 @@
+"""Changing what a task is known by, and deleting it with all that came of it."""
+
+from typing import Annotated
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+from pydantic import Field, JsonValue
+
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import NotFound, TaskInUse
+from reflection_app.core.json_sizes import at_most
+from reflection_app.loops.values import Value
+from reflection_app.runs.models import Run, RunState
+from reflection_app.sessions.models import Reflector, Transcript
+from reflection_app.tasks.models import Task
+from reflection_app.tasks.submission import LARGEST_METADATA
+from reflection_app.teams.retention import take_tasks
+
+
+class TaskChange(Value):
+    """What is to be changed of a task; what is left out stays. Its runs go on as they began."""
+
+    external_id: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
+        default=None, description="null takes it away"
+    )
+    metadata: Annotated[dict[str, JsonValue], at_most(LARGEST_METADATA)] = Field(
+        default_factory=dict, description="all of it: what is not named goes"
+    )
+
+
+@transaction.atomic
+def change_task(task: Task, change: TaskChange, *, actor: Actor) -> Task:
+    """The changed task; where nothing changes nothing is written. Raises NotFound where it was deleted meanwhile."""
+    locked = Task.objects.select_for_update().filter(pk=task.pk).first()
+    if locked is None:
+        raise NotFound(_("This task was deleted meanwhile."))
+    wanted = change.model_dump(mode="json", exclude_unset=True)
+    before = {name: getattr(locked, name) for name in wanted}
+    after = {name: value for name, value in wanted.items() if before[name] != value}
+    if after:
+        for name, value in after.items():
+            setattr(locked, name, value)
+        locked.save(update_fields=[*after])
+        old = {name: before[name] for name in after}
+        audit(locked.project_id, actor, "task.changed", target=locked, before=old, after=after)
+    return locked
+
+
+@transaction.atomic
+def delete_task(task: Task, *, actor: Actor) -> None:
+    """The task is gone, with its runs, their reviews, tickets and reports, and what looked back at them.
+
+    What they counted for in the metrics stays. Raises TaskInUse while a run of it is under way, and of the loops that
+    belong to a session or to another task; NotFound the second time.
+    """
+    if not Task.objects.select_for_update().filter(pk=task.pk).exists():
+        raise NotFound(_("There is no such task."))
+    if Transcript.objects.filter(run__task=task).exists() or Reflector.objects.filter(fork__task=task).exists():
+        raise TaskInUse(_("This task belongs to a session, or looks back at another task; it goes with that."))
+    ended = Task.objects.filter(pk=task.pk).exclude(
+        pk__in=Run.objects.exclude(state=RunState.FINISHED).filter(task=task).values("task")
+    )
+    before = {"title": task.title, "external_id": task.external_id, "agent": task.agent, "kind": task.kind}
+    if not take_tasks(task.project_id, ended, most=1):
+        raise TaskInUse(_("A run of this task is under way. Cancel it first, or wait for its end."))
+    audit(task.project_id, actor, "task.deleted", target=task, before=before)

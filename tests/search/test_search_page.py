@@ -1,0 +1,103 @@
+"""The search page, the part of it that a dialog shows, and the lists that its links lead to."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from reflection_app.core.models import Role
+from tests.factories import make_member, make_project, submit
+from tests.search.things import make_things
+
+pytestmark = pytest.mark.django_db
+DIALOG = {"HX-Request": "true", "HX-Target": "search-options"}
+
+
+def test_the_page_works_as_a_plain_form(client: Client) -> None:
+    things = make_things("plain")
+    client.force_login(make_member(things.project, Role.VIEWER))
+    page = client.get("/p/plain/search/", {"q": "kettle"}).text
+    for path in (f"runs/{things.run.pk}", f"reviews/{things.review.pk}", f"tickets/{things.ticket.ticket_id}"):
+        assert f'href="/p/plain/{path}/"' in page
+    assert '<input class="input" id="search-q" type="search" name="q" value="kettle"' in page
+    # The header's form is there on every page.
+    assert 'action="/p/plain/search/"' in client.get("/p/plain/tickets/").text
+
+
+def test_results_are_options_in_the_dialog_and_plain_links_on_the_page(client: Client) -> None:
+    things = make_things("parts")
+    client.force_login(make_member(things.project))
+    part = client.get("/p/parts/search/", {"q": "kettle"}, headers=DIALOG).text
+    assert "<html" not in part
+    ids = re.findall(r'role="option" id="([\w-]+)"', part)
+    assert len(ids) == len(set(ids)) == part.count("<a ") == 8
+    assert 'data-asked="kettle"' in part
+    swapped = client.get("/p/parts/search/", {"q": "kettle"}, headers={"HX-Request": "true"}).text
+    assert "data-results" in swapped
+    assert "role=" not in swapped.replace('role="img"', "")
+
+
+def test_a_page_without_anything_says_why(client: Client) -> None:
+    project = make_project("none")
+    client.force_login(make_member(project))
+    assert "Nothing found" in client.get("/p/none/search/", {"q": "kettle"}).text
+    assert "Finds runs, reviews" in client.get("/p/none/search/").text
+    for typed in ("a\x00b", "%", "_", "\\", "' | '", "x" * 10_000):
+        assert client.get("/p/none/search/", {"q": typed}).status_code == 200
+
+
+def test_a_stranger_finds_no_project(client: Client) -> None:
+    make_things("closed")
+    client.force_login(make_member(make_project()))
+    assert client.get("/p/closed/search/", {"q": "kettle"}).status_code == 404
+
+
+def test_what_was_found_is_escaped(client: Client) -> None:
+    project = make_project("marked")
+    submit(project, objective="<script>alert(1)</script> kettle", external_id='"><b>')
+    client.force_login(make_member(project))
+    page = (
+        client.get("/p/marked/search/", {"q": 'kettle"><i>'}).text
+        + client.get("/p/marked/search/", {"q": "kettle"}).text
+    )
+    assert "<script>alert" not in page
+    assert "<b>" not in page
+    assert "<i>" not in page
+
+
+@pytest.mark.parametrize(
+    ("kind", "called"),
+    [
+        ("runs", "runs"),
+        ("tickets", "tickets"),
+        ("reports", "reports"),
+        ("transcripts", "sessions"),
+        ("tools/failures", "failures"),
+    ],
+)
+def test_a_list_shows_all_that_a_search_finds(client: Client, kind: str, called: str) -> None:
+    things = make_things("listed")
+    client.force_login(make_member(things.project))
+    assert len(client.get(f"/p/listed/{kind}/", {"q": "kettle"}).context[called]) == (2 if kind == "runs" else 1)
+    assert len(client.get(f"/p/listed/{kind}/", {"q": "teapot"}).context[called]) == 0
+    assert "teapot" in client.get(f"/p/listed/{kind}/", {"q": "teapot"}).text
+
+
+def test_the_queue_shows_all_that_a_search_finds(client: Client) -> None:
+    things = make_things("queued")
+    client.force_login(make_member(things.project))
+    assert [row.review.pk for row in client.get("/p/queued/reviews/", {"q": "kettle judg"}).context["rows"]] == [
+        things.review.pk
+    ]
+
+
+def test_a_link_leads_to_all_of_a_kind(client: Client) -> None:
+    project = make_project("many")
+    for number in range(7):
+        submit(project, objective=f"Boil kettle {number}")
+    client.force_login(make_member(project))
+    page = client.get("/p/many/search/", {"q": "kettle & boil"}).text
+    assert "All 7 in “Runs”" in page
+    link = re.search(r'found-all" href="([^"]+)"', page)
+    assert link
+    assert len(client.get(link[1]).context["runs"]) == 7

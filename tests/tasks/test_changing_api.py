@@ -1,0 +1,108 @@
+"""What a task is known by is changed, and a task is deleted with all that came of it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from reflection_app.core.audit import AuditEntry
+from reflection_app.core.models import Scope
+from reflection_app.repairs.models import Ticket
+from reflection_app.reviews.models import Review
+from reflection_app.runs.models import Attempt, Run
+from reflection_app.tasks.models import Task
+from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
+from tests.api.stories import finished_run, waiting_review
+from tests.factories import make_project, submit
+from tests.repairs.tickets import external_run
+from tests.sessions.recorded import INLINE, watched_project
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def admin() -> Caller:
+    return make_caller(scopes=[Scope.ADMIN])
+
+
+def patch(caller: Caller, task_id: object, body: Any, **headers: str) -> Answer:
+    return caller.call("PATCH", f"tasks/{task_id}", data=json.dumps(body), headers=headers)
+
+
+def delete(caller: Caller, task_id: object, **headers: str) -> Answer:
+    return caller.call("DELETE", f"tasks/{task_id}", headers=headers)
+
+
+def test_what_a_task_is_known_by_is_changed_and_the_rest_stays(caller: Caller) -> None:
+    task = submit(caller.project, external_id="a", metadata={"team": "red"}).task
+    answer = patch(caller, task.pk, {"metadata": {"team": "blue"}})
+    assert (answer.status, answer.body["metadata"], answer.body["external_id"]) == (200, {"team": "blue"}, "a")
+    assert patch(caller, task.pk, {"external_id": None}).body["external_id"] is None
+    task.refresh_from_db()
+    assert (task.external_id, task.metadata) == (None, {"team": "blue"})
+    first, last = AuditEntry.objects.filter(action="task.changed").order_by("created_at")
+    assert (first.before, first.after) == ({"metadata": {"team": "red"}}, {"metadata": {"team": "blue"}})
+    assert (last.before, last.after) == ({"external_id": "a"}, {"external_id": None})
+    patch(caller, task.pk, {"metadata": {"team": "blue"}})
+    assert AuditEntry.objects.filter(action="task.changed").count() == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"objective": "Another one."}, "objective"),
+        ({"external_id": ""}, "external_id"),
+        ({"metadata": None}, "metadata"),
+        ({"metadata": {"long": "x" * 17_000}}, "metadata"),
+    ],
+)
+def test_what_cannot_be_changed_is_named(caller: Caller, body: dict[str, Any], field: str) -> None:
+    task = submit(caller.project, external_id="a").task
+    answer = patch(caller, task.pk, body)
+    assert_problem(answer, 400)
+    assert fields(answer) == [field]
+
+
+def test_a_task_goes_with_all_that_came_of_it(admin: Caller) -> None:
+    kept, gone = finished_run(admin.project), finished_run(admin.project)
+    run = external_run(project=admin.project)
+    assert delete(admin, gone.task_id).status == 204
+    assert_problem(delete(admin, gone.task_id), 404)
+    assert_problem(admin.get(f"runs/{gone.pk}"), 404)
+    assert admin.get(f"runs/{kept.pk}").status == 200
+    refused = delete(admin, run.task_id)
+    assert_problem(refused, 409)
+    assert "Cancel it first" in refused.body["detail"]
+    assert admin.post(f"runs/{run.pk}/cancel").status == 200
+    assert delete(admin, run.task_id).status == 204
+    assert not Run.objects.filter(pk=run.pk).exists()
+    assert not Attempt.objects.exclude(run=kept).exists()
+    assert not Ticket.objects.exclude(run=kept).exists()
+    entry = AuditEntry.objects.filter(action="task.deleted").latest("created_at")
+    assert entry.before is not None
+    assert (entry.before["agent"], entry.actor_label) == ("researcher", f"key {admin.key.name}")
+
+
+def test_a_task_whose_run_waits_for_a_person_stays(admin: Caller) -> None:
+    review = waiting_review(admin.project)
+    assert_problem(delete(admin, review.run.task_id), 409)
+    assert Review.objects.filter(pk=review.pk).exists()
+
+
+def test_the_loop_of_a_session_is_not_taken_from_it() -> None:
+    admin = make_caller(watched_project(), [Scope.ADMIN])
+    session = admin.post("transcripts", {"reflection": INLINE}).body
+    run = Run.objects.get(pk=session["run_id"])
+    admin.post(f"runs/{run.pk}/cancel")
+    assert_problem(delete(admin, run.task_id), 409)
+    assert Task.objects.filter(pk=run.task_id).exists()
+
+
+def test_who_hands_in_may_change_a_task_and_not_delete_it(caller: Caller) -> None:
+    task = submit(caller.project).task
+    assert_problem(delete(caller, task.pk), 403)
+    reader = make_caller(caller.project, [Scope.RUNS_READ])
+    assert_problem(patch(reader, task.pk, {"external_id": "b"}), 403)
+    stranger = make_caller(make_project(), [Scope.ADMIN])
+    assert_problem(patch(stranger, task.pk, {"external_id": "b"}), 404)
+    assert_problem(delete(stranger, task.pk), 404)
