@@ -183,7 +183,7 @@ def test_runs_are_filtered_without_leaving_the_page(visit: Visit) -> None:
     submit(project, objective="A haiku")
     submit(project, objective="A limerick")
     page = visit(make_member(project)).go("/p/desk/runs/")
-    page.get_by_label("Search").fill("haiku")
+    page.get_by_label("Search task or external id").fill("haiku")
     expect(page.locator("tbody tr")).to_have_count(1)
     assert "q=haiku" in page.url
     page.reload()

@@ -97,13 +97,13 @@ def report(name: str, decide: Callable[[Row], object], rows: list[Row]) -> None:
 
 def ways() -> dict[str, Callable[[Row], object]]:
     from judgement.does_not_know import LONGEST_TASK, pieces_of
+    from judgement.entry_pairs import Sides, relation
     from judgement.recall import Candidate, judge
+    from reflection_app.adapters.llm import wheels_file
     from reflection_app.adapters.llm.embedding import embed
     from reflection_app.loops.diagnosis.diagnosing import by_memory_or_rules
     from reflection_app.loops.protocol.similarity import is_same
     from reflection_app.loops.verdicts import Issue
-    from judgement.entry_pairs import Sides, relation
-    from reflection_app.adapters.llm import wheels_file
     from reflection_app.metrics.judged.tool_errors import call_of
     from reflection_app.repairs.failures_by_meaning import meaning_of
     from reflection_app.repairs.issue_vectors import vectors_of
