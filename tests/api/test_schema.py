@@ -58,7 +58,8 @@ def test_every_call_needs_a_key_and_tells_its_problems(schema: Any) -> None:
         assert {"400", "401", "403", "429"} <= set(operation["responses"])
         for status, response in operation["responses"].items():
             kinds = set(response.get("content", {}))
-            readable = {"application/json", "text/markdown", "application/jsonl", "application/zip", "text/csv"}
+            files = {"application/jsonl", "application/zip", "text/csv", "application/vnd.apache.parquet"}
+            readable = {"application/json", "text/markdown"} | files
             assert kinds <= ({"application/problem+json"} if status >= "400" else readable)
 
 
