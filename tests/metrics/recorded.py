@@ -130,7 +130,7 @@ def _random_check(rows: Rows, random: Random) -> None:
             run=rows.run,
             step=step,
             attempt_number=number,
-            state=random.choice(("complete", "incomplete", "unchecked")),
+            state=random.choice(("complete", "incomplete", "completed_by_supplement", "unchecked")),
             used=done or None,
             attempted=attempted if done else None,
             succeeded=random.randrange(attempted + 1) if done else None,
