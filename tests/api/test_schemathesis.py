@@ -72,6 +72,7 @@ def calls() -> list[tuple[str, str]]:
 # Some calls are about a thing that is at a certain point.
 AT_A_POINT = {
     "/runs/{run_id}/attempts": lambda caller: {"run_id": external_run(project=caller.project).pk},
+    "/datasets/{kind}/export": lambda _caller: {"kind": "runs"},
     "/runs/{run_id}/redo": lambda caller: {"run_id": finished_run(caller.project).pk},
 }
 

@@ -107,8 +107,8 @@ def test_three_papers_of_five_go_back_and_come_again_complete(told: Any, desk: D
     }
     assert document["error_classification"]["type"] == "3.3.2"
     assert [(action["action"], action["status"]) for action in document["repair_actions"]] == [
-        ("扩展搜索词", "completed"),
-        ("增加搜索分类", "completed"),
+        ("扩展搜索词", "written"),
+        ("增加搜索分类", "written"),
     ]
     assert document["learning_notes"] == PLANNED["learning_notes"]
     assert document["anti_pattern"]["pattern_name"] == "过早停止搜索"

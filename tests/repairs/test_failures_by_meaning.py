@@ -96,6 +96,11 @@ def test_a_rule_stands_against_the_meaning_only_where_it_is_exact() -> None:
     assert by_meaning == diagnose_by_meaning(BAD_REQUEST, other)
 
 
+def test_of_a_bare_status_there_is_no_meaning_to_judge() -> None:
+    bare = FailedCall(tool="web_reader", params={"url": "https://a.example"}, error="403 Forbidden")
+    assert by_memory_or_rules(bare, None, FixRecall(judged=judged(Remedy.FIX_AND_RETRY))) == diagnose_by_rules(bare)
+
+
 def test_what_our_own_callers_say_is_no_matter_of_meaning() -> None:
     call = STRANGE.model_copy(update={"failure": "unknown_tool"})
     found = by_memory_or_rules(call, None, FixRecall(judged=judged(Remedy.ASK_PERSON)))

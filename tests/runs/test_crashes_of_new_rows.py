@@ -120,7 +120,7 @@ STORIES = {
             "attempt-2/critique": critique(90, approved=True),
         },
         (FORBIDDEN, FINE),
-        {"tickets": 1, "reports": 1, "questions": 1, "failures": 1, "pairs": 1, "entries": 2},
+        {"tickets": 1, "reports": 1, "questions": 1, "failures": 1, "pairs": 1, "entries": 3},
         has_knowledge=True,
     ),
     "a plan whose supplement fails and is called again": Story(

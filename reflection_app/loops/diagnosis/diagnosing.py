@@ -6,7 +6,9 @@ and a limit that is reached all leave the failure diagnosed as far as it goes.
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from typing import Any
 
 from pydantic import Field, JsonValue, field_validator, model_validator
@@ -184,6 +186,9 @@ def diagnosis_of(answer: ModelDiagnosis, failed: FailedCall) -> Diagnosis:
 
 
 TEMPERATURE = 0.2
+# A status as HTTP words it, with nothing said beside it.
+PHRASES = frozenset({"", *(status.phrase.casefold() for status in HTTPStatus)})
+BESIDE_PHRASES = re.compile(r"(?:\b(?:http|error|status|code)\b|\d+|[^\w\s'-])[\s:]*|_+")
 LONGEST_ERROR_KEPT = 20_000
 MOST_TOOLS_SHOWN = 20
 UNKNOWN_CAUSE = "No remembered fix and no rule fits this error, and no model could tell why the call failed."
@@ -284,8 +289,10 @@ def by_memory_or_rules(
 def _by_rules_and_meaning(failed: FailedCall, judged: JudgedRemedy | None) -> Diagnosis | None:
     """The rule's diagnosis where it is exact or the meaning agrees; the meaning's where that is sure; None else."""
     ruled = diagnose_by_rules(failed)
-    # What our own callers say of a call is no guess, and a third try is none of a first failure's.
-    if judged is None or failed.failure or (ruled is not None and judged.is_exact):
+    # What our own callers say of a call is no guess, and a third try is none of a first failure's. Of an error that
+    # says no more than "403 Forbidden" there is no meaning to judge.
+    is_bare = BESIDE_PHRASES.sub(" ", failed.error.casefold()).strip() in PHRASES
+    if judged is None or failed.failure or (ruled is not None and (judged.is_exact or is_bare)):
         return ruled
     if ruled is not None and ruled.action.remedy is judged.remedy:
         return ruled if judged.is_sure else None
