@@ -1,6 +1,7 @@
 """Every call of the committed description, with what it allows and with what it does not: nothing fails on our side,
 and every answer is one that the description tells of."""
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -70,9 +71,9 @@ def calls() -> list[tuple[str, str]]:
 
 
 # Some calls are about a thing that is at a certain point.
-AT_A_POINT = {
+AT_A_POINT: dict[str, Callable[[Caller], dict[str, Any]]] = {
     "/runs/{run_id}/attempts": lambda caller: {"run_id": external_run(project=caller.project).pk},
-    "/datasets/{kind}/export": lambda _caller: {"kind": "runs"},
+    "/datasets/{kind}/export": lambda caller: {"kind": "runs"},
     "/runs/{run_id}/redo": lambda caller: {"run_id": finished_run(caller.project).pk},
 }
 
