@@ -104,7 +104,7 @@ def count(request: DeskRequest) -> HttpResponse:
 @project_page(Permission.REVIEW)
 @post_only(page="reviews")
 def take_next(request: DeskRequest) -> HttpResponse:
-    """Opens the review that the user holds, else claims the next of the view; goes back to it where there is none."""
+    """Opens what the user holds of the view, else claims its next; goes back to the view where there is none."""
     if errors := carried(request).errors:
         raise InvalidInput(errors[0]["message"], errors=errors)
     return go_to_next(request)
