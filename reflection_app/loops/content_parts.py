@@ -49,7 +49,11 @@ def _texts_of(part: Any, *, depth: int) -> Iterator[str]:
     # What a tool answered is a text or parts again.
     if kind == "tool_result" and depth < DEEPEST:
         inner = part.get("content")
-        yield inner if isinstance(inner, str) else text_of_parts(inner if isinstance(inner, list) else [], depth=depth + 1)
+        yield (
+            inner
+            if isinstance(inner, str)
+            else text_of_parts(inner if isinstance(inner, list) else [], depth=depth + 1)
+        )
         return
     if kind in {"tool_use", "function_call", "tool_call"}:
         arguments = part.get("input", part.get("arguments", {}))

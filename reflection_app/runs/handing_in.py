@@ -57,7 +57,9 @@ def _as_text(content: Any) -> Any:
     if not isinstance(content, list):
         return content
     if not all(isinstance(part, str | dict) for part in content) or len(content) > MOST_PARTS:
-        raise ValueError(f"must be a text, or a list of at most {MOST_PARTS} parts, each a text or an object with a type")
+        raise ValueError(
+            f"must be a text, or a list of at most {MOST_PARTS} parts, each a text or an object with a type"
+        )
     return text_of_parts(content)
 
 
@@ -70,12 +72,12 @@ def _some_content(content: str) -> str:
 class AttemptInput(Value):
     """An attempt as the agent hands it in. With `attempt`, it is taken only as that one, and once."""
 
-    content: Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str | Parts), AfterValidator(_some_content)] = (
-        Field(
-            max_length=500_000,
-            description="never blank; a list of parts, as OpenAI, Anthropic and Gemini have them, is kept as its texts, "
-            "with a word for each other part: what an image shows is not kept",
-        )
+    content: Annotated[
+        str, BeforeValidator(_as_text, json_schema_input_type=str | Parts), AfterValidator(_some_content)
+    ] = Field(
+        max_length=500_000,
+        description="never blank; a list of parts, as OpenAI, Anthropic and Gemini have them, is kept as its texts, "
+        "with a word for each other part: what an image shows is not kept",
     )
     attempt: int | None = Field(default=None, ge=1, le=1_000)
     lease_token: UUID | None = Field(default=None, description="needed where the run was claimed: its holder's")

@@ -90,7 +90,8 @@ def test_what_is_no_text_is_named_in_its_place_and_its_bytes_are_not_kept(caller
 
 
 @pytest.mark.parametrize(
-    "content", [[], [1], [None], [{"type": "text", "text": " "}], ["x"] * 201, [["x"]], {"type": "text", "text": "x"}, 7]
+    "content",
+    [[], [1], [None], [{"type": "text", "text": " "}], ["x"] * 201, [["x"]], {"type": "text", "text": "x"}, 7],
 )
 def test_parts_that_are_none_are_refused_and_the_run_goes_on_waiting(caller: Caller, content: Any) -> None:
     run = asked(caller)

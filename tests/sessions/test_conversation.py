@@ -471,7 +471,10 @@ def test_geminis_parts_without_a_type_are_calls_answers_and_media() -> None:
         {"role": "user", "parts": [{"text": "Warm?"}, {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}]},
         {
             "role": "model",
-            "parts": [{"text": "Let me think.", "thought": True}, {"functionCall": {"name": "sky", "args": {"at": "Ulm"}}}],
+            "parts": [
+                {"text": "Let me think.", "thought": True},
+                {"functionCall": {"name": "sky", "args": {"at": "Ulm"}}},
+            ],
         },
         {"role": "user", "parts": [{"functionResponse": {"name": "sky", "response": {"sun": True}}}]},
         {"role": "model", "parts": [{"text": "Yes."}]},

@@ -30,7 +30,9 @@ def caller(settings: Settings) -> Caller:
 
 
 def test_the_chosen_model_is_asked_and_told(caller: Caller, client: Client) -> None:
-    task = caller.post("tasks", {"objective": "x", "mode": "actor_critic", "models": {"critic": "scripted/chosen-strict"}})
+    task = caller.post(
+        "tasks", {"objective": "x", "mode": "actor_critic", "models": {"critic": "scripted/chosen-strict"}}
+    )
     assert (task.status, task.body["models"]) == (201, {"critic": "scripted/chosen-strict"})
     run_id = task.body["run"]["id"]
     run = Run.objects.get(pk=run_id)

@@ -72,6 +72,8 @@ class RateLimited(Refused):
     """429, after all tries: come back in `retry_after_s`."""
 
 
+# Of several refusals with one status, those that carry more, by how the problem's type ends.
+BY_TYPE: Mapping[str, type[Refused]] = {"external-id-taken": ExternalIdTaken}
 KINDS: Mapping[int, type[Refused]] = {
     400: Invalid,
     401: NotAllowed,

@@ -16,7 +16,14 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 from pydantic import BaseModel, ValidationError
 
-from reflection_app.core.errors import ActionError, AlreadyDecided, AskedAlready, Conflict, InvalidInput, ReviewLeaseLost
+from reflection_app.core.errors import (
+    ActionError,
+    AlreadyDecided,
+    AskedAlready,
+    Conflict,
+    InvalidInput,
+    ReviewLeaseLost,
+)
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import Membership
 from reflection_app.core.permissions import Permission

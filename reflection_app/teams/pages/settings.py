@@ -61,7 +61,9 @@ def settings_page(request: DeskRequest) -> HttpResponse:
     texts |= {ONCE: "on" if project.unique_external_ids else ""}
     by_kind = texts_of(project.get_completeness_by_kind())
     own = names_in(request.POST) if request.method == "POST" else by_kind
-    form = read_form(request, (*LIMITS, *THRESHOLDS, CHECK_ENABLED, *CHECK, *own, KNOWLEDGE, ONCE, MODELS), texts | by_kind)
+    form = read_form(
+        request, (*LIMITS, *THRESHOLDS, CHECK_ENABLED, *CHECK, *own, KNOWLEDGE, ONCE, MODELS), texts | by_kind
+    )
     allowed = request.POST.getlist(MODELS) if request.method == "POST" else project.allowed_models
     if request.method == "POST":
         # Of all three parts is told what is wrong with them; saved are all or none.
