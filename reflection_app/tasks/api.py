@@ -14,7 +14,7 @@ from reflection_app.api.waiting import LONGEST_WAIT_S, WaitS, wait_until
 from reflection_app.core.errors import ActionError, ExternalIdTaken, InvalidInput, capped
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.values import Value
-from reflection_app.runs.agent_leases import WorkInput, claim_work, keep_work, release_work, work_for
+from reflection_app.runs.agent_leases import TokenInput, WorkInput, claim_work, keep_work, release_work, work_for
 from reflection_app.runs.answers import RunAnswer, run_answer
 from reflection_app.runs.filters import TaskFilters
 from reflection_app.runs.models import Run
@@ -191,12 +191,6 @@ class ClaimQuery(Value):
         description=f"where there is no work, answer when there is, or with 204 after so many seconds; "
         f"at most {LONGEST_WAIT_S:g} are waited",
     )
-
-
-class TokenInput(Value):
-    """The token that came with the work."""
-
-    lease_token: UUID
 
 
 class AgentWork(DeskView):

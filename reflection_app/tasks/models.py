@@ -7,7 +7,6 @@ from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
 from reflection_app.loops.task_spec import Execution
 
-
 # The constraint by which the database keeps external ids apart.
 ONCE = "task_external_id_once"
 

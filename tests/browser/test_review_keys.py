@@ -380,7 +380,11 @@ def test_the_bell_says_nothing_of_the_readers_own_decision_while_it_is_under_way
     with page.expect_request("**/heartbeat/"):
         page.evaluate("document.body.dispatchEvent(new CustomEvent('desk:rang'))")
     decided: list[Route] = []
-    page.route("**/decision/**", lambda route: decided.append(route))
+
+    def hold_decision(route: Route) -> None:
+        decided.append(route)
+
+    page.route("**/decision/**", hold_decision)
     press(page, "a", "Enter")
     page.wait_for_selector("body[data-read], [data-decision][aria-busy]")
     answer = decided[0].fetch()

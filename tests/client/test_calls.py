@@ -15,6 +15,7 @@ from reflection_desk.calls import datasets, notebook, reviews, sessions, work
 from tests.client.samples import Described
 
 ID = UUID("01a203a7-9f22-70ed-a6c6-7cc37409ca31")
+NUMBERS = {"wait_s", "after", "limit", "n"}
 CALLS: dict[str, Callable[..., Call[Any]]] = {
     name: build
     for module in (work, sessions, notebook, reviews, datasets)

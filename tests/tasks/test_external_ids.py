@@ -1,4 +1,4 @@
-"""External ids that a project wants once: refused with what there is, also of two at once, and switched on beside doubles."""
+"""External ids that a project wants once: refused with what there is, also at once, and beside doubles."""
 
 import json
 
