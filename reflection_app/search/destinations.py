@@ -227,6 +227,13 @@ DESTINATIONS = (
         "scale",
         within=gettext_noop("Metrics"),
     ),
+    Destination(
+        "datasets",
+        gettext_noop("Data sets"),
+        "export download training dpo preferences jsonl csv parquet 数据集 导出 下载 训练 偏好",
+        "download",
+        within=gettext_noop("Metrics"),
+    ),
     Destination("audit", gettext_noop("Audit trail"), "log history who changed 审计 日志 记录 谁", "clock"),
     _setting(
         "settings",

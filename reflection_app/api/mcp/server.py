@@ -151,9 +151,9 @@ TOOLS: dict[str, DeskTool] = {
         DeskTool(
             "claim_work",
             "Claim work",
-            "Holds the next attempt that an agent of this kind is to make, so that no other agent makes it: `work.run.next` "
-            "asks for it. Hand it in by hand_in_attempt with the lease_token; keep_work holds it longer. Waits for work, "
-            "at most `wait` seconds.",
+            "Holds the next attempt that an agent of this kind is to make, so that no other makes it: `work.run.next` "
+            "asks for it. Hand it in by hand_in_attempt with the lease_token; keep_work holds it longer. Waits for "
+            "work, at most `wait` seconds.",
             "POST",
             f"{BASE}/tasks/claim",
             ClaimedWork,
@@ -185,7 +185,7 @@ TOOLS: dict[str, DeskTool] = {
         DeskTool(
             "list_runs",
             "Find runs",
-            "Runs by their task, agent, state, outcome, score, cost or time, newest first unless `sort` says otherwise.",
+            "Runs by task, agent, state, outcome, score, cost or time, newest first unless `sort` says otherwise.",
             "GET",
             f"{BASE}/runs",
             RunPage,
