@@ -93,7 +93,6 @@ class KindTab:
 @require_safe
 def datasets_page(request: DeskRequest) -> HttpResponse:
     """The first rows of a data set, and how many there are about; asked by htmx, these alone."""
-    project = request.place.project
     readable = [one for one in DATASETS.values() if request.place.may(one.needs)]
     named = request.GET.get("set", "")
     dataset = next((one for one in readable if one.kind == named), readable[0])
@@ -123,7 +122,7 @@ def datasets_page(request: DeskRequest) -> HttpResponse:
         rows = read_some(dataset.sources, asked, limit=ROWS_SHOWN).rows
         context |= {
             "sources": dataset.sources.count(asked),
-            "rows": [[getattr(row, name) for name in COLUMNS[dataset.kind]] for row in rows],
+            "first_rows": [[getattr(row, name) for name in COLUMNS[dataset.kind]] for row in rows],
             "is_narrowed": bool(given),
         }
     page = "metrics/datasets.html"
