@@ -203,7 +203,7 @@ def _perform(effect: Performing, *, journal: Journal, spec: TaskSpec) -> Result:
         if failure is None:
             performed = perform(
                 effect,
-                run_id=journal.lease.run_id,
+                run=journal.lease.run,
                 model=model,
                 seq=step.seq,
                 tries=step.tries,

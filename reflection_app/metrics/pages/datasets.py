@@ -6,14 +6,14 @@ from types import MappingProxyType
 from typing import Any, cast
 from urllib.parse import urlencode
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.functional import Promise
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from reflection_app.core.errors import NotFound
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.task_spec import OF_THE_DESK, Mode
 from reflection_app.loops.verdicts import Outcome
@@ -111,6 +111,7 @@ def datasets_page(request: DeskRequest) -> HttpResponse:
         "formats": formats(),
         "all_formats": list(FileFormat),
         "query": urlencode(given),
+        "metadata_hint": _("What it holds, such as %(example)s") % {"example": '{"team": "search"}'},
         "outcomes": list(Outcome),
         "modes": [mode for mode in Mode if mode not in OF_THE_DESK],
         "most": MOST_COUNTED,
@@ -133,10 +134,10 @@ def datasets_page(request: DeskRequest) -> HttpResponse:
 @project_page(Permission.READ)
 @require_safe
 def dataset_file(request: DeskRequest, kind: str, form: str) -> HttpResponse:
-    """The rows as a file; where the filters cannot be understood, the page that says so. Raises NotFound."""
+    """The rows as a file; where the filters cannot be understood, the page that says so. Raises Http404."""
     dataset = _readable(request, kind)
     if form not in list(FileFormat):
-        raise NotFound(f"There is no format {form[:20]!r}.")
+        raise Http404("no such format")
     typed, asked = _asked(request)
     if asked is None:
         query = urlencode({"set": kind} | typed.given(*FIELDS))
@@ -148,7 +149,7 @@ def dataset_file(request: DeskRequest, kind: str, form: str) -> HttpResponse:
 def _readable(request: DeskRequest, kind: str) -> Dataset:
     dataset = DATASETS.get(DatasetKind(kind)) if kind in list(DatasetKind) else None
     if dataset is None or not request.place.may(dataset.needs):
-        raise NotFound(f"There is no data set {kind[:40]!r}.")
+        raise Http404("no such data set")
     return dataset
 
 
