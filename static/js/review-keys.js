@@ -110,7 +110,7 @@
   document.addEventListener("review:ready", (event) => dequeue(event.detail.item));
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.repeat || isComposing(event) || isOpen()) return;
-    if (reviewItem.isForPreview(event)) return enqueue(event);
+    if (reviewItem.isForPreview?.(event)) return enqueue(event);
     if (!reviewItem.isOnScreen(event)) {
       // Neither may the browser press what has the focus on an item that nobody has seen yet.
       if (event.key === "Enter" || (event.key === " " && !isTyping(event.target))) event.preventDefault();
