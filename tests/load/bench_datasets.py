@@ -60,7 +60,7 @@ def measure_files(project: "Project") -> None:
 
             began = time.perf_counter()
             file = written(dataset, pieces(), form=form, about={})
-            size = len(next(file))
+            size = len(next(file, b""))
             first_s = time.perf_counter() - began
             size += sum(len(piece) for piece in islice(file, 5))
             forget_peak()
