@@ -112,7 +112,7 @@ DESTINATIONS = (
     ),
     Destination(
         "try_recall",
-        gettext_noop("Recall"),
+        gettext_noop("Try recall"),
         "try test find remember 回忆 召回 试用",
         "pen",
         within=gettext_noop("Notebook"),

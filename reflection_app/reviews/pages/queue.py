@@ -21,10 +21,12 @@ from reflection_app.reviews.views.queue import (
     carried,
     count_up_to,
     count_views,
+    heads_of,
     open_reviews,
     queue_page,
     read_queue,
     tab,
+    usual_order,
 )
 from reflection_app.runs.models import Question, QuestionState
 from reflection_app.runs.views.list import MODES
@@ -67,6 +69,8 @@ def queue(request: DeskRequest) -> HttpResponse:
             if counts[f"reason_{reason.value}"] or reason is asked.filter.reason
         ],
         "rows": page.rows,
+        "heads": heads_of(asked),
+        "usual_order": usual_order(asked),
         "next_page": page.last,
         "after": after,
         "matches": count_up_to(rows.filter(asked.filter.where(actor, project=project)))
