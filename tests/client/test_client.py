@@ -299,6 +299,15 @@ def test_the_environment_says_where_the_desk_is(server: Server, monkeypatch: pyt
     assert server.heard[0]["headers"]["User-Agent"] == f"reflection-desk-client/{__version__}"
 
 
+@pytest.mark.parametrize("key", ["rd_sekrit\n", "rd_\0sekrit", "rd_sekrit…"])
+def test_a_key_that_no_header_takes_is_refused_and_not_repeated(server: Server, key: str) -> None:
+    server.says = [(200, {}, run_json())]
+    with pytest.raises(ValueError, match="line break") as caught:
+        Desk(server.url, key, tries=1).get_run("a")
+    assert "sekrit" not in f"{caught.value!r} {caught.value.__cause__!r} {caught.value.__context__!r}"
+    assert server.heard == []
+
+
 def test_both_clients_have_the_same_methods() -> None:
     def methods(client: type) -> set[str]:
         return {name for name in vars(client) if not name.startswith("_")}
@@ -320,4 +329,5 @@ def test_retry_after_is_read_in_both_forms(server: Server, desk: Desk) -> None:
 
     assert retry_after_s(httpx.Response(429, headers={"Retry-After": "12"})) == 12
     assert retry_after_s(httpx.Response(429, headers={"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"})) == 0
-    assert retry_after_s(httpx.Response(429, headers={"Retry-After": "soon"})) is None
+    for value in ("soon", f"Mon, 01 Jan {'9' * 20} 00:00:00 GMT"):
+        assert retry_after_s(httpx.Response(429, headers={"Retry-After": value})) is None
