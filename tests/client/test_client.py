@@ -171,6 +171,14 @@ def test_an_answer_of_a_proxy_is_no_crash(server: Server, desk: Desk) -> None:
         desk.get_run("a")
 
 
+def test_an_answer_that_was_garbled_on_its_way_is_asked_for_again(server: Server) -> None:
+    server.says = [(200, {"Content-Encoding": "gzip"}, b"no gzip"), (200, {}, run_json())]
+    assert Desk(server.url, "rd_x", tries=2).get_run("a").outcome == "succeeded"
+    server.says = [(200, {"Content-Encoding": "gzip"}, b"no gzip")]
+    with pytest.raises(DeskUnreachable, match="1 tries"):
+        Desk(server.url, "rd_x", tries=1).get_run("a")
+
+
 def test_pages_are_walked_to_the_end_and_never_to_another_host(server: Server, desk: Desk) -> None:
     first = {"results": [run_json()], "next": f"{server.url}/api/v1/runs?cursor=b", "previous": None}
     last = {"results": [run_json(), run_json()], "next": None, "previous": None}
