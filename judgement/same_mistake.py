@@ -23,6 +23,8 @@ DIRECTIONS = (8, 16, 32, 64)
 MOST_NEEDED = 2.0
 # An issue's point is made by then; the rest would only cost time.
 LONGEST = 1_000
+# Parts that are compared in their order, which of few words takes the third power of them; issues have a few dozen.
+MOST_IN_ORDER = 100
 CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 CHINESE = re.compile(f"[{CJK}]")
 PART = re.compile(rf"\d+(?:[.,:]\d+)*%?|[{CJK}]|[^\W\d_{CJK}]+")
@@ -102,9 +104,9 @@ def wording(a: str, b: str) -> list[float]:
     stems, theirs = _stems(parts[0]), _stems(parts[1])
     common = sum(min(stems[stem], theirs[stem]) for stem in stems.keys() & theirs.keys())
     covered = common / (sum(stems.values()) or 1), common / (sum(theirs.values()) or 1)
-    in_order, in_their_order = (list(map(_stem, one)) for one in parts)
+    in_order, in_their_order = (list(map(_stem, one[:MOST_IN_ORDER])) for one in parts)
     blocks = SequenceMatcher(None, in_order, in_their_order, autojunk=False).get_matching_blocks()
-    fewest = max(1, min(map(len, parts)))
+    fewest = max(1, min(len(in_order), len(in_their_order)))
     numbers, their_numbers = ({part for part in one if part[0].isdigit()} for one in (words, others))
     chinese, theirs_chinese = chinese_share(a), chinese_share(b)
     grams, other_grams = _grams(a, chinese), _grams(b, theirs_chinese)
@@ -118,7 +120,7 @@ def wording(a: str, b: str) -> list[float]:
         abs(log(max(1, len(a)) / max(1, len(b)))) if between < 0.5 else 0.0,
         max(covered),
         min(covered),
-        2 * sum(block.size for block in blocks) / max(1, sum(map(len, parts))),
+        2 * sum(block.size for block in blocks) / max(1, len(in_order) + len(in_their_order)),
         max(block.size for block in blocks) / fewest,
         blocks[0].size / fewest if blocks[0].a == blocks[0].b == 0 else 0.0,
         float(bool(numbers) and bool(their_numbers) and numbers != their_numbers),

@@ -1,6 +1,7 @@
 """By what lists of runs and of tasks are narrowed and sorted over REST: these names and no others."""
 
 import json
+import math
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -25,10 +26,13 @@ def _finite(amount: Decimal) -> Decimal:
 
 
 Score = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
-Cost = Annotated[Decimal, AfterValidator(_finite), Field(ge=0, le=1_000_000)]
+# What has more places than a run's cost is no number to the database, where its exponent is large enough.
+Cost = Annotated[Decimal, AfterValidator(_finite), Field(ge=0, le=1_000_000, decimal_places=8)]
 
 OLDEST_FIRST = Order(NEWEST_FIRST.fields, descending=False, position=NEWEST_FIRST.position)
-BY_COST: TypeAdapter[tuple[Any, ...]] = TypeAdapter(tuple[Decimal, UUID])
+BY_COST: TypeAdapter[tuple[Any, ...]] = TypeAdapter(
+    tuple[Annotated[Decimal, Field(max_digits=16, decimal_places=8)], UUID]
+)
 
 
 class TaskSort(StrEnum):
@@ -176,5 +180,8 @@ def _plain_value(text: str) -> list[Any]:
     try:
         value = json.loads(text)
     except ValueError:
+        return []
+    # Python also reads NaN and 1e999, for which the database has no JSON.
+    if isinstance(value, float) and not math.isfinite(value):
         return []
     return [value] if value is None or isinstance(value, (bool, int, float)) else []

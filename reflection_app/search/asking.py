@@ -71,7 +71,8 @@ class Asked:
 
 def read_asked(typed: str) -> Asked | None:
     """What is looked for; None where it is nothing. Whatever was typed is a text to look for, never syntax."""
-    text = unicodedata.normalize("NFKC", storable(typed.strip())[:LONGEST_ASKED]).lower().strip()
+    # Cut once more: a sign may stand for eighteen letters, and names are kept no longer than that either.
+    text = unicodedata.normalize("NFKC", storable(typed.strip())[:LONGEST_ASKED]).lower().strip()[:LONGEST_ASKED]
     if not text:
         return None
     if id_from(text):

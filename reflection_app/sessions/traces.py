@@ -22,7 +22,7 @@ from reflection_app.runs.batch import Batch
 from reflection_app.sessions.models import SERVICE, AgentSpan, AgentTrace, Transcript, TranscriptTurn
 from reflection_app.sessions.otlp.conventions import SpanKind
 from reflection_app.sessions.otlp.conversation import Conversation, conversation_of_spans
-from reflection_app.sessions.otlp.reading import Unread, is_plain, kind_of, tells_of_agents, unread_reason
+from reflection_app.sessions.otlp.reading import Unread, is_plain, kind_of, tells_of_agents, unread_reasons
 from reflection_app.sessions.otlp.wire import Span, SpanEvent
 from reflection_app.sessions.recording import (
     MOST_MESSAGES_AT_ONCE,
@@ -43,7 +43,7 @@ LARGEST_TRACE = 50_000_000
 FEW_SPANS = 25
 
 
-def row_of(trace: AgentTrace, span: Span) -> AgentSpan:
+def row_of(trace: AgentTrace, span: Span, *, unread: Unread | None) -> AgentSpan:
     if is_plain(span):
         # Only its place in the tree is of use: who called whom.
         span = replace(span, attributes={}, events=(), is_error=False, status_message="")
@@ -59,7 +59,7 @@ def row_of(trace: AgentTrace, span: Span) -> AgentSpan:
         status_message=span.status_message,
         start_ns=span.start_ns,
         end_ns=span.end_ns,
-        unread=unread_reason(span) or "",
+        unread=unread or "",
     )
 
 
@@ -322,9 +322,14 @@ def take_spans(project: Project, spans: Sequence[Span]) -> TakenSpans:
     strange = {trace_id: of_trace for trace_id, of_trace in by_trace.items() if trace_id not in of_agents}
     by_trace = {trace_id: of_trace for trace_id, of_trace in by_trace.items() if trace_id in of_agents}
     by_trace |= _strange_spans(project, strange, rejected)
-    for span in (span for of_trace in by_trace.values() for span in of_trace.values()):
-        if reason := unread_reason(span):
-            rejected[WHY_UNREAD[reason]] += 1
+    kept = [span for of_trace in by_trace.values() for span in of_trace.values()]
+    unread = {
+        (span.trace_id, span.span_id): reason
+        for span, reason in zip(kept, unread_reasons(kept), strict=True)
+        if reason is not None
+    }
+    for reason in unread.values():
+        rejected[WHY_UNREAD[reason]] += 1
     traces: list[AgentTrace] = []
     if by_trace:
         now, trace_ids = timezone.now(), sorted(by_trace)
@@ -335,7 +340,7 @@ def take_spans(project: Project, spans: Sequence[Span]) -> TakenSpans:
     new = 0
     for start in range(0, len(traces), TRACES_AT_ONCE):
         part = traces[start : start + TRACES_AT_ONCE]
-        taken, refused = _take(part, by_trace, of_agents=of_agents)
+        taken, refused = _take(part, by_trace, of_agents=of_agents, unread=unread)
         new += taken
         rejected[FULL] += refused
     return TakenSpans(new=new, rejected=+rejected)
@@ -367,7 +372,11 @@ def _strange_spans(
 
 
 def _take(
-    traces: Sequence[AgentTrace], by_trace: dict[str, dict[str, Span]], *, of_agents: Collection[str]
+    traces: Sequence[AgentTrace],
+    by_trace: dict[str, dict[str, Span]],
+    *,
+    of_agents: Collection[str],
+    unread: Mapping[tuple[str, str], Unread],
 ) -> tuple[int, int]:
     """How many spans of the traces were new and are kept, and for how many there is no room in their traces.
 
@@ -386,7 +395,7 @@ def _take(
             continue
         kept = new[: max(0, MOST_SPANS_IN_A_TRACE - trace.spans_received)]
         for span in kept:
-            batch.insert(row_of(trace, span))
+            batch.insert(row_of(trace, span, unread=unread.get((span.trace_id, span.span_id))))
             taken += 1
             if taken % SPANS_AT_ONCE == 0:
                 batch.write()

@@ -25,12 +25,20 @@ from reflection_app.metrics.figuring import figure_runs, lock_figures
 from reflection_app.metrics.models import FigureDue
 from reflection_app.repairs.models import ToolFailure
 from reflection_app.reviews.models import OPEN, About, Comment, Review
-from reflection_app.runs.models import Run, RunState
+from reflection_app.runs.models import Question, Run, RunState
 from reflection_app.runs.queueing import enqueue_retention, enqueue_taking_away
 from reflection_app.runs.resuming import cancel_run
 from reflection_app.sessions.models import AgentTrace, Reflector, Transcript
 from reflection_app.tasks.models import Task
-from reflection_app.teams.models import Delivery, DeliveryState, Invitation, Notification, RetentionRun, Webhook
+from reflection_app.teams.models import (
+    ABOUT_QUESTION,
+    Delivery,
+    DeliveryState,
+    Invitation,
+    Notification,
+    RetentionRun,
+    Webhook,
+)
 
 # What a project keeps longer than its retention says, as querysets; and what is old enough, but still waited for.
 #
@@ -193,6 +201,8 @@ def _delete_tasks(task_ids: list[UUID]) -> Counter[str]:
     ):
         Comment.objects.filter(about=about, about_id__in=gone).delete()
         Notification.objects.filter(about=about, about_id__in=gone).delete()
+    asked = Question.objects.filter(run__task__in=every).values_list("pk", flat=True)
+    Notification.objects.filter(about=ABOUT_QUESTION, about_id__in=asked).delete()
     Task.objects.filter(pk__in=every).delete()
     return +told
 

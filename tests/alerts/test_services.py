@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from reflection_app.alerts.models import ChannelKind
 from reflection_app.alerts.services import answer_of, dingtalk, feishu, request_of
-from reflection_app.alerts.services.notes import LONGEST_EXCERPT, Address, Line, Note, inert
+from reflection_app.alerts.services.notes import LONGEST_EXCERPT, Address, Line, Meaning, Note, inert
 
 SHAPES = Path(__file__).with_name("shapes")
 KINDS = list(ChannelKind)
@@ -152,6 +152,13 @@ def test_an_answer_means_what_the_service_says_and_not_what_the_status_does(
     answered = answer_of(kind, status, text)
     assert answered.meaning.value == meaning
     assert answered.why or meaning == "arrived" or not text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("code", ["1e999", "-Infinity", "NaN", "[]", '"x"'])
+def test_a_code_that_is_no_number_is_no_success(kind: ChannelKind, code: str) -> None:
+    answered = answer_of(kind, 500, f'{{"code": {code}, "errcode": {code}, "error": 1}}')
+    assert answered.meaning is Meaning.FAILED
 
 
 def test_an_address_is_in_no_representation() -> None:

@@ -171,6 +171,14 @@ def test_an_answer_of_a_proxy_is_no_crash(server: Server, desk: Desk) -> None:
         desk.get_run("a")
 
 
+def test_an_answer_that_was_garbled_on_its_way_is_asked_for_again(server: Server) -> None:
+    server.says = [(200, {"Content-Encoding": "gzip"}, b"no gzip"), (200, {}, run_json())]
+    assert Desk(server.url, "rd_x", tries=2).get_run("a").outcome == "succeeded"
+    server.says = [(200, {"Content-Encoding": "gzip"}, b"no gzip")]
+    with pytest.raises(DeskUnreachable, match="1 tries"):
+        Desk(server.url, "rd_x", tries=1).get_run("a")
+
+
 def test_pages_are_walked_to_the_end_and_never_to_another_host(server: Server, desk: Desk) -> None:
     first = {"results": [run_json()], "next": f"{server.url}/api/v1/runs?cursor=b", "previous": None}
     last = {"results": [run_json(), run_json()], "next": None, "previous": None}
@@ -299,6 +307,15 @@ def test_the_environment_says_where_the_desk_is(server: Server, monkeypatch: pyt
     assert server.heard[0]["headers"]["User-Agent"] == f"reflection-desk-client/{__version__}"
 
 
+@pytest.mark.parametrize("key", ["rd_sekrit\n", "rd_\0sekrit", "rd_sekrit…"])
+def test_a_key_that_no_header_takes_is_refused_and_not_repeated(server: Server, key: str) -> None:
+    server.says = [(200, {}, run_json())]
+    with pytest.raises(ValueError, match="line break") as caught:
+        Desk(server.url, key, tries=1).get_run("a")
+    assert "sekrit" not in f"{caught.value!r} {caught.value.__cause__!r} {caught.value.__context__!r}"
+    assert server.heard == []
+
+
 def test_both_clients_have_the_same_methods() -> None:
     def methods(client: type) -> set[str]:
         return {name for name in vars(client) if not name.startswith("_")}
@@ -320,4 +337,5 @@ def test_retry_after_is_read_in_both_forms(server: Server, desk: Desk) -> None:
 
     assert retry_after_s(httpx.Response(429, headers={"Retry-After": "12"})) == 12
     assert retry_after_s(httpx.Response(429, headers={"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"})) == 0
-    assert retry_after_s(httpx.Response(429, headers={"Retry-After": "soon"})) is None
+    for value in ("soon", f"Mon, 01 Jan {'9' * 20} 00:00:00 GMT"):
+        assert retry_after_s(httpx.Response(429, headers={"Retry-After": value})) is None

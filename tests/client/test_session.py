@@ -5,12 +5,21 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, ConfigDict
 from reflection_desk import Desk, DeskUnreachable, Session
 
 from reflection_app.sessions.models import Transcript, TranscriptTurn
 from tests.client.conftest import Served
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Strange(BaseModel):
+    """As a tool may answer with: neither of what it holds has a form in JSON."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+    held: object
+    below: "Strange | None"
 
 
 def turns() -> list[dict[str, Any]]:
@@ -121,3 +130,23 @@ def test_of_a_conversation_that_is_told_again_each_message_is_kept_once() -> Non
     session.conversation([said, {"role": "assistant", "content": "Sure?"}, said])
     session.conversation([said, {"role": "assistant", "content": "Sure?"}, said])
     assert [one["content"] for one in session.messages] == ["yes", "Sure?", "yes"]
+
+
+def test_what_goes_in_circles_or_too_deep_is_recorded_in_words(served: Served) -> None:
+    circle: dict[str, Any] = {"trip": "X1"}
+    circle["self"] = circle
+    strange = Strange(held=object(), below=None)
+    strange.below = strange
+    deep: list[Any] = []
+    for _ in range(3_000):
+        deep = [deep]
+    call = {"id": "call_1", "type": "function", "function": {"name": "pay", "arguments": "[" * 200_000}}
+    with served.client() as desk, desk.session(metadata={"circle": circle, "deep": deep}) as session:
+        session.tool_call("cancel", circle)
+        session.tool_error("cancel", "no such trip", params={"strange": strange, "deep": deep})
+        session.message("assistant", tool_calls=[call])
+        session.message("user", strange)
+    row = Transcript.objects.get()
+    assert row.metadata["circle"]["trip"] == "X1"
+    assert turns()[0]["tool_calls"][0]["function"]["arguments"].startswith('{"trip": "X1"')
+    assert "Strange" in turns()[-1]["content"]

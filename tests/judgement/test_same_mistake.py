@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from judgement.linear import Numbers
 from judgement.same_mistake import Stated, likeliest, log_odds, needed, wording
 from judgement.training.same_mistake import train
+from tests.pace import within
 
 SIZE = 384
 
@@ -86,6 +87,13 @@ def test_what_can_be_learned_is_learned_and_twice_the_same(data: Path) -> None:
     figures = train(embed, data=data, labels=None, judged=None, write=False)
     assert figures["f1"] > 0.9
     assert train(embed, data=data, labels=None, judged=None, write=False) == figures
+
+
+@pytest.mark.parametrize("other", ["一二" * 500, "二一" * 500])
+def test_texts_of_few_words_are_compared_as_fast_as_others(other: str) -> None:
+    with within(paces=100):
+        assert np.isfinite(wording("一" * 1_000, other)).all()
+
 
 
 def test_what_people_corrected_is_learned_from_as_well(data: Path, tmp_path: Path) -> None:

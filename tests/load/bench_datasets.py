@@ -67,8 +67,9 @@ def measure_files(project: "Project") -> None:
             before = peak_mb()
             size += sum(len(piece) for piece in file)
             took_s = time.perf_counter() - began
+            speed = counted[0] / took_s
             print(
-                f"{kind:12} {form:8} {counted[0]:8,} rows in {took_s:6.1f} s: {counted[0] / took_s:7,.0f} rows a second, "
+                f"{kind:12} {form:8} {counted[0]:8,} rows in {took_s:6.1f} s: {speed:7,.0f} rows a second, "
                 f"first bytes after {first_s * 1000:5.0f} ms, {size / 1e6:6.1f} MB, memory +{peak_mb() - before:.0f} MB"
             )
 

@@ -1,4 +1,4 @@
-"""What people made of findings, as rows: approved, edited and rejected ones; not what a key did, nor what waits again."""
+"""What people made of findings, as rows: approved, edited, rejected; not what a key did, nor what waits again."""
 
 from typing import Any
 

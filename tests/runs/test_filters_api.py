@@ -1,8 +1,11 @@
 """Runs and tasks are narrowed and sorted by what pipelines know of them."""
 
+import json
+from base64 import urlsafe_b64encode
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -118,6 +121,8 @@ def test_sorted_by_their_end_only_those_that_ended_are_listed(caller: Caller) ->
         {"created_from": "yesterday"},
         {"created_from": "2026-03-02T00:00:00"},
         {"cost_from_usd": "NaN"},
+        {"cost_from_usd": "1e-20000"},
+        {"cost_below_usd": "0.000000001"},
         {"score_from": "101"},
         {"spec": "x"},
     ],
@@ -125,6 +130,22 @@ def test_sorted_by_their_end_only_those_that_ended_are_listed(caller: Caller) ->
 def test_what_is_no_filter_is_refused(caller: Caller, query: dict[str, str]) -> None:
     for path in ("runs", "tasks"):
         assert_problem(caller.get(path, **query), 400)
+
+
+@pytest.mark.parametrize("value", ["1e999", "-Infinity", "NaN"])
+def test_what_json_has_no_number_for_is_looked_for_as_a_text(caller: Caller, value: str) -> None:
+    wanted = made(caller.project, 1, metadata={"top": value})
+    made(caller.project, 2, metadata={"top": 1})
+    query = {"metadata_key": "top", "metadata_value": value}
+    assert runs_found(caller, **query) == [str(wanted.pk)]
+    assert tasks_found(caller, **query) == [str(wanted.task_id)]
+
+
+@pytest.mark.parametrize("cost", ["1e999999", "1e-999999", "1e20000"])
+def test_a_cursor_at_a_cost_that_no_run_can_have_is_refused(caller: Caller, cost: str) -> None:
+    position = json.dumps([cost, str(uuid4())])
+    cursor = urlsafe_b64encode(f">{position}".encode()).decode().rstrip("=")
+    assert_problem(caller.get("runs", sort="cost_usd", cursor=cursor), 400)
 
 
 def test_a_cursor_of_another_order_is_refused(caller: Caller) -> None:

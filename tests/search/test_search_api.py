@@ -82,6 +82,14 @@ def test_what_means_nothing_finds_nothing(typed: str) -> None:
     assert (answer.status, answer.body) == (200, {"groups": []})
 
 
+@pytest.mark.parametrize("letter", ["\ufdfa", "\u3300"])
+def test_what_is_longer_in_usual_letters_is_found_like_any_other(letter: str) -> None:
+    caller = make_caller()
+    run = submit(caller.project, external_id=letter * 200)
+    (group,) = caller.get("search", q=letter * 200).body["groups"]
+    assert [(one["id"], one["match"]) for one in group["results"]] == [(str(run.pk), "exact")]
+
+
 def test_another_projects_key_finds_nothing() -> None:
     things = make_things()
     stranger = make_caller(make_project())

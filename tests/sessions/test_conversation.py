@@ -12,6 +12,7 @@ from reflection_app.sessions.otlp.conversation import NOT_KEPT, conversation_of_
 from reflection_app.sessions.otlp.messages import messages_of
 from reflection_app.sessions.otlp.wire import Span, SpanEvent
 from reflection_app.sessions.recording import TranscriptSubmission
+from tests.pace import within
 from tests.sessions.spans import TRACE_ID, agent, asks, chat, span, tells, text, tool
 
 SYSTEM = text("system", "You book flights.")
@@ -489,3 +490,24 @@ def test_geminis_parts_without_a_type_are_calls_answers_and_media() -> None:
         {"role": "tool", "tool_call_id": "", "content": '{"sun": true}'},
         {"role": "assistant", "content": "Yes."},
     ]
+
+
+def test_a_long_chain_of_models_below_each_other_takes_as_long_as_there_are_spans() -> None:
+    spans = [chat(0, [USER], [DONE])]
+    for at in range(1, 1_500):
+        spans.append(chat(at, [text("user", f"Trip {at}.")], [DONE], parent=spans[-1]))
+    with within(paces=400):
+        found = conversation_of_spans(spans)
+    assert len(found.messages) == 2 * len(spans)
+
+
+def test_calls_without_ids_are_found_as_fast_among_many_that_wait() -> None:
+    many = [asks("cancel", f"call_{number}", trip=number)["parts"][0] for number in range(6_000)]
+    calls = [
+        tool(at, "cancel", result=f"{trip} cancelled", gen__ai_tool_call_arguments=json.dumps({"trip": trip}))
+        for at, trip in enumerate(range(5_999, 4_999, -1), 10)
+    ]
+    with within(paces=400):
+        found = conversation_of_spans([chat(1, [USER], [{"role": "assistant", "parts": many}]), *calls])
+    answers = {one["tool_call_id"]: one["content"] for one in found.messages if one["role"] == "tool"}
+    assert answers == {f"call_{trip}": f"{trip} cancelled" for trip in range(5_000, 6_000)}

@@ -56,6 +56,8 @@ SPAN = {
     "status": {"code": 2, "message": "overloaded"},
     "unknownField": 1,
 }
+# JSON has numbers of any length.
+DOUBLE = {"resourceSpans": [{"resource": {"attributes": [{"key": "k", "value": {"doubleValue": 10**400}}]}}]}
 
 
 def export(*spans: dict[str, Any]) -> dict[str, Any]:
@@ -158,6 +160,8 @@ def test_a_request_has_room_for_so_many_spans(caller: Caller, monkeypatch: pytes
         (b'{"resourceSpans": 3}', JSON, {}, 400),
         (b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "xyz"}]}]}]}', JSON, {}, 400),
         (b"[]", JSON, {}, 400),
+        (b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"kind": 1e999}]}]}]}', JSON, {}, 400),
+        (json.dumps(DOUBLE).encode(), JSON, {}, 400),
         (b"[" * 100_000, JSON, {}, 400),
         (b"\xff\xff", JSON, {}, 400),
         (b"\xff\xff\xff", PROTOBUF, {}, 400),

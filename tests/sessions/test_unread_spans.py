@@ -12,11 +12,12 @@ from django.utils import timezone
 from reflection_app.core.models import Project
 from reflection_app.sessions import traces as sessions_traces
 from reflection_app.sessions.models import AgentSpan, AgentTrace, Transcript
-from reflection_app.sessions.otlp.reading import Unread, is_plain, unread_reason
+from reflection_app.sessions.otlp.reading import Unread, is_plain, unread_reasons
 from reflection_app.sessions.otlp.wire import JSON, Span
 from reflection_app.sessions.traces import assemble_due, forget_spans, take_spans
 from tests.api.caller import Caller, make_caller
 from tests.factories import make_project
+from tests.pace import within
 from tests.sessions.spans import TRACE_ID, agent, chat, span, text
 from tests.web.stories import HOSTILE, logged_in
 
@@ -82,7 +83,7 @@ def send(caller: Caller, *spans: Span) -> Any:
 def test_a_span_is_not_understood_where_it_may_be_an_agents_and_says_nothing_known(
     attributes: dict[str, Any], reason: Unread | None
 ) -> None:
-    assert unread_reason(Span(trace_id=TRACE_ID, span_id="a" * 16, attributes=attributes)) is reason
+    assert unread_reasons([Span(trace_id=TRACE_ID, span_id="a" * 16, attributes=attributes)]) == [reason]
 
 
 def test_a_span_is_plain_where_it_says_what_any_program_says() -> None:
@@ -261,3 +262,15 @@ def test_pages_show_them_with_the_reason_from_the_sessions_and_to_no_stranger(cl
     assert client.get(f"/p/other/transcripts/spans/{row.pk}/").status_code == 404
     assert "think" not in client.get("/p/other/transcripts/spans/").text
     assert "/transcripts/spans/" not in client.get("/p/other/transcripts/").text
+
+
+def test_a_request_of_few_bytes_does_not_keep_the_desk_busy_with_reading() -> None:
+    # A kind is stated by none of them, so that only what they hold can tell it.
+    holding = "[" + '{"content": [{}]}, ' * 50_000 + "{}]"
+    spans = [span(f"strange {number}", gen__ai_input_messages=holding) for number in range(10)]
+    model = chat(1, [USER], [DONE])
+    project = make_project()
+    with within(paces=500):
+        taken = take_spans(project, [*spans, model])
+    assert sum(taken.rejected.values()) == len(spans)
+    assert {name: reason for name, reason in reasons(project).items() if not reason} == {model.name: ""}

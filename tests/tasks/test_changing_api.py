@@ -1,20 +1,24 @@
 """What a task is known by is changed, and a task is deleted with all that came of it."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from reflection_app.alerts.escalating import escalate_due
 from reflection_app.core.audit import AuditEntry
-from reflection_app.core.models import Scope
+from reflection_app.core.models import Role, Scope
 from reflection_app.repairs.models import Ticket
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Run
 from reflection_app.tasks.models import Task
+from reflection_app.teams.models import Notification
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.api.stories import finished_run, waiting_review
-from tests.factories import make_project, submit
+from tests.factories import make_member, make_project, submit
 from tests.repairs.tickets import external_run
+from tests.runs.questions import waiting_question
 from tests.sessions.recorded import INLINE, watched_project
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -81,6 +85,18 @@ def test_a_task_goes_with_all_that_came_of_it(admin: Caller) -> None:
     entry = AuditEntry.objects.filter(action="task.deleted").latest("created_at")
     assert entry.before is not None
     assert (entry.before["agent"], entry.actor_label) == ("researcher", f"key {admin.key.name}")
+
+
+def test_nobody_is_told_any_more_what_a_deleted_task_asked(admin: Caller) -> None:
+    admin.project.waiting = {"question_goal_minutes": 1}
+    admin.project.save(update_fields=["waiting"])
+    make_member(admin.project, Role.CURATOR)
+    question = waiting_question(admin.project)
+    assert escalate_due(question.created_at + timedelta(minutes=2)) == 1
+    assert Notification.objects.get().facts["title"] == question.text
+    assert admin.post(f"runs/{question.run_id}/cancel").status == 200
+    assert delete(admin, question.run.task_id).status == 204
+    assert not Notification.objects.exists()
 
 
 def test_a_task_whose_run_waits_for_a_person_stays(admin: Caller) -> None:

@@ -49,7 +49,7 @@ def retry_after_s(response: httpx.Response) -> float | None:
         return float(value)
     try:
         return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -50,6 +51,9 @@ def address_and_headers(url: str | None, key: str | None) -> tuple[URL, dict[str
     key = os.environ.get(KEY_VARIABLE) if key is None else key
     if not url or key is None:
         raise ValueError(f"give the desk's address and a key, or set {URL_VARIABLE} and {KEY_VARIABLE}")
+    # Else whoever sends it would complain of the whole header, and the key would stand in logs.
+    if not re.fullmatch("[!-~]+", key):
+        raise ValueError("the key is not one of a desk: has it a space or, as from a file, a line break at its end?")
     return URL(url.rstrip("/") + "/").join(API), {"Authorization": f"Bearer {key}", "User-Agent": USER_AGENT}
 
 

@@ -8,21 +8,35 @@ from typing import Any
 from pydantic import BaseModel
 
 
-def plain(value: Any) -> Any:
+# The desk takes 64 levels, of which some stand around what is recorded.
+DEEPEST = 40
+
+
+def plain(value: Any, *, depth: int = 0) -> Any:
     """`value` in types of JSON. What has no form there is told in words, so that whatever is recorded can be sent."""
     if isinstance(value, BaseModel):
-        return plain(value.model_dump(mode="json", exclude_none=True))
+        try:
+            return plain(value.model_dump(mode="json", exclude_none=True, fallback=str), depth=depth)
+        except ValueError:
+            # It goes in circles, or is too deep for pydantic.
+            return _left_out(value)
     if isinstance(value, str):
         return _storable(value)
     if isinstance(value, bool | int | None):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
+    if isinstance(value, Mapping | list | tuple | set | frozenset) and depth == DEEPEST:
+        return _left_out(value)
     if isinstance(value, Mapping):
-        return {_storable(str(name)): plain(one) for name, one in value.items()}
+        return {_storable(str(name)): plain(one, depth=depth + 1) for name, one in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(one) for one in value]
+        return [plain(one, depth=depth + 1) for one in value]
     return _storable(str(value))
+
+
+def _left_out(value: Any) -> str:
+    return f"({type(value).__name__}, nested too deeply)"
 
 
 def _storable(text: str) -> str:

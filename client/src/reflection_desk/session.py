@@ -149,9 +149,10 @@ def _key(message: Mapping[str, Any]) -> str:
 
 
 def _read(arguments: Any) -> Any:
+    """The same text for the same arguments; models write any."""
     try:
-        return json.loads(arguments)
-    except (TypeError, ValueError):
+        return json.dumps(json.loads(arguments), sort_keys=True)
+    except (TypeError, ValueError, RecursionError):
         return arguments
 
 

@@ -87,7 +87,7 @@ class Sender:
             response, lost = None, None
             try:
                 response = yield Send(call)
-            except httpx.TransportError as error:
+            except (httpx.TransportError, httpx.DecodingError) as error:
                 lost = error
             delay_s = delay_before_next_try(tries, most=self.tries, response=response)
             if (response is not None and response.is_success) or delay_s is None:

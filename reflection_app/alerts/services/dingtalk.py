@@ -44,7 +44,7 @@ def read_errcode(status: int, text: str, *, too_fast: tuple[int, ...], gone: tup
     try:
         answer = json.loads(text)
         code = int(answer["errcode"])
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, OverflowError):
         return Answered(Meaning.SLOWER if status == 429 else Meaning.FAILED, text.strip())
     if code == 0 and 200 <= status < 300:
         return Answered(Meaning.ARRIVED)

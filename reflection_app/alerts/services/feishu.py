@@ -40,7 +40,7 @@ def read(status: int, text: str) -> Answered:
     try:
         answer = json.loads(text)
         code = int(answer.get("code", answer.get("StatusCode", -1)))
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, OverflowError):
         return Answered(Meaning.SLOWER if status == 429 else Meaning.FAILED, text.strip())
     if code == 0 and 200 <= status < 300:
         return Answered(Meaning.ARRIVED)

@@ -5,9 +5,10 @@ a thread of its own, in which only what is new is kept; the threads are put toge
 """
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 from reflection_app.loops.storable import storable
@@ -67,8 +68,11 @@ class Thread:
     is_main: bool
     has_content: bool = False
     seen: Counter[str] = field(default_factory=Counter)
-    # The functions called of which no span was seen, by the calls' ids.
-    waiting: dict[str, dict[str, str]] = field(default_factory=dict)
+    # The ids of calls of which no span was seen.
+    waiting: set[str] = field(default_factory=set)
+    # The same by what was called, alone and with each form of its arguments, and ids that wait no more: a trace may
+    # hold as many calls as fit into it.
+    asked: dict[tuple[str, ...], deque[str]] = field(default_factory=lambda: defaultdict(deque))
     called: set[str] = field(default_factory=set)
     answered: set[str] = field(default_factory=set)
 
@@ -88,25 +92,33 @@ class Thread:
         """The id of the call that a tool's span is of, where it is one that waits for its answer; else empty."""
         if call.call_id:
             return call.call_id
-        of_name = [call_id for call_id, function in self.waiting.items() if function["name"] == call.name]
-        given = read_json(call.arguments)
-        for call_id in of_name:
-            asked = read_json(self.waiting[call_id]["arguments"])
-            # Some libraries tell the values alone, or the only one by itself.
-            values = [*asked.values()] if isinstance(asked, dict) else None
-            if given in (asked, values) or [given] == values:
-                return call_id
-        return next(iter(of_name), "")
+        for wanted in ((call.name, _form(read_json(call.arguments))), (call.name,)):
+            ids = self.asked[wanted]
+            while ids and ids[0] not in self.waiting:
+                ids.popleft()
+            if ids:
+                return ids[0]
+        return ""
+
+    def wait_for(self, call: dict[str, Any]) -> None:
+        """From now on the call waits for its answer."""
+        name, asked = call["function"]["name"], read_json(call["function"]["arguments"])
+        # Some libraries tell the values alone, or the only one by itself.
+        values = [*asked.values()] if isinstance(asked, dict) else []
+        forms = {_form(one) for one in (asked, values, *(values if len(values) == 1 else ()))}
+        self.waiting.add(call["id"])
+        for wanted in ((name,), *((name, form) for form in forms)):
+            self.asked[wanted].append(call["id"])
 
     def kept(self, message: Message) -> Message:
         """The message as it stands in the session; from now on it counts as told."""
         self.seen[_key(message)] += 1
         for call in message.get("tool_calls", ()):
             self.called.add(call["id"])
-            self.waiting[call["id"]] = call["function"]
+            self.wait_for(call)
         if answered := message.get("tool_call_id"):
             self.answered.add(answered)
-            self.waiting.pop(answered, None)
+            self.waiting.discard(answered)
         if message["role"] == "assistant" and not self.is_main and self.agent:
             return {**message, "name": self.agent}
         return message
@@ -174,6 +186,9 @@ class _Threads:
         self._by_id = {span.span_id: span for span in spans}
         self._kinds = kinds
         self._of_agent: dict[str, Thread] = {}
+        # Known once for each span: below one another they may be as many as a trace has.
+        self._of_span: dict[str, Thread] = {}
+        self._marked: set[str] = set()
         agents = [[span for span in spans if kinds[span.span_id] is kind] for kind in NAMING]
         named = (agent_of(span) for of_kind in agents for span in of_kind)
         called = (span.name for of_kind in agents for span in of_kind if is_named_for_its_agent(span))
@@ -181,6 +196,11 @@ class _Threads:
         self.main_agent = next(filter(None, named), "") or next(called, "")
 
     def of(self, span: Span) -> Thread:
+        if span.span_id not in self._of_span:
+            self._of_span[span.span_id] = self._find(span)
+        return self._of_span[span.span_id]
+
+    def _find(self, span: Span) -> Thread:
         is_agent = self._kinds[span.span_id] is SpanKind.AGENT
         above = (one for one in self._above(span) if self._kinds[one.span_id] is SpanKind.AGENT)
         agent = span if is_agent else next(above, None)
@@ -202,6 +222,10 @@ class _Threads:
         """Says of the span's thread, and of those above it, that models tell what was said there."""
         self.of(span).has_content = True
         for above in self._above(span):
+            # Where it was said before, it was said of all above as well.
+            if above.span_id in self._marked:
+                return
+            self._marked.add(above.span_id)
             self.of(above).has_content = True
 
     def _above(self, span: Span) -> Iterable[Span]:
@@ -234,7 +258,7 @@ def _tool_messages(span: Span, thread: Thread) -> list[Message]:
     call = tool_call_of(span)
     call_id = thread.call_id_of(call) or f"span-{span.span_id}"
     # Of the next call of this name, another span tells.
-    thread.waiting.pop(call_id, None)
+    thread.waiting.discard(call_id)
     if call_id in thread.answered or (call.result is None and thread.has_content):
         # The next model is told the answer, and its span tells us.
         return []
@@ -260,6 +284,11 @@ def _key(message: Message) -> str:
     ]
     parts = (message["role"], str(message.get("content") or "").strip(), calls, message.get("tool_call_id", ""))
     return json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
+
+
+def _form(arguments: Any) -> str:
+    """The same text for the same arguments, and a short one."""
+    return blake2b(json.dumps(arguments, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def _truncated(message: Message) -> Message:

@@ -1,6 +1,6 @@
 """What a span tells, read by the table of conventions: its kind, its agent, what was told and said, a tool's call."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -56,15 +56,32 @@ def is_plain(span: Span) -> bool:
     return not tells_of_agents(span) and all(PLAIN.fullmatch(name) for name in span.attributes)
 
 
-def unread_reason(span: Span) -> Unread | None:
-    """Why the span cannot be understood, where it cannot."""
-    if not tells_of_agents(span):
-        return None if is_plain(span) else Unread.NO_CONVENTION
-    return Unread.UNKNOWN_KIND if kind_of(span) is SpanKind.UNKNOWN else None
+# What of a request is read to find the kinds of spans that state none, in characters: a million may take a second.
+MOST_LOOKED_THROUGH = 2_000_000
+
+
+def unread_reasons(spans: Sequence[Span]) -> list[Unread | None]:
+    """For each span why it cannot be understood, where it cannot. What is too much to look through is not."""
+    left, reasons = MOST_LOOKED_THROUGH, []
+    for span in spans:
+        if not tells_of_agents(span):
+            reasons.append(None if is_plain(span) else Unread.NO_CONVENTION)
+            continue
+        kind = stated_kind(span)
+        if kind is None:
+            left -= sum(len(name) + len(str(value)) for name, value in _said_by(span))
+            kind = kind_of(span) if left >= 0 else SpanKind.UNKNOWN
+        reasons.append(Unread.UNKNOWN_KIND if kind is SpanKind.UNKNOWN else None)
+    return reasons
 
 
 def kind_of(span: Span) -> SpanKind:
     """What the span is about, by what it names as its kind, else by what else it has."""
+    return stated_kind(span) or (SpanKind.UNKNOWN if exchange_of(span).has_content else SpanKind.OTHER)
+
+
+def stated_kind(span: Span) -> SpanKind | None:
+    """The same, where the span need not be read for messages to know it."""
     conventions = _conventions_of(span)
     named = [
         (convention, str(read_value(value)).lower())
@@ -78,9 +95,13 @@ def kind_of(span: Span) -> SpanKind:
         return SpanKind.UNKNOWN
     if _first(span, lambda one: one.tool[:1]):
         return SpanKind.TOOL
-    if _first(span, lambda one: one.model):
-        return SpanKind.MODEL
-    return SpanKind.UNKNOWN if exchange_of(span).has_content else SpanKind.OTHER
+    return SpanKind.MODEL if _first(span, lambda one: one.model) else None
+
+
+def _said_by(span: Span) -> Iterator[tuple[str, Any]]:
+    yield from span.attributes.items()
+    for event in span.events:
+        yield from event.attributes.items()
 
 
 def agent_of(span: Span) -> str:

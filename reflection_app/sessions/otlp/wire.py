@@ -200,7 +200,7 @@ def _parse_json(body: bytes, request: ExportTraceServiceRequest) -> None:
         raise
     except RecursionError:
         raise Unreadable("The body is nested too deeply.") from None
-    except (ParseError, ValueError, TypeError, AttributeError) as error:
+    except (ParseError, ValueError, TypeError, AttributeError, OverflowError) as error:
         raise Unreadable(f"The body is no ExportTraceServiceRequest in JSON: {storable(str(error))[:300]}") from None
 
 
