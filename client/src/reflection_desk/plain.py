@@ -7,7 +7,6 @@ from typing import Any
 
 from pydantic import BaseModel
 
-
 # The desk takes 64 levels, of which some stand around what is recorded.
 DEEPEST = 40
 
