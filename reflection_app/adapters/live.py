@@ -215,7 +215,8 @@ def writing(run_id: UUID, *, step: int, tries: int, role: str, attempt: int | No
         typist.forget(run_id)
 
 
-# Whether somebody has a run's page open: text is streamed only for eyes, since streaming costs milliseconds a call.
+# Whether somebody has a run's page open, or any of its project's that may lead there in the midst of an answer: text is
+# streamed only for eyes, since streaming costs milliseconds a call.
 #
 # Open pages renew a mark in the broker that runs out by itself; workers ask for it before they call a model. Where the
 # broker is away nobody counts as watching, and answers come whole.
@@ -238,16 +239,16 @@ class Watch:
         self._away_until = 0.0
         self._is_away = False
 
-    def mark(self, run_id: UUID, *, for_s: float) -> None:
-        """Soon has the run count as watched for `for_s` from now; returns at once."""
-        asyncio.run_coroutine_threadsafe(self._mark(run_id, for_s=for_s), self._doorbell.loop())
+    def mark(self, watched: UUID, *, for_s: float) -> None:
+        """Soon has the run, or the project, count as watched for `for_s` from now; returns at once."""
+        asyncio.run_coroutine_threadsafe(self._mark(watched, for_s=for_s), self._doorbell.loop())
 
-    def is_watched(self, run_id: UUID) -> bool:
-        """Whether a page of the run was open a moment ago; False where the broker does not say so at once."""
+    def is_watched(self, *ids: UUID) -> bool:
+        """Whether a page of one of them was open a moment ago; False where the broker does not say so at once."""
         if self.is_out:
             return False
         try:
-            found = self._asking.exists(_key(run_id))
+            found = self._asking.exists(*map(_key, ids))
         except (RedisError, OSError) as error:
             self._away_until = time.monotonic() + OUTAGE_LASTS_S
             self._note_away(error)
@@ -260,9 +261,9 @@ class Watch:
         """Whether the broker failed a question a moment ago, and is not asked now."""
         return time.monotonic() < self._away_until
 
-    async def _mark(self, run_id: UUID, *, for_s: float) -> None:
+    async def _mark(self, watched: UUID, *, for_s: float) -> None:
         try:
-            await self._marking.set(_key(run_id), b"1", px=round(for_s * 1000))
+            await self._marking.set(_key(watched), b"1", px=round(for_s * 1000))
         except (RedisError, OSError) as error:
             self._note_away(error)
             return
@@ -302,18 +303,18 @@ class Watch:
 watch = Watch(bell)
 
 
-def mark_watched(run_id: UUID, *, for_s: float) -> None:
-    """Soon has the run count as watched for `for_s` from now; returns at once."""
-    watch.mark(run_id, for_s=for_s)
+def mark_watched(watched: UUID, *, for_s: float) -> None:
+    """Soon has the run, or the project, count as watched for `for_s` from now; returns at once."""
+    watch.mark(watched, for_s=for_s)
 
 
-def is_watched(run_id: UUID) -> bool:
-    """Whether a page of the run was open a moment ago; False where the broker does not say so at once."""
-    return watch.is_watched(run_id)
+def is_watched(*ids: UUID) -> bool:
+    """Whether a page of one of them was open a moment ago; False where the broker does not say so at once."""
+    return watch.is_watched(*ids)
 
 
-def _key(run_id: UUID) -> str:
-    return f"desk-watched:{run_id}"
+def _key(watched: UUID) -> str:
+    return f"desk-watched:{watched}"
 
 
 def _broker_url() -> str:

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
+from uuid import UUID
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.db import InterfaceError, OperationalError
@@ -13,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rest_framework.exceptions import APIException
 from rest_framework.response import Response
 
-from reflection_app.core.errors import ActionError
+from reflection_app.core.errors import ActionError, ExternalIdTaken
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +50,12 @@ class Problem(BaseModel):
     status: int
     detail: str
     errors: list[FieldError] = []
+    task_id: UUID | None = Field(
+        default=None, exclude_if=lambda value: value is None, description="the task that has this external id already"
+    )
+    run_id: UUID | None = Field(
+        default=None, exclude_if=lambda value: value is None, description="the newest run of that task"
+    )
 
 
 class UnsupportedBody(ActionError):
@@ -104,6 +111,9 @@ def problem_response(error: Exception, context: Mapping[str, Any]) -> Response:
 
 
 def problem_of(error: Exception) -> Problem:
+    if isinstance(error, ExternalIdTaken):
+        problem = _problem(error.status, str(error), title=error.title, errors=error.errors)
+        return problem.model_copy(update={"task_id": error.task_id, "run_id": error.run_id})
     if isinstance(error, ActionError):
         return _problem(error.status, str(error), title=error.title, errors=getattr(error, "errors", []))
     if isinstance(error, APIException):

@@ -345,6 +345,15 @@ LLM_ESCALATION_MODEL = env.text(
 )
 LLM_DIAGNOSER_MODEL = env.text("LLM_DIAGNOSER_MODEL", "", "the model that diagnoses failed calls which no rule fits")
 LLM_COMPLETENESS_MODEL = env.text("LLM_COMPLETENESS_MODEL", "", "the model that looks for what a task still lacks")
+LLM_OFFERED_MODELS = [
+    name.strip()
+    for name in env.text(
+        "LLM_OFFERED_MODELS",
+        "",
+        "further models that projects may let their tasks choose, by commas; those named above are offered anyway",
+    ).split(",")
+    if name.strip()
+]
 LLM_TIMEOUT_S = env.number("LLM_TIMEOUT_S", 120.0, "the longest one model call may take", at_least=0.1)
 LLM_MAX_TOKENS = env.number("LLM_MAX_TOKENS", 4096, "the longest answer asked of a model, in tokens", at_least=1)
 LLM_STREAMING = env.flag(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -152,6 +153,17 @@ class TicketMovedOn(Conflict):
     """Somebody took the ticket up, or it has ended."""
 
     title = gettext_noop("Ticket moved on")
+
+
+class ExternalIdTaken(Conflict):
+    """Another task of the project has this external id, and the project wants each once."""
+
+    title = gettext_noop("External id taken")
+
+    def __init__(self, message: str, *, task_id: UUID, run_id: UUID | None) -> None:
+        super().__init__(message)
+        self.task_id, self.run_id = task_id, run_id
+        self.errors: list[dict[str, Any]] = [{"field": "external_id", "message": message}]
 
 
 class TaskInUse(Conflict):

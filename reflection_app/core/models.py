@@ -61,6 +61,10 @@ class Project(models.Model):
     deleted_at = models.DateTimeField(null=True, blank=True)
     # The tool that is asked for knowledge which an agent lacks; a person is asked where there is none.
     knowledge_tool = models.CharField(max_length=64, blank=True, default="")
+    # Whether a task is refused whose external id another one has.
+    unique_external_ids = models.BooleanField(default=False)
+    # Models that a task may name for its roles, of those that the desk offers.
+    allowed_models = models.JSONField(default=list, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = ProjectQuerySet.as_manager()

@@ -154,6 +154,21 @@ class TaskKind(StrEnum):
     OTHER = "other"
 
 
+class ModelRole(StrEnum):
+    """What a model is asked to do in a run; a task may choose the model of each."""
+
+    ACTOR = "actor"
+    CRITIC = "critic"
+    SELF = "self"
+    REFLECTOR = "reflector"
+    CLASSIFIER = "classifier"
+    TESTER = "tester"
+    PLANNER = "planner"
+    DIAGNOSER = "diagnoser"
+    COMPLETENESS = "completeness"
+    ESCALATION = "escalation"
+
+
 class Execution(StrEnum):
     """Who makes the attempts: our models, or the outside agent."""
 

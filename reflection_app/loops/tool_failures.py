@@ -6,31 +6,22 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from reflection_app.loops.content_parts import text_of_parts
+
 # Reading the messages of a session, which come in the form of OpenAI's chat completions and never quite alike.
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 
 
 def content_text(content: Any) -> str:
-    """The plain text of a message's content: a text as it is, parts joined, other parts named by their type."""
+    """The plain text of a message's content: a text as it is, parts joined, others named by what they are."""
     if content is None:
         return ""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
-        return "\n".join(part for part in map(_part_text, content) if part)
+        return text_of_parts(content)
     return json.dumps(content, ensure_ascii=False)
-
-
-def _part_text(part: Any) -> str:
-    if isinstance(part, str):
-        return part
-    if not isinstance(part, dict):
-        return ""
-    for key in ("text", "refusal"):
-        if isinstance(part.get(key), str):
-            return str(part[key])
-    return f"[{part.get('type', 'part')}]"
 
 
 def calls_in(message: Mapping[str, Any]) -> list[tuple[str, str, str]]:

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from reflection_app.metrics.pages import calibration, figures
+from reflection_app.metrics.pages import calibration, datasets, figures
 
 urlpatterns: list[URLPattern] = [
     path("metrics/", figures.metrics_page, name="metrics"),
@@ -10,6 +10,8 @@ urlpatterns: list[URLPattern] = [
     path("metrics/lessons/", figures.lesson_metrics, name="lesson_metrics"),
     path("metrics/corrections/", figures.correction_metrics, name="correction_metrics"),
     path("metrics/referees/", figures.referee_metrics, name="referee_metrics"),
+    path("metrics/datasets/", datasets.datasets_page, name="datasets"),
+    path("metrics/datasets/<slug:kind>.<slug:form>", datasets.dataset_file, name="dataset_file"),
     path("metrics/<slug:subject>.<str:form>", figures.metrics_export, name="metrics_export"),
 ]
 

@@ -13,12 +13,14 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import DatabaseError, connection
 
-from reflection_app.adapters.live import group_of_reviews
+from reflection_app.adapters.live import group_of_project, group_of_reviews, mark_watched
 from reflection_app.runs.live import LOOK_EVERY_S, Refusal, groups_of_caller
 
 log = logging.getLogger(__name__)
 
 RANG = "rang"
+# Of pages that show runs, and are to hear of those as well.
+WITH_RUNS = b"runs"
 
 
 class MayHear(Protocol):
@@ -34,7 +36,7 @@ class ReviewsConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     def __init__(self, may_hear: MayHear, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._may_hear = may_hear
-        self._group = ""
+        self._groups: list[str] = []
         self._access: list[str] = []
         self._asking: asyncio.Task[None] | None = None
 
@@ -50,7 +52,7 @@ class ReviewsConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if self._asking is not None:
             self._asking.cancel()
         try:
-            for group in (*self._access, *filter(None, [self._group])):
+            for group in (*self._access, *self._groups):
                 await self.channel_layer.group_discard(group, self.channel_name)
         except OSError as error:
             log.warning("a page could not leave its bell, the broker is away: %s", error)
@@ -86,10 +88,17 @@ class ReviewsConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             return
         if isinstance(found, Refusal):
             await self.close(code=found.value)
-        elif not self._group and await self._enter(group_of_reviews(found)):
-            self._group = group_of_reviews(found)
+            return
+        # From any of the project's pages one comes to a run's in the midst of an answer.
+        mark_watched(found, for_s=2 * self.look_every_s)
+        if not self._groups:
+            wanted = [group_of_reviews(found)]
+            if self.scope.get("query_string") == WITH_RUNS:
+                wanted.append(group_of_project(found))
+            self._groups = [group for group in wanted if await self._enter(group)]
             # What changed before the bell was joined has rung for nobody.
-            await self.send(text_data=RANG)
+            if self._groups:
+                await self.send(text_data=RANG)
 
     async def _enter(self, group: str) -> bool:
         """Whether the bell of the group is heard from now on."""

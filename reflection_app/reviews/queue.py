@@ -19,6 +19,7 @@ from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.reviews.claiming import free, skipped_by
 from reflection_app.reviews.models import OPEN, ReviewState
+from reflection_app.reviews.own_work import work_of_others
 from reflection_app.search.finding import ids_with_words
 from reflection_app.search.models import Indexed
 
@@ -135,6 +136,15 @@ def mine(actor: Actor, *, now: datetime) -> Q:
     """Held by `actor`, or kept for them and held by nobody else."""
     is_held = held(now) & _by(actor, "holder")
     return is_held | (Q(assignee=actor.user) & free(now)) if actor.user else is_held
+
+
+def for_person(actor: Actor, *, project: Project, now: datetime) -> Q:
+    """What waits for `actor`: what they hold, what is kept for them, and what is for everybody and held by nobody.
+
+    Not what they handed in themselves, where they may not decide on it, nor what they have skipped.
+    """
+    for_all = free(now) & Q(assignee=None) & work_of_others(project, actor=actor) & ~Q(Exists(skipped_by(actor)))
+    return mine(actor, now=now) | for_all
 
 
 def held(now: datetime) -> Q:

@@ -95,6 +95,8 @@ def end_run(run: Run, ended: Ended) -> None:
 log = logging.getLogger(__name__)
 
 MOST_FAILURES = 3
+# A provider that asks for patience is alive: it is asked again as often as within a call.
+MOST_ASKED_WAITS = 8
 LONGEST_RETRY_DELAY_S = 900.0
 PROVIDER_ASKED = "as the model's provider asked"
 
@@ -201,7 +203,7 @@ def _perform(effect: Performing, *, journal: Journal, spec: TaskSpec) -> Result:
         if failure is None:
             performed = perform(
                 effect,
-                run_id=journal.lease.run_id,
+                run=journal.lease.run,
                 model=model,
                 seq=step.seq,
                 tries=step.tries,
@@ -221,13 +223,13 @@ def _perform(effect: Performing, *, journal: Journal, spec: TaskSpec) -> Result:
 def _retry_later(journal: Journal, error: str, *, after_s: float | None = None) -> float | None:
     """Puts the run back into the queue, for later; the third time in a row without progress ends it as failed.
 
-    After `after_s` where the model's provider asked for that.
+    After `after_s` where the model's provider asked for that, which it may eight times.
     """
     delays_s: list[float] = []
 
     def put_back(run: Run) -> None:
         run.failures += 1
-        if run.failures >= MOST_FAILURES:
+        if run.failures >= (MOST_ASKED_WAITS if after_s else MOST_FAILURES):
             end_run(run, Ended(outcome=Outcome.FAILED, error=error))
             return
         usual_s = min(settings.RUN_RETRY_DELAY_S * 2 ** (run.failures - 1), LONGEST_RETRY_DELAY_S)

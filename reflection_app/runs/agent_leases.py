@@ -49,6 +49,12 @@ class WorkInput(Value):
     )
 
 
+class TokenInput(Value):
+    """The token that came with the work."""
+
+    lease_token: UUID
+
+
 def work_for(project: Project, data: WorkInput) -> QuerySet[Run]:
     """The runs that wait for an attempt of such an agent and that nobody holds, the longest waiting first."""
     is_free = Q(agent_lease=None) | Q(agent_lease__until__lte=timezone.now())

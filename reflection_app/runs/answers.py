@@ -433,6 +433,9 @@ class RunWithNext(RunAnswer):
     next: NextAnswer | None = Field(description="the attempt to hand in, where the run waits for one")
     completeness: RunCompleteness | None = Field(description="null where nothing was checked")
     versions: Versions
+    models: dict[str, str] = Field(
+        description="the models that the run began with, by role, over those of the desk; each step names the one asked"
+    )
 
 
 class HandedInAnswer(Answer):
@@ -448,6 +451,7 @@ def run_with_next(run: Run) -> RunWithNext:
         next=_next_answer(run),
         completeness=completeness_of(run),
         versions=Versions.from_row(run, changed=changed_since(run.prompt_versions)),
+        models=run.spec.get("models", {}),
     )
 
 

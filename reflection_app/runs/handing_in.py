@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.db import transaction
 from django.utils.translation import gettext as _
-from pydantic import AfterValidator, Field, JsonValue
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 
 from reflection_app.adapters.live import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import AttemptConflict, InvalidInput, MakesItsOwn, NotItsTurn, RunFinished
 from reflection_app.core.json_sizes import at_most
 from reflection_app.loops.attempt_effects import AwaitAttempt, HandedIn, HandedInRepair
+from reflection_app.loops.content_parts import text_of_parts
 from reflection_app.loops.effects import IssueTicket, RecordStage
 from reflection_app.loops.protocol.stages import StageRecord, Submitted
 from reflection_app.loops.task_spec import Execution
@@ -27,6 +28,7 @@ from reflection_app.runs.resuming import resume_run
 
 LARGEST_ARTIFACT = 64_000
 LARGEST_SELF_CHECK = 16_384
+MOST_PARTS = 200
 LOOK_AGAIN_AFTER_S = 2
 
 
@@ -48,6 +50,19 @@ class AttemptUsage(Value):
     model: str = Field(default="", max_length=200, description="which model made it, shown with the step")
 
 
+type Parts = Annotated[list[str | dict[str, JsonValue]], Field(min_length=1, max_length=MOST_PARTS)]
+
+
+def _as_text(content: Any) -> Any:
+    if not isinstance(content, list):
+        return content
+    if not all(isinstance(part, str | dict) for part in content) or len(content) > MOST_PARTS:
+        raise ValueError(
+            f"must be a text, or a list of at most {MOST_PARTS} parts, each a text or an object with a type"
+        )
+    return text_of_parts(content)
+
+
 def _some_content(content: str) -> str:
     if not content.strip():
         raise ValueError("is empty: that is no attempt, and nothing was handed in. The run goes on waiting for one.")
@@ -57,7 +72,13 @@ def _some_content(content: str) -> str:
 class AttemptInput(Value):
     """An attempt as the agent hands it in. With `attempt`, it is taken only as that one, and once."""
 
-    content: Annotated[str, AfterValidator(_some_content)] = Field(max_length=500_000, description="never blank")
+    content: Annotated[
+        str, BeforeValidator(_as_text, json_schema_input_type=str | Parts), AfterValidator(_some_content)
+    ] = Field(
+        max_length=500_000,
+        description="never blank; a list of parts, as OpenAI, Anthropic and Gemini have them, is kept as its texts, "
+        "with a word for each other part: what an image shows is not kept",
+    )
     attempt: int | None = Field(default=None, ge=1, le=1_000)
     lease_token: UUID | None = Field(default=None, description="needed where the run was claimed: its holder's")
     artifacts: Annotated[tuple[ArtifactInput, ...], Field(max_length=20)] = ()

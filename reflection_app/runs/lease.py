@@ -68,7 +68,7 @@ UPDATE reflection_app_run
 SET state = 'running', lease_token = %s, lease_until = statement_timestamp() + make_interval(secs => %s),
   started_at = COALESCE(started_at, statement_timestamp()), not_before = NULL, waiting_for = ''
 WHERE id = %s AND state = ANY(%s) AND (not_before IS NULL OR not_before <= statement_timestamp())
-RETURNING id, spec::text, loop_version, edited_prompts::text
+RETURNING id, project_id, spec::text, loop_version, edited_prompts::text
 """
 # A message that comes too early is one by a clock that goes before the database's; all others are found by the sweep.
 CLOCKS_DIFFER_S = 10
@@ -127,9 +127,9 @@ def claim(run_id: UUID) -> Lease | None:
         row = cursor.fetchone()
     if row is None:
         return None
-    spec, edited_prompts = json.loads(row[1]), json.loads(row[3])
-    names = ("id", "spec", "loop_version", "edited_prompts")
-    return Lease(run_id, token, Run.from_db(connection.alias, names, (row[0], spec, row[2], edited_prompts)))
+    names = ("id", "project_id", "spec", "loop_version", "edited_prompts")
+    values = (row[0], row[1], json.loads(row[2]), row[3], json.loads(row[4]))
+    return Lease(run_id, token, Run.from_db(connection.alias, names, values))
 
 
 def due_in_s(run_id: UUID) -> float | None:

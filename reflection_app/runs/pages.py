@@ -1,14 +1,18 @@
 """The pages of runs: the list, one run, forks, questions."""
 
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.adapters.live import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
@@ -23,6 +27,7 @@ from reflection_app.repairs.views import checks_of, failures_by_place
 from reflection_app.reviews.models import About, Review, ReviewState, is_hidden
 from reflection_app.reviews.views.comments import opened_thread
 from reflection_app.reviews.views.item import undo_offer
+from reflection_app.runs.filters import best_score
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import NOT_OF_THE_DESK, Question, QuestionState, Run, RunState, Step
@@ -39,12 +44,38 @@ from reflection_app.sessions.views import looked_back_at, looking_back_context
 from reflection_app.tasks.redo import redo_form_of, why_no_redo
 from reflection_app.web.access import DeskRequest, Place, back_to, get_run_for, get_step_for, project_page
 from reflection_app.web.forms import read_input, read_text
-from reflection_app.web.list_pages import Filters, list_page, one_of, text_of
+from reflection_app.web.list_pages import (
+    NEWEST,
+    Filters,
+    day_of,
+    list_page,
+    names_in,
+    number_of,
+    one_of,
+    text_of,
+)
 from reflection_app.web.middleware import post_only
 
 # The list of runs: filtered and searched by its address alone, page by page from the newest.
 
 
+LOOKED_AT = 500
+MORE = ("agent", "kind", "since", "until", "score_from", "score_below")
+HEADS: dict[str, Promise] = {
+    "score": gettext_lazy("Score"),
+    "attempts": gettext_lazy("Attempts"),
+    "cost": gettext_lazy("Cost"),
+    "duration": gettext_lazy("Duration"),
+    "created": gettext_lazy("Started"),
+}
+COLUMNS = {
+    "score": "sort_score",
+    "attempts": "attempts_made",
+    "cost": "cost_usd",
+    "duration": "active_s",
+    "created": "created_at",
+}
+SORTS = {f"{sign}{name}": (f"{sign}{column}", f"{sign}id") for name, column in COLUMNS.items() for sign in ("", "-")}
 STATES = (RunState.QUEUED, RunState.RUNNING, RunState.WAITING_REVIEW, RunState.WAITING_AGENT)
 
 
@@ -57,7 +88,43 @@ def filtered(project: Project, runs: QuerySet[Run], filters: Filters) -> QuerySe
         runs = runs.filter(mode=filters["mode"])
     if filters["q"]:
         runs = runs.filter(task__in=ids_with_words(project.pk, filters["q"], kind=Indexed.TASK))
-    return runs
+    if filters["agent"]:
+        runs = runs.filter(task__agent__iexact=filters["agent"])
+    if filters["kind"]:
+        runs = runs.filter(task__kind__iexact=filters["kind"])
+    if filters["since"]:
+        runs = runs.filter(created_at__gte=day_begins(filters["since"]))
+    if filters["until"]:
+        runs = runs.filter(created_at__lt=day_begins(filters["until"]) + timedelta(days=1))
+    scored = {"scored__gte": filters["score_from"], "scored__lt": filters["score_below"]}
+    by_score = {name: float(text) for name, text in scored.items() if text}
+    return runs.alias(scored=best_score()).filter(**by_score) if by_score else runs
+
+
+def day_begins(text: str) -> datetime:
+    return datetime.combine(date.fromisoformat(text), time(), UTC)
+
+
+@dataclass(frozen=True)
+class Head:
+    """The head of a column that sorts, the greatest or newest first and at a second press the other way."""
+
+    name: str
+    label: str | Promise
+    query: str
+    mark: str
+
+
+def heads_of(filters: Filters) -> dict[str, Head]:
+    """By the column's name; the filters stay."""
+    given, chosen = filters.given, filters["sort"] or "-created"
+    heads = {}
+    for name, label in HEADS.items():
+        is_down, is_up = chosen == f"-{name}", chosen == name
+        sort = name if is_down else f"-{name}"
+        query = urlencode({**given, "sort": sort} if sort != "-created" else {**given, "sort": ""})
+        heads[name] = Head(name, label, query, "descending" if is_down else "ascending" if is_up else "")
+    return heads
 
 
 @project_page()
@@ -70,8 +137,15 @@ def run_list(request: DeskRequest) -> HttpResponse:
         status=one_of((*RunState.values, *Outcome)),
         mode=one_of((*MODES, *DESK_MODES)),
         q=text_of(),
+        agent=text_of(),
+        kind=text_of(),
+        since=day_of,
+        until=day_of,
+        score_from=number_of,
+        score_below=number_of,
+        sort=one_of(SORTS),
     )
-    runs = runs_for_list(project)
+    runs, order = runs_for_list(project), SORTS.get(filters["sort"], NEWEST)
     if behind:
         # The choice of the metrics has a mode of its own; it is part of what is behind the figure.
         runs = runs.filter(pk__in=behind.runs.values("pk"))
@@ -79,17 +153,25 @@ def run_list(request: DeskRequest) -> HttpResponse:
         runs = filtered(project, runs, filters)
         if not filters["mode"]:
             runs = runs.filter(NOT_OF_THE_DESK)
+    # What the newest runs have is suggested: to look through all of them takes long.
+    newest = Run.objects.filter(project=project).order_by("-created_at", "-id").values("pk")[:LOOKED_AT]
+    of_project = Run.objects.filter(pk__in=newest)
     return list_page(
         request,
         "runs/list.html",
         runs,
         called="runs",
-        among=Run.objects.filter(project=project),
+        among=runs_for_list(project),
         filters=behind or filters,
         behind=behind,
         states=STATES,
         outcomes=list(Outcome),
         modes=(*MODES, *DESK_MODES),
+        order=order,
+        heads=heads_of(filters),
+        agents=names_in(of_project, "task__agent"),
+        kinds=names_in(of_project, "task__kind"),
+        has_more=any(filters[name] for name in MORE),
     )
 
 

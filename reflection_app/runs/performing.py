@@ -112,13 +112,14 @@ def model_of(effect: AnyEffect, *, spec: TaskSpec) -> str:
 
 
 def perform(
-    effect: Performing, *, run_id: UUID, model: str, seq: int, tries: int = 1, used_s: float = 0.0
+    effect: Performing, *, run: Run, model: str, seq: int, tries: int = 1, used_s: float = 0.0
 ) -> Performed[Any]:
     """The effect's fresh result, as step `seq` of the run; earlier tries have used `used_s` of its time.
 
     Raises EffectFailed (for good), TryLater, or SandboxFailed.
     """
     connection.close()  # back to the pool: others need it while this thread waits
+    run_id = run.pk
     if isinstance(effect, RunTests):
         began = time.monotonic()
         try:
@@ -135,7 +136,7 @@ def perform(
     if isinstance(effect, CompareSupplements):
         return compare_supplements(effect)
     with writing(run_id, step=seq, tries=tries, role=effect.role, attempt=attempt_of(effect)) as show:
-        on_text = show if settings.LLM_STREAMING and is_watched(run_id) else None
+        on_text = show if settings.LLM_STREAMING and is_watched(run_id, run.project_id) else None
         return _generate(effect, model=model, left_s=effect.timeout_s - used_s, on_text=on_text)
 
 

@@ -112,7 +112,7 @@ DESTINATIONS = (
     ),
     Destination(
         "try_recall",
-        gettext_noop("Recall"),
+        gettext_noop("Try recall"),
         "try test find remember 回忆 召回 试用",
         "pen",
         within=gettext_noop("Notebook"),
@@ -225,6 +225,13 @@ DESTINATIONS = (
         gettext_noop("Referees"),
         "judges tests measured 裁判 指标",
         "scale",
+        within=gettext_noop("Metrics"),
+    ),
+    Destination(
+        "datasets",
+        gettext_noop("Data sets"),
+        "export download training dpo preferences jsonl csv parquet 数据集 导出 下载 训练 偏好",
+        "download",
         within=gettext_noop("Metrics"),
     ),
     Destination("audit", gettext_noop("Audit trail"), "log history who changed 审计 日志 记录 谁", "clock"),

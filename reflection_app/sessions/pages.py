@@ -82,7 +82,7 @@ def unread_span_list(request: DeskRequest) -> HttpResponse:
     names = {"reason": "unread", "trace": "trace__trace_id", "session": "trace__transcript"}
     among = unread_spans(request.place.project)
     rows = among.filter(**{names[name]: value for name, value in filters.given.items()}).order_by("-received_at", "-id")
-    context = list_context(request, rows, called="spans", among=among, filters=filters, at="received_at")
+    context = list_context(request, rows, called="spans", among=among, filters=filters, order=("-received_at", "-pk"))
     return list_response(request, "sessions/spans/list.html", context | {"reasons": [*Unread]})
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, BeforeValidator, Field, JsonValue
 
 from reflection_app.api.reading import Answer, Money, PageAnswer
-from reflection_app.loops.task_spec import Execution, Limits, Mode
+from reflection_app.loops.task_spec import Execution, Limits, Mode, ModelRole
 from reflection_app.runs.answers import RunAnswer, RunWithNext, run_answers, run_with_next, runs_to_list
 from reflection_app.runs.models import AgentLease, Run
 from reflection_app.tasks.models import Task, TaskFile
@@ -40,6 +40,9 @@ class TaskAnswer(Answer):
     tool_call: dict[str, JsonValue] | None
     files: list[str] = Field(description="the paths of the files that came with the task")
     chain_of_thought: bool
+    models: dict[ModelRole, str] = Field(
+        validation_alias="models_by_role", description="those that the task chose, by role; all else is the project's"
+    )
     limits: Annotated[LimitsAnswer, BeforeValidator(Limits.model_validate)]
     metadata: dict[str, JsonValue]
     created_at: AwareDatetime

@@ -11,10 +11,10 @@ from reflection_app.api.actions import change, read, response_of
 from reflection_app.api.idempotency import answer_once
 from reflection_app.api.view import DeskView, get_row, get_run_for
 from reflection_app.api.waiting import LONGEST_WAIT_S, WaitS, wait_until
-from reflection_app.core.errors import ActionError, InvalidInput, capped
+from reflection_app.core.errors import ActionError, ExternalIdTaken, InvalidInput, capped
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.values import Value
-from reflection_app.runs.agent_leases import WorkInput, claim_work, keep_work, release_work, work_for
+from reflection_app.runs.agent_leases import TokenInput, WorkInput, claim_work, keep_work, release_work, work_for
 from reflection_app.runs.answers import RunAnswer, run_answer
 from reflection_app.runs.filters import TaskFilters
 from reflection_app.runs.models import Run
@@ -117,6 +117,7 @@ class Tasks(DeskView):
         "Change what a task is known by; what is left out stays",
         may=Permission.HAND_IN,
         what="change",
+        problems=(409,),
         examples={"Another id": {"external_id": "poem-2"}, "Other metadata": {"metadata": {"team": "blue"}}},
         guarded=True,
     )
@@ -140,6 +141,7 @@ class Tasks(DeskView):
         may=Permission.HAND_IN,
         reader=read_submission,
         status=201,
+        problems=(409,),
         examples=EXAMPLES,
         location="tasks/{id}",
     )
@@ -152,11 +154,26 @@ class Tasks(DeskView):
         may=Permission.HAND_IN,
         reader=read_batch,
         status=201,
+        problems=(409,),
         examples={"Two tasks": {"tasks": [*EXAMPLES.values()]}},
     )
     def create_batch(self, body: Batch) -> BatchAnswer:
+        places: dict[UUID, int] = {}
         with transaction.atomic():
-            runs = [submit_task(self.project, submission, actor=self.actor) for submission in body.tasks]
+            runs: list[Run] = []
+            for index, submission in enumerate(body.tasks):
+                try:
+                    runs.append(submit_task(self.project, submission, actor=self.actor))
+                except ExternalIdTaken as refusal:
+                    if refusal.task_id in places:
+                        why = f"task {places[refusal.task_id]} of this batch has the same external id"
+                        raise InvalidBatch(
+                            "Some tasks were not accepted; nothing was stored.",
+                            errors=[{"index": index, "field": "external_id", "message": why}],
+                        ) from None
+                    refusal.errors = [{"index": index, **error} for error in refusal.errors]
+                    raise
+                places[runs[-1].task_id] = index
         return BatchAnswer(results=submitted_answers(runs))
 
 
@@ -174,12 +191,6 @@ class ClaimQuery(Value):
         description=f"where there is no work, answer when there is, or with 204 after so many seconds; "
         f"at most {LONGEST_WAIT_S:g} are waited",
     )
-
-
-class TokenInput(Value):
-    """The token that came with the work."""
-
-    lease_token: UUID
 
 
 class AgentWork(DeskView):

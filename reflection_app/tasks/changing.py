@@ -12,8 +12,9 @@ from reflection_app.core.json_sizes import at_most
 from reflection_app.loops.values import Value
 from reflection_app.runs.models import Run, RunState
 from reflection_app.sessions.models import Reflector, Transcript
+from reflection_app.tasks.external_ids import kept_apart
 from reflection_app.tasks.models import Task
-from reflection_app.tasks.submission import LARGEST_METADATA
+from reflection_app.tasks.submission import LARGEST_METADATA, OTHER_CALLS
 from reflection_app.teams.retention import take_tasks
 
 
@@ -30,7 +31,11 @@ class TaskChange(Value):
 
 @transaction.atomic
 def change_task(task: Task, change: TaskChange, *, actor: Actor) -> Task:
-    """The changed task; where nothing changes nothing is written. Raises NotFound where it was deleted meanwhile."""
+    """The changed task; where nothing changes nothing is written.
+
+    Raises NotFound where it was deleted meanwhile, ExternalIdTaken where another has its new name and each is wanted
+    once.
+    """
     locked = Task.objects.select_for_update().filter(pk=task.pk).first()
     if locked is None:
         raise NotFound(_("This task was deleted meanwhile."))
@@ -40,7 +45,12 @@ def change_task(task: Task, change: TaskChange, *, actor: Actor) -> Task:
     if after:
         for name, value in after.items():
             setattr(locked, name, value)
-        locked.save(update_fields=[*after])
+        # Those of sessions and reported failures are of another kind, and never kept apart.
+        renames = "external_id" in after and locked.mode not in OTHER_CALLS
+        with kept_apart(locked.project, locked.external_id if renames else None) as unique_external_id:
+            if renames:
+                locked.unique_external_id = unique_external_id
+            locked.save(update_fields=[*after, "unique_external_id"])
         old = {name: before[name] for name in after}
         audit(locked.project_id, actor, "task.changed", target=locked, before=old, after=after)
     return locked

@@ -7,11 +7,16 @@ from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
 from reflection_app.loops.task_spec import Execution
 
+# The constraint by which the database keeps external ids apart.
+ONCE = "task_external_id_once"
+
 
 class Task(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="tasks")
     external_id = models.CharField(max_length=200, null=True, blank=True)
+    # The same where the project wants every external id once, and the task was handed in as one; else null.
+    unique_external_id = models.CharField(max_length=200, null=True, blank=True, editable=False)
     objective = models.TextField()
     kind = models.CharField(max_length=60, blank=True, default="")
     mode = models.CharField(max_length=20)
@@ -33,6 +38,8 @@ class Task(models.Model):
     reflector_switches = models.JSONField(default=dict, blank=True)
     chain_of_thought = models.BooleanField(default=False)
     limits = models.JSONField(default=dict)
+    # What the task chose for itself.
+    models_by_role = models.JSONField(default=dict, blank=True)
     metadata = models.JSONField(default=dict, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -42,6 +49,7 @@ class Task(models.Model):
             models.Index(fields=("project", "-created_at", "-id"), name="task_newest"),
             models.Index(fields=("project", "external_id"), name="task_external_id"),
         )
+        constraints = (models.UniqueConstraint(fields=("project", "unique_external_id"), name=ONCE),)
 
     def __str__(self) -> str:
         return self.title

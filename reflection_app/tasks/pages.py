@@ -9,19 +9,21 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from reflection_app.adapters.live import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
-from reflection_app.core.errors import CannotRedo, InvalidInput
+from reflection_app.core.errors import CannotRedo, ExternalIdTaken, InvalidInput
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.task_spec import Mode, TaskKind
+from reflection_app.loops.task_spec import Mode, ModelRole, TaskKind
 from reflection_app.tasks.redo import REDO_FIELDS, RedoInput, redo_form_of, redo_run, why_no_redo
 from reflection_app.tasks.submission import TaskSubmission
-from reflection_app.tasks.submitting import submit_task
+from reflection_app.tasks.submitting import choosable_models, submit_task
 from reflection_app.teams.models import Tool
 from reflection_app.web.access import DeskRequest, back_to, get_run_for, project_page
 from reflection_app.web.forms import NotJson, Problems, Refused, problems_of, read_form, read_typed_json
 
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
 JSON_FIELDS = ("tests", "output_schema", "requirements")
-MORE = ("kind", "output_schema", "requirements", "tools", "chain_of_thought", "reflection")
+# Of all roles those that people tell apart; the others are chosen over REST.
+MODEL_FIELDS = {"model_actor": ModelRole.ACTOR, "model_critic": ModelRole.CRITIC}
+MORE = (*MODEL_FIELDS, "kind", "output_schema", "requirements", "tools", "chain_of_thought", "reflection")
 FIELDS = ("objective", "mode", *JSON_FIELDS, "kind", "chain_of_thought", "tools", "external_id", "reflection", *LIMITS)
 # What the rules of tasks/submission.py call by the names of the interface, and the form by others.
 WORDS = {
@@ -39,8 +41,8 @@ WORDS = {
 @project_page(Permission.HAND_IN)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_task(request: DeskRequest) -> HttpResponse:
-    project, form = request.place.project, read_form(request, FIELDS)
-    chosen = request.POST.getlist("tools")
+    project, form = request.place.project, read_form(request, (*FIELDS, *MODEL_FIELDS))
+    chosen, taken_by = request.POST.getlist("tools"), None
     if request.method == "POST":
         with form.collect_errors(_problems_of_task):
             # The task as the REST interface would get it, without what is to be JSON and is not.
@@ -52,6 +54,8 @@ def new_task(request: DeskRequest) -> HttpResponse:
                 body["limits"] = limits
             if chosen:
                 body["tools"] = chosen
+            if models := {MODEL_FIELDS[name].value: typed for name, typed in form.given(*MODEL_FIELDS).items()}:
+                body["models"] = models
             if form.values["chain_of_thought"]:
                 body["chain_of_thought"] = True
             for name, text in form.given(*JSON_FIELDS).items():
@@ -61,7 +65,11 @@ def new_task(request: DeskRequest) -> HttpResponse:
                     form.add_error(name, str(error))
             submission = TaskSubmission.model_validate(body)
             if not form.errors:
-                run = submit_task(project, submission, actor=request.place.actor)
+                try:
+                    run = submit_task(project, submission, actor=request.place.actor)
+                except ExternalIdTaken as error:
+                    taken_by = error.run_id
+                    raise InvalidInput(str(error), errors=error.errors) from None
                 # The first answer begins before the page is open, and is to be seen being written all the same.
                 mark_watched(run.pk, for_s=UNTIL_ITS_PAGE_IS_OPEN_S)
                 return back_to(request, "run", run.pk)
@@ -74,6 +82,9 @@ def new_task(request: DeskRequest) -> HttpResponse:
         "chosen_tools": chosen,
         "more_is_open": "mode" in form.errors or any(form.values[name] or name in form.errors for name in MORE),
         "defaults": project.get_limits(),
+        "taken_by": taken_by,
+        "choosable": choosable_models(project),
+        "model_fields": [(role.value, form.fields[name]) for name, role in MODEL_FIELDS.items()],
     }
     return render(request, "tasks/new.html", context, status=form.status)
 
@@ -85,6 +96,8 @@ def _problems_of_task(error: Refused) -> Problems:
             # The form has one choice where REST has a part with several fields.
             if problem["field"] == "reflection.mode":
                 problem |= {"field": "reflection", "message": _("Choose one of these.")}
+        elif problem["field"].startswith("models."):
+            problem["field"] = problem["field"].replace("models.", "model_")
         elif problem["field"] in {"mode", "tests", "output_schema", "requirements", "tools"}:
             message = problem["message"]
             # A tool is called by its own name.

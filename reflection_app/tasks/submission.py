@@ -27,7 +27,7 @@ from reflection_app.loops.requirements import Counted, Requirements
 from reflection_app.loops.scripts.names import check_script
 from reflection_app.loops.scripts.syntax import ScriptRefused
 from reflection_app.loops.storable import is_storable
-from reflection_app.loops.task_spec import MOST_ATTEMPTS, Execution, Limits, Mode, TaskKind
+from reflection_app.loops.task_spec import MOST_ATTEMPTS, Execution, Limits, Mode, ModelRole, TaskKind
 from reflection_app.loops.tool_calls import DEEPEST, ToolCall, is_too_deep
 from reflection_app.loops.values import Value
 
@@ -267,8 +267,17 @@ class TaskSubmission(Value):
         default=CheckChoice(),
         description="settings of the completeness check for this task alone, over those of its kind and its project",
     )
+    models: dict[ModelRole, Annotated[str, Field(min_length=1, max_length=200)]] = Field(
+        default_factory=dict,
+        description="a model for each role, of those that the project lets its tasks choose; else as it has them",
+        examples=[{"critic": "openai/gpt-4o-mini"}],
+    )
     execution: Execution = Execution.MANAGED
     metadata: Annotated[dict[str, JsonValue], at_most(LARGEST_METADATA)] = Field(default_factory=dict)
+
+    @property
+    def models_by_role(self) -> dict[str, str]:
+        return {role.value: name for role, name in self.models.items()}
 
     @model_validator(mode="after")
     def check_it_can_be_stored(self) -> "TaskSubmission":

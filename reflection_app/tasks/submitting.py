@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from reflection_app.adapters.llm.roles import has_critic, has_escalation
+from reflection_app.adapters.llm.roles import has_critic, has_escalation, offered_models
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.loops.catalogue import mode_for
 from reflection_app.loops.completeness.checks import CompletenessSettings, SettingsFrom
-from reflection_app.loops.task_spec import Execution, Mode, TaskSpec
+from reflection_app.loops.task_spec import Execution, Mode, ModelRole, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.repairs.models import AgentInstruction, InstructionState
 from reflection_app.reviews.own_work import hands_of
@@ -19,6 +19,7 @@ from reflection_app.runs.batch import Batch
 from reflection_app.runs.lessons import hints_for, lessons_of
 from reflection_app.runs.models import Run
 from reflection_app.runs.queueing import begin_run, is_scripted
+from reflection_app.tasks.external_ids import kept_apart
 from reflection_app.tasks.models import Task, TaskFile
 from reflection_app.tasks.submission import TaskSubmission, check_it_can_run
 from reflection_app.teams.models import Tool
@@ -38,13 +39,28 @@ def submit_task(
 ) -> Run:
     """The first run of a new task, queued; the workers are told once it is committed.
 
-    `models` are model names by role in front of the project's own. Raises InvalidInput where the task cannot run.
+    `models` are model names by role in front of the project's own. Raises InvalidInput where the task cannot run, and
+    ExternalIdTaken where the project has a task of that name and wants each once.
     """
     check_it_can_run(submission)
+    check_models(project, submission)
+    with kept_apart(project, submission.external_id) as unique_external_id:
+        return _submit(project, submission, unique_external_id=unique_external_id, actor=actor, models=models or {})
+
+
+def _submit(
+    project: Project,
+    submission: TaskSubmission,
+    *,
+    unique_external_id: str | None,
+    actor: Actor,
+    models: dict[str, str],
+) -> Run:
     requirements = submission.requirements
     task = Task(
         project=project,
         external_id=submission.external_id,
+        unique_external_id=unique_external_id,
         objective=submission.objective,
         kind=submission.kind,
         mode=submission.mode.value,
@@ -60,6 +76,7 @@ def submit_task(
         reflection=submission.reflection.mode.value if submission.reflection.mode else "",
         reflector_switches=submission.reflection.switches,
         limits=submission.limits.over(project.get_limits()).model_dump(mode="json"),
+        models_by_role=submission.models_by_role,
         metadata=submission.metadata,
         created_by=actor.user,
     )
@@ -68,7 +85,7 @@ def submit_task(
     for file in submission.files:
         batch.insert(TaskFile(task=task, path=file.path, content=file.content))
     audit(project.pk, actor, "task.submitted", target=task, write=batch.insert)
-    by_role = project.models_by_role | (models or {})
+    by_role = project.models_by_role | models | submission.models_by_role
     run = start_run(task, submission=submission, models=by_role, handed_in_by=hands_of(actor), beside=batch)
     batch.write()
     return run
@@ -122,6 +139,31 @@ def start_run(
         raise InvalidInput(NO_JUDGE, errors=[{"field": "mode", "message": NO_JUDGE}])
     spec = spec.model_copy(update={"mode": mode_for(spec)})
     return begin_run(task, spec, handed_in_by=handed_in_by, beside=beside)
+
+
+def choosable_models(project: Project) -> list[str]:
+    """The models that a task of the project may name: those that it allows and the desk still offers."""
+    return sorted(set(project.allowed_models) & set(offered_models()))
+
+
+def check_models(project: Project, submission: TaskSubmission) -> None:
+    """Raises InvalidInput where the task names a model that its project does not let it choose."""
+    allowed = choosable_models(project)
+    told = ", ".join(allowed) or _("none: an admin chooses them in the settings")
+    errors = [
+        {
+            "field": f"models.{role}",
+            "message": _("%(name)s is not among the models that tasks of this project may choose: %(allowed)s")
+            % {"name": repr(name), "allowed": told},
+        }
+        for role, name in submission.models_by_role.items()
+        if name not in allowed
+    ]
+    if ModelRole.ACTOR in submission.models and submission.execution is Execution.EXTERNAL:
+        message = _("an outside agent makes the attempts; it says its model in `usage` when it hands one in")
+        errors.append({"field": "models.actor", "message": message})
+    if errors:
+        raise InvalidInput(_("The task was not accepted; nothing was stored."), errors=errors)
 
 
 def accepted_instructions(project: Project, *, agent: str) -> tuple[str, ...]:

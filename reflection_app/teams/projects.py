@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from reflection_app.adapters.llm.errors import ModelError
-from reflection_app.adapters.llm.roles import model_for
+from reflection_app.adapters.llm.roles import model_for, offered_models
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.models import (
@@ -33,7 +33,9 @@ from reflection_app.core.models import (
 )
 from reflection_app.loops.completeness.checks import CheckChoice, CompletenessByKind, CompletenessSettings
 from reflection_app.loops.storable import storable
-from reflection_app.loops.task_spec import Thresholds, UsualLimits
+from reflection_app.loops.task_spec import ModelRole, Thresholds, UsualLimits
+from reflection_app.loops.values import Value
+from reflection_app.tasks.external_ids import keep_external_ids_apart
 from reflection_app.teams.members import add_member, remove_member, revoke_invitations_of_key
 from reflection_app.teams.models import Tool
 
@@ -86,6 +88,13 @@ def create_project(user: User, *, name: str, slug: str = "", actor: Actor) -> Pr
 # Changing a project's settings. Runs under way keep the settings they began with.
 
 
+class HandingIn(Value):
+    """What a project asks of tasks: whether each external id may be there once only, and which models they may name."""
+
+    unique_external_ids: bool = False
+    allowed_models: tuple[str, ...] = ()
+
+
 @transaction.atomic
 def change_settings(
     project: Project,
@@ -95,12 +104,14 @@ def change_settings(
     completeness: CompletenessSettings,
     completeness_by_kind: dict[str, CheckChoice],
     knowledge_tool: str,
+    handing_in: HandingIn,
     actor: Actor,
 ) -> Project:
-    """The project with its new limits, thresholds, completeness checks, and tool to ask for knowledge.
+    """The project with its new limits, thresholds, completeness checks, tool to ask for knowledge, and how tasks come.
 
     Of the check only what differs from the desk's own settings is kept, so that the rest follows those. Raises
-    InvalidInput where the project has no such tool, or no score could lead to REVISE.
+    InvalidInput where the project has no such tool, no score could lead to REVISE, the desk offers no such model, or
+    tasks have the same external id though each is to be there once.
     """
     if thresholds.revise_from > thresholds.pass_from:
         message = _("Must not be above the score that passes.")
@@ -108,8 +119,17 @@ def change_settings(
     if knowledge_tool and not Tool.objects.filter(project=project, name=knowledge_tool, is_enabled=True).exists():
         message = _("This project has no tool of that name that is switched on.")
         raise InvalidInput(message, errors=[{"field": "knowledge_tool", "message": message}])
+    refused = sorted(set(handing_in.allowed_models) - set(offered_models()) - set(project.allowed_models))
+    if refused:
+        message = _("The desk does not offer %(names)s.") % {"names": ", ".join(refused)}
+        raise InvalidInput(message, errors=[{"field": "allowed_models", "message": message}])
+    # Whoever hands a task in meanwhile waits (tasks/submitting.py), so that none slips in under the former rule.
     locked = Project.objects.select_for_update().get(pk=project.pk)
     before = _settings_of(locked)
+    if handing_in.unique_external_ids != locked.unique_external_ids:
+        locked.unique_external_ids = handing_in.unique_external_ids
+        keep_external_ids_apart(locked)
+    locked.allowed_models = sorted(set(handing_in.allowed_models))
     locked.limits = limits.model_dump(mode="json")
     locked.thresholds = thresholds.model_dump(mode="json")
     usual = CompletenessSettings.model_validate(settings.COMPLETENESS).model_dump(mode="json")
@@ -118,7 +138,7 @@ def change_settings(
     by_kind = CompletenessByKind(kinds=completeness_by_kind).kinds
     locked.completeness_by_kind = {kind: choice.chosen for kind, choice in sorted(by_kind.items())}
     locked.knowledge_tool = knowledge_tool
-    locked.save(update_fields=["limits", "thresholds", "completeness", "completeness_by_kind", "knowledge_tool"])
+    locked.save(update_fields=list(_settings_of(locked)))
     audit(locked.pk, actor, "settings.changed", target=locked, before=before, after=_settings_of(locked))
     return locked
 
@@ -130,6 +150,8 @@ def _settings_of(project: Project) -> dict[str, Any]:
         "completeness": project.completeness,
         "completeness_by_kind": project.completeness_by_kind,
         "knowledge_tool": project.knowledge_tool,
+        "unique_external_ids": project.unique_external_ids,
+        "allowed_models": project.allowed_models,
     }
 
 
@@ -220,7 +242,7 @@ def brought_by(key: ApiKey) -> QuerySet[Membership]:
     return members.select_related("user").order_by("user__username")
 
 
-ROLES = ("actor", "critic", "self", "reflector", "classifier", "tester", "planner", "diagnoser", "completeness")
+ROLES = tuple(role.value for role in ModelRole if role is not ModelRole.ESCALATION)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from reflection_app.core.models import Membership, Project, Role
 from reflection_app.core.permissions import Permission
 from reflection_app.notebook.views.words import waiting_entries
 from reflection_app.reviews.views.decision import LastDecision, last_decision
-from reflection_app.reviews.views.queue import open_reviews
+from reflection_app.reviews.views.queue import carried, open_reviews, read_queue
 from reflection_app.teams.notifications import count_unread
 from reflection_app.teams.projects import may_create_projects
 from reflection_app.web.access import DeskRequest, Place, place_of
@@ -98,6 +98,12 @@ class Desk:
     def last_decision(self) -> LastDecision | None:
         """What the user decided last, for taking it back."""
         return last_decision(self._request)
+
+    @property
+    def within(self) -> str:
+        """What the pages and forms of a review carry along, so that they lead back to the view of the queue."""
+        request = cast("DeskRequest", self._request)
+        return (read_queue(request.GET) if self.section == "reviews" else carried(request)).within
 
     @property
     def section(self) -> str:

@@ -1,7 +1,9 @@
 """Lists, newest first, page by page. A page begins after the row shown last, so that new rows shift nothing."""
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import date
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,6 +20,7 @@ PAGE = 50
 LONGEST_NAME = 60
 LONGEST_SEARCH = 200
 MOST_NAMES = 100
+NEWEST = ("-created_at", "-pk")
 
 
 # How one filter of a list is read: what cannot be understood is "", which is no filter.
@@ -46,6 +49,19 @@ def text_of(longest: int | None = LONGEST_SEARCH) -> ReadFilter:
 def exact_text_of(longest: int) -> ReadFilter:
     """A name that was chosen, with the white space that it begins or ends with."""
     return lambda text: storable(text)[:longest]
+
+
+def day_of(text: str) -> str:
+    """A day as the browser's own field for days writes it."""
+    try:
+        return date.fromisoformat(text.strip()).isoformat() if len(text.strip()) == 10 else ""
+    except ValueError:
+        return ""
+
+
+def number_of(text: str) -> str:
+    """A number that is no more than a few digits long."""
+    return text.strip() if re.fullmatch(r"\s*[0-9]{1,6}(?:\.[0-9]{1,4})?\s*", text, re.ASCII) else ""
 
 
 def id_of(text: str) -> str:
@@ -77,6 +93,27 @@ def names_in[M: Model](rows: QuerySet[M], field: str, *, most: int = MOST_NAMES)
     return list(rows.exclude(**{field: ""}).order_by(field).values_list(field, flat=True).distinct()[:most])
 
 
+# A page begins after the row shown last, in whatever order: by its values there.
+
+
+def position_of[M: Model](rows: QuerySet[M], pk: Any, *, order: Sequence[str]) -> tuple[Any, ...] | None:
+    """Where the row stands in the order; None where it is not among `rows`, or has no place there."""
+    position = rows.filter(pk=pk).values_list(*(field.lstrip("-") for field in order)).first()
+    return position if position and None not in position else None
+
+
+def beyond(order: Sequence[str], position: tuple[Any, ...] | None) -> Q:
+    """What comes after `position`; everything where there is none."""
+    if position is None:
+        return Q()
+    found, same = Q(pk__in=[]), Q()
+    for column, value in zip(order, position, strict=True):
+        name, side = column.lstrip("-"), "lt" if column.startswith("-") else "gt"
+        found |= same & Q(**{f"{name}__{side}": value})
+        same &= Q(**{name: value})
+    return found
+
+
 def list_page[M: Model](
     request: HttpRequest,
     template: str,
@@ -87,10 +124,13 @@ def list_page[M: Model](
     filters: object = None,
     named_by: str = "pk",
     view: Callable[[list[M]], Iterable[Any]] = list,
+    order: Sequence[str] = NEWEST,
     **context: Any,
 ) -> HttpResponse:
     """A list whose results htmx may ask for alone: the template gets those of the page as `called`, in their `view`."""
-    found = list_context(request, rows, called=called, among=among, filters=filters, named_by=named_by, view=view)
+    found = list_context(
+        request, rows, called=called, among=among, filters=filters, named_by=named_by, view=view, order=order
+    )
     return list_response(request, template, found | context)
 
 
@@ -103,10 +143,10 @@ def list_context[M: Model](
     filters: object = None,
     named_by: str = "pk",
     view: Callable[[list[M]], Iterable[Any]] = list,
-    at: str = "created_at",
+    order: Sequence[str] = NEWEST,
 ) -> dict[str, Any]:
-    """The page of `rows` that the address asks for, and what _pager.html needs: older, by the time `at`, than the row
-    that is named there as `before`, else the newest.
+    """The page of `rows` that the address asks for, and what _pager.html needs: in this order what comes after the row
+    that is named there as `before`, else the first.
 
     That row is looked for `among` all of the project, since it may have changed out of a filter; and among no others,
     which would tell that they exist.
@@ -115,11 +155,10 @@ def list_context[M: Model](
     if name := storable(before)[:LONGEST_NAME]:
         # What is no id at all names no row.
         with suppress(ValidationError):
-            shown_last = among.only(at).filter(**{named_by: name}).first()
+            shown_last = among.filter(**{named_by: name}).values_list("pk", flat=True).first()
     if shown_last is not None:
-        moment = getattr(shown_last, at)
-        rows = rows.filter(Q(**{f"{at}__lt": moment}) | Q(**{at: moment, "pk__lt": shown_last.pk}))
-    page = list(rows[: PAGE + 1])
+        rows = rows.filter(beyond(order, position_of(among, shown_last, order=order)))
+    page = list(rows.order_by(*order)[: PAGE + 1])
     return {
         called: view(page[:PAGE]),
         "older": getattr(page[PAGE - 1], named_by) if len(page) > PAGE else None,

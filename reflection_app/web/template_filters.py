@@ -37,7 +37,7 @@ BELOW = {
     "conflicts": r"conflict|^suggest_merge$",
     "keys": r"^(create|revoke)_key$",
     "members": r"member|invitation|^permissions$",
-    "metrics": r"_metrics|judge|^calibration$",
+    "metrics": r"_metrics|judge|^(calibration|datasets)$",
     "mfa_index": r"^mfa_",
     "notebook": r"^entry$",
     "notebook_import": r"^notebook_import_shown$",

@@ -1,6 +1,7 @@
 // Says `desk:rang` on the body when something in the project's reviews may have changed. The socket carries no data:
 // whoever listens asks for what is new. Every ten seconds it rings by itself, so a lost ring or socket only delays news.
-const address = document.body.dataset.bell;
+// A page with parts that are drawn afresh is rung for runs as well.
+const address = document.body.dataset.bell && document.body.dataset.bell + (document.querySelector("[data-live-part]") ? "?runs" : "");
 const AGAIN_MS = 10000;
 const QUIET_MS = 1000; // of many changes, one ring a second
 const REFUSED = [4401, 4403, 4404];

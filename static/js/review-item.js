@@ -2,6 +2,7 @@
 globalThis.reviewItem = (() => {
   let painted = null;
   let paintedAt = Infinity;
+  let readAt = Infinity;
   const current = () => document.getElementById("review-item");
   const idOf = (item) => item?.dataset.review ?? "";
 
@@ -17,18 +18,22 @@ globalThis.reviewItem = (() => {
       paintedAt = performance.now();
       document.body.dataset.keys = "ready";
       document.body.dataset.painted = painted;
+      document.dispatchEvent(new CustomEvent("review:ready", { detail: { item } }));
     }));
   }
 
   // To be read already, while it is not known yet whose it is: nothing in it can be pressed before `replace`.
   function preview(next) {
     painted = null;
+    readAt = Infinity;
     delete document.body.dataset.keys;
     next.inert = true;
     current().replaceWith(next);
     scrollTo(0, 0);
     requestAnimationFrame(() => requestAnimationFrame(() => {
-      if (current() === next) document.body.dataset.read = idOf(next);
+      if (current() !== next) return;
+      readAt = performance.now();
+      document.body.dataset.read = idOf(next);
     }));
   }
 
@@ -63,6 +68,8 @@ globalThis.reviewItem = (() => {
 
   // An event that was made before the item was on the screen was meant for another one, however late it comes.
   const isOnScreen = (event) => painted === idOf(current()) && event.timeStamp >= paintedAt;
+  // It was made for the item that is shown ahead, which nobody holds yet.
+  const isForPreview = (event) => Boolean(current()?.inert) && event.timeStamp >= readAt;
 
   addEventListener("popstate", () => {
     const item = current();
@@ -76,5 +83,5 @@ globalThis.reviewItem = (() => {
     else settle();
   });
   addEventListener("DOMContentLoaded", settle);
-  return { current, preview, replace, putBack, parse, isOnScreen };
+  return { current, preview, replace, putBack, parse, isOnScreen, isForPreview };
 })();

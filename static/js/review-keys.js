@@ -7,7 +7,8 @@
   const isTyping = (element) => Boolean(element?.closest?.(TYPED));
   const isOpen = () => Boolean(document.querySelector("dialog[open], :popover-open"));
   const isComposing = (event) => event.isComposing || event.keyCode === 229;
-  const isOffered = (control) => !control.disabled && !control.closest("[hidden], dialog:not([open]), [inert]");
+  const isOffered = (control) => !control.disabled && !control.closest("[hidden], dialog:not([open])");
+  const isPressable = (control) => isOffered(control) && !control.closest("[inert]");
 
   // To the sides, a field, a row of tabs and what is wider than its frame have a use of their own for the arrows.
   function isScrolled(element) {
@@ -25,8 +26,8 @@
     help.showModal();
   }
 
-  function controlFor(key) {
-    return [...document.querySelectorAll(`[data-key="${CSS.escape(key)}"]`)].find(isOffered);
+  function controlFor(key, within = document) {
+    return [...within.querySelectorAll(`[data-key="${CSS.escape(key)}"]`)].find(within === document ? isPressable : isOffered);
   }
 
   function reveal(control) {
@@ -61,8 +62,55 @@
     submit.click();
   }
 
+  // Keys for the item that is shown ahead wait, in sight, until it is the reader's; where another comes, none is pressed.
+  let queue = { review: null, keys: [] };
+
+  function tell(words) {
+    const told = document.querySelector("[data-queued-keys]");
+    if (!told) return;
+    told.textContent = words;
+    told.hidden = !words;
+  }
+
+  function enqueue(event) {
+    const item = reviewItem.current();
+    const isSubmit = event.key === "Enter";
+    const key = isSubmit ? "Enter" : (ARROWS[event.key] ?? event.key);
+    if (event.altKey || (!isSubmit && (event.ctrlKey || event.metaKey))) return;
+    if (!isSubmit && !controlFor(key, item)) return;
+    event.preventDefault();
+    if (queue.review !== item.dataset.review) queue = { review: item.dataset.review, keys: [] };
+    queue.keys.push(key);
+    tell(`${document.querySelector("[data-queued-keys]").dataset.queued} ${queue.keys.join(" ")}`);
+  }
+
+  function dequeue(item) {
+    const { review, keys } = queue;
+    queue = { review: null, keys: [] };
+    if (!keys.length) return tell("");
+    const refused = document.querySelector("[data-queued-keys]").dataset.refused;
+    if (review !== item?.dataset.review || item.querySelector("[data-decision][data-hold=lost]")) return tell(`${refused} ${keys.join(" ")}`);
+    tell("");
+    for (const [place, key] of keys.entries()) {
+      const form = document.querySelector("[data-decision]");
+      const control = key === "Enter" ? document.activeElement : controlFor(key);
+      const submit = form?.querySelector("[data-submit]:not([disabled])");
+      // What Enter presses by itself: the button that has the focus, else the form whose choice has it.
+      if (key === "Enter" && control?.matches("button, a[href]")) control.click();
+      else if (key === "Enter" && submit && form.querySelector("[name=decision]:checked")) submit.click();
+      else if (key !== "Enter" && control && !isTyping(document.activeElement)) press(control);
+      else return tell(`${refused} ${keys.slice(place).join(" ")}`);
+      if (reviewItem.current() !== item || document.querySelector("[data-decision][aria-busy]")) {
+        const left = keys.slice(place + 1);
+        return left.length ? tell(`${refused} ${left.join(" ")}`) : undefined;
+      }
+    }
+  }
+
+  document.addEventListener("review:ready", (event) => dequeue(event.detail.item));
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.repeat || isComposing(event) || isOpen()) return;
+    if (reviewItem.isForPreview?.(event)) return enqueue(event);
     if (!reviewItem.isOnScreen(event)) {
       // Neither may the browser press what has the focus on an item that nobody has seen yet.
       if (event.key === "Enter" || (event.key === " " && !isTyping(event.target))) event.preventDefault();

@@ -38,11 +38,17 @@
     part("said").textContent = part("said").getAttribute(`data-say-${mark}`);
   }
 
+  // While a decision is under way the hold ends by that very decision: what a look would find is no news.
+  const isDeciding = () => Boolean(reviewItem.current()?.inert || document.querySelector("[data-decision][aria-busy]"));
+
   function tick() {
     // What is shown before it is held has no hold to count down; the one before it may come back.
-    if (reviewItem.current()?.inert) return;
+    if (isDeciding()) return;
     const form = document.querySelector("[data-lease=held]");
-    if (!form) { lease = null; return; }
+    if (!form) {
+      if (!lease?.form.isConnected) lease = null;
+      return;
+    }
     if (lease?.form !== form) take(form);
     const now = performance.now();
     const isDue = now - lease.beatAt >= (lease.wholeS * 1000) / 3;
@@ -60,12 +66,12 @@
     if (only) body.set(only, "1");
     try {
       const answer = await fetch(form.action, { method: "POST", body, headers: { "X-Review-Peeked": "none" } });
-      if (!answer.ok || answer.redirected || !form.isConnected) return;
+      if (!answer.ok || answer.redirected) return;
       const next = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("[data-lease]");
-      if (!next) return;
+      if (!next || !form.isConnected || isDeciding()) return;
       const isFocused = form.contains(document.activeElement);
       form.replaceWith(next);
-      if (next.dataset.lease === "lost") lose();
+      if (next.dataset.lease === "lost") lose(next);
       else if (isFocused) document.querySelector("[data-decision] [name=reason]")?.focus();
     } catch {
       // The desk is away: the countdown goes on, and it is asked again.
@@ -78,17 +84,24 @@
     form.dataset.hold = "lost";
     for (const control of form.elements) {
       if (control.matches("input:not([type=radio]), textarea")) control.readOnly = true;
-      else if (!("claimAgain" in control.dataset) && control.type !== "fieldset") control.disabled = true;
+      else if (!("claimAgain" in control.dataset) && !control.closest("[data-lost]") && control.type !== "fieldset") control.disabled = true;
     }
     for (const outside of document.querySelectorAll(`button[form="${CSS.escape(form.id || "-")}"]`)) outside.disabled = true;
   }
 
-  function lose() {
+  function lose(told) {
+    // Who holds it now may decide it or give it back: the next ring asks again.
+    lease = { form: told, wholeS: 0, endsAt: Infinity, beatAt: Infinity, unsaid: [] };
     const form = document.querySelector("[data-decision]");
     if (!form) return;
     freeze(form);
     const lost = form.querySelector("[data-lost]");
-    if (lost) lost.hidden = false;
+    if (lost) {
+      lost.hidden = false;
+      const isClosed = "closed" in told.dataset;
+      for (const part of lost.querySelectorAll("[data-lost-open]")) part.hidden = isClosed;
+      for (const part of lost.querySelectorAll("[data-lost-closed]")) part.hidden = !isClosed;
+    }
     // What was typed is on the screen; there is nothing to put back into fields that cannot be written.
     const offer = document.querySelector("[data-draft-offer]");
     if (offer) offer.hidden = true;
@@ -104,7 +117,7 @@
   });
   document.body.addEventListener("desk:rang", () => {
     clearTimeout(looking);
-    looking = setTimeout(() => { if (lease) beat({ only: "look" }); }, LOOK_MS);
+    looking = setTimeout(() => { if (lease?.form.isConnected && !isDeciding()) beat({ only: "look" }); }, LOOK_MS);
   });
   const use = () => { usedAt = performance.now(); };
   for (const kind of USES) document.addEventListener(kind, use, { passive: true, capture: true });

@@ -111,6 +111,27 @@ def test_a_hold_that_is_lost_mid_typing_freezes_the_fields_and_claiming_again_br
     assert [issue["description"] for issue in decided.decided_verdict.issues] == ["Mine"]
 
 
+def test_a_hold_that_another_took_and_decided_ends_with_the_decision_and_a_way_on(
+    visit: Visit, project: Project
+) -> None:
+    review, further = waiting_review(project), waiting_review(project, objective="What is left")
+    ann, ben = make_member(project), make_member(project)
+    page = opened(visit, review, ann)
+    page.get_by_label("Reason").fill("Half a sent")
+    held = taken_over(review, ben)
+    page.evaluate("document.body.dispatchEvent(new Event('desk:rang'))")
+    expect(page.locator(".lease-lost")).to_contain_text("holds this review now")
+    told = DecisionInput.model_validate({"lease_token": held.lease_token, "decision": "approve", "reason": "Ben's"})
+    decide_review(held, told, actor=Actor(user=ben))
+    page.evaluate("document.body.dispatchEvent(new Event('desk:rang'))")
+    expect(page.locator(".lease-lost")).to_contain_text("has decided this review already")
+    expect(page.get_by_role("button", name="Claim again")).to_be_hidden()
+    expect(page.get_by_role("link", name="See the decision")).to_be_visible()
+    expect(page.get_by_label("Reason")).to_have_value("Half a sent")
+    page.locator("[data-lost]").get_by_role("button", name="Review next").click()
+    painted(page, further)
+
+
 @pytest.mark.exhaustive("waits for real seconds")
 def test_the_last_minute_is_counted_down_and_the_hold_can_be_kept(visit: Visit, project: Project) -> None:
     review = waiting_review(project)

@@ -299,7 +299,9 @@ def test_a_key_pressed_before_the_next_item_is_painted_decides_nothing_of_it(vis
     assert state_of(second) == ("decided", "approve")
 
 
-def test_what_comes_next_is_shown_at_once_and_takes_no_key_before_it_is_held(visit: Visit, project: Project) -> None:
+def test_what_comes_next_is_shown_at_once_and_takes_its_keys_as_soon_as_it_is_held(
+    visit: Visit, project: Project
+) -> None:
     first, second = waiting_review(project), waiting_review(project, objective="What comes next")
     page = opened(visit, first)
     page.wait_for_selector(f"body[data-ahead='{second.pk}']")
@@ -308,13 +310,92 @@ def test_what_comes_next_is_shown_at_once_and_takes_no_key_before_it_is_held(vis
     page.wait_for_selector(f"body[data-read='{second.pk}']")
     expect(page.get_by_role("heading", level=1)).to_have_text("What comes next")
     expect(page.get_by_text("Your decision is on its way.")).to_be_visible()
-    press(page, "a", "Enter", "s", "Control+Enter")
+    press(page, "o", "x", "2")
+    expect(page.get_by_text("taken as soon as this review is yours: o 2")).to_be_visible()
     expect(page.locator("[name=decision]:checked")).to_have_count(0)
     assert page.url.endswith(f"/reviews/{first.pk}/")
     answering[0].continue_()
     painted(page, second)
     expect(page.get_by_text("You agreed with the critic: Pass.")).to_be_visible()
+    expect(page.locator("[name=verdict][value=REVISE]")).to_be_checked()
+    expect(page.get_by_text("taken as soon as")).to_be_hidden()
     assert [state_of(first), state_of(second)] == [("decided", "approve"), ("claimed", None)]
+    page.unroute("**/decision/**")
+    press(page, "Enter")
+    page.wait_for_url("**/reviews/")
+    assert state_of(second) == ("decided", "overrule")
+
+
+def test_two_decisions_are_typed_in_one_go_while_the_desk_is_slow(visit: Visit, project: Project) -> None:
+    first, second, third = (waiting_review(project, objective=f"Objective {number}") for number in range(1, 4))
+    page = opened(visit, first)
+    page.wait_for_selector(f"body[data-ahead='{second.pk}']")
+    answering = held_back(page)
+    press(page, "a", "Enter")
+    page.wait_for_selector(f"body[data-read='{second.pk}']")
+    press(page, "a", "Enter")
+    answering[0].continue_()
+    page.unroute("**/decision/**")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Objective 3")
+    for route in answering[1:]:
+        route.continue_()
+    painted(page, third)
+    assert [state_of(one) for one in (first, second, third)] == [
+        ("decided", "approve"),
+        ("decided", "approve"),
+        ("claimed", None),
+    ]
+
+
+def test_keys_for_an_item_that_somebody_else_claimed_meanwhile_are_refused_aloud(
+    visit: Visit, project: Project
+) -> None:
+    first, second, third = (waiting_review(project, objective=f"Objective {number}") for number in range(1, 4))
+    page = opened(visit, first)
+    page.wait_for_selector(f"body[data-ahead='{second.pk}']")
+    answering = held_back(page)
+    press(page, "a", "Enter")
+    page.wait_for_selector(f"body[data-read='{second.pk}']")
+    press(page, "a", "Enter")
+    claim_review(second, actor=Actor(user=make_member(project)))
+    answering[0].continue_()
+    painted(page, third)
+    expect(page.get_by_text("Not taken, since this review was not yours yet")).to_contain_text("a Enter")
+    assert [state_of(second), state_of(third)] == [("claimed", None), ("claimed", None)]
+    expect(page.locator("[name=decision]:checked")).to_have_count(0)
+
+
+def test_the_bell_says_nothing_of_the_readers_own_decision_while_it_is_under_way(
+    visit: Visit, project: Project
+) -> None:
+    first, second = waiting_review(project), waiting_review(project, objective="What comes next")
+    page = opened(visit, first)
+    answers: list[Route] = []
+
+    def hold_answer(route: Route) -> None:
+        answers.append(route)
+
+    page.route("**/heartbeat/", hold_answer)
+    # A look that was sent before the decision is answered after it.
+    with page.expect_request("**/heartbeat/"):
+        page.evaluate("document.body.dispatchEvent(new CustomEvent('desk:rang'))")
+    decided: list[Route] = []
+
+    def hold_decision(route: Route) -> None:
+        decided.append(route)
+
+    page.route("**/decision/**", hold_decision)
+    press(page, "a", "Enter")
+    page.wait_for_selector("body[data-read], [data-decision][aria-busy]")
+    answer = decided[0].fetch()
+    answers[0].continue_()
+    page.evaluate("document.body.dispatchEvent(new CustomEvent('desk:rang'))")
+    page.wait_for_timeout(400)
+    expect(page.get_by_text("has decided this review already")).to_have_count(0)
+    decided[0].fulfill(response=answer)
+    painted(page, second)
+    expect(page.get_by_role("button", name="Claim again")).to_have_count(0)
+    assert len(answers) == 1
 
 
 def test_a_decision_that_does_not_arrive_gives_the_item_back_with_what_was_typed(

@@ -75,7 +75,9 @@ class Described:
     def _plain(self, schema: Mapping[str, Any], *, depth: int) -> Iterator[Any]:
         match schema.get("type"):
             case "array":
-                items = list(self.samples(schema.get("items", {}), depth=depth + 1)) if depth < DEEPEST else []
+                # What holds its like ends in an empty list, not in a half one.
+                is_deep = depth + 1 >= DEEPEST
+                items = [] if is_deep else list(self.samples(schema.get("items", {}), depth=depth + 1))
                 yield items
                 yield []
             case "object":

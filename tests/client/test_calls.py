@@ -10,14 +10,15 @@ import pytest
 from pydantic import BaseModel
 from reflection_desk import Desk
 from reflection_desk.call import Call
-from reflection_desk.calls import notebook, reviews, sessions, work
+from reflection_desk.calls import datasets, notebook, reviews, sessions, work
 
 from tests.client.samples import Described
 
 ID = UUID("01a203a7-9f22-70ed-a6c6-7cc37409ca31")
+NUMBERS = {"wait_s", "after", "limit", "n"}
 CALLS: dict[str, Callable[..., Call[Any]]] = {
     name: build
-    for module in (work, sessions, notebook, reviews)
+    for module in (work, sessions, notebook, reviews, datasets)
     for name, build in inspect.getmembers(module, inspect.isfunction)
     if build.__module__ == module.__name__
 }
@@ -34,7 +35,15 @@ def with_everything(build: Callable[..., Call[Any]]) -> Call[Any]:
     for name, parameter in inspect.signature(build).parameters.items():
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
             continue
-        given[name] = ID if name.endswith("_id") else 1 if name in {"wait_s", "after", "limit", "n"} else "x"
+        given[name] = (
+            "runs"
+            if name == "dataset"
+            else ID
+            if name.endswith("_id")
+            else 1
+            if name in {"wait_s", "after", "limit", "n"}
+            else "x"
+        )
     return build(**given)
 
 
@@ -77,8 +86,8 @@ def test_whatever_the_desk_may_answer_is_read(name: str) -> None:
         for place, sample in enumerate(samples):
             read = call.read(sample)
             if place == 0:
-                # Only `get_run` tells what comes next.
-                told_elsewhere = set() if name == "get_run" else {"Run.next"}
+                # Only `get_run` tells what comes next; data sets are read forwards alone.
+                told_elsewhere = set() if name == "get_run" else {"Run.next", "Page[dict[str, Any]].previous"}
                 never_told = {
                     f"{type(one).__name__}.{field}"
                     for one in models_in(read)

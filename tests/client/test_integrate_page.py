@@ -200,10 +200,14 @@ def test_http(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_readme_of_the_client(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
     served.critic(critique(90, approved=True))
     readme = (Path(settings.BASE_DIR) / "client" / "README.md").read_text()
-    function, recorded, awaiting = re.findall(r"^```python\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```python\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    function, recorded, pulled, rows, awaiting = blocks
     names = run(function, my_agent=lambda messages: ADD)
     assert capsys.readouterr().out.startswith("succeeded 100.0 ```python")
     assert run(recorded, **names)["session"].transcript.turns == 2
+    # For ever; here until there is no work.
+    assert run(pulled.replace('coder-1")', 'coder-1", until_idle=True)'), **names)["desk"] is names["desk"]
+    assert len(run(rows.replace('"2026-11-01"', "None"), **names)["frame"]) == 0
     asyncio.run(awaited(awaiting))
     assert "run.finished" in capsys.readouterr().out
 

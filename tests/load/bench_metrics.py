@@ -21,9 +21,10 @@ CHOICES: dict[str, dict[str, str]] = {"all": {}, "an agent": {"agent": "agent 3"
 # Every run with its task; how it went depends on its number, so that all combinations are there.
 TASKS = """
     INSERT INTO reflection_app_task (id, project_id, objective, kind, mode, agent, execution, phase, tools, reflection,
-        chain_of_thought, limits, metadata, created_at)
+        reflector_switches, models_by_role, chain_of_thought, limits, metadata, created_at)
     SELECT gen_random_uuid(), %(project)s, 'Task ' || number, 'kind ' || number / 7 %% %(kinds)s, 'adaptive',
-        'agent ' || number %% %(agents)s, 'managed', '', '[]', '', FALSE, '{}', jsonb_build_object('number', number),
+        'agent ' || number %% %(agents)s, 'managed', '', '[]', '', '{}', '{}', FALSE, '{}',
+        jsonb_build_object('number', number),
         now() - (number * interval '1 second' * %(seconds)s / %(runs)s)
     FROM generate_series(1, %(runs)s) number
 """

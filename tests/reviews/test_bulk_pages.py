@@ -129,3 +129,24 @@ def test_the_list_of_many_takes_a_few_queries(client: Client, django_assert_max_
     with django_assert_max_num_queries(12):
         page = client.get(address("bulk_list", project))
     assert page.text.count("Agreed with all") == 12
+
+
+def test_a_bulk_decision_leads_on_within_the_view_that_it_was_begun_from(client: Client) -> None:
+    project = unsure_project("bulk-view")
+    mine = waiting_review(project, agent="writer")
+    waiting_review(project, agent="coder")
+    logged_in(client, project, Role.REVIEWER)
+    form = client.post(f"{address('new_bulk', project)}?agent=writer", {"all": "1"})
+    assert f'action="{address("start_bulk", project)}?queue=agent%3Dwriter"' in form.text
+    shown = client.post(
+        f"{address('start_bulk', project)}?queue=agent%3Dwriter",
+        {"review": str(mine.pk), "choice": "agree"},
+        follow=True,
+    )
+    bulk = BulkDecision.objects.get()
+    work_through(bulk.pk)
+    done = client.get(shown.redirect_chain[-1][0]).text
+    assert f'action="{address("next_review", project)}?queue=agent%3Dwriter"' in done
+    assert f'href="{address("reviews", project)}?agent=writer"' in done
+    # What was decided is listed, not folded away.
+    assert f'href="{address("review", project, review_id=mine.pk)}"' in done

@@ -58,6 +58,50 @@ def test_a_run_that_waits_for_nobody_asks_for_nothing(caller: Caller) -> None:
     assert caller.get(f"runs/{submit(caller.project).pk}").body["next"] is None
 
 
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [{"type": "text", "text": RIGHT}],
+        [{"type": "thinking", "thinking": "Hm.", "signature": "x"}, {"type": "text", "text": RIGHT}],
+        [{"type": "output_text", "text": RIGHT, "annotations": []}],
+        [{"text": RIGHT}],
+        [RIGHT],
+    ],
+)
+def test_an_attempt_in_parts_is_its_texts(caller: Caller, parts: list[Any]) -> None:
+    run = asked(caller)
+    assert hand_in(caller, run, parts, attempt=1).status == 202  # type: ignore[arg-type]
+    advance(run.pk)
+    assert Attempt.objects.get(run=run).content == RIGHT
+    run.refresh_from_db()
+    assert run.outcome == "succeeded"
+    # The same as a text is the same attempt.
+    assert hand_in(caller, run, attempt=1).status == 200
+
+
+def test_what_is_no_text_is_named_in_its_place_and_its_bytes_are_not_kept(caller: Caller) -> None:
+    run = asked(caller)
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 400_000}}
+    linked = {"type": "image", "source": {"type": "url", "url": "https://pictures.example/1.png"}}
+    hand_in(caller, run, ["See:", image, linked, {"type": "hologram"}])  # type: ignore[arg-type]
+    advance(run.pk)
+    kept = "See:\n[image, image/png, 300 kB]\n[image, https://pictures.example/1.png]\n[hologram]"
+    assert Attempt.objects.get(run=run).content == kept
+
+
+@pytest.mark.parametrize(
+    "content",
+    [[], [1], [None], [{"type": "text", "text": " "}], ["x"] * 201, [["x"]], {"type": "text", "text": "x"}, 7],
+)
+def test_parts_that_are_none_are_refused_and_the_run_goes_on_waiting(caller: Caller, content: Any) -> None:
+    run = asked(caller)
+    refused = hand_in(caller, run, content)
+    assert refused.status == 400
+    assert {name.partition(".")[0] for name in fields(refused)} == {"content"}
+    run.refresh_from_db()
+    assert run.state == RunState.WAITING_AGENT
+
+
 @pytest.mark.usefixtures("at_once")
 def test_a_failing_attempt_is_answered_with_the_prompt_to_continue_with(caller: Caller) -> None:
     run = asked(caller)

@@ -78,7 +78,12 @@ def test_a_cancelled_run_is_finished_and_keeps_its_best_attempt(caller: Caller) 
     assert answer.status == 200
     assert (answer.body["state"], answer.body["outcome"]) == ("finished", "cancelled")
     assert answer.body["best_attempt"]["content"] == "first"
-    assert caller.get(f"runs/{run_id}").body == answer.body | {"next": None, "completeness": None, "versions": ANY}
+    assert caller.get(f"runs/{run_id}").body == answer.body | {
+        "next": None,
+        "completeness": None,
+        "versions": ANY,
+        "models": ANY,
+    }
     assert AuditEntry.objects.get(action="run.cancelled").api_key_id == caller.key.pk
 
 

@@ -123,3 +123,17 @@ def test_a_provider_is_left_alone_for_as_long_as_it_asked(monkeypatch: pytest.Mo
     assert claim(run.pk) is not None
     run.refresh_from_db()
     assert run.waiting_for == ""
+
+
+def test_a_provider_that_asks_for_patience_is_asked_eight_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = code_run({}, limits={"time_budget_s": 7200})
+    for failures in range(1, 8):
+        run = put_off(run, monkeypatch, asked_s=30)
+        assert (run.state, run.failures, run.waiting_for) == (
+            RunState.QUEUED,
+            failures,
+            "as the model's provider asked",
+        )
+        Run.objects.filter(pk=run.pk).update(not_before=timezone.now())
+    run = put_off(run, monkeypatch, asked_s=30)
+    assert (run.state, run.outcome, run.error) == (RunState.FINISHED, "failed", "429: slow down")

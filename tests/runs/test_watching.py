@@ -138,6 +138,14 @@ def test_a_worker_streams_only_what_is_watched(project: Project, server: OpenAIS
     assert streamed(server) == 1
 
 
+def test_a_worker_streams_where_somebody_has_a_page_of_the_project_open(project: Project, server: OpenAIServer) -> None:
+    run = submit(project, mode="actor_critic", limits={"max_iterations": 1})
+    mark_watched(project.pk, for_s=60)
+    wait_until_watched(project.pk)
+    advance(run.pk)
+    assert streamed(server) == 1
+
+
 def test_a_worker_that_does_not_stream_does_not_ask(
     project: Project,
     server: OpenAIServer,

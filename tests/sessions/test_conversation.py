@@ -9,6 +9,7 @@ import pytest
 
 from reflection_app.loops.tool_failures import is_tool_failure
 from reflection_app.sessions.otlp.conversation import NOT_KEPT, conversation_of_spans
+from reflection_app.sessions.otlp.messages import messages_of
 from reflection_app.sessions.otlp.wire import Span, SpanEvent
 from reflection_app.sessions.recording import TranscriptSubmission
 from tests.pace import within
@@ -464,6 +465,31 @@ def test_spans_that_are_their_own_parents_end_like_others() -> None:
     one = agent("a")
     circle = Span(**{**vars(one), "parent_id": one.span_id})
     assert conversation_of_spans([circle, chat(1, [USER], [DONE], parent=circle)]).agent == "a"
+
+
+def test_geminis_parts_without_a_type_are_calls_answers_and_media() -> None:
+    contents = [
+        {"role": "user", "parts": [{"text": "Warm?"}, {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}]},
+        {
+            "role": "model",
+            "parts": [
+                {"text": "Let me think.", "thought": True},
+                {"functionCall": {"name": "sky", "args": {"at": "Ulm"}}},
+            ],
+        },
+        {"role": "user", "parts": [{"functionResponse": {"name": "sky", "response": {"sun": True}}}]},
+        {"role": "model", "parts": [{"text": "Yes."}]},
+    ]
+    assert messages_of(contents, role="user") == [
+        {"role": "user", "content": "Warm?\n[image, image/png, 1 kB]"},
+        {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{"id": "", "type": "function", "function": {"name": "sky", "arguments": '{"at": "Ulm"}'}}],
+        },
+        {"role": "tool", "tool_call_id": "", "content": '{"sun": true}'},
+        {"role": "assistant", "content": "Yes."},
+    ]
 
 
 def test_a_long_chain_of_models_below_each_other_takes_as_long_as_there_are_spans() -> None:

@@ -66,7 +66,7 @@ def test_a_whole_session_is_kept_as_it_came(agent: Caller) -> None:
     assert [row["seq"] for row in rows] == [1, 2, 3, 4]
     assert [row["tool_name"] for row in rows] == ["", "", "find", "find"]
     assert [row["is_tool_failure"] for row in rows] == [False, False, False, True]
-    assert TranscriptTurn.objects.get(seq=2).content == "Hello\n[image_url]"
+    assert TranscriptTurn.objects.get(seq=2).content == "Hello\n[image]"
     assert TranscriptTurn.objects.get(seq=3).content == '→ find({"q": "x"})'
     [line] = agent.get("transcripts", external_id="s-1").body["results"]
     assert (line["agent"], line["turns"]) == ("finder", 4)

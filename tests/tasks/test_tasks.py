@@ -59,7 +59,12 @@ def test_a_task_is_answered_with_its_queued_run(caller: Caller) -> None:
         "llm_calls": 0,
     }
     assert caller.get(f"tasks/{task['id']}").body == task
-    assert caller.get(f"runs/{run['id']}").body == run | {"next": None, "completeness": None, "versions": ANY}
+    assert caller.get(f"runs/{run['id']}").body == run | {
+        "next": None,
+        "completeness": None,
+        "versions": ANY,
+        "models": {},
+    }
 
 
 def test_a_task_is_answered_with_all_that_came_with_it(caller: Caller) -> None:

@@ -68,6 +68,7 @@ def addresses() -> dict[str, str]:
         "bulk_id": done_bulk(review).pk,
         "form": "csv",
         "subject": "runs",
+        "kind": "runs",
         "about": "review",
         "about_id": review.pk,
         "comment_id": add_comment(project, About.REVIEW, review.pk, CommentInput(text="x"), actor=Actor()).pk,

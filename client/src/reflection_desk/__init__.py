@@ -7,6 +7,7 @@ from reflection_desk.errors import (
     Conflict,
     DeskError,
     DeskUnreachable,
+    ExternalIdTaken,
     Invalid,
     NotAllowed,
     NotFound,
@@ -16,6 +17,7 @@ from reflection_desk.errors import (
     StillGoing,
 )
 from reflection_desk.reflecting import Made, Prompt, Reflected
+from reflection_desk.rows import LibraryMissing
 from reflection_desk.session import Session
 from reflection_desk.version import __version__
 
@@ -26,7 +28,9 @@ __all__ = [
     "Desk",
     "DeskError",
     "DeskUnreachable",
+    "ExternalIdTaken",
     "Invalid",
+    "LibraryMissing",
     "Made",
     "NotAllowed",
     "NotFound",

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from reflection_desk.call import Call
-from reflection_desk.errors import KINDS, DeskError, DeskUnreachable, Refused
+from reflection_desk.errors import BY_TYPE, KINDS, DeskError, DeskUnreachable, Refused
 
 # What may pass by itself: too many requests, and a desk that is being restarted.
 PASSING = frozenset({429, 502, 503, 504})
@@ -37,7 +37,8 @@ def refusal(response: httpx.Response) -> Refused:
         problem = {"detail": response.text[:500]}
     if not isinstance(problem, Mapping):
         problem = {}
-    kind = KINDS.get(response.status_code, Refused)
+    named = str(problem.get("type") or "").rpartition(":")[2]
+    kind = BY_TYPE.get(named) or KINDS.get(response.status_code, Refused)
     return kind(response.status_code, problem, retry_after_s=retry_after_s(response))
 
 

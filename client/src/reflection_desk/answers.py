@@ -116,8 +116,22 @@ class Task(Answer):
     agent: str
     execution: str
     metadata: dict[str, Any]
+    models: dict[str, str] = Field(default_factory=dict)
     created_at: datetime
     run: Run | None
+
+
+class Work(Answer):
+    """A task whose next attempt is yours to make: it is `run.next`. The hold ends without heartbeats."""
+
+    task: Task
+    run: Run
+    lease_token: UUID
+    lease_until: datetime
+
+
+class Hold(Answer):
+    lease_until: datetime
 
 
 class TaskBatch(Answer):
@@ -319,6 +333,25 @@ class AskedFor(Answer):
 class Claim(Answer):
     review: Review
     lease_token: UUID
+
+
+class DatasetColumn(Answer):
+    name: str
+    type: str
+    is_list: bool
+    may_be_null: bool
+    description: str
+    fields: list["DatasetColumn"] = Field(default_factory=list)
+
+
+class DatasetKind(Answer):
+    kind: str
+    schema_version: int
+    columns: list[DatasetColumn]
+
+
+class DatasetKinds(Answer):
+    results: list[DatasetKind]
 
 
 class Page[T](Answer):

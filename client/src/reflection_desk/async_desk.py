@@ -5,16 +5,20 @@ import functools
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Concatenate, Self, Unpack
 from uuid import UUID
 
 import httpx
 
-from reflection_desk.answers import Event, Page, Run
+from reflection_desk.answers import DatasetColumn, Event, Page, Run
 from reflection_desk.call import TIMEOUT_S, Call, address_and_headers
-from reflection_desk.calls import notebook, reviews, sessions, work
+from reflection_desk.calls import datasets, notebook, reviews, sessions, work
+from reflection_desk.calls.datasets import DatasetFilters
+from reflection_desk.pulling import Puller, WorkFields
 from reflection_desk.reflecting import Loop, Made, Prompt, Reflected
+from reflection_desk.rows import Row, as_hugging_face, as_pandas, columns_of
 from reflection_desk.session import Session, SessionFields
 from reflection_desk.steps import Done, Give, Invoke, Pause, Send, Sender, Step, Steps, advance
 
@@ -45,6 +49,27 @@ class AsyncReflectedFunction[**P]:
     async def resume(self, run_id: UUID | str, /, *args: P.args, **kwargs: P.kwargs) -> Reflected:
         """Goes on with a run that was begun before, as by a process that is gone."""
         return await self._desk.carry_out(self._loop.go_on(run_id, *args, **kwargs))
+
+
+class AsyncRows:
+    """The rows of a data set, oldest first, as they stand when they are read."""
+
+    def __init__(self, desk: "AsyncDesk", dataset: str, filters: DatasetFilters) -> None:
+        self._desk, self._dataset, self._filters = desk, dataset, filters
+
+    def __aiter__(self) -> AsyncIterator[Row]:
+        return self._desk.pages(datasets.read_dataset(self._dataset, **self._filters))
+
+    async def to_pandas(self) -> Any:
+        """All rows as a `pandas.DataFrame`, moments in UTC. Raises LibraryMissing without pandas."""
+        return as_pandas([row async for row in self], await self._columns())
+
+    async def to_hf(self) -> Any:
+        """All rows as a Hugging Face `datasets.Dataset`. Raises LibraryMissing without that library."""
+        return as_hugging_face([row async for row in self], await self._columns())
+
+    async def _columns(self) -> list[DatasetColumn]:
+        return columns_of(self._dataset, await self._desk.list_datasets())
 
 
 class AsyncDesk:
@@ -124,6 +149,27 @@ class AsyncDesk:
 
         return decorated
 
+    async def work_on(
+        self,
+        function: Callable[[Prompt], str | Made] | Callable[[Prompt], Awaitable[str | Made]],
+        *,
+        lease_s: float = 120.0,
+        most: int | None = None,
+        until_idle: bool = False,
+        away_s: float = 600.0,
+        **claim: Unpack[WorkFields],
+    ) -> int:
+        """As of `Desk`, for functions that are asynchronous, and for others, which are called in a thread."""
+        made_by: Callable[..., Any] = function
+        if not inspect.iscoroutinefunction(function):
+            made_by = functools.partial(asyncio.to_thread, made_by)
+        puller = Puller(self.sender, made_by, claim, lease_s, away_s)
+        return await self.carry_out(puller.pull(most=most, until_idle=until_idle))
+
+    def dataset(self, dataset: str, **filters: Unpack[DatasetFilters]) -> "AsyncRows":
+        """The rows of `runs`, `preferences`, `critic` or `findings`, read while they are iterated over."""
+        return AsyncRows(self, dataset, filters)
+
     @asynccontextmanager
     async def session(self, **fields: Unpack[SessionFields]) -> AsyncIterator[Session]:
         """Records a session of an agent, and hands it in at the end, also where an error leaves it."""
@@ -151,7 +197,7 @@ class AsyncDesk:
             else:
                 step = advance(steps, *await self._take(step))
 
-    async def _take(self, step: Step) -> tuple[Any, Exception | None]:
+    async def _take(self, step: Step) -> tuple[Any, BaseException | None]:
         """What came of one step, or the error that did."""
         outcome = None
         try:
@@ -160,13 +206,39 @@ class AsyncDesk:
                     outcome = await self._request(call)
                 case Pause(seconds):
                     await asyncio.sleep(seconds)
-                case Invoke(function):
-                    outcome = function()
-                    while inspect.isawaitable(outcome):
-                        outcome = await outcome
+                case Invoke(function, keep=keep, every_s=every_s):
+                    async with self._kept(keep, every_s=every_s):
+                        outcome = function()
+                        while inspect.isawaitable(outcome):
+                            outcome = await outcome
+        except asyncio.CancelledError as cancelled:
+            # What is held is given back first; the steps raise it again.
+            if not isinstance(step, Invoke) or step.keep is None:
+                raise
+            return None, cancelled
         except Exception as error:  # noqa: BLE001 - thrown at the steps, which let through what is not theirs
             return None, error
         return outcome, None
+
+    @asynccontextmanager
+    async def _kept(self, keep: Call[Any] | None, *, every_s: float) -> AsyncIterator[None]:
+        """Sends heartbeats beside the block until it has ended."""
+        if keep is None:
+            yield
+            return
+
+        async def beat() -> None:
+            is_held = True
+            while is_held:
+                await asyncio.sleep(every_s)
+                is_held = await self.carry_out(self.sender.keep(replace(keep, idempotency_key="")))
+
+        beating = asyncio.create_task(beat())
+        try:
+            yield
+        finally:
+            beating.cancel()
+            await asyncio.gather(beating, return_exceptions=True)
 
     async def _request(self, call: Call[Any]) -> httpx.Response:
         return await self._http.request(
@@ -189,6 +261,13 @@ class AsyncDesk:
     hand_in_attempt = _sent(work.hand_in_attempt)
     cancel_run = _sent(work.cancel_run)
     fork_run = _sent(work.fork_run)
+    change_task = _sent(work.change_task)
+    delete_task = _sent(work.delete_task)
+    claim_task = _sent(work.claim_task)
+    keep_run = _sent(work.keep_run)
+    release_run = _sent(work.release_run)
+    list_datasets = _sent(datasets.list_datasets)
+    read_dataset = _sent(datasets.read_dataset)
     submit_transcript = _sent(sessions.submit_transcript)
     add_turns = _sent(sessions.add_turns)
     end_transcript = _sent(sessions.end_transcript)

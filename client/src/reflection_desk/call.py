@@ -1,9 +1,11 @@
 """One request, as a value: both clients send the same calls."""
 
+import json
 import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -78,12 +80,28 @@ def post[T](
     )
 
 
+def patch[T](path: str, answer: type[T], body: Mapping[str, Any]) -> Call[T]:
+    """A PATCH with these fields, those that are None among them."""
+    return Call("PATCH", path, _reader(answer), body={name: _plain(value) for name, value in body.items()})
+
+
+def delete(path: str) -> Call[None]:
+    return Call("DELETE", path, lambda _nothing: None)
+
+
 def _reader[T](answer: type[T]) -> Callable[[Any], T]:
     return TypeAdapter(answer).validate_python
 
 
 def _given(query: Mapping[str, object]) -> dict[str, str]:
-    return {name.rstrip("_"): str(value) for name, value in query.items() if value not in (None, "")}
+    return {name.rstrip("_"): _written(value) for name, value in query.items() if value not in (None, "")}
+
+
+def _written(value: object) -> str:
+    """As an address has it."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return json.dumps(value) if isinstance(value, bool | Mapping) else str(value)
 
 
 def _plain(value: Any) -> Any:

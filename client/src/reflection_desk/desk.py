@@ -2,20 +2,25 @@
 
 import functools
 import inspect
+import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Concatenate, Self, Unpack
 from uuid import UUID
 
 import httpx
 
-from reflection_desk.answers import Event, Page, Run
+from reflection_desk.answers import DatasetColumn, Event, Page, Run
 from reflection_desk.call import TIMEOUT_S, Call, address_and_headers
-from reflection_desk.calls import notebook, reviews, sessions, work
+from reflection_desk.calls import datasets, notebook, reviews, sessions, work
+from reflection_desk.calls.datasets import DatasetFilters
+from reflection_desk.pulling import Puller, WorkFields
 from reflection_desk.reflecting import Loop, Made, Prompt, Reflected
+from reflection_desk.rows import Row, as_hugging_face, as_pandas, columns_of
 from reflection_desk.session import Session, SessionFields
 from reflection_desk.steps import Done, Give, Invoke, Pause, Send, Sender, Step, Steps, advance
 
@@ -46,6 +51,27 @@ class ReflectedFunction[**P]:
     def resume(self, run_id: UUID | str, /, *args: P.args, **kwargs: P.kwargs) -> Reflected:
         """Goes on with a run that was begun before, as by a process that is gone."""
         return self._desk.carry_out(self._loop.go_on(run_id, *args, **kwargs))
+
+
+class Rows:
+    """The rows of a data set, oldest first, as they stand when they are read; may be iterated over again and again."""
+
+    def __init__(self, desk: "Desk", dataset: str, filters: DatasetFilters) -> None:
+        self._desk, self._dataset, self._filters = desk, dataset, filters
+
+    def __iter__(self) -> Iterator[Row]:
+        return self._desk.pages(datasets.read_dataset(self._dataset, **self._filters))
+
+    def to_pandas(self) -> Any:
+        """All rows as a `pandas.DataFrame`, moments in UTC. Raises LibraryMissing without pandas."""
+        return as_pandas(list(self), self._columns())
+
+    def to_hf(self) -> Any:
+        """All rows as a Hugging Face `datasets.Dataset`. Raises LibraryMissing without that library."""
+        return as_hugging_face(list(self), self._columns())
+
+    def _columns(self) -> list[DatasetColumn]:
+        return columns_of(self._dataset, self._desk.list_datasets())
 
 
 class Desk:
@@ -125,6 +151,28 @@ class Desk:
 
         return decorated
 
+    def work_on(
+        self,
+        function: Callable[[Prompt], str | Made],
+        *,
+        lease_s: float = 120.0,
+        most: int | None = None,
+        until_idle: bool = False,
+        away_s: float = 600.0,
+        **claim: Unpack[WorkFields],
+    ) -> int:
+        """Claims work, makes each attempt by `function` and hands it in, for ever; how many were handed in.
+
+        Ends after `most`, or with `until_idle` when there is none. Of several programs that do so, no two make the same
+        attempt. An error of the function gives its work back and is raised.
+        """
+        puller = Puller(self.sender, function, claim, lease_s, away_s)
+        return self.carry_out(puller.pull(most=most, until_idle=until_idle))
+
+    def dataset(self, dataset: str, **filters: Unpack[DatasetFilters]) -> "Rows":
+        """The rows of `runs`, `preferences`, `critic` or `findings`, read while they are iterated over."""
+        return Rows(self, dataset, filters)
+
     @contextmanager
     def session(self, **fields: Unpack[SessionFields]) -> Iterator[Session]:
         """Records a session of an agent, and hands it in at the end, also where an error leaves it."""
@@ -152,7 +200,7 @@ class Desk:
             else:
                 step = advance(steps, *self._take(step))
 
-    def _take(self, step: Step) -> tuple[Any, Exception | None]:
+    def _take(self, step: Step) -> tuple[Any, BaseException | None]:
         """What came of one step, or the error that did."""
         outcome = None
         try:
@@ -161,11 +209,36 @@ class Desk:
                     outcome = self._request(call)
                 case Pause(seconds):
                     time.sleep(seconds)
-                case Invoke(function):
-                    outcome = function()
+                case Invoke(function, keep=keep, every_s=every_s):
+                    with self._kept(keep, every_s=every_s):
+                        outcome = function()
+        except KeyboardInterrupt as interrupt:
+            # What is held is given back first; the steps raise it again.
+            return None, interrupt
         except Exception as error:  # noqa: BLE001 - thrown at the steps, which let through what is not theirs
             return None, error
         return outcome, None
+
+    @contextmanager
+    def _kept(self, keep: Call[Any] | None, *, every_s: float) -> Iterator[None]:
+        """Sends heartbeats in a thread of their own until the block has ended."""
+        if keep is None:
+            yield
+            return
+        beat_again = replace(keep, idempotency_key="")
+        is_over = threading.Event()
+
+        def beat() -> None:
+            while not is_over.wait(every_s) and self.carry_out(self.sender.keep(beat_again)):
+                pass
+
+        thread = threading.Thread(target=beat, name="desk-heartbeat", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            thread.join()
 
     def _request(self, call: Call[Any]) -> httpx.Response:
         return self._http.request(
@@ -188,6 +261,13 @@ class Desk:
     hand_in_attempt = _sent(work.hand_in_attempt)
     cancel_run = _sent(work.cancel_run)
     fork_run = _sent(work.fork_run)
+    change_task = _sent(work.change_task)
+    delete_task = _sent(work.delete_task)
+    claim_task = _sent(work.claim_task)
+    keep_run = _sent(work.keep_run)
+    release_run = _sent(work.release_run)
+    list_datasets = _sent(datasets.list_datasets)
+    read_dataset = _sent(datasets.read_dataset)
     submit_transcript = _sent(sessions.submit_transcript)
     add_turns = _sent(sessions.add_turns)
     end_transcript = _sent(sessions.end_transcript)

@@ -59,10 +59,21 @@ class Conflict(Refused):
     """409: somebody else was first, or the thing is no longer in the state that this needs."""
 
 
+class ExternalIdTaken(Conflict):
+    """409: the project wants each external id once, and has this one. `task_id` and `run_id` are whose it is."""
+
+    def __init__(self, status: int, problem: Mapping[str, Any], *, retry_after_s: float | None = None) -> None:
+        super().__init__(status, problem, retry_after_s=retry_after_s)
+        self.task_id = str(problem.get("task_id") or "")
+        self.run_id = str(problem.get("run_id") or "")
+
+
 class RateLimited(Refused):
     """429, after all tries: come back in `retry_after_s`."""
 
 
+# Of several refusals with one status, those that carry more, by how the problem's type ends.
+BY_TYPE: Mapping[str, type[Refused]] = {"external-id-taken": ExternalIdTaken}
 KINDS: Mapping[int, type[Refused]] = {
     400: Invalid,
     401: NotAllowed,

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Self
 from uuid import UUID
 
-from reflection_desk.answers import BestAttempt, NextAttempt, Run
+from reflection_desk.answers import BestAttempt, NextAttempt, Run, Task
 from reflection_desk.calls import work
 from reflection_desk.errors import Conflict, DeskError, Invalid, NothingKept
 from reflection_desk.steps import Invoke, Sender, Steps
@@ -20,10 +20,12 @@ class Prompt(str):
     """
 
     next: NextAttempt
+    # Of work that was claimed; whoever handed the task in knows it.
+    task: Task | None
 
-    def __new__(cls, upcoming: NextAttempt) -> Self:
+    def __new__(cls, upcoming: NextAttempt, task: Task | None = None) -> Self:
         prompt = super().__new__(cls, upcoming.prompt)
-        prompt.next = upcoming
+        prompt.next, prompt.task = upcoming, task
         return prompt
 
     @property
@@ -46,6 +48,15 @@ class Made:
     self_check: Mapping[str, Any] | None = None
     repairs: Sequence[Mapping[str, Any]] | None = None
     artifacts: Sequence[Mapping[str, Any]] | None = None
+
+
+def as_made(made: Any) -> Made:
+    """What a function made, which may be a bare text. Raises TypeError."""
+    if isinstance(made, str):
+        return Made(content=made)
+    if not isinstance(made, Made):
+        raise TypeError(f"an attempt is a text or reflection_desk.Made, not {type(made).__name__}")
+    return made
 
 
 @dataclass(frozen=True)
@@ -119,10 +130,7 @@ class Loop:
         return self.sender.wait_for_run(run_id, timeout_s=self.timeout_s, until=lambda run: run.next is not None)
 
     def _hand_in(self, run_id: UUID, made: Any, *, number: int) -> Steps[None]:
-        if isinstance(made, str):
-            made = Made(content=made)
-        if not isinstance(made, Made):
-            raise TypeError(f"an attempt is a text or reflection_desk.Made, not {type(made).__name__}")
+        made = as_made(made)
         attempt = work.hand_in_attempt(
             run_id,
             made.content,

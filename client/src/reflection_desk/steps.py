@@ -16,7 +16,7 @@ from reflection_desk.answering import delay_before_next_try, delay_while_away, n
 from reflection_desk.answers import Event, Page, Run
 from reflection_desk.call import Call
 from reflection_desk.calls import work
-from reflection_desk.errors import DeskError, DeskUnreachable, StillGoing
+from reflection_desk.errors import Conflict, DeskError, DeskUnreachable, StillGoing
 
 # Between two looks at a run that waits for a person, who takes minutes at the least.
 FIRST_LOOK_S, LONGEST_LOOK_S = 1.0, 5.0
@@ -36,9 +36,14 @@ class Pause:
 
 @dataclass(frozen=True)
 class Invoke:
-    """A function of whoever uses the client. What it returns is awaited, where that can be."""
+    """A function of whoever uses the client. What it returns is awaited, where that can be.
+
+    While it runs, `keep` is sent every `every_s` seconds, until it is refused for good.
+    """
 
     function: Callable[[], Any]
+    keep: Call[Any] | None = None
+    every_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ type Step = Send | Pause | Invoke | Give
 type Steps[T] = Generator[Step, Any, T]
 
 
-def advance[T](steps: Steps[T], outcome: Any = None, error: Exception | None = None) -> Step | Done[T]:
+def advance[T](steps: Steps[T], outcome: Any = None, error: BaseException | None = None) -> Step | Done[T]:
     """The next step, once the one before came to `outcome` or to `error`. Raises what the steps raise."""
     try:
         return steps.send(outcome) if error is None else steps.throw(error)
@@ -102,6 +107,15 @@ class Sender:
                 if delay_s is None:
                     raise
             yield Pause(delay_s)
+
+    def keep(self, call: Call[Any]) -> Steps[bool]:
+        """Sends a heartbeat; whether there is any use in the next one."""
+        try:
+            yield from self.send(call)
+        except DeskError as error:
+            # A desk that is away may be back in time.
+            return not isinstance(error, Conflict)
+        return True
 
     def pages[T](self, call: Call[Page[T]]) -> Steps[None]:
         """Gives all results of a list, page after page."""

@@ -15,6 +15,7 @@ from typing import Any
 from reflection_app.adapters.llm import provider
 from reflection_app.adapters.llm.completion import Completion, CompletionRequest
 from reflection_app.adapters.llm.errors import (
+    LONGEST_WAIT_S,
     MOST_TRIES,
     Fault,
     ModelError,
@@ -212,7 +213,9 @@ class _Tries:
                 continue
             asked_s, jitter = answer.retry_after_s, random.random()  # noqa: S311 - spreads retries, guards nothing
             wait_s = asked_s if asked_s is not None else backoff_s(self._failed + 1, chance=jitter)
-            is_late = time.monotonic() - self._began + wait_s >= self._request.timeout_s
+            # A longer wait is the run's, which is put off until then: here it would keep a worker from others' work.
+            is_long = wait_s > LONGEST_WAIT_S
+            is_late = is_long or time.monotonic() - self._began + wait_s >= self._request.timeout_s
             if not answer.transient or self._failed + 1 >= MOST_TRIES or is_late:
                 return self._given_up(answer)
             self._failed += 1

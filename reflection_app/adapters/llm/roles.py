@@ -6,6 +6,7 @@ from django.conf import settings
 
 from reflection_app.adapters.llm.errors import NoModelConfigured, ScriptInvalid
 from reflection_app.adapters.llm.scripted import PREFIX, load_script
+from reflection_app.loops.task_spec import ModelRole
 
 LOCAL_PREFIX = "local/"
 LOCAL_MODEL = f"{LOCAL_PREFIX}smollm2-135m-instruct"
@@ -36,6 +37,16 @@ def model_for(role: str, overrides: Mapping[str, str]) -> str:
             "openai/gpt-4o-mini, with the provider's key in its variable (OPENAI_API_KEY, …)."
         )
     return chosen
+
+
+def offered_models() -> list[str]:
+    """The names that projects may let their tasks choose from: those that the desk is configured with, sorted.
+
+    Never another: a name of litellm's also says which provider, and which host, is asked.
+    """
+    roles = ("", *(f"{role.upper()}_" for role in (*ModelRole, *SAME_AS)))
+    configured = (str(getattr(settings, f"LLM_{role}MODEL", "")) for role in roles)
+    return sorted({name for name in (*settings.LLM_OFFERED_MODELS, *configured) if name and name.lower() != NO_MODEL})
 
 
 def has_critic(overrides: Mapping[str, str]) -> bool:

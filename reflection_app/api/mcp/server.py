@@ -2,7 +2,7 @@
 
 import json
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,7 +20,7 @@ from mcp_types import (
     Tool,
     ToolAnnotations,
 )
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from reflection_app.api.mcp.in_process import Caller, Receive, RestAnswer, RestRequest, Scope, Send
 from reflection_app.api.waiting import WaitQuery
@@ -32,9 +32,11 @@ from reflection_app.notebook.input import EntryInput
 from reflection_app.repairs.answers.failures import CheckAnswer, ToolFailureAnswer
 from reflection_app.repairs.completeness import CheckSubmission
 from reflection_app.repairs.tool_failures import FixOutcomeSubmission, ToolFailureSubmission
-from reflection_app.runs.answers import HandedInAnswer, RunWithNext
+from reflection_app.runs.agent_leases import TokenInput, WorkInput
+from reflection_app.runs.answers import HandedInAnswer, RunPage, RunWithNext
+from reflection_app.runs.filters import RunFilters, TaskFilters
 from reflection_app.runs.handing_in import AttemptInput
-from reflection_app.tasks.answers import TaskAnswer
+from reflection_app.tasks.answers import HoldAnswer, TaskAnswer, TaskPage, WorkAnswer
 from reflection_app.tasks.submission import TaskSubmission
 
 # The tools that agents are offered, each with the call of REST that it makes and the values which check that.
@@ -52,9 +54,20 @@ IDEMPOTENCY = {
 }
 
 
+class ClaimedWork(BaseModel):
+    work: WorkAnswer | None = Field(description="null where there is none now: ask again later")
+
+
+class GivenBack(BaseModel):
+    released: bool
+
+
 @dataclass(frozen=True)
 class DeskTool:
-    """A tool. `ids` are the arguments that stand in the path; `query` and `body` say where all others go."""
+    """A tool. `ids` are the arguments that stand in the path; `query` and `body` say where all others go.
+
+    `shape` makes an object of REST's answer where that is none, or may be nothing at all.
+    """
 
     name: str
     title: str
@@ -65,6 +78,7 @@ class DeskTool:
     ids: tuple[str, ...] = ()
     body: type[BaseModel] | None = None
     query: type[BaseModel] | None = None
+    shape: Callable[[Any], dict[str, Any]] | None = None
 
     @property
     def is_reading(self) -> bool:
@@ -133,6 +147,58 @@ TOOLS: dict[str, DeskTool] = {
             ids=("run_id",),
             body=AttemptInput,
             query=WaitQuery,
+        ),
+        DeskTool(
+            "claim_work",
+            "Claim work",
+            "Holds the next attempt that an agent of this kind is to make, so that no other makes it: `work.run.next` "
+            "asks for it. Hand it in by hand_in_attempt with the lease_token; keep_work holds it longer. Waits for "
+            "work, at most `wait` seconds.",
+            "POST",
+            f"{BASE}/tasks/claim",
+            ClaimedWork,
+            body=WorkInput,
+            query=WaitQuery,
+            shape=lambda value: {"work": value},
+        ),
+        DeskTool(
+            "keep_work",
+            "Hold claimed work longer",
+            "Begins the hold anew. Call it before the hold ends, as often as the attempt takes.",
+            "POST",
+            f"{BASE}/runs/{{run_id}}/heartbeat",
+            HoldAnswer,
+            ids=("run_id",),
+            body=TokenInput,
+        ),
+        DeskTool(
+            "release_work",
+            "Give claimed work back",
+            "Ends the hold, so that another agent is given the attempt.",
+            "POST",
+            f"{BASE}/runs/{{run_id}}/release",
+            GivenBack,
+            ids=("run_id",),
+            body=TokenInput,
+            shape=lambda _nothing: {"released": True},
+        ),
+        DeskTool(
+            "list_runs",
+            "Find runs",
+            "Runs by task, agent, state, outcome, score, cost or time, newest first unless `sort` says otherwise.",
+            "GET",
+            f"{BASE}/runs",
+            RunPage,
+            query=RunFilters,
+        ),
+        DeskTool(
+            "list_tasks",
+            "Find tasks",
+            "Tasks by their external id, agent, kind or metadata, and by the state of their newest run, newest first.",
+            "GET",
+            f"{BASE}/tasks",
+            TaskPage,
+            query=TaskFilters,
         ),
         DeskTool(
             "report_tool_failure",
@@ -285,7 +351,7 @@ def make_server(caller: Caller) -> Server[Any]:
             request = request_of(tool, params.arguments or {}, meta=dict(params.meta or {}))
         except BadArgument as error:
             return refused(f"Nothing was done. {error}")
-        return result_of(await caller.ask(request))
+        return result_of(await caller.ask(request), shape=tool.shape)
 
     return Server(
         "reflection-desk",
@@ -314,11 +380,14 @@ def described(tool: DeskTool) -> Tool:
     )
 
 
-def result_of(answer: RestAnswer) -> CallToolResult:
+def result_of(answer: RestAnswer, *, shape: Callable[[Any], dict[str, Any]] | None = None) -> CallToolResult:
     """REST's answer as a tool's; a refusal is the tool's error, in the problem's words."""
     value = answer.value()
     if not answer.is_refusal:
         text = answer.content.decode("utf-8", "replace")
+        if shape is not None:
+            value = shape(value)
+            text = json.dumps(value, ensure_ascii=False)
         return CallToolResult(content=[TextContent(text=text)], structured_content=value)
     problem = value if isinstance(value, dict) else {}
     return refused(words_of(problem, status=answer.status), problem=problem)

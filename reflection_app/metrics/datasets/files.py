@@ -34,7 +34,7 @@ MEDIA_TYPES = {
 }
 # A row group is read whole by whoever reads any of it, and held here until it is written.
 ROW_GROUP_BYTES = 16_000_000
-MOST_IN_ROW_GROUP = 20_000
+MOST_IN_ROW_GROUP = 5_000
 
 
 class ParquetMissing(ActionError):

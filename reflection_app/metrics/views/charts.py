@@ -22,6 +22,12 @@ from django.utils.csp import CSP
 
 LONGEST_LABEL = 28
 FEW_COUNTED = 5
+# In figures alone: Plotly writes the names of months in English, whatever the page's language.
+DATES = [
+    {"dtickrange": [None, 86_399_999], "value": "%H:%M\n%m-%d"},
+    {"dtickrange": [86_400_000, "M1"], "value": "%m-%d\n%Y"},
+    {"dtickrange": ["M1", None], "value": "%Y-%m"},
+]
 
 
 @dataclass(frozen=True)
@@ -116,7 +122,7 @@ def lines(series: Sequence[Series], *, axis: dict[str, Any] | None = None) -> An
     layout = {
         "showlegend": len(series) > 1,
         "hovermode": "x unified",
-        "xaxis": {"type": "date"},
+        "xaxis": {"type": "date", "tickformatstops": DATES, "hoverformat": "%Y-%m-%d %H:%M"},
         "yaxis": {"rangemode": "tozero", **(axis or {})},
     }
     return {"data": data, "layout": layout}

@@ -6,7 +6,8 @@ from uuid import UUID
 from django.core.exceptions import PermissionDenied
 from django.db.models import BooleanField, Count, ExpressionWrapper, Q, QuerySet
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 from pydantic import ValidationError
@@ -20,7 +21,7 @@ from reflection_app.loops.verdicts import Verdict
 from reflection_app.reviews.bulk import MOST_ITEMS, BulkInput, begin_bulk, may_undo_bulk, undo_bulk
 from reflection_app.reviews.claiming import IN_ORDER
 from reflection_app.reviews.models import OPEN, BulkDecision, BulkItemState, Review, telling_opinions
-from reflection_app.reviews.views.queue import read_queue
+from reflection_app.reviews.views.queue import AskedQueue, carried, read_queue
 from reflection_app.web.access import DeskRequest, back_to, get_bulk_for, project_page
 from reflection_app.web.forms import problems_of
 from reflection_app.web.list_pages import list_page
@@ -73,7 +74,22 @@ def start_bulk(request: DeskRequest) -> HttpResponse:
             sentence = _("Choose one at least in the queue.") if field == "reviews" else problem["message"]
             errors.setdefault(field, sentence)
         return _form(request, selected, errors=errors)
-    return back_to(request, "bulk", bulk.pk)
+    return redirect(_address(request, bulk))
+
+
+def _address(request: DeskRequest, bulk: BulkDecision) -> str:
+    """The bulk decision's page, which leads back to the view of the queue that it was begun from."""
+    address, within = reverse("bulk", args=(request.place.project.slug, bulk.pk)), carried(request).within
+    return f"{address}?{within}" if within else address
+
+
+def _view(request: DeskRequest) -> AskedQueue:
+    """The view of the queue: as the queue's own form has it in its address, else as later pages carry it along."""
+    return carried(request) if carried(request).query else read_queue(request.GET)
+
+
+def _way_back(view: AskedQueue) -> dict[str, str]:
+    return {"view_query": view.query, "within": view.within}
 
 
 def _selected(request: DeskRequest) -> list[Review]:
@@ -96,7 +112,7 @@ def _form(request: DeskRequest, selected: list[Review], *, errors: dict[str, str
         "choice": request.POST.get("choice", ""),
         "reason": request.POST.get("reason", ""),
         "errors": errors or {},
-    }
+    } | _way_back(_view(request))
     return render(request, "reviews/bulk/form.html", context, status=400 if errors else 200)
 
 
@@ -135,7 +151,7 @@ def bulk_page(request: DeskRequest, bulk_id: UUID) -> HttpResponse:
         "failed": to_look_at,
         "items": items.exclude(state__in=(BulkItemState.FAILED, BulkItemState.KEPT))[:MOST_LISTED],
         "may_undo": _may_undo(request, bulk) and bulk.state == "done" and counted.count_done,
-    }
+    } | _way_back(carried(request))
     template = "reviews/bulk/_progress.html" if request.htmx else "reviews/bulk/page.html"  # type: ignore[attr-defined]
     return render(request, template, context)
 
@@ -151,4 +167,4 @@ def take_back_bulk(request: DeskRequest, bulk_id: UUID) -> HttpResponse:
     if not _may_undo(request, bulk):
         raise PermissionDenied
     undo_bulk(bulk, actor=request.place.actor)
-    return back_to(request, "bulk", bulk.pk)
+    return redirect(_address(request, bulk))

@@ -16,7 +16,14 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 from pydantic import BaseModel, ValidationError
 
-from reflection_app.core.errors import ActionError, AskedAlready, Conflict, InvalidInput, ReviewLeaseLost
+from reflection_app.core.errors import (
+    ActionError,
+    AlreadyDecided,
+    AskedAlready,
+    Conflict,
+    InvalidInput,
+    ReviewLeaseLost,
+)
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import Membership
 from reflection_app.core.permissions import Permission
@@ -34,7 +41,9 @@ from reflection_app.reviews.models import About, Review
 from reflection_app.reviews.own_work import OwnWorkRefused, allows_own_work, is_own, nobody_else_may, why_refused
 from reflection_app.reviews.pages.moving import (
     NONE,
+    address_of_item,
     address_of_next,
+    address_of_view,
     claim_order,
     claimable,
     held_by,
@@ -59,7 +68,7 @@ from reflection_app.reviews.views.item import panel_of, review_context, undo_off
 from reflection_app.reviews.views.queue import carried
 from reflection_app.runs.models import Run
 from reflection_app.teams.notifications import MAY_REVIEW
-from reflection_app.web.access import DeskRequest, back_to, get_review_for, get_run_for, project_page
+from reflection_app.web.access import DeskRequest, back_to, get_review_for, get_run_for, lead_to, project_page
 from reflection_app.web.forms import Form, problems_of, read_form, read_input, read_text
 from reflection_app.web.middleware import post_only
 
@@ -100,6 +109,7 @@ def show(
         "learned": learned_from_review(review),
         "version": version_of(review),
         "within": carried(request).within,
+        "view": address_of_view(request),
         "held_by_other": is_held(review) and review.holder_id != request.user.pk,
         "verdict_names": list(VerdictName),
         "categories": list(IssueCategory),
@@ -175,7 +185,7 @@ def claim(request: DeskRequest, review_id: UUID) -> HttpResponse:
     if was_typed:
         review = get_review_for(request.place, review_id)
         return show(request, review, form=replace(form, lease_token=str(review.lease_token)))
-    return back_to(request, "review", review.pk)
+    return redirect(address_of_item(request, review.pk))
 
 
 @project_page(Permission.REVIEW)
@@ -184,9 +194,9 @@ def release(request: DeskRequest, review_id: UUID) -> HttpResponse:
     review = get_review_for(request.place, review_id)
     token = lease_token_in(request)
     if token is None:
-        return back_to(request, "reviews")
+        return redirect(address_of_view(request))
     release_review(review, lease_token=token, actor=request.place.actor)
-    return back_to(request, "reviews", message=_("Released to the queue."), level=messages.INFO)
+    return lead_to(request, address_of_view(request), message=_("Released to the queue."), level=messages.INFO)
 
 
 @project_page(Permission.REVIEW)
@@ -205,6 +215,7 @@ def heartbeat(request: DeskRequest, review_id: UUID) -> HttpResponse:
             review.lease_until = keeping(review, lease_token=token)
     except Conflict as problem:
         context["problem"] = problem
+        context["is_closed"] = isinstance(problem, AlreadyDecided)
     return render(request, "reviews/_lease.html", context)
 
 
@@ -218,12 +229,9 @@ def peek(request: DeskRequest) -> HttpResponse:
     if not wants_item(request):
         return back_to(request, "reviews")
     asked, besides = carried(request).filter, id_from(request.GET.get("besides", "")) or NONE
-    likely = held_by(request, besides=besides) or likely_next(
-        request.place.project,
-        actor=request.place.actor,
-        besides=besides,
-        among=claimable(request, asked),
-        order=claim_order(asked),
+    among, order = claimable(request, asked), claim_order(asked)
+    likely = held_by(request, among=among, besides=besides) or likely_next(
+        request.place.project, actor=request.place.actor, besides=besides, among=among, order=order
     )
     if likely is None:
         return HttpResponse(status=204)
@@ -293,7 +301,7 @@ def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
             return show(request, now_is, form=form, problem=in_other_tab, status=409)
         return show(request, now_is, form=form, problem=problem, status=problem.status)
     if request.POST.get("then") == "queue":
-        return back_to(request, "reviews")
+        return redirect(address_of_view(request))
     remember(request, review, decided)
     return go_on(request)
 
@@ -314,7 +322,7 @@ def assign(request: DeskRequest, review_id: UUID) -> HttpResponse:
     message = _("It is assigned to nobody now.")
     if assigned.assignee:
         message = _("Assigned to %(name)s.") % {"name": assigned.assignee.get_username()}
-    return back_to(request, "review", review.pk, message=message)
+    return lead_to(request, address_of_item(request, review.pk), message=message)
 
 
 @project_page(Permission.REVIEW)
@@ -332,7 +340,7 @@ def hand_over_page(request: DeskRequest, review_id: UUID) -> HttpResponse:
         return show(request, now_is, form=form, problem=problem, status=problem.status)
     assert handed_over.assignee is not None
     message = _("Reassigned to %(name)s.") % {"name": handed_over.assignee.get_username()}
-    return back_to(request, "reviews", message=message)
+    return lead_to(request, address_of_view(request), message=message)
 
 
 def _read[Read: BaseModel](model: type[Read], typed: dict[str, Any]) -> Read:

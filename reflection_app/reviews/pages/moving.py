@@ -34,29 +34,34 @@ NONE = UUID(int=0)
 
 
 def go_to_next(request: DeskRequest) -> HttpResponse:
-    """To the review that the user holds, else to the next one, claimed; back to the view where there is none."""
+    """To what the user holds of the view, else to the next one, claimed; back to the view where there is none."""
     return redirect(address_of_next(request, next_for(request)))
 
 
 def next_for(request: DeskRequest) -> Review | None:
-    """The review that the user holds, else the next one of the view, claimed; None where there is none."""
+    """What the user holds of the view, else the next one of the view, claimed; None where there is none.
+
+    What they hold beside the view is not brought in among its items: it is opened from "Mine".
+    """
     asked = carried(request).filter
-    return held_by(request) or claim_next(
-        request.place.project,
-        actor=request.place.actor,
-        among=claimable(request, asked),
-        order=claim_order(asked),
+    among = claimable(request, asked)
+    return held_by(request, among=among) or claim_next(
+        request.place.project, actor=request.place.actor, among=among, order=claim_order(asked)
     )
 
 
 def address_of_next(request: DeskRequest, review: Review | None) -> str:
     """The review's page within the view; where there is none, the view, and a message that says why."""
-    asked, slug = carried(request), request.place.project.slug
     if review is not None:
-        address = reverse("review", args=(slug, review.pk))
-        return f"{address}?{asked.within}" if asked.within else address
-    _say_why_none(request, asked)
+        return address_of_item(request, review.pk)
+    _say_why_none(request, carried(request))
     return address_of_view(request)
+
+
+def address_of_item(request: DeskRequest, review_id: UUID) -> str:
+    """The review's page within the view of the queue that the reader came from."""
+    address, within = reverse("review", args=(request.place.project.slug, review_id)), carried(request).within
+    return f"{address}?{within}" if within else address
 
 
 def address_of_view(request: DeskRequest) -> str:
@@ -65,9 +70,10 @@ def address_of_view(request: DeskRequest) -> str:
     return f"{address}?{query}" if query else address
 
 
-def held_by(request: DeskRequest, *, besides: UUID = NONE) -> Review | None:
-    """The review that the user holds now, the first in the queue's order; never `besides`."""
+def held_by(request: DeskRequest, *, among: Q, besides: UUID = NONE) -> Review | None:
+    """The review of those `among` that the user holds now, the first in the queue's order; never `besides`."""
     held = Review.objects.filter(
+        among,
         project=request.place.project,
         state=ReviewState.CLAIMED,
         holder=request.user,
@@ -140,9 +146,7 @@ def beside_page(request: DeskRequest, review_id: UUID) -> HttpResponse:
     message = ""
     if found is None:
         message = _("This is the first of this view.") if is_back else _("This is the last of this view.")
-    address = reverse("review", args=(project.slug, found or review.pk))
-    address = f"{address}?{asked.within}" if asked.within else address
-    return lead_to(request, address, message=message, level=messages.INFO)
+    return lead_to(request, address_of_item(request, found or review.pk), message=message, level=messages.INFO)
 
 
 # Taking a decision back in the browser; where it stands, the page says why and offers to rewind instead.
@@ -162,7 +166,7 @@ def undo(request: DeskRequest, review_id: UUID) -> HttpResponse:
     said = _("Undone, with all that followed. Decide anew: what was decided is in the form.")
     if undone.holder_id != request.user.pk:
         said = _("Undone, with all that followed. It is with %(who)s again.") % {"who": undone.holder_label}
-    return back_to(request, "review", review.pk, message=said, level=messages.INFO)
+    return lead_to(request, address_of_item(request, review.pk), message=said, level=messages.INFO)
 
 
 # Skipping reviews in the browser, and taking that back.

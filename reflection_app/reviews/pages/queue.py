@@ -21,10 +21,12 @@ from reflection_app.reviews.views.queue import (
     carried,
     count_up_to,
     count_views,
+    heads_of,
     open_reviews,
     queue_page,
     read_queue,
     tab,
+    usual_order,
 )
 from reflection_app.runs.models import Question, QuestionState
 from reflection_app.runs.views.list import MODES
@@ -67,6 +69,8 @@ def queue(request: DeskRequest) -> HttpResponse:
             if counts[f"reason_{reason.value}"] or reason is asked.filter.reason
         ],
         "rows": page.rows,
+        "heads": heads_of(asked),
+        "usual_order": usual_order(asked),
         "next_page": page.last,
         "after": after,
         "matches": count_up_to(rows.filter(asked.filter.where(actor, project=project)))
@@ -104,7 +108,7 @@ def count(request: DeskRequest) -> HttpResponse:
 @project_page(Permission.REVIEW)
 @post_only(page="reviews")
 def take_next(request: DeskRequest) -> HttpResponse:
-    """Opens the review that the user holds, else claims the next of the view; goes back to it where there is none."""
+    """Opens what the user holds of the view, else claims its next; goes back to the view where there is none."""
     if errors := carried(request).errors:
         raise InvalidInput(errors[0]["message"], errors=errors)
     return go_to_next(request)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -25,7 +24,7 @@ from reflection_app.reviews.own_work import is_own, may_decide_own
 from reflection_app.reviews.queue import LONGEST_SEARCH, QueueSort, QueueView, SortedFilter, in_view
 from reflection_app.runs.models import Question, QuestionState
 from reflection_app.web.access import DeskRequest
-from reflection_app.web.list_pages import PAGE
+from reflection_app.web.list_pages import PAGE, beyond, position_of
 
 ORDERS = {
     QueueSort.QUEUE: IN_ORDER,
@@ -86,7 +85,7 @@ def queue_page(project: Project, asked: SortedFilter, *, actor: Actor, after: UU
     everything = Review.objects.filter(project=project).annotate(sure=Coalesce("verdict__confidence", Value(UNSAID)))
     rows = everything.filter(asked.where(actor, project=project))
     if after is not None:
-        rows = rows.filter(_beyond(order, _position(everything, after, order=order)))
+        rows = rows.filter(beyond(order, position_of(everything, after, order=order)))
     heavy = [*HEAVY, *(f"{which}__{name}" for which in ("verdict", "decided_verdict") for name in HEAVY_OF_VERDICTS)]
     if order != IN_ORDER or asked.is_narrowed:
         # Found by their ids first: to sort a hundred thousand reviews with all that is shown of them takes seconds.
@@ -104,27 +103,10 @@ def beside(project: Project, asked: SortedFilter, review: Review, *, actor: Acto
     if is_back:
         order = tuple(field[1:] if field.startswith("-") else f"-{field}" for field in order)
     everything = Review.objects.filter(project=project).annotate(sure=Coalesce("verdict__confidence", Value(UNSAID)))
-    position = _position(everything, review.pk, order=order)
+    # Looked for in all of the project, since it may have been decided.
+    position = position_of(everything, review.pk, order=order)
     rows = everything.filter(asked.where(actor, project=project)).exclude(pk=review.pk)
-    return rows.filter(_beyond(order, position)).order_by(*order).values_list("pk", flat=True).first()
-
-
-def _position(everything: QuerySet[Review], after: UUID, *, order: Sequence[str]) -> tuple[Any, ...] | None:
-    """Where the review stands in the order; it is looked for in all of the project, since it may have been decided."""
-    position = everything.filter(pk=after).values_list(*(field.lstrip("-") for field in order)).first()
-    return position if position and None not in position else None
-
-
-def _beyond(order: Sequence[str], position: tuple[Any, ...] | None) -> Q:
-    """What comes after `position`; everything where there is none."""
-    if position is None:
-        return Q()
-    beyond, same = Q(pk__in=[]), Q()
-    for column, value in zip(order, position, strict=True):
-        name, side = column.lstrip("-"), "lt" if column.startswith("-") else "gt"
-        beyond |= same & Q(**{f"{name}__{side}": value})
-        same &= Q(**{name: value})
-    return beyond
+    return rows.filter(beyond(order, position)).order_by(*order).values_list("pk", flat=True).first()
 
 
 def _rows(reviews: Sequence[Review], *, project: Project, actor: Actor) -> list[QueueRow]:
@@ -233,6 +215,10 @@ class AskedQueue:
         """The query of another view with the same filters."""
         return query_of(self.filter.model_copy(update={"view": view}))
 
+    def with_sort(self, sort: QueueSort) -> str:
+        """The query in another order."""
+        return query_of(self.filter.model_copy(update={"sort": sort}))
+
     def with_reason(self, reason: str | None) -> str:
         """The query with another reason, or with none."""
         return query_of(self.filter.model_copy(update={"reason": reason}))
@@ -290,6 +276,44 @@ SORTS: list[tuple[QueueSort, str | Promise]] = [
     (QueueSort.CONFIDENCE, gettext_lazy("Lowest confidence first")),
     (QueueSort.AGENT, gettext_lazy("By agent")),
 ]
+
+
+@dataclass(frozen=True)
+class Head:
+    """The head of a column by which the rows can be sorted."""
+
+    name: str
+    label: str | Promise
+    title: str | Promise
+    query: str
+    is_current: bool
+
+
+HEADS: list[tuple[QueueSort, str, str | Promise]] = [
+    (QueueSort.SCORE, "num", gettext_lazy("Score")),
+    (QueueSort.CONFIDENCE, "num", gettext_lazy("Sure")),
+    (QueueSort.AGENT, "queue-agent", gettext_lazy("Agent")),
+    (QueueSort.OLDEST, "num", gettext_lazy("Waiting since")),
+]
+
+
+def heads_of(asked: AskedQueue) -> list[Head]:
+    """The heads of the columns that sort; the oldest first once more is the newest first."""
+    titles, heads = dict(SORTS), []
+    for sort, name, label in HEADS:
+        is_current = asked.filter.sort is sort
+        to = QueueSort.NEWEST if sort is QueueSort.OLDEST and is_current else sort
+        is_current = is_current or (sort is QueueSort.OLDEST and asked.filter.sort is QueueSort.NEWEST)
+        heads.append(Head(name, label, titles[to], asked.with_sort(to), is_current))
+    return heads
+
+
+def usual_order(asked: AskedQueue) -> str | Promise:
+    """In which order the view's rows stand where no other is asked for, in words."""
+    if asked.filter.view.is_decided:
+        return gettext_lazy("decided last, first")
+    is_by_age = asked.filter.view is QueueView.LONGEST
+    return gettext_lazy("oldest first") if is_by_age else gettext_lazy("runs that wait, then the oldest")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Value
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -118,12 +119,16 @@ MODES = (Mode.EXTERNAL_LOOP, Mode.ACTOR_CRITIC, Mode.REFLECTION_PROTOCOL, Mode.I
 DESK_MODES = (Mode.ERROR_REFLECTION, Mode.MEMORY_REFLECTION)
 
 
+# A run without a score stands behind all that have one.
+NO_SCORE = -1.0
+
+
 def runs_for_list(project: Project) -> QuerySet[Run]:
     """The project's runs, newest first, each with its task and the score of its best attempt as `best_score`."""
     return (
         Run.objects.filter(project=project)
         .select_related("task")
         .defer("spec", "task__tests", "task__metadata")
-        .annotate(best_score=best_score())
+        .annotate(best_score=best_score(), sort_score=Coalesce(best_score(), Value(NO_SCORE)))
         .order_by("-created_at", "-id")
     )

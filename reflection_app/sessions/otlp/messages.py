@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from reflection_app.loops.content_parts import placeholder
 from reflection_app.loops.tool_calls import is_too_deep
 
 type Message = dict[str, Any]
@@ -29,6 +30,12 @@ KNOWN_ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
 ANSWERS = frozenset({"tool_call_response", "tool_result", "tool-result", "tool-error", "function_call_output"})
 CALLS = frozenset({"tool_call", "tool_use", "tool-call", "function_call"})
 THOUGHTS = frozenset({"reasoning", "thinking", "redacted_thinking"})
+UNTYPED = {
+    "function_call": "function_call",
+    "functionCall": "function_call",
+    "function_response": "function_call_output",
+    "functionResponse": "function_call_output",
+}
 TEXTS = frozenset({"text", "refusal", "input_text", "output_text"})
 # What of a record holds the instructions, and what holds the messages, where the record itself is none.
 INSTRUCTIONS = ("system", "instructions")
@@ -164,9 +171,9 @@ def _from_parts(parts: list[Any], *, role: str) -> list[Message]:
     texts: list[str] = []
     calls: list[Any] = []
     answers: list[Message] = []
-    for part in parts:
+    for part in map(_with_a_type, parts):
         kind = str(part.get("type", "")) if isinstance(part, Mapping) else "text"
-        if kind in THOUGHTS:
+        if kind in THOUGHTS or (isinstance(part, Mapping) and part.get("thought") is True):
             continue
         if kind in CALLS:
             calls.append(part)
@@ -179,6 +186,16 @@ def _from_parts(parts: list[Any], *, role: str) -> list[Message]:
         message["tool_calls"] = _calls(calls)
     is_said = bool(message["content"] or calls)
     return [*answers, *([message] if is_said else [])]
+
+
+def _with_a_type(part: Any) -> Any:
+    """The part; one of Gemini's, which have the name of what they hold in place of a type, with a type."""
+    if not isinstance(part, Mapping) or "type" in part:
+        return part
+    for name, kind in UNTYPED.items():
+        if isinstance(part.get(name), Mapping):
+            return {"type": kind, **part[name]}
+    return part
 
 
 def _answer(part: Mapping[str, Any]) -> Message:
@@ -204,7 +221,7 @@ def _text_of(part: Any) -> str:
     for key in ("content", "text", "refusal"):
         if isinstance(part.get(key), str) and part.get("type", "text") in TEXTS:
             return str(part[key])
-    return f"[{part.get('type', 'part')}]"
+    return placeholder(part)
 
 
 def content_of(said: Any) -> str:

@@ -66,6 +66,8 @@ OF_PROJECT = (
     "retention",
     "waiting",
     "knowledge_tool",
+    "unique_external_ids",
+    "allowed_models",
 )
 OF_RUN, OF_STEP = "run__project_id", "step__run__project_id"
 

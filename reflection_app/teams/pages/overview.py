@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from reflection_app.core.models import Project
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.verdicts import Outcome
 from reflection_app.metrics.definitions import Chosen
 from reflection_app.metrics.figures import headline_of
@@ -19,6 +20,7 @@ from reflection_app.metrics.views.words import Shown, shown_figures
 from reflection_app.repairs.models import AgentInstruction, InstructionState
 from reflection_app.reviews.goals import overdue_questions, overdue_reviews
 from reflection_app.reviews.models import OPEN, Review
+from reflection_app.reviews.queue import for_person
 from reflection_app.runs.models import NOT_OF_THE_DESK, Question, QuestionState, Run, RunState
 from reflection_app.runs.views.list import runs_for_list
 from reflection_app.web.access import DeskRequest, project_page
@@ -49,6 +51,8 @@ def project_overview(request: DeskRequest) -> HttpResponse:
     project, now = request.place.project, timezone.now()
     runs = runs_for_list(project).filter(NOT_OF_THE_DESK)
     reviews = Review.objects.filter(project=project, state__in=OPEN).select_related("run__task", "verdict", "attempt")
+    if request.place.may(Permission.REVIEW):
+        reviews = reviews.filter(for_person(request.place.actor, project=project, now=now))
     questions = Question.objects.filter(project=project, state=QuestionState.OPEN).select_related("run__task")
     proposed = AgentInstruction.objects.filter(project=project, state=InstructionState.PROPOSED)
     # Found by themselves: of very many runs the database would else bring together all that the list shows.

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
-from reflection_app.adapters.llm.roles import has_escalation
+from reflection_app.adapters.llm.roles import has_escalation, offered_models
 from reflection_app.core.audit import Actor, client_address
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.completeness.checks import CompletenessSettings
@@ -25,6 +25,7 @@ from reflection_app.teams.archive.writing import Pieces, PiecesOffTheLoop, heade
 from reflection_app.teams.models import RetentionRun, Tool
 from reflection_app.teams.pages.completeness_by_kind import choices_in, names_in, rows_of, texts_of
 from reflection_app.teams.projects import (
+    HandingIn,
     MayNotCreate,
     change_settings,
     create_project,
@@ -45,6 +46,8 @@ THRESHOLDS = ("pass_from", "revise_from")
 CHECK_ENABLED = "completeness_enabled"
 CHECK = ("max_supplements", "temperature", "top_p", "max_retries")
 KNOWLEDGE = "knowledge_tool"
+ONCE = "unique_external_ids"
+MODELS = "allowed_models"
 
 
 @project_page(Permission.READ, post=Permission.CHANGE_SETTINGS)
@@ -55,9 +58,13 @@ def settings_page(request: DeskRequest) -> HttpResponse:
     saved = project.get_limits().model_dump() | project.get_thresholds().model_dump() | saved_check.model_dump()
     texts = {name: "" if value is None else str(value).removesuffix(".0") for name, value in saved.items()}
     texts |= {KNOWLEDGE: project.knowledge_tool, CHECK_ENABLED: "on" if saved_check.enabled else ""}
+    texts |= {ONCE: "on" if project.unique_external_ids else ""}
     by_kind = texts_of(project.get_completeness_by_kind())
     own = names_in(request.POST) if request.method == "POST" else by_kind
-    form = read_form(request, (*LIMITS, *THRESHOLDS, CHECK_ENABLED, *CHECK, *own, KNOWLEDGE), texts | by_kind)
+    form = read_form(
+        request, (*LIMITS, *THRESHOLDS, CHECK_ENABLED, *CHECK, *own, KNOWLEDGE, ONCE, MODELS), texts | by_kind
+    )
+    allowed = request.POST.getlist(MODELS) if request.method == "POST" else project.allowed_models
     if request.method == "POST":
         # Of all three parts is told what is wrong with them; saved are all or none.
         limits = _read(UsualLimits, form, {name: form.values[name] or None for name in LIMITS})
@@ -75,6 +82,7 @@ def settings_page(request: DeskRequest) -> HttpResponse:
                     completeness=completeness,
                     completeness_by_kind=kinds,
                     knowledge_tool=form.values[KNOWLEDGE],
+                    handing_in=HandingIn(unique_external_ids=bool(form.values[ONCE]), allowed_models=tuple(allowed)),
                     actor=request.place.actor,
                 )
                 message = _("Saved. Runs that are under way keep the settings they began with.")
@@ -86,6 +94,9 @@ def settings_page(request: DeskRequest) -> HttpResponse:
         "known_kinds": list(TaskKind),
         "may_change": request.place.may(Permission.CHANGE_SETTINGS),
         "role_models": models_by_role(project),
+        # What is no longer offered is shown as long as it is ticked, so that it can be taken away.
+        "offered": sorted({*offered_models(), *project.allowed_models}),
+        "allowed": allowed,
         "tools": Tool.objects.filter(project=project, is_enabled=True).values_list("name", flat=True).order_by("name"),
         "escalation_model": models_by_role(project, roles=("escalation",))[0].model
         if has_escalation(project.models_by_role)

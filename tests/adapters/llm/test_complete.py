@@ -131,6 +131,15 @@ def test_a_wait_that_does_not_fit_the_deadline_fails_at_once(configured: Configu
     assert len(server.requests) == 1
 
 
+def test_a_longer_wait_is_not_held_out_by_the_worker_though_there_is_time(configured: Configured) -> None:
+    busy = Reply("slow down", status=429, headers={"Retry-After": "20"})
+    with OpenAIServer(ScriptedAnswers([busy])) as server:
+        configured(server)
+        with pytest.raises(ModelUnavailable) as failure:
+            complete(asking(timeout_s=100.0))
+    assert (failure.value.retry_after_s, len(server.requests)) == (20, 1)
+
+
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 529, 408])
 def test_a_passing_failure_is_tried_again(configured: Configured, status: int) -> None:
     with OpenAIServer(ScriptedAnswers([Reply("oops", status=status), "Hello."])) as server:

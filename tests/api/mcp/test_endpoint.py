@@ -87,6 +87,38 @@ def test_an_agent_works_on_a_task_with_the_tools_alone(server: Server, agent: Ca
     assert task.project_id == agent.project.pk
 
 
+def test_agents_claim_work_by_the_tools_and_no_two_get_the_same(server: Server, agent: Caller) -> None:
+    told = call(server, agent, "claim_work", wait=0)
+    assert (told.is_error, told.structured_content) == (False, {"work": None})
+    body = {"objective": "x", "execution": "external", "output_schema": {"type": "array"}, "external_id": "job"}
+    task = agent.post("tasks", body | {"agent": "a"})
+    run_id = task.body["run"]["id"]
+    advance(Run.objects.get().pk)
+
+    work = call(server, agent, "claim_work", agents=["a"], holder="one", lease_s=60, wait=0).structured_content["work"]
+    assert (work["run"]["id"], work["run"]["next"]["attempt"]) == (run_id, 1)
+    assert call(server, agent, "claim_work", wait=0).structured_content == {"work": None}
+    token = work["lease_token"]
+    assert call(server, agent, "keep_work", run_id=run_id, lease_token=token).structured_content["lease_until"]
+    refused = call(server, agent, "hand_in_attempt", run_id=run_id, content="[]", wait=0)
+    assert refused.is_error
+    assert call(server, agent, "release_work", run_id=run_id, lease_token=token).structured_content == {
+        "released": True
+    }
+    gone = call(server, agent, "keep_work", run_id=run_id, lease_token=token)
+    assert (gone.is_error, "409" in gone.content[0].text) == (True, True)
+    again = call(server, agent, "claim_work", wait=0).structured_content["work"]
+    call(server, agent, "hand_in_attempt", run_id=run_id, content="[]", lease_token=again["lease_token"], wait=0)
+    advance(Run.objects.get().pk)
+
+    found = call(
+        server, agent, "list_runs", outcome="succeeded", external_id="job", sort="-finished_at"
+    ).structured_content
+    assert [run["id"] for run in found["results"]] == [run_id]
+    assert call(server, agent, "list_tasks", external_id="nobody's").structured_content["results"] == []
+    assert call(server, agent, "list_runs", sort="prettiest").is_error
+
+
 def test_a_failed_call_is_diagnosed_and_the_fix_kept(server: Server, agent: Caller) -> None:
     async def both(client: Client) -> Any:
         told = await client.call_tool(

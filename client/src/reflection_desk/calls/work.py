@@ -1,13 +1,27 @@
 """Tasks, runs, attempts."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from datetime import datetime
+from enum import Enum
+from typing import Any, Final, Literal, TypedDict, Unpack
 from uuid import UUID
 
-from reflection_desk.answers import Attempt, Event, HandedIn, Page, Run, Task, TaskBatch
-from reflection_desk.call import Call, get, post
+from reflection_desk.answers import Attempt, Event, HandedIn, Hold, Page, Run, Task, TaskBatch, Work
+from reflection_desk.call import Call, delete, get, patch, post
 
 LONGEST_WAIT_S = 30.0
+
+
+class _Unchanged(Enum):
+    UNCHANGED = "unchanged"
+
+
+# Left out of a change; None takes a thing away.
+UNCHANGED: Final = _Unchanged.UNCHANGED
+type Unchanged = Literal[_Unchanged.UNCHANGED]
+# Answers that may be none.
+WORK_OR_NONE: Any = Work | None
+NOTHING: Any = type(None)
 
 
 def submit_task(
@@ -24,6 +38,7 @@ def submit_task(
     tools: Sequence[str] | None = None,
     files: Sequence[Mapping[str, str]] | None = None,
     limits: Mapping[str, Any] | None = None,
+    models: Mapping[str, str] | None = None,
     reflection: Mapping[str, Any] | None = None,
     metadata: Mapping[str, Any] | None = None,
     idempotency_key: str | None = None,
@@ -43,6 +58,7 @@ def submit_task(
         "tools": tools,
         "files": files,
         "limits": limits,
+        "models": models,
         "reflection": reflection,
         "metadata": metadata,
         **more,
@@ -60,11 +76,82 @@ def get_task(task_id: UUID | str) -> Call[Task]:
     return get(f"tasks/{task_id}", Task)
 
 
-def list_tasks(
-    *, agent: str = "", external_id: str = "", kind: str = "", mode: str = "", limit: int | None = None
-) -> Call[Page[Task]]:
-    """Tasks, the newest first."""
-    return get("tasks", Page[Task], agent=agent, external_id=external_id, kind=kind, mode=mode, limit=limit)
+def change_task(
+    task_id: UUID | str,
+    *,
+    external_id: str | Unchanged | None = UNCHANGED,
+    metadata: Mapping[str, Any] | Unchanged = UNCHANGED,
+) -> Call[Task]:
+    """Gives a task another name, or other metadata; what is left out stays. An `external_id` of None takes it away."""
+    given = {"external_id": external_id, "metadata": metadata}
+    return patch(f"tasks/{task_id}", Task, {name: value for name, value in given.items() if value is not UNCHANGED})
+
+
+def delete_task(task_id: UUID | str) -> Call[None]:
+    """Deletes a task with its runs and all that came of them; refused while one is under way."""
+    return delete(f"tasks/{task_id}")
+
+
+class WorkFilters(TypedDict, total=False):
+    """What tasks and runs are looked for by; of a task, its newest run's state, outcome, score and cost."""
+
+    external_id: str
+    kind: str
+    agent: str
+    mode: str
+    state: str
+    outcome: str
+    created_from: datetime | str
+    created_before: datetime | str
+    metadata_key: str
+    metadata_value: str
+    score_from: float
+    score_below: float
+    cost_from_usd: float
+    cost_below_usd: float
+    sort: str
+    limit: int
+
+
+class RunFilters(WorkFilters, total=False):
+    task: UUID | str
+    parent: UUID | str
+    finished_from: datetime | str
+    finished_before: datetime | str
+
+
+def list_tasks(**filters: Unpack[WorkFilters]) -> Call[Page[Task]]:
+    """Tasks, the newest first unless `sort` says otherwise: `-created_at`, `created_at`."""
+    return get("tasks", Page[Task], **filters)
+
+
+def claim_task(
+    *,
+    agents: Sequence[str] | None = None,
+    kinds: Sequence[str] | None = None,
+    modes: Sequence[str] | None = None,
+    holder: str | None = None,
+    lease_s: float | None = None,
+    wait_s: float = 0.0,
+    idempotency_key: str | None = None,
+) -> Call[Work | None]:
+    """The next attempt that such an agent is to make, held for it; None where there is none within `wait_s`.
+
+    Hand it in with its `lease_token`, and hold it longer by `keep_run`; `work_on` does both.
+    """
+    body = {"agents": agents, "kinds": kinds, "modes": modes, "holder": holder, "lease_s": lease_s}
+    wait_s = min(wait_s, LONGEST_WAIT_S)
+    return post("tasks/claim", WORK_OR_NONE, body, idempotency_key=idempotency_key, wait_s=wait_s)
+
+
+def keep_run(run_id: UUID | str, lease_token: UUID | str) -> Call[Hold]:
+    """Holds a claimed run longer. Raises Conflict where it is another's by now."""
+    return post(f"runs/{run_id}/heartbeat", Hold, {"lease_token": lease_token})
+
+
+def release_run(run_id: UUID | str, lease_token: UUID | str, *, idempotency_key: str | None = None) -> Call[None]:
+    """Gives a claimed run back, for the next agent that asks."""
+    return post(f"runs/{run_id}/release", NOTHING, {"lease_token": lease_token}, idempotency_key=idempotency_key)
 
 
 def get_run(run_id: UUID | str, *, wait_s: float = 0.0) -> Call[Run]:
@@ -72,11 +159,9 @@ def get_run(run_id: UUID | str, *, wait_s: float = 0.0) -> Call[Run]:
     return get(f"runs/{run_id}", Run, wait_s=min(wait_s, LONGEST_WAIT_S))
 
 
-def list_runs(
-    *, task: UUID | str = "", state: str = "", outcome: str = "", mode: str = "", limit: int | None = None
-) -> Call[Page[Run]]:
-    """Runs, the newest first."""
-    return get("runs", Page[Run], task=task, state=state, outcome=outcome, mode=mode, limit=limit)
+def list_runs(**filters: Unpack[RunFilters]) -> Call[Page[Run]]:
+    """Runs, the newest first unless `sort` says otherwise, such as `-cost_usd` or `-finished_at`."""
+    return get("runs", Page[Run], **filters)
 
 
 def list_attempts(run_id: UUID | str, *, limit: int | None = None) -> Call[Page[Attempt]]:
@@ -98,6 +183,7 @@ def hand_in_attempt(
     usage: Mapping[str, Any] | None = None,
     self_check: Mapping[str, Any] | None = None,
     repairs: Sequence[Mapping[str, Any]] | None = None,
+    lease_token: UUID | str | None = None,
     wait_s: float = 0.0,
     idempotency_key: str | None = None,
 ) -> Call[HandedIn]:
@@ -109,6 +195,7 @@ def hand_in_attempt(
         "usage": usage,
         "self_check": self_check,
         "repairs": repairs,
+        "lease_token": lease_token,
     }
     wait_s = min(wait_s, LONGEST_WAIT_S)
     return post(f"runs/{run_id}/attempts", HandedIn, body, idempotency_key=idempotency_key, wait_s=wait_s)

@@ -1,0 +1,109 @@
+"""Data sets by the client: rows over all pages, and tables of pandas and Hugging Face's library, the real ones."""
+
+import asyncio
+import builtins
+from typing import Any
+
+import pytest
+from reflection_desk import AsyncDesk, LibraryMissing
+from reflection_desk.calls import datasets as calls
+
+from reflection_app.core.models import Scope
+from reflection_app.metrics.datasets import reading
+from tests.client.conftest import Served
+from tests.factories import make_api_key
+from tests.runs.critiques import critique
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def finished(served: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
+    """A desk with five finished runs of two attempts each, of the scripted model."""
+    monkeypatch.setattr(reading, "SETTLED_AFTER", reading.SETTLED_AFTER * 0)
+    served.critic(critique(40), critique(90, approved=True))
+    with served.client() as desk:
+        for number in range(5):
+            task = desk.submit_task(
+                f"Haiku {number}.",
+                mode="actor_critic",
+                agent="poet",
+                metadata={"number": number} if number % 2 else {"team": {"name": "red"}},
+            )
+            assert task.run is not None
+            desk.wait_for_run(task.run.id, until_finished=True)
+    return served
+
+
+def test_rows_come_over_all_pages(finished: Served) -> None:
+    with finished.client() as desk:
+        rows = desk.dataset("runs", scripted=True, agent="poet")
+        assert [row["objective"] for row in rows] == [f"Haiku {number}." for number in range(5)]
+        # Two a page, and again from the beginning.
+        paged = list(desk.pages(calls.read_dataset("runs", scripted=True, limit=2)))
+        assert [row["id"] for row in paged] == [row["id"] for row in rows]
+        of_team = list(desk.dataset("runs", scripted=True, metadata={"team": {"name": "red"}}))
+        assert [row["objective"] for row in of_team] == ["Haiku 0.", "Haiku 2.", "Haiku 4."]
+
+
+def test_pandas_has_a_column_for_each_of_the_set_with_moments_as_such(finished: Served) -> None:
+    with finished.client() as desk:
+        frame = desk.dataset("runs", scripted=True).to_pandas()
+        assert len(frame) == 5
+        assert str(frame["at"].dtype).startswith("datetime64")
+        assert frame["at"].dt.tz is not None
+        assert [len(attempts) for attempts in frame["attempts"]] == [2] * 5
+        assert frame["answer_score"].mean() == 90
+        empty = desk.dataset("preferences", scripted=True, agent="nobody").to_pandas()
+        assert len(empty) == 0
+        assert {"prompt", "chosen", "rejected"} <= set(empty.columns)
+
+
+def test_hugging_faces_library_has_the_features_of_the_columns(finished: Served) -> None:
+    with finished.client() as desk:
+        table = desk.dataset("runs", scripted=True).to_hf()
+        assert table.num_rows == 5
+        assert [row["metadata"] for row in table][:2] == ['{"team": {"name": "red"}}', '{"number": 1}']
+        assert table[0]["attempts"][1]["number"] == 2
+        pairs = desk.dataset("preferences", scripted=True).to_hf()
+        assert set(pairs.features) >= {"prompt", "chosen", "rejected"}
+        # What has no rows has its columns, so that parts of a set can be put together.
+        empty = desk.dataset("runs", scripted=True, agent="nobody").to_hf()
+        assert empty.features == table.features
+
+
+def test_the_asynchronous_client_does_the_same(finished: Served) -> None:
+    async def read() -> tuple[list[str], Any, Any]:
+        async with AsyncDesk(finished.url, finished.key) as desk:
+            rows = desk.dataset("runs", scripted=True)
+            return [row["id"] async for row in rows], await rows.to_pandas(), await rows.to_hf()
+
+    ids, frame, table = asyncio.run(read())
+    assert ids == list(frame["id"]) == table["id"][:]
+
+
+def test_a_library_that_is_not_there_is_named(finished: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = builtins.__import__
+
+    def without(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name in {"pandas", "datasets"}:
+            raise ImportError(name)
+        return usual(name, *args, **kwargs)
+
+    with finished.client() as desk:
+        rows = desk.dataset("runs", scripted=True)
+        monkeypatch.setattr(builtins, "__import__", without)
+        with pytest.raises(LibraryMissing, match="pip install pandas"):
+            rows.to_pandas()
+        with pytest.raises(LibraryMissing, match="pip install datasets"):
+            rows.to_hf()
+
+
+def test_findings_need_a_key_that_reads_the_notebook(finished: Served) -> None:
+    from reflection_desk import Desk, NotAllowed
+
+    with finished.client() as desk, pytest.raises(NotAllowed):
+        list(desk.dataset("findings"))
+    _key, secret = make_api_key(finished.project, (Scope.RUNS_READ, Scope.NOTEBOOK_READ))
+    with Desk(finished.url, secret) as desk:
+        assert list(desk.dataset("findings")) == []

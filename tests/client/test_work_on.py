@@ -1,0 +1,193 @@
+"""Agents that pull work by the client: each attempt is one agent's, held while it is made, else given back."""
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+from reflection_desk import AsyncDesk, Conflict, Desk, ExternalIdTaken, Made, Prompt
+from reflection_desk.answers import Task
+from reflection_desk.calls import work
+
+from reflection_app.core.models import Scope
+from reflection_app.runs.models import AgentLease, Run
+from tests.client.conftest import Served
+from tests.factories import make_api_key
+from tests.runs.critiques import critique
+from tests.runs.scripts import RIGHT, TESTS, WRONG
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def waiting(served: Served, many: int = 1, **task: Any) -> list[Task]:
+    desk = served.client()
+    body = {"tests": TESTS, "execution": "external", "agent": "coder"} | task
+    tasks = [desk.submit_task(f"Write f, number {number}.", **body) for number in range(many)]
+    for one in tasks:
+        assert one.run is not None
+        desk.wait_for_run(one.run.id)
+    return tasks
+
+
+def test_an_agent_makes_attempts_until_the_loop_is_content_and_the_queue_is_empty(served: Served) -> None:
+    [task] = waiting(served, external_id="job-1")
+    told: list[tuple[int, str | None]] = []
+
+    def make(prompt: Prompt) -> str | Made:
+        told.append((prompt.attempt, prompt.task.external_id if prompt.task else None))
+        return WRONG if prompt.attempt == 1 else Made(content=RIGHT, usage={"prompt_tokens": 7})
+
+    with served.client() as desk:
+        assert desk.work_on(make, agents=["coder"], holder="coder-1", until_idle=True) == 2
+        assert desk.work_on(make, agents=["coder"], until_idle=True) == 0
+        assert task.run is not None
+        run = desk.wait_for_run(task.run.id, until_finished=True)
+    assert told == [(1, "job-1"), (2, "job-1")]
+    assert (run.outcome, run.usage.prompt_tokens) == ("succeeded", 7)
+
+
+def test_of_three_agents_no_two_make_the_same_attempt(served: Served) -> None:
+    waiting(served, 6)
+    made: list[str] = []
+
+    def make(prompt: Prompt) -> str:
+        made.append(str(prompt.task and prompt.task.id))
+        return RIGHT
+
+    def agent() -> None:
+        with served.client() as desk:
+            desk.work_on(make, until_idle=True)
+
+    threads = [threading.Thread(target=agent) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(made), len(set(made))) == (6, 6)
+
+
+def test_what_takes_longer_than_the_lease_is_held_by_heartbeats(served: Served) -> None:
+    waiting(served)
+    is_other = threading.Event()
+
+    def make(_: Prompt) -> str:
+        # Two leases later nobody else has been given it.
+        for _round in range(3):
+            AgentLease.objects.filter(until__lte=AgentLease.objects.get().taken_at).exists()
+            is_other.wait(4)
+        with served.client() as other:
+            assert other.claim_task() is None
+        return RIGHT
+
+    with served.client() as desk:
+        assert desk.work_on(make, lease_s=5, most=1) == 1
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("no"), KeyboardInterrupt(), TypeError("an attempt is a text")])
+def test_an_agent_that_fails_gives_its_work_back(served: Served, error: BaseException) -> None:
+    waiting(served)
+
+    def make(_: Prompt) -> Any:
+        if isinstance(error, TypeError):
+            return 5
+        raise error
+
+    with served.client() as desk:
+        with pytest.raises(type(error)):
+            desk.work_on(make)
+        again = desk.claim_task()
+    assert again is not None
+    assert again.run.next is not None
+    assert again.run.next.attempt == 1
+
+
+def test_an_agent_whose_hold_was_lost_goes_on_with_the_next(served: Served) -> None:
+    first, second = waiting(served, 2)
+    made: list[str] = []
+
+    def make(prompt: Prompt) -> str:
+        assert prompt.task is not None
+        made.append(prompt.task.objective)
+        if len(made) == 1:
+            # It fell silent for so long that another agent took over.
+            AgentLease.objects.update(until="2026-01-01T00:00:00Z")
+            with served.client() as other:
+                taken = other.claim_task(agents=["coder"])
+                assert taken is not None
+                other.hand_in_attempt(
+                    taken.run.id, f"By another.\n\n{RIGHT}", attempt=1, lease_token=taken.lease_token, wait_s=10
+                )
+        return RIGHT
+
+    with served.client() as desk:
+        assert desk.work_on(make, until_idle=True) == 1
+    assert made == [first.objective, second.objective]
+    assert Run.objects.filter(outcome="succeeded").count() == 2
+
+
+def test_a_hold_is_kept_and_given_back_by_hand(served: Served) -> None:
+    waiting(served)
+    with served.client() as desk:
+        mine = desk.claim_task(holder="one", lease_s=10)
+        assert mine is not None
+        assert desk.keep_run(mine.run.id, mine.lease_token).lease_until >= mine.lease_until
+        assert desk.claim_task() is None
+        desk.release_run(mine.run.id, mine.lease_token)
+        with pytest.raises(Conflict):
+            desk.keep_run(mine.run.id, mine.lease_token)
+        assert desk.claim_task() is not None
+
+
+def test_an_asynchronous_agent_pulls_too_and_gives_back_when_it_is_cancelled(served: Served) -> None:
+    waiting(served, 2)
+
+    async def make(_: Prompt) -> str:
+        return RIGHT
+
+    async def pull() -> None:
+        begun = asyncio.Event()
+
+        async def hang(_: Prompt) -> str:
+            begun.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        async with AsyncDesk(served.url, served.key) as desk:
+            assert await desk.work_on(make, most=1) == 1
+            pulling = asyncio.create_task(desk.work_on(hang))
+            await begun.wait()
+            pulling.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await pulling
+            assert await desk.work_on(lambda _: RIGHT, until_idle=True) == 1
+
+    asyncio.run(pull())
+
+
+def test_tasks_are_found_changed_and_deleted(served: Served) -> None:
+    served.critic(critique(90, approved=True))
+    with served.client() as desk:
+        task = desk.submit_task("Write a haiku.", mode="actor_critic", external_id="a", metadata={"team": "red"})
+        assert task.run is not None
+        desk.wait_for_run(task.run.id, until_finished=True)
+        found = desk.list_tasks(metadata_key="team", metadata_value="red", outcome="succeeded", sort="created_at")
+        assert [one.id for one in found.results] == [task.id]
+        assert list(desk.pages(work.list_runs(score_from=95, sort="-cost_usd"))) == []
+        assert desk.change_task(task.id, external_id=None).external_id is None
+        changed = desk.change_task(task.id, external_id="b", metadata={})
+        assert (changed.external_id, changed.metadata) == ("b", {})
+        _key, admin = make_api_key(served.project, (Scope.ADMIN,))
+        Desk(served.url, admin).delete_task(task.id)
+        assert desk.list_tasks(external_id="b").results == []
+
+
+def test_a_taken_external_id_names_whose_it_is(served: Served) -> None:
+    served.project.unique_external_ids = True
+    served.project.save()
+    desk: Desk = served.client()
+    task = desk.submit_task("Write a haiku.", kind="creative_writing", external_id="once")
+    with pytest.raises(ExternalIdTaken) as refused:
+        desk.submit_task("Write another.", kind="creative_writing", external_id="once")
+    assert refused.value.task_id == str(task.id)
+    assert task.run is not None
+    assert refused.value.run_id == str(task.run.id)

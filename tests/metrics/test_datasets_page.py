@@ -1,0 +1,91 @@
+"""Data sets in the browser: the first rows, their files, and what is wrong with a filter."""
+
+import json
+
+import pytest
+from django.test import Client
+
+from reflection_app.core.audit import AuditEntry
+from reflection_app.core.models import Project, Role
+from reflection_app.loops.verdicts import Verdict as VerdictName
+from tests.factories import make_project
+from tests.metrics.settled import let_settle
+from tests.reviews.reviewed import criticised, decide, review_of
+from tests.web.stories import HOSTILE, logged_in
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PAGE = "/p/sets/metrics/datasets/"
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("sets")
+
+
+def decided(project: Project, objective: str = "Write a haiku.") -> None:
+    run = criticised(project)
+    run.task.objective = objective
+    run.task.save()
+    decide(review_of(run), VerdictName.REVISE)
+    let_settle()
+
+
+def test_an_empty_set_says_what_becomes_a_row(client: Client, project: Project) -> None:
+    page = logged_in(client, project).get(PAGE).text
+    assert "Every run that ends becomes a row." in page
+    for name, words in (("preferences", "become pairs"), ("critic", "Decide on critics"), ("findings", "Approve or")):
+        assert words in client.get(f"{PAGE}?set={name}").text
+    assert "No row matches" in client.get(f"{PAGE}?agent=nobody").text
+
+
+def test_the_first_rows_are_shown_and_the_file_has_them_all(client: Client, project: Project) -> None:
+    decided(project)
+    page = logged_in(client, project).get(f"{PAGE}?set=critic&anonymous=true").text
+    assert "Write a haiku." in page
+    assert "Made of 1 source" in page
+    assert 'Desk().dataset("critic", anonymous=True)' in page
+    assert "/api/v1/datasets/critic/export?anonymous=true&amp;format=jsonl" in page
+    answer = client.get(f"{PAGE}critic.jsonl?anonymous=true")
+    assert answer["Content-Disposition"].startswith('attachment; filename="critic-sets-')
+    [row] = [json.loads(line) for line in answer.getvalue().decode().splitlines()]
+    assert (row["objective"], row["human_verdict"]) == ("Write a haiku.", "REVISE")
+    entry = AuditEntry.objects.get(action="dataset.exported")
+    assert entry.after["dataset"] == "critic"
+    assert client.get(f"{PAGE}runs.csv").getvalue().startswith(b"id,at,")
+    assert client.get(f"{PAGE}runs.parquet").getvalue().startswith(b"PAR1")
+
+
+def test_a_filter_that_cannot_be_understood_is_named_and_gives_no_file(client: Client, project: Project) -> None:
+    page = logged_in(client, project).get(f"{PAGE}?metadata=%7Bx&agent=kept")
+    assert page.status_code == 400
+    assert "must be a JSON object" in page.text
+    assert 'value="kept"' in page.text
+    sent_back = client.get(f"{PAGE}runs.csv?metadata=%7Bx&agent=kept")
+    assert sent_back.status_code == 302
+    assert "set=runs" in sent_back["Location"]
+    assert "agent=kept" in sent_back["Location"]
+    assert client.get(f"{PAGE}secrets.csv").status_code == 404
+    assert client.get(f"{PAGE}runs.exe").status_code == 404
+    assert client.get(f"{PAGE}?set=secrets").status_code == 200
+
+
+def test_hostile_text_is_inert_and_another_project_has_no_rows(client: Client, project: Project) -> None:
+    decided(project, HOSTILE)
+    page = logged_in(client, project, Role.VIEWER).get(f"{PAGE}?set=critic&agent=%22%3E%3Cscript%3E").text
+    assert "<script>alert" not in page
+    assert '"><script>' not in page
+    page = client.get(f"{PAGE}?set=critic").text
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    stranger = Client()
+    logged_in(stranger, make_project("other"))
+    assert stranger.get(PAGE).status_code == 404
+    assert stranger.get(f"{PAGE}runs.csv").status_code == 404
+    assert "No rows yet" in stranger.get("/p/other/metrics/datasets/?set=critic").text
+
+
+def test_asked_by_htmx_the_results_come_alone(client: Client, project: Project) -> None:
+    decided(project)
+    part = logged_in(client, project).get(f"{PAGE}?set=critic", HTTP_HX_REQUEST="true").text
+    assert "<html" not in part
+    assert "Write a haiku." in part
