@@ -95,7 +95,6 @@ def test_texts_of_few_words_are_compared_as_fast_as_others(other: str) -> None:
         assert np.isfinite(wording("一" * 1_000, other)).all()
 
 
-
 def test_what_people_corrected_is_learned_from_as_well(data: Path, tmp_path: Path) -> None:
     before = train(embed, data=data, labels=None, judged=None, write=False)
     # Corrections without a root, and against all the rest.

@@ -14,11 +14,7 @@ DEEPEST = 40
 def plain(value: Any, *, depth: int = 0) -> Any:
     """`value` in types of JSON. What has no form there is told in words, so that whatever is recorded can be sent."""
     if isinstance(value, BaseModel):
-        try:
-            return plain(value.model_dump(mode="json", exclude_none=True, fallback=str), depth=depth)
-        except ValueError:
-            # It goes in circles, or is too deep for pydantic.
-            return _left_out(value)
+        value = _dumped(value)
     if isinstance(value, str):
         return _storable(value)
     if isinstance(value, bool | int | None):
@@ -32,6 +28,14 @@ def plain(value: Any, *, depth: int = 0) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(one, depth=depth + 1) for one in value]
     return _storable(str(value))
+
+
+def _dumped(value: BaseModel) -> Any:
+    try:
+        return value.model_dump(mode="json", exclude_none=True, fallback=str)
+    except ValueError:
+        # It goes in circles, or is too deep for pydantic.
+        return _left_out(value)
 
 
 def _left_out(value: Any) -> str:

@@ -33,6 +33,8 @@ from reflection_app.loops.tool_calls import ToolSpec
 QUERY_FORMS: dict[str, Callable[[str], str]] = {"as a query": mended, "with fewer words": simplified}
 EVERY = "*"
 MOST_CHANGES = 50
+# Of fields that are gone with those that are new, each of which may be the other.
+MOST_PAIRS = 400
 LONGEST_CONSTANT = 200
 LONGEST_SHOWN = 60
 LIKE_NAMES = 0.5
@@ -72,9 +74,13 @@ def changes_between(failed: Mapping[str, Any], worked: Mapping[str, Any]) -> tup
             changes.append(_written_otherwise(path, form))
             gone = [one for one in gone if one[: len(path)] != path]
             new = [one for one in new if one[: len(path)] != path]
+    if max(len(gone), len(new)) > MOST_CHANGES:
+        return ()
     for path in [path for path in before if path in after]:
         changes += _value_changes(path, before[path], after[path])
-    for path in list(gone):
+        if len(changes) > MOST_CHANGES:
+            return ()
+    for path in list(gone) if len(gone) * len(new) <= MOST_PAIRS else ():
         # The field whose value is the same or the same in another form, and of these the one with the likest name.
         found = [(there, _value_changes(there, before[path], after[there])) for there in new]
         alike = [one for one in found if all(change.kind is ParamChangeKind.WRITTEN for change in one[1])]

@@ -20,6 +20,8 @@ from reflection_app.loops.values import Value
 LONGEST_VALUE = 10_000
 LONGEST_AFFIX = 200
 LONGEST_SIGN = 6
+# Tokens that are compared in their order, from the first that differ: of few signs it takes the third power of them.
+MOST_COMPARED = 60
 # Month before day is the rarer way of writing, and 2026-03-04 says the same in both.
 DATES = (
     *("%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d-%m-%Y", "%Y年%m月%d日"),
@@ -257,9 +259,15 @@ def _affix(before: str, after: str) -> Form | None:
 def _sign(before: str, after: str) -> Form | None:
     """The one sign or operator that stands for another everywhere."""
     was, now = _TOKEN.findall(before), _TOKEN.findall(after)
+    is_cut = max(len(was), len(now)) > MOST_COMPARED
+    if is_cut:
+        pairs = enumerate(zip(was, now, strict=False))
+        start = next((at for at, (one, other) in pairs if one != other), min(len(was), len(now)))
+        was, now = was[start : start + MOST_COMPARED], now[start : start + MOST_COMPARED]
     hunks = set()
     for tag, i, j, k, m in SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
-        if tag == "equal":
+        # What the cut made is no difference. Whether the whole text has no other is seen in the end.
+        if tag == "equal" or (is_cut and i > 0 and (j == len(was) or m == len(now))):
             continue
         hunks.add(("".join(was[i:j]).strip() or "".join(was[i:j]), "".join(now[k:m]).strip() or "".join(now[k:m])))
     if len(hunks) != 1:

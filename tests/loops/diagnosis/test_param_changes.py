@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from reflection_app.loops.diagnosis.diagnoses import FailedCall, ParamChange, ParamChangeKind
 from reflection_app.loops.diagnosis.param_changes import carried_over, changes_between, in_words
 from reflection_app.loops.tool_calls import ToolSpec
+from tests.pace import within
 
 
 def done_again(
@@ -172,3 +173,29 @@ def test_whatever_calls_there_were_the_next_one_is_changed_or_left_alone(
     assert json.dumps(new) == before
     assert found is None or (found != new or json.dumps(found) != before)
     assert all(isinstance(line, str) for line in in_words(failed, worked))
+
+
+def test_a_sign_is_found_in_a_long_value_too() -> None:
+    names = [f"word{number}" for number in range(400)]
+    (change,) = changes_between({"q": " AND ".join(names)}, {"q": " && ".join(names)})
+    assert (change.kind, change.how) == (ParamChangeKind.WRITTEN, "sign")
+    assert (change.before, change.after) == ("AND", "&&")
+
+
+SIGNS = "- " * 300
+
+
+@pytest.mark.parametrize(
+    ("failed", "worked"),
+    [
+        ({"q": SIGNS * 2}, {"q": "-" * 600}),
+        ({f"a{number}": SIGNS[number:] for number in range(40)}, {f"a{number}": "-" * 300 for number in range(40)}),
+        ({f"a{number}": SIGNS[number:] for number in range(40)}, {f"b{number}": "-" * 300 for number in range(40)}),
+        ({"q": [SIGNS[number:] for number in range(40)]}, {"q": ["-" * 300 for _ in range(40)]}),
+        ({f"a{number}": number for number in range(6_000)}, {f"b{number}": number for number in range(6_000)}),
+    ],
+    ids=["value", "values", "moved", "items", "names"],
+)
+def test_calls_of_many_signs_are_compared_as_fast_as_others(failed: dict[str, Any], worked: dict[str, Any]) -> None:
+    with within(paces=400):
+        changes_between(failed, worked)
