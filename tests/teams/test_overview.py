@@ -21,7 +21,7 @@ def test_waiting_for_you_is_what_you_could_decide_now(client: Client) -> None:
     reader = Membership.objects.get(user_id=client.session["_auth_user_id"]).user
     claim_review(held, actor=Actor(user=make_member(project)))
     skip_review(skipped, actor=Actor(user=reader))
-    own.handed_in_by = [Actor(user=reader).hand]
+    own.handed_in_by = [str(Actor(user=reader).hand)]
     own.save(update_fields=["handed_in_by"])
     page = client.get("/p/desk/").text
     waiting = page.partition("Waiting for you")[2].partition("Under way")[0]

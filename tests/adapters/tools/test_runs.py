@@ -47,7 +47,7 @@ def test_a_call_made_again_after_a_crash_carries_the_same_key() -> None:
         run = run_of(project)
         effect = CallTool(key="attempt-1/call", tool="lookup", arguments={}, timeout_s=5)
         for _ in range(2):
-            perform(effect, run_id=run.pk, model="", seq=1)
+            perform(effect, run=run, model="", seq=1)
     assert len({heard.headers["idempotency-key"] for heard in server.heard}) == 1
     assert len(server.heard) == 2
 
@@ -67,7 +67,7 @@ def test_no_database_connection_is_held_while_a_tool_works() -> None:
         # The connection object of this thread, which the server's thread only looks at.
         mine = connection._connections[connection._alias]  # type: ignore[attr-defined]
         assert mine.connection is not None
-        performed = perform(CallTool(key="k", tool="lookup", arguments={}, timeout_s=5), run_id=run.pk, model="", seq=1)
+        performed = perform(CallTool(key="k", tool="lookup", arguments={}, timeout_s=5), run=run, model="", seq=1)
     assert performed.value.ok
     assert held == [False]
 
@@ -82,8 +82,6 @@ def test_a_call_takes_no_longer_than_the_effect_says_and_its_duration_is_kept() 
     with RawServer(silent) as server:
         http_tool(project, server.url, timeout_s=60)
         run = run_of(project)
-        performed = perform(
-            CallTool(key="k", tool="lookup", arguments={}, timeout_s=0.6), run_id=run.pk, model="", seq=1
-        )
+        performed = perform(CallTool(key="k", tool="lookup", arguments={}, timeout_s=0.6), run=run, model="", seq=1)
     assert performed.value.failure is ToolFailure.TIMED_OUT
     assert 0.5 <= performed.spent.duration_s < 20
