@@ -10,7 +10,7 @@ from reflection_app.core.models import Scope
 from reflection_app.notebook.curating import approve_entry, edit_entry, reject_entry, reopen_entry
 from reflection_app.notebook.input import CurationInput, EntryEdit
 from tests.api.caller import Caller, make_caller
-from tests.factories import make_api_key, make_member
+from tests.factories import make_api_key, make_member, make_user
 from tests.metrics.settled import let_settle
 from tests.sessions.looking_back import ended_run, looked_back, watched_project
 
@@ -70,3 +70,19 @@ def test_what_waits_again_is_judged_by_nobody(caller: Caller) -> None:
     assert [row["judgement"] for row in rows(caller)] == ["rejected"]
     reopen_entry(caller.project, entry.pk, CurationInput(reason="Too broad."), actor=ann)
     assert rows(caller) == []
+
+
+def test_names_with_letters_of_their_own_are_hidden_and_their_likes_break_nothing_off(caller: Caller) -> None:
+    ann = Actor(user=make_member(caller.project, user=make_user("Straße")))
+    make_member(caller.project, user=make_user("ŞİRİN"))
+    make_member(caller.project, user=make_user("Alin"))
+    entry = entry_of(caller, "rule")
+    reason = "Straße, straße, STRASSE and Şirin say no; Alın, ALİN and Alin as well."
+    reject_entry(caller.project, entry.pk, CurationInput(reason=reason), actor=ann)
+    [row] = rows(caller, anonymous="true")
+    assert not [name for name in ("tra", "TRA", "Alin", "Alın") if name in row["reason"]], row["reason"]
+
+
+@pytest.mark.parametrize("metadata", ['{"a":1e999}', '{"a":NaN}', '{"a":"\\u0000"}', '{"a":"\\ud800"}', "[" * 3_000])
+def test_metadata_that_no_task_can_have_is_refused(caller: Caller, metadata: str) -> None:
+    assert caller.get("datasets/runs", metadata=metadata).status == 400

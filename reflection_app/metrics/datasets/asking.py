@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from reflection_app.core.errors import wrong
 from reflection_app.core.models import Project
-from reflection_app.loops.storable import Moment, storable
+from reflection_app.loops.storable import Moment, is_storable, storable
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Outcome
 from reflection_app.metrics.datasets.reading import Asked, Place, settled_until
@@ -36,10 +36,15 @@ def _day_ends(given: Any) -> Any:
 def _metadata(given: Any) -> Any:
     if not isinstance(given, str) or not given:
         return given or {}
+    if len(given) > LONGEST_METADATA:
+        raise ValueError(f"has more than {LONGEST_METADATA:,} characters")
     try:
-        return json.loads(given)
+        value = json.loads(given)
     except (ValueError, RecursionError):
         raise ValueError('must be a JSON object, such as {"team": "search"}') from None
+    if not is_storable(value):
+        raise ValueError("holds a NUL character, half a surrogate pair or an infinite number, which no task has")
+    return value
 
 
 OF_MOMENT = WithJsonSchema({"type": "string"})
