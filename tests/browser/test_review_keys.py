@@ -437,3 +437,25 @@ def test_u_takes_back_what_a_key_has_just_decided_or_skipped(visit: Visit, proje
     press(page, "u")
     expect(page.get_by_text("It comes to you again.")).to_be_visible()
     assert not ReviewSkip.objects.exists()
+
+
+def test_two_reviewers_in_two_views_each_stay_in_their_own(visit: Visit, project: Project) -> None:
+    coder = [waiting_review(project, objective=f"Code {number}", agent="coder") for number in range(1, 4)]
+    writer = [waiting_review(project, objective=f"Text {number}", agent="writer") for number in range(1, 4)]
+    pages: dict[str, Page] = {}
+    for agent, reviews in (("coder", coder), ("writer", writer)):
+        page = visit(make_member(project)).go(f"/p/desk/reviews/?agent={agent}")
+        page.get_by_role("link", name=reviews[0].run.task.objective).click()
+        page.get_by_role("button", name="Claim and decide").click()
+        pages[agent] = painted(page, reviews[0])
+    for at in (0, 1):
+        for agent, reviews in (("coder", coder), ("writer", writer)):
+            press(pages[agent], "a", "Enter")
+            painted(pages[agent], reviews[at + 1])
+    # Taken back, given back: still the same view.
+    press(pages["coder"], "u")
+    painted(pages["coder"], coder[1])
+    assert "queue=agent%3Dcoder" in pages["coder"].url
+    pages["coder"].get_by_role("button", name="Release").click()
+    pages["coder"].wait_for_url("**/reviews/?agent=coder")
+    expect(pages["coder"].get_by_role("link", name="Text 3")).to_have_count(0)
