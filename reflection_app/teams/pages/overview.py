@@ -1,5 +1,6 @@
 """The overview: what needs a person, what is under way, and how the last week went."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -8,9 +9,11 @@ from django.db.models import Count, F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from reflection_app.core.models import Project
+from notebook_app.public import has_approved
+from reflection_app.core.models import ApiKey, Membership, Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.verdicts import Outcome
 from reflection_app.metrics.definitions import Chosen
@@ -71,8 +74,53 @@ def project_overview(request: DeskRequest) -> HttpResponse:
         "is_new": not Run.objects.filter(NOT_OF_THE_DESK, project=project).exists(),
         "has_examples_only": is_scripted,
         "figures": figures_of_week(project, is_scripted=is_scripted),
+        "first_steps": first_steps(request, is_scripted=is_scripted),
     }
     return render(request, "teams/overview.html", context)
+
+
+@dataclass(frozen=True)
+class FirstStep:
+    """One thing to do on a new desk, and where. `page` is the name of an address."""
+
+    words: str
+    page: str
+    is_done: bool
+
+
+def first_steps(request: DeskRequest, *, is_scripted: bool) -> list[FirstStep]:
+    """What the member can do to get the project going; none once all of it is done."""
+    place, project = request.place, request.place.project
+    people = Membership.objects.filter(project=project, user__is_active=True)
+    steps: list[tuple[Permission, str, str, Callable[[], bool]]] = [
+        (Permission.HAND_IN, _("Hand in a task of your own"), "new_task", lambda: not is_scripted),
+        (
+            Permission.CHANGE_SETTINGS,
+            _("Make a key, by which a pipeline hands in its work"),
+            "keys",
+            ApiKey.objects.filter(project=project).exists,
+        ),
+        (
+            Permission.REVIEW,
+            _("Decide on a verdict"),
+            "reviews",
+            Review.objects.filter(project=project, decided_by__in=people.values("user")).exists,
+        ),
+        (
+            Permission.CURATE,
+            _("Approve a lesson, which agents are told from then on"),
+            "notebook_inbox",
+            lambda: has_approved(project.pk),
+        ),
+        (
+            Permission.CHANGE_SETTINGS,
+            _("Invite those who review with you"),
+            "members",
+            lambda: people.count() > 1,
+        ),
+    ]
+    mine = [FirstStep(words, page, is_done()) for needed, words, page, is_done in steps if place.may(needed)]
+    return [] if all(step.is_done for step in mine) else mine
 
 
 def figures_of_week(project: Project, *, is_scripted: bool) -> list[Shown]:
