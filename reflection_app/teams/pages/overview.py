@@ -64,6 +64,7 @@ def project_overview(request: DeskRequest) -> HttpResponse:
     is_scripted = not Run.objects.filter(NOT_OF_THE_DESK, project=project, is_scripted=False).exists()
     context = {
         "questions": questions.defer("run__spec", "run__task__tests").order_by("created_at", "id")[:SHOWN],
+        "now": now,
         "overdue": overdue_reviews(project, now=now).count() + overdue_questions(project, now=now).count(),
         "instructions_proposed": proposed.count(),
         "reviews": reviews.order_by("-holds_run", "created_at", "id")[:SHOWN],
