@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
-from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, UnreadablePostError
 from django.utils.text import slugify
@@ -83,6 +83,8 @@ class KeyReused(ActionError):
 FROM_BELOW: tuple[tuple[type[Exception], int, str], ...] = (
     (RequestDataTooBig, 413, "The body is too large."),
     (UnreadablePostError, 400, "The body could not be read to its end."),
+    # Found a moment ago, and deleted before it could be locked.
+    (ObjectDoesNotExist, 404, "This was deleted meanwhile."),
     (Http404, 404, "There is no such thing, or not for you."),
     (PermissionDenied, 403, "This is not allowed."),
     (OperationalError, 503, "The database cannot be reached. Try again in a moment."),

@@ -10,7 +10,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.contrib.sessions.backends.base import SessionBase
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import ObjectDoesNotExist, PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -190,6 +190,9 @@ def project_page[**P](
                 return view(desk_request, *args, **kwargs)
             except ActionError as error:
                 return refused(request, error)
+            except ObjectDoesNotExist as error:
+                # Found a moment ago, and deleted before it could be locked.
+                raise Http404("deleted meanwhile") from error
 
         # What the walk over all pages and the written matrix go by.
         guarded.permissions = {"GET": permission, "POST": to_change}  # type: ignore[attr-defined]

@@ -4,12 +4,18 @@ import pytest
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.db import DatabaseError, OperationalError, connection, transaction
 from django.http import Http404, UnreadablePostError
+from django.test import Client
 from psycopg.errors import DiskFull
 from rest_framework.exceptions import Throttled, ValidationError
 
 from reflection_app.api.problems import problem_of, problem_response
 from reflection_app.core import errors
-from tests.api.caller import Caller, assert_problem
+from reflection_app.runs.models import Run
+from reflection_app.tasks import api as tasks_api
+from reflection_app.tasks import pages as tasks_pages
+from tests.api.caller import Caller, assert_problem, make_caller
+from tests.api.stories import finished_run
+from tests.web.stories import logged_in
 
 SECRET = "host=10.0.0.1 password=hunter2"
 
@@ -77,3 +83,17 @@ def test_a_full_disk_is_told_as_such() -> None:
     problem = problem_of(error)
     assert (problem.status, "disk is full" in problem.detail) == (503, True)
     assert SECRET not in problem.detail
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_was_deleted_after_it_was_found_is_not_found(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    caller = make_caller()
+    run = finished_run(caller.project)
+    found = Run.objects.get(pk=run.pk)
+    run.task.delete()
+    monkeypatch.setattr(tasks_api, "get_run_for", lambda *_: found)
+    monkeypatch.setattr(tasks_pages, "get_run_for", lambda *_: found)
+    refused = caller.post(f"runs/{run.pk}/redo", {"instructions": "Again."})
+    assert (refused.status, refused.body["detail"]) == (404, "This was deleted meanwhile.")
+    address = f"/p/{caller.project.slug}/runs/{run.pk}/redo/"
+    assert logged_in(client, caller.project).post(address, {"instructions": "Again."}).status_code == 404
