@@ -51,8 +51,8 @@ def values_of(page: str, name: str) -> list[str]:
 
 def test_the_policy_that_holds_is_shown_to_be_edited(admin: Client) -> None:
     page = admin.get(PAGE).text
-    assert "REJECT: waits for a person." in page
-    assert "PASS or REVISE, confidence below 0.6: waits for a person." in page
+    assert "Reject: waits for a person." in page
+    assert "Pass or Revise, confidence below 60 %: waits for a person." in page
     assert values_of(page, "rules.1.confidence_below") == ["0.6"]
     assert values_of(page, "audit_share") == ["0.1"]
     assert 'name="unsettled_waits" checked' in page
@@ -238,7 +238,7 @@ def test_names_that_were_not_seen_are_hinted_at_and_those_that_were_suggested(ad
 def test_whoever_may_not_change_it_reads_it_in_words(client: Client, project: Project) -> None:
     viewer = logged_in(client, project, Role.VIEWER)
     page = viewer.get(PAGE).text
-    assert "REJECT: waits for a person." in page
+    assert "Reject: waits for a person." in page
     assert "Of all that does not wait, 10 % is audited, by 1 person." in page
     assert '<form class="policy"' not in page
     for order in ("save", "try", "add"):
