@@ -25,7 +25,9 @@ MOST_NAMED = 5
 def in_words(rule: ReviewRule) -> str:
     """Which verdicts it is about and what it does: `Pass or Revise, confidence below 60 %: waits for a person.`"""
     is_any = not rule.verdicts or len(set(rule.verdicts)) == len(Verdict)
-    about = [_("Any verdict") if is_any else _any_of([str(look_of(verdict, "verdict").words) for verdict in rule.verdicts])]
+    about = [
+        _("Any verdict") if is_any else _any_of([str(look_of(verdict, "verdict").words) for verdict in rule.verdicts])
+    ]
     lowest, below = rule.score_from, rule.score_below
     if lowest is not None and below is not None:
         about.append(_("score from %(lowest)s to below %(below)s") % {"lowest": f"{lowest:g}", "below": f"{below:g}"})
@@ -53,17 +55,23 @@ def in_words(rule: ReviewRule) -> str:
         ) % {"count": rule.reviewers}
     if rule.share != 1:
         does = _("a random %(share)s of these %(does)s") % {"share": f"{rule.share * 100:.4g} %", "does": does}
-    return _("%(about)s: %(does)s.") % {"about": pgettext("between parts of a sentence", ", ").join(about), "does": does}
+    return _("%(about)s: %(does)s.") % {
+        "about": pgettext("between parts of a sentence", ", ").join(about),
+        "does": does,
+    }
 
 
 def _any_of(names: Sequence[str]) -> str:
     """`a, b or c`; of many the first few, and how many more."""
     shown, more = list(names[:MOST_NAMED]), len(names) - MOST_NAMED
     if more > 0:
-        return _("%(names)s or one of %(more)s more") % {"names": pgettext("between names", ", ").join(shown), "more": more}
+        return _("%(names)s or one of %(more)s more") % {
+            "names": pgettext("between names", ", ").join(shown),
+            "more": more,
+        }
     if len(shown) == 1:
         return shown[0]
-    return _("%(names)s or %(last)s") % {"names": pgettext("between names", ", ").join(shown[:-1]), "last": shown[-1]}
+    return _("%(names)s or %(last)s") % {"names": comma.join(shown[:-1]), "last": shown[-1]}
 
 
 TEXTS = ("name", "action", "score_from", "score_below", "confidence_below", "cost_from_usd", "share", "reviewers")
