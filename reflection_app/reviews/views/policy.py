@@ -64,11 +64,9 @@ def in_words(rule: ReviewRule) -> str:
 def _any_of(names: Sequence[str]) -> str:
     """`a, b or c`; of many the first few, and how many more."""
     shown, more = list(names[:MOST_NAMED]), len(names) - MOST_NAMED
+    comma = pgettext("between names", ", ")
     if more > 0:
-        return _("%(names)s or one of %(more)s more") % {
-            "names": pgettext("between names", ", ").join(shown),
-            "more": more,
-        }
+        return _("%(names)s or one of %(more)s more") % {"names": comma.join(shown), "more": more}
     if len(shown) == 1:
         return shown[0]
     return _("%(names)s or %(last)s") % {"names": comma.join(shown[:-1]), "last": shown[-1]}
