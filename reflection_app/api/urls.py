@@ -9,6 +9,7 @@ from reflection_app.repairs.api import failures, reports
 from reflection_app.reviews.api.bulk import BulkDecisions, Comments
 from reflection_app.reviews.api.policy import Agreement, ReviewPolicies
 from reflection_app.reviews.api.reviews import AskForReview, HeldReview, Reviews
+from reflection_app.rubrics.api import Examples, Guidelines, RubricAgreement, Rubrics
 from reflection_app.runs.api import Questions, RunHistory, Runs
 from reflection_app.search.api import Search
 from reflection_app.sessions.api import Reflectors, Transcripts, UnreadSpans
@@ -47,6 +48,12 @@ urlpatterns = [
     path("reviews", Reviews.as_view({"get": "list"}), name="api-reviews"),
     path("reviews/agreement", Agreement.as_view({"get": "retrieve"}), name="api-agreement"),
     path("reviews/claim", Reviews.as_view({"post": "claim"}), name="api-review-claim"),
+    path("reviews/examples", Examples.as_view({"get": "list"}), name="api-review-examples"),
+    path(
+        "reviews/<uuid:review_id>/example",
+        Examples.as_view({"put": "update", "delete": "destroy"}),
+        name="api-review-example",
+    ),
     path("reviews/bulk", BulkDecisions.as_view({"post": "create"}), name="api-bulk-decisions"),
     path("reviews/bulk/<uuid:bulk_id>", BulkDecisions.as_view({"get": "retrieve"}), name="api-bulk-decision"),
     path("reviews/bulk/<uuid:bulk_id>/undo", BulkDecisions.as_view({"post": "undo"}), name="api-undo-bulk"),
@@ -99,6 +106,11 @@ urlpatterns = [
     ),
     path("review-policy", ReviewPolicies.as_view({"get": "retrieve", "put": "update"}), name="api-review-policy"),
     path("review-policy/try", ReviewPolicies.as_view({"post": "try_out"}), name="api-review-policy-try"),
+    path("rubric", Rubrics.as_view({"get": "retrieve", "put": "update"}), name="api-rubric"),
+    path("rubric/versions", Rubrics.as_view({"get": "list"}), name="api-rubric-versions"),
+    path("rubric/agreement", RubricAgreement.as_view({"get": "retrieve"}), name="api-rubric-agreement"),
+    path("guidelines", Guidelines.as_view({"get": "retrieve", "put": "update"}), name="api-guidelines"),
+    path("guidelines/versions", Guidelines.as_view({"get": "list"}), name="api-guidelines-versions"),
     path("audit-entries", members.AuditEntries.as_view({"get": "list"}), name="api-audit-entries"),
     path("notebook/imports", files.Imports.as_view({"post": "create"}), name="api-notebook-imports"),
     path("notebook/imports/<uuid:import_id>", files.Imports.as_view({"get": "retrieve"}), name="api-notebook-import"),

@@ -196,6 +196,12 @@ class PolicyMovedOn(Conflict):
     title = gettext_noop("Another policy by now")
 
 
+class VersionMovedOn(Conflict):
+    """The rubric, or the guidelines, have another version by now."""
+
+    title = gettext_noop("Another version by now")
+
+
 class EntryMovedOn(Conflict):
     """The entry of the notebook is another one by now. `version` is the one that it is at, `by` who made it."""
 

@@ -4,13 +4,14 @@ Each new prompt is built from the original task and the feedback on earlier atte
 that it does not nest inside itself.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, create_model, model_validator
 
 from reflection_app.loops.answer_reading import Clipped, Flag, Lenient, Number, Share, Texts, as_described, read_as
-from reflection_app.loops.answer_schemas import SHARE, TEXT, YES_OR_NO, closed_object, list_of, one_of, texts
+from reflection_app.loops.answer_schemas import SHARE, TEXT, YES_OR_NO, Schema, closed_object, list_of, one_of, texts
 from reflection_app.loops.answers import ask
 from reflection_app.loops.attempts import end_by, make_attempt, settle, unfinished
 from reflection_app.loops.framing import frame_of, framed_task, sees_all_of, truncated
@@ -18,6 +19,19 @@ from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.requirement_checks import check_requirements, requirement_issues
 from reflection_app.loops.requirements import Lowered, RequirementsReport
+from reflection_app.loops.rubrics import (
+    LONGEST_WHY,
+    Criterion,
+    Given,
+    Ratings,
+    Rubric,
+    Scale,
+    failed_of,
+    rated,
+    read_as_value,
+    score_of,
+    shortcomings,
+)
 from reflection_app.loops.task_spec import TaskSpec, Thresholds
 from reflection_app.loops.texts import cut, one_line
 from reflection_app.loops.values import Message, system, user
@@ -49,7 +63,7 @@ class CriticFeedback(Lenient):
 
 
 class CriticAnswer(Lenient):
-    """What the critic says. Either both parts or a score of its own must be there."""
+    """What the critic says. Either ratings by a rubric, or both parts, or a score of its own must be there."""
 
     completeness: Part | None = None
     correctness: Part | None = None
@@ -58,10 +72,11 @@ class CriticAnswer(Lenient):
     approved: Flag
     feedback: CriticFeedback = CriticFeedback()
     issues: Annotated[tuple[CriticIssue, ...], BeforeValidator(as_described)] = ()
+    ratings: Ratings = ()
 
     @model_validator(mode="after")
     def check_it_has_a_score(self) -> "CriticAnswer":
-        if self.score is None and (self.completeness is None or self.correctness is None):
+        if not self.ratings and self.score is None and (self.completeness is None or self.correctness is None):
             raise ValueError("completeness and correctness are missing")
         return self
 
@@ -75,17 +90,52 @@ class CriticAnswer(Lenient):
 
 
 PART = {"type": "integer", "minimum": 0, "maximum": 100}
-ANSWER_SCHEMA = closed_object(
-    completeness=PART,
-    correctness=PART,
-    confidence=SHARE,
-    approved=YES_OR_NO,
-    feedback=closed_object(strengths=texts(5), weaknesses=texts(5), suggestions=texts(5)),
-    issues=list_of(
-        closed_object(category=one_of(IssueCategory), severity=one_of(Severity), description=TEXT, suggested_fix=TEXT),
-        most=8,
-    ),
+FEEDBACK = closed_object(strengths=texts(5), weaknesses=texts(5), suggestions=texts(5))
+ISSUES = list_of(
+    closed_object(category=one_of(IssueCategory), severity=one_of(Severity), description=TEXT, suggested_fix=TEXT),
+    most=8,
 )
+ANSWER_SCHEMA = closed_object(
+    completeness=PART, correctness=PART, confidence=SHARE, approved=YES_OR_NO, feedback=FEEDBACK, issues=ISSUES
+)
+
+
+def schema_for(rubric: Rubric) -> Schema:
+    """The form of the answer that rates by `rubric`."""
+    ratings = {one.key: closed_object(why=TEXT, value=_values_of(one)) for one in rubric.criteria}
+    return closed_object(ratings=closed_object(**ratings), confidence=SHARE, feedback=FEEDBACK, issues=ISSUES)
+
+
+def _values_of(criterion: Criterion) -> Schema:
+    if criterion.scale is Scale.POINTS:
+        return {"type": "integer", "minimum": 1, "maximum": criterion.points}
+    return TEXT | ({"enum": list(criterion.values)} if criterion.values else {})
+
+
+def answer_for(rubric: Rubric) -> type[CriticAnswer]:
+    """What is read of a critic that rates by `rubric`: code draws the verdict, so it need not approve."""
+    known = {criterion.key: criterion for criterion in rubric.criteria}
+
+    def read(said: Any) -> Ratings:
+        if not isinstance(said, dict):
+            raise ValueError("must be an object with a value for each criterion")
+        given: dict[str, Given] = {}
+        for key, criterion in known.items():
+            one = said.get(key)
+            # Some models leave out the reasons and give the values alone.
+            one = one if isinstance(one, Mapping) else {"value": one}
+            why = one.get("why")
+            given[key] = Given(
+                value=read_as_value(criterion, one.get("value")), why=str(why)[:LONGEST_WHY] if why else ""
+            )
+        return rated(rubric, given)
+
+    return create_model(
+        "RatedAnswer",
+        __base__=CriticAnswer,
+        approved=(Flag, True),
+        ratings=(Annotated[Ratings, BeforeValidator(read)], ...),
+    )
 
 
 def question(
@@ -94,8 +144,11 @@ def question(
     content: str,
     requirements: RequirementsReport | None = None,
     lowered: Lowered | None = None,
+    rubric: Rubric | None = None,
 ) -> tuple[Message, ...]:
-    """What the critic is asked. The work cannot close its own frame, whose name is a hash of the work."""
+    """What the critic is asked: two parts, or ratings by `rubric`.
+
+    The work cannot close its own frame, whose name is a hash of the work."""
     checked = ""
     if requirements is not None:
         results = "\n".join(
@@ -108,14 +161,30 @@ def question(
     if lowered is not None:
         listed = "\n".join(f"- {_shortened(line)}" for line in lowered.in_words)
         checked += f"\n{prompt('critic_lowered', lowered=listed, frame=frame_of(listed + content, name='lowered'))}\n"
-    asked = prompt(
-        "critic_evaluate",
-        objective=framed_task(objective),
-        content=truncated(content),
-        frame=frame_of(content),
-        requirements=checked,
-    )
+    shown = {
+        "objective": framed_task(objective),
+        "content": truncated(content),
+        "frame": frame_of(content),
+        "requirements": checked,
+    }
+    if rubric is None:
+        asked = prompt("critic_evaluate", **shown)
+    else:
+        criteria = "\n".join(f"- {one.key}: {one.name}. {one.help}".rstrip() for one in rubric.criteria)
+        ratings = ",\n".join(
+            f'    "{one.key}": {{"why": "...", "value": {_asked_value(one)}}}' for one in rubric.criteria
+        )
+        asked = prompt("critic_rate", **shown, criteria=criteria, ratings=ratings)
     return (system(prompt("critic_system")), user(asked))
+
+
+def _asked_value(criterion: Criterion) -> str:
+    match criterion.scale:
+        case Scale.POINTS:
+            return f"1-{criterion.points}, {criterion.points} is best"
+        case Scale.TEXT:
+            return '"in a few words"'
+    return " or ".join(f'"{value}"' for value in criterion.values)
 
 
 def _shortened(text: str) -> str:
@@ -131,37 +200,44 @@ def judge(
     saw_all: bool = True,
     requirements: RequirementsReport | None = None,
     lowered: Lowered | None = None,
+    rubric: Rubric | None = None,
 ) -> Judgement:
     """The verdict on the critic's answer: PASS needs its approval, the score and all minimum requirements.
 
+    Where it rates by a `rubric`, the score is the rubric's, and a PASS needs no approval but every criterion that must
+    hold.
     What does not pass by that may pass by what was `lowered`, and the verdict names it then. REJECT follows from the
     score alone. A critic that did not see all of the work has no confidence, whatever it says; so a person is asked.
     """
+    quality = answer.quality if rubric is None else score_of(rubric, answer.ratings)
+    approved = answer.approved if rubric is None else not failed_of(rubric, answer.ratings)
     is_sufficient = requirements is None or requirements.all_met
     is_whole = is_sufficient and not (requirements is not None and requirements.is_lowered)
-    if answer.quality >= thresholds.pass_from and is_whole:
+    if quality >= thresholds.pass_from and is_whole:
         lowered = None
     pass_from = thresholds.pass_from if lowered is None else min(lowered.score, thresholds.pass_from)
-    if answer.quality < thresholds.revise_from:
+    if quality < thresholds.revise_from:
         verdict = Verdict.REJECT
-    elif answer.approved and answer.quality >= pass_from and is_sufficient:
+    elif approved and quality >= pass_from and is_sufficient:
         verdict = Verdict.PASS
     else:
         verdict = Verdict.REVISE
     own_issues = tuple(Issue(**issue.model_dump()) for issue in answer.issues)
-    has_parts = answer.completeness is not None and answer.correctness is not None
+    has_parts = not answer.ratings and answer.completeness is not None and answer.correctness is not None
+    said = Feedback(**answer.feedback.model_dump())
     return Judgement(
         attempt=attempt,
         referee=Referee.CRITIC,
         verdict=verdict,
-        score=answer.quality,
+        score=quality,
         confidence=answer.confidence if saw_all else 0.0,
         issues=(requirement_issues(requirements) if requirements is not None else ()) + own_issues,
-        feedback=Feedback(**answer.feedback.model_dump()),
+        feedback=said.model_copy(update={"weaknesses": (*shortcomings(answer.ratings), *said.weaknesses)}),
         requirements=requirements,
         completeness=answer.completeness if has_parts else None,
         correctness=answer.correctness if has_parts else None,
         lowered=lowered,
+        ratings=answer.ratings,
     )
 
 
@@ -206,11 +282,17 @@ async def evaluate(
         run.model_call(
             key=f"attempt-{attempt}/critique",
             role="critic",
-            messages=question(objective=spec.objective, content=content, requirements=requirements, lowered=lowered),
+            messages=question(
+                objective=spec.objective,
+                content=content,
+                requirements=requirements,
+                lowered=lowered,
+                rubric=spec.rubric,
+            ),
             temperature=TEMPERATURE,
-            json_schema=ANSWER_SCHEMA,
+            json_schema=schema_for(spec.rubric) if spec.rubric else ANSWER_SCHEMA,
         ),
-        schema=CriticAnswer,
+        schema=answer_for(spec.rubric) if spec.rubric else CriticAnswer,
     )
     saw_all = sees_all_of(content)
     judgement = judge(
@@ -220,6 +302,7 @@ async def evaluate(
         saw_all=saw_all,
         requirements=requirements,
         lowered=lowered,
+        rubric=spec.rubric,
     )
     return await run.record(judgement, key=f"attempt-{attempt}/verdict")
 

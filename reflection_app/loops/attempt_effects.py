@@ -10,6 +10,7 @@ from reflection_app.loops.code_tests import CodeTests, TestReport
 from reflection_app.loops.effect import Effect
 from reflection_app.loops.protocol.stages import RepairStatus
 from reflection_app.loops.questions import PersonsAnswer, Question
+from reflection_app.loops.rubrics import Ratings, shortcomings
 from reflection_app.loops.storable import Text
 from reflection_app.loops.tool_calls import ToolResult
 from reflection_app.loops.values import Message, Value
@@ -247,6 +248,7 @@ class ReviewDecision(Value):
     reason: str = ""
     reviewer: str = ""
     picked: int | None = Field(default=None, ge=1)
+    ratings: Ratings = ()
 
     def judgement_of(self, attempt: int) -> Judgement:
         """The decision as that person's judgement of `attempt`, or of the one that was picked instead."""
@@ -256,7 +258,10 @@ class ReviewDecision(Value):
             verdict=self.verdict,
             score=self.score,
             issues=self.issues,
-            feedback=Feedback(suggestions=(self.reason,) if self.reason.strip() else ()),
+            feedback=Feedback(
+                weaknesses=shortcomings(self.ratings), suggestions=(self.reason,) if self.reason.strip() else ()
+            ),
+            ratings=self.ratings,
         )
 
 

@@ -15,6 +15,7 @@ from reflection_app.loops.diagnosis.diagnoses import FailedCall
 from reflection_app.loops.merging import EntryToMerge
 from reflection_app.loops.project_settings import LessonSettings
 from reflection_app.loops.requirements import Requirements
+from reflection_app.loops.rubrics import Rubric
 from reflection_app.loops.storable import Text
 from reflection_app.loops.tool_calls import ToolCall, ToolSpec
 from reflection_app.loops.values import Value
@@ -224,7 +225,7 @@ class TaskSpec(Value):
     `hints` what its earlier runs noted for a better start.
     `lessons` is None where the run is told nothing of the notebook.
     `knowledge_tool` is asked for knowledge that the agent lacks. `completeness` is None where nothing is checked;
-    `completeness_from` says who set it.
+    `completeness_from` says who set it. `rubric` is what critics and people rate attempts by, None where there is none.
     """
 
     objective: str = Field(min_length=1, max_length=200_000)
@@ -256,4 +257,5 @@ class TaskSpec(Value):
     limits: Limits = Limits()
     thresholds: Thresholds = Thresholds()
     review_policy: ReviewPolicy = ReviewPolicy()
+    rubric: Rubric | None = None
     models: dict[str, str] = Field(default_factory=dict, description="model names by role, over the settings' own")

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.requirements import Lowered, RequirementsReport
+from reflection_app.loops.rubrics import Ratings
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 
@@ -76,7 +77,7 @@ class Judgement(Value):
 
     `requirements` is there where the task has minimum requirements: no verdict is a PASS unless all of them hold.
     `completeness` and `correctness` are the critic's parts of the score, where it gave them. `lowered` is what was
-    expected instead, where it was not judged by what the task itself expects.
+    expected instead, where it was not judged by what the task itself expects. `ratings` are by the project's rubric.
     """
 
     attempt: int = Field(ge=1)
@@ -91,6 +92,7 @@ class Judgement(Value):
     completeness: Score | None = None
     correctness: Score | None = None
     lowered: Lowered | None = None
+    ratings: Ratings = ()
 
     @property
     def passed_lowered(self) -> bool:

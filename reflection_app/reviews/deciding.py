@@ -169,6 +169,7 @@ def decision_facts(review: Review) -> dict[str, Any]:
         "verdict": given.verdict if given else None,
         "score": given.score if given else None,
         "issues": given.issues if given else [],
+        "ratings": given.ratings if given else [],
         "reason": review.decision_reason,
     }
 

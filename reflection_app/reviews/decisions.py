@@ -11,6 +11,17 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput, wrong
 from reflection_app.loops.attempt_effects import Decision, DirectorsDecision, ReviewDecision
 from reflection_app.loops.progress import strongest_judgements
+from reflection_app.loops.rubrics import (
+    MOST_CRITERIA,
+    Fault,
+    Given,
+    RatingFault,
+    Ratings,
+    failed_of,
+    rated,
+    score_of,
+    shortcomings,
+)
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Thresholds
 from reflection_app.loops.values import Value
@@ -53,6 +64,9 @@ class DecisionInput(Value):
 
     Of a REJECT that the run waits for, a person decides as its director: `redo` with `instructions` sends it back,
     `accept` with a `reason` takes it all the same, and `close` ends the run as rejected.
+
+    Where the run is judged by a rubric, overruling needs `ratings`; the verdict follows from them by code. Another
+    `verdict` than that one needs a `reason`.
     """
 
     lease_token: UUID
@@ -60,6 +74,11 @@ class DecisionInput(Value):
     verdict: VerdictName | None = None
     score: Score | None = None
     issues: Annotated[tuple[Issue, ...], Field(max_length=50)] | None = None
+    ratings: Annotated[dict[str, Given], Field(max_length=MOST_CRITERIA)] | None = Field(
+        default=None,
+        description="a value for each criterion, where the run is judged by a rubric: the verdict follows from them",
+        examples=[{"correct": {"value": 4}, "tone": {"value": "pass", "why": "polite throughout"}}],
+    )
     reason: Annotated[str, Field(max_length=10_000), AfterValidator(storable)] = Field(
         default="", description="needed to accept what was rejected"
     )
@@ -131,8 +150,10 @@ class Decided:
 
 def decided_by(review: Review, data: DecisionInput, *, actor: Actor) -> Decided:
     """What holds from now on. Raises InvalidInput where the decision does not say enough, or too much."""
+    is_directed = isinstance(data.decision, DirectorsDecision)
     data = as_approved_or_overruled(review, data)
     approved, attempt = data.decision is Decision.APPROVE, review.attempt
+    ratings: Ratings = ()
     if review.is_pick:
         if data.attempt is not None and data.attempt != attempt.number:
             if approved:
@@ -151,8 +172,12 @@ def decided_by(review: Review, data: DecisionInput, *, actor: Actor) -> Decided:
             raise wrong("attempt", "Only where the pick is unsettled can a person pick an attempt.")
         before = review.verdict
         verdict, score, issues = VerdictName(before.verdict), before.score, issues_of(before)
+        by_rubric = None if is_directed and data.ratings is None else rated_by(review, data)
+        ratings = by_rubric.ratings if by_rubric else ()
         if not approved:
-            verdict, score, issues = _overruled(review, data)
+            verdict, score, issues = _overruled(review, data, by_rubric)
+        elif by_rubric is not None and ratings != before.get_ratings():
+            raise wrong("ratings", _("Approving keeps the ratings as they are; overrule to change any of them."))
         elif (
             data.verdict not in {None, verdict} or data.score not in {None, score} or data.issues not in {None, issues}
         ):
@@ -167,8 +192,58 @@ def decided_by(review: Review, data: DecisionInput, *, actor: Actor) -> Decided:
         reason=data.reason,
         reviewer=actor.label,
         picked=attempt.number if attempt.number != review.attempt.number else None,
+        ratings=before.get_ratings() if approved and not review.is_pick else ratings,
     )
     return Decided(decision=decision, attempt=attempt)
+
+
+@dataclass(frozen=True)
+class ByRubric:
+    """What a person's ratings come to."""
+
+    ratings: Ratings
+    score: float
+    verdict: VerdictName
+
+
+def rated_by(review: Review, data: DecisionInput) -> ByRubric | None:
+    """What the ratings come to; None where there are none, and none are needed.
+
+    They are needed to overrule where the run is judged by a rubric. Raises InvalidInput for each that is wrong.
+    """
+    spec = review.run.get_spec()
+    rubric = spec.rubric
+    if rubric is None:
+        if data.ratings:
+            raise wrong("ratings", _("The run is not judged by a rubric: its project had none when it began."))
+        return None
+    if data.ratings is None:
+        if data.decision is Decision.APPROVE:
+            return None
+        missing = {one.key: one.values for one in rubric.criteria if one.values}
+        raise InvalidInput(
+            _("The run is judged by a rubric: rate every criterion, and the verdict follows."),
+            errors=[
+                {"field": f"ratings.{key}", "message": _("one of %(values)s") % {"values": ", ".join(values)}}
+                for key, values in missing.items()
+            ],
+        )
+    try:
+        ratings = rated(rubric, data.ratings)
+    except RatingFault as fault:
+        told = {"values": ", ".join(fault.values), "keys": ", ".join(one.key for one in rubric.criteria)}
+        words = {
+            Fault.MISSING: _("Rate this one, too: one of %(values)s"),
+            Fault.UNKNOWN: _("The rubric has no such criterion; it has %(keys)s"),
+            Fault.NO_VALUE: _("Choose one of %(values)s"),
+        }
+        raise wrong(f"ratings.{fault.key}", words[fault.fault] % told) from None
+    score = score_of(rubric, ratings)
+    if score >= spec.thresholds.pass_from and not failed_of(rubric, ratings):
+        verdict = VerdictName.PASS
+    else:
+        verdict = VerdictName.REVISE if score >= spec.thresholds.revise_from else VerdictName.REJECT
+    return ByRubric(ratings, score, verdict)
 
 
 Holds = tuple[VerdictName, float, tuple[Issue, ...]]
@@ -193,8 +268,22 @@ def _vouched_for(review: Review, attempt: Attempt, data: DecisionInput) -> Holds
     return VerdictName.PASS, score, ()
 
 
-def _overruled(review: Review, data: DecisionInput) -> Holds:
+def _overruled(review: Review, data: DecisionInput, by_rubric: "ByRubric | None" = None) -> Holds:
     before = review.verdict
+    thresholds = review.run.get_spec().thresholds
+    if by_rubric is not None:
+        if data.score not in {None, by_rubric.score}:
+            raise wrong("score", _("The score follows from the ratings; leave it out."))
+        if data.verdict not in {None, by_rubric.verdict} and not data.reason.strip():
+            said = _("By the rubric it is %(verdict)s (%(score)s). Say why it is to be %(other)s all the same.")
+            told = {"verdict": by_rubric.verdict.value, "score": f"{by_rubric.score:g}", "other": data.verdict}
+            raise wrong("reason", said % told)
+        verdict = data.verdict or by_rubric.verdict
+        data = data.model_copy(
+            update={"verdict": verdict, "score": score_within(verdict, by_rubric.score, thresholds)}
+            if verdict is not by_rubric.verdict
+            else {"verdict": verdict, "score": by_rubric.score}
+        )
     if data.verdict is None:
         raise InvalidInput(
             _("Overruling needs a verdict."), errors=[{"field": "verdict", "message": _("PASS, REVISE or REJECT")}]
@@ -202,12 +291,12 @@ def _overruled(review: Review, data: DecisionInput) -> Holds:
     # The critic's issues stand where the person gives none of their own, but for an attempt that is accepted.
     kept = () if data.verdict is VerdictName.PASS else issues_of(before)
     issues = data.issues if data.issues is not None else kept
-    if data.verdict is VerdictName.REVISE and not issues and not data.reason.strip():
+    is_said = bool(issues or data.reason.strip() or (by_rubric and shortcomings(by_rubric.ratings)))
+    if data.verdict is VerdictName.REVISE and not is_said:
         raise InvalidInput(
             _("Say what is to be revised: the next attempt is made from it."),
             errors=[{"field": "issues", "message": _("give an issue or a reason")}],
         )
-    thresholds = review.run.get_spec().thresholds
     score = data.score if data.score is not None else score_within(data.verdict, before.score, thresholds)
     return data.verdict, score, issues
 

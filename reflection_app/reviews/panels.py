@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict
 from reflection_app.loops.attempt_effects import Decision, ReviewDecision, ReviewReason
+from reflection_app.loops.rubrics import together
 from reflection_app.loops.task_spec import Thresholds
 from reflection_app.loops.verdicts import Issue
 from reflection_app.reviews.claiming import lease_end, tell_pages
@@ -41,6 +42,7 @@ def consensus(opinions: Sequence[ReviewDecision], *, thresholds: Thresholds) -> 
         reason="\n\n".join(f"{opinion.reviewer}: {opinion.reason}" for opinion in opinions if opinion.reason.strip()),
         reviewer=", ".join(opinion.reviewer for opinion in opinions),
         picked=opinions[0].picked,
+        ratings=together([opinion.ratings for opinion in opinions]),
     )
 
 

@@ -25,6 +25,7 @@ from reflection_app.loops.effects import RecordCompleteness, RecordSupplements
 from reflection_app.loops.protocol.stages import SubmitStatus
 from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.requirements import Lowered, RequirementsReport
+from reflection_app.loops.rubrics import Rating
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.values import Message
 from reflection_app.loops.verdicts import Feedback, Issue, Outcome, Referee
@@ -304,6 +305,7 @@ class VerdictAnswer(Answer):
         description="what was expected instead, where it was not judged by what the task itself expects: a PASS is one "
         "against a lowered expectation then"
     )
+    ratings: list[Rating] = Field(description="by the project's rubric, from which the score and the verdict follow")
     given_by: Username = Field(description="the person, where it was one")
     created_at: AwareDatetime
 

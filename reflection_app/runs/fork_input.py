@@ -142,7 +142,7 @@ def edited_result(
             own = {"referee": Referee.PERSON.value} | given
             if own["referee"] == Referee.PERSON.value:
                 of_machines = ("confidence", "tests", "requirements", "completeness", "correctness", "lowered")
-                own = dict.fromkeys(of_machines) | own
+                own = dict.fromkeys(of_machines) | {"ratings": ()} | own
             if isinstance(own["referee"], str):
                 own["referee"] = {referee.label: referee.value for referee in Referee}.get(
                     own["referee"], own["referee"]

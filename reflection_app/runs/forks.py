@@ -80,6 +80,7 @@ VERDICT_FIELDS = (
     "completeness",
     "correctness",
     "lowered",
+    "ratings",
     "given_by_id",
 )
 ATTEMPT_FIELDS = ("number", "content", "artifacts", "self_check", "repairs", "is_cut_off")

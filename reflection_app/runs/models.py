@@ -14,6 +14,7 @@ from reflection_app.loops.chain_of_thought import ChainOfThought, parse_chain_of
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.requirements import Lowered, RequirementsReport
+from reflection_app.loops.rubrics import Rating, Ratings
 from reflection_app.loops.task_spec import OF_THE_DESK, Mode, TaskSpec
 from reflection_app.loops.verdicts import Judgement, Outcome
 from reflection_app.tasks.models import Task
@@ -285,6 +286,8 @@ class Verdict(models.Model):
     correctness = models.FloatField(null=True, blank=True)
     # What was expected instead, where it was not judged by what the task itself expects.
     lowered = models.JSONField(null=True, blank=True)
+    # By the project's rubric, in the version that its run began with.
+    ratings = models.JSONField(default=list, blank=True)
     given_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -334,10 +337,14 @@ class Verdict(models.Model):
             completeness=self.completeness,
             correctness=self.correctness,
             lowered=self.get_lowered(),
+            ratings=self.get_ratings(),
         )
 
     def get_lowered(self) -> Lowered | None:
         return Lowered.model_validate(self.lowered) if self.lowered else None
+
+    def get_ratings(self) -> Ratings:
+        return tuple(Rating.model_validate(rating) for rating in self.ratings)
 
     @classmethod
     def from_judgement(cls, judgement: Judgement, *, attempt: Attempt, step: Step | None) -> "Verdict":
@@ -357,6 +364,7 @@ class Verdict(models.Model):
             completeness=judgement.completeness,
             correctness=judgement.correctness,
             lowered=values["lowered"],
+            ratings=values["ratings"],
         )
 
 

@@ -263,6 +263,11 @@ DESTINATIONS = (
         "rules sampling audit share thresholds 评审 审核 策略 规则 抽查 阈值",
     ),
     _setting(
+        "rubric",
+        gettext_noop("Rubric and guidelines"),
+        "criteria ratings scales weights examples agreement 评分标准 指南 准则 示例 评分",
+    ),
+    _setting(
         "notebook_settings",
         gettext_noop("How the project learns"),
         "notebook learning lessons recall 学习 笔记本 召回 设置",

@@ -15,6 +15,7 @@ from reflection_app.loops.task_spec import Execution, Mode, ModelRole, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.repairs.models import AgentInstruction, InstructionState
 from reflection_app.reviews.own_work import hands_of
+from reflection_app.rubrics.changing import rubric_of
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.lessons import hints_for, lessons_of
 from reflection_app.runs.models import Run
@@ -131,6 +132,7 @@ def start_run(
         limits=submission.limits.over(project.get_limits()),
         thresholds=project.get_thresholds(),
         review_policy=policy,
+        rubric=rubric_of(project),
         models=models,
     )
     if spec.mode is Mode.ACTOR_CRITIC and not spec.has_critic:

@@ -8,6 +8,7 @@ from reflection_app.metrics import urls as metrics_urls
 from reflection_app.notebook.pages import browse, changes, conflicts, entry, files, recall
 from reflection_app.repairs.pages import failures, reports, tickets
 from reflection_app.reviews.pages import bulk, comments, item, moving, policy, queue
+from reflection_app.rubrics import pages as rubrics
 from reflection_app.runs import pages as runs_pages
 from reflection_app.search import pages as search_pages
 from reflection_app.sessions import pages as sessions_pages
@@ -40,6 +41,7 @@ project_pages: list[URLPattern | URLResolver] = [
     path("reviews/<uuid:review_id>/claim/", item.claim, name="claim_review"),
     path("reviews/<uuid:review_id>/release/", item.release, name="release_review"),
     path("reviews/<uuid:review_id>/heartbeat/", item.heartbeat, name="keep_review"),
+    path("reviews/<uuid:review_id>/example/", rubrics.keep_review_example, name="keep_review_example"),
     path("reviews/<uuid:review_id>/decision/", item.decide, name="decide_review"),
     path("reviews/<uuid:review_id>/undo/", moving.undo, name="undo_review"),
     path("reviews/<uuid:review_id>/skip/", moving.skip, name="skip_review"),
@@ -126,6 +128,8 @@ project_pages: list[URLPattern | URLResolver] = [
     path("audit/audit.<str:form>", audit.audit_export, name="audit_export"),
     path("settings/", settings.settings_page, name="settings"),
     path("settings/policy/", policy.policy_page, name="review_policy"),
+    path("settings/rubric/", rubrics.rubric_page, name="rubric"),
+    path("settings/guidelines/", rubrics.save_guidelines, name="save_guidelines"),
     path("settings/webhooks/", webhooks.webhook_list, name="webhooks"),
     path("settings/webhooks/new/", webhooks.new_webhook, name="new_webhook"),
     path("settings/webhooks/<uuid:webhook_id>/", webhooks.webhook_page, name="webhook"),

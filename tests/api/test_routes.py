@@ -117,6 +117,7 @@ BODIES = {
     "attempts": {"content": "x"},
     "runs/reviews": {"note": "Is it right?"},
     "outcome": {"worked": True},
+    "example": {"note": "x"},
     "turns": {"messages": [{"role": "user", "content": "Hello"}]},
 }
 

@@ -30,6 +30,7 @@ NO_DESTINATION = {
     "create_key",
     "create_invitation",
     "waiting_goals",
+    "save_guidelines",
 }
 
 

@@ -45,6 +45,11 @@ DECISIONS = {
         "issues": [{"category": "correctness", "severity": "high", "description": "The total is wrong."}],
         "reason": "Add up the second column again.",
     },
+    "Overrule by the project's rubric": {
+        "lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d",
+        "decision": "overrule",
+        "ratings": {"correct": {"value": 2, "why": "The total is wrong."}, "tone": {"value": "pass"}},
+    },
     "Redo with instructions (of a REJECT)": {
         "lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d",
         "decision": "redo",

@@ -66,6 +66,7 @@ from reflection_app.reviews.views.decision import (
 )
 from reflection_app.reviews.views.item import panel_of, review_context, undo_offer
 from reflection_app.reviews.views.queue import carried
+from reflection_app.rubrics.views import beside_item, rating_fields
 from reflection_app.runs.models import Run
 from reflection_app.teams.notifications import MAY_REVIEW
 from reflection_app.web.access import DeskRequest, back_to, get_review_for, get_run_for, lead_to, project_page
@@ -118,10 +119,13 @@ def show(
         "own_work": None if is_ahead else own_work_of(request, review),
         "undo": undo_offer(request, review),
         "assigning": assigning_of(request, review, is_mine=is_mine),
+        **beside_item(request.place, review),
         # What is fetched ahead is not read by that.
         "thread": (thread_of if is_ahead else opened_thread)(request, About.REVIEW, review.pk),
     }
     context |= review_context(review, asked=request.GET.dict())
+    shown: DecisionForm = context["form"]
+    context["rating_fields"] = rating_fields(review, typed=shown.ratings, errors=shown.errors)
     page = "reviews/pick.html" if review.is_pick else "reviews/page.html"
     return render(request, f"{page}#item" if wants_item(request) else page, context, status=status)
 
@@ -291,7 +295,7 @@ def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
         return show(request, review, form=replace(form, errors=unclear.errors), problem=unclear, status=400)
     except InvalidInput as problem:
         # A director's form shows what is wrong at the field; the others have it in the problem's own sentence.
-        errors = problem.errors if review.is_for_director else []
+        errors = [one for one in problem.errors if review.is_for_director or one["field"].startswith("ratings.")]
         return show(request, review, form=replace(form, errors=errors), problem=problem, status=400)
     except (Conflict, OwnWorkRefused) as problem:
         now_is = get_review_for(request.place, review_id)

@@ -1,5 +1,6 @@
 """The form of a decision: what it begins with, and what was typed into it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import zip_longest
@@ -17,6 +18,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from reflection_app.core.permissions import Permission
 from reflection_app.core.registry import VERDICTS
 from reflection_app.loops.attempt_effects import Decision, DirectorsDecision
+from reflection_app.loops.rubrics import Criterion, Rating
 from reflection_app.loops.verdicts import Referee, Verdict
 from reflection_app.reviews.assigning import LONGEST_NOTE, assignable
 from reflection_app.reviews.deciding import undone_by_holder
@@ -108,6 +110,8 @@ def begun_with_undone(review: Review, *, fields: tuple[str, ...]) -> dict[str, A
         return {}
     issues = tuple({name: str(issue.get(name, "")) for name in fields} for issue in said["issues"])
     begun = {"verdict": said["verdict"], "score": f"{said['score']:g}", "reason": said["reason"], "issues": issues}
+    if said.get("ratings"):
+        begun["ratings"] = _typed_ratings(map(Rating.model_validate, said["ratings"]))
     if review.is_pick:
         # The button that was pressed on the page of an unsettled pick.
         buttons = {Verdict.REJECT.value: "none", Verdict.REVISE.value: "back"}
@@ -145,6 +149,8 @@ class DecisionForm:
     reason: str = ""
     issues: tuple[dict[str, str], ...] = ()
     lease_token: str = ""
+    # By the criterion's key, the value and the reason.
+    ratings: dict[str, tuple[str, str]] = field(default_factory=dict)
     errors: list[dict[str, str]] = field(default_factory=list)
     is_typed: bool = False
 
@@ -202,7 +208,12 @@ def begun_by_anybody(review: Review) -> DecisionForm:
     return DecisionForm(
         score=f"{review.verdict.score:g}",
         issues=tuple({name: str(issue.get(name, "")) for name in ISSUE_FIELDS} for issue in issues[:MOST_ROWS]),
+        ratings=_typed_ratings(most.ratings if most else review.verdict.get_ratings()),
     )
+
+
+def _typed_ratings(ratings: Iterable[Rating]) -> dict[str, tuple[str, str]]:
+    return {rating.criterion: (rating.value, rating.why) for rating in ratings}
 
 
 def begun_by_majority(form: DecisionForm, review: Review) -> DecisionForm:
@@ -214,7 +225,13 @@ def begun_by_majority(form: DecisionForm, review: Review) -> DecisionForm:
 def agrees_but_changed(form: DecisionForm, data: QueryDict, review: Review) -> bool:
     """Whether the verdict is agreed with and its issues are changed: one of the two is not meant."""
     was_shown = "issue_description" in data and not review.is_pick
-    return was_shown and form.decision == Decision.APPROVE.value and form.issues not in _begun_with(review)
+    is_changed = form.issues not in _begun_with(review) or _rates_otherwise(form, review)
+    return was_shown and form.decision == Decision.APPROVE.value and is_changed
+
+
+def _rates_otherwise(form: DecisionForm, review: Review) -> bool:
+    """Whether the ratings are others than the form began with."""
+    return bool(form.ratings) and form.ratings != prefilled(review).ratings
 
 
 def _begun_with(review: Review) -> tuple[tuple[dict[str, str], ...], ...]:
@@ -226,7 +243,8 @@ def _begun_with(review: Review) -> tuple[tuple[dict[str, str], ...], ...]:
 def holds_more(form: DecisionForm, review: Review) -> bool:
     """Whether something was typed into the form, other than what it began with."""
     began = prefilled(review)
-    return bool(form.reason) or form.score != began.score or form.issues not in ((), *_begun_with(review))
+    is_other = form.issues not in ((), *_begun_with(review)) or _rates_otherwise(form, review)
+    return bool(form.reason) or form.score != began.score or is_other
 
 
 def read_decision(data: QueryDict, review: Review) -> DecisionForm:
@@ -245,8 +263,18 @@ def read_decision(data: QueryDict, review: Review) -> DecisionForm:
         reason=data.get("reason", "").strip(),
         issues=read_issue_rows(data),
         lease_token=data.get("lease_token", ""),
+        ratings={
+            one.key: (value, data.get(f"why.{one.key}", "").strip())
+            for one in _criteria_of(review)
+            if (value := data.get(f"rating.{one.key}", "").strip())
+        },
         is_typed=True,
     )
+
+
+def _criteria_of(review: Review) -> tuple[Criterion, ...]:
+    rubric = review.run.get_spec().rubric
+    return rubric.criteria if rubric and not review.is_pick else ()
 
 
 def read_issue_rows(data: QueryDict) -> tuple[dict[str, str], ...]:
@@ -278,6 +306,9 @@ def as_input(form: DecisionForm, review: Review) -> dict[str, Any]:
         told["issues"] = form.given_issues
         # A score that nobody touched was the other verdict's: the action finds the one nearest to it that fits.
         told["score"] = None if form.score == f"{review.verdict.score:g}" else form.score
+        if _criteria_of(review):
+            told["score"] = None
+            told["ratings"] = {key: {"value": value, "why": why} for key, (value, why) in form.ratings.items()}
     return told
 
 

@@ -46,6 +46,7 @@ from reflection_app.reviews.models import (
     ReviewState,
     seats_of_open_panels,
 )
+from reflection_app.rubrics.models import GuidelinesVersion, ReviewExample, RubricVersion
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Attempt, Question, Run, RunState, Step, Verdict
 from reflection_app.sessions.models import AgentSpan, AgentTrace, Reflector, Transcript, TranscriptFile, TranscriptTurn
@@ -115,6 +116,9 @@ TABLES: tuple[TakenTable, ...] = (
     TakenTable("verdicts", Verdict, path="attempt__run__project_id"),
     TakenTable("panels", Panel),
     TakenTable("reviews", Review, without=LEASE | NUMBERS_OF_PEOPLE | {"decided_by_key"}, mended=_unclaimed),
+    TakenTable("rubric_versions", RubricVersion),
+    TakenTable("guidelines_versions", GuidelinesVersion),
+    TakenTable("review_examples", ReviewExample),
     TakenTable("review_skips", ReviewSkip, path="review__project_id"),
     TakenTable("bulk_decisions", BulkDecision, without=frozenset({"api_key"}), mended=_not_under_way),
     TakenTable("bulk_items", BulkItem, path="bulk__project_id"),

@@ -1,0 +1,145 @@
+"""The page of a project's rubric and guidelines, and keeping decided items as examples."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from reflection_app.core.errors import Conflict, InvalidInput, NotFound, VersionMovedOn
+from reflection_app.core.permissions import Permission
+from reflection_app.rubrics.agreement import agreement_by_criterion
+from reflection_app.rubrics.changing import (
+    LONGEST_GUIDELINES,
+    LONGEST_NOTE,
+    ExampleInput,
+    GuidelinesInput,
+    RubricInput,
+    change_guidelines,
+    change_rubric,
+    drop_example,
+    examples_of,
+    keep_example,
+    newest_guidelines,
+    newest_rubric,
+)
+from reflection_app.rubrics.models import GuidelinesVersion, RubricVersion
+from reflection_app.rubrics.views import (
+    SCALES,
+    RubricForm,
+    problems_of_rubric,
+    read_rubric_form,
+    rubric_form,
+)
+from reflection_app.web.access import DeskRequest, back_to, get_review_for, project_page
+from reflection_app.web.forms import Form, read_form, read_input, read_text
+from reflection_app.web.middleware import post_only
+from reflection_app.web.rendering import render_markdown
+
+MOST_VERSIONS = 50
+AGREEMENT_DAYS = 90
+
+
+@project_page(Permission.READ, post=Permission.CHANGE_SETTINGS)
+@require_http_methods(["GET", "HEAD", "POST"])
+def rubric_page(request: DeskRequest) -> HttpResponse:
+    """The editor for admins, the criteria to read for others. Whatever else than saving is asked for saves nothing."""
+    project = request.place.project
+    version = newest_rubric(project.pk)
+    rubric = version.get_rubric() if version else None
+    if request.method != "POST":
+        form = rubric_form(rubric.criteria if rubric else (), number=version.number if version else 0)
+        return _page(request, form)
+    form = read_rubric_form(request.POST)
+    order = request.POST.get("do", "save")
+    if order != "save":
+        form.rearrange(order)
+        return _page(request, form)
+    try:
+        with form.collect_errors(problems_of_rubric):
+            change_rubric(project, RubricInput.model_validate(form.given_whole()), actor=request.place.actor)
+            message = _("Saved. Runs that are under way keep the rubric they began with.")
+            return back_to(request, "rubric", message=message)
+    except VersionMovedOn as moved:
+        # What holds now is in the list of versions; who then saves again has seen what is replaced.
+        form.add_error("", str(moved))
+        holding = newest_rubric(project.pk)
+        form.number = str(holding.number if holding else 0)
+        return _page(request, form, status=409)
+    return _page(request, form, status=400)
+
+
+@project_page(Permission.CHANGE_SETTINGS)
+@post_only(page="rubric")
+def save_guidelines(request: DeskRequest) -> HttpResponse:
+    project = request.place.project
+    form = read_form(request, ("note", "number"))
+    form.values["text"] = read_text(request, "text")
+    version = newest_rubric(project.pk)
+    rubric = version.get_rubric() if version else None
+    of_rubric = rubric_form(rubric.criteria if rubric else (), number=version.number if version else 0)
+    try:
+        with form.collect_errors(problems_of_rubric):
+            typed = form.values | {"number": form.values["number"] or None}
+            change_guidelines(project, GuidelinesInput.model_validate(typed), actor=request.place.actor)
+            return back_to(request, "rubric", message=_("Saved. They are shown beside every item from now on."))
+    except VersionMovedOn as moved:
+        form.add_error("", str(moved))
+        holding = newest_guidelines(project.pk)
+        form.values["number"] = str(holding.number if holding else 0)
+        return _page(request, of_rubric, guidelines=form, status=409)
+    return _page(request, of_rubric, guidelines=form, status=400)
+
+
+def _page(request: DeskRequest, form: RubricForm, *, guidelines: Form | None = None, status: int = 200) -> HttpResponse:
+    project, now = request.place.project, timezone.now()
+    of_rubric = list(RubricVersion.objects.filter(project=project)[:MOST_VERSIONS])
+    of_guidelines = list(GuidelinesVersion.objects.filter(project=project)[:MOST_VERSIONS])
+    holding = of_rubric[0].get_rubric() if of_rubric else None
+    text = of_guidelines[0].text if of_guidelines else ""
+    number = str(of_guidelines[0].number if of_guidelines else 0)
+    agreement = []
+    if holding is not None and request.place.may(Permission.READ_METRICS):
+        since = now - timedelta(days=AGREEMENT_DAYS)
+        agreement = agreement_by_criterion(project.pk, holding.criteria, since=since, until=now)
+    context: dict[str, Any] = {
+        "form": form,
+        "scales": SCALES,
+        "versions": of_rubric,
+        "holding": holding,
+        "guidelines": guidelines or Form({"text": text, "note": "", "number": number}),
+        "guidelines_shown": render_markdown(text),
+        "guidelines_versions": of_guidelines,
+        "examples": examples_of(project.pk),
+        "agreement": [one for one in agreement if one.is_known],
+        "agreement_days": AGREEMENT_DAYS,
+        "longest": LONGEST_GUIDELINES,
+        "longest_note": LONGEST_NOTE,
+        "may_change": request.place.may(Permission.CHANGE_SETTINGS),
+        "may_curate": request.place.may(Permission.CURATE),
+    }
+    return render(request, "rubrics/page.html", context, status=status)
+
+
+@project_page(Permission.CURATE)
+@post_only(page="review")
+def keep_review_example(request: DeskRequest, review_id: UUID) -> HttpResponse:
+    """Keeps a decided item as an example, or takes it away again, and leads back to it."""
+    review = get_review_for(request.place, review_id)
+    if request.POST.get("do") == "drop":
+        try:
+            drop_example(review, actor=request.place.actor)
+        except NotFound as gone:
+            return back_to(request, "review", review.pk, message=str(gone))
+        return back_to(request, "review", review.pk, message=_("It is no example any more."))
+    try:
+        keep_example(review, read_input(ExampleInput, {"note": read_text(request, "note")}), actor=request.place.actor)
+    except (InvalidInput, Conflict) as refused:
+        told = [error["message"] for error in getattr(refused, "errors", [])] or [str(refused)]
+        return back_to(request, "review", review.pk, message=" ".join(told), level=messages.ERROR)
+    return back_to(request, "review", review.pk, message=_("Kept: reviewers find it beside the guidelines."))

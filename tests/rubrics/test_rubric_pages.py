@@ -1,0 +1,173 @@
+"""The page of rubric and guidelines: edited and rearranged without saving, saved whole, nothing typed is lost."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from reflection_app.core.audit import Actor
+from reflection_app.core.models import Project, Role
+from reflection_app.rubrics.changing import (
+    GuidelinesInput,
+    RubricInput,
+    change_guidelines,
+    change_rubric,
+    newest_guidelines,
+    newest_rubric,
+)
+from reflection_app.rubrics.models import ReviewExample, RubricVersion
+from reflection_app.rubrics.views import keys_for
+from tests.factories import make_project
+from tests.rubrics.rated import CRITERIA, rated_review
+from tests.web.stories import HOSTILE, claimed_by, logged_in
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PAGE = "/p/rated/settings/rubric/"
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("rated")
+
+
+def typed(*criteria: dict[str, str], **own: str) -> dict[str, str]:
+    form = {"number": "0", "note": "", **own}
+    usual = {"key": "", "name": "", "help": "", "scale": "points", "weight": "1", "points": "5", "choices": ""}
+    for number, criterion in enumerate(criteria):
+        form |= {f"criteria.{number}.{name}": value for name, value in (usual | criterion).items()}
+    return form
+
+
+def test_an_empty_page_says_what_to_do_and_begins_with_usual_ones(client: Client, project: Project) -> None:
+    logged_in(client, project)
+    assert "No rubric yet" in client.get(PAGE).content.decode()
+    begun = client.post(PAGE, typed() | {"do": "usual"}).content.decode()
+    assert 'value="Correct"' in begun
+    assert RubricVersion.objects.count() == 0
+
+
+def test_what_was_typed_is_saved_as_a_version_with_keys_of_its_names(client: Client, project: Project) -> None:
+    logged_in(client, project)
+    form = typed(
+        {"name": "Facts are right", "weight": "3"},
+        {"name": "准确", "scale": "pass_fail"},
+        {"name": "Ready", "scale": "category", "choices": "No = 0\r\nAfter an edit = 60\r\nYes：100"},
+        note="First.",
+    )
+    form["criteria.0.must_hold"] = "on"
+    assert client.post(PAGE, form | {"do": "save"}).status_code == 302
+    version = newest_rubric(project.pk)
+    assert version is not None
+    rubric = version.get_rubric()
+    assert rubric is not None
+    assert [one.key for one in rubric.criteria] == ["facts_are_right", "criterion_2", "ready"]
+    assert [one.must_hold for one in rubric.criteria] == [True, False, False]
+    assert [(one.name, one.worth) for one in rubric.criteria[2].choices] == [
+        ("No", 0),
+        ("After an edit", 60),
+        ("Yes", 100),
+    ]
+    page = client.get(PAGE).content.decode()
+    assert "First." in page
+    assert "v1" in page
+
+
+@pytest.mark.parametrize(
+    ("criterion", "sentence"),
+    [
+        ({"name": ""}, "1 to 120 characters."),
+        ({"name": "A", "weight": "no"}, "A number above 0, at most 100."),
+        ({"name": "A", "points": "1"}, "A whole number from 2 to 10."),
+        ({"name": "A", "scale": "category", "choices": "Yes"}, "One a line, two at least"),
+        ({"name": "A", "scale": "category", "choices": "Yes = 100"}, "One a line, two at least"),
+        ({"name": "A", "scale": "text"}, "texts alone give no score"),
+        ({"name": "A", "scale": "stars"}, "Choose one of the scales."),
+    ],
+)
+def test_what_is_wrong_is_said_at_its_field_and_nothing_is_lost(
+    client: Client, project: Project, criterion: dict[str, str], sentence: str
+) -> None:
+    logged_in(client, project)
+    answer = client.post(PAGE, typed(criterion | {"help": "Kept as typed."}) | {"do": "save"})
+    page = answer.content.decode()
+    assert answer.status_code == 400
+    assert sentence in page
+    assert "Kept as typed." in page
+    assert RubricVersion.objects.count() == 0
+
+
+def test_criteria_are_added_moved_and_removed_without_saving(client: Client, project: Project) -> None:
+    logged_in(client, project)
+    form = typed({"name": "First"}, {"name": "Second"})
+    down = client.post(PAGE, form | {"do": "down.0"}).content.decode()
+    assert down.index('value="Second"') < down.index('value="First"')
+    assert 'value="First"' not in client.post(PAGE, form | {"do": "remove.0"}).content.decode()
+    assert "criteria.2.name" in client.post(PAGE, form | {"do": "add"}).content.decode()
+    assert client.post(PAGE, form | {"do": "up.99"}).status_code == 200
+    assert RubricVersion.objects.count() == 0
+
+
+def test_who_saves_over_a_newer_version_is_told_and_keeps_what_was_typed(client: Client, project: Project) -> None:
+    logged_in(client, project)
+    change_rubric(project, RubricInput(criteria=CRITERIA), actor=Actor())  # type: ignore[arg-type]
+    answer = client.post(PAGE, typed({"name": "Mine"}) | {"do": "save"})
+    page = answer.content.decode()
+    assert answer.status_code == 409
+    assert 'value="Mine"' in page
+    assert "Somebody changed the rubric meanwhile" in page
+    assert 'name="number" value="1"' in page
+
+
+def test_guidelines_are_written_and_shown_beside_each_item(client: Client) -> None:
+    review = rated_review("rated")
+    logged_in(client, review.project)
+    address = reverse("save_guidelines", args=("rated",))
+    text = f"# Prices\n\nReject what names a price that is **not** in the list. {HOSTILE}"
+    assert client.post(address, {"text": text, "note": "", "number": "0"}).status_code == 302
+    item = client.get(reverse("review", args=("rated", review.pk))).content.decode()
+    assert "<strong>not</strong>" in item
+    assert "<script>alert(1)" not in item
+    stale = client.post(address, {"text": "Other.", "note": "", "number": "0"})
+    assert stale.status_code == 409
+    assert "Other." in stale.content.decode()
+
+
+def test_a_curator_keeps_a_decided_item_and_others_find_it_beside_theirs(client: Client) -> None:
+    review = rated_review("rated")
+    logged_in(client, review.project)
+    page = reverse("review", args=("rated", review.pk))
+    keep = reverse("keep_review_example", args=("rated", review.pk))
+    client.post(keep, {"note": "Too early."})
+    assert not ReviewExample.objects.exists()
+    held = claimed_by(client, review)
+    approve = {"lease_token": str(held.lease_token), "decision": "approve"}
+    client.post(reverse("decide_review", args=("rated", review.pk)), approve)
+    assert "Keep as an example" in client.get(page).content.decode()
+    client.post(keep, {"note": f"A model answer. {HOSTILE}"})
+    assert ReviewExample.objects.get().note.startswith("A model answer.")
+    settings = client.get(PAGE).content.decode()
+    assert "A model answer." in settings
+    assert "<script>alert(1)" not in settings
+    client.post(keep, {"do": "drop"})
+    assert not ReviewExample.objects.exists()
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.REVIEWER, Role.CURATOR])
+def test_others_than_admins_read_it_and_change_nothing(client: Client, project: Project, role: Role) -> None:
+    change_rubric(project, RubricInput(criteria=CRITERIA), actor=Actor())  # type: ignore[arg-type]
+    change_guidelines(project, GuidelinesInput(text="Be kind."), actor=Actor())
+    logged_in(client, project, role)
+    page = client.get(PAGE).content.decode()
+    assert "Be kind." in page
+    assert 'value="save"' not in page
+    assert client.post(PAGE, typed({"name": "Mine"}) | {"do": "save"}).status_code == 403
+    assert client.post(reverse("save_guidelines", args=("rated",)), {"text": "x", "number": "1"}).status_code == 403
+    assert newest_guidelines(project.pk).text == "Be kind."  # type: ignore[union-attr]
+
+
+def test_keys_are_made_of_names_each_once() -> None:
+    named: list[tuple[str, Any]] = [("", "Clear"), ("clear", "Clearer"), ("", "Clear"), ("", "1st"), ("", "x" * 200)]
+    keys = keys_for(named)
+    assert keys[:4] == ["clear_2", "clear", "clear_3", "criterion_4"]
+    assert len(keys[4]) <= 40
