@@ -72,6 +72,7 @@ class InForce:
             verdict=given.verdict,
             score=given.score,
             issues=people.value(given.issues),
+            ratings=people.value(given.ratings),
             reason=self.reason(people),
             by=self.by(people),
             by_key=self.by_key,

@@ -11,6 +11,7 @@ from pydantic import AwareDatetime, Field, JsonValue
 
 from reflection_app.api.reading import Answer
 from reflection_app.loops.attempt_effects import Decision, ReviewReason
+from reflection_app.loops.rubrics import Rating
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Issue, Outcome
 from reflection_app.loops.verdicts import Verdict as VerdictName
@@ -58,6 +59,7 @@ class DatasetVerdict(Answer):
     score: float = Field(description="0 to 100")
     confidence: float | None = Field(description="0 to 1, where the referee gave it")
     issues: list[Issue]
+    ratings: list[Rating] = Field(description="by the project's rubric; none where the run began without one")
     created_at: AwareDatetime
 
 
@@ -69,6 +71,7 @@ class DatasetDecision(Answer):
     verdict: VerdictName = Field(description="the verdict that holds since")
     score: float
     issues: list[Issue] = Field(description="as they stand after the person has edited them")
+    ratings: list[Rating] = Field(description="by the project's rubric; none where the run began without one")
     reason: str
     by: str = Field(description="who decided; a made-up name where the data set is anonymous")
     by_key: bool = Field(description="whether a key decided, and no person")

@@ -145,6 +145,7 @@ def _verdict(row: Verdict, people: People) -> DatasetVerdict:
         score=row.score,
         confidence=row.confidence,
         issues=people.value(row.issues) if is_of_person else people.work(row.issues),
+        ratings=people.value(row.ratings) if is_of_person else people.work(row.ratings),
         created_at=row.created_at,
     )
 

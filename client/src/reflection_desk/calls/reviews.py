@@ -53,18 +53,20 @@ def decide_review(
     verdict: str | None = None,
     score: float | None = None,
     issues: Sequence[Mapping[str, Any]] | None = None,
+    ratings: Mapping[str, Any] | None = None,
     reason: str | None = None,
     instructions: str | None = None,
     attempt: int | None = None,
     idempotency_key: str | None = None,
 ) -> Call[Review]:
-    """Decides it. Raises Conflict where somebody else did, or the hold was lost."""
+    """Decides it; where the run goes by a rubric, `ratings` give the verdict. Raises Conflict where somebody else did, or the hold was lost."""
     body = {
         "lease_token": lease_token,
         "decision": decision,
         "verdict": verdict,
         "score": score,
         "issues": issues,
+        "ratings": ratings,
         "reason": reason,
         "instructions": instructions,
         "attempt": attempt,
