@@ -59,7 +59,9 @@ def decide_review(
     attempt: int | None = None,
     idempotency_key: str | None = None,
 ) -> Call[Review]:
-    """Decides it; where the run goes by a rubric, `ratings` give the verdict. Raises Conflict where somebody else did, or the hold was lost."""
+    """Decides it; where the run goes by a rubric, `ratings` give the verdict.
+
+    Raises Conflict where somebody else did, or the hold was lost."""
     body = {
         "lease_token": lease_token,
         "decision": decision,
