@@ -341,3 +341,30 @@ class Label(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.claimed}, {self.corrected} by {self.by_label}"
+
+
+# Dashboards: figures and charts that somebody picked and put in an order.
+
+
+class Dashboard(models.Model):
+    """Its owner's own; shared, every member of the project sees it, and admins may change it as well."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="dashboards")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="dashboards"
+    )
+    owner_label = models.CharField(max_length=200)
+    name = models.CharField(max_length=80)
+    is_shared = models.BooleanField(default=False)
+    # Names of figures and charts (metrics/dashboards.py), in their order.
+    tiles = models.JSONField(default=list)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ("name", "id")
+        constraints = (models.UniqueConstraint(fields=("project", "owner", "name"), name="dashboard_name_once"),)
+
+    def __str__(self) -> str:
+        return self.name

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from reflection_app.metrics.pages import calibration, datasets, figures
+from reflection_app.metrics.pages import calibration, dashboards, datasets, figures
 
 urlpatterns: list[URLPattern] = [
     path("metrics/", figures.metrics_page, name="metrics"),
@@ -10,6 +10,11 @@ urlpatterns: list[URLPattern] = [
     path("metrics/lessons/", figures.lesson_metrics, name="lesson_metrics"),
     path("metrics/corrections/", figures.correction_metrics, name="correction_metrics"),
     path("metrics/referees/", figures.referee_metrics, name="referee_metrics"),
+    path("metrics/dashboards/", dashboards.dashboard_list, name="dashboards"),
+    path("metrics/dashboards/new/", dashboards.edit_dashboard, name="new_dashboard"),
+    path("metrics/dashboards/<uuid:dashboard_id>/", dashboards.dashboard_page, name="dashboard"),
+    path("metrics/dashboards/<uuid:dashboard_id>/edit/", dashboards.edit_dashboard, name="edit_dashboard"),
+    path("metrics/dashboards/<uuid:dashboard_id>/delete/", dashboards.drop_dashboard, name="drop_dashboard"),
     path("metrics/datasets/", datasets.datasets_page, name="datasets"),
     path("metrics/datasets/<slug:kind>.<slug:form>", datasets.dataset_file, name="dataset_file"),
     path("metrics/<slug:subject>.<str:form>", figures.metrics_export, name="metrics_export"),

@@ -200,6 +200,13 @@ DESTINATIONS = (
         within=gettext_noop("Metrics"),
     ),
     Destination(
+        "dashboards",
+        gettext_noop("Dashboards"),
+        "metrics own figures charts pick arrange 指标 仪表盘 看板 图表",
+        "chart",
+        within=gettext_noop("Metrics"),
+    ),
+    Destination(
         "calibration",
         gettext_noop("Calibration"),
         "critics confidence bias judges 校准 评审 置信度",

@@ -31,6 +31,7 @@ NO_DESTINATION = {
     "create_invitation",
     "waiting_goals",
     "save_guidelines",
+    "new_dashboard",
 }
 
 

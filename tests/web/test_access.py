@@ -11,7 +11,7 @@ from notebook_app.public import EntryKind, Proposal, keep
 from reflection_app.alerts.models import Channel
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Role
-from reflection_app.metrics.models import JudgedItem, JudgementImport
+from reflection_app.metrics.models import Dashboard, JudgedItem, JudgementImport
 from reflection_app.repairs.models import AgentInstruction
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About
@@ -85,6 +85,7 @@ def addresses() -> dict[str, str]:
         "channel_id": Channel.objects.create(
             project=project, kind="slack", name="#a", host="https://a.example:443", topics=["review"], ciphertext="x"
         ).pk,
+        "dashboard_id": Dashboard.objects.create(project=project, owner_label="a", name="a", is_shared=True).pk,
         "judgements_id": JudgementImport.objects.create(project=project).pk,
         "item_id": JudgedItem.objects.create(project=project, external_id="a").pk,
     }

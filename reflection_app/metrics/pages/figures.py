@@ -92,7 +92,7 @@ def metrics_page(request: DeskRequest) -> HttpResponse:
             "headline": shown_figures(RUN_HEADLINE, metrics.figures, metrics.before, links.runs),
             "completeness": shown_figures(COMPLETENESS_HEADLINE, metrics.figures, metrics.before, links.runs),
             "all_figures": shown_figures(ALL, metrics.figures, metrics.before, links.runs),
-            "sections": _sections(metrics, links),
+            "sections": run_sections(metrics, links),
         }
     return render(request, "metrics/page.html", context)
 
@@ -109,7 +109,9 @@ def _why_nothing(request: DeskRequest, asked: Asked, metrics: Metrics) -> str:
     return "period" if runs.filter(is_scripted=False).exists() else "scripted"
 
 
-def _sections(metrics: Metrics, links: Links) -> list[Section]:
+def run_sections(metrics: Metrics, links: Links) -> list[Section]:
+    """The charts of runs, under what each group of them answers."""
+
     def family(name: str, *, upright: bool = False, of: float | None = None) -> Chart:
         return bar_chart(name, metrics.bars[name], links, upright=upright, of=of)
 
@@ -366,19 +368,23 @@ def review_metrics(request: DeskRequest) -> HttpResponse:
     links = Links(project.slug, asked.chosen)
     context = filter_context(asked, choices_of(project.pk, asked.chosen)) | {
         "headline": shown_figures(REVIEW_HEADLINE, found.figures, found.before, links.runs),
-        "charts": [
-            course_chart(DECISION_TIME, found.points, links),
-            ages_chart(found, links),
-            course_chart(OVERRULED, found.points, links),
-            bar_chart("reasons", [Bar(key, count) for key, count in found.reasons.items()], links),
-            overruled_chart(CRITICS, found.by_critic, links),
-            overruled_chart(REVIEWERS, found.by_reviewer, links),
-            # What keys decided stands apart from all that people did.
-            *([overruled_chart(KEYS, found.by_key, links)] if found.by_key else []),
-        ],
+        "charts": review_charts(found, links),
         "is_empty": not any(found.figures[name].value for name in ("queue_length", "decided") if name in found.figures),
     }
     return render(request, "metrics/reviews.html", context)
+
+
+def review_charts(found: ReviewFigures, links: Links) -> list[Chart]:
+    return [
+        course_chart(DECISION_TIME, found.points, links),
+        ages_chart(found, links),
+        course_chart(OVERRULED, found.points, links),
+        bar_chart("reasons", [Bar(key, count) for key, count in found.reasons.items()], links),
+        overruled_chart(CRITICS, found.by_critic, links),
+        overruled_chart(REVIEWERS, found.by_reviewer, links),
+        # What keys decided stands apart from all that people did.
+        *([overruled_chart(KEYS, found.by_key, links)] if found.by_key else []),
+    ]
 
 
 # How often people corrected what the desk claims to understand.

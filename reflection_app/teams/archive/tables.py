@@ -183,6 +183,7 @@ STAYS = {
     "DayCount": "sums, made anew",
     "DaySpend": "sums, made anew",
     "EmbeddingSpace": "the desk's own",
+    "Dashboard": "a person's own, or made by one who is not here",
     "Embedding": "made anew of the words",
     "ImportBatch": "files of that desk",
 }

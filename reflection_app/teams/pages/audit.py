@@ -236,6 +236,8 @@ WORDS: dict[str, Promise] = {
     "policy.changed": _("changed the review policy"),
     "rubric.changed": _("changed the rubric"),
     "guidelines.changed": _("changed the guidelines"),
+    "dashboard.changed": _("changed a shared dashboard"),
+    "dashboard.deleted": _("deleted a shared dashboard"),
     "example.kept": _("kept a review as an example"),
     "example.dropped": _("took a review from the examples"),
     "project.created": _("created the project"),

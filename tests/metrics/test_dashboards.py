@@ -1,0 +1,154 @@
+"""Dashboards: picked, arranged, one's own or shared; nobody else's are seen, and nothing typed is lost."""
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.models import Project, Role
+from reflection_app.metrics.dashboards import MOST_OF_ONE, MOST_TILES, DashboardInput, keep_dashboard
+from reflection_app.metrics.models import Dashboard
+from reflection_app.metrics.pages.dashboards import rearranged
+from tests.factories import make_member, make_project
+from tests.web.stories import HOSTILE, logged_in
+
+pytestmark = pytest.mark.django_db
+NEW = "/p/boards/metrics/dashboards/new/"
+TILES = ["figure:success_rate", "chart:outcomes"]
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("boards")
+
+
+def own(project: Project, client: Client, name: str = "Mine", **fields: Any) -> Dashboard:
+    """A dashboard of whoever `client` is logged in as."""
+    return Dashboard.objects.create(
+        project=project,
+        owner_id=int(client.session["_auth_user_id"]),
+        owner_label="me",
+        name=name,
+        tiles=TILES,
+        **fields,
+    )
+
+
+def page_of(dashboard: Dashboard, page: str = "dashboard") -> str:
+    return reverse(page, args=("boards", dashboard.pk))
+
+
+def test_the_empty_list_says_what_to_do_and_a_new_one_begins_with_something(client: Client, project: Project) -> None:
+    logged_in(client, project, Role.VIEWER)
+    assert "No dashboard yet" in client.get("/p/boards/metrics/dashboards/").content.decode()
+    page = client.get(NEW).content.decode()
+    assert 'value="figure:success_rate_with_reflection"' in page
+    assert 'value="chart:success"' in page
+
+
+def test_what_was_picked_is_shown_in_its_order(client: Client, project: Project) -> None:
+    logged_in(client, project, Role.VIEWER)
+    answer = client.post(NEW, {"name": "Mornings", "tile": ["figure:queue_length", *TILES], "do": "save"})
+    assert answer.status_code == 302
+    dashboard = Dashboard.objects.get()
+    assert (dashboard.name, dashboard.tiles) == ("Mornings", ["figure:queue_length", *TILES])
+    page = client.get(page_of(dashboard)).content.decode()
+    assert page.index("Waiting") < page.index('id="chart-outcomes"')
+    assert "Mornings" in client.get("/p/boards/metrics/dashboards/").content.decode()
+
+
+def test_tiles_are_added_moved_and_taken_out_without_saving(client: Client, project: Project) -> None:
+    logged_in(client, project)
+    added = client.post(NEW, {"name": "Kept", "tile": TILES, "do": "add", "more": "figure:tokens"})
+    assert b'name="tile" value="figure:tokens"' in added.content
+    assert b'value="Kept"' in added.content
+    assert Dashboard.objects.count() == 0
+    assert rearranged(["a", "b"], "up", "b") == ["b", "a"]
+    assert rearranged(["a", "b"], "down", "a") == ["b", "a"]
+    assert rearranged(["a", "b"], "remove", "a") == ["b"]
+    assert rearranged(["a"], "add", "a") == rearranged(["a"], "up", "x") == rearranged(["a"], "??", "a") == ["a"]
+    assert len(rearranged([str(n) for n in range(MOST_TILES)], "add", "one more")) == MOST_TILES
+
+
+@pytest.mark.parametrize("name", ["", "   ", "x" * 81, "a\x00b" + "x" * 90])
+def test_a_name_that_cannot_be_one_is_refused_and_the_tiles_stay(client: Client, project: Project, name: str) -> None:
+    logged_in(client, project)
+    answer = client.post(NEW, {"name": name, "tile": TILES, "do": "save"})
+    assert answer.status_code == 400
+    assert b'name="tile" value="chart:outcomes"' in answer.content
+    assert Dashboard.objects.count() == 0
+
+
+def test_a_name_is_given_once_by_each(client: Client, project: Project) -> None:
+    logged_in(client, project)
+    own(project, client)
+    answer = client.post(NEW, {"name": "Mine", "tile": TILES, "do": "save"})
+    assert answer.status_code == 400
+    assert "There is a dashboard of this name already." in answer.content.decode()
+    keep_dashboard(project, DashboardInput(name="Mine"), actor=Actor(user=make_member(project)))
+
+
+def test_nobody_else_sees_what_is_not_shared(client: Client, project: Project) -> None:
+    logged_in(client, project, Role.REVIEWER)
+    dashboard = own(project, client)
+    other = Client()
+    logged_in(other, project, Role.ADMIN)
+    assert other.get(page_of(dashboard)).status_code == 404
+    assert "Mine" not in other.get("/p/boards/metrics/dashboards/").content.decode()
+    for page in ("edit_dashboard", "drop_dashboard"):
+        assert other.post(page_of(dashboard, page), {"name": "Theirs", "tile": TILES}).status_code == 404
+    stranger = Client()
+    logged_in(stranger, make_project())
+    assert stranger.get(page_of(dashboard)).status_code == 404
+
+
+def test_what_is_shared_all_see_and_only_its_owner_and_admins_change(client: Client, project: Project) -> None:
+    logged_in(client, project, Role.REVIEWER)
+    dashboard = own(project, client, is_shared=True)
+    reader, admin = Client(), Client()
+    logged_in(reader, project, Role.CURATOR)
+    logged_in(admin, project, Role.ADMIN)
+    assert reader.get(page_of(dashboard)).status_code == 200
+    assert reader.post(page_of(dashboard, "edit_dashboard"), {"name": "Theirs"}).status_code == 404
+    changed = {"name": "Ours", "tile": TILES[:1], "is_shared": "on", "do": "save"}
+    assert admin.post(page_of(dashboard, "edit_dashboard"), changed).status_code == 302
+    dashboard.refresh_from_db()
+    assert (dashboard.name, dashboard.tiles) == ("Ours", TILES[:1])
+    entry = AuditEntry.objects.get(action="dashboard.changed")
+    assert (entry.before["name"], entry.after["name"]) == ("Mine", "Ours")
+    assert admin.post(page_of(dashboard, "drop_dashboard")).status_code == 302
+    assert not Dashboard.objects.exists()
+    assert AuditEntry.objects.filter(action="dashboard.deleted").count() == 1
+
+
+def test_who_saves_what_was_deleted_meanwhile_is_told(client: Client, project: Project) -> None:
+    logged_in(client, project)
+    dashboard = own(project, client)
+    Dashboard.objects.all().delete()
+    data = DashboardInput(name="Mine", tiles=tuple(TILES))
+    with pytest.raises(Exception, match="deleted the dashboard meanwhile"):
+        keep_dashboard(project, data, actor=Actor(user=make_member(project)), dashboard=dashboard)
+    assert client.get(f"/p/boards/metrics/dashboards/{uuid4()}/").status_code == 404
+
+
+def test_there_is_an_end_to_dashboards(client: Client, project: Project) -> None:
+    logged_in(client, project)
+    for number in range(MOST_OF_ONE):
+        own(project, client, name=str(number))
+    answer = client.post(NEW, {"name": "One more", "tile": TILES, "do": "save"})
+    assert answer.status_code == 409
+    assert "Delete one first." in answer.content.decode()
+
+
+def test_tiles_that_are_no_more_are_left_out_and_hostile_names_are_text(client: Client, project: Project) -> None:
+    logged_in(client, project)
+    dashboard = own(project, client, name=HOSTILE[:80])
+    dashboard.tiles = ["figure:gone", "chart:<b>", "nonsense", *TILES]
+    dashboard.save()
+    page = client.get(page_of(dashboard)).content.decode()
+    assert "<script>alert(1)" not in page
+    assert 'id="chart-outcomes"' in page
+    assert client.get(page_of(dashboard, "edit_dashboard")).status_code == 200
