@@ -60,7 +60,7 @@ def test_the_decision_stays_in_view_while_one_reads(visit: Visit) -> None:
     review = revised("desk", second="A paragraph of usual words.\n\n" * 60, limits={"token_budget": 10**7})
     page = opened(visit, review)
     page.set_viewport_size({"width": 1400, "height": 700})
-    page.locator("#review-similar").scroll_into_view_if_needed()
+    page.locator("#comments").scroll_into_view_if_needed()
     expect(page.get_by_role("heading", name="Decision", exact=True)).to_be_in_viewport()
     page.set_viewport_size({"width": 390, "height": 700})
     page.evaluate("scrollTo(0, 0)")

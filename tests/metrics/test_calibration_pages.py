@@ -63,9 +63,7 @@ def test_a_file_is_shown_first_and_imported_then(client: Client, project: Projec
     assert CriticJudgement.objects.count() == 2
 
 
-def test_the_desks_prompts_are_numbered_by_when_they_were_first_decided_about(
-    client: Client, project: Project
-) -> None:
+def test_the_desks_prompts_are_numbered_by_when_they_were_first_decided_about(client: Client, project: Project) -> None:
     for day, prompt in ((20, "b" * 64), (3, "a" * 64), (9, "a" * 64)):
         verdict = judged_run(project)
         Verdict.objects.filter(pk=verdict.pk).update(created_at=datetime(2026, 11, day, tzinfo=UTC))

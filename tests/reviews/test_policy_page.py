@@ -261,7 +261,7 @@ def test_no_text_in_place_of_a_share_ends_in_an_error(admin: Client, share: str)
 
 
 def test_a_rule_is_its_sentence_until_its_fields_are_wanted(admin: Client) -> None:
-    assert 'data-rule-open>' in admin.get(PAGE).text
+    assert "data-rule-open>" in admin.get(PAGE).text
     assert 'class="policy-edit" open' not in admin.get(PAGE).text
     page = admin.post(PAGE, typed({"score_below": "70"}, {"score_below": "101"}, do="save")).text
     assert page.count('class="policy-edit" open') == 1

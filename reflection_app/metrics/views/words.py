@@ -196,7 +196,7 @@ def critic_words(critic: Critic) -> str:
 
 
 def prompt_words(critic: Critic, seen: Mapping[str, datetime]) -> str:
-    """`v2, 2026-11-03`: which of the desk's prompts it was, and since when; of a critic from elsewhere what was told."""
+    """`v2, 2026-11-03`: which of the desk's prompts it was, and since when; of one from elsewhere what was told."""
     if critic.source is JudgementSource.IMPORTED or critic.version not in seen:
         return critic.version
     return f"v{list(seen).index(critic.version) + 1}, {seen[critic.version]:%Y-%m-%d}"

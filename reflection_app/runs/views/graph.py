@@ -271,7 +271,7 @@ class RunGraph:
 
     @property
     def is_open(self) -> bool:
-        """Whether it grows, and there is room for it above what the run is about. The rest of the page tells what was."""
+        """Whether it may grow, and there is room for it above what the run is about; the rest tells what was."""
         return self.is_live and self.layout.height <= TALLEST_OPEN
 
     @property
