@@ -6,10 +6,11 @@ forks, what a person edited, runs that do again what was judged before, scripts,
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, Min, OuterRef, Q, QuerySet, Subquery
 
 from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.loops.task_spec import ReviewPolicy, RuleAction
@@ -138,6 +139,24 @@ def critique_before() -> QuerySet[Step]:
 def prompts_version(versions: Mapping[str, Any]) -> str:
     """Which text a critic's prompts had, by the versions of the run's prompts."""
     return "-".join(str(versions[name])[:SHORT] for name in PROMPTS if versions.get(name))
+
+
+def prompts_first_seen(project_id: UUID) -> dict[str, datetime]:
+    """When each version of the prompts first gave a verdict that was decided about, the oldest first.
+
+    Of all time, so that a version has the same number whatever the period.
+    """
+    rows = (
+        Review.objects.filter(project_id=project_id, decided_verdict__isnull=False)
+        .annotate(**{name: F(f"run__prompt_versions__{name}") for name in PROMPTS})
+        .values(*PROMPTS)
+        .annotate(first=Min("verdict__created_at"))
+        .order_by("first")
+    )
+    seen: dict[str, datetime] = {}
+    for row in rows:
+        seen.setdefault(prompts_version(row), row["first"])
+    return seen
 
 
 def still_to_come(project_id: UUID, chosen: Chosen) -> Drawn:

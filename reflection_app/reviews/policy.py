@@ -74,7 +74,7 @@ def read_rules(policy: ReviewPolicy) -> list[dict[str, str]]:
         errors.append({"field": "audit_share", "message": _("Above 0: what a rule lets stand must still be audited.")})
     elif lets_stand and policy.audit_share < least:
         message = _("At least %(least)s while a rule lets verdicts stand; this installation asks for it.")
-        errors.append({"field": "audit_share", "message": message % {"least": f"{least:g}"}})
+        errors.append({"field": "audit_share", "message": message % {"least": f"{least:g} ({least * 100:g} %)"}})
     return errors
 
 

@@ -1,4 +1,4 @@
-// Issues are edited in place: rows are added, taken out and put back. Without it a few empty rows are there to fill in.
+// Issues are lines whose fields open; they are added, taken out and put back. Without it a few empty ones are there to fill in.
 (() => {
   const removed = new WeakMap();
   const rowsOf = (set) => [...set.querySelectorAll("[data-issue-row]")];
@@ -10,7 +10,31 @@
     set.dataset.issueRows = "ready";
     // The spare rows are there for pages without scripts.
     for (const row of rowsOf(set).slice(1)) if (isEmpty(row)) row.remove();
-    for (const hidden of set.querySelectorAll("[hidden]")) hidden.hidden = false;
+    for (const hidden of set.querySelectorAll("button[hidden]")) hidden.hidden = false;
+    tell(set);
+  }
+
+  // Each line says what its fields hold. One that holds nothing and is not open is only there to be cloned.
+  function tell(set) {
+    for (const row of rowsOf(set)) {
+      const held = (name) => row.querySelector(`[name=issue_${name}]`);
+      const chosen = (name) => held(name).selectedOptions[0]?.text.trim() ?? "";
+      const [description, fix] = [held("description").value.trim(), held("suggested_fix").value.trim()];
+      const kind = row.querySelector("[data-issue-kind]");
+      kind.className = `tag severity-${held("severity").value}`;
+      kind.textContent = `${chosen("severity")} · ${chosen("category")}`;
+      row.querySelector("[data-issue-says]").textContent = description;
+      row.querySelector("[data-issue-fix]").textContent = fix && `— ${fix}`;
+      row.querySelector("[data-issue-line]").hidden = !description && !fix;
+      row.querySelector("[data-issue-new]").hidden = Boolean(description || fix);
+      row.hidden = isEmpty(row) && !row.querySelector("details").open;
+    }
+  }
+
+  function open(row) {
+    row.hidden = false;
+    row.querySelector("details").open = true;
+    row.querySelector("[name=issue_description]").focus();
   }
 
   function number(set) {
@@ -41,7 +65,7 @@
     const row = rows.length === 1 && isEmpty(rows[0]) ? rows[0] : add(set);
     overrule(set);
     for (let details = set.closest("details"); details; details = details.parentElement.closest("details")) details.open = true;
-    row.querySelector("[name=issue_description]").focus();
+    open(row);
     changed(set);
   }
 
@@ -49,7 +73,10 @@
     const rows = rowsOf(set);
     removed.set(set, [...(removed.get(set) ?? []), { row: row.cloneNode(true), at: rows.indexOf(row), chosen: [...row.querySelectorAll("select")].map((select) => select.value) }]);
     if (rows.length > 1) row.remove();
-    else for (const input of fields(row)) input.value = "";
+    else {
+      for (const input of fields(row)) input.value = "";
+      row.querySelector("details").open = false;
+    }
     number(set);
     changed(set);
     set.querySelector("[data-issue-add]").focus();
@@ -65,8 +92,8 @@
     else if (rows[last.at]) rows[last.at].before(last.row);
     else rows.at(-1).after(last.row);
     number(set);
+    open(last.row);
     changed(set);
-    last.row.querySelector("[name=issue_description]").focus();
   }
 
   // Who agrees with a verdict leaves its issues as they are: to change one is to overrule, and the page says so.
@@ -92,6 +119,11 @@
     while (rowsOf(set).length < event.detail) add(set);
     for (const row of rowsOf(set).slice(event.detail)) row.remove();
   }, true);
+  for (const kind of ["input", "change"]) {
+    document.addEventListener(kind, (event) => {
+      for (const set of event.target.closest?.("form")?.querySelectorAll("[data-issue-rows]") ?? []) tell(set);
+    });
+  }
   document.addEventListener("change", (event) => {
     if (!event.target.matches("[name=decision]:checked")) return;
     const told = event.target.form.querySelector("[data-overruling]");

@@ -1,4 +1,5 @@
-// The editor of rules: filling in the last empty name opens another one, and answers to what is wrong are shown.
+// The editor of rules: filling in the last empty name opens another one, a rule that is
+// open stays open when the page is brought anew, and answers to what is wrong are shown.
 // Without it each press of a button brings the page anew, with one more empty name.
 document.addEventListener("input", (event) => {
   const list = event.target.closest("[data-names]");
@@ -16,3 +17,7 @@ document.addEventListener("htmx:beforeSwap", (event) => {
     event.detail.isError = false;
   }
 });
+// A toggle is told to the element alone, on the way down to it.
+document.addEventListener("toggle", (event) => {
+  if (event.target.matches?.("[data-rule]")) event.target.parentElement.querySelector("[data-rule-open]").value = event.target.open ? "1" : "";
+}, true);

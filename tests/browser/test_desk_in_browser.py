@@ -178,6 +178,50 @@ def test_issues_are_added_and_taken_out(visit: Visit) -> None:
     assert [issue["description"] for issue in review.decided_verdict.issues] == ["Too short"]
 
 
+def test_an_issue_is_a_line_until_it_is_edited(visit: Visit) -> None:
+    project = unsure_project("desk")
+    user = make_member(project)
+    review = claim_review(waiting_review(project), actor=Actor(user=user))
+    page = ready(visit(user).go(f"/p/desk/reviews/{review.pk}/"))
+    page.keyboard.press("o")
+    page.keyboard.press("2")
+    line = page.locator("[data-issue-row] summary")
+    expect(line).to_contain_text("No title — Add one")
+    expect(page.get_by_label("Description of issue 1")).to_be_hidden()
+    line.focus()
+    page.keyboard.press("Enter")
+    page.get_by_label("Severity of issue 1").select_option("critical")
+    page.get_by_label("Description of issue 1").fill("No name")
+    expect(line).to_contain_text("critical · other No name — Add one")
+    line.click()
+    expect(page.get_by_label("Description of issue 1")).to_be_hidden()
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/reviews/")
+    review.refresh_from_db()
+    assert review.decided_verdict is not None
+    assert [issue["description"] for issue in review.decided_verdict.issues] == ["No name"]
+
+
+def test_a_message_in_the_corner_is_put_away_and_stays_away(visit: Visit) -> None:
+    project = unsure_project("desk")
+    user = make_member(project)
+    first = claim_review(waiting_review(project), actor=Actor(user=user))
+    page = ready(visit(user).go(f"/p/desk/reviews/{first.pk}/"))
+    head = page.get_by_role("heading", level=1)
+    page.keyboard.press("a")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/reviews/")
+    toast = page.locator(".last-decision")
+    expect(toast.get_by_role("button", name="Undo")).to_be_visible()
+    before = head.bounding_box()
+    toast.get_by_role("button", name="Dismiss").click()
+    expect(toast).to_have_count(0)
+    assert head.bounding_box() == before
+    expect(page.get_by_role("main")).to_be_focused()
+    page.reload()
+    expect(toast).to_have_count(0)
+
+
 def test_runs_are_filtered_without_leaving_the_page(visit: Visit) -> None:
     project = unsure_project("desk")
     submit(project, objective="A haiku")

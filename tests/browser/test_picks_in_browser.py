@@ -43,6 +43,7 @@ def test_a_digit_goes_to_an_attempt_and_enter_keeps_it(visit: Visit) -> None:
 
 def test_enter_in_an_issue_and_a_stray_ctrl_enter_decide_nothing(visit: Visit) -> None:
     page, review = opened(visit)
+    page.get_by_role("button", name="Add an issue").click()
     page.get_by_label("Description of issue 1").fill("Square every number")
     page.keyboard.press("Enter")
     page.keyboard.press("Control+Enter")

@@ -84,6 +84,7 @@ def test_a_hold_that_is_lost_mid_typing_freezes_the_fields_and_claiming_again_br
     page = opened(visit, review, ann)
     page.keyboard.press("o")
     page.keyboard.press("2")
+    page.locator("[data-issue-row] summary").click()
     page.get_by_label("Description of issue 1").fill("Mine")
     page.get_by_label("Reason").fill("Half a sent")
     held = taken_over(review, ben)

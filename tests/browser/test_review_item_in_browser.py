@@ -60,7 +60,7 @@ def test_the_decision_stays_in_view_while_one_reads(visit: Visit) -> None:
     review = revised("desk", second="A paragraph of usual words.\n\n" * 60, limits={"token_budget": 10**7})
     page = opened(visit, review)
     page.set_viewport_size({"width": 1400, "height": 700})
-    page.locator("#review-similar").scroll_into_view_if_needed()
+    page.locator("#comments").scroll_into_view_if_needed()
     expect(page.get_by_role("heading", name="Decision", exact=True)).to_be_in_viewport()
     page.set_viewport_size({"width": 390, "height": 700})
     page.evaluate("scrollTo(0, 0)")
@@ -71,6 +71,8 @@ def test_the_decision_stays_in_view_while_one_reads(visit: Visit) -> None:
 def test_another_comparison_keeps_what_was_typed_and_is_named_by_the_address(visit: Visit) -> None:
     page = opened(visit, revised("desk"))
     page.set_viewport_size({"width": 1400, "height": 900})
+    expect(page.get_by_role("region", name="Both attempts side by side")).to_be_hidden()
+    page.get_by_role("heading", name="Earlier attempts").click()
     expect(page.get_by_role("region", name="Both attempts side by side")).to_be_visible()
     page.get_by_label("Reason").fill("Half a thought")
     page.get_by_role("link", name="Unified").click()
@@ -80,6 +82,7 @@ def test_another_comparison_keeps_what_was_typed_and_is_named_by_the_address(vis
     assert "layout=unified" in page.url
     page.set_viewport_size({"width": 390, "height": 900})
     page.goto(page.url.split("?")[0])
+    page.get_by_role("heading", name="Earlier attempts").click()
     expect(page.get_by_role("region", name="Both attempts in one column")).to_be_visible()
     expect(page.get_by_role("region", name="Both attempts side by side")).to_be_hidden()
 
@@ -92,6 +95,7 @@ def test_without_javascript_one_reads_compares_and_decides(visit: Visit, browser
     context.add_cookies([{"name": one["name"], "value": one["value"], "url": server.address} for one in cookies])
     page = context.new_page()
     page.goto(f"{server.address}/p/desk/reviews/{review.pk}/")
+    page.get_by_role("heading", name="Earlier attempts").click()
     page.get_by_role("link", name="Unified").click()
     expect(page.get_by_role("region", name="Both attempts in one column")).to_contain_text("seven")
     page.get_by_text("Raw text").click()

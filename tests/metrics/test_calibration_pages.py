@@ -1,6 +1,7 @@
 """The pages of calibration and of judgements from elsewhere, read without a browser's help."""
 
 import json
+from datetime import UTC, datetime
 from html import unescape
 
 import pytest
@@ -9,8 +10,12 @@ from django.test import Client
 from django.urls import reverse
 
 from reflection_app.core.models import Project, Role
+from reflection_app.metrics.critics import prompts_first_seen
 from reflection_app.metrics.models import CriticJudgement, JudgedItem, JudgementImport
+from reflection_app.reviews.models import Review
+from reflection_app.runs.models import Run, Verdict
 from tests.factories import make_project
+from tests.metrics.judged import judged_run
 from tests.metrics.judgements import imported, lines, row
 from tests.web.stories import HOSTILE, logged_in
 
@@ -56,6 +61,33 @@ def test_a_file_is_shown_first_and_imported_then(client: Client, project: Projec
     assert client.post(apply)["Location"] == sent["Location"]
     assert "2 added, 0 changed, 0 there already, 1 refused" in page(client, "judgements_shown", done.pk)
     assert CriticJudgement.objects.count() == 2
+
+
+def test_the_desks_prompts_are_numbered_by_when_they_were_first_decided_about(client: Client, project: Project) -> None:
+    for day, prompt in ((20, "b" * 64), (3, "a" * 64), (9, "a" * 64)):
+        verdict = judged_run(project)
+        Verdict.objects.filter(pk=verdict.pk).update(created_at=datetime(2026, 11, day, tzinfo=UTC))
+        Run.objects.filter(pk=verdict.attempt.run_id).update(prompt_versions={"critic_system": prompt})
+        Review.objects.create(
+            project=project,
+            run=verdict.attempt.run,
+            attempt=verdict.attempt,
+            verdict=verdict,
+            reason="low_confidence",
+            holds_run=False,
+            state="decided",
+            decision="approve",
+            decided_at=datetime(2026, 11, day, 1, tzinfo=UTC),
+            decided_verdict=verdict,
+        )
+    assert [(version, f"{first:%m-%d}") for version, first in prompts_first_seen(project.pk).items()] == [
+        ("aaaaaa", "11-03"),
+        ("bbbbbb", "11-20"),
+    ]
+    logged_in(client, project, Role.VIEWER)
+    told = page(client, "calibration", query="?period=custom&since=2026-11-01&until=2026-11-24")
+    assert "prompt v1, 2026-11-03" in told
+    assert "prompt v2, 2026-11-20" in told
 
 
 @pytest.mark.parametrize("content", [b"", b"\n \n"])

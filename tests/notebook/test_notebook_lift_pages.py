@@ -48,7 +48,7 @@ def test_what_harms_is_said_with_its_figures_and_can_be_retired(
     page = logged_in(client, project, Role.CURATOR).get(LIFT).text
     said = words_of(page)
     assert "Suggested to retire" in said
-    assert "Harms At the look with 20 outcomes in the smaller arm." in said.replace(" row-why", "")
+    assert "Harms look at 20 At the look with 20 outcomes in the smaller arm." in said
     assert "22 % 20 of 90" in said
     assert "−78" in said
     reason = re.search(r'name="reason"[^>]*value="([^"]*)"', page)
@@ -70,7 +70,7 @@ def test_nothing_is_said_between_looks_however_it_looks(client: Client, project:
     lesson = approved_lesson(project.pk)
     fill(lesson, given=(0, 9), withheld=(9, 9))
     said = words_of(logged_in(client, project).get(LIFT).text)
-    assert "Cannot be told yet Needs about" in said
+    assert re.search(r"Cannot be told yet (about \d+ more runs|1 more run) Needs about", said)
     assert "if the difference is as large as it looks (−100 points)" in said
     assert "Suggested to retire" not in said
     assert "−100" in said

@@ -32,9 +32,10 @@ def admin(client: Client, project: Project) -> Client:
 
 def typed(*rules: dict[str, Any], **own: str) -> dict[str, Any]:
     """What the browser sends of a form with these rules."""
-    form: dict[str, Any] = {"audit_share": "0.1", "audit_reviewers": "1", "digest": digest_of(ReviewPolicy()), **own}
+    form: dict[str, Any] = {"audit_share": "10", "audit_reviewers": "1", "digest": digest_of(ReviewPolicy())}
+    form |= {"shares": "percent", **own}
     for number, rule in enumerate(rules):
-        usual = {"action": "wait", "share": "1", "reviewers": "1", "kinds": [""], "agents": [""]}
+        usual = {"action": "wait", "share": "100", "reviewers": "1", "kinds": [""], "agents": [""]}
         form |= {f"rules.{number}.{name}": value for name, value in (usual | rule).items()}
     return form
 
@@ -53,8 +54,8 @@ def test_the_policy_that_holds_is_shown_to_be_edited(admin: Client) -> None:
     page = admin.get(PAGE).text
     assert "Reject: waits for a person." in page
     assert "Pass or Revise, confidence below 60 %: waits for a person." in page
-    assert values_of(page, "rules.1.confidence_below") == ["0.6"]
-    assert values_of(page, "audit_share") == ["0.1"]
+    assert values_of(page, "rules.1.confidence_below") == ["60"]
+    assert values_of(page, "audit_share") == ["10"]
     assert 'name="unsettled_waits" checked' in page
 
 
@@ -64,11 +65,11 @@ def test_every_field_of_a_rule_is_saved_and_audited(admin: Client) -> None:
         "verdicts": ["PASS", "REVISE"],
         "score_from": "30",
         "score_below": "70.5",
-        "confidence_below": "0.5",
+        "confidence_below": "50",
         "kinds": ["refunds", "", "退款"],
         "agents": ["billing, EU", "billing, EU"],
         "cost_from_usd": "0.25",
-        "share": "0.3",
+        "share": "30 %",
         "reviewers": "2",
     }
     page = admin.post(PAGE, typed(rule, {"action": "stand"}, audit_reviewers="3", do="save"), follow=True)
@@ -131,10 +132,10 @@ def test_rules_are_rearranged_as_they_were_typed_and_nothing_is_saved(
         ({"score_below": "101"}, "A number from 0 to 100."),
         ({"score_from": "many"}, "A number from 0 to 100."),
         ({"score_from": "70", "score_below": "70"}, "Must be under the score that it ends below."),
-        ({"confidence_below": "2"}, "A number from 0 to 1."),
+        ({"confidence_below": "200"}, "A number from 0 to 100."),
         ({"cost_from_usd": "-1"}, "An amount from 0"),
-        ({"share": "0"}, "A number above 0, at most 1."),
-        ({"share": "nan"}, "A number above 0, at most 1."),
+        ({"share": "0"}, "A number above 0, at most 100."),
+        ({"share": "nan"}, "A number above 0, at most 100."),
         ({"reviewers": "6"}, "A whole number from 1 to 5."),
         ({"name": "x" * 81}, "At most 80 characters."),
         ({"agents": ["x" * 121]}, "At most 120 characters."),
@@ -162,8 +163,8 @@ def test_what_is_wrong_is_said_at_its_field_and_what_was_typed_is_kept(
     [
         (0.01, "0", "Above 0: what a rule lets stand must still be audited."),
         (0.0, "0", "Above 0: what a rule lets stand must still be audited."),
-        (0.05, "0.049", "At least 0.05 while a rule lets verdicts stand"),
-        (0.05, "0.05", ""),
+        (0.05, "4.9", "At least 0.05 (5 %) while a rule lets verdicts stand"),
+        (0.05, "5", ""),
     ],
 )
 def test_a_rule_that_lets_verdicts_stand_cannot_turn_the_audit_off(
@@ -213,7 +214,7 @@ def test_saving_what_holds_already_is_not_recorded(admin: Client, project: Proje
 def test_a_policy_is_tried_before_it_is_saved(admin: Client, project: Project) -> None:
     for score in (20, 55, 60, 90):
         judged_run(project, score=score, agent="billing")
-    page = admin.post(PAGE, typed({"score_below": "70", "reviewers": "2", "share": "1"}, do="try"))
+    page = admin.post(PAGE, typed({"score_below": "70", "reviewers": "2", "share": "100"}, do="try"))
     assert page.status_code == 200
     assert "Would have asked for <strong>3</strong> of 4." in page.text
     assert "The saved policy: 0." in page.text
@@ -244,6 +245,28 @@ def test_whoever_may_not_change_it_reads_it_in_words(client: Client, project: Pr
     for order in ("save", "try", "add"):
         assert viewer.post(PAGE, typed({}, do=order)).status_code == 403
     assert saved() == ReviewPolicy(rules=(EVERY_REJECT, UNSURE))
+
+
+def test_a_form_from_before_percent_is_read_as_the_shares_of_one_that_it_showed(admin: Client) -> None:
+    old = typed({"confidence_below": "0.6", "share": "0.25"}, audit_share="0.1", shares="")
+    page = admin.post(PAGE, old | {"do": "try"}).text
+    assert values_of(page, "rules.0.confidence_below") == ["60"]
+    assert admin.post(PAGE, old | {"do": "save"}).status_code == 302
+    assert (saved().rules[0].confidence_below, saved().rules[0].share, saved().audit_share) == (0.6, 0.25, 0.1)
+
+
+@pytest.mark.parametrize("share", ["1e999999999", "--", "1_0", "٣", "0x10", "-0"])
+def test_no_text_in_place_of_a_share_ends_in_an_error(admin: Client, share: str) -> None:
+    assert admin.post(PAGE, typed({"share": share}, audit_share=share, do="save")).status_code in {302, 400}
+
+
+def test_a_rule_is_its_sentence_until_its_fields_are_wanted(admin: Client) -> None:
+    assert "data-rule-open>" in admin.get(PAGE).text
+    assert 'class="policy-edit" open' not in admin.get(PAGE).text
+    page = admin.post(PAGE, typed({"score_below": "70"}, {"score_below": "101"}, do="save")).text
+    assert page.count('class="policy-edit" open') == 1
+    page = admin.post(PAGE, typed({"score_below": "70", "open": "1"}, {"score_below": "40"}, do="up.1")).text
+    assert page.count('class="policy-edit" open') == 1
 
 
 def test_hostile_names_are_shown_as_text(admin: Client, project: Project) -> None:

@@ -21,7 +21,7 @@ from reflection_app.metrics.calibration import (
     judged_items,
     majority,
 )
-from reflection_app.metrics.critics import calibration_figures
+from reflection_app.metrics.critics import calibration_figures, prompts_first_seen
 from reflection_app.metrics.judgements import (
     RowStep,
     apply_judgements,
@@ -42,6 +42,7 @@ from reflection_app.metrics.views.words import (
     SOURCES,
     critic_words,
     headline,
+    prompt_words,
     share_text,
     verdict_words,
     written,
@@ -63,6 +64,7 @@ class CriticLine:
     """A critic in the table of all; each figure is its value and its interval, written out."""
 
     name: str
+    prompt: str
     critic: Critic
     source: str
     href: str
@@ -88,12 +90,13 @@ class BehindLine:
 def calibration_page(request: DeskRequest) -> HttpResponse:
     project, asked = request.place.project, read_asked(request.GET)
     found = calibration_figures(project.pk, asked.chosen)
-    choice = read_choice(request.GET, found)
+    choice, seen = read_choice(request.GET, found), prompts_first_seen(project.pk)
     context = filter_context(asked, {}) | {
         "found": found,
         "lines": [
             CriticLine(
                 name=critic_words(one.critic),
+                prompt=prompt_words(one.critic, seen),
                 critic=one.critic,
                 source=str(SOURCES[one.critic.source]),
                 href=query_of(asked, one.critic),
@@ -117,6 +120,7 @@ def calibration_page(request: DeskRequest) -> HttpResponse:
     context |= {
         "critic": shown.critic,
         "critic_name": critic_words(shown.critic),
+        "critic_prompt": prompt_words(shown.critic, seen),
         "is_imported": shown.critic.source is JudgementSource.IMPORTED,
         "pairs": shown.calibration.pairs,
         "worth": round(shown.calibration.worth),

@@ -323,7 +323,7 @@ def rules_chart(quality: RefereeQuality) -> Chart:
         name="referee-rules",
         title=_("Right in the end, by what is kept"),
         hint=_("Of the recorded runs, those whose kept attempt passes the hidden test."),
-        figure=dots(marks, axis=share_axis()),
+        figure=dots(marks, axis=share_axis(bound for mark in marks for bound in (mark.low, mark.value, mark.high))),
         columns=(_("What is kept"), _("Right"), _("Share"), _("Interval of 95 %")),
         rows=tuple(lines),
         empty=_("The file had no runs."),
@@ -335,6 +335,7 @@ def rules_chart(quality: RefereeQuality) -> Chart:
 def review_chart(quality: RefereeQuality) -> Chart:
     """What a person's look at the least settled runs adds."""
     curve = sorted((int(looked_at), share) for looked_at, share in quality.review_curve.items())
+    curve_shares = [share for _looked_at, share in curve]
     marks = [
         Mark(label=f"{looked_at} %", value=share, said=f"{looked_at} %: {share_words(share)}")
         for looked_at, share in curve
@@ -343,7 +344,7 @@ def review_chart(quality: RefereeQuality) -> Chart:
         name="referee-reviews",
         title=_("What people's looking adds"),
         hint=_("The share that is right once a person has looked at so many of the runs, the least settled first."),
-        figure=bars(marks, axis=share_axis()),
+        figure=bars(marks, axis=share_axis([0, *curve_shares])),
         columns=(_("Looked at"), _("Right")),
         rows=tuple((Cell(mark.label), Cell(share_words(mark.value or 0.0))) for mark in marks),
         empty=_("The file had no runs."),

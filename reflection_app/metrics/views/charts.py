@@ -4,6 +4,7 @@ Plotly reads its texts as a kind of HTML, links included; whatever is shown goes
 """
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,8 +20,12 @@ from django.core.files.storage import FileSystemStorage
 from django.template import Library
 from django.templatetags.static import static
 from django.utils.csp import CSP
+from django.utils.translation import gettext as _
 
 LONGEST_LABEL = 28
+# Of an axis of shares: the room beside the outermost value, and the fewest tenths of it that are shown.
+AROUND = 0.3
+FEWEST_TENTHS = 3
 FEW_COUNTED = 5
 # In figures alone: Plotly writes the names of months in English, whatever the page's language.
 DATES = [
@@ -150,9 +155,24 @@ def dots(marks: Sequence[Mark], *, axis: dict[str, Any] | None = None) -> dict[s
     return {"data": [trace], "layout": {"yaxis": labels, "xaxis": {"zeroline": True, **(axis or {})}}}
 
 
-def share_axis(title: str = "") -> dict[str, Any]:
-    """An axis of shares from nothing to all, in percent."""
-    return {"range": [0, 1.02], "tickformat": ".0%", **({"title": {"text": plain(title)}} if title else {})}
+def share_axis(values: Iterable[float | None], title: str = "") -> dict[str, Any]:
+    """An axis of shares in percent, in tenths around these values; where it leaves something out, its title says so."""
+    known = [value for value in values if value is not None]
+    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    tenths = [max(0, math.floor(low * 10 - AROUND)), min(10, math.ceil(high * 10 + AROUND))]
+    # Few tenths would make much of little.
+    while tenths[1] - tenths[0] < FEWEST_TENTHS:
+        tenths[0], tenths[1] = max(0, tenths[0] - 1), min(10, tenths[1] + 1)
+    first, last = (tenth / 10 for tenth in tenths)
+    if tenths != [0, 10]:
+        told = _("%(first)s–%(last)s %% shown") % {"first": tenths[0] * 10, "last": tenths[1] * 10}
+        title = f"{title} ({told})" if title else told
+    edge = (last - first) / 50
+    return {
+        "range": [first - (edge if first else 0), last + edge],
+        "tickformat": ".0%",
+        **({"title": {"text": plain(title)}} if title else {}),
+    }
 
 
 def count_axis(title: str, marks: Sequence[Mark]) -> dict[str, Any]:
@@ -233,6 +253,11 @@ class Chart:
     words: int = 1
     size: Literal["low", "", "tall"] = ""
     is_wide: bool = False
+
+    @property
+    def lone(self) -> list[tuple[str, Cell]]:
+        """What one row says, by its columns, where that is all there is: a single point is no chart."""
+        return list(zip(self.columns, self.rows[0], strict=True)) if len(self.rows) == 1 else []
 
     @property
     def figure_json(self) -> str:

@@ -106,7 +106,7 @@ def overruled_chart(whom: OfWhom, found: Sequence[Overruled], links: Links) -> C
         name=whom.name,
         title=str(whom.title),
         hint=str(whom.hint),
-        figure=dots(marks, axis={**share_axis(), "range": [-0.02, 1.02]}),
+        figure=dots(marks, axis=share_axis(bound for mark in marks for bound in (mark.low, mark.value, mark.high))),
         columns=(str(whom.column), _("Decided"), _("Overruled"), _("Share"), _("Interval of 95 %")),
         rows=tuple(rows),
         empty=str(whom.empty),
@@ -213,8 +213,8 @@ def reliability_chart(found: Calibration) -> Chart:
         "meta": {"tone": "one"},
     }
     layout = {
-        "xaxis": share_axis(_("Confidence of the critic")),
-        "yaxis": share_axis(_("People agreed")),
+        "xaxis": share_axis([one.confidence for one in bins], _("Confidence of the critic")),
+        "yaxis": share_axis([bound for one in right for bound in (one.low, one.high)], _("People agreed")),
         "showlegend": True,
     }
     return Chart(

@@ -104,6 +104,7 @@ OVERRULED = Course(
 def course_chart(course: Course, points: Sequence[Point], links: Links) -> Chart:
     """The lines of the course, with a table of the pieces of which something is known."""
     pieces = list(links.of_points(points))
+    shares = (point.figures[line.figure].value for point, _at in pieces for line in course.drawn)
     is_time = any(point.figures[line.figure].unit is Unit.SECONDS for point in points for line in course.drawn)
     return Chart(
         name=course.name,
@@ -114,7 +115,7 @@ def course_chart(course: Course, points: Sequence[Point], links: Links) -> Chart
                 Series(str(line.words), line.tone, [_point(course, line, *piece) for piece in pieces], dash=line.dash)
                 for line in course.drawn
             ],
-            axis=titled(_("hours")) if is_time else share_axis(),
+            axis=titled(_("hours")) if is_time else share_axis(shares),
         ),
         columns=(
             _("From"),

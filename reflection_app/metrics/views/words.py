@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from operator import attrgetter
 from typing import Any
@@ -192,6 +193,13 @@ def verdict_words(verdict: str) -> str:
 def critic_words(critic: Critic) -> str:
     """The critic's name; its model is not always known."""
     return critic.model or _("unknown model")
+
+
+def prompt_words(critic: Critic, seen: Mapping[str, datetime]) -> str:
+    """`v2, 2026-11-03`: which of the desk's prompts it was, and since when; of one from elsewhere what was told."""
+    if critic.source is JudgementSource.IMPORTED or critic.version not in seen:
+        return critic.version
+    return f"v{list(seen).index(critic.version) + 1}, {seen[critic.version]:%Y-%m-%d}"
 
 
 def interval_text(interval: Interval | None) -> str:

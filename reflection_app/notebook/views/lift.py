@@ -93,6 +93,22 @@ class LiftView:
         return self.needs
 
     @property
+    def brief(self) -> str:
+        """Why this is said, in as few words as stand in a line; `why` tells it in full."""
+        judged, needed = self.measured.judged, self.measured.needed
+        if self.claim in BY_LOOK and judged.decisive is not None:
+            return _("look at %(size)s") % {"size": judged.decisive.size}
+        if self.claim is Claim.NO_HELP:
+            return ngettext("%(looks)s look", "%(looks)s looks", len(judged.looks)) % {"looks": len(judged.looks)}
+        if not self.measured.outcomes.highest_share:
+            return _("nothing is withheld")
+        if needed.more_runs is None:
+            return _("over 100,000 more runs")
+        return ngettext("%(runs)s more run", "about %(runs)s more runs", needed.more_runs) % {
+            "runs": f"{needed.more_runs:,}"
+        }
+
+    @property
     def needs(self) -> str:
         """About how many more runs it takes until something can be told."""
         needed = self.measured.needed

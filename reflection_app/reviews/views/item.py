@@ -114,8 +114,11 @@ class EarlierComparison:
 
 @dataclass(frozen=True)
 class EarlierAttempts:
+    """`is_asked`: the address names a comparison, so that it is what one came for."""
+
     attempts: tuple[EarlierAttempt, ...]
     comparison: EarlierComparison
+    is_asked: bool
 
 
 def earlier_attempts(review: Review, *, asked: dict[str, str]) -> EarlierAttempts | None:
@@ -146,6 +149,7 @@ def earlier_attempts(review: Review, *, asked: dict[str, str]) -> EarlierAttempt
             rows=compared(content, review.attempt.content),
             layout=layout if layout in LAYOUTS else "",
         ),
+        is_asked=bool(named or layout),
     )
 
 

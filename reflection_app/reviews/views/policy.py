@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from django.http import QueryDict
@@ -75,7 +76,10 @@ def _any_of(names: Sequence[str]) -> str:
 TEXTS = ("name", "action", "score_from", "score_below", "confidence_below", "cost_from_usd", "share", "reviewers")
 NAMES = ("kinds", "agents")
 OWN = ("audit_share", "audit_reviewers")
-USUAL = {"action": RuleAction.WAIT.value, "share": "1", "reviewers": "1"}
+USUAL = {"action": RuleAction.WAIT.value, "share": "100", "reviewers": "1"}
+MOST_DIGITS = 20
+# A policy holds these as shares of one; they are typed and shown in percent.
+PERCENT = frozenset({"confidence_below", "share", "audit_share"})
 PLACE = re.compile(r"rules\.(\d{1,3})\.action")
 ORDER = re.compile(r"(remove|up|down)\.(\d{1,3})")
 MOST_NAMES = 60
@@ -86,9 +90,9 @@ PEOPLE = gettext_lazy("A whole number from 1 to 5.")
 SENTENCES = {
     "score_from": SCORE,
     "score_below": SCORE,
-    "confidence_below": gettext_lazy("A number from 0 to 1."),
-    "share": gettext_lazy("A number above 0, at most 1."),
-    "audit_share": gettext_lazy("A number from 0 to 1."),
+    "confidence_below": SCORE,
+    "share": gettext_lazy("A number above 0, at most 100."),
+    "audit_share": SCORE,
     "cost_from_usd": gettext_lazy("An amount from 0, with at most six decimals."),
     "reviewers": PEOPLE,
     "audit_reviewers": PEOPLE,
@@ -107,6 +111,7 @@ class RuleForm:
     errors: dict[str, list[str]] = field(default_factory=dict)
     position: int = 0
     is_moved: str = ""
+    is_opened: bool = False
 
     @property
     def number(self) -> int:
@@ -130,7 +135,7 @@ class RuleForm:
 
     @property
     def given(self) -> dict[str, Any]:
-        filled = {name: text for name, text in self.texts.items() if text}
+        filled = {name: _of_one(name, text) for name, text in self.texts.items() if text}
         return filled | {"verdicts": self.verdicts} | self.names
 
     @property
@@ -140,6 +145,11 @@ class RuleForm:
             return in_words(ReviewRule.model_validate(self.given))
         except ValidationError:
             return ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its fields are shown: somebody is at them, or has to be."""
+        return self.is_opened or self.is_moved == "added" or bool(self.errors) or not self.words
 
 
 @dataclass(kw_only=True)
@@ -161,7 +171,7 @@ class PolicyForm(Form):
 
     def read(self) -> ReviewPolicy:
         """The policy that was typed. Raises ValidationError."""
-        given: dict[str, Any] = self.given(*OWN)
+        given: dict[str, Any] = {name: _of_one(name, text) for name, text in self.given(*OWN).items()}
         given |= {"unsettled_waits": self.unsettled_waits, "rules": [rule.given for rule in self.rules]}
         return ReviewPolicy.model_validate(given)
 
@@ -207,31 +217,58 @@ def form_of(policy: ReviewPolicy, *, digest: str) -> PolicyForm:
     """The policy that holds, as its form shows it."""
     rules = []
     for rule in policy.rules:
-        texts = {name: _text(getattr(rule, name)) for name in TEXTS}
+        texts = {name: _text(name, getattr(rule, name)) for name in TEXTS}
         names = {name: list(getattr(rule, name)) for name in NAMES}
         rules.append(RuleForm(texts, [verdict.value for verdict in rule.verdicts], names))
-    values = {name: _text(getattr(policy, name)) for name in OWN}
+    values = {name: _text(name, getattr(policy, name)) for name in OWN}
     return PolicyForm(values=values, rules=rules, unsettled_waits=policy.unsettled_waits, digest=digest)
 
 
-def _text(value: Any) -> str:
+def _text(name: str, value: Any) -> str:
     if value is None:
         return ""
+    if name in PERCENT:
+        return f"{value * 100:.10g}"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def _of_one(name: str, text: str) -> str:
+    """What was typed in percent as a share of one; what is no number stays as it is, to be refused."""
+    return _moved(text.removesuffix("%").rstrip(), by=-2) if name in PERCENT else text
+
+
+def _moved(text: str, *, by: int) -> str:
+    """The number with its point moved; what is no number, or one that no policy could hold, stays as it is."""
+    try:
+        number = Decimal(text).scaleb(by)
+    except ArithmeticError:
+        return text
+    # Written out, one of a million digits would be that long.
+    return f"{number:f}" if abs(number.adjusted()) < MOST_DIGITS else text
+
+
 def read_policy_form(data: QueryDict) -> PolicyForm:
-    """What was typed, rule by rule in the order of their numbers; white space around it removed."""
+    """What was typed, rule by rule in the order of their numbers; white space around it removed.
+
+    A form that was opened before shares were typed in percent holds shares of one: they become percent.
+    """
+    is_old = data.get("shares") != "percent"
+
+    def read(path: str, name: str) -> str:
+        text = data.get(path, "").strip()
+        return _moved(text, by=2) if is_old and name in PERCENT else text
+
     places = sorted(int(found[1]) for name in data if (found := PLACE.fullmatch(name)))[: MOST_RULES + 1]
     rules = []
     for path in (f"rules.{place}" for place in places):
-        texts = {name: data.get(f"{path}.{name}", "").strip() for name in TEXTS}
+        texts = {name: read(f"{path}.{name}", name) for name in TEXTS}
         typed = {name: [text.strip() for text in data.getlist(f"{path}.{name}")[:MOST_NAMES]] for name in NAMES}
         names = {name: list(dict.fromkeys(text for text in texts_ if text)) for name, texts_ in typed.items()}
-        rules.append(RuleForm(texts, data.getlist(f"{path}.verdicts")[:10], names))
+        is_opened = bool(data.get(f"{path}.open"))
+        rules.append(RuleForm(texts, data.getlist(f"{path}.verdicts")[:10], names, is_opened=is_opened))
     return PolicyForm(
         rules=rules,
-        values={name: data.get(name, "").strip() for name in OWN},
+        values={name: read(name, name) for name in OWN},
         unsettled_waits=bool(data.get("unsettled_waits")),
         digest=data.get("digest", "")[:64],
     )

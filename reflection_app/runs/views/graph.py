@@ -271,11 +271,8 @@ class RunGraph:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is something to follow, and room for it above what the run is about."""
-        if self.layout.height > TALLEST_OPEN:
-            return False
-        attempts = {node.attempt for node in self.graph.nodes if node.attempt}
-        return self.is_live or len(attempts) > 1 or any(node.failed for node in self.graph.nodes)
+        """Whether it may grow, and there is room for it above what the run is about; the rest tells what was."""
+        return self.is_live and self.layout.height <= TALLEST_OPEN
 
     @property
     def inherits(self) -> bool:
