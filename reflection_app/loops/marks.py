@@ -135,7 +135,7 @@ def find_quote(text: str, quote: str) -> list[tuple[int, int]]:
         return []
     exact = quote.strip()
     if (start := text.find(exact)) >= 0:
-        places = []
+        places: list[tuple[int, int]] = []
         while start >= 0 and len(places) < MOST_PLACES:
             places.append((start, start + len(exact)))
             start = text.find(exact, start + 1)

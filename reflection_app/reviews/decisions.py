@@ -127,7 +127,7 @@ def with_marks(review: Review, data: DecisionInput) -> DecisionInput:
     if not any(issue.mark for issue in data.issues or ()):
         return data
     number = data.attempt if review.is_pick and data.attempt is not None else review.attempt.number
-    issues = with_marks_in_place(data.issues or (), review.run, attempt=number)
+    issues = with_marks_in_place(data.issues or (), review.run_id, attempt=number)
     return data.model_copy(update={"issues": issues})
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 from reflection_app.core.errors import InvalidInput
 from reflection_app.loops.attempt_effects import CallTool
 from reflection_app.loops.marks import Mark, MarkedText, MarkRefused
 from reflection_app.loops.verdicts import Issue
-from reflection_app.runs.models import Attempt, Run, Step, StepState
+from reflection_app.runs.models import Attempt, Step, StepState
 
 
 def output_of(step: Step) -> str:
@@ -16,13 +17,13 @@ def output_of(step: Step) -> str:
     return str(said.get("content") or said.get("error") or "")
 
 
-def marked_text(mark: Mark, run: Run, *, attempt: int) -> str:
+def marked_text(mark: Mark, run_id: UUID, *, attempt: int) -> str:
     """The text that the mark is of, of the judged `attempt` unless it names another. Raises MarkRefused."""
     if mark.text is MarkedText.ATTEMPT:
         if mark.step is not None:
             raise MarkRefused("A step goes with the text “output”, not with an attempt's own text.")
         number = mark.attempt or attempt
-        content = Attempt.objects.filter(run=run, number=number).values_list("content", flat=True).first()
+        content = Attempt.objects.filter(run=run_id, number=number).values_list("content", flat=True).first()
         if content is None:
             raise MarkRefused(f"The run has no attempt {number}.")
         return content
@@ -30,14 +31,14 @@ def marked_text(mark: Mark, run: Run, *, attempt: int) -> str:
         raise MarkRefused("Name the step whose output is marked.")
     if mark.attempt is not None:
         raise MarkRefused("An output is named by its step alone; leave the attempt out.")
-    calls = Step.objects.filter(run=run, kind=CallTool.kind, state=StepState.DONE)
+    calls = Step.objects.filter(run=run_id, kind=CallTool.kind, state=StepState.DONE)
     step = calls.filter(seq=mark.step).only("result").first()
     if step is None:
         raise MarkRefused(f"Step {mark.step} of the run called no tool that put anything out.")
     return output_of(step)
 
 
-def with_marks_in_place(issues: Sequence[Issue], run: Run, *, attempt: int) -> tuple[Issue, ...]:
+def with_marks_in_place(issues: Sequence[Issue], run_id: UUID, *, attempt: int) -> tuple[Issue, ...]:
     """The issues, each mark where its passage stands. Raises InvalidInput, which names each that stands nowhere."""
     found, errors = [], []
     for number, issue in enumerate(issues):
@@ -48,7 +49,7 @@ def with_marks_in_place(issues: Sequence[Issue], run: Run, *, attempt: int) -> t
         if mark.attempt == attempt:
             mark = mark.model_copy(update={"attempt": None})
         try:
-            placed = mark.within(marked_text(mark, run, attempt=attempt))
+            placed = mark.within(marked_text(mark, run_id, attempt=attempt))
         except MarkRefused as refused:
             errors.append({"field": f"issues.{number}.mark", "message": str(refused)})
         else:

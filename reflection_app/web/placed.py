@@ -19,12 +19,13 @@ from markdown_it import MarkdownIt
 from markdown_it.helpers import parseLinkDestination, parseLinkTitle
 from markdown_it.token import Token
 
+from reflection_app.loops.marks import find_quote
 from reflection_app.web.rendering import (
     ATTRIBUTES,
     HIDDEN,
     LONGEST_LAID_OUT,
-    MARKDOWN,
     coloured_lines,
+    heading,
     language_of,
     revealed,
     sanitised,
@@ -98,9 +99,7 @@ def _line_starts(text: str) -> list[int]:
 # Markdown. Blocks know their lines; within a line, what is shown is found from left to right.
 
 
-def _text(
-    _self: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any
-) -> str:
+def _text(_self: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
     token = tokens[index]
     at, to = token.meta.get("at"), token.meta.get("to")
     if at is None:
@@ -131,7 +130,8 @@ def _line(line: str, at: int | None) -> str:
 # Text that is not joined keeps entities and escapes apart, which are longer in the raw text than on the page.
 PLACED = MarkdownIt("commonmark", {"html": False, "breaks": True})
 PLACED.enable(["table", "strikethrough"]).disable(["image", "text_join"])
-PLACED.renderer.rules |= {name: MARKDOWN.renderer.rules[name] for name in ("heading_open", "heading_close")}
+PLACED.add_render_rule("heading_open", heading)
+PLACED.add_render_rule("heading_close", heading)
 for rule, render in {
     "text": _text,
     "text_special": _text,
@@ -290,14 +290,34 @@ def with_passages(placed: str, passages: Sequence[Passage], *, is_named: bool = 
 
     Where it is not `is_named`, no number is led to: the text stands on the page twice.
     """
-    if not passages:
-        return mark_safe(placed)  # noqa: S308 - from the functions above
-    marker = _Marker(passages, is_named=is_named)
-    return mark_safe("".join(marker.marked(placed)))  # noqa: S308 - what was escaped stays so
+    return Marker(passages, is_named=is_named).marked(placed)
 
 
-class _Marker:
-    """Goes through the text once, and remembers which passages have their number already."""
+# Where the next character of an element stands, None where that is not known, and where a whole one ends.
+type Place = list[int | None]
+
+
+def _walk(placed: str) -> Iterator[tuple[str, Place | None]]:
+    """Each tag, and each text between tags with the place of the element that it is in; whoever reads it moves that."""
+    open_at: list[Place] = []
+    for found in _TOKEN.finditer(placed):
+        token = found[0]
+        if not token.startswith("<"):
+            yield token, open_at[-1] if open_at else [None, None]
+            continue
+        tag = _TAG.match(token)
+        if token.startswith("</") and open_at:
+            open_at.pop()
+        elif tag and tag[1] not in _VOID:
+            places = {name: int(value) for name, value in _PLACE.findall(token)}
+            inherited: Place = open_at[-1] if open_at else [None, None]
+            own: Place = [places.get("at"), places.get("to")]
+            open_at.append(own if "at" in places else inherited)
+        yield token, None
+
+
+class Marker:
+    """Marks one text after another, and remembers which passages have their number already."""
 
     def __init__(self, passages: Sequence[Passage], *, is_named: bool) -> None:
         self.passages, self.is_named = sorted(passages, key=lambda one: (one.start, -one.end)), is_named
@@ -306,30 +326,19 @@ class _Marker:
         # How many links are open: there can be none within another.
         self.links = 0
 
-    def marked(self, placed: str) -> Iterator[str]:
-        # The place that the next character has, for each element that is open; None where its text has none.
-        open_at: list[list[int | None]] = []
-        tags: list[str] = []
-        for found in _TOKEN.finditer(placed):
-            token = found[0]
-            if not token.startswith("<"):
-                yield self._text(token, open_at[-1]) if open_at else token
-            elif token.startswith("</"):
-                if open_at:
-                    open_at.pop()
-                    self.links -= tags.pop() == "a"
-                yield token
-            else:
-                tag = _TAG.match(token)
-                if tag and tag[1] not in _VOID:
-                    places = {name: int(value) for name, value in _PLACE.findall(token)}
-                    inherited = open_at[-1] if open_at else [None, None]
-                    open_at.append([places["at"], places.get("to")] if "at" in places else inherited)
-                    tags.append(tag[1])
-                    self.links += tag[1] == "a"
-                yield token
+    def marked(self, placed: str) -> SafeString:
+        inside = "".join(self._tokens(placed)) if self.passages else placed
+        return mark_safe(inside)  # noqa: S308 - what was escaped stays so
 
-    def _text(self, token: str, place: list[int | None]) -> str:
+    def _tokens(self, placed: str) -> Iterator[str]:
+        for part, place in _walk(placed):
+            if part.startswith(("<a ", "<a>")):
+                self.links += 1
+            elif part.startswith("</a>"):
+                self.links -= 1
+            yield part if place is None else self._text(part, place)
+
+    def _text(self, token: str, place: Place) -> str:
         at, to = place
         if at is None:
             return token
@@ -364,3 +373,31 @@ class _Marker:
         if not one.href or self.links:
             return f'<span class="passage-number" data-apart role="img"{name}{label}>{one.number}</span>'
         return f'<a class="passage-number" data-apart href="#{one.href}"{name}{label}>{one.number}</a>'
+
+
+# Passages that were copied from the page, where signs of Markdown are not seen.
+
+
+def find_shown(content: str, quote: str) -> list[tuple[int, int]]:
+    """Where the text, laid out as Markdown, shows the words of `quote`, as places in the raw text; the first ones."""
+    if len(content) > LONGEST_LAID_OUT:
+        return []
+    shown: list[str] = []
+    places: list[tuple[int, int]] = []
+    for token, place in _walk(_placed_markdown(content, 0)):
+        if place is None:
+            continue
+        text = html.unescape(token)
+        at, to = place
+        shown.append(text)
+        if at is None:
+            # Between two pieces there is only white space.
+            last = places[-1][1] if places else 0
+            places += [(last, last)] * len(text)
+        elif to is not None:
+            places += [(at, to)] * len(text)
+        else:
+            places += [(at + number, at + number + 1) for number in range(len(text))]
+            place[0] = at + len(text)
+    found = find_quote("".join(shown), quote)
+    return [(places[start][0], places[end - 1][1]) for start, end in found]

@@ -40,7 +40,7 @@ OUR_CLASS = re.compile(r"[a-z][a-z0-9]{0,2}|code")
 NEAR_ENOUGH = {"typescript": "javascript", "ts": "javascript"}
 
 
-def _heading(
+def heading(
     _self: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _env: MutableMapping[str, Any]
 ) -> str:
     # One level for all: a model's headings must not disturb the outline of the page around them.
@@ -60,8 +60,8 @@ def _fence(
 MARKDOWN = MarkdownIt("commonmark", {"html": False, "breaks": True})
 MARKDOWN.enable(["table", "strikethrough"]).disable("image")
 for rule, render in {
-    "heading_open": _heading,
-    "heading_close": _heading,
+    "heading_open": heading,
+    "heading_close": heading,
     "fence": _fence,
     "code_block": _fence,
 }.items():
