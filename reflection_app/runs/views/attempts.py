@@ -108,10 +108,16 @@ class AttemptCard:
         return self._laid_out(self.attempt.content, is_code=self.is_code, at=0)
 
     @cached_property
-    def raw(self) -> SafeString:
-        """The raw text, with what is hidden in it written out; the numbers in it are led to where no other text is."""
-        passages = self.passages.of_attempt(self.attempt.content)
-        return with_passages(placed_text(self.attempt.content), passages, is_named=bool(self.call))
+    def raw(self) -> str:
+        """The raw text; where it is to be marked, with what is hidden in it written out.
+
+        Numbers lead to it where the answer is shown in no other words.
+        """
+        content = self.attempt.content
+        if not (self.is_markable or self.passages):
+            return content
+        placed = placed_text(content, reveals=self.is_markable)
+        return with_passages(placed, self.passages.of_attempt(content), is_named=bool(self.call))
 
     def _part(self, text: str, may_be_code: bool) -> SafeString:
         at = self.attempt.content.find(text)
