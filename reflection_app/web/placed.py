@@ -60,6 +60,8 @@ def placed_text(text: str, *, at: int = 0, reveals: bool = True) -> SafeString:
         if count == MOST_HIDDEN_RUNS:
             last = len(text)
         parts.append(_whole(revealed(text[run.start() : last]), at + run.start(), at + last))
+        if last == len(text):
+            break
     parts.append(_piece(text[last:], at + last))
     return mark_safe("".join(parts))  # noqa: S308 - _piece and _whole escape
 

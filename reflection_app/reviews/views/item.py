@@ -158,8 +158,11 @@ def earlier_attempts(review: Review, *, asked: dict[str, str], passages: Passage
     verdicts = {one: max(said, key=lambda row: (row.referee, row.created_at)) for one, said in given.items()}
     content = Attempt.objects.values_list("content", flat=True).get(run=review.run_id, number=against)
     layout = asked.get(LAYOUT, "")
-    of_earlier = Verdict.objects.filter(attempt__run=review.run_id, attempt__number=against)
-    issues = [issue for said in of_earlier.values_list("issues", flat=True) for issue in said if issue.get("mark")]
+    # Most verdicts mark nothing: those are not read.
+    marking = Verdict.objects.filter(
+        attempt__run=review.run_id, attempt__number=against, issues__contains=[{"mark": {}}]
+    )
+    issues = [issue for said in marking.values_list("issues", flat=True) for issue in said if issue.get("mark")]
     earlier = Passages(f"attempt-{against}", attempt=against)
     earlier.add(issues)
     comparison = compared_with_marks(content, review.attempt.content, earlier=earlier, issues=issues, later=passages)
