@@ -322,7 +322,7 @@ def actor_messages(objective: str, earlier: list[Earlier]) -> tuple[Message, ...
     for number, one in enumerate(earlier, start=1):
         judgement = one.judgement
         problems = [
-            f"- {issue.description}" + (f" ({issue.suggested_fix})" if issue.suggested_fix else "")
+            f"- {issue.in_words}" + (f" ({issue.suggested_fix})" if issue.suggested_fix else "")
             for issue in judgement.issues
         ]
         problems += [f"- {weakness}" for weakness in judgement.feedback.weaknesses]

@@ -18,6 +18,7 @@ from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.effects import IssueTicket
 from reflection_app.loops.framing import framed
 from reflection_app.loops.lessons import Lessons, recall_for
+from reflection_app.loops.marks import with_passage
 from reflection_app.loops.progress import LimitReached, Progress, strongest_judgements
 from reflection_app.loops.prompts import prompt, versions
 from reflection_app.loops.task_spec import Execution, RuleAction, TaskSpec
@@ -181,7 +182,7 @@ def repairs_of(judgement: Judgement) -> tuple[str, ...]:
     """What is to be done, in order: a person's words, each issue's fix, and what usually helps where none is named."""
     steps = [*judgement.feedback.suggestions] if judgement.referee is Referee.PERSON else []
     steps += [
-        issue.suggested_fix.strip() or f"{USUAL_REPAIRS[issue.category]}: {issue.description}"
+        with_passage(issue.suggested_fix.strip() or f"{USUAL_REPAIRS[issue.category]}: {issue.description}", issue.mark)
         for issue in judgement.issues
     ]
     if judgement.referee is not Referee.PERSON:

@@ -98,7 +98,7 @@ def failures_prompt(report: TestReport) -> str:
 
 def sent_back(decision: ReviewDecision) -> str:
     """What the model is told of a person who sent the attempt back."""
-    problems = [f"- {issue.description}" for issue in decision.issues]
+    problems = [f"- {issue.in_words}" for issue in decision.issues]
     problems += [f"- {decision.reason}"] if decision.reason.strip() else []
     return prompt("code_sent_back", problems="\n".join(problems) or "- No reason was given.")
 

@@ -31,8 +31,7 @@ async def data_loop(spec: TaskSpec, run: Progress) -> Outcome:
         if (end := end_by(judgement, run)) is not None:
             return end
         listed = "\n".join(
-            f"- {issue.path}: {issue.description}" if issue.path else f"- {issue.description}"
-            for issue in judgement.issues
+            f"- {issue.path}: {issue.in_words}" if issue.path else f"- {issue.in_words}" for issue in judgement.issues
         )
         turns += [assistant(answer or NO_ANSWER), user(prompt("data_again", violations=listed))]
     return Outcome.EXHAUSTED

@@ -66,7 +66,7 @@ def evaluation_question(*, objective: str, content: str) -> tuple[Message, ...]:
 def issues_of(judgement: Judgement) -> str:
     """What the judgement says is wrong, as a list; a person's own words are part of it."""
     lines = [
-        issue.description + (f" ({issue.suggested_fix})" if issue.suggested_fix else "") for issue in judgement.issues
+        issue.in_words + (f" ({issue.suggested_fix})" if issue.suggested_fix else "") for issue in judgement.issues
     ]
     lines += judgement.feedback.suggestions
     return "\n".join(f"- {text}" for text in lines) or "- None was named."

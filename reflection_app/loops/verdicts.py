@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from reflection_app.loops.code_tests import TestReport
+from reflection_app.loops.marks import Mark, with_passage
 from reflection_app.loops.requirements import Lowered, RequirementsReport
 from reflection_app.loops.rubrics import Ratings
 from reflection_app.loops.storable import Text
@@ -64,6 +65,15 @@ class Issue(Value):
     description: Text = Field(min_length=1, max_length=LONGEST_TEXT)
     suggested_fix: Text = Field(default="", max_length=LONGEST_TEXT)
     path: Text = Field(default="", max_length=LONGEST_TEXT)
+    # Left out where there is none: what was recorded before there were marks reads and is written as ever.
+    mark: Mark | None = Field(
+        default=None, exclude_if=lambda mark: mark is None, description="the passage that it is about"
+    )
+
+    @property
+    def in_words(self) -> str:
+        """What is wrong and, of a marked passage, where."""
+        return with_passage(self.description, self.mark)
 
 
 class Feedback(Value):

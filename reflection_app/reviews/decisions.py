@@ -32,6 +32,7 @@ from reflection_app.reviews.models import Review
 from reflection_app.runs.consequences import best_of
 from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.lessons import settle_first_attempt
+from reflection_app.runs.marking import with_marks_in_place
 from reflection_app.runs.models import Attempt, Run, Verdict
 from reflection_app.runs.resuming import resume_run
 from reflection_app.tasks.redo import RedoInput, redo_run, why_no_redo
@@ -140,6 +141,15 @@ def _check_reason(data: DecisionInput) -> None:
         raise wrong("reason", "Say why it is accepted although it was rejected.")
 
 
+def with_marks(review: Review, data: DecisionInput) -> DecisionInput:
+    """The decision, each passage that it marks put in its place. Raises InvalidInput for one that is nowhere."""
+    if not any(issue.mark for issue in data.issues or ()):
+        return data
+    number = data.attempt if review.is_pick and data.attempt is not None else review.attempt.number
+    issues = with_marks_in_place(data.issues or (), review.run_id, attempt=number)
+    return data.model_copy(update={"issues": issues})
+
+
 @dataclass(frozen=True)
 class Decided:
     """The decision and the attempt that its verdict is on."""
@@ -151,6 +161,7 @@ class Decided:
 def decided_by(review: Review, data: DecisionInput, *, actor: Actor) -> Decided:
     """What holds from now on. Raises InvalidInput where the decision does not say enough, or too much."""
     is_directed = isinstance(data.decision, DirectorsDecision)
+    data = with_marks(review, data)
     data = as_approved_or_overruled(review, data)
     approved, attempt = data.decision is Decision.APPROVE, review.attempt
     ratings: Ratings = ()
@@ -353,7 +364,7 @@ def put_in_force(review: Review, run: Run, decided: Decided, *, actor: Actor) ->
         settle_first_attempt(run)
     ordered = None
     if goes_back(review, said.verdict, run):
-        order = [said.reason.strip(), *(f"{one.description} {one.suggested_fix}".strip() for one in said.issues)]
+        order = [said.reason.strip(), *(f"{one.in_words} {one.suggested_fix}".strip() for one in said.issues)]
         wanted = RedoInput(instructions="\n".join(filter(None, order))[:LONGEST], attempt=review.attempt.number)
         ordered = redo_run(run, wanted, issues=said.issues, actor=actor)
     Review.objects.filter(pk=review.pk).update(decided_verdict=row, decided_seq=event.seq, ordered_run=ordered)

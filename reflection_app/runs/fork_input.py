@@ -39,6 +39,7 @@ from reflection_app.loops.tickets import Ticket
 from reflection_app.loops.values import Message, Value
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 from reflection_app.reviews.decisions import score_within
+from reflection_app.runs.marking import with_marks_in_place
 from reflection_app.runs.models import Step
 from reflection_app.tasks.submission import LimitsOverride, invalid_input
 
@@ -162,10 +163,25 @@ def edited_result(
         refusal = invalid_input(error, what=_("edited result"))
         raise wrong_result(*((problem["field"], problem["message"]) for problem in refusal.errors)) from None
     _check_it_fits(value, step=step, attempts=attempts)
+    value = _with_marks(value, step=step)
     dumped = effect.results.dump_python(value, mode="json")
     if not is_storable(dumped):
         raise wrong_result(("", UNSTORABLE))
     return dumped
+
+
+def _with_marks(value: Any, *, step: Step) -> Any:
+    """The value, each passage that its issues mark put in its place. Raises InvalidInput."""
+    if not isinstance(value, Judgement | ReviewDecision | Ticket) or not any(issue.mark for issue in value.issues):
+        return value
+    number = (value.picked if isinstance(value, ReviewDecision) else value.attempt) or step.attempt_number
+    if number is None:
+        raise wrong_result(("issues", "this step is about no attempt, so no passage of one can be marked"))
+    try:
+        issues = with_marks_in_place(value.issues, step.run_id, attempt=number)
+    except InvalidInput as problem:
+        raise wrong_result(*((error["field"], error["message"]) for error in problem.errors)) from None
+    return value.model_copy(update={"issues": issues})
 
 
 def wrong_result(*problems: tuple[str, str]) -> InvalidInput:

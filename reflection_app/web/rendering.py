@@ -40,7 +40,7 @@ OUR_CLASS = re.compile(r"[a-z][a-z0-9]{0,2}|code")
 NEAR_ENOUGH = {"typescript": "javascript", "ts": "javascript"}
 
 
-def _heading(
+def heading(
     _self: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _env: MutableMapping[str, Any]
 ) -> str:
     # One level for all: a model's headings must not disturb the outline of the page around them.
@@ -60,8 +60,8 @@ def _fence(
 MARKDOWN = MarkdownIt("commonmark", {"html": False, "breaks": True})
 MARKDOWN.enable(["table", "strikethrough"]).disable("image")
 for rule, render in {
-    "heading_open": _heading,
-    "heading_close": _heading,
+    "heading_open": heading,
+    "heading_close": heading,
     "fence": _fence,
     "code_block": _fence,
 }.items():
@@ -74,12 +74,12 @@ def _class_of_ours(_tag: str, attribute: str, value: str) -> str | None:
     return value if all(OUR_CLASS.fullmatch(name) for name in value.split()) else None
 
 
-def sanitised(html: str) -> SafeString:
+def sanitised(html: str, *, attributes: dict[str, set[str]] = ATTRIBUTES) -> SafeString:
     """`html` with nothing left in it that could act, load or restyle."""
     clean = nh3.clean(
         html,
         tags=set(TAGS),
-        attributes=ATTRIBUTES,
+        attributes=attributes,
         attribute_filter=_class_of_ours,
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer nofollow ugc",
@@ -89,11 +89,25 @@ def sanitised(html: str) -> SafeString:
 
 def _coloured(code: str, *, language: str) -> str:
     """The code, with its words coloured where the language is one of those that are known to be quick."""
-    language = NEAR_ENOUGH.get(language.lower(), language.lower())
-    if language not in COLOURED:
+    lines = coloured_lines(code, language=language)
+    if lines is None:
         return render_plain(code)
-    inside = highlight(code, find_lexer_class_by_name(language)(stripnl=False), HtmlFormatter(nowrap=True))
+    inside = "".join(f"{line}\n" for line in lines)
     return f'<pre class="code" tabindex="0"><code>{inside}</code></pre>'
+
+
+def coloured_lines(code: str, *, language: str, already: int = 0) -> list[str] | None:
+    """The lines of the code, coloured and each complete in itself; None where colouring would take too long.
+
+    `already` is how much of the same text's code was coloured before it.
+    """
+    language = NEAR_ENOUGH.get(language.lower(), language.lower())
+    # The lexers swallow a byte order mark, and each place after it would be off by one.
+    if language not in COLOURED or already + len(code) > LONGEST_COLOURED or code.startswith("\ufeff"):
+        return None
+    lexer = find_lexer_class_by_name(language)(stripnl=False)
+    # The formatter closes what it opened at each line's end.
+    return str(highlight(code, lexer, HtmlFormatter(nowrap=True))).removesuffix("\n").split("\n")
 
 
 @lru_cache(maxsize=512)
@@ -116,14 +130,18 @@ def render_plain(text: str) -> SafeString:
 
 def render_answer(content: str, *, is_code: bool) -> SafeString:
     """An attempt's answer. Bare JSON is shown as code, and so is what should be code and has no fence around it."""
+    language = language_of(content, is_code=is_code)
+    return render_code(content, language=language) if language else render_markdown(content)
+
+
+def language_of(content: str, *, is_code: bool) -> str:
+    """The language of an answer that is nothing but code; empty for all others."""
     # An object or an array and nothing else: Markdown would take the indentation away.
     if len(content) <= LONGEST_LAID_OUT and content.lstrip().startswith(("{", "[")):
         with suppress(ValueError, RecursionError):
             json.loads(content)
-            return render_code(content, language="json")
-    if is_code and "```" not in content and "~~~" not in content:
-        return render_code(content)
-    return render_markdown(content)
+            return "json"
+    return "python" if is_code and "```" not in content and "~~~" not in content else ""
 
 
 # Characters that a text holds and a page does not show, though they change what a reader or a program makes of it.

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -19,6 +20,7 @@ from reflection_app.core.registry import REVIEW_SENTENCES, Look, look_of
 from reflection_app.reviews.goals import Due, question_due, review_due
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Question, Run
+from reflection_app.runs.views.passages import AnyIssue, IssueShown, Passages
 from reflection_app.web.labels import in_words
 
 register = Library()
@@ -229,6 +231,13 @@ def ago(when: datetime) -> SafeString:
 def icon(name: str) -> SafeString:
     """A picture from templates/_icons.html. It never stands alone: a word says the same."""
     return format_html('<svg class="icon" aria-hidden="true" focusable="false"><use href="#icon-{}"></use></svg>', name)
+
+
+@register.simple_tag(takes_context=True)
+def numbered(context: Context, issues: Iterable[AnyIssue]) -> list[IssueShown]:
+    """The issues with the numbers of the passages that they mark, where the page shows those as its `passages`."""
+    passages = context.get("passages")
+    return (passages if isinstance(passages, Passages) else Passages("", attempt=0)).shown(issues)
 
 
 @register.filter

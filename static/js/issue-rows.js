@@ -60,9 +60,11 @@
     set.dispatchEvent(new Event("change", { bubbles: true }));
   }
 
-  function addAndGo(set) {
+  // `told` is what a new row begins with, by the names of its fields.
+  function addAndGo(set, told = {}) {
     const rows = rowsOf(set);
     const row = rows.length === 1 && isEmpty(rows[0]) ? rows[0] : add(set);
+    for (const [name, value] of Object.entries(told)) row.querySelector(`[name=${name}]`).value = value;
     overrule(set);
     for (let details = set.closest("details"); details; details = details.parentElement.closest("details")) details.open = true;
     open(row);
@@ -114,6 +116,7 @@
     else if (event.target.closest("[data-issue-undo]")) putBack(set);
     else if (out) takeOut(set, out.closest("[data-issue-row]"));
   });
+  document.addEventListener("issue-rows:add", (event) => addAndGo(event.target, event.detail), true);
   document.addEventListener("issue-rows:count", (event) => {
     const set = event.target;
     while (rowsOf(set).length < event.detail) add(set);

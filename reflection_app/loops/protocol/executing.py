@@ -288,7 +288,7 @@ async def _by_person(
 ) -> Executed:
     # Nobody is asked for what no later call could use.
     run.check_limits()
-    context = [f"Objective: {spec.objective}", *(f"Issue: {issue.description}" for issue in back.ticket.issues)]
+    context = [f"Objective: {spec.objective}", *(f"Issue: {issue.in_words}" for issue in back.ticket.issues)]
     if step.expected_outcome:
         context.append(f"Expected: {step.expected_outcome}")
     question = Question(

@@ -169,7 +169,7 @@ def ticket_text(back: SentBack) -> str:
     issues = [
         item(
             f"[{issue.category.value}, {issue.severity.value}] "
-            + (f"{issue.path}: {issue.description}" if issue.path else issue.description)
+            + (f"{issue.path}: {issue.in_words}" if issue.path else issue.in_words)
         )
         for issue in ticket.issues
     ]

@@ -98,6 +98,7 @@ def show(
     `is_ahead` shows it as whoever claims it next will see it: the open page fetches it before it is claimed.
     """
     is_mine = is_ahead or holds(request, review)
+    panel = panel_of(review, reader=request.place.actor)
     if not form.is_typed and review.holder_label != request.place.actor.label:
         # The holder's token, and an opinion that they took back, are for nobody else.
         form = begun_by_anybody(review)
@@ -106,7 +107,7 @@ def show(
         "problem": problem,
         "kept": problem is not None and form.is_typed and holds_more(form, review),
         "is_mine": is_mine,
-        "panel": panel_of(review, reader=request.place.actor),
+        "panel": panel,
         "learned": learned_from_review(review),
         "version": version_of(review),
         "within": carried(request).within,
@@ -123,7 +124,7 @@ def show(
         # What is fetched ahead is not read by that.
         "thread": (thread_of if is_ahead else opened_thread)(request, About.REVIEW, review.pk),
     }
-    context |= review_context(review, asked=request.GET.dict())
+    context |= review_context(review, asked=request.GET.dict(), panel=panel)
     shown: DecisionForm = context["form"]
     context["rating_fields"] = rating_fields(review, typed=shown.ratings, errors=shown.errors)
     page = "reviews/pick.html" if review.is_pick else "reviews/page.html"

@@ -24,6 +24,7 @@ from reflection_app.reviews.assigning import LONGEST_NOTE, assignable
 from reflection_app.reviews.deciding import undone_by_holder
 from reflection_app.reviews.decisions import MEANS, DecisionInput
 from reflection_app.reviews.models import PanelState, Review, ReviewSkip, ReviewState
+from reflection_app.reviews.views.issue_rows import ISSUE_FIELDS, issue_row, issues_of_rows, says_something, texts_of
 from reflection_app.reviews.views.item import majority_of
 from reflection_app.web.access import DeskRequest, Place
 
@@ -100,15 +101,12 @@ def _what(review: Review, decided: DecisionInput) -> tuple[str, Verdict]:
 # What was decided before it was taken back, as the form of the decision begins with it.
 
 
-def begun_with_undone(review: Review, *, fields: tuple[str, ...]) -> dict[str, Any]:
-    """What the form begins with for whoever holds a review whose decision was taken back; nothing for all others.
-
-    `fields` are those of an issue.
-    """
+def begun_with_undone(review: Review) -> dict[str, Any]:
+    """What the form begins with for whoever holds a review whose decision was taken back; nothing for all others."""
     said = undone_by_holder(review) if review.state == ReviewState.CLAIMED else None
     if said is None or not said.get("verdict"):
         return {}
-    issues = tuple({name: str(issue.get(name, "")) for name in fields} for issue in said["issues"])
+    issues = tuple(issue_row(issue) for issue in said["issues"])
     begun = {"verdict": said["verdict"], "score": f"{said['score']:g}", "reason": said["reason"], "issues": issues}
     if said.get("ratings"):
         begun["ratings"] = _typed_ratings(map(Rating.model_validate, said["ratings"]))
@@ -125,7 +123,6 @@ def begun_with_undone(review: Review, *, fields: tuple[str, ...]) -> dict[str, A
     return begun | {"decision": directed or said["decision"]}
 
 
-ISSUE_FIELDS = ("category", "severity", "description", "suggested_fix", "path")
 SPARE_ROWS = 2
 MOST_ROWS = 50
 # The buttons of a rejected attempt.
@@ -183,7 +180,7 @@ class DecisionForm:
     @property
     def given_issues(self) -> list[dict[str, str]]:
         """The rows that say something: one whose description was emptied is taken out."""
-        return [issue for issue in self.issues if issue["description"] or issue["suggested_fix"]]
+        return [issue for issue in self.issues if says_something(issue)]
 
 
 def with_spare_rows(issues: tuple[dict[str, str], ...]) -> tuple[dict[str, str], ...]:
@@ -195,7 +192,7 @@ def with_spare_rows(issues: tuple[dict[str, str], ...]) -> tuple[dict[str, str],
 def prefilled(review: Review) -> DecisionForm:
     """The form as the review's holder begins with it: with the token, and with what they took back themselves."""
     began = replace(begun_by_anybody(review), lease_token=str(review.lease_token or ""))
-    return replace(began, **begun_with_undone(review, fields=ISSUE_FIELDS))
+    return replace(began, **begun_with_undone(review))
 
 
 def begun_by_anybody(review: Review) -> DecisionForm:
@@ -207,7 +204,7 @@ def begun_by_anybody(review: Review) -> DecisionForm:
     issues = [issue.model_dump(mode="json") for issue in most.issues] if most else review.verdict.issues
     return DecisionForm(
         score=f"{review.verdict.score:g}",
-        issues=tuple({name: str(issue.get(name, "")) for name in ISSUE_FIELDS} for issue in issues[:MOST_ROWS]),
+        issues=tuple(issue_row(issue) for issue in issues[:MOST_ROWS]),
         ratings=_typed_ratings(most.ratings if most else review.verdict.get_ratings()),
     )
 
@@ -283,27 +280,30 @@ def read_issue_rows(data: QueryDict) -> tuple[dict[str, str], ...]:
     # A page that was opened before a column was added to the form has nothing in it.
     padded = zip_longest(*columns, fillvalue="")
     rows = (dict(zip(ISSUE_FIELDS, (text.strip() for text in row), strict=True)) for row in padded)
-    return tuple(row for row in rows if row["description"] or row["suggested_fix"])
+    return tuple(row for row in rows if says_something(row))
 
 
 def as_input(form: DecisionForm, review: Review) -> dict[str, Any]:
     """The decision as the action reads it. Approving says nothing but the reason: all else stays as it was."""
     told: dict[str, Any] = {"lease_token": form.lease_token, "decision": form.decision, "reason": form.reason}
+    if form.decision == Decision.APPROVE.value and not review.is_pick:
+        return told
+    issues = issues_of_rows(form.given_issues, texts_of(review, first=form.pick))
     if review.is_pick:
         # What the pressed button says. Issues that were written go along, also with an attempt that is kept.
         if form.pick in {NONE_RIGHT, SEND_BACK}:
             verdict = Verdict.REJECT if form.pick == NONE_RIGHT else Verdict.REVISE
-            return told | {"verdict": verdict.value, "issues": form.given_issues}
-        if form.decision == Decision.OVERRULE.value or form.given_issues:
-            told |= {"verdict": Verdict.PASS.value, "attempt": form.pick, "issues": form.given_issues}
+            return told | {"verdict": verdict.value, "issues": issues}
+        if form.decision == Decision.OVERRULE.value or issues:
+            told |= {"verdict": Verdict.PASS.value, "attempt": form.pick, "issues": issues}
             if form.pick:
                 told["decision"] = Decision.OVERRULE.value
         return told
     if form.decision == DirectorsDecision.REDO.value:
-        return told | {"reason": "", "instructions": form.reason, "issues": form.given_issues}
+        return told | {"reason": "", "instructions": form.reason, "issues": issues}
     if form.decision == Decision.OVERRULE.value:
         told["verdict"] = form.verdict or None
-        told["issues"] = form.given_issues
+        told["issues"] = issues
         # A score that nobody touched was the other verdict's: the action finds the one nearest to it that fits.
         told["score"] = None if form.score == f"{review.verdict.score:g}" else form.score
         if _criteria_of(review):

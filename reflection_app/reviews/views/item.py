@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from django.db.models import F
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -28,18 +29,24 @@ from reflection_app.reviews.models import Panel, PanelState, Review, ReviewState
 from reflection_app.reviews.panels import majority
 from reflection_app.reviews.undo import why_it_stands
 from reflection_app.reviews.views.policy import in_words
+from reflection_app.runs.marking import output_of
 from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict
 from reflection_app.runs.views.attempts import AttemptCard, Left, what_is_left
-from reflection_app.runs.views.comparison import Rows, compared, tell_pick
+from reflection_app.runs.views.comparison import Rows, tell_pick
+from reflection_app.runs.views.marked_rows import compared_with_marks
+from reflection_app.runs.views.passages import IssueShown, Passages
 from reflection_app.runs.views.steps import CallShown, call_of_step, is_tool_run, place_of
 from reflection_app.tasks.redo import redo_mode, why_no_redo
 from reflection_app.web.access import DeskRequest
-from reflection_app.web.rendering import LONGEST_LAID_OUT, hidden_in, render_markdown, revealed
+from reflection_app.web.placed import placed_text, with_passages
+from reflection_app.web.rendering import LONGEST_LAID_OUT, hidden_in, render_markdown
 
 # The calls of tools that led to an attempt, as its review shows them.
 
 MOST_SHOWN = 40
 LONGEST_GIST = 120
+# As templates/runs/_call.html cuts it.
+LONGEST_OUTPUT = 4_000
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,8 @@ class CallLine:
     plan_place: str
     gist: str
     is_error: bool
+    # What the tool put out, as far as it is shown here, in pieces that can be marked.
+    output: SafeString
 
 
 @dataclass(frozen=True)
@@ -65,7 +74,7 @@ class CallsBefore:
         return sum(line.is_error for line in self.lines)
 
 
-def calls_before(review: Review) -> CallsBefore | None:
+def calls_before(review: Review, passages: Passages) -> CallsBefore | None:
     """None of runs that were given no tools: they are not asked about."""
     if not review.run.spec.get("tools"):
         return None
@@ -81,11 +90,18 @@ def calls_before(review: Review) -> CallsBefore | None:
             plan_place=place_of(step),
             gist=json.dumps(call.arguments, ensure_ascii=False)[:LONGEST_GIST],
             is_error=call.ok is False or step.state == StepState.FAILED,
+            output=_output_shown(step, passages),
         )
         for step in reversed(newest[:MOST_SHOWN])
         if (call := call_of_step(step)) is not None
     )
     return CallsBefore(lines, left_out)
+
+
+def _output_shown(step: Step, passages: Passages) -> SafeString:
+    output = output_of(step)
+    placed = placed_text(output[:LONGEST_OUTPUT], reveals=False)
+    return with_passages(placed, passages.of_output(output, step=step.seq))
 
 
 # The attempts before the one that is reviewed, with their verdicts, and what this one changed of any of them.
@@ -110,6 +126,9 @@ class EarlierComparison:
     later: int
     rows: Rows
     layout: str
+    # What people marked in the earlier one, and of that what stands in no line that is shown.
+    passages: Passages
+    notes_left: tuple[IssueShown, ...]
 
 
 @dataclass(frozen=True)
@@ -121,10 +140,11 @@ class EarlierAttempts:
     is_asked: bool
 
 
-def earlier_attempts(review: Review, *, asked: dict[str, str]) -> EarlierAttempts | None:
+def earlier_attempts(review: Review, *, asked: dict[str, str], passages: Passages) -> EarlierAttempts | None:
     """Those before the review's own, the newest first, and the comparison that `asked`, the address, names.
 
-    Without a name it is with the attempt right before; what no attempt has as its number counts as no name.
+    Without a name it is with the attempt right before; what no attempt has as its number counts as no name. `passages`
+    are those of the review's own attempt.
     """
     number = review.attempt.number
     before = Attempt.objects.filter(run=review.run_id, number__lt=number).order_by("-number")
@@ -141,13 +161,23 @@ def earlier_attempts(review: Review, *, asked: dict[str, str]) -> EarlierAttempt
     verdicts = {one: max(said, key=lambda row: (row.referee, row.created_at)) for one, said in given.items()}
     content = Attempt.objects.values_list("content", flat=True).get(run=review.run_id, number=against)
     layout = asked.get(LAYOUT, "")
+    # Most verdicts mark nothing: those are not read.
+    marking = Verdict.objects.filter(
+        attempt__run=review.run_id, attempt__number=against, issues__contains=[{"mark": {}}]
+    )
+    issues = [issue for said in marking.values_list("issues", flat=True) for issue in said if issue.get("mark")]
+    earlier = Passages(f"attempt-{against}", attempt=against)
+    earlier.add(issues)
+    comparison = compared_with_marks(content, review.attempt.content, earlier=earlier, issues=issues, later=passages)
     return EarlierAttempts(
         attempts=tuple(EarlierAttempt(one, verdicts.get(one), is_compared=one == against) for one in numbers),
         comparison=EarlierComparison(
             earlier=against,
             later=number,
-            rows=compared(content, review.attempt.content),
+            rows=comparison.rows,
             layout=layout if layout in LAYOUTS else "",
+            passages=earlier,
+            notes_left=comparison.notes_left,
         ),
         is_asked=bool(named or layout),
     )
@@ -388,7 +418,7 @@ class SaidOfAttempt:
         )
 
 
-def review_context(review: Review, *, asked: dict[str, str]) -> dict[str, Any]:
+def review_context(review: Review, *, asked: dict[str, str], panel: PanelShown | None) -> dict[str, Any]:
     """What the templates of an item name. `asked` is the address's query: which comparison is wanted."""
     run = review.run
     left = what_is_left(run) if review.is_open and review.holds_run else None
@@ -406,8 +436,12 @@ def review_context(review: Review, *, asked: dict[str, str]) -> dict[str, Any]:
         "similar": similar(review.project_id, about, limit=MOST_SIMILAR),
         "thresholds": run.get_spec().thresholds,
     }
+    opinions = [issue for opinion in (panel.opinions if panel else ()) for issue in opinion.said.issues]
     if review.is_pick:
-        return context | {"pick": tell_pick(review)}
+        decided = review.decided_verdict
+        passages = Passages("pick", attempt=decided.attempt.number if decided else review.attempt.number)
+        passages.add([*(decided.issues if decided else ()), *opinions])
+        return context | {"pick": tell_pick(review, passages), "passages": passages}
     attempt, spec = review.attempt, run.spec
     # The attempt asks its run what it was made from; this one is read already.
     attempt.run = run
@@ -419,17 +453,20 @@ def review_context(review: Review, *, asked: dict[str, str]) -> dict[str, Any]:
         is_best=attempt.pk == run.best_attempt_id,
         is_code=any(verdict.tests for verdict in verdicts) or bool(spec.get("tests")),
         is_call=is_tool_run(spec),
+        is_markable=True,
     )
+    card.passages.add(opinions)
     hidden = hidden_in(attempt.content)
     return context | {
         "card": card,
         "said": SaidOfAttempt.of(review, verdicts),
         "is_long": len(attempt.content) > LONG,
         # What is too long to be laid out is shown raw already.
-        "raw": revealed(attempt.content) if hidden or len(attempt.content) <= LONGEST_LAID_OUT else "",
+        "raw": card.raw if hidden or len(attempt.content) <= LONGEST_LAID_OUT else "",
+        "passages": card.passages,
         "hidden": hidden,
-        "calls": calls_before(review),
-        "earlier": earlier_attempts(review, asked=asked),
+        "calls": calls_before(review, card.passages),
+        "earlier": earlier_attempts(review, asked=asked, passages=card.passages),
     }
 
 

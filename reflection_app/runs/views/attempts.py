@@ -1,6 +1,7 @@
 """An attempt as a run's page shows it, with its verdicts and reviews."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -13,6 +14,7 @@ from reflection_app.loops.effects import IssueTicket
 from reflection_app.repairs.views import FailureShown, failures_by_place
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict
+from reflection_app.runs.views.passages import Passages
 from reflection_app.runs.views.steps import (
     ArtifactLine,
     CallShown,
@@ -21,6 +23,7 @@ from reflection_app.runs.views.steps import (
     is_tool_run,
     self_check_of,
 )
+from reflection_app.web.placed import placed_answer, placed_text, with_passages
 from reflection_app.web.rendering import render_answer
 
 # What a run has left of its limits, for whoever decides whether it should make another attempt.
@@ -54,24 +57,24 @@ def what_is_left(run: Run) -> Left:
 # The parts of an attempt that was asked for as a chain of thought, as its card shows them.
 
 
-def parts_of(thought: ChainOfThought | None, *, is_code: bool) -> list[tuple[str, SafeString | None]]:
+def parts_of(
+    thought: ChainOfThought | None, render: Callable[[str, bool], SafeString]
+) -> list[tuple[str, SafeString | None]]:
     """The reasoning and the answer, or the five parts, in their order; none where nothing tells them apart.
 
-    The text of one is None where the answer has no such part, and empty where it is a heading alone.
+    The text of one is None where the answer has no such part, and empty where it is a heading alone. `render` is also
+    told whether the part may be code.
     """
     if thought is None:
         return []
     shown: dict[str, str | None] = {"reasoning": "\n\n".join(thought.reasoning)} if thought.reasoning else {}
     shown |= thought.parts or {"answer": thought.answer}
-    return [
-        (name, render_answer(text, is_code=is_code and name in {"execute", "answer"}) if text else None)
-        for name, text in shown.items()
-    ]
+    return [(name, render(text, name in {"execute", "answer"}) if text else None) for name, text in shown.items()]
 
 
 @dataclass(frozen=True)
 class AttemptCard:
-    """One attempt with its verdicts and reviews."""
+    """One attempt with its verdicts and reviews. Where it `is_markable`, passages of it can be selected."""
 
     attempt: Attempt
     verdicts: tuple[Verdict, ...]
@@ -82,6 +85,15 @@ class AttemptCard:
     # The ticket that sent it back; that of a fork's copied step is the parent's.
     ticket_id: str = ""
     failure: FailureShown | None = None
+    is_markable: bool = False
+
+    @cached_property
+    def passages(self) -> Passages:
+        """What the issues of its verdicts mark."""
+        passages = Passages(self.place, attempt=self.attempt.number)
+        for verdict in self.verdicts:
+            passages.add(verdict.issues)
+        return passages
 
     @property
     def place(self) -> str:
@@ -89,11 +101,35 @@ class AttemptCard:
 
     @cached_property
     def thought(self) -> list[tuple[str, SafeString | None]]:
-        return parts_of(self.attempt.thought, is_code=self.is_code)
+        return parts_of(self.attempt.thought, self._part)
 
     @cached_property
     def rendered(self) -> SafeString:
-        return render_answer(self.attempt.content, is_code=self.is_code)
+        return self._laid_out(self.attempt.content, is_code=self.is_code, at=0)
+
+    @cached_property
+    def raw(self) -> str:
+        """The raw text; where it is to be marked, with what is hidden in it written out.
+
+        Numbers lead to it where the answer is shown in no other words.
+        """
+        content = self.attempt.content
+        if not (self.is_markable or self.passages):
+            return content
+        placed = placed_text(content, reveals=self.is_markable)
+        return with_passages(placed, self.passages.of_attempt(content), is_named=bool(self.call))
+
+    def _part(self, text: str, may_be_code: bool) -> SafeString:
+        at = self.attempt.content.find(text)
+        return self._laid_out(text, is_code=self.is_code and may_be_code, at=at if at >= 0 else None)
+
+    def _laid_out(self, text: str, *, is_code: bool, at: int | None) -> SafeString:
+        """A part of the answer that begins `at` there; without passages where it is not known where it stands."""
+        if at is None or not (self.is_markable or self.passages):
+            return render_answer(text, is_code=is_code)
+        return with_passages(
+            placed_answer(text, is_code=is_code, at=at), self.passages.of_attempt(self.attempt.content)
+        )
 
     @cached_property
     def call(self) -> CallShown | None:

@@ -22,6 +22,8 @@ from reflection_app.loops.referee.answers import is_same_text_or_value
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Step, StepState
 from reflection_app.runs.views.attempts import AttemptCard, attempt_cards
+from reflection_app.runs.views.passages import IssueShown, Passages
+from reflection_app.web.placed import Passage, placed_code, placed_text, with_passages
 from reflection_app.web.rendering import count_pieces, marked, render_code
 
 MOST_LINES = 600
@@ -48,6 +50,8 @@ class Row:
     right_number: int | None = None
     right: str = ""
     count: int = 0
+    # Issues about a passage that begins in the left line.
+    notes: tuple[IssueShown, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ class UnifiedLine:
     number: int | None = None
     text: str = ""
     count: int = 0
+    notes: tuple[IssueShown, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,10 +91,14 @@ class Rows:
             if row.kind in {"same", "skipped"}:
                 lines += new
                 new = []
-                lines.append(UnifiedLine(row.kind, number=row.right_number, text=row.right, count=row.count))
+                # With what is marked in the left text.
+                text = row.left if row.notes else row.right
+                lines.append(
+                    UnifiedLine(row.kind, number=row.right_number, text=text, count=row.count, notes=row.notes)
+                )
                 continue
             if row.left_number is not None:
-                lines.append(UnifiedLine("gone", sign="-", number=row.left_number, text=row.left))
+                lines.append(UnifiedLine("gone", sign="-", number=row.left_number, text=row.left, notes=row.notes))
             if row.right_number is not None:
                 new.append(UnifiedLine("new", sign="+", number=row.right_number, text=row.right))
         return (*lines, *new)
@@ -97,14 +106,17 @@ class Rows:
 
 # A page that is opened again, or fetched ahead and then opened, compares nothing twice.
 @lru_cache(maxsize=64)
-def compared(left: str, right: str) -> Rows:
-    """What `right` changed of `left`, with the changed words marked; all text in it escaped."""
-    if left == right:
+def compared(left: str, right: str, *, unfolded: frozenset[int] = frozenset()) -> Rows:
+    """What `right` changed of `left`, with the changed words marked; all text in it escaped.
+
+    The lines of `left` with the numbers `unfolded` are shown, however far from any change.
+    """
+    if left == right and not unfolded:
         return Rows()
     if max(len(left), len(right)) > LONGEST_COMPARED:
         return Rows(is_too_long=True)
-    before, after = _lines(_laid_out(left)), _lines(_laid_out(right))
-    if before == after:
+    before, after = lines_of(_laid_out(left)), lines_of(_laid_out(right))
+    if before == after and left != right:
         before, after = [left], [right]
     if max(len(before), len(after)) > MOST_LINES:
         return Rows(is_too_long=True)
@@ -122,13 +134,13 @@ def compared(left: str, right: str) -> Rows:
                 left_to_mark -= count_pieces(was) * count_pieces(became)
                 texts = marked(was, became) if left_to_mark >= 0 else (escape(was), escape(became))
                 rows.append(_row("changed", old, texts[0], new, texts[1]))
-    folded = tuple(_folded(rows))
+    folded = tuple(_folded(rows, unfolded=unfolded))
     return Rows(rows=folded[:MOST_ROWS], left_out=max(0, len(folded) - MOST_ROWS))
 
 
 def _laid_out(text: str) -> str:
     """JSON that came in one long line with a line for each of its values; all else as it is."""
-    if not text.lstrip().startswith(("{", "[")) or all(len(line) <= LONGEST_JSON_LINE for line in _lines(text)):
+    if not text.lstrip().startswith(("{", "[")) or all(len(line) <= LONGEST_JSON_LINE for line in lines_of(text)):
         return text
     try:
         return json.dumps(json.loads(text), ensure_ascii=False, indent=2)
@@ -136,7 +148,7 @@ def _laid_out(text: str) -> str:
         return text
 
 
-def _lines(text: str) -> list[str]:
+def lines_of(text: str) -> list[str]:
     # Not splitlines(): form feeds and separators that it breaks at are no line ends to anyone who reads the text.
     return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
 
@@ -149,9 +161,9 @@ def _number(index: int | None) -> int | None:
     return None if index is None else index + 1
 
 
-def _folded(rows: list[Row]) -> Iterator[Row]:
+def _folded(rows: list[Row], *, unfolded: frozenset[int]) -> Iterator[Row]:
     """The rows without what is far from any change."""
-    changes = [place for place, row in enumerate(rows) if row.kind != "same"]
+    changes = [place for place, row in enumerate(rows) if row.kind != "same" or row.left_number in unfolded]
     near = {at for place in changes for at in range(place - AROUND, place + AROUND + 1)}
     skipped = 0
     for place, row in enumerate(rows):
@@ -290,6 +302,7 @@ class Candidate:
     report: TestReport | None
     is_proposed: bool
     is_picked: bool
+    passages: Passages
 
     @property
     def number(self) -> int:
@@ -302,7 +315,21 @@ class Candidate:
 
     @cached_property
     def rendered(self) -> SafeString:
-        return render_code(self.code)
+        """Its code, with what is marked in it; as it was tested, where that does not stand in the answer as it is."""
+        at = self.card.attempt.content.find(self.code)
+        if at < 0:
+            return render_code(self.code)
+        return with_passages(placed_code(self.code, at=at), self._passages)
+
+    @cached_property
+    def whole(self) -> SafeString:
+        """The whole answer. Numbers lead to it where the code is shown in other words."""
+        is_named = self.code not in self.card.attempt.content
+        return with_passages(placed_text(self.card.attempt.content, reveals=False), self._passages, is_named=is_named)
+
+    @property
+    def _passages(self) -> list[Passage]:
+        return self.passages.of_attempt(self.card.attempt.content, number=self.number)
 
 
 @dataclass(frozen=True)
@@ -334,7 +361,7 @@ class PickStory:
         return tuple(line for line in self.lines if line.all_pass)
 
 
-def tell_pick(review: Review) -> PickStory:
+def tell_pick(review: Review, passages: Passages) -> PickStory:
     """The attempts that there were when the person was asked, the proposed one compared with each of the others."""
     asked = asked_at(review)
     made = set(Attempt.objects.filter(run=review.run_id, step__seq__lt=asked).values_list("number", flat=True))
@@ -356,6 +383,7 @@ def tell_pick(review: Review) -> PickStory:
             report=TestReport.model_validate(step.result) if step and step.result else None,
             is_proposed=card.attempt.pk == review.attempt_id,
             is_picked=card.attempt.pk == picked,
+            passages=passages,
         )
         candidates.append(candidate)
     reports = {candidate.number: candidate.report for candidate in candidates if candidate.report}

@@ -1,5 +1,6 @@
 """The form of a fork: what it begins with for each kind of step, what was typed into it, and what that asks for."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import SequenceMatcher
@@ -11,6 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from reflection_app.core.errors import InvalidInput
 from reflection_app.loops.attempt_effects import (
     AskReviewer,
     AwaitAttempt,
@@ -23,7 +25,8 @@ from reflection_app.loops.attempt_effects import (
 )
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.verdicts import Referee
-from reflection_app.reviews.views.decision import ISSUE_FIELDS, read_issue_rows, with_spare_rows
+from reflection_app.reviews.views.decision import read_issue_rows, with_spare_rows
+from reflection_app.reviews.views.issue_rows import MarkableText, issue_row, issues_of_rows, outputs_of
 from reflection_app.runs.models import VOID, Attempt, Run, Step, Verdict
 from reflection_app.runs.views.steps import StepLine
 from reflection_app.web.forms import SENTENCES, Form, NotJson, Problems, read_typed_json
@@ -124,9 +127,7 @@ def prefilled(run: Run, step: Step | None, *, from_step: int) -> ForkForm:
         "data": pretty_json(recorded) if kind == "data" else "",
         **{name: "\n".join(str(line) for line in feedback.get(name, [])) for name in FEEDBACK},
     }
-    form.issues = tuple(
-        {name: str(issue.get(name, "")) for name in ISSUE_FIELDS} for issue in recorded.get("issues") or []
-    )
+    form.issues = tuple(issue_row(issue) for issue in recorded.get("issues") or [])
     asks = step is not None and step.kind in {Generate.kind, AwaitAttempt.kind}
     messages = step.request.get("messages") if step and asks and isinstance(step.request, dict) else None
     form.messages = tuple(
@@ -177,11 +178,20 @@ def as_input(form: ForkForm) -> dict[str, Any]:
     return asked
 
 
+def _texts_of(form: ForkForm) -> Iterator[MarkableText]:
+    """What the verdict's issues may mark: the attempt that it is on, and what tools put out."""
+    number = form.step.attempt_number if form.step else None
+    for attempt in Attempt.objects.filter(run=form.run, number=number or 0):
+        yield MarkableText(attempt.content, attempt=attempt.number)
+    yield from outputs_of(form.run.pk)
+
+
 def _judged(form: ForkForm) -> dict[str, Any]:
-    told: dict[str, Any] = {
-        "verdict": form.values["verdict"],
-        "issues": [issue for issue in form.issues if issue["description"] or issue["suggested_fix"]],
-    }
+    told: dict[str, Any] = {"verdict": form.values["verdict"]}
+    try:
+        told["issues"] = issues_of_rows(form.issues, _texts_of(form))
+    except InvalidInput as problem:
+        form.errors["issues"] = [str(problem)]
     before = f"{form.recorded['score']:g}" if "score" in form.recorded else ""
     # A score that nobody touched was the other verdict's: the action finds the one nearest to it that fits.
     if form.values["score"] != before:

@@ -1,0 +1,145 @@
+"""Marks: which passage an issue is about, kept by its place and by its own words.
+
+After the W3C Web Annotation Data Model (https://www.w3.org/TR/annotation-model/): `start` and `end` are those of a
+TextPositionSelector, counted in Unicode code points as Python counts; `exact`, `prefix` and `suffix` are those of a
+TextQuoteSelector. Nothing is normalised: combining characters, joiners and line ends count as they are.
+"""
+
+import re
+from enum import StrEnum
+from typing import Self
+
+from pydantic import Field
+
+from reflection_app.loops.storable import Text
+from reflection_app.loops.texts import cut_middle, one_line
+from reflection_app.loops.values import Value
+
+LONGEST_QUOTE = 10_000
+# What is kept of the text on either side.
+AROUND = 32
+LONGEST_AROUND = 1_000
+# A prompt names the passage; the whole of it stands in the attempt that the prompt shows.
+LONGEST_IN_PROMPT = 300
+# Places that are looked at where a quote occurs more than once.
+MOST_PLACES = 1_000
+
+
+class MarkedText(StrEnum):
+    """Whose words are marked: the attempt's own, its code among them, or what a tool put out."""
+
+    ATTEMPT = "attempt"
+    OUTPUT = "output"
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+class MarkRefused(ValueError):
+    """The passage is not where it is said to be; says why in a sentence."""
+
+
+class Mark(Value):
+    """A passage of what is reviewed. Without `start` and `end`, or where they are off, the quote is looked for."""
+
+    text: MarkedText = MarkedText.ATTEMPT
+    attempt: int | None = Field(
+        default=None,
+        ge=1,
+        le=2**31 - 1,
+        exclude_if=_is_none,
+        description="the number of the attempt, where it is another one than the verdict is on",
+    )
+    step: int | None = Field(
+        default=None,
+        ge=1,
+        le=2**31 - 1,
+        exclude_if=_is_none,
+        description="of a tool's output: the number of the step that called the tool",
+    )
+    start: int = Field(default=0, ge=0, le=2**31 - 1, description="in Unicode code points from the text's beginning")
+    end: int = Field(default=0, ge=0, le=2**31 - 1, description="the code point after the last one of the passage")
+    exact: Text = Field(min_length=1, max_length=LONGEST_QUOTE, description="the passage itself")
+    prefix: Text = Field(default="", max_length=LONGEST_AROUND, description="what stands right before it")
+    suffix: Text = Field(default="", max_length=LONGEST_AROUND, description="what stands right after it")
+    line: int | None = Field(
+        default=None, ge=1, exclude_if=_is_none, description="the line that it begins in, from 1; told by the desk"
+    )
+    last_line: int | None = Field(
+        default=None, ge=1, exclude_if=_is_none, description="the line that it ends in; told by the desk"
+    )
+
+    @classmethod
+    def at(cls, text: str, start: int, end: int) -> Self:
+        """The mark of `text[start:end]`."""
+        line = text.count("\n", 0, start) + 1
+        return cls(
+            start=start,
+            end=end,
+            exact=text[start:end],
+            prefix=text[max(0, start - AROUND) : start],
+            suffix=text[end : end + AROUND],
+            line=line,
+            last_line=line + text.count("\n", start, end - 1),
+        )
+
+    def within(self, text: str) -> Self:
+        """The mark as it stands in `text`, put right where its place was off. Raises MarkRefused."""
+        start = self.start if text[self.start : self.end] == self.exact else self._start_in(text)
+        found = self.at(text, start, start + len(self.exact))
+        return found.model_copy(update={"text": self.text, "attempt": self.attempt, "step": self.step})
+
+    def _start_in(self, text: str) -> int:
+        first = text.find(self.exact)
+        if first < 0:
+            raise MarkRefused(f"The text does not hold this passage: {in_quotes(self.exact)}.")
+        if text.find(self.exact, first + 1) < 0:
+            return first
+        with_both = f"{self.prefix}{self.exact}{self.suffix}"
+        place = text.find(with_both) if with_both != self.exact else -1
+        if place >= 0 and text.find(with_both, place + 1) < 0:
+            return place + len(self.prefix)
+        raise MarkRefused(
+            f"The text holds this passage more than once: {in_quotes(self.exact)}. Say which one by start and end, or "
+            "by a prefix and a suffix that only one of them has."
+        )
+
+    @property
+    def where(self) -> str:
+        """`line 3`, `lines 3 to 5`, and of which text where it is not the attempt that is judged."""
+        lines = f"line {self.line}" if self.line == self.last_line else f"lines {self.line} to {self.last_line}"
+        if self.line is None:
+            lines = f"characters {self.start} to {self.end}"
+        of = f" of attempt {self.attempt}" if self.attempt is not None else ""
+        return lines + (f" of the output of step {self.step}" if self.text is MarkedText.OUTPUT else of)
+
+
+def in_quotes(passage: str) -> str:
+    """The passage in one line and at a bearable length, in quotation marks."""
+    return f"“{cut_middle(one_line(passage), LONGEST_IN_PROMPT)}”"
+
+
+def with_passage(words: str, mark: Mark | None) -> str:
+    """What is said of the work, and which passage it is said of."""
+    return words if mark is None else f"{words} [in {mark.where}: {in_quotes(mark.exact)}]"
+
+
+def find_quote(text: str, quote: str) -> list[tuple[int, int]]:
+    """Where `text` holds the words of `quote`, whatever white space is between them; the first places.
+
+    It is for passages that were copied: a field of a form makes spaces of their line ends.
+    """
+    words = quote.split()
+    if not words:
+        return []
+    exact = quote.strip()
+    if (start := text.find(exact)) >= 0:
+        places: list[tuple[int, int]] = []
+        while start >= 0 and len(places) < MOST_PLACES:
+            places.append((start, start + len(exact)))
+            start = text.find(exact, start + 1)
+        return places
+    # Possessive: a run of white space is gone through once.
+    pattern = re.compile(r"\s++".join(re.escape(word) for word in words))
+    return [found.span() for found, _ in zip(pattern.finditer(text), range(MOST_PLACES), strict=False)]
