@@ -82,6 +82,8 @@ class AttemptCard:
     # The ticket that sent it back; that of a fork's copied step is the parent's.
     ticket_id: str = ""
     failure: FailureShown | None = None
+    # The text that a reviewer wrote this one in the place of.
+    edited_from: str | None = None
 
     @property
     def place(self) -> str:
@@ -146,6 +148,7 @@ def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
             is_code=any(verdict.tests for verdict in verdicts[attempt.pk]) or bool(run.spec.get("tests")),
             is_call=is_tool_run(run.spec),
             failure=failures.get(f"attempt-{attempt.number}/call"),
+            edited_from=next((one.content for one in attempts if one.number == attempt.edited_from), None),
         )
         for attempt in attempts
     )

@@ -56,9 +56,10 @@ def decide_review(
     reason: str | None = None,
     instructions: str | None = None,
     attempt: int | None = None,
+    edited_answer: str | None = None,
     idempotency_key: str | None = None,
 ) -> Call[Review]:
-    """Decides it. Raises Conflict where somebody else did, or the hold was lost."""
+    """Decides it; with `edit`, `edited_answer` becomes the run's answer. Raises Conflict where the hold was lost."""
     body = {
         "lease_token": lease_token,
         "decision": decision,
@@ -68,6 +69,7 @@ def decide_review(
         "reason": reason,
         "instructions": instructions,
         "attempt": attempt,
+        "edited_answer": edited_answer,
     }
     return post(f"reviews/{review_id}/decision", Review, body, idempotency_key=idempotency_key)
 
