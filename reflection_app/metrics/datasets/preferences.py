@@ -179,6 +179,7 @@ def _row(
     run: Run, pair: Pair, both: tuple[Attempt, Attempt], said: tuple[Word | None, Word | None], people: People
 ) -> PreferenceRow:
     (chosen, rejected), (of_chosen, of_rejected) = both, said
+    difference = _difference(rejected.content, chosen.content) if pair.source is PreferenceSource.EDIT else None
     is_same_referee = of_chosen and of_rejected and of_chosen.referee == of_rejected.referee
     return PreferenceRow(
         # An attempt may be rejected for another one, and for its own edit.
@@ -194,20 +195,20 @@ def _row(
         rejected_attempt=pair.rejected,
         chosen_score=of_chosen.score if of_chosen else None,
         rejected_score=of_rejected.score if of_rejected else None,
-        difference=_difference(rejected.content, chosen.content, people) if pair.source is PreferenceSource.EDIT else None,
+        difference=people.work(difference),
         chosen_referee=of_chosen.referee.label if of_chosen else None,
         rejected_referee=of_rejected.referee.label if of_rejected else None,
         margin=of_chosen.score - of_rejected.score if is_same_referee and of_chosen and of_rejected else None,
     )
 
 
-def _difference(rejected: str, chosen: str, people: People) -> str | None:
+def _difference(rejected: str, chosen: str) -> str | None:
     """What was changed, as a unified diff; None where it would take too long to find out."""
     before, after = rejected.splitlines(), chosen.splitlines()
     if max(len(before), len(after)) > MOST_COMPARED_LINES:
         return None
     # The first two lines of a diff name its files.
-    return str(people.work("\n".join(list(unified_diff(before, after, lineterm=""))[2:])))
+    return "\n".join(list(unified_diff(before, after, lineterm=""))[2:])
 
 
 PREFERENCES = Sources[Run](moment="finished_at", wanted=_runs_with_pairs, rows_of=_rows_of)

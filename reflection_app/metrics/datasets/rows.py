@@ -136,8 +136,8 @@ class PreferenceRow(OfTask):
     """Two attempts at one objective; `id` is the run's and the pair's place in it, `at` when the run finished."""
 
     source: PreferenceSource = Field(
-        description="`edit`: a person rewrote the rejected one, in its review or in a fork; `pick`: a person kept the chosen one "
-        "instead; else the referee whose word on the chosen one decides"
+        description="`edit`: a person rewrote the rejected one, in its review or in a fork; `pick`: a person kept the "
+        "chosen one instead; else the referee whose word on the chosen one decides"
     )
     prompt: str = Field(description="the objective")
     chosen: str

@@ -293,8 +293,8 @@ def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
         unclear = InvalidInput(_("Nothing was decided."), errors=problems_of(error))
         return show(request, review, form=replace(form, errors=unclear.errors), problem=unclear, status=400)
     except InvalidInput as problem:
-        # What is wrong is shown at the field by a director's form, and where the answer is edited; the others have it in
-        # the problem's own sentence.
+        # A director's form, and the edited answer, show what is wrong at the field; the others have it in the problem's
+        # own sentence.
         errors = problem.errors if review.is_for_director or form.decision == EDIT else []
         return show(request, review, form=replace(form, errors=errors), problem=problem, status=400)
     except (Conflict, OwnWorkRefused) as problem:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.utils.safestring import SafeString
 
@@ -22,6 +22,9 @@ from reflection_app.runs.views.steps import (
     self_check_of,
 )
 from reflection_app.web.rendering import render_answer
+
+if TYPE_CHECKING:
+    from reflection_app.runs.views.comparison import Rows
 
 # What a run has left of its limits, for whoever decides whether it should make another attempt.
 
@@ -82,8 +85,9 @@ class AttemptCard:
     # The ticket that sent it back; that of a fork's copied step is the parent's.
     ticket_id: str = ""
     failure: FailureShown | None = None
-    # The text that a reviewer wrote this one in the place of.
-    edited_from: str | None = None
+    # Where a reviewer wrote it: the text in whose place, and what was changed of that.
+    original: str | None = None
+    difference: "Rows | None" = None
 
     @property
     def place(self) -> str:
@@ -148,7 +152,7 @@ def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
             is_code=any(verdict.tests for verdict in verdicts[attempt.pk]) or bool(run.spec.get("tests")),
             is_call=is_tool_run(run.spec),
             failure=failures.get(f"attempt-{attempt.number}/call"),
-            edited_from=next((one.content for one in attempts if one.number == attempt.edited_from), None),
+            original=next((one.content for one in attempts if one.number == attempt.edited_from), None),
         )
         for attempt in attempts
     )
