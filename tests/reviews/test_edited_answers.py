@@ -17,6 +17,8 @@ from reflection_app.reviews.own_work import OwnWorkRefused
 from reflection_app.runs.advance import advance
 from reflection_app.runs.answers import run_with_next
 from reflection_app.runs.events import Event
+from reflection_app.runs.fork_input import ForkInput
+from reflection_app.runs.forks import follow, fork_run
 from reflection_app.runs.models import Attempt, Run, RunState, Step, Verdict
 from tests.reviews.editing import BETTER, edit, edited, reviewer
 from tests.reviews.review_items import FIRST, asked_about, audited, handed_in, rejected, revised, seat
@@ -254,6 +256,13 @@ def test_the_text_of_the_third_attempts_review_is_the_fourth() -> None:
     assert (run.best_attempt.number, run.best_attempt.edited_from) == (3, 2)
 
 
+def test_the_six_steps_end_with_the_text_as_well_though_no_attempt_is_left() -> None:
+    review = unsure(80, mode="reflection_protocol", limits={"max_iterations": 1})
+    edited(review)
+    run = ended(review.run)
+    assert (run.outcome, run.best_attempt and run.best_attempt.content) == ("succeeded", BETTER)
+
+
 def test_a_director_may_edit_what_was_rejected() -> None:
     review = rejected("rejected")
     edited(review)
@@ -322,3 +331,39 @@ def test_a_text_that_was_edited_is_edited_again() -> None:
     run = Run.objects.get(pk=first.run_id)
     assert run.best_attempt is not None
     assert (run.best_attempt.number, run.best_attempt.edited_from) == (3, 2)
+
+
+# The journal.
+
+
+def test_todays_loop_goes_along_with_the_journal_of_an_edited_run() -> None:
+    review = unsure(80)
+    edited(review)
+    run = ended(review.run)
+    steps = list(Step.objects.filter(run=run).order_by("seq"))
+    followed = follow(run.get_spec(), steps)
+    assert (followed.kept, followed.asks, followed.why) == (tuple(steps), None, "")
+
+
+def test_a_fork_that_decides_otherwise_has_nothing_of_the_text() -> None:
+    review = unsure(80)
+    edited(review)
+    run = ended(review.run)
+    asked = Step.objects.get(run=run, key="attempt-1/review")
+    wanted = ForkInput(from_step=asked.seq, result={"decision": "overrule", "verdict": "PASS"})
+    fork = ended(fork_run(run, wanted, actor=reviewer(review)))
+    assert (fork.outcome, fork.attempts_made) == ("succeeded", 1)
+    own = ForkInput(from_step=asked.seq, result={"edited": {"content": "Mine.", "score": 90}})
+    with pytest.raises(InvalidInput):
+        fork_run(run, own, actor=reviewer(review))
+
+
+def test_a_fork_from_its_end_inherits_the_text_as_the_persons() -> None:
+    review = unsure(80)
+    edited(review)
+    run = ended(review.run)
+    last = Step.objects.filter(run=run).order_by("seq").last()
+    assert last is not None
+    fork = ended(fork_run(run, ForkInput(from_step=last.seq), actor=reviewer(review)))
+    assert fork.best_attempt is not None
+    assert (fork.best_attempt.content, fork.best_attempt.edited_from) == (BETTER, 1)
