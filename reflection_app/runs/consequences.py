@@ -142,6 +142,7 @@ def keep_merge_suggestion(effect: RecordMergeSuggestion, _value: object, commit:
 class Best(NamedTuple):
     id: UUID | None
     number: int | None
+    is_edited: bool = False
 
 
 def best_of(run: Run) -> Best:
@@ -168,7 +169,7 @@ def best_of(run: Run) -> Best:
     listed = list(rows.values_list(*names))
     # The last where one was edited again.
     if edited := max(((row[1], row[0]) for row in listed if row[-2] is not None), default=None):
-        return Best(edited[1], edited[0])
+        return Best(edited[1], edited[0], is_edited=True)
     judged = [row for row in listed if not row[-1]]
     if not judged and listed and not Attempt.objects.filter(run=run, is_cut_off=False).exists():
         judged = listed

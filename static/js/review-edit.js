@@ -4,7 +4,9 @@
   const field = () => document.querySelector("[data-edited-answer]");
   let isLeaving = false;
 
-  const isUnsaved = () => Boolean(box()?.checked && field() && field().value !== field().defaultValue);
+  // A text that was refused comes back with the page, and is not saved either.
+  const isChanged = (text) => text.value !== text.defaultValue || text.ariaInvalid === "true";
+  const isUnsaved = () => Boolean(box()?.checked && field() && isChanged(field()));
 
   document.addEventListener("change", (event) => {
     if (!event.target.matches("[data-editing]") || !event.target.checked) return;

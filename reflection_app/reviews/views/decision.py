@@ -420,5 +420,7 @@ def with_draft(note: str, form: DecisionForm, *, review: Review) -> str:
     if review.is_seat:
         return note
     typed = () if form.issues == prefilled(review).issues else form.issues
-    draft = [form.reason.strip(), *(f"- {issue['description']} {issue['suggested_fix']}".strip() for issue in typed)]
+    text = form.edited_answer.strip() if form.decision == EDIT else ""
+    issues = (f"- {issue['description']} {issue['suggested_fix']}".strip() for issue in typed)
+    draft = [form.reason.strip(), text, *issues]
     return "\n\n".join(part for part in (note.strip(), "\n".join(filter(None, draft))) if part)[:LONGEST_NOTE]
