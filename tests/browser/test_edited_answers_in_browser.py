@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Dialog, Page, expect
 
 from reflection_app.core.audit import Actor
 from reflection_app.reviews.claiming import claim_review
@@ -52,7 +52,12 @@ def test_what_was_typed_outlives_a_reload_and_leaving_asks_first(visit: Visit) -
     page.keyboard.press("e")
     page.keyboard.insert_text("Mine. ")
     asked: list[str] = []
-    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+
+    def leave(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.accept()
+
+    page.on("dialog", leave)
     page.reload()
     assert asked == ["beforeunload"]
     page.get_by_role("button", name="Put it back").click()

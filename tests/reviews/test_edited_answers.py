@@ -1,5 +1,7 @@
 """A reviewer edits the answer: their text is the run's answer, and the attempt stays as it was with their REVISE."""
 
+from typing import Any
+
 import pytest
 
 from reflection_app.core.audit import AuditEntry
@@ -43,7 +45,7 @@ def ended(run: Run) -> Run:
     return run
 
 
-def unsure(score: float, *, confidence: float = 0.2, **more: object) -> Review:
+def unsure(score: float, *, confidence: float = 0.2, **more: Any) -> Review:
     """A run that waits with this score of its critic, by a policy of what is unsure."""
     answers = {
         "attempt-1/answer": FIRST,
