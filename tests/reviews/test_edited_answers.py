@@ -16,11 +16,14 @@ from reflection_app.reviews.deciding import decide_review, undo_decision
 from reflection_app.reviews.decisions import LONGEST_EDITED, DecisionInput
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.reviews.own_work import OwnWorkRefused
+from reflection_app.runs import advance as advancing
+from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
 from reflection_app.runs.answers import run_with_next
 from reflection_app.runs.events import Event
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import follow, fork_run
+from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Attempt, Run, RunState, Step, Verdict
 from tests.reviews.editing import BETTER, edit, edited, reviewer
 from tests.reviews.review_items import FIRST, asked_about, audited, handed_in, rejected, revised, seat
@@ -28,6 +31,7 @@ from tests.reviews.test_reviews import together
 from tests.reviews.undoing import rows_of
 from tests.runs.critiques import critique
 from tests.runs.scripts import RIGHT, WRONG, scripted_run
+from tests.runs.test_crashes import Killed, killing_after, let_lease_run_out
 from tests.web.stories import project_with, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -222,15 +226,28 @@ def test_undo_takes_the_text_back_with_all_that_followed_and_keeps_it_for_who_de
     assert ended(review.run).best_attempt == review.attempt
 
 
-def test_a_worker_that_dies_after_any_commit_leaves_one_edited_answer() -> None:
+@pytest.mark.parametrize(
+    ("owner", "name", "calls"),
+    [(advancing, "value_of", 1), (advancing, "value_of", 2), (journal_writes, "_commit_once", 1)],
+    ids=["before the text is kept", "before it has passed", "after the end"],
+)
+def test_a_worker_killed_at_any_point_after_the_decision_leaves_one_edited_answer(
+    owner: Any, name: str, calls: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     review = unsure(80)
     edited(review)
     # The decision is durable before any worker has seen it.
     assert Run.objects.get(pk=review.run_id).state == RunState.QUEUED
-    advance(review.run_id)
-    advance(review.run_id)
-    assert Attempt.objects.filter(run=review.run_id, edited_from=1).count() == 1
-    steps = list(Step.objects.filter(run=review.run_id).values_list("key", flat=True))
+    with monkeypatch.context() as patched:
+        killing_after(calls, patched, owner, name)
+        with pytest.raises(Killed):
+            advance(review.run_id)
+    let_lease_run_out(review.run)
+    take_back_expired()
+    run = ended(review.run)
+    assert (run.outcome, run.attempts_made, run.best_attempt and run.best_attempt.content) == ("succeeded", 2, BETTER)
+    assert verdicts_of(run) == [(1, "critic", "PASS"), (1, "person", "REVISE"), (2, "person", "PASS")]
+    steps = list(Step.objects.filter(run=run).order_by("seq").values_list("key", flat=True))
     assert steps[-2:] == ["attempt-2/edited", "attempt-2/verdict"]
 
 
