@@ -10,6 +10,7 @@ from reflection_app.loops.code_tests import CodeTests, TestReport
 from reflection_app.loops.effect import Effect
 from reflection_app.loops.protocol.stages import RepairStatus
 from reflection_app.loops.questions import PersonsAnswer, Question
+from reflection_app.loops.requirements import Lowered, RequirementsReport
 from reflection_app.loops.rubrics import Ratings, shortcomings
 from reflection_app.loops.storable import Text
 from reflection_app.loops.tool_calls import ToolResult
@@ -119,7 +120,8 @@ class CallTool(Effect[ToolResult]):
 class KeepAttempt(Effect[None]):
     """Keep an attempt that no single model call made: arguments that came with the task, the outcome of a plan.
 
-    One that is `cut_off` is the beginning of an answer and no whole attempt.
+    One that is `cut_off` is the beginning of an answer and no whole attempt. With `edited_from`, a person, `edited_by`,
+    wrote it out of the attempt of that number.
     """
 
     kind = "keep_attempt"
@@ -127,6 +129,8 @@ class KeepAttempt(Effect[None]):
     attempt: int = Field(ge=1)
     content: str
     cut_off: bool = False
+    edited_from: int | None = Field(default=None, ge=1)
+    edited_by: str = ""
 
 
 class HandedInRepair(Value):
@@ -227,6 +231,12 @@ class Decision(StrEnum):
     OVERRULE = "overrule"
 
 
+class EditDecision(StrEnum):
+    """That a person puts their own text in the attempt's place."""
+
+    EDIT = "edit"
+
+
 class DirectorsDecision(StrEnum):
     """What a person can do about a REJECT. REDO overrules it with REVISE, ACCEPT with PASS, CLOSE approves it."""
 
@@ -235,10 +245,36 @@ class DirectorsDecision(StrEnum):
     CLOSE = "close"
 
 
+class EditedAnswer(Value):
+    """A person's own text in the place of the attempt's. It passes by that person's word, with what code found of it.
+
+    `lowered` is what was expected of it, where that is less than the task has.
+    """
+
+    content: Text
+    score: Score
+    tests: TestReport | None = None
+    requirements: RequirementsReport | None = None
+    lowered: Lowered | None = None
+
+    def judgement_of(self, attempt: int) -> Judgement:
+        """The PASS of the attempt that it was kept as."""
+        return Judgement(
+            attempt=attempt,
+            referee=Referee.PERSON,
+            verdict=Verdict.PASS,
+            score=self.score,
+            tests=self.tests,
+            requirements=self.requirements,
+            lowered=self.lowered,
+        )
+
+
 class ReviewDecision(Value):
     """What a person decided: the verdict that holds from now on, with score, issues and reason.
 
-    `picked` names another attempt than the one that was asked about, where the person prefers that one.
+    `picked` names another attempt than the one that was asked about, where the person prefers that one. With `edited`,
+    the verdict is on the attempt as it was, and the person's own text ends the run as its answer.
     """
 
     decision: Decision
@@ -249,6 +285,7 @@ class ReviewDecision(Value):
     reviewer: str = ""
     picked: int | None = Field(default=None, ge=1)
     ratings: Ratings = ()
+    edited: EditedAnswer | None = None
 
     def judgement_of(self, attempt: int) -> Judgement:
         """The decision as that person's judgement of `attempt`, or of the one that was picked instead."""

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 from reflection_app.loops.answers import Answer, complete_answer
 from reflection_app.loops.attempt_effects import (
     AskReviewer,
     AwaitAttempt,
     Draw,
+    EditedAnswer,
     KeepAttempt,
     RequestAudit,
     ReviewDecision,
@@ -19,7 +21,7 @@ from reflection_app.loops.effects import IssueTicket
 from reflection_app.loops.framing import framed
 from reflection_app.loops.lessons import Lessons, recall_for
 from reflection_app.loops.marks import with_passage
-from reflection_app.loops.progress import LimitReached, Progress, strongest_judgements
+from reflection_app.loops.progress import AnsweredByPerson, LimitReached, Progress, strongest_judgements
 from reflection_app.loops.prompts import prompt, versions
 from reflection_app.loops.task_spec import Execution, RuleAction, TaskSpec
 from reflection_app.loops.texts import cut_with
@@ -98,7 +100,11 @@ async def settle(spec: TaskSpec, run: Progress, judgement: Judgement, *, checkpo
 async def ask_reviewer(
     run: Progress, judgement: Judgement, waits: Waits, *, number: int | None = None
 ) -> ReviewDecision:
-    """What a person decides of a judgement, noted; `number` names the attempt after which it is asked."""
+    """What a person decides of a judgement, noted; `number` names the attempt after which it is asked.
+
+    Raises AnsweredByPerson where the person edited the answer, once that text is kept as an attempt. No journal of
+    before holds such a decision, so the loops' versions stay as they are.
+    """
     review = AskReviewer(
         key=f"attempt-{number or judgement.attempt}/review",
         judgement=judgement,
@@ -109,7 +115,26 @@ async def ask_reviewer(
     )
     decision = await run.perform(review)
     run.judgements.append(decision.judgement_of(judgement.attempt))
+    if decision.edited is not None:
+        await keep_edited(run, decision.edited, edited_from=judgement.attempt, edited_by=decision.reviewer)
     return decision
+
+
+async def keep_edited(run: Progress, edited: EditedAnswer, *, edited_from: int, edited_by: str) -> NoReturn:
+    """Keeps a person's text as an attempt of its own that has passed. Raises AnsweredByPerson, which ends the run."""
+    number = max(run.attempts, default=0) + 1
+    await run.perform(
+        KeepAttempt(
+            key=f"attempt-{number}/edited",
+            attempt=number,
+            content=edited.content,
+            edited_from=edited_from,
+            edited_by=edited_by,
+        )
+    )
+    run.attempts.append(number)
+    await run.record(edited.judgement_of(number), key=f"attempt-{number}/verdict")
+    raise AnsweredByPerson(number)
 
 
 async def draw_audit(spec: TaskSpec, run: Progress, judgement: Judgement) -> None:

@@ -24,7 +24,7 @@ from reflection_app.loops.generated_tests import generated_tests_loop
 from reflection_app.loops.inline_reflection import inline_reflection
 from reflection_app.loops.merge_suggestion import merge_suggestion
 from reflection_app.loops.planning import planning
-from reflection_app.loops.progress import LimitReached, PriceUnknown, Progress
+from reflection_app.loops.progress import AnsweredByPerson, LimitReached, PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.reflection_protocol import reflection_protocol
 from reflection_app.loops.reflexion import reflexion
@@ -241,6 +241,8 @@ async def run_loop(spec: TaskSpec) -> Ended:
     run = Progress(spec.limits)
     try:
         outcome = await LOOPS[spec.mode](spec, run)
+    except AnsweredByPerson as answered:
+        return Ended(outcome=Outcome.SUCCEEDED, best_attempt=answered.attempt)
     except LimitReached as limit:
         return run.ended(limit.outcome, error=limit.why)
     except EffectTimedOut:

@@ -33,11 +33,7 @@ async def code_loop(spec: TaskSpec, run: Progress) -> Outcome:
         if number in run.unfinished:
             messages = (*messages, assistant(answer), user(prompt("cut_off_next")))
             continue
-        script, entry_point = spec.tests.script, spec.tests.entry_point
-        code = code_of(answer, entry_point=entry_point)
-        wanted = None
-        if script:
-            wanted = wanted_names(script, code=code, entry_point=entry_point, objective=spec.objective)
+        code, wanted = code_under(spec, answer)
         report = await run.perform(
             RunTests(
                 key=f"attempt-{number}/tests",
@@ -62,6 +58,16 @@ async def code_loop(spec: TaskSpec, run: Progress) -> Outcome:
             return end
         messages = (*messages, assistant(answer or NO_ANSWER), user(failures_prompt(report)))
     return Outcome.EXHAUSTED
+
+
+def code_under(spec: TaskSpec, answer: str) -> tuple[str, tuple[str, ...] | None]:
+    """The code in `answer` as the task's tests are run on it, and the names that a script wants of it."""
+    assert spec.tests is not None
+    script, entry_point = spec.tests.script, spec.tests.entry_point
+    code = code_of(answer, entry_point=entry_point)
+    if not script:
+        return code, None
+    return code, wanted_names(script, code=code, entry_point=entry_point, objective=spec.objective)
 
 
 def judge_tests(report: TestReport, *, attempt: int) -> Judgement:

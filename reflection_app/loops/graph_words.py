@@ -195,7 +195,8 @@ def end_words(outcome: str) -> str:
 
 def _attempt(step: RecordedStep) -> Words:
     handed_in = "handed in" if step.kind == "await_attempt" and step.state == "done" else ""
-    return NodeKind.ATTEMPT, f"Attempt {step.attempt or ''}".strip(), handed_in or FAULTS.get(step.fault, "")
+    edited = "edited" if step.kind == "keep_attempt" and step.key.endswith("/edited") else ""
+    return NodeKind.ATTEMPT, f"Attempt {step.attempt or ''}".strip(), handed_in or edited or FAULTS.get(step.fault, "")
 
 
 def _call(step: RecordedStep) -> Words:

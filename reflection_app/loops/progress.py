@@ -97,6 +97,14 @@ class LimitReached(Exception):
         self.why = why
 
 
+class AnsweredByPerson(Exception):
+    """A person put their own text in an attempt's place; whatever loop it is ends with it, as this attempt."""
+
+    def __init__(self, attempt: int) -> None:
+        super().__init__(f"attempt {attempt}")
+        self.attempt = attempt
+
+
 class PriceUnknown(EffectFailed):
     """The cost budget cannot be kept, since the model has no known price: no further call may be made.
 

@@ -68,8 +68,12 @@ def figures_of_runs(ids: Sequence[UUID]) -> list[tuple[RunFigure, list[RunSpend]
         has_others=Exists(Run.objects.filter(task=OuterRef("task")).exclude(pk=OuterRef("pk"))),
     )
     found = [row["id"] for row in rows]
-    # Numbers with the models that made them, in order.
-    made_by = Attempt.objects.filter(run__in=found).order_by("run", "number")
+    # Numbers with the models that made them, in order. What a reviewer wrote is no attempt of the loop's.
+    made_by = Attempt.objects.filter(run__in=found, edited_from=None).order_by("run", "number")
+    edited = Attempt.objects.filter(run__in=found, edited_from__isnull=False)
+    written = {
+        (run_id, number): before for run_id, number, before in edited.values_list("run", "number", "edited_from")
+    }
     attempts = _by_run(
         (run_id, (number, model)) for run_id, number, model in made_by.values_list("run", "number", "step__model")
     )
@@ -85,6 +89,9 @@ def figures_of_runs(ids: Sequence[UUID]) -> list[tuple[RunFigure, list[RunSpend]
         run_id, made = row["id"], attempts.get(row["id"], [])
         is_counted = row["parent_id"] is None and row["mode"] not in NOT_COUNTED
         is_check = row["parent_id"] is None and row["mode"] == Mode.COMPLETENESS_CHECK
+        kept = row["kept"]
+        while (run_id, kept) in written:
+            kept = written[run_id, kept]
         cycle_ms, reflection_tokens = about_attempts.get(run_id, (0, 0))
         recorded = Recorded(
             mode=row["mode"],
@@ -92,7 +99,7 @@ def figures_of_runs(ids: Sequence[UUID]) -> list[tuple[RunFigure, list[RunSpend]
             is_counted=is_counted,
             max_iterations=row["most"] or 0,
             attempts=[number for number, _ in made],
-            kept=row["kept"],
+            kept=kept,
             judgements=judgements.get(run_id, []),
             reflected_on=reflected.get(run_id, frozenset()),
             cycle_ms=cycle_ms,
@@ -126,7 +133,7 @@ def figures_of_runs(ids: Sequence[UUID]) -> list[tuple[RunFigure, list[RunSpend]
 
 
 def _judgements(ids: Sequence[UUID]) -> dict[UUID, list[Judgement]]:
-    rows = Verdict.objects.filter(attempt__run__in=ids).order_by("created_at", "id")
+    rows = Verdict.objects.filter(attempt__run__in=ids, attempt__edited_from=None).order_by("created_at", "id")
     told = rows.values_list("attempt__run", "attempt__number", "referee", "verdict", "score", "lowered")
     return _by_run(
         (

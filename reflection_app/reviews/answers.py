@@ -90,6 +90,10 @@ class DecisionAnswer(Answer):
     )
     attempt: int | None = Field(description="the attempt that the verdict is on: of an unsettled pick, the one picked")
     verdict: VerdictAnswer | None = Field(validation_alias="decided_verdict")
+    edited: bool = Field(
+        validation_alias="is_edited", description="whether the reviewer put their own text in the attempt's place"
+    )
+    edited_answer: str | None = Field(description="that text, which the run keeps as its answer; null where none was")
     reason: str = Field(validation_alias="decision_reason")
     decided_by: str = Field(validation_alias="decided_by_label")
     decided_by_key: UUID | None = Field(

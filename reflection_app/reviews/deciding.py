@@ -7,9 +7,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from reflection_app.core.audit import Actor, AuditEntry, audit
-from reflection_app.core.errors import Conflict, NotYours, StillStands
+from reflection_app.core.errors import Conflict, NotYours, StillStands, wrong
+from reflection_app.loops.attempt_effects import EditedAnswer
 from reflection_app.reviews.claiming import gone, lost
 from reflection_app.reviews.decisions import DecisionInput, decided_by, put_in_force
+from reflection_app.reviews.editing import edited_by, facts_of, keep_correction, why_not_edited
 from reflection_app.reviews.models import UNDONE, About, Review, ReviewState
 from reflection_app.reviews.own_work import may_undo_others, refuse_own_work
 from reflection_app.reviews.panels import keep_opinion, reopen_dispute, settle_dispute, take_back_opinion
@@ -21,22 +23,29 @@ from reflection_app.teams.models import Notification, NotificationKind
 
 
 WRITTEN = (
-    *("state", "lease_token", "lease_until", "decision", "decision_reason", "decided_by", "decided_by_label"),
+    *("state", "lease_token", "lease_until", "decision", "decision_reason", "edited_answer"),
+    *("decided_by", "decided_by_label"),
     *("decided_by_key", "decided_at", "opinion", "decided_verdict", "decided_seq", "ordered_run", "panel"),
 )
 
 
-@transaction.atomic
 def decide_review(review: Review, data: DecisionInput, *, actor: Actor) -> Review:
     """The decided review.
 
     Raises AlreadyDecided or ReviewLeaseLost (nothing changed), InvalidInput, or OwnWorkRefused.
     """
+    return _decide(review, data, edited=edited_by(review, data), actor=actor)
+
+
+@transaction.atomic
+def _decide(review: Review, data: DecisionInput, *, edited: EditedAnswer | None, actor: Actor) -> Review:
     # The run's lock comes first everywhere (cancel_run, the journal), so that nobody waits in a circle.
     run = Run.objects.select_for_update(of=("self",)).select_related("task").get(pk=review.run_id)
     # Whoever's token they came by, and whatever was handed in since they claimed it.
     refuse_own_work({*review.handed_in_by, *run.handed_in_by}, project_id=review.project_id, actor=actor)
-    decided = decided_by(review, data, actor=actor)
+    if edited is not None and (why := why_not_edited(review, run)):
+        raise wrong("decision", why)
+    decided = decided_by(review, data, actor=actor, edited=edited)
     # Keeps what was said. Lease and state are checked by the very UPDATE that does, so of two reviewers one wins.
     now = timezone.now()
     held = Review.objects.filter(
@@ -49,6 +58,7 @@ def decide_review(review: Review, data: DecisionInput, *, actor: Actor) -> Revie
         state=ReviewState.DECIDED,
         decision=decided.decision.decision.value,
         decision_reason=decided.decision.reason,
+        edited_answer=edited.content if edited else None,
         decided_by=actor.user,
         decided_by_label=actor.label,
         decided_by_key=actor.api_key,
@@ -62,10 +72,14 @@ def decide_review(review: Review, data: DecisionInput, *, actor: Actor) -> Revie
         keep_opinion(review, run, decided, actor=actor)
     else:
         put_in_force(review, run, decided, actor=actor)
+        if edited is not None and not review.holds_run:
+            keep_correction(review, run, edited, actor=actor)
         if review.panel_id:
             settle_dispute(review, actor=actor)
-    as_director = review.directors_decision_with(decided.decision.verdict.value)
-    named = {"directors_decision": as_director.value} if as_director else {}
+    as_director = None if edited else review.directors_decision_with(decided.decision.verdict.value)
+    named: dict[str, Any] = {"directors_decision": as_director.value} if as_director else {}
+    if edited is not None:
+        named |= {"edited": facts_of(review, edited)}
     audit(
         review.project_id,
         actor,
@@ -74,7 +88,7 @@ def decide_review(review: Review, data: DecisionInput, *, actor: Actor) -> Revie
         before={"attempt": review.attempt.number, "verdict": review.verdict.verdict, "score": review.verdict.score},
         after={"attempt": decided.attempt.number}
         | named
-        | decided.decision.model_dump(mode="json", exclude={"reviewer", "picked"}),
+        | decided.decision.model_dump(mode="json", exclude={"reviewer", "picked", "edited"}),
     )
     # The run as it is now; what was read of the attempt stays, for whoever tells of the decision.
     review.refresh_from_db(fields=WRITTEN)
@@ -159,11 +173,12 @@ def decision_facts(review: Review) -> dict[str, Any]:
     """The decision as the audit trail keeps it, for whoever decides anew."""
     opinion = review.get_opinion()
     if opinion is not None:
-        return opinion.model_dump(mode="json", exclude={"reviewer"}) | {"by": review.decided_by_label}
+        return opinion.model_dump(mode="json", exclude={"reviewer", "edited"}) | {"by": review.decided_by_label}
     directed, given = review.directors_decision, review.decided_verdict
     return {
         "by": review.decided_by_label,
         "decision": review.decision,
+        "edited": review.is_edited,
         "directors_decision": directed.value if directed else None,
         "attempt": given.attempt.number if given else None,
         "verdict": given.verdict if given else None,

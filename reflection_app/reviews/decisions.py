@@ -9,7 +9,13 @@ from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput, wrong
-from reflection_app.loops.attempt_effects import Decision, DirectorsDecision, ReviewDecision
+from reflection_app.loops.attempt_effects import (
+    Decision,
+    DirectorsDecision,
+    EditDecision,
+    EditedAnswer,
+    ReviewDecision,
+)
 from reflection_app.loops.progress import strongest_judgements
 from reflection_app.loops.rubrics import (
     MOST_CRITERIA,
@@ -39,20 +45,22 @@ from reflection_app.tasks.redo import RedoInput, redo_run, why_no_redo
 
 # A reviewer's decision as it is handed in.
 
-KNOWN = [*(one.value for one in Decision), *(one.value for one in DirectorsDecision)]
+KNOWN = {one.value: one for kind in (Decision, EditDecision, DirectorsDecision) for one in kind}
 
 
-def _decision(said: object) -> Decision | DirectorsDecision:
-    """The decision by its name. A union of the two would name two fields where neither is meant."""
-    if said not in KNOWN:
+def _decision(said: object) -> Decision | EditDecision | DirectorsDecision:
+    """The decision by its name. A union of the three would name three fields where none is meant."""
+    if not isinstance(said, str) or said not in KNOWN:
         raise ValueError(f"must be one of {', '.join(KNOWN)}")
-    named = str(said)
-    return Decision(named) if named in Decision else DirectorsDecision(named)
+    return KNOWN[said]
 
 
 AnyDecision = Annotated[
-    Decision | DirectorsDecision, PlainValidator(_decision), WithJsonSchema({"type": "string", "enum": KNOWN})
+    Decision | EditDecision | DirectorsDecision,
+    PlainValidator(_decision),
+    WithJsonSchema({"type": "string", "enum": list(KNOWN)}),
 ]
+LONGEST_EDITED = 500_000
 
 
 class DecisionInput(Value):
@@ -68,6 +76,10 @@ class DecisionInput(Value):
 
     Where the run is judged by a rubric, overruling needs `ratings`; the verdict follows from them by code. Another
     `verdict` than that one needs a `reason`.
+    `edit` puts the reviewer's own text, `edited_answer`, in the attempt's place. The attempt as it was gets REVISE,
+    with the reviewer's `score` and `issues` where they are given; the text passes as an attempt of its own and is the
+    run's answer. What code checks of an attempt (minimum requirements, a schema, tests that came with the task) has to
+    hold for it. A run that waits ends with it; of one that has ended it takes the place of the answer that was kept.
     """
 
     lease_token: UUID
@@ -85,6 +97,9 @@ class DecisionInput(Value):
     )
     instructions: Annotated[str, Field(max_length=10_000), AfterValidator(storable)] = Field(
         default="", description="of `redo`: what is to be done differently"
+    )
+    edited_answer: Annotated[str, Field(max_length=LONGEST_EDITED), AfterValidator(storable)] | None = Field(
+        default=None, description="of `edit`: the whole answer, as it is to be"
     )
     attempt: int | None = Field(
         default=None,
@@ -112,6 +127,10 @@ def as_approved_or_overruled(review: Review, data: DecisionInput) -> DecisionInp
     if not isinstance(decision, DirectorsDecision):
         if data.instructions.strip():
             raise wrong("instructions", "Instructions go with the decision redo.")
+        if decision is EditDecision.EDIT:
+            if data.verdict not in {None, VerdictName.REVISE}:
+                raise wrong("verdict", "To edit is to give REVISE to the attempt as it was; leave the verdict out.")
+            return data.model_copy(update={"decision": Decision.OVERRULE, "verdict": VerdictName.REVISE})
         is_rejected = review.verdict.verdict == VerdictName.REJECT and not review.is_pick
         if data.verdict is VerdictName.PASS and is_rejected:
             _check_reason(data)
@@ -158,11 +177,13 @@ class Decided:
     attempt: Attempt
 
 
-def decided_by(review: Review, data: DecisionInput, *, actor: Actor) -> Decided:
-    """What holds from now on. Raises InvalidInput where the decision does not say enough, or too much."""
+def decided_by(review: Review, data: DecisionInput, *, actor: Actor, edited: EditedAnswer | None = None) -> Decided:
+    """What holds from now on. Raises InvalidInput where the decision does not say enough, or too much.
+
+    Who edits the answer agrees where the verdict before was REVISE as well, and overrules any other.
+    """
     is_directed = isinstance(data.decision, DirectorsDecision)
-    data = with_marks(review, data)
-    data = as_approved_or_overruled(review, data)
+    data = as_approved_or_overruled(review, with_marks(review, data))
     approved, attempt = data.decision is Decision.APPROVE, review.attempt
     ratings: Ratings = ()
     if review.is_pick:
@@ -182,11 +203,14 @@ def decided_by(review: Review, data: DecisionInput, *, actor: Actor) -> Decided:
         if data.attempt is not None:
             raise wrong("attempt", "Only where the pick is unsettled can a person pick an attempt.")
         before = review.verdict
-        verdict, score, issues = VerdictName(before.verdict), before.score, issues_of(before)
-        by_rubric = None if is_directed and data.ratings is None else rated_by(review, data)
+        verdict, score, issues = stood = VerdictName(before.verdict), before.score, issues_of(before)
+        # A rejection's director and whoever edits say what becomes of the attempt itself, and need not rate it.
+        is_exempt = (is_directed or edited is not None) and data.ratings is None
+        by_rubric = None if is_exempt else rated_by(review, data)
         ratings = by_rubric.ratings if by_rubric else ()
         if not approved:
             verdict, score, issues = _overruled(review, data, by_rubric)
+            approved = edited is not None and (verdict, score, issues) == stood
         elif by_rubric is not None and ratings != before.get_ratings():
             raise wrong("ratings", _("Approving keeps the ratings as they are; overrule to change any of them."))
         elif (
@@ -204,6 +228,7 @@ def decided_by(review: Review, data: DecisionInput, *, actor: Actor) -> Decided:
         reviewer=actor.label,
         picked=attempt.number if attempt.number != review.attempt.number else None,
         ratings=before.get_ratings() if approved and not review.is_pick else ratings,
+        edited=edited,
     )
     return Decided(decision=decision, attempt=attempt)
 
@@ -302,8 +327,9 @@ def _overruled(review: Review, data: DecisionInput, by_rubric: "ByRubric | None"
     # The critic's issues stand where the person gives none of their own, but for an attempt that is accepted.
     kept = () if data.verdict is VerdictName.PASS else issues_of(before)
     issues = data.issues if data.issues is not None else kept
-    is_said = bool(issues or data.reason.strip() or (by_rubric and shortcomings(by_rubric.ratings)))
-    if data.verdict is VerdictName.REVISE and not is_said:
+    is_rated = by_rubric is not None and bool(shortcomings(by_rubric.ratings))
+    is_told = bool(issues) or bool(data.reason.strip()) or data.edited_answer is not None or is_rated
+    if data.verdict is VerdictName.REVISE and not is_told:
         raise InvalidInput(
             _("Say what is to be revised: the next attempt is made from it."),
             errors=[{"field": "issues", "message": _("give an issue or a reason")}],
@@ -354,7 +380,8 @@ def put_in_force(review: Review, run: Run, decided: Decided, *, actor: Actor) ->
     row = Verdict.from_judgement(said.judgement_of(review.attempt.number), attempt=decided.attempt, step=None)
     row.given_by = actor.user
     row.save()
-    event = add_event(run, EventType.REVIEW_DECIDED, review=str(review.pk), decision=said.decision.value)
+    edit = {"edited": True, "edited_from": review.attempt.number} if said.edited else {}
+    event = add_event(run, EventType.REVIEW_DECIDED, review=str(review.pk), decision=said.decision.value, **edit)
     if review.holds_run:
         assert review.step is not None, "what holds a run was asked for by a step"
         run.best_attempt_id = best_of(run).id
@@ -363,7 +390,7 @@ def put_in_force(review: Review, run: Run, decided: Decided, *, actor: Actor) ->
         run.save(update_fields=["last_event_seq"])
         settle_first_attempt(run)
     ordered = None
-    if goes_back(review, said.verdict, run):
+    if said.edited is None and goes_back(review, said.verdict, run):
         order = [said.reason.strip(), *(f"{one.in_words} {one.suggested_fix}".strip() for one in said.issues)]
         wanted = RedoInput(instructions="\n".join(filter(None, order))[:LONGEST], attempt=review.attempt.number)
         ordered = redo_run(run, wanted, issues=said.issues, actor=actor)

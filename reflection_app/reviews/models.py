@@ -127,6 +127,8 @@ class Review(models.Model):
         Verdict, null=True, blank=True, on_delete=models.SET_NULL, related_name="decided_by_reviews"
     )
     decision_reason = models.TextField(blank=True, default="")
+    # The reviewer's own text, where the decision was to edit the answer. One that was taken back is kept for the next.
+    edited_answer = models.TextField(null=True, blank=True)
     decided_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="decided_reviews"
     )
@@ -201,9 +203,16 @@ class Review(models.Model):
         return MEANS[VerdictName(verdict)] if self.is_for_director else None
 
     @property
+    def is_edited(self) -> bool:
+        """Whether it was decided by a text of the reviewer's own."""
+        return self.decision is not None and self.edited_answer is not None
+
+    @property
     def directors_decision(self) -> DirectorsDecision | None:
-        """What was decided about a REJECT; None while nothing is, and of every other review."""
-        return self.directors_decision_with(self.decided_verdict.verdict) if self.decided_verdict else None
+        """What was decided about a REJECT; None while nothing is, where it was edited, and of every other review."""
+        if self.is_edited or self.decided_verdict is None:
+            return None
+        return self.directors_decision_with(self.decided_verdict.verdict)
 
     @property
     def why(self) -> list[str]:

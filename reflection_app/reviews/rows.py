@@ -3,6 +3,7 @@
 from django.db import transaction
 
 from reflection_app.adapters.live import ring_reviews
+from reflection_app.core.audit import Actor
 from reflection_app.loops.attempt_effects import AskReviewer, RequestAudit, ReviewReason
 from reflection_app.reviews.models import Panel, Review
 from reflection_app.runs.batch import Batch
@@ -46,6 +47,8 @@ def put_before_people(
             holds_run=holds_run,
             wanted=reviewers,
         )
+    # Who wrote it in an earlier review handed it in, too.
+    hands = list(dict.fromkeys([*run.handed_in_by, *_hands_of_editors(verdict)]))
     opened, batch = [], Batch()
     for _seat in range(reviewers):
         review = Review(
@@ -59,7 +62,7 @@ def put_before_people(
             holds_run=holds_run,
             note=note,
             note_by_label=note_by,
-            handed_in_by=run.handed_in_by,
+            handed_in_by=hands,
         )
         batch.insert(review)
         batch.insert(next_event(run, EventType.REVIEW_OPENED, review=str(review.pk), reason=reason.value))
@@ -67,3 +70,14 @@ def put_before_people(
     batch.write()
     transaction.on_commit(lambda: ring_reviews(run.project_id))
     return opened
+
+
+def _hands_of_editors(verdict: Verdict) -> list[str]:
+    number = verdict.attempt.edited_from
+    if number is None:
+        return []
+    edits = Review.objects.filter(
+        run=verdict.attempt.run_id, attempt__number=number, decision__isnull=False, edited_answer__isnull=False
+    )
+    actors = (Actor(user=one.decided_by, api_key=one.decided_by_key) for one in edits)
+    return [actor.hand for actor in actors if actor.hand is not None]

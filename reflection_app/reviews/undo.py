@@ -20,6 +20,7 @@ from reflection_app.loops.tool_calls import ToolFailure as WhyFailed
 from reflection_app.loops.verdicts import Outcome
 from reflection_app.repairs.models import ClassCorrection, InstructionState, Ticket
 from reflection_app.reviews.claiming import lease_end, tell_pages
+from reflection_app.reviews.editing import correction_of, take_back_correction
 from reflection_app.reviews.models import About, Comment, Panel, Review, ReviewState
 from reflection_app.runs.consequences import best_of
 from reflection_app.runs.events import Event, EventType, add_event
@@ -61,6 +62,7 @@ def take_back(review: Review, run: Run, *, actor: Actor) -> dict[str, Any]:
     if review.holds_run:
         assert review.step is not None, "what holds a run was asked for by a step"
         taken = take_back_steps(run, review.step, since=review.decided_seq)
+    take_back_correction(review, run)
     verdicts = Verdict.objects.filter(decided_by_reviews=review)
     verdict_ids = list(verdicts.values_list("pk", flat=True))
     Review.objects.filter(run=run, decided_seq=review.decided_seq).update(
@@ -119,6 +121,10 @@ def _reasons(review: Review, run: Run, *, seq: int) -> Iterator[str]:
     asked = Q(verdict=review.decided_verdict_id)
     if review.decided_verdict_id and (Review.objects.filter(asked).exists() or Panel.objects.filter(asked).exists()):
         yield _("Somebody was asked to review this decision.")
+    if correction := correction_of(review):
+        if Review.objects.filter(attempt=correction).exists():
+            yield _("Somebody was asked to review the edited answer.")
+        yield from _reasons_of_steps(run, Step.objects.none(), seq=seq, by=review.decided_by_label)
     if review.holds_run:
         assert review.step is not None, "what holds a run was asked for by a step"
         if run.outcome == Outcome.CANCELLED:

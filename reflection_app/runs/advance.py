@@ -75,13 +75,16 @@ def end_run(run: Run, ended: Ended) -> None:
     run.state, run.outcome, run.error = RunState.FINISHED, ended.outcome.value, storable(ended.error)
     run.finished_at, run.waiting_for = now, ""
     run.lease_token = run.lease_until = run.not_before = None
-    run.best_attempt_id, best_number = best_of(run)
+    best = best_of(run)
+    run.best_attempt_id = best.id
+    edited = {"edited": True} if best.is_edited else {}
     batch = Batch()
     batch.add(ABANDON_STEPS, now, run.last_event_seq + 1, run.pk)
     for withdrawing in (WITHDRAW_REVIEWS, WITHDRAW_PANELS, WITHDRAW_QUESTIONS):
         batch.add(withdrawing, run.pk)
     end_tickets(run, batch, outcome=ended.outcome.value)
-    batch.insert(next_event(run, EventType.RUN_FINISHED, outcome=ended.outcome.value, best_attempt=best_number))
+    told = {"outcome": ended.outcome.value, "best_attempt": best.number} | edited
+    batch.insert(next_event(run, EventType.RUN_FINISHED, **told))
     batch.update(run, fields=RUN_FIELDS)
     if may_be_looked_back_at(run):
         batch.insert(LookBackDue(run_id=run.pk))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.expressions import RawSQL
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, JsonValue
 
@@ -33,7 +33,7 @@ from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.answers.reports import SentBack, sent_back_answer
 from reflection_app.runs.events import EventType
 from reflection_app.runs.handing_in import next_attempt_of
-from reflection_app.runs.models import VOID, QuestionState, Run, RunState, Step, StepState, Verdict
+from reflection_app.runs.models import VOID, Attempt, QuestionState, Run, RunState, Step, StepState, Verdict
 
 # In its own words, since putting them together takes Django a tenth of an answer's time.
 FORKS = """
@@ -50,6 +50,8 @@ SHOWN = (
     "best_attempt__number",
     "best_attempt__content",
     "best_attempt__is_cut_off",
+    "best_attempt__edited_from",
+    "best_attempt__edited_by_label",
     "attempts_made",
     "prompt_tokens",
     "completion_tokens",
@@ -85,6 +87,10 @@ class BestAttempt(Answer):
     passed_lowered: bool = Field(
         description="whether it passed against a lowered expectation alone, also where a person approved that"
     )
+    edited: bool = Field(description="whether a reviewer wrote it in the place of the attempt that was made")
+    edited_from: int | None = Field(description="the number of that attempt")
+    edited_by: TextOrNull = Field(validation_alias="edited_by_label")
+    original: str | None = Field(description="the text of that attempt; null where nobody edited it")
 
 
 class Usage(Answer):
@@ -156,17 +162,35 @@ def run_answers(runs: Sequence[Run]) -> list[RunAnswer]:
         found = Run.objects.filter(parent__in=begun).order_by("created_at", "id")
         for parent_id, run_id in found.values_list("parent_id", "pk"):
             forks[parent_id].append(run_id)
+    originals = _originals_of(runs)
     answers = []
     for run in runs:
         best = None
         if run.best_attempt is not None:
-            score, referee, lowered = decisive.get(run.best_attempt.pk, (None, None, False))
-            best = BestAttempt.from_row(run.best_attempt, score=score, referee=referee, passed_lowered=lowered)
+            kept = run.best_attempt
+            score, referee, lowered = decisive.get(kept.pk, (None, None, False))
+            best = BestAttempt.from_row(
+                kept,
+                score=score,
+                referee=referee,
+                passed_lowered=lowered,
+                edited=kept.edited_from is not None,
+                original=originals.get(run.pk),
+            )
         cost_usd = None if run.unpriced_calls else run.cost_usd
         usage = Usage.from_row(run, cost_usd=cost_usd, known_cost_usd=run.cost_usd)
         fork_ids = getattr(run, "fork_ids", forks.get(run.pk, []))
         answers.append(RunAnswer.from_row(run, best_attempt=best, usage=usage, forks=fork_ids))
     return answers
+
+
+def _originals_of(runs: Iterable[Run]) -> dict[UUID, str]:
+    """By run, the text in whose place a reviewer put the answer; with no query where nobody did."""
+    wanted = Q()
+    for run in runs:
+        if run.best_attempt is not None and run.best_attempt.edited_from is not None:
+            wanted |= Q(run=run.pk, number=run.best_attempt.edited_from)
+    return dict(Attempt.objects.filter(wanted).values_list("run_id", "content")) if wanted else {}
 
 
 def run_answer(run: Run) -> RunAnswer:
@@ -331,6 +355,10 @@ class AttemptAnswer(Answer):
     )
     artifacts: list[dict[str, JsonValue]] = Field(description="what an outside agent handed in beside the content")
     self_check: dict[str, JsonValue] | None = Field(description="what an outside agent said of its own attempt")
+    edited_from: int | None = Field(
+        description="the attempt in whose place a reviewer wrote this one; null where no reviewer did"
+    )
+    edited_by: TextOrNull = Field(validation_alias="edited_by_label")
     thought: ThoughtAnswer | None = Field(
         description="the reasoning and the answer, where a chain of thought was asked for and anything tells them apart"
     )

@@ -76,12 +76,17 @@ def keep_answer(effect: Generate, value: Generation, commit: StepCommit) -> None
 
 @follows_from(KeepAttempt)
 def keep_attempt(effect: KeepAttempt, _value: object, commit: StepCommit) -> None:
-    _add_attempt(commit, number=effect.attempt, content=effect.content, is_cut_off=effect.cut_off)
+    """The attempt; one that a person edited has what was handed in beside the one that it was made of."""
+    edited = {}
+    if effect.edited_from is not None:
+        before = commit.attempt(effect.edited_from)
+        edited = {"edited_from": before.number, "edited_by_label": effect.edited_by, "artifacts": before.artifacts}
+    _add_attempt(commit, number=effect.attempt, content=effect.content, is_cut_off=effect.cut_off, **edited)
 
 
-def _add_attempt(commit: StepCommit, *, number: int, content: str, is_cut_off: bool = False) -> None:
+def _add_attempt(commit: StepCommit, *, number: int, content: str, **fields: Any) -> None:
     run = commit.run
-    attempt = Attempt(run=run, number=number, step=commit.step, content=content, is_cut_off=is_cut_off)
+    attempt = Attempt(run=run, number=number, step=commit.step, content=content, **fields)
     run.attempts_made += 1
     if run.best_attempt_id is None:
         run.best_attempt = attempt
@@ -137,12 +142,14 @@ def keep_merge_suggestion(effect: RecordMergeSuggestion, _value: object, commit:
 class Best(NamedTuple):
     id: UUID | None
     number: int | None
+    is_edited: bool = False
 
 
 def best_of(run: Run) -> Best:
     """The attempt to keep if the run ended now, by the rule that loops use; Nones where there is no attempt.
 
-    One that was cut off is kept only where there is no whole one.
+    What a person wrote in an attempt's place comes before all. One that was cut off is kept only where there is no
+    whole one.
     """
     picks = Step.objects.filter(run=run, kind=RecordPick.kind, state=StepState.DONE).order_by("-seq")
     picked = Subquery(picks.values("result__attempt")[:1])
@@ -156,9 +163,13 @@ def best_of(run: Run) -> Best:
         "score",
         "requirements",
         "pick",
+        "attempt__edited_from",
         "attempt__is_cut_off",
     )
     listed = list(rows.values_list(*names))
+    # The last where one was edited again.
+    if edited := max(((row[1], row[0]) for row in listed if row[-2] is not None), default=None):
+        return Best(edited[1], edited[0], is_edited=True)
     judged = [row for row in listed if not row[-1]]
     if not judged and listed and not Attempt.objects.filter(run=run, is_cut_off=False).exists():
         judged = listed
@@ -183,5 +194,5 @@ def best_of(run: Run) -> Best:
                 requirements=report,
             )
         )
-    number = best_attempt(ids, judgements, pick=judged[0][-2])
+    number = best_attempt(ids, judgements, pick=judged[0][-3])
     return Best(ids[number], number) if number is not None else Best(None, None)

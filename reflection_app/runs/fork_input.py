@@ -12,6 +12,7 @@ from reflection_app.loops.attempt_effects import (
     AskReviewer,
     Decision,
     Draw,
+    EditedAnswer,
     Generate,
     Generation,
     HandedIn,
@@ -151,7 +152,8 @@ def edited_result(
             filled = recorded | _consistent(recorded, own, spec=spec)
         case AskReviewer():
             own = {"decision": Decision.OVERRULE.value} | given
-            filled = recorded | _consistent(recorded, own, spec=spec) | {"reviewer": editor.label}
+            # The text that a reviewer wrote belonged to the decision that this one takes the place of.
+            filled = recorded | {"edited": None} | _consistent(recorded, own, spec=spec) | {"reviewer": editor.label}
         case Generate() if "text" in given:
             # What a person wrote is an answer, whatever the model sent in its place.
             filled = recorded | {"finish_reason": "stop", "refusal": "", "tool_calls": [], "fault": ""} | given
@@ -218,6 +220,8 @@ def _check_it_fits(value: Any, *, step: Step, attempts: int) -> None:
             raise wrong_result(("content", "is empty: that is no attempt"))
         case ReviewDecision(picked=int(number)) if number > attempts:
             raise wrong_result(("picked", f"there is no attempt {number} before this step"))
+        case ReviewDecision(edited=EditedAnswer()):
+            raise wrong_result(("edited", "a text of your own is given at the review itself, or as an edited answer"))
         case Ticket(attempt=number) if number != step.attempt_number:
             raise wrong_result(("attempt", f"this ticket sends attempt {step.attempt_number} back"))
         case Pick(attempt=number) if number > attempts:

@@ -83,7 +83,10 @@ VERDICT_FIELDS = (
     "ratings",
     "given_by_id",
 )
-ATTEMPT_FIELDS = ("number", "content", "artifacts", "self_check", "repairs", "is_cut_off")
+ATTEMPT_FIELDS = (
+    *("number", "content", "artifacts", "self_check", "repairs", "is_cut_off"),
+    *("edited_from", "edited_by_label"),
+)
 
 
 def inherit(run: Run, steps: Sequence[Step], *, edited: Step | None, editor: Actor) -> None:
@@ -109,6 +112,7 @@ def inherit(run: Run, steps: Sequence[Step], *, edited: Step | None, editor: Act
             run=run, step=copies[seqs[row.step_id]], **{name: getattr(row, name) for name in ATTEMPT_FIELDS}
         )
         for row in Attempt.objects.filter(step__in=seqs)
+        if row.step_id is not None
     }
     if edited and (made := _edited_attempt(copies[edited.seq])) is not None:
         attempts[made.number] = made

@@ -230,8 +230,12 @@ class Attempt(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="attempts", db_index=False)
     number = models.PositiveIntegerField()
-    step = models.OneToOneField(Step, on_delete=models.CASCADE, related_name="made_attempt")
+    # The step that made it. One that a person wrote after the run's end comes from outside of the journal.
+    step = models.OneToOneField(Step, null=True, blank=True, on_delete=models.CASCADE, related_name="made_attempt")
     content = models.TextField()
+    # A person wrote it in a review, in the place of the attempt of this number.
+    edited_from = models.PositiveIntegerField(null=True, blank=True)
+    edited_by_label = models.CharField(max_length=200, blank=True, default="")
     # What the outside agent handed in beside the content.
     artifacts = models.JSONField(default=list, blank=True)
     self_check = models.JSONField(null=True, blank=True)
@@ -258,8 +262,10 @@ class Attempt(models.Model):
         known = hasattr(self, "told_beside")
         if not (getattr(self, "asked_for_parts", False) if known else self.run.spec.get("chain_of_thought")):
             return None
-        made = Step.objects.filter(pk=self.step_id).values_list("result__reasoning", flat=True)
-        beside = getattr(self, "told_beside", "") if known else made.first()
+        if known or self.step_id is None:
+            beside = getattr(self, "told_beside", "")
+        else:
+            beside = Step.objects.filter(pk=self.step_id).values_list("result__reasoning", flat=True).first()
         return parse_chain_of_thought(self.content, beside=beside if isinstance(beside, str) else "")
 
 

@@ -100,7 +100,7 @@ def _answered(step: Step) -> Iterator[Said]:
             if attempt.self_check:
                 yield "self-check", json.dumps(attempt.self_check, ensure_ascii=False), "", False
         case KeepAttempt.kind:
-            yield "assistant", step.request["content"], "", False
+            yield "reviewer" if step.request.get("edited_from") else "assistant", step.request["content"], "", False
         case CallTool.kind:
             content = "\n".join(filter(None, (result["error"], result["content"])))
             yield "tool", content, step.request["tool"][:LONGEST_TOOL_NAME], not result["ok"]

@@ -16,9 +16,9 @@ NAME = "css/desk.css"
 # styles one page stands behind what styles all.
 ORDER = """
     tokens base layout controls toasts lists run graph plan session review review-undo review-keys review-item
-    review-queue panel bulk fork tools webhooks alerts failures reports people accounts questions tickets completeness
-    conflicts policy rubric notebook import reflectors audit code lift rules metrics dashboards datasets keeping
-    calibration search marks utilities
+    review-edit review-queue panel bulk fork tools webhooks alerts failures reports people accounts questions tickets
+    completeness conflicts policy rubric notebook import reflectors audit code lift rules metrics dashboards datasets
+    keeping calibration search marks utilities
 """.split()  # noqa: SIM905 - a list of forty quoted names is harder to read
 
 

@@ -43,6 +43,7 @@ project_pages: list[URLPattern | URLResolver] = [
     path("reviews/<uuid:review_id>/heartbeat/", item.heartbeat, name="keep_review"),
     path("reviews/<uuid:review_id>/example/", rubrics.keep_review_example, name="keep_review_example"),
     path("reviews/<uuid:review_id>/decision/", item.decide, name="decide_review"),
+    path("reviews/<uuid:review_id>/difference/", item.edit_difference, name="edit_difference"),
     path("reviews/<uuid:review_id>/undo/", moving.undo, name="undo_review"),
     path("reviews/<uuid:review_id>/skip/", moving.skip, name="skip_review"),
     path("reviews/unskip/", moving.unskip, name="unskip_reviews"),

@@ -38,9 +38,9 @@
     for (const [name, value] of fields) {
       const index = (seen[name] = (seen[name] ?? -1) + 1);
       const controls = [...form.elements].filter((control) => control.name === name && control.type !== "submit");
-      const radio = controls.find((control) => control.type === "radio" && control.value === value);
-      if (radio) radio.checked = true;
-      else if (controls[index] && controls[index].type !== "radio") controls[index].value = value;
+      const choice = controls.find((control) => ["radio", "checkbox"].includes(control.type) && control.value === value);
+      if (choice) choice.checked = true;
+      else if (controls[index] && !["radio", "checkbox"].includes(controls[index].type)) controls[index].value = value;
     }
     form.dispatchEvent(new Event("change", { bubbles: true }));
   }
@@ -55,7 +55,8 @@
 
   for (const kind of ["input", "change"]) {
     document.addEventListener(kind, (event) => {
-      const form = event.target.closest?.("[data-decision]");
+      // The field in which the answer is edited stands outside of its form.
+      const form = event.target.form?.matches("[data-decision]") ? event.target.form : event.target.closest?.("[data-decision]");
       // Until the reader has said what becomes of an older one, it is not written over by a mere choice.
       if (form && (kind === "input" || form.querySelector("[data-draft-offer]")?.hidden)) keep(form);
     });

@@ -57,7 +57,8 @@
     const submit = form?.querySelector("[data-submit]:not([disabled])");
     // Another form's field may have a use of its own for these keys.
     const other = event.target.closest?.("form");
-    if (!submit || (other && other !== form) || !form.querySelector("[name=decision]:checked")) return;
+    const isChosen = form?.querySelector("[name=decision]:checked") || form?.elements.editing?.checked;
+    if (!submit || (other && other !== form) || !isChosen) return;
     event.preventDefault();
     submit.click();
   }

@@ -22,6 +22,7 @@ from tests.api.caller import Caller, make_caller
 from tests.factories import make_member
 from tests.metrics.recorded import Rows, begin
 from tests.metrics.settled import let_settle
+from tests.reviews.editing import edited
 from tests.runs.critiques import critique
 from tests.runs.scripts import scripted_run
 
@@ -66,6 +67,11 @@ def test_a_models_opinion_of_itself_and_lowered_expectations_prefer_nothing() ->
 def test_what_a_person_picked_is_better_whatever_the_tests_said() -> None:
     words = {1: word(Referee.TESTS, REVISE, 90), 2: word(Referee.PERSON, PASS, 80)}
     assert pairs_of(words, picks={1: 2}) == [Pair(2, 1, PreferenceSource.PICK)]
+
+
+def test_what_a_reviewer_wrote_is_better_than_the_attempt_in_whose_place_it_is() -> None:
+    words = {1: word(Referee.PERSON, REVISE, 90), 2: word(Referee.PERSON, PASS, 90)}
+    assert pairs_of(words, picks={}, edits={1: 2}) == [Pair(2, 1, PreferenceSource.EDIT)]
 
 
 WORDS = st.builds(word, st.sampled_from(Referee), st.sampled_from(VerdictName), st.sampled_from((0.0, 50.0, 100.0)))
@@ -208,3 +214,28 @@ def test_what_a_person_rewrote_in_a_fork_is_better_and_copies_are_told_once(call
             break
         page = caller.get(page.body["next"])
     assert seen == ids
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("is_person", [True, False])
+def test_an_edited_answer_is_a_pair_with_what_was_changed_and_none_where_a_key_edited(
+    caller: Caller, *, is_person: bool
+) -> None:
+    answers = {"attempt-1/answer": "One line.\nAnother.", "attempt-1/critique": critique(10)}
+    run = scripted_run(answers, project=caller.project)
+    run.is_scripted = False
+    run.save(update_fields=["is_scripted"])
+    advance(run.pk)
+    actor = Actor(user=make_member(caller.project)) if is_person else Actor(api_key=caller.key)
+    edited(Review.objects.get(run=run), "One line.\nThe other.", actor=actor)
+    advance(run.pk)
+    let_settle()
+    rows = caller.get("datasets/preferences").body["results"]
+    told = [(row["source"], row["chosen"], row["rejected"], row["difference"]) for row in rows]
+    expected = (
+        "edit",
+        "One line.\nThe other.",
+        "One line.\nAnother.",
+        "@@ -1,2 +1,2 @@\n One line.\n-Another.\n+The other.",
+    )
+    assert told == ([expected] if is_person else [])

@@ -20,6 +20,7 @@ from tests.factories import make_member, make_project
 from tests.metrics.recorded import begin
 from tests.metrics.test_figures import NOON, bars, every_sum, figured, on, two_attempts, values
 from tests.repairs.tool_failures import report
+from tests.reviews.editing import edited
 from tests.reviews.undoing import claimed, decide
 from tests.runs.critiques import critique
 from tests.runs.scripts import RIGHT, WRONG, code_run, scripted_run
@@ -48,6 +49,19 @@ def test_runs_that_really_ran_are_figured_and_fall_out_when_their_end_is_undone(
     undo_decision(review, actor=reviewer)
     assert figured(project, chosen).figures["runs"].value == 1
     assert set(runs_behind(project.pk, chosen, "runs")) == {code}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_a_reviewer_wrote_is_no_attempt_and_no_success_of_the_loop() -> None:
+    project = make_project(review_policy={"audit_share": 0, "rules": [{"verdicts": ["REJECT"]}]})
+    run = scripted_run({"attempt-1/answer": "One.", "attempt-1/critique": critique(10)}, project=project)
+    advance(run.pk)
+    edited(Review.objects.get(run=run), "Mine.", actor=Actor(user=make_member(project, Role.REVIEWER)))
+    advance(run.pk)
+    today = datetime.now(UTC).date()
+    metrics = figured(project, on(today - timedelta(days=1), today, scripted=True))
+    told = values(metrics)
+    assert (told["runs"], told["success_rate"]) == (1, 0.0)
 
 
 def test_a_failure_reported_of_a_run_that_has_ended_is_counted_as_one_before_its_end() -> None:

@@ -154,7 +154,15 @@ def test_an_address_that_only_acts_leads_to_its_page(client: Client, addresses: 
 
     logged_in(client, Project.objects.get(slug="walked"))
     pages = {"close_ticket": "ticket", "next_review": "reviews", "create_key": "keys"}
-    for name in ("claim_review", "release_review", "keep_review", "decide_review", "undo_review", *pages):
+    for name in (
+        "claim_review",
+        "release_review",
+        "keep_review",
+        "decide_review",
+        "undo_review",
+        "edit_difference",
+        *pages,
+    ):
         assert client.get(addresses[name])["Location"] == addresses[pages.get(name, "review")]
         assert client.put(addresses[name]).status_code == 405
 

@@ -36,6 +36,11 @@ class BestAttempt(Answer):
     cut_off: bool = False
     score: float | None
     referee: str | None
+    # A reviewer's own text in the place of attempt `edited_from`, whose text is `original`.
+    edited: bool = False
+    edited_from: int | None = None
+    edited_by: str | None = None
+    original: str | None = None
 
 
 class Message(Answer):
@@ -302,6 +307,8 @@ class Decision(Answer):
     decision: str
     attempt: int | None
     verdict: Verdict | None
+    edited: bool = False
+    edited_answer: str | None = None
     reason: str
     decided_by: str
     decided_at: datetime

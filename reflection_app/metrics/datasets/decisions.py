@@ -85,7 +85,7 @@ def decided_reviews(**among: Any) -> QuerySet[Review]:
     rows = Review.objects.filter(state=ReviewState.DECIDED, decided_verdict__isnull=False, **among)
     heavy = [f"{verdict}__{name}" for verdict in ("verdict", "decided_verdict") for name in ("tests", "requirements")]
     return rows.select_related("verdict", "attempt", "decided_verdict__attempt").defer(
-        "opinion", "attempt__content", "decided_verdict__attempt__content", *heavy
+        "opinion", "edited_answer", "attempt__content", "decided_verdict__attempt__content", *heavy
     )
 
 

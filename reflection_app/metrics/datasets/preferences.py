@@ -6,6 +6,7 @@ where the same referee has that word on both, or where the stronger let the one 
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import unified_diff
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -21,6 +22,8 @@ from reflection_app.runs.models import Attempt, Run, Verdict
 
 # Which of two attempts is better. Pure.
 
+# Comparing takes the product of both in the worst case.
+MOST_COMPARED_LINES = 500
 FROM_WORST = (VerdictName.REJECT, VerdictName.REVISE, VerdictName.PASS)
 
 
@@ -55,13 +58,20 @@ class Pair:
     source: PreferenceSource
 
 
-def pairs_of(words: Mapping[int, Word], *, picks: Mapping[int, int]) -> list[Pair]:
+def pairs_of(
+    words: Mapping[int, Word], *, picks: Mapping[int, int], edits: Mapping[int, int] | None = None
+) -> list[Pair]:
     """For each attempt that another is better than, by number, the one that is best by the strongest word.
 
-    `picks` are those that a person kept, by the attempt that was to be kept instead.
+    `picks` are those that a person kept, by the attempt that was to be kept instead; `edits` those that a reviewer
+    wrote, by the attempt in whose place.
     """
+    edits = edits or {}
     pairs = [Pair(chosen, rejected, PreferenceSource.PICK) for rejected, chosen in picks.items()]
     for rejected, word in words.items():
+        if rejected in edits:
+            pairs.append(Pair(edits[rejected], rejected, PreferenceSource.EDIT))
+            continue
         better = [number for number, other in words.items() if is_better(other, word)]
         if better and rejected not in picks:
             # Of several that are as good, the first.
@@ -94,13 +104,17 @@ def _rows_of(runs: Sequence[Run], asked: Asked, people: People) -> list[DatasetR
 
     rows: list[DatasetRow] = []
     for run in runs:
-        made, before = whole(run.pk), whole(run.parent_id)
+        by_keys = {one.review.attempt.number for one in decisions[run.pk] if one.by_key}
+        # What a key edited says nothing of what people prefer.
+        made = {number: one for number, one in whole(run.pk).items() if one.edited_from not in by_keys}
+        before = whole(run.parent_id)
         # What a fork took over is the other run's to tell, and judged as it was there.
         copies = {number for number, one in made.items() if number in before and one.content == before[number].content}
         said = words(run.parent_id, before) if run.parent_id else {}
         known = {number: word for number, word in words(run.pk, made).items() if number not in copies}
         known |= {number: word for number, word in said.items() if number in copies}
-        pairs = pairs_of(known, picks=_picks_of(decisions[run.pk], among=made))
+        picks = _picks_of(decisions[run.pk], among=made)
+        pairs = pairs_of(known, picks=picks, edits=_edits_among(made))
         rows += [
             _row(
                 run,
@@ -148,6 +162,12 @@ def _picks_of(decisions: Sequence[InForce], *, among: Mapping[int, Attempt]) -> 
     return picks
 
 
+def _edits_among(made: Mapping[int, Attempt]) -> dict[int, int]:
+    """By the number of the attempt, the one that a person wrote in its place in a review."""
+    edited = ((one.edited_from, number) for number, one in made.items())
+    return {before: number for before, number in edited if before is not None and before in made}
+
+
 def _speaks_against(edited: Word | None, was: Word | None) -> bool:
     """Whether what a person rewrote was rejected, or judged worse than it was before."""
     if edited is None:
@@ -159,6 +179,7 @@ def _row(
     run: Run, pair: Pair, both: tuple[Attempt, Attempt], said: tuple[Word | None, Word | None], people: People
 ) -> PreferenceRow:
     (chosen, rejected), (of_chosen, of_rejected) = both, said
+    difference = _difference(rejected.content, chosen.content) if pair.source is PreferenceSource.EDIT else None
     is_same_referee = of_chosen and of_rejected and of_chosen.referee == of_rejected.referee
     return PreferenceRow(
         # An attempt may be rejected for another one, and for its own edit.
@@ -174,10 +195,20 @@ def _row(
         rejected_attempt=pair.rejected,
         chosen_score=of_chosen.score if of_chosen else None,
         rejected_score=of_rejected.score if of_rejected else None,
+        difference=people.work(difference),
         chosen_referee=of_chosen.referee.label if of_chosen else None,
         rejected_referee=of_rejected.referee.label if of_rejected else None,
         margin=of_chosen.score - of_rejected.score if is_same_referee and of_chosen and of_rejected else None,
     )
+
+
+def _difference(rejected: str, chosen: str) -> str | None:
+    """What was changed, as a unified diff; None where it would take too long to find out."""
+    before, after = rejected.splitlines(), chosen.splitlines()
+    if max(len(before), len(after)) > MOST_COMPARED_LINES:
+        return None
+    # The first two lines of a diff name its files.
+    return "\n".join(list(unified_diff(before, after, lineterm=""))[2:])
 
 
 PREFERENCES = Sources[Run](moment="finished_at", wanted=_runs_with_pairs, rows_of=_rows_of)

@@ -139,14 +139,15 @@ class PreferenceRow(OfTask):
     """Two attempts at one objective; `id` is the run's and the pair's place in it, `at` when the run finished."""
 
     source: PreferenceSource = Field(
-        description="`edit`: a person rewrote the rejected one in a fork; `pick`: a person kept the chosen one "
-        "instead; else the referee whose word on the chosen one decides"
+        description="`edit`: a person rewrote the rejected one, in its review or in a fork; `pick`: a person kept the "
+        "chosen one instead; else the referee whose word on the chosen one decides"
     )
     prompt: str = Field(description="the objective")
     chosen: str
     rejected: str
     chosen_attempt: int
     rejected_attempt: int
+    difference: str | None = Field(description="of an `edit`, what was changed, as a unified diff; null where too long")
     chosen_score: float | None = Field(description="by the strongest referee that judged it")
     rejected_score: float | None
     chosen_referee: str | None

@@ -61,6 +61,12 @@ DECISIONS = {
         "reason": "Three papers are enough for the first draft.",
     },
     "Close (of a REJECT)": {"lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d", "decision": "close"},
+    "Edit the answer": {
+        "lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d",
+        "decision": "edit",
+        "edited_answer": "The second column comes to 4,210, and the total to 9,874.",
+        "reason": "The total was wrong.",
+    },
     "Keep another attempt (of an unsettled pick)": {
         "lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d",
         "decision": "overrule",

@@ -52,6 +52,7 @@ from reflection_app.reviews.pages.moving import (
 )
 from reflection_app.reviews.views.comments import opened_thread, thread_of
 from reflection_app.reviews.views.decision import (
+    EDIT,
     DecisionForm,
     agrees_but_changed,
     as_input,
@@ -64,6 +65,7 @@ from reflection_app.reviews.views.decision import (
     remember,
     with_draft,
 )
+from reflection_app.reviews.views.editing import difference, editing_of
 from reflection_app.reviews.views.item import panel_of, review_context, undo_offer
 from reflection_app.reviews.views.queue import carried
 from reflection_app.rubrics.views import beside_item, rating_fields
@@ -121,6 +123,7 @@ def show(
         "undo": undo_offer(request, review),
         "assigning": assigning_of(request, review, is_mine=is_mine),
         **beside_item(request.place, review),
+        "editing": editing_of(review, form, is_mine=is_mine, asked=request.GET.dict()),
         # What is fetched ahead is not read by that.
         "thread": (thread_of if is_ahead else opened_thread)(request, About.REVIEW, review.pk),
     }
@@ -295,8 +298,10 @@ def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
         unclear = InvalidInput(_("Nothing was decided."), errors=problems_of(error))
         return show(request, review, form=replace(form, errors=unclear.errors), problem=unclear, status=400)
     except InvalidInput as problem:
-        # A director's form shows what is wrong at the field; the others have it in the problem's own sentence.
-        errors = [one for one in problem.errors if review.is_for_director or one["field"].startswith("ratings.")]
+        # A director's form, the edited answer and ratings show what is wrong at the field; the others have it in the
+        # problem's own sentence.
+        is_at_field = review.is_for_director or form.decision == EDIT
+        errors = [one for one in problem.errors if is_at_field or one["field"].startswith("ratings.")]
         return show(request, review, form=replace(form, errors=errors), problem=problem, status=400)
     except (Conflict, OwnWorkRefused) as problem:
         now_is = get_review_for(request.place, review_id)
@@ -309,6 +314,21 @@ def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
         return redirect(address_of_view(request))
     remember(request, review, decided)
     return go_on(request)
+
+
+@project_page(Permission.REVIEW)
+@post_only(page="review")
+def edit_difference(request: DeskRequest, review_id: UUID) -> HttpResponse:
+    """What the text that is being written changes of the attempt; without a script on the page with all that was typed.
+
+    Nothing is kept by it.
+    """
+    review = get_review_for(request.place, review_id)
+    form = replace(read_decision(request.POST, review), decision=EDIT)
+    if "HX-Request" not in request.headers:
+        return show(request, review, form=form)
+    rows = difference(review.attempt.content, form.edited_answer)
+    return render(request, "reviews/_edit_difference.html", {"rows": rows})
 
 
 # Assigning and handing over in the browser.

@@ -17,12 +17,13 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from reflection_app.core.permissions import Permission
 from reflection_app.core.registry import VERDICTS
-from reflection_app.loops.attempt_effects import Decision, DirectorsDecision
+from reflection_app.loops.attempt_effects import Decision, DirectorsDecision, EditDecision
 from reflection_app.loops.rubrics import Criterion, Rating
 from reflection_app.loops.verdicts import Referee, Verdict
 from reflection_app.reviews.assigning import LONGEST_NOTE, assignable
 from reflection_app.reviews.deciding import undone_by_holder
 from reflection_app.reviews.decisions import MEANS, DecisionInput
+from reflection_app.reviews.editing import is_same
 from reflection_app.reviews.models import PanelState, Review, ReviewSkip, ReviewState
 from reflection_app.reviews.views.issue_rows import ISSUE_FIELDS, issue_row, issues_of_rows, says_something, texts_of
 from reflection_app.reviews.views.item import majority_of
@@ -88,6 +89,8 @@ def _what(review: Review, decided: DecisionInput) -> tuple[str, Verdict]:
             Verdict.REJECT: _("You found no attempt right."),
         }
         return words[verdict], verdict
+    if decided.decision is EditDecision.EDIT:
+        return _("You edited the answer: your text is the one that is kept."), Verdict.PASS
     if isinstance(decided.decision, DirectorsDecision):
         return str(DIRECTED[decided.decision]), MEANS[decided.decision]
     agreed = decided.decision is Decision.APPROVE
@@ -116,6 +119,8 @@ def begun_with_undone(review: Review) -> dict[str, Any]:
         number = said.get("attempt") or said.get("picked") or review.attempt.number
         pressed = buttons.get(said["verdict"], str(number))
         return begun | {"pick": pressed}
+    if said.get("edited") and review.edited_answer is not None:
+        return begun | {"decision": EDIT, "edited_answer": review.edited_answer}
     directed = said.get("directors_decision")
     if directed == DirectorsDecision.REDO:
         # The order itself is the first of them, and stands in the reason.
@@ -131,6 +136,7 @@ DIRECTED_IN_FORM = {
     DirectorsDecision.ACCEPT.value: gettext_lazy("Accept anyway"),
     DirectorsDecision.CLOSE.value: gettext_lazy("Close"),
 }
+EDIT = EditDecision.EDIT.value
 # What the buttons of an unsettled pick send beside the numbers of attempts.
 NONE_RIGHT, SEND_BACK = "none", "back"
 
@@ -145,6 +151,7 @@ class DecisionForm:
     score: str = ""
     reason: str = ""
     issues: tuple[dict[str, str], ...] = ()
+    edited_answer: str = ""
     lease_token: str = ""
     # By the criterion's key, the value and the reason.
     ratings: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -165,6 +172,8 @@ class DecisionForm:
             return str(DIRECTED_IN_FORM[self.decision])
         if self.decision == Decision.APPROVE.value:
             return _("Agree")
+        if self.decision == EDIT:
+            return _("Edit the answer")
         told = {"verdict": self.verdict, "score": self.score}
         return _("Overrule %(verdict)s %(score)s") % told if self.decision else ""
 
@@ -240,15 +249,18 @@ def _begun_with(review: Review) -> tuple[tuple[dict[str, str], ...], ...]:
 def holds_more(form: DecisionForm, review: Review) -> bool:
     """Whether something was typed into the form, other than what it began with."""
     began = prefilled(review)
-    is_other = form.issues not in ((), *_begun_with(review)) or _rates_otherwise(form, review)
-    return bool(form.reason) or form.score != began.score or is_other
+    # Without a field for it nothing was sent.
+    text = form.edited_answer.strip()
+    was_edited = bool(text) and not is_same(form.edited_answer, began.edited_answer or review.attempt.content)
+    changed = form.score != began.score or form.issues not in ((), *_begun_with(review))
+    return bool(form.reason) or was_edited or changed or _rates_otherwise(form, review)
 
 
 def read_decision(data: QueryDict, review: Review) -> DecisionForm:
     """What was typed, with the token that the form was shown with."""
     # Without a button pressed now, the one that was pressed when the page came back.
     pick = (data.get("pick") or data.get("pressed", ""))[:20] if review.is_pick else ""
-    decision = data.get("decision", "")
+    decision = EDIT if "editing" in data else data.get("decision", "")
     if review.is_pick:
         decides = Decision.APPROVE if pick == str(review.attempt.number) else Decision.OVERRULE
         decision = decides.value if pick else ""
@@ -259,6 +271,7 @@ def read_decision(data: QueryDict, review: Review) -> DecisionForm:
         score=data.get("score", "").strip() or f"{review.verdict.score:g}",
         reason=data.get("reason", "").strip(),
         issues=read_issue_rows(data),
+        edited_answer=_with_ends_of(review.attempt.content, data.get("edited_answer", "")),
         lease_token=data.get("lease_token", ""),
         ratings={
             one.key: (value, data.get(f"why.{one.key}", "").strip())
@@ -272,6 +285,12 @@ def read_decision(data: QueryDict, review: Review) -> DecisionForm:
 def _criteria_of(review: Review) -> tuple[Criterion, ...]:
     rubric = review.run.get_spec().rubric
     return rubric.criteria if rubric and not review.is_pick else ()
+
+
+def _with_ends_of(content: str, text: str) -> str:
+    """The text with line ends as the attempt has them: a browser sends its own."""
+    plain = text.replace("\r\n", "\n")
+    return plain.replace("\n", "\r\n") if "\r\n" in content else plain
 
 
 def read_issue_rows(data: QueryDict) -> tuple[dict[str, str], ...]:
@@ -299,6 +318,8 @@ def as_input(form: DecisionForm, review: Review) -> dict[str, Any]:
             if form.pick:
                 told["decision"] = Decision.OVERRULE.value
         return told
+    if form.decision == EDIT:
+        return told | {"edited_answer": form.edited_answer}
     if form.decision == DirectorsDecision.REDO.value:
         return told | {"reason": "", "instructions": form.reason, "issues": issues}
     if form.decision == Decision.OVERRULE.value:
@@ -382,6 +403,8 @@ def decision_input_of(review: Review) -> DecisionInput:
     opinion, given = review.get_opinion(), review.decided_verdict
     verdict = opinion.verdict.value if opinion else given.verdict if given else review.verdict.verdict
     decision: Any = review.directors_decision_with(verdict) or Decision(review.decision or Decision.APPROVE)
+    if review.is_edited:
+        return DecisionInput(lease_token=NO_LEASE, decision=EditDecision.EDIT)
     picked = (opinion.picked if opinion else given.attempt.number if given else None) if review.is_pick else None
     return DecisionInput(lease_token=NO_LEASE, decision=decision, verdict=Verdict(verdict), attempt=picked)
 
@@ -427,5 +450,7 @@ def with_draft(note: str, form: DecisionForm, *, review: Review) -> str:
     if review.is_seat:
         return note
     typed = () if form.issues == prefilled(review).issues else form.issues
-    draft = [form.reason.strip(), *(f"- {issue['description']} {issue['suggested_fix']}".strip() for issue in typed)]
+    text = form.edited_answer.strip() if form.decision == EDIT else ""
+    issues = (f"- {issue['description']} {issue['suggested_fix']}".strip() for issue in typed)
+    draft = [form.reason.strip(), text, *issues]
     return "\n\n".join(part for part in (note.strip(), "\n".join(filter(None, draft))) if part)[:LONGEST_NOTE]

@@ -25,6 +25,7 @@ from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.views import failures_by_place
 from reflection_app.reviews.deciding import may_undo
 from reflection_app.reviews.decisions import goes_back
+from reflection_app.reviews.editing import why_not_edited
 from reflection_app.reviews.models import Panel, PanelState, Review, ReviewState, is_hidden
 from reflection_app.reviews.panels import majority
 from reflection_app.reviews.undo import why_it_stands
@@ -32,14 +33,14 @@ from reflection_app.reviews.views.policy import in_words
 from reflection_app.runs.marking import output_of
 from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict
 from reflection_app.runs.views.attempts import AttemptCard, Left, what_is_left
-from reflection_app.runs.views.comparison import Rows, tell_pick
+from reflection_app.runs.views.comparison import Rows, compared, tell_pick
 from reflection_app.runs.views.marked_rows import compared_with_marks
 from reflection_app.runs.views.passages import IssueShown, Passages
 from reflection_app.runs.views.steps import CallShown, call_of_step, is_tool_run, place_of
 from reflection_app.tasks.redo import redo_mode, why_no_redo
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.placed import placed_text, with_passages
-from reflection_app.web.rendering import LONGEST_LAID_OUT, hidden_in, render_markdown
+from reflection_app.web.rendering import LONGEST_LAID_OUT, hidden_in, render_answer, render_markdown
 
 # The calls of tools that led to an attempt, as its review shows them.
 
@@ -348,6 +349,16 @@ class Effects:
         return _("The run ends as rejected.") if self.review.holds_run else self._recorded
 
     @cached_property
+    def by_editing(self) -> str:
+        """What follows from a text of the reviewer's own; nothing where there can be none."""
+        review = self.review
+        if why_not_edited(review, review.run):
+            return ""
+        if review.holds_run:
+            return _("Your text is the answer and the run succeeds. The attempt stays as it was, with Revise from you.")
+        return _("Your text takes the place of the answer that the run keeps. The attempt stays, with Revise from you.")
+
+    @cached_property
     def by_agreeing(self) -> str:
         """What follows from leaving the verdict as it is."""
         match VerdictName(self.review.verdict.verdict):
@@ -387,6 +398,18 @@ class TestsShown:
     report: TestReport
     failing: TestReport
     passing: TestReport
+
+
+@dataclass(frozen=True)
+class Edited:
+    """The text that the reviewer put in the attempt's place, and what it changed."""
+
+    rendered: SafeString
+    rows: Rows
+
+    @classmethod
+    def of(cls, review: Review, text: str, *, is_code: bool) -> Self:
+        return cls(render_answer(text, is_code=is_code), compared(review.attempt.content, text))
 
 
 @dataclass(frozen=True)
@@ -457,6 +480,7 @@ def review_context(review: Review, *, asked: dict[str, str], panel: PanelShown |
     )
     card.passages.add(opinions)
     hidden = hidden_in(attempt.content)
+    edited = review.edited_answer if review.is_edited else None
     return context | {
         "card": card,
         "said": SaidOfAttempt.of(review, verdicts),
@@ -467,6 +491,7 @@ def review_context(review: Review, *, asked: dict[str, str], panel: PanelShown |
         "hidden": hidden,
         "calls": calls_before(review, card.passages),
         "earlier": earlier_attempts(review, asked=asked, passages=card.passages),
+        "edited": None if edited is None else Edited.of(review, edited, is_code=card.is_code),
     }
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.utils.safestring import SafeString
 
@@ -25,6 +25,9 @@ from reflection_app.runs.views.steps import (
 )
 from reflection_app.web.placed import placed_answer, placed_text, with_passages
 from reflection_app.web.rendering import render_answer
+
+if TYPE_CHECKING:
+    from reflection_app.runs.views.comparison import Rows
 
 # What a run has left of its limits, for whoever decides whether it should make another attempt.
 
@@ -86,6 +89,9 @@ class AttemptCard:
     ticket_id: str = ""
     failure: FailureShown | None = None
     is_markable: bool = False
+    # Where a reviewer wrote it: the text in whose place, and what was changed of that.
+    original: str | None = None
+    difference: "Rows | None" = None
 
     @cached_property
     def passages(self) -> Passages:
@@ -182,6 +188,7 @@ def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
             is_code=any(verdict.tests for verdict in verdicts[attempt.pk]) or bool(run.spec.get("tests")),
             is_call=is_tool_run(run.spec),
             failure=failures.get(f"attempt-{attempt.number}/call"),
+            original=next((one.content for one in attempts if one.number == attempt.edited_from), None),
         )
         for attempt in attempts
     )

@@ -1,6 +1,6 @@
 """A run as its page tells it: the header, the steps and the attempts with what was said of them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 
@@ -23,6 +23,7 @@ from reflection_app.runs.handing_in import NextAttempt, next_attempt_of
 from reflection_app.runs.lease import lease_end, silent_s
 from reflection_app.runs.models import AgentLease, Question, QuestionState, Run, RunState, Step, StepState
 from reflection_app.runs.views.attempts import AttemptCard, attempt_cards
+from reflection_app.runs.views.comparison import compared
 from reflection_app.runs.views.steps import StepLine, is_tool_run
 from reflection_app.sessions.models import Transcript
 from reflection_app.sessions.recording import reflections_of
@@ -197,4 +198,8 @@ def tell(run: Run, *, after: int = 0) -> RunStory:
     steps = Step.objects.filter(run=run, last_event_seq__gt=after) if after else Step.objects.filter(run=run)
     failures = failures_by_place(run)
     lines = tuple(StepLine(step, failure=failures.get(step.key)) for step in steps)
-    return RunStory(run=run, steps=lines, attempts=attempt_cards(run))
+    cards = (
+        card if card.original is None else replace(card, difference=compared(card.original, card.attempt.content))
+        for card in attempt_cards(run)
+    )
+    return RunStory(run=run, steps=lines, attempts=tuple(cards))

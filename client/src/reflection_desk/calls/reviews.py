@@ -57,11 +57,14 @@ def decide_review(
     reason: str | None = None,
     instructions: str | None = None,
     attempt: int | None = None,
+    edited_answer: str | None = None,
     idempotency_key: str | None = None,
 ) -> Call[Review]:
-    """Decides it; where the run goes by a rubric, `ratings` give the verdict.
+    """Decides it; with `edit`, `edited_answer` becomes the run's answer.
 
-    Raises Conflict where somebody else did, or the hold was lost."""
+    Where the run goes by a rubric, `ratings` give the verdict. Raises Conflict where somebody else decided it, or the
+    hold was lost.
+    """
     body = {
         "lease_token": lease_token,
         "decision": decision,
@@ -72,6 +75,7 @@ def decide_review(
         "reason": reason,
         "instructions": instructions,
         "attempt": attempt,
+        "edited_answer": edited_answer,
     }
     return post(f"reviews/{review_id}/decision", Review, body, idempotency_key=idempotency_key)
 
