@@ -6,8 +6,10 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
+from django.db.models import prefetch_related_objects
 from django.utils.safestring import SafeString
 
+from reflection_app.attachments.views import AttachedShown, shown
 from reflection_app.loops.chain_of_thought import ChainOfThought
 from reflection_app.loops.effects import IssueTicket
 from reflection_app.repairs.views import FailureShown, failures_by_place
@@ -105,6 +107,11 @@ class AttemptCard:
     def artifacts(self) -> list[ArtifactLine]:
         return artifacts_of(self.attempt)
 
+    @cached_property
+    def attached(self) -> list[AttachedShown]:
+        prefetch_related_objects([self.attempt], "attachments__attachment")
+        return shown(self.attempt.attachments.all())
+
     @property
     def self_check(self) -> list[tuple[str, Any]]:
         return self_check_of(self.attempt)
@@ -123,7 +130,7 @@ class AttemptCard:
 def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
     verdicts: dict[Any, list[Verdict]] = defaultdict(list)
     reviews: dict[Any, list[Review]] = defaultdict(list)
-    attempts = list(run.attempts.all())
+    attempts = list(run.attempts.prefetch_related("attachments__attachment"))
     # By the number of the attempt, the ticket with which it went back.
     issued = Step.objects.filter(run=run, kind=IssueTicket.kind, state=StepState.DONE)
     tickets = {number: str(name or "") for number, name in issued.values_list("attempt_number", "result__ticket_id")}

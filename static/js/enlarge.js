@@ -1,0 +1,22 @@
+// A picture is shown as large as the window has room for. Without it the link opens the picture by itself.
+(() => {
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-enlarge]");
+    if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const dialog = link.closest("section").querySelector("[data-enlarged]");
+    if (!dialog) return;
+    event.preventDefault();
+    const picture = link.querySelector("img").cloneNode();
+    picture.loading = "eager";
+    picture.removeAttribute("width");
+    picture.removeAttribute("height");
+    dialog.setAttribute("aria-label", picture.alt);
+    dialog.querySelector("[data-enlarged-picture]").replaceChildren(picture);
+    dialog.showModal();
+  });
+  document.addEventListener("click", (event) => {
+    // On the backdrop, or on the picture: both are away from the button.
+    const dialog = event.target.closest("dialog[data-enlarged]");
+    if (dialog?.open && !event.target.closest("button")) dialog.close();
+  });
+})();
