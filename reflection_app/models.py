@@ -4,7 +4,9 @@ import importlib
 
 TABLES = ("core.models", "core.audit", "runs.events", *(
     f"{subject}.models"
-    for subject in ("tasks", "runs", "reviews", "repairs", "sessions", "metrics", "teams", "alerts", "search", "attachments")
+    for subject in (
+        "tasks", "runs", "reviews", "repairs", "sessions", "metrics", "teams", "alerts", "search", "attachments",
+    )
 ))  # fmt: skip
 
 for module in TABLES:

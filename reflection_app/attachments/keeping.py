@@ -5,8 +5,10 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from pathlib import PurePosixPath
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -44,6 +46,13 @@ def cleaned_name(name: str, *, media_type: str = "") -> str:
 
 def _is_unseen(sign: str) -> bool:
     return unicodedata.category(sign) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+def facts_of(content: bytes, *, name: str) -> dict[str, Any]:
+    """What a row tells of these bytes besides them, all of it found in them but the name."""
+    found = recognize(content)
+    named = cleaned_name(name, media_type=found.media_type)
+    return {"sha256": _digest(content), "size": len(content), "name": named} | asdict(found)
 
 
 def upload(project: Project, content: bytes, *, name: str, actor: Actor) -> Attachment:
@@ -138,18 +147,7 @@ def _keep(project_id: UUID, content: bytes, *, name: str, field: str) -> Attachm
             _("The files of a project may take %(most)s MB together, and there is no room left; nothing was kept.")
             % {"most": f"{most:,}"},
         )
-    found = recognize(content)
-    return Attachment.objects.create(
-        project_id=project_id,
-        sha256=digest,
-        size=len(content),
-        media_type=found.media_type,
-        name=cleaned_name(name, media_type=found.media_type),
-        width=found.width,
-        height=found.height,
-        pages=found.pages,
-        content=content,
-    )
+    return Attachment.objects.create(project_id=project_id, content=content, **facts_of(content, name=name))
 
 
 def _uploaded(media: Sequence[MediaPart], *, project_id: UUID) -> dict[str, Attachment]:

@@ -181,7 +181,8 @@ def repairs_of(judgement: Judgement) -> tuple[str, ...]:
     """What is to be done, in order: a person's words, each issue's fix, and what usually helps where none is named."""
     steps = [*judgement.feedback.suggestions] if judgement.referee is Referee.PERSON else []
     steps += [
-        issue.suggested_fix.strip() or f"{USUAL_REPAIRS[issue.category]}: {issue.description}"
+        (issue.suggested_fix.strip() or f"{USUAL_REPAIRS[issue.category]}: {issue.description}")
+        + (f" ({issue.region.told()})" if issue.region else "")
         for issue in judgement.issues
     ]
     if judgement.referee is not Referee.PERSON:

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from reflection_app.loops.code_tests import TestReport
+from reflection_app.loops.regions import Region
 from reflection_app.loops.requirements import Lowered, RequirementsReport
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
@@ -63,6 +64,10 @@ class Issue(Value):
     description: Text = Field(min_length=1, max_length=LONGEST_TEXT)
     suggested_fix: Text = Field(default="", max_length=LONGEST_TEXT)
     path: Text = Field(default="", max_length=LONGEST_TEXT)
+    # Left out where there is none: what was recorded before there were regions reads and is written as ever.
+    region: Region | None = Field(
+        default=None, exclude_if=lambda region: region is None, description="the part of a file that it is about"
+    )
 
 
 class Feedback(Value):

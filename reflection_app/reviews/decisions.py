@@ -7,6 +7,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema
 
+from reflection_app.attachments.regions import check_regions
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput, wrong
 from reflection_app.loops.attempt_effects import Decision, DirectorsDecision, ReviewDecision
@@ -131,6 +132,9 @@ class Decided:
 
 def decided_by(review: Review, data: DecisionInput, *, actor: Actor) -> Decided:
     """What holds from now on. Raises InvalidInput where the decision does not say enough, or too much."""
+    check_regions(
+        data.issues or (), of=Attempt.objects.filter(run=review.run_id) if review.is_pick else [review.attempt]
+    )
     data = as_approved_or_overruled(review, data)
     approved, attempt = data.decision is Decision.APPROVE, review.attempt
     if review.is_pick:

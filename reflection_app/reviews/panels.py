@@ -57,11 +57,11 @@ def majority(opinions: Sequence[ReviewDecision], *, thresholds: Thresholds) -> R
 
 def each_once(issues: Iterable[Issue]) -> tuple[Issue, ...]:
     """The issues in their order; one that several people name in the same words counts once, as the first names it."""
-    found: dict[tuple[str, str, str, str], Issue] = {}
+    found: dict[tuple[object, ...], Issue] = {}
     for issue in issues:
         words = (" ".join(text.casefold().split()) for text in (issue.description, issue.suggested_fix, issue.path))
         description, suggested_fix, path = words
-        found.setdefault((issue.category.value, description, suggested_fix, path), issue)
+        found.setdefault((issue.category.value, description, suggested_fix, path, issue.region), issue)
     return tuple(found.values())
 
 

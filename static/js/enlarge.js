@@ -6,17 +6,18 @@
     const dialog = link.closest("section").querySelector("[data-enlarged]");
     if (!dialog) return;
     event.preventDefault();
-    const picture = link.querySelector("img").cloneNode();
+    const shown = [...link.children].map((child) => child.cloneNode(true));
+    const picture = shown.find((child) => child.matches("img"));
     picture.loading = "eager";
     picture.removeAttribute("width");
     picture.removeAttribute("height");
     dialog.setAttribute("aria-label", picture.alt);
-    dialog.querySelector("[data-enlarged-picture]").replaceChildren(picture);
+    dialog.querySelector("[data-enlarged-picture]").replaceChildren(...shown);
     dialog.showModal();
   });
   document.addEventListener("click", (event) => {
-    // On the backdrop, or on the picture: both are away from the button.
+    // On the backdrop, or on the picture while nothing is drawn on it.
     const dialog = event.target.closest("dialog[data-enlarged]");
-    if (dialog?.open && !event.target.closest("button")) dialog.close();
+    if (dialog?.open && !("marking" in dialog.dataset) && !event.target.closest("button")) dialog.close();
   });
 })();

@@ -25,6 +25,8 @@
     const last = rowsOf(set).at(-1);
     const row = last.cloneNode(true);
     for (const input of fields(row)) input.value = "";
+    const file = row.querySelector("[name=issue_region_file]");
+    if (file) file.value = "";
     last.after(row);
     number(set);
     return row;

@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from reflection_app.attachments.regions import REGION_FIELDS, row_of_region, with_region
 from reflection_app.core.permissions import Permission
 from reflection_app.core.registry import VERDICTS
 from reflection_app.loops.attempt_effects import Decision, DirectorsDecision
@@ -106,7 +107,9 @@ def begun_with_undone(review: Review, *, fields: tuple[str, ...]) -> dict[str, A
     said = undone_by_holder(review) if review.state == ReviewState.CLAIMED else None
     if said is None or not said.get("verdict"):
         return {}
-    issues = tuple({name: str(issue.get(name, "")) for name in fields} for issue in said["issues"])
+    issues = tuple(
+        {name: str(issue.get(name, "")) for name in fields} | row_of_region(issue) for issue in said["issues"]
+    )
     begun = {"verdict": said["verdict"], "score": f"{said['score']:g}", "reason": said["reason"], "issues": issues}
     if review.is_pick:
         # The button that was pressed on the page of an unsettled pick.
@@ -175,9 +178,9 @@ class DecisionForm:
         return [error["message"] for error in self.errors if error["field"].startswith("issues")]
 
     @property
-    def given_issues(self) -> list[dict[str, str]]:
+    def given_issues(self) -> list[dict[str, Any]]:
         """The rows that say something: one whose description was emptied is taken out."""
-        return [issue for issue in self.issues if issue["description"] or issue["suggested_fix"]]
+        return [with_region(row) for row in self.issues if row["description"] or row["suggested_fix"]]
 
 
 def with_spare_rows(issues: tuple[dict[str, str], ...]) -> tuple[dict[str, str], ...]:
@@ -201,7 +204,10 @@ def begun_by_anybody(review: Review) -> DecisionForm:
     issues = [issue.model_dump(mode="json") for issue in most.issues] if most else review.verdict.issues
     return DecisionForm(
         score=f"{review.verdict.score:g}",
-        issues=tuple({name: str(issue.get(name, "")) for name in ISSUE_FIELDS} for issue in issues[:MOST_ROWS]),
+        issues=tuple(
+            {name: str(issue.get(name, "")) for name in ISSUE_FIELDS} | row_of_region(issue)
+            for issue in issues[:MOST_ROWS]
+        ),
     )
 
 
@@ -251,10 +257,11 @@ def read_decision(data: QueryDict, review: Review) -> DecisionForm:
 
 def read_issue_rows(data: QueryDict) -> tuple[dict[str, str], ...]:
     """The rows of issues that say something."""
-    columns = [data.getlist(f"issue_{name}")[:MOST_ROWS] for name in ISSUE_FIELDS]
+    fields = (*ISSUE_FIELDS, *REGION_FIELDS)
+    columns = [data.getlist(f"issue_{name}")[:MOST_ROWS] for name in fields]
     # A page that was opened before a column was added to the form has nothing in it.
     padded = zip_longest(*columns, fillvalue="")
-    rows = (dict(zip(ISSUE_FIELDS, (text.strip() for text in row), strict=True)) for row in padded)
+    rows = (dict(zip(fields, (text.strip() for text in row), strict=True)) for row in padded)
     return tuple(row for row in rows if row["description"] or row["suggested_fix"])
 
 

@@ -4,6 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from django.db.models import prefetch_related_objects
@@ -110,7 +111,7 @@ class AttemptCard:
     @cached_property
     def attached(self) -> list[AttachedShown]:
         prefetch_related_objects([self.attempt], "attachments__attachment")
-        return shown(self.attempt.attachments.all())
+        return shown(self.attempt.attachments.all(), issues=chain.from_iterable(one.issues for one in self.verdicts))
 
     @property
     def self_check(self) -> list[tuple[str, Any]]:

@@ -11,6 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from reflection_app.attachments.regions import row_of_region, with_region
 from reflection_app.loops.attempt_effects import (
     AskReviewer,
     AwaitAttempt,
@@ -125,7 +126,8 @@ def prefilled(run: Run, step: Step | None, *, from_step: int) -> ForkForm:
         **{name: "\n".join(str(line) for line in feedback.get(name, [])) for name in FEEDBACK},
     }
     form.issues = tuple(
-        {name: str(issue.get(name, "")) for name in ISSUE_FIELDS} for issue in recorded.get("issues") or []
+        {name: str(issue.get(name, "")) for name in ISSUE_FIELDS} | row_of_region(issue)
+        for issue in recorded.get("issues") or []
     )
     asks = step is not None and step.kind in {Generate.kind, AwaitAttempt.kind}
     messages = step.request.get("messages") if step and asks and isinstance(step.request, dict) else None
@@ -180,7 +182,7 @@ def as_input(form: ForkForm) -> dict[str, Any]:
 def _judged(form: ForkForm) -> dict[str, Any]:
     told: dict[str, Any] = {
         "verdict": form.values["verdict"],
-        "issues": [issue for issue in form.issues if issue["description"] or issue["suggested_fix"]],
+        "issues": [with_region(row) for row in form.issues if row["description"] or row["suggested_fix"]],
     }
     before = f"{form.recorded['score']:g}" if "score" in form.recorded else ""
     # A score that nobody touched was the other verdict's: the action finds the one nearest to it that fits.
