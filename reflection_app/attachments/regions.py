@@ -15,7 +15,7 @@ REGION_FIELDS = ("region_file", "region_part")
 
 
 def check_regions(issues: Sequence[Issue], *, of: Iterable[Attempt]) -> None:
-    """Raises InvalidInput where an issue is about a file that the attempts do not hold, or a part that it cannot have."""
+    """Raises InvalidInput where an issue is about a file that the attempts do not hold, or a part that it has not."""
     if not any(issue.region for issue in issues):
         return
     rows = AttemptAttachment.objects.filter(attempt__in=of, attachment__isnull=False).prefetch_related("attachment")
