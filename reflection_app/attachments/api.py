@@ -8,6 +8,8 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.parsers import MultiPartParser
 
 from reflection_app.api.actions import change, read
+from reflection_app.api.problems import UnsupportedBody
+from reflection_app.api.reading import media_type_of
 from reflection_app.api.view import DeskView, get_row
 from reflection_app.attachments.answers import AttachmentAnswer
 from reflection_app.attachments.keeping import upload
@@ -17,6 +19,7 @@ from reflection_app.attachments.serving import respond_with
 from reflection_app.core.errors import wrong
 from reflection_app.core.permissions import Permission
 
+MULTIPART = "multipart/form-data"
 FORM = {
     "type": "object",
     "properties": {"file": {"type": "string", "format": "binary", "description": "the file, with its name"}},
@@ -30,7 +33,7 @@ class Attachments(DeskView):
     def get_object(self, attachment_id: UUID) -> Attachment:
         return get_row(Attachment.objects.filter(project=self.project, pk=attachment_id), "attachment")
 
-    @extend_schema(request={"multipart/form-data": FORM})
+    @extend_schema(request={MULTIPART: FORM})
     @change(
         "upload_attachment",
         "Keep a file for an attempt, which names it by its id",
@@ -41,6 +44,8 @@ class Attachments(DeskView):
     )
     def create(self) -> AttachmentAnswer:
         """The same bytes are kept once and have one id. What no attempt holds after a day is deleted."""
+        if media_type_of(self.request) != MULTIPART:
+            raise UnsupportedBody(f"Send the file in a form, with the header Content-Type: {MULTIPART}.")
         files = self.request.FILES.getlist("file")
         if len(files) != 1 or len(self.request.FILES) != 1:
             raise wrong("file", "Send one file, in the field `file` of a multipart form.")

@@ -9,8 +9,8 @@ from reflection_app.attachments.serving import respond_with
 from reflection_app.web.access import DeskRequest, get_attachment_for, project_page
 
 
-@require_safe
 @project_page()
+@require_safe
 def attachment_file(request: DeskRequest, attachment_id: UUID) -> HttpResponse:
     """The bytes of one of the project's attachments. Raises Http404."""
     return respond_with(request, get_attachment_for(request.place, attachment_id))
