@@ -14,13 +14,13 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from reflection_app.loops.values import Value
 
-NUMBER = r"(\d{1,6}(?:\.\d{1,6})?)"
+NUMBER = r"([0-9]{1,6}(?:\.[0-9]{1,6})?)"
 BOX = re.compile(rf"xywh=percent:{NUMBER},{NUMBER},{NUMBER},{NUMBER}")
-PAGE = re.compile(r"page=(\d{1,6})")
+PAGE = re.compile(r"page=([0-9]{1,6})")
 TIME = re.compile(rf"t=(?:npt:)?{NUMBER},{NUMBER}")
 # What people type: 3 is a page, 4-10 are seconds, four numbers are a box.
 SHORT = {
-    re.compile(r"(\d{1,6})"): "page={}",
+    re.compile(r"([0-9]{1,6})"): "page={}",
     re.compile(rf"{NUMBER}\s*[-–,]\s*{NUMBER}(?:\s*s)?"): "t={},{}",
     re.compile(rf"{NUMBER}\s*,\s*{NUMBER}\s*,\s*{NUMBER}\s*,\s*{NUMBER}"): "xywh=percent:{},{},{},{}",
 }
