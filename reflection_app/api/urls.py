@@ -3,6 +3,7 @@ from django.urls import path, re_path
 from reflection_app.alerts import api as alerts
 from reflection_app.api import docs
 from reflection_app.api.health import NoSuchPath
+from reflection_app.attachments.api import Attachments
 from reflection_app.metrics.api import datasets, figures, judgements
 from reflection_app.notebook.api import conflicts, curation, entries, files, recall
 from reflection_app.repairs.api import failures, reports
@@ -25,6 +26,13 @@ urlpatterns = [
         name="api-task",
     ),
     path("tasks/claim", AgentWork.as_view({"post": "claim"}), name="api-task-claim"),
+    path("attachments", Attachments.as_view({"post": "create"}), name="api-attachments"),
+    path("attachments/<uuid:attachment_id>", Attachments.as_view({"get": "retrieve"}), name="api-attachment"),
+    path(
+        "attachments/<uuid:attachment_id>/content",
+        Attachments.as_view({"get": "content"}),
+        name="api-attachment-content",
+    ),
     path("runs", Runs.as_view({"get": "list"}), name="api-runs"),
     path("runs/<uuid:run_id>", Runs.as_view({"get": "retrieve"}), name="api-run"),
     path("runs/<uuid:run_id>/cancel", Runs.as_view({"post": "cancel"}), name="api-run-cancel"),

@@ -14,6 +14,7 @@ from reflection_app.alerts.escalating import begin_channel_digests, escalate_due
 from reflection_app.alerts.letters import send_due_digests
 from reflection_app.alerts.sending import due_channels
 from reflection_app.alerts.sending import send_due as send_due_to_channel
+from reflection_app.attachments.keeping import sweep_unused
 from reflection_app.metrics.figuring import AT_ONCE, figure_due
 from reflection_app.notebook.background import compare_due, embed_waiting, screen_waiting, stopping
 from reflection_app.notebook.proposing import carry_out_import
@@ -127,6 +128,12 @@ def assemble_traces() -> None:
 def forget_old_spans() -> None:
     """Deletes the spans whose sessions were made long ago."""
     forget_spans(timezone.now())
+
+
+@shared_task(name="reflection_app.config.jobs.sweep_attachments")
+def sweep_attachments() -> None:
+    """Deletes the files that no attempt holds."""
+    sweep_unused(timezone.now())
 
 
 @shared_task(name="reflection_app.config.jobs.lapse")

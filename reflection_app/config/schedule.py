@@ -38,6 +38,7 @@ QUEUE_OF = {
     "config.jobs.figure_runs": HOUSEKEEPING,
     "config.jobs.assemble_traces": HOUSEKEEPING,
     "config.jobs.forget_spans": HOUSEKEEPING,
+    "config.jobs.sweep_attachments": HOUSEKEEPING,
     "config.jobs.lapse": HOUSEKEEPING,
     "config.jobs.send_mail": HOUSEKEEPING,
     "config.jobs.send_digests": HOUSEKEEPING,
@@ -90,6 +91,11 @@ def beat_schedule(sweep_interval_s: float) -> dict[str, dict[str, Any]]:
         },
         "forget-spans": {
             "task": "reflection_app.config.jobs.forget_spans",
+            "schedule": 3600.0,
+            "options": {"expires": 3600},
+        },
+        "sweep-attachments": {
+            "task": "reflection_app.config.jobs.sweep_attachments",
             "schedule": 3600.0,
             "options": {"expires": 3600},
         },

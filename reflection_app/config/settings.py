@@ -175,6 +175,7 @@ SECURE_CSP = {
     "script-src": [CSP.SELF],
     "style-src": [CSP.SELF],
     "img-src": [CSP.SELF, "data:"],
+    "media-src": [CSP.SELF],
     "font-src": [CSP.SELF],
     "connect-src": [CSP.SELF],
     "form-action": [CSP.SELF, *origins_of(OIDC_APPS)],
@@ -308,6 +309,13 @@ AGENT_LEASE_S = env.number(
 )
 REVIEW_MIN_AUDIT_SHARE = env.number(
     "REVIEW_MIN_AUDIT_SHARE", 0.01, "the least share audited where a review policy lets verdicts stand", at_most=1
+)
+
+ATTACHMENT_MAX_MB = env.number(
+    "ATTACHMENT_MAX_MB", 10, "the largest file that an attempt may hold; no request is larger", at_least=1, at_most=10
+)
+ATTACHMENTS_PROJECT_MB = env.number(
+    "ATTACHMENTS_PROJECT_MB", 5000, "how much all files of a project's attempts may take together", at_least=1
 )
 
 API_REQUESTS_PER_MINUTE = env.number("API_REQUESTS_PER_MINUTE", 600, "requests a minute of one key over REST; 0: any")

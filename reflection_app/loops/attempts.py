@@ -208,6 +208,7 @@ def repairs_of(judgement: Judgement) -> tuple[str, ...]:
     steps = [*judgement.feedback.suggestions] if judgement.referee is Referee.PERSON else []
     steps += [
         with_passage(issue.suggested_fix.strip() or f"{USUAL_REPAIRS[issue.category]}: {issue.description}", issue.mark)
+        + (f" ({issue.region.told()})" if issue.region else "")
         for issue in judgement.issues
     ]
     if judgement.referee is not Referee.PERSON:

@@ -4,10 +4,13 @@ OpenAI: https://platform.openai.com/docs/api-reference/chat/create (messages) an
 Anthropic: https://docs.anthropic.com/en/api/messages; Gemini: https://ai.google.dev/api/caching#Part.
 """
 
+import base64
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 # A part may hold parts: what a tool answered.
 DEEPEST = 4
@@ -15,7 +18,10 @@ LONGEST_NAME = 200
 LONGEST_ADDRESS = 2_000
 # Models' thoughts are not what they said.
 THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning"})
-INLINE = re.compile(r"data:(?P<media_type>[\w.+-]+/[\w.+-]+)?[^,]*,")
+# Bounded: else a long text without a comma would be looked through again and again.
+INLINE = re.compile(r"data:(?P<media_type>[\w.+-]{1,100}/[\w.+-]{1,100})?(?P<parameters>[^,]{0,300}),")
+# What was uploaded before is named by its id.
+UPLOADED = "attachment"
 # Where a part keeps what it is about, in one form or another.
 HOLDERS = ("image_url", "input_audio", "file", "source", "inline_data", "inlineData", "file_data", "fileData")
 MEDIA_TYPES = ("media_type", "mime_type", "mimeType", "format")
@@ -27,12 +33,20 @@ DATA = ("data", "file_data", "url")
 def text_of_parts(content: Any, *, depth: int = 0) -> str:
     """The texts of the parts, one a line; in the place of any other what it is: `[image, image/png, 34 kB]`.
 
-    Of media nothing but its kind, name, size and address is kept. Thoughts are left out.
+    Thoughts are left out.
     """
-    return "\n".join(text for part in content for text in _texts_of(part, depth=depth) if text)
+    texts = (one if isinstance(one, str) else placeholder(one) for _number, one in _read(content, depth=depth))
+    return "\n".join(text for text in texts if text)
 
 
-def _texts_of(part: Any, *, depth: int) -> Iterator[str]:
+def _read(content: Any, *, depth: int = 0) -> Iterator[tuple[int, str | Mapping[str, Any]]]:
+    """What the parts come to, each with the number of its part: a text, or the part itself where it is none."""
+    for number, part in enumerate(content):
+        for one in _read_part(part, depth=depth):
+            yield number, one
+
+
+def _read_part(part: Any, *, depth: int) -> Iterator[str | Mapping[str, Any]]:
     if isinstance(part, str):
         yield part
         return
@@ -49,36 +63,121 @@ def _texts_of(part: Any, *, depth: int) -> Iterator[str]:
     # What a tool answered is a text or parts again.
     if kind == "tool_result" and depth < DEEPEST:
         inner = part.get("content")
-        yield (
-            inner
-            if isinstance(inner, str)
-            else text_of_parts(inner if isinstance(inner, list) else [], depth=depth + 1)
-        )
+        if isinstance(inner, str):
+            yield inner
+        elif isinstance(inner, list):
+            yield from (one for _number, one in _read(inner, depth=depth + 1))
         return
     if kind in {"tool_use", "function_call", "tool_call"}:
         arguments = part.get("input", part.get("arguments", {}))
         written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
         yield f"→ {part.get('name', '')}({written})"
         return
-    yield placeholder(part)
+    yield part
 
 
-def placeholder(part: Mapping[str, Any]) -> str:
-    """What stands in a text for a part that is none: its kind, and of media the type, name, size or address."""
+@dataclass(frozen=True)
+class _Held:
+    """What a part that is no text holds: its data as it stands there, or an address, under whichever name."""
+
+    media_type: str
+    name: str
+    data: str
+    address: str
+    inline: re.Match[str] | None
+    # Anthropic's documents may be a text, which stands there as it is.
+    is_text: bool
+    # Data of a part that claims no kind of file may be anything, and is left alone.
+    claims_file: bool
+
+    @property
+    def has_data(self) -> bool:
+        return bool(self.inline or (self.data and not self.address))
+
+
+def _look_at(part: Mapping[str, Any]) -> _Held:
     holder = next((name for name in HOLDERS if name in part), "")
     held = part.get(holder)
     inside: Mapping[str, Any] = held if isinstance(held, Mapping) else {"url": held} if isinstance(held, str) else part
     data = next((str(inside[name]) for name in DATA if isinstance(inside.get(name), str)), "")
     inline = INLINE.match(data)
     media_type = next((str(inside[name]) for name in MEDIA_TYPES if isinstance(inside.get(name), str)), "")
-    media_type = (inline and inline["media_type"]) or media_type
-    kind = part.get("type") if isinstance(part.get("type"), str) else media_type.partition("/")[0] or "part"
-    told = [str(kind).removeprefix("input_").removesuffix("_url"), media_type]
-    told += [str(one[name]) for one in (inside, part) for name in NAMES if isinstance(one.get(name), str)][:1]
-    addresses = [str(inside[name]) for name in ADDRESSES if isinstance(inside.get(name), str)]
-    if inline or (data and not addresses):
-        size = (len(data) - (inline.end() if inline else 0)) * 3 // 4
+    return _Held(
+        media_type=(inline and inline["media_type"]) or media_type,
+        name=next((str(one[name]) for one in (inside, part) for name in NAMES if isinstance(one.get(name), str)), ""),
+        data=data,
+        address=next((str(inside[name]) for name in ADDRESSES if isinstance(inside.get(name), str)), ""),
+        inline=inline,
+        is_text=inside.get("type") == "text",
+        claims_file=bool(holder or media_type or inline),
+    )
+
+
+def placeholder(part: Mapping[str, Any]) -> str:
+    """What stands in a text for a part that is none: its kind, and of media the type, name, size or address."""
+    held = _look_at(part)
+    kind = part.get("type") if isinstance(part.get("type"), str) else held.media_type.partition("/")[0] or "part"
+    told = [str(kind).removeprefix("input_").removesuffix("_url"), held.media_type, held.name]
+    if held.has_data:
+        size = (len(held.data) - (held.inline.end() if held.inline else 0)) * 3 // 4
         told.append(f"{max(1, round(size / 1000)):,} kB")
-    elif addresses:
-        told.append(addresses[0][:LONGEST_ADDRESS])
+    elif held.address:
+        told.append(held.address[:LONGEST_ADDRESS])
+    elif kind == UPLOADED and isinstance(part.get("id"), str):
+        told.append(part["id"])
     return f"[{', '.join(one if one.startswith('http') else one[:LONGEST_NAME] for one in told if one)}]"
+
+
+@dataclass(frozen=True)
+class MediaPart:
+    """A part that stands for a file: its bytes, a link, or the id of what was uploaded before, one of the three.
+
+    `number` is its part's, from 0, and `word` what stands for it in the text.
+    """
+
+    number: int
+    word: str
+    name: str = ""
+    content: bytes = b""
+    url: str = ""
+    uploaded: str = ""
+
+
+def media_of_parts(content: Any) -> tuple[MediaPart, ...]:
+    """The files among the parts, in their order. What names neither data nor an address is a word in the text alone.
+
+    Raises ValueError, naming the part, where data is no Base64.
+    """
+    return tuple(_media(content))
+
+
+def _media(content: Any) -> Iterator[MediaPart]:
+    for number, part in _read(content):
+        if isinstance(part, str):
+            continue
+        held, word = _look_at(part), placeholder(part)
+        if held.has_data and held.claims_file:
+            try:
+                found = _bytes_of(held)
+            except ValueError as error:
+                raise ValueError(f"part {number + 1} cannot be read, its data is no Base64: {error}") from None
+            if found:
+                yield MediaPart(number=number, word=word, name=held.name, content=found)
+        elif held.address.startswith(("https://", "http://")):
+            yield MediaPart(number=number, word=word, name=held.name, url=held.address[:LONGEST_ADDRESS])
+        elif part.get("type") == UPLOADED:
+            yield MediaPart(number=number, word=word, name=held.name, uploaded=str(part.get("id", "")))
+
+
+def _bytes_of(held: _Held) -> bytes:
+    if held.inline:
+        given = held.data[held.inline.end() :]
+        if not held.inline["parameters"].endswith(";base64"):
+            return unquote_to_bytes(given)
+    elif held.is_text:
+        return held.data.encode()
+    else:
+        given = held.data
+    # Some break their lines, some write it for addresses, and some leave out the filling at the end.
+    plain = "".join(given.split()).translate(str.maketrans("-_", "+/")).rstrip("=")
+    return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.marks import Mark, with_passage
+from reflection_app.loops.regions import Region
 from reflection_app.loops.requirements import Lowered, RequirementsReport
 from reflection_app.loops.rubrics import Ratings
 from reflection_app.loops.storable import Text
@@ -68,6 +69,10 @@ class Issue(Value):
     # Left out where there is none: what was recorded before there were marks reads and is written as ever.
     mark: Mark | None = Field(
         default=None, exclude_if=lambda mark: mark is None, description="the passage that it is about"
+    )
+    # So are regions.
+    region: Region | None = Field(
+        default=None, exclude_if=lambda region: region is None, description="the part of a file that it is about"
     )
 
     @property

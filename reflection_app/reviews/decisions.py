@@ -7,6 +7,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema
 
+from reflection_app.attachments.regions import check_regions
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput, wrong
 from reflection_app.loops.attempt_effects import (
@@ -183,6 +184,9 @@ def decided_by(review: Review, data: DecisionInput, *, actor: Actor, edited: Edi
     Who edits the answer agrees where the verdict before was REVISE as well, and overrules any other.
     """
     is_directed = isinstance(data.decision, DirectorsDecision)
+    check_regions(
+        data.issues or (), of=Attempt.objects.filter(run=review.run_id) if review.is_pick else [review.attempt]
+    )
     data = as_approved_or_overruled(review, with_marks(review, data))
     approved, attempt = data.decision is Decision.APPROVE, review.attempt
     ratings: Ratings = ()

@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict
 from reflection_app.loops.attempt_effects import Decision, ReviewDecision, ReviewReason
-from reflection_app.loops.marks import Mark
 from reflection_app.loops.rubrics import together
 from reflection_app.loops.task_spec import Thresholds
 from reflection_app.loops.verdicts import Issue
@@ -61,13 +60,13 @@ def majority(opinions: Sequence[ReviewDecision], *, thresholds: Thresholds) -> R
 def each_once(issues: Iterable[Issue]) -> tuple[Issue, ...]:
     """The issues in their order; one that several people name in the same words counts once, as the first names it.
 
-    Of other passages, the same words are another issue.
+    Of other passages, or parts of files, the same words are another issue.
     """
-    found: dict[tuple[str, str, str, str, Mark | None], Issue] = {}
+    found: dict[tuple[object, ...], Issue] = {}
     for issue in issues:
         words = (" ".join(text.casefold().split()) for text in (issue.description, issue.suggested_fix, issue.path))
         description, suggested_fix, path = words
-        found.setdefault((issue.category.value, description, suggested_fix, path, issue.mark), issue)
+        found.setdefault((issue.category.value, description, suggested_fix, path, issue.mark, issue.region), issue)
     return tuple(found.values())
 
 

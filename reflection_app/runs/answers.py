@@ -10,6 +10,7 @@ from django.db.models.expressions import RawSQL
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, JsonValue
 
 from reflection_app.api.reading import Answer, Money, OrNull, PageAnswer, TextOrNull, Username
+from reflection_app.attachments.answers import AttachedAnswers
 from reflection_app.loops import verdicts
 from reflection_app.loops.attempt_effects import AnswerFault, Generate
 from reflection_app.loops.attempts import changed_since
@@ -354,6 +355,7 @@ class AttemptAnswer(Answer):
         description="whether it is the beginning of an answer that never came to its end",
     )
     artifacts: list[dict[str, JsonValue]] = Field(description="what an outside agent handed in beside the content")
+    attachments: AttachedAnswers = Field(description="pictures, sounds, files and links that came with the content")
     self_check: dict[str, JsonValue] | None = Field(description="what an outside agent said of its own attempt")
     edited_from: int | None = Field(
         description="the attempt in whose place a reviewer wrote this one; null where no reviewer did"

@@ -165,7 +165,12 @@ class RunHistory(Runs):
     @read("list_attempts", "The attempts of a run, judged", may=Permission.READ)
     def attempts(self, run: Run, query: PageQuery) -> AttemptPage:
         verdicts = Prefetch("verdicts", queryset=VerdictRow.objects.select_related("given_by"))
-        return self.page(AttemptPage, run.attempts.with_thought().prefetch_related(verdicts), query, order=BY_NUMBER)
+        return self.page(
+            AttemptPage,
+            run.attempts.with_thought().prefetch_related(verdicts, "attachments__attachment"),
+            query,
+            order=BY_NUMBER,
+        )
 
     @change(
         "hand_in_attempt",

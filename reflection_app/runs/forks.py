@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from pydantic import ValidationError
 
 from reflection_app.adapters.live import ring
+from reflection_app.attachments.keeping import copy_attachments
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import CannotFork, InvalidInput
 from reflection_app.core.ids import new_id
@@ -107,16 +108,20 @@ def inherit(run: Run, steps: Sequence[Step], *, edited: Step | None, editor: Act
     }
     Step.objects.bulk_create(copies.values())
     seqs = {step.pk: step.seq for step in steps}
-    attempts = {
-        row.number: Attempt(
+    copied = {
+        row.pk: Attempt(
             run=run, step=copies[seqs[row.step_id]], **{name: getattr(row, name) for name in ATTEMPT_FIELDS}
         )
         for row in Attempt.objects.filter(step__in=seqs)
         if row.step_id is not None
     }
+    attempts = {attempt.number: attempt for attempt in copied.values()}
     if edited and (made := _edited_attempt(copies[edited.seq])) is not None:
         attempts[made.number] = made
+        # Its text is a person's; the files stay those that the agent handed in.
+        copied |= dict.fromkeys(Attempt.objects.filter(step=edited.pk).values_list("pk", flat=True), made)
     Attempt.objects.bulk_create(attempts.values())
+    copy_attachments(copied)
     # Copies in the order in which they were given; what a person decided belongs to the step that asked for it.
     recorded = {row.pk: row.step_id for row in Verdict.objects.filter(step__in=seqs)}
     decided = dict(

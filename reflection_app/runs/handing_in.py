@@ -1,21 +1,30 @@
 """An outside agent's attempt: taken when the run waits for it, refused with the reason when it does not."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 from uuid import UUID
 
 from django.db import transaction
 from django.utils.translation import gettext as _
-from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    JsonValue,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    model_validator,
+)
 
 from reflection_app.adapters.live import ring
+from reflection_app.attachments.keeping import MOST_FILES, attach, has_same_files
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import AttemptConflict, InvalidInput, MakesItsOwn, NotItsTurn, RunFinished
 from reflection_app.core.json_sizes import at_most
 from reflection_app.loops.attempt_effects import AwaitAttempt, HandedIn, HandedInRepair
-from reflection_app.loops.content_parts import text_of_parts
+from reflection_app.loops.content_parts import MediaPart, media_of_parts, text_of_parts
 from reflection_app.loops.effects import IssueTicket, RecordStage
 from reflection_app.loops.protocol.stages import StageRecord, Submitted
 from reflection_app.loops.task_spec import Execution
@@ -60,6 +69,9 @@ def _as_text(content: Any) -> Any:
         raise ValueError(
             f"must be a text, or a list of at most {MOST_PARTS} parts, each a text or an object with a type"
         )
+    files = [media for media in media_of_parts(content) if not media.url]
+    if len(files) > MOST_FILES:
+        raise ValueError(f"has {len(files)} files; an attempt holds at most {MOST_FILES}")
     return text_of_parts(content)
 
 
@@ -77,7 +89,8 @@ class AttemptInput(Value):
     ] = Field(
         max_length=500_000,
         description="never blank; a list of parts, as OpenAI, Anthropic and Gemini have them, is kept as its texts, "
-        "with a word for each other part: what an image shows is not kept",
+        "with a word for each other part. Pictures, sounds and files that come with their data in Base64 are kept as "
+        'attachments, as is what was uploaded: `{"type": "attachment", "id": "…"}`. Links are kept, and never followed',
     )
     attempt: int | None = Field(default=None, ge=1, le=1_000)
     lease_token: UUID | None = Field(default=None, description="needed where the run was claimed: its holder's")
@@ -85,6 +98,22 @@ class AttemptInput(Value):
     usage: AttemptUsage | None = None
     self_check: Annotated[dict[str, JsonValue], at_most(LARGEST_SELF_CHECK)] | None = None
     repairs: Annotated[tuple[HandedInRepair, ...], Field(max_length=50), at_most(LARGEST_ARTIFACT)] = ()
+
+    # The files among the parts, which are no part of the journal.
+    _media: tuple[MediaPart, ...] = PrivateAttr(default=())
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def keep_media(cls, given: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+        made = read(given)
+        content = given.get("content") if isinstance(given, Mapping) else None
+        if isinstance(content, list):
+            made._media = media_of_parts(content)  # noqa: SLF001 - its own
+        return made
+
+    @property
+    def media(self) -> tuple[MediaPart, ...]:
+        return self._media
 
     def handed_in(self) -> HandedIn:
         """The attempt as loops and the journal know it."""
@@ -107,7 +136,7 @@ def hand_in_attempt(run: Run, data: AttemptInput, *, actor: Actor) -> Taken:
 
     Raises MakesItsOwn, AttemptConflict, RunFinished or NotItsTurn, each saying what the run does instead; HeldByAgent
     where another agent makes this attempt; InvalidInput where the run keeps a budget of money and is not told what the
-    attempt cost. Of two agents at once one wins.
+    attempt cost, and where a file cannot be kept. Of two agents at once one wins.
     """
     locked = Run.objects.select_for_update(of=("self",)).get(pk=run.pk)
     spec = locked.get_spec()
@@ -117,7 +146,8 @@ def hand_in_attempt(run: Run, data: AttemptInput, *, actor: Actor) -> Taken:
     if known is not None:
         handed_in = data.handed_in()
         recorded = (known.content, known.artifacts, known.self_check)
-        if recorded != (handed_in.content, list(handed_in.artifacts), handed_in.self_check):
+        is_same = recorded == (handed_in.content, list(handed_in.artifacts), handed_in.self_check)
+        if not is_same or not has_same_files(known, data.media):
             raise AttemptConflict(
                 _("Attempt %(number)s was handed in already, with other content; that one is kept.")
                 % {"number": known.number}
@@ -173,6 +203,7 @@ def _keep(run: Run, step: Step, data: AttemptInput) -> int:
         self_check=handed_in.self_check,
         repairs=[repair.model_dump(mode="json") for repair in handed_in.repairs],
     )
+    attach(attempt, data.media, project_id=run.project_id)
     run.attempts_made += 1
     run.best_attempt_id = run.best_attempt_id or attempt.pk
     run.prompt_tokens += usage.prompt_tokens

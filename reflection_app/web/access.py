@@ -16,6 +16,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
 from reflection_app.alerts.models import Channel
+from reflection_app.attachments.models import Attachment
 from reflection_app.core.audit import Actor, client_address
 from reflection_app.core.errors import ActionError
 from reflection_app.core.models import ApiKey, Membership, Project
@@ -99,6 +100,11 @@ def get_run_for(place: Place, run_id: UUID) -> Run:
 def get_step_for(place: Place, run_id: UUID, seq: int) -> Step:
     steps = Step.objects.select_related("run__task")
     return get_object_or_404(steps, run__project=place.project, run=run_id, seq=seq)
+
+
+def get_attachment_for(place: Place, attachment_id: UUID) -> Attachment:
+    """The project's attachment, without its bytes."""
+    return get_object_or_404(Attachment, project=place.project, pk=attachment_id)
 
 
 def get_ticket_for(place: Place, ticket_id: str) -> Ticket:

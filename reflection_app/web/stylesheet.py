@@ -15,10 +15,10 @@ NAME = "css/desk.css"
 # The first orders the cascade's layers. Of two rules of one layer that weigh the same the later one holds, so that what
 # styles one page stands behind what styles all.
 ORDER = """
-    tokens base layout controls toasts lists run graph plan session review review-undo review-keys review-item
-    review-edit review-queue panel bulk fork tools webhooks alerts failures reports people accounts questions tickets
-    completeness conflicts policy rubric notebook import reflectors audit code lift rules metrics dashboards datasets
-    keeping calibration search marks utilities
+    tokens base layout controls toasts lists run attachments graph plan session review review-undo review-keys
+    review-item review-edit review-queue panel bulk fork tools webhooks alerts failures reports people accounts
+    questions tickets completeness conflicts policy rubric notebook import reflectors audit code lift rules metrics
+    dashboards datasets keeping calibration search marks utilities
 """.split()  # noqa: SIM905 - a list of forty quoted names is harder to read
 
 

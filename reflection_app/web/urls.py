@@ -4,6 +4,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
 from reflection_app.alerts import pages as alerts
+from reflection_app.attachments import pages as attachments_pages
 from reflection_app.metrics import urls as metrics_urls
 from reflection_app.notebook.pages import browse, changes, conflicts, entry, files, recall
 from reflection_app.repairs.pages import failures, reports, tickets
@@ -30,6 +31,7 @@ project_pages: list[URLPattern | URLResolver] = [
     path("runs/<uuid:run_id>/redo/", tasks_pages.redo_page, name="redo_run"),
     path("runs/<uuid:run_id>/compare/", runs_pages.compare_page, name="compare_run"),
     path("runs/<uuid:run_id>/steps/<int:seq>/", runs_pages.step_page, name="step"),
+    path("attachments/<uuid:attachment_id>/", attachments_pages.attachment_file, name="attachment"),
     path("tasks/new/", tasks_pages.new_task, name="new_task"),
     path("reviews/", queue.queue, name="reviews"),
     path("reviews/agreement/", policy.agreement_page, name="agreement"),

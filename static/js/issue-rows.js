@@ -5,6 +5,10 @@
   const fields = (row) => [...row.querySelectorAll("input")];
   const isEmpty = (row) => fields(row).every((input) => !input.value);
 
+  function clear(row) {
+    for (const field of [...fields(row), ...row.querySelectorAll("[name=issue_region_file]")]) field.value = "";
+  }
+
   function prepare(set) {
     if (set.dataset.issueRows === "ready") return;
     set.dataset.issueRows = "ready";
@@ -48,7 +52,9 @@
   function add(set) {
     const last = rowsOf(set).at(-1);
     const row = last.cloneNode(true);
-    for (const input of fields(row)) input.value = "";
+    clear(row);
+    const file = row.querySelector("[name=issue_region_file]");
+    if (file) file.value = "";
     last.after(row);
     number(set);
     return row;
@@ -76,7 +82,7 @@
     removed.set(set, [...(removed.get(set) ?? []), { row: row.cloneNode(true), at: rows.indexOf(row), chosen: [...row.querySelectorAll("select")].map((select) => select.value) }]);
     if (rows.length > 1) row.remove();
     else {
-      for (const input of fields(row)) input.value = "";
+      clear(row);
       row.querySelector("details").open = false;
     }
     number(set);

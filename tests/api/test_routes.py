@@ -16,6 +16,7 @@ from reflection_app.alerts.services.notes import Address
 from reflection_app.api.permissions import permission_for
 from reflection_app.api.urls import urlpatterns
 from reflection_app.api.view import DeskView
+from reflection_app.attachments.keeping import upload
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Scope
 from reflection_app.core.permissions import GRANTS, Grant, Permission
@@ -66,6 +67,7 @@ ID_NAMES = (
     "transcript_id",
     "span_id",
     "question_id",
+    "attachment_id",
     "failure_id",
     "check_id",
     "ticket_id",
@@ -153,6 +155,7 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
         "span_id": unread_span(owner.project).pk,
         "failure_id": report(owner.project).pk,
         "question_id": waiting_question(owner.project).pk,
+        "attachment_id": upload(owner.project, b"x", name="x", actor=by).pk,
         "check_id": completeness_check(owner.project).pk,
         "ticket_id": ticket_of(external_run(project=owner.project)).ticket_id,
         "reflection_id": (kept := kept_report(begun_run(owner.project))).reflection_id,

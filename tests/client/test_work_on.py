@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,8 +10,10 @@ from reflection_desk import AsyncDesk, Conflict, Desk, ExternalIdTaken, Made, Pr
 from reflection_desk.answers import Task
 from reflection_desk.calls import work
 
+from reflection_app.attachments.models import AttemptAttachment
 from reflection_app.core.models import Scope
 from reflection_app.runs.models import AgentLease, Run
+from tests.attachments.samples import png
 from tests.client.conftest import Served
 from tests.factories import make_api_key
 from tests.runs.critiques import critique
@@ -191,3 +194,14 @@ def test_a_taken_external_id_names_whose_it_is(served: Served) -> None:
     assert refused.value.task_id == str(task.id)
     assert task.run is not None
     assert refused.value.run_id == str(task.run.id)
+
+
+def test_an_attempt_comes_with_its_files(served: Served, tmp_path: Path) -> None:
+    (tmp_path / "chart.png").write_bytes(png(40, 30))
+    waiting(served)
+    with served.client() as desk:
+        made = Made(content=RIGHT, attachments=[tmp_path / "chart.png"])
+        assert desk.work_on(lambda _prompt: made, most=1) == 1
+    held = AttemptAttachment.objects.get()
+    assert held.attachment is not None
+    assert (held.attachment.name, held.attachment.width) == ("chart.png", 40)

@@ -9,6 +9,7 @@ from django.urls import URLPattern, reverse
 from notebook_app.models import Conflict, ImportBatch
 from notebook_app.public import EntryKind, Proposal, keep
 from reflection_app.alerts.models import Channel
+from reflection_app.attachments.keeping import upload
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Role
 from reflection_app.metrics.models import Dashboard, JudgedItem, JudgementImport
@@ -65,6 +66,7 @@ def addresses() -> dict[str, str]:
         "secret_id": kept.pk,
         "failure_id": report(project).pk,
         "question_id": waiting_question(project).pk,
+        "attachment_id": upload(project, b"x", name="x", actor=Actor()).pk,
         "bulk_id": done_bulk(review).pk,
         "form": "csv",
         "subject": "runs",

@@ -43,9 +43,29 @@ class BestAttempt(Answer):
     original: str | None = None
 
 
+class Attachment(Answer):
+    """A file that is kept; its media type was found in its bytes."""
+
+    id: UUID
+    name: str
+    media_type: str
+    size: int
+    sha256: str
+    width: int | None = None
+    height: int | None = None
+    pages: int | None = None
+
+
 class Message(Answer):
     role: str
     content: str
+
+
+class Region(Answer):
+    """A file of the attempt, and the part of it: a box, a page or seconds, as W3C media fragments name them."""
+
+    attachment: UUID
+    fragment: str = ""
 
 
 class Issue(Answer):
@@ -54,6 +74,7 @@ class Issue(Answer):
     severity: str = "medium"
     suggested_fix: str = ""
     path: str = ""
+    region: Region | None = None
 
 
 class LastVerdict(Answer):

@@ -245,9 +245,9 @@ class Desk:
             call.method,
             call.path,
             params=call.query or None,
-            json=call.body,
             headers=call.headers,
             timeout=call.timeout_s,
+            **call.sent,
         )
 
     submit_task = _sent(work.submit_task)
@@ -259,6 +259,7 @@ class Desk:
     list_attempts = _sent(work.list_attempts)
     list_events = _sent(work.list_events)
     hand_in_attempt = _sent(work.hand_in_attempt)
+    upload_attachment = _sent(work.upload_attachment)
     cancel_run = _sent(work.cancel_run)
     fork_run = _sent(work.fork_run)
     change_task = _sent(work.change_task)

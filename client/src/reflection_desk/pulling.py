@@ -10,7 +10,7 @@ from reflection_desk.answers import NextAttempt, Work
 from reflection_desk.call import Call
 from reflection_desk.calls import work as calls
 from reflection_desk.errors import Conflict, DeskError
-from reflection_desk.reflecting import Made, Prompt, as_made
+from reflection_desk.reflecting import Made, Prompt, as_made, uploaded
 from reflection_desk.steps import Invoke, Sender, Steps
 
 # Three heartbeats may be lost.
@@ -74,10 +74,12 @@ class Puller:
         return made
 
     def _hand_in(self, work: Work, attempt: Made, *, number: int) -> Steps[NextAttempt | None]:
+        files = yield from uploaded(attempt, send=self._send_until)
         call = calls.hand_in_attempt(
             work.run.id,
             attempt.content,
             attempt=number,
+            attachments=files,
             usage=attempt.usage,
             self_check=attempt.self_check,
             repairs=attempt.repairs,

@@ -4,10 +4,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from os import PathLike
+from pathlib import Path
 from typing import Any, Self
 from uuid import UUID
 
-from reflection_desk.answers import BestAttempt, NextAttempt, Run, Task
+from reflection_desk.answers import Attachment, BestAttempt, NextAttempt, Run, Task
+from reflection_desk.call import Call
 from reflection_desk.calls import work
 from reflection_desk.errors import Conflict, DeskError, Invalid, NothingKept
 from reflection_desk.steps import Invoke, Sender, Steps
@@ -48,6 +51,8 @@ class Made:
     self_check: Mapping[str, Any] | None = None
     repairs: Sequence[Mapping[str, Any]] | None = None
     artifacts: Sequence[Mapping[str, Any]] | None = None
+    # Paths of pictures, sounds and other files, which are uploaded first.
+    attachments: Sequence[str | PathLike[str]] = ()
 
 
 def as_made(made: Any) -> Made:
@@ -57,6 +62,16 @@ def as_made(made: Any) -> Made:
     if not isinstance(made, Made):
         raise TypeError(f"an attempt is a text or reflection_desk.Made, not {type(made).__name__}")
     return made
+
+
+def uploaded(made: Made, *, send: Callable[[Call[Attachment]], Steps[Attachment]]) -> Steps[list[UUID]]:
+    """The ids of the attempt's files, once the desk has them. Raises OSError where one cannot be read."""
+    ids = []
+    for path in map(Path, made.attachments):
+        content = yield Invoke(path.read_bytes)
+        kept = yield from send(work.upload_attachment(content, name=path.name))
+        ids.append(kept.id)
+    return ids
 
 
 @dataclass(frozen=True)
@@ -131,10 +146,12 @@ class Loop:
 
     def _hand_in(self, run_id: UUID, made: Any, *, number: int) -> Steps[None]:
         made = as_made(made)
+        files = yield from uploaded(made, send=self._send)
         attempt = work.hand_in_attempt(
             run_id,
             made.content,
             attempt=number,
+            attachments=files,
             usage=made.usage,
             self_check=made.self_check,
             repairs=made.repairs,
@@ -143,12 +160,15 @@ class Loop:
         )
         try:
             # What was made may have cost something: a desk that is away is asked again, like one that is waited for.
-            yield from self.sender.send_until(attempt, deadline=time.monotonic() + self.timeout_s)
+            yield from self._send(attempt)
         except Conflict:
             # Somebody cancelled the run meanwhile, or its time was up: it tells that itself.
             run = yield from self.sender.send(work.get_run(run_id))
             if run.next is not None and run.next.attempt == number:
                 raise
+
+    def _send[T](self, call: Call[T]) -> Steps[T]:
+        return self.sender.send_until(call, deadline=time.monotonic() + self.timeout_s)
 
     def _cancel(self, run_id: UUID, error: Exception) -> Steps[None]:
         try:

@@ -187,7 +187,7 @@ class DecisionForm:
         return [error["message"] for error in self.errors if error["field"].startswith("issues")]
 
     @property
-    def given_issues(self) -> list[dict[str, str]]:
+    def given_issues(self) -> list[dict[str, Any]]:
         """The rows that say something: one whose description was emptied is taken out."""
         return [issue for issue in self.issues if says_something(issue)]
 

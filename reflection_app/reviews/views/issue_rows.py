@@ -11,6 +11,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from reflection_app.attachments.regions import REGION_FIELDS, row_of_region, with_region
 from reflection_app.core.errors import InvalidInput
 from reflection_app.loops.attempt_effects import CallTool
 from reflection_app.loops.marks import Mark, MarkedText, find_quote, in_quotes
@@ -21,7 +22,7 @@ from reflection_app.runs.models import Attempt, Step, StepState
 from reflection_app.web.placed import find_shown
 
 SAID = ("category", "severity", "description", "suggested_fix", "path")
-ISSUE_FIELDS = (*SAID, "quote", "mark")
+ISSUE_FIELDS = (*SAID, "quote", "mark", *REGION_FIELDS)
 # What a mark says of itself, in the form that the interface takes.
 MARK_FIELDS = frozenset({"text", "attempt", "step", "start", "end", "exact", "prefix", "suffix"})
 LONGEST_MARK = 100_000
@@ -30,15 +31,13 @@ LONGEST_MARK = 100_000
 def issue_row(issue: Mapping[str, Any]) -> dict[str, str]:
     """The row of a kept issue."""
     mark = issue.get("mark")
-    return {name: str(issue.get(name, "")) for name in SAID} | {
-        "quote": one_line(mark["exact"]) if mark else "",
-        "mark": json.dumps(mark) if mark else "",
-    }
+    passage = {"quote": one_line(mark["exact"]) if mark else "", "mark": json.dumps(mark) if mark else ""}
+    return {name: str(issue.get(name, "")) for name in SAID} | passage | row_of_region(issue)
 
 
 def says_something(row: Mapping[str, str]) -> bool:
     """Whether the row is an issue, if an unfinished one: what somebody marked or wrote is not lost without a word."""
-    return any(row.get(name) for name in ("description", "suggested_fix", "quote"))
+    return any(row.get(name) for name in ("description", "suggested_fix", "quote", "region_file"))
 
 
 # The texts that a passage may be of.
@@ -86,7 +85,7 @@ def issues_of_rows(rows: Sequence[Mapping[str, str]], texts: Iterable[MarkableTe
     known = _Texts(texts)
     issues = []
     for number, row in enumerate(rows):
-        issue: dict[str, Any] = {name: row.get(name, "") for name in SAID}
+        issue = with_region({name: row.get(name, "") for name in (*SAID, *REGION_FIELDS)})
         if quote := one_line(row.get("quote", "")):
             issue["mark"] = known.placed_by_script(row.get("mark", ""), quote) or known.found(quote, row=number)
         issues.append(issue)

@@ -5,10 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from django.db.models import prefetch_related_objects
 from django.utils.safestring import SafeString
 
+from reflection_app.attachments.views import AttachedShown, shown
 from reflection_app.loops.chain_of_thought import ChainOfThought
 from reflection_app.loops.effects import IssueTicket
 from reflection_app.repairs.views import FailureShown, failures_by_place
@@ -147,6 +150,11 @@ class AttemptCard:
     def artifacts(self) -> list[ArtifactLine]:
         return artifacts_of(self.attempt)
 
+    @cached_property
+    def attached(self) -> list[AttachedShown]:
+        prefetch_related_objects([self.attempt], "attachments__attachment")
+        return shown(self.attempt.attachments.all(), issues=chain.from_iterable(one.issues for one in self.verdicts))
+
     @property
     def self_check(self) -> list[tuple[str, Any]]:
         return self_check_of(self.attempt)
@@ -165,7 +173,7 @@ class AttemptCard:
 def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
     verdicts: dict[Any, list[Verdict]] = defaultdict(list)
     reviews: dict[Any, list[Review]] = defaultdict(list)
-    attempts = list(run.attempts.all())
+    attempts = list(run.attempts.prefetch_related("attachments__attachment"))
     # By the number of the attempt, the ticket with which it went back.
     issued = Step.objects.filter(run=run, kind=IssueTicket.kind, state=StepState.DONE)
     tickets = {number: str(name or "") for number, name in issued.values_list("attempt_number", "result__ticket_id")}

@@ -38,10 +38,9 @@ from reflection_app.teams.archive.reading import (
     opened,
     refuse,
 )
-from reflection_app.teams.archive.tables import OF_PROJECT, TABLES
+from reflection_app.teams.archive.tables import OF_PROJECT, TABLES, rows_at_once
 from reflection_app.teams.archive.writing import MANIFEST
 
-ROWS_AT_ONCE = 200
 LONGEST_SLUG, LONGEST_NAME = 60, 120
 
 
@@ -195,7 +194,7 @@ def _write(archive: Archive, table: TakenTable, renewal: Renewal) -> int:
     quoted = connection.ops.quote_name
     name = quoted(table.model._meta.db_table)  # noqa: SLF001 - Django's documented API
     try:
-        for piece in batched(_new_rows(archive, table, renewal), ROWS_AT_ONCE):
+        for piece in batched(_new_rows(archive, table, renewal), rows_at_once(table)):
             last = piece[-1][0]
             columns = ", ".join(quoted(column) for column in piece[0][1])
             source = f"jsonb_populate_recordset(NULL::{name}, %s::jsonb)"

@@ -12,7 +12,10 @@ from django.contrib.auth.models import User
 from django.db import models
 
 from notebook_app.public import TAKEN, Row, TakenTable
+from reflection_app.attachments.keeping import facts_of
+from reflection_app.attachments.models import Attachment, AttemptAttachment
 from reflection_app.core.audit import AuditEntry
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Membership, Project
 from reflection_app.metrics.models import (
     CriticJudgement,
@@ -101,6 +104,21 @@ def _switched_off(row: Row) -> Row:
     return row | {"is_enabled": False}
 
 
+# How PostgreSQL writes bytes as text, and reads them.
+HEX = "\\x"
+
+
+def _looked_at_again(row: Row) -> Row:
+    """A file that is what its bytes are, whatever was written beside them. Raises InvalidInput where there are none."""
+    content = row["content"]
+    try:
+        if not isinstance(content, str) or not content.startswith(HEX):
+            raise ValueError
+        return row | facts_of(bytes.fromhex(content.removeprefix(HEX)), name=row["name"])
+    except ValueError:
+        raise InvalidInput("attachments.jsonl, content: it is no hexadecimal text after a backslash and an x") from None
+
+
 LEASE = frozenset({"lease_token", "lease_until"})
 # They differ from desk to desk; what can be known of them here is worked out after the import.
 NUMBERS_OF_PEOPLE = frozenset({"handed_in_by", "holder_person"})
@@ -113,6 +131,8 @@ TABLES: tuple[TakenTable, ...] = (
     TakenTable("runs", Run, without=LEASE | NUMBERS_OF_PEOPLE | {"enqueued_at", "failures"}, mended=_let_go),
     TakenTable("steps", Step, path=OF_RUN),
     TakenTable("attempts", Attempt, path=OF_RUN),
+    TakenTable("attachments", Attachment, mended=_looked_at_again),
+    TakenTable("attempt_attachments", AttemptAttachment, path="attempt__run__project_id"),
     TakenTable("verdicts", Verdict, path="attempt__run__project_id"),
     TakenTable("panels", Panel),
     TakenTable("reviews", Review, without=LEASE | NUMBERS_OF_PEOPLE | {"decided_by_key"}, mended=_unclaimed),
@@ -209,6 +229,12 @@ def is_of_person(column: Column) -> bool:
 def key_in_file(column: Column) -> str:
     """What the column is called in the file."""
     return f"{column.name}_username" if is_of_person(column) else column.attname
+
+
+def rows_at_once(table: TakenTable) -> int:
+    """How many rows of the table are held in memory together: few where each may be a whole file."""
+    is_large = any(isinstance(column, models.BinaryField) for column in columns_of(table))
+    return 4 if is_large else 200
 
 
 def rows_of(table: TakenTable, project_id: UUID) -> models.QuerySet[Any]:

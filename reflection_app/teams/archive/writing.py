@@ -21,6 +21,7 @@ from reflection_app.core.models import Project
 from reflection_app.runs.models import Run
 from reflection_app.runs.seen import mark_seen
 from reflection_app.teams.archive.tables import (
+    HEX,
     OF_PROJECT,
     STAYS,
     TABLES,
@@ -28,6 +29,7 @@ from reflection_app.teams.archive.tables import (
     columns_of,
     is_of_person,
     key_in_file,
+    rows_at_once,
     rows_of,
 )
 from reflection_app.teams.models import Secret
@@ -35,7 +37,6 @@ from reflection_app.teams.models import Secret
 FORMAT = "reflection-desk-project"
 VERSION = 1
 MANIFEST = "manifest.json"
-ROWS_AT_ONCE = 200
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def write_project(project: Project, file: IO[bytes], *, actor: Actor, hides_opin
                     archive.open(f"{table.name}.jsonl", "w", force_zip64=True) as lines,
                     io.TextIOWrapper(lines, "utf-8") as text,
                 ):
-                    for row in rows.iterator(chunk_size=ROWS_AT_ONCE):
+                    for row in rows.iterator(chunk_size=rows_at_once(table)):
                         told = blindness.told(table.name, dict(row))
                         if told is not None:
                             text.write(json.dumps(told, ensure_ascii=False, default=_as_json) + "\n")
@@ -99,6 +100,8 @@ def write_project(project: Project, file: IO[bytes], *, actor: Actor, hides_opin
 
 
 def _as_json(value: object) -> object:
+    if isinstance(value, bytes | memoryview):
+        return HEX + bytes(value).hex()
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 

@@ -187,6 +187,7 @@ WORDS: dict[str, Promise] = {
     "api_key.created": _("created an API key"),
     "api_key.revoked": _("revoked an API key"),
     "attempt.handed_in": _("submitted an attempt"),
+    "attachment.uploaded": _("uploaded a file"),
     "bulk.begun": _("began to decide many reviews together"),
     "bulk.done": _("decided many reviews together"),
     "bulk.undo_begun": _("began to take back a bulk decision"),

@@ -6,8 +6,8 @@ from enum import Enum
 from typing import Any, Final, Literal, TypedDict, Unpack
 from uuid import UUID
 
-from reflection_desk.answers import Attempt, Event, HandedIn, Hold, Page, Run, Task, TaskBatch, Work
-from reflection_desk.call import Call, delete, get, patch, post
+from reflection_desk.answers import Attachment, Attempt, Event, HandedIn, Hold, Page, Run, Task, TaskBatch, Work
+from reflection_desk.call import Call, delete, get, patch, post, upload
 
 LONGEST_WAIT_S = 30.0
 
@@ -179,6 +179,7 @@ def hand_in_attempt(
     content: str,
     *,
     attempt: int | None = None,
+    attachments: Sequence[UUID | str] | None = None,
     artifacts: Sequence[Mapping[str, Any]] | None = None,
     usage: Mapping[str, Any] | None = None,
     self_check: Mapping[str, Any] | None = None,
@@ -187,9 +188,13 @@ def hand_in_attempt(
     wait_s: float = 0.0,
     idempotency_key: str | None = None,
 ) -> Call[HandedIn]:
-    """Your agent's next attempt. With `wait_s`, at most 30, the desk answers with what the loop says to it."""
+    """Your agent's next attempt. With `wait_s`, at most 30, the desk answers with what the loop says to it.
+
+    `attachments` are the ids of files that were uploaded before.
+    """
+    files = [{"type": "attachment", "id": one} for one in attachments or ()]
     body = {
-        "content": content,
+        "content": [content, *files] if files else content,
         "attempt": attempt,
         "artifacts": artifacts,
         "usage": usage,
@@ -199,6 +204,11 @@ def hand_in_attempt(
     }
     wait_s = min(wait_s, LONGEST_WAIT_S)
     return post(f"runs/{run_id}/attempts", HandedIn, body, idempotency_key=idempotency_key, wait_s=wait_s)
+
+
+def upload_attachment(content: bytes, *, name: str) -> Call[Attachment]:
+    """Keeps a picture, a sound or another file for an attempt that is handed in within a day."""
+    return upload("attachments", Attachment, content, name=name)
 
 
 def cancel_run(run_id: UUID | str, *, idempotency_key: str | None = None) -> Call[Run]:

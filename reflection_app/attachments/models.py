@@ -1,0 +1,100 @@
+"""Files that belong to attempts: pictures, sounds, PDFs and others, each kept once in a project."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from reflection_app.attachments.recognizing import INLINE, MOST_PIXELS, PDF, PICTURES, SOUNDS
+from reflection_app.core.ids import new_id
+from reflection_app.core.models import Project
+from reflection_app.runs.models import Attempt
+
+LONGEST_NAME = 200
+
+
+class WithoutContent(models.Manager["Attachment"]):
+    """Rows without their bytes, which may be many: whoever needs some reads them by themselves (serving.py)."""
+
+    def get_queryset(self) -> models.QuerySet["Attachment"]:
+        return super().get_queryset().defer("content")
+
+
+class Attachment(models.Model):
+    """The bytes of a file and what they are, by themselves. `name` is the one under which they came first.
+
+    One that belongs to no attempt goes a day after it was last handed in.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="attachments", db_index=False)
+    sha256 = models.CharField(max_length=64)
+    size = models.PositiveIntegerField()
+    media_type = models.CharField(max_length=60)
+    name = models.CharField(max_length=LONGEST_NAME, blank=True, default="")
+    width = models.PositiveIntegerField(null=True, blank=True)
+    height = models.PositiveIntegerField(null=True, blank=True)
+    pages = models.PositiveIntegerField(null=True, blank=True)
+    content = models.BinaryField()
+    handed_in_at = models.DateTimeField(default=timezone.now)
+
+    objects = WithoutContent()
+
+    class Meta:
+        base_manager_name = "objects"
+        constraints = (models.UniqueConstraint(fields=("project", "sha256"), name="attachment_once"),)
+        indexes = (models.Index(fields=("handed_in_at",), name="attachment_age"),)
+
+    def __str__(self) -> str:
+        return self.name or str(self.id)
+
+    @property
+    def is_inline(self) -> bool:
+        """Whether a browser may show it by itself: of a short list, and no picture that unfolds without bounds."""
+        return self.media_type in INLINE and not self.is_too_large_to_show
+
+    @property
+    def is_too_large_to_show(self) -> bool:
+        return (self.width or 0) * (self.height or 0) > MOST_PIXELS
+
+    @property
+    def is_picture(self) -> bool:
+        return self.media_type in PICTURES and not self.is_too_large_to_show
+
+    @property
+    def is_sound(self) -> bool:
+        return self.media_type in SOUNDS
+
+    @property
+    def is_pdf(self) -> bool:
+        return self.media_type == PDF
+
+
+class AttemptAttachment(models.Model):
+    """What an attempt holds besides its text, in its order: a file that is kept, or a link, which nobody follows.
+
+    `word` is what stands for it in the text of the attempt.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="attachments", db_index=False)
+    place = models.PositiveSmallIntegerField()
+    # Nothing follows in Django when one is deleted: else it would read all their bytes first. The database forbids it.
+    attachment = models.ForeignKey(
+        Attachment, null=True, blank=True, on_delete=models.DO_NOTHING, related_name="places"
+    )
+    name = models.CharField(max_length=LONGEST_NAME, blank=True, default="")
+    word = models.TextField()
+    url = models.TextField(blank=True, default="")
+
+    class Meta:
+        ordering = ("place",)
+        constraints = (
+            models.UniqueConstraint(fields=("attempt", "place"), name="attempt_attachment_once"),
+            models.CheckConstraint(
+                name="attempt_attachment_file_or_link",
+                condition=Q(attachment__isnull=False, url="") | (Q(attachment__isnull=True) & ~Q(url="")),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.word

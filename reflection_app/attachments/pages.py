@@ -1,0 +1,16 @@
+"""The bytes of an attachment for whoever reads the project's runs on the pages."""
+
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.views.decorators.http import require_safe
+
+from reflection_app.attachments.serving import respond_with
+from reflection_app.web.access import DeskRequest, get_attachment_for, project_page
+
+
+@project_page()
+@require_safe
+def attachment_file(request: DeskRequest, attachment_id: UUID) -> HttpResponse:
+    """The bytes of one of the project's attachments. Raises Http404."""
+    return respond_with(request, get_attachment_for(request.place, attachment_id))
