@@ -35,7 +35,7 @@ def test_a_lesson_that_harms_is_seen_and_retired(visit: Callable[..., Visitor]) 
     page.emulate_media(color_scheme="dark")
     # Loaded again: what changes its colour step by step would be looked at halfway.
     page.goto(page.url)
-    page.get_by_text("How this is counted").click()
+    page.locator("summary", has_text="How this is counted").click()
     is_clean(page, "notebook_lift_dark")
     page.set_viewport_size({"width": 390, "height": 844})
     is_clean(page, "notebook_lift_narrow_dark")

@@ -73,6 +73,7 @@ def test_the_desks_prompts_are_numbered_by_when_they_were_first_decided_about(cl
             run=verdict.attempt.run,
             attempt=verdict.attempt,
             verdict=verdict,
+            step=verdict.step,
             reason="low_confidence",
             holds_run=False,
             state="decided",
