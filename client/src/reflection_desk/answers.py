@@ -43,12 +43,28 @@ class Message(Answer):
     content: str
 
 
+class Mark(Answer):
+    """The passage that an issue is about: from `start` to `end` in code points, and in its own words."""
+
+    text: str = "attempt"
+    attempt: int | None = None
+    step: int | None = None
+    start: int
+    end: int
+    exact: str
+    prefix: str = ""
+    suffix: str = ""
+    line: int | None = None
+    last_line: int | None = None
+
+
 class Issue(Answer):
     description: str
     category: str = "other"
     severity: str = "medium"
     suggested_fix: str = ""
     path: str = ""
+    mark: Mark | None = None
 
 
 class LastVerdict(Answer):
