@@ -119,8 +119,8 @@ def test_marks_overlap_are_led_to_and_outlive_a_reload(visit: Visit) -> None:
           const walker = document.createTreeWalker(document.querySelector(view), NodeFilter.SHOW_TEXT);
           const nodes = [];
           while (walker.nextNode()) nodes.push(walker.currentNode);
-          nodes.splice(0, nodes.length, ...nodes.filter((node) => node.data && !node.parentElement.closest("[data-apart]")));
-          getSelection().setBaseAndExtent(nodes[0], 4, nodes[1], 5);
+          const [first, second] = nodes.filter((node) => node.data && !node.parentElement.closest("[data-apart]"));
+          getSelection().setBaseAndExtent(first, 4, second, 5);
         }""",
         raw,
     )
