@@ -1,6 +1,5 @@
 """Marking passages in headless Chromium: real selections of hostile text, by mouse and by keys."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +20,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 Visit = Callable[..., Visitor]
 WIDTHS = (1400, 390)
 HOSTILE = (
-    "# Tariffs 😀 of e\u0301 harbours\n\nIt names **seven** of [them](https://example.org/them) &amp; two\u200b of שלום עולם.\n"
+    "# Tariffs 😀 of e\u0301 harbours\n\n"
+    "It names **seven** of [them](https://example.org/them) &amp; two\u200b of שלום עולם.\n"
     "<b>not bold</b> 👩‍👩‍👧 here\n\n```python\ndef f(x):\n    return x < 1\n```\n\nIt names no more.\n"
 )
 # Selects from the first place of one text to the end of another, as a reader does.
@@ -29,7 +29,10 @@ SELECT = """([from, to, view]) => {
   const within = document.querySelector(view);
   const find = (text) => {
     const walker = document.createTreeWalker(within, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode()) if (walker.currentNode.data.includes(text)) return walker.currentNode;
+    while (walker.nextNode()) {
+      const node = walker.currentNode;
+      if (node.data.includes(text) && node.parentElement.closest("[data-at]")) return node;
+    }
   };
   const [first, last] = [find(from), find(to)];
   first.parentElement.scrollIntoView({ block: "center" });
@@ -60,26 +63,25 @@ def mark(page: Page, start: str, end: str = "", *, says: str, view: str = ".answ
 
 def send_back(page: Page, review: Review) -> list[dict[str, Any]]:
     """The marks of the issues, once the review is decided with REVISE."""
-    page.get_by_role("radio", name="Revise").check()
+    page.locator("[name=verdict][value=REVISE]").check()
     page.get_by_role("button", name="Decide", exact=False).click()
     page.wait_for_url("**/reviews/")
     review.refresh_from_db()
     assert review.state == ReviewState.DECIDED
     assert review.decided_verdict is not None
-    return [issue.get("mark") for issue in review.decided_verdict.issues]
+    return [issue["mark"] for issue in review.decided_verdict.issues if issue.get("mark")]
 
 
 def test_what_is_selected_becomes_an_issue_at_its_place_in_the_raw_text(visit: Visit) -> None:
     review = revised("desk", second=HOSTILE)
     content = review.attempt.content
     page = opened(visit, review)
-    page.get_by_role("button", name="Take out this issue").first.click()
     passages = [
         ("😀 of e\u0301", "", "😀 of e\u0301"),
         ("seven", "two", "seven** of [them](https://example.org/them) &amp; two"),
         ("עולם", "", "עולם"),
         ("<b>not", "👩‍👩‍👧 here", "<b>not bold</b> 👩‍👩‍👧 here"),
-        ("def f", "return x < 1", "def f(x):\n    return x < 1"),
+        ("def", "return", "def f(x):\n    return"),
     ]
     for start, end, _ in passages:
         mark(page, start, end, says=f"About {start}")
@@ -98,7 +100,6 @@ def test_a_hidden_character_that_the_raw_text_writes_out_is_marked_as_itself(vis
     review = revised("desk", second=HOSTILE)
     page = opened(visit, review)
     page.locator("summary", has_text="Raw text").click()
-    mark(page, "two", "⟨U+200B⟩ of", says="Something is hidden here", view="#answer-raw pre") if False else None
     select(page, "two", " of שלום", view="#answer-raw pre")
     page.locator("[data-mark-offer] button").click()
     page.keyboard.type("Something is hidden here")
@@ -117,8 +118,9 @@ def test_marks_overlap_are_led_to_and_outlive_a_reload(visit: Visit) -> None:
         """(view) => {
           const walker = document.createTreeWalker(document.querySelector(view), NodeFilter.SHOW_TEXT);
           const nodes = [];
-          while (walker.nextNode()) if (!walker.currentNode.parentElement.closest("[data-apart]")) nodes.push(walker.currentNode);
-          getSelection().setBaseAndExtent(nodes[0], 4, nodes[1], 5);
+          while (walker.nextNode()) nodes.push(walker.currentNode);
+          const [first, second] = nodes.filter((node) => node.data && !node.parentElement.closest("[data-apart]"));
+          getSelection().setBaseAndExtent(first, 4, second, 5);
         }""",
         raw,
     )
@@ -132,26 +134,22 @@ def test_marks_overlap_are_led_to_and_outlive_a_reload(visit: Visit) -> None:
     page.get_by_role("button", name="Put it back").click()
     assert page.locator(".answer .passage-number").all_inner_texts() == ["1", "2"]
     kept = send_back(page, review)
-    assert [one["exact"] for one in kept if one] == ["One two three", "two three four"]
+    assert [one["exact"] for one in kept] == ["One two three", "two three four"]
 
 
 def test_a_passage_is_selected_and_marked_by_keys_alone(visit: Visit) -> None:
     review = revised("desk", second="One two three four five.")
     page = opened(visit, review)
-    page.locator(".answer").evaluate("""(view) => {
-      const text = document.createTreeWalker(view, NodeFilter.SHOW_TEXT).nextNode();
-      getSelection().collapse(text.data ? text : text.nextSibling, 0);
-    }""")
     page.evaluate("""() => {
       const text = document.querySelector(".answer [data-at]").firstChild;
-      getSelection().collapse(text, 4);
+      getSelection().setBaseAndExtent(text, 4, text, 5);
     }""")
-    for _ in range(3):
+    for _ in range(2):
         page.keyboard.press("Shift+ArrowRight")
     expect(page.locator("[data-mark-offer]")).to_be_visible()
     page.keyboard.press("m")
     page.keyboard.type("By keys")
-    assert [one["exact"] for one in send_back(page, review) if one] == ["two"]
+    assert [one["exact"] for one in send_back(page, review)] == ["two"]
 
 
 def test_a_tools_output_can_be_marked(visit: Visit) -> None:
@@ -171,14 +169,14 @@ def test_an_answer_of_a_million_characters_is_marked_near_its_end(visit: Visit) 
     page = opened(visit, review)
     page.evaluate("""() => {
       const text = document.querySelector(".answer [data-at]").firstChild;
-      getSelection().setBaseAndExtent(text, text.data.length - 17, text, text.data.length - 10);
+      getSelection().setBaseAndExtent(text, text.data.length - 18, text, text.data.length - 10);
     }""")
     expect(page.locator("[data-mark-offer]")).to_be_attached()
     page.locator("[data-mark]").dispatch_event("click")
     expect(page.locator(":focus")).to_have_attribute("name", "issue_description")
     page.keyboard.type("Not so")
     kept = send_back(page, review)
-    assert kept[-1]["exact"] == "very end"[:7]
+    assert kept[-1]["exact"] == "very end"
     assert long[kept[-1]["start"] : kept[-1]["end"]] == kept[-1]["exact"]
 
 
@@ -194,10 +192,13 @@ def test_kept_marks_are_shown_with_their_issues_in_the_answer_the_difference_and
         mark = told if attempt is earlier else told | {"exact": "seven of them"}
         issue = {"category": "correctness", "severity": "high", "description": "Count them again", "mark": mark}
         row = Verdict.objects.filter(attempt=attempt).latest("created_at", "id")
-        row.issues = [*row.issues, issue, issue | {"mark": mark | {"start": 0, "end": 1, "exact": "A", "line": 1}}]
+        row.issues = [
+            *row.issues,
+            issue,
+            issue | {"mark": mark | {"start": 0, "end": 1, "exact": "A", "line": 1, "last_line": 1}},
+        ]
         row.save(update_fields=["issues"])
     page = visit(make_member(review.project), scheme=scheme).go(f"/p/desk/reviews/{review.pk}/")
-    expect(page.locator(".answer mark.passage").first).to_have_text("seven of them") if False else None
     assert set(page.locator(".answer mark.passage").all_inner_texts()) == {"A", "seven of them"}
     assert page.locator(".row-notes:visible").count() == 2
     is_clean(page, f"marks-kept-{scheme}", widths=WIDTHS)
@@ -206,4 +207,3 @@ def test_kept_marks_are_shown_with_their_issues_in_the_answer_the_difference_and
     is_clean(page, f"marks-run-{scheme}", widths=WIDTHS)
     page.locator("#attempt-1 .issue .passage-number").first.click()
     assert "#passage-attempt-1-" in page.url
-    assert json.dumps(page.url)

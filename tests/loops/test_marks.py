@@ -91,7 +91,9 @@ def test_an_issue_without_a_mark_is_written_as_before_there_were_marks() -> None
     assert Issue(description="Too short").in_words == "Too short"
 
 
-MARKED = Issue(description="Not so", suggested_fix="Say seven", mark=Mark(exact="three\nof them").within("a\nthree\nof them"))
+MARKED = Issue(
+    description="Not so", suggested_fix="Say seven", mark=Mark(exact="three\nof them").within("a\nthree\nof them")
+)
 JUDGED = Judgement(attempt=1, referee=Referee.PERSON, verdict=Verdict.REVISE, score=50, issues=(MARKED,))
 
 

@@ -51,10 +51,14 @@ def stripped(shown: str) -> str:
 
 def at(text: str, part: str, number: int = 1, *, after: int = 0) -> Passage:
     start = text.index(part, after)
-    return Passage(start, start + len(part), number=number, label=f"Issue {number}", href=f"i{number}", name=f"p{number}")
+    return Passage(
+        start, start + len(part), number=number, label=f"Issue {number}", href=f"i{number}", name=f"p{number}"
+    )
 
 
-@pytest.mark.parametrize("text", [MARKDOWN, MARKDOWN.replace("\n", "\r\n"), HOSTILE, '{"a":\r\n [1, "\u202e"]}', "a\rb\r\n\rc"])
+@pytest.mark.parametrize(
+    "text", [MARKDOWN, MARKDOWN.replace("\n", "\r\n"), HOSTILE, '{"a":\r\n [1, "\u202e"]}', "a\rb\r\n\rc"]
+)
 @pytest.mark.parametrize("is_code", [False, True])
 def test_each_piece_stands_in_the_raw_text_where_it_says_so(text: str, is_code: bool) -> None:
     found = pieces(placed_answer(text, is_code=is_code))
@@ -80,7 +84,9 @@ def test_code_in_colours_looks_as_it_does_without_places() -> None:
 
 
 def test_a_passage_is_marked_through_all_that_lies_between() -> None:
-    passage = at(MARKDOWN, "bold** and [a link](http://here.example/a(b) \"a title\") &amp; an \\*escape `code x` 😀 e\u0301")
+    passage = at(
+        MARKDOWN, 'bold** and [a link](http://here.example/a(b) "a title") &amp; an \\*escape `code x` 😀 e\u0301'
+    )
     shown = with_passages(placed_answer(MARKDOWN, is_code=False), [passage])
     assert marked(shown) == "bold and a link & an *escape code x 😀 e\u0301"
     assert shown.count('id="p1"') == 1
@@ -112,7 +118,7 @@ def test_nothing_in_a_text_can_act() -> None:
     for shown in (placed_text(text), placed_answer(text, is_code=False), placed_answer(text, is_code=True)):
         marks = with_passages(shown, [Passage(0, len(text), number=1, label='"><script>')])
         assert "<script" not in marks
-        assert "<span data-at=\"0\" onclick" not in marks
+        assert '<span data-at="0" onclick' not in marks
 
 
 def test_a_number_is_no_link_within_a_link() -> None:

@@ -68,6 +68,21 @@ class Region(Answer):
     fragment: str = ""
 
 
+class Mark(Answer):
+    """The passage that an issue is about: from `start` to `end` in code points, and in its own words."""
+
+    text: str = "attempt"
+    attempt: int | None = None
+    step: int | None = None
+    start: int
+    end: int
+    exact: str
+    prefix: str = ""
+    suffix: str = ""
+    line: int | None = None
+    last_line: int | None = None
+
+
 class Issue(Answer):
     description: str
     category: str = "other"
@@ -75,6 +90,7 @@ class Issue(Answer):
     suggested_fix: str = ""
     path: str = ""
     region: Region | None = None
+    mark: Mark | None = None
 
 
 class LastVerdict(Answer):

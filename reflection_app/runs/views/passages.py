@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from pydantic import ValidationError
 
 from reflection_app.loops.marks import Mark, MarkedText
@@ -42,8 +41,10 @@ class IssueShown:
         mark = self.mark
         if mark is None or mark.line is None or mark.last_line is None:
             return ""
-        lines = ngettext("line %(first)s", "lines %(first)s–%(last)s", mark.last_line - mark.line + 1)
-        said = lines % {"first": mark.line, "last": mark.last_line}
+        if mark.line == mark.last_line:
+            said = _("line %(line)s") % {"line": mark.line}
+        else:
+            said = _("lines %(first)s–%(last)s") % {"first": mark.line, "last": mark.last_line}
         if mark.text is MarkedText.OUTPUT:
             return _("output of step %(step)s, %(lines)s") % {"step": mark.step, "lines": said}
         return _("attempt %(number)s, %(lines)s") % {"number": mark.attempt, "lines": said} if mark.attempt else said

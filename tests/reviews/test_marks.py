@@ -1,0 +1,224 @@
+"""Marks of issues from end to end: checked as they come in, kept, put on tickets and told to the next attempt."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from reflection_app.core.audit import Actor
+from reflection_app.core.errors import InvalidInput
+from reflection_app.loops.marks import Mark
+from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.repairs.models import Ticket
+from reflection_app.reviews.claiming import claim_review
+from reflection_app.reviews.deciding import decide_review, undo_decision
+from reflection_app.reviews.decisions import DecisionInput
+from reflection_app.reviews.models import Review, ReviewState
+from reflection_app.reviews.views.decision import prefilled
+from reflection_app.runs.advance import advance
+from reflection_app.runs.models import Step
+from tests.api.caller import assert_problem, make_caller
+from tests.factories import make_member
+from tests.reviews.review_items import handed_in, revised, with_calls
+from tests.web.stories import claimed_by, logged_in
+
+# Advancing a run gives its connection back, so these tests cannot live in one transaction.
+pytestmark = pytest.mark.django_db(transaction=True)
+SECOND = "A text on **tariffs**.\r\n\r\nIt names seven of them.\nIt names 😀 more of them.\n"
+
+
+def marked(**mark: Any) -> dict[str, Any]:
+    return {"description": "Count them again", "category": "correctness", "severity": "high", "mark": mark}
+
+
+def decide(review: Review, *issues: dict[str, Any]) -> Review:
+    actor = Actor(user=make_member(review.project))
+    held = claim_review(review, actor=actor)
+    told = {"lease_token": held.lease_token, "decision": "overrule", "verdict": VerdictName.REVISE, "issues": issues}
+    return decide_review(held, DecisionInput.model_validate(told), actor=actor)
+
+
+def kept_marks(review: Review) -> list[Any]:
+    assert review.decided_verdict is not None
+    return [issue.get("mark") for issue in review.decided_verdict.issues]
+
+
+def test_a_mark_is_put_in_its_place_and_kept_with_what_is_around_it() -> None:
+    review = decide(revised("desk", second=SECOND), marked(exact="seven of them"), marked(exact="😀", start=1, end=2))
+    content = review.attempt.content
+    first, second = kept_marks(review)
+    assert content[first["start"] : first["end"]] == "seven of them"
+    assert (first["line"], first["last_line"], first["text"]) == (3, 3, "attempt")
+    assert second["start"] == content.index("😀")
+    assert content[: second["start"]].endswith(second["prefix"])
+
+
+@pytest.mark.parametrize(
+    ("mark", "why"),
+    [
+        ({"exact": "nowhere"}, "does not hold"),
+        ({"exact": "of them"}, "more than once"),
+        ({"exact": "seven", "attempt": 9}, "no attempt 9"),
+        ({"exact": "seven", "text": "output", "step": 1}, "called no tool"),
+        ({"exact": "seven", "text": "output"}, "Name the step"),
+        ({"exact": "seven", "step": 3}, "goes with the text"),
+    ],
+)
+def test_a_passage_that_is_nowhere_is_refused_and_nothing_is_decided(mark: dict[str, Any], why: str) -> None:
+    review = revised("desk", second=SECOND)
+    with pytest.raises(InvalidInput, match=why) as refused:
+        decide(review, {"description": "First"}, marked(**mark))
+    assert refused.value.errors[0]["field"] == "issues.1.mark"
+    review.refresh_from_db()
+    assert review.state == ReviewState.CLAIMED
+
+
+def test_of_an_earlier_attempt_a_passage_is_found_in_that_one() -> None:
+    review = decide(
+        revised("desk", second=SECOND), marked(exact="three of them", attempt=1), marked(exact="😀", attempt=2)
+    )
+    assert [one.get("attempt") for one in kept_marks(review)] == [1, None]
+
+
+def test_the_ticket_and_the_next_prompt_tell_which_passage_it_is() -> None:
+    review = decide(revised("desk", second=SECOND), marked(exact="seven of them"))
+    advance(review.run_id)
+    ticket = Ticket.objects.filter(run=review.run_id).latest("created_at")
+    assert ticket.issues[0]["mark"]["exact"] == "seven of them"
+    assert "[in line 3: “seven of them”]" in ticket.repair_plan[0]
+    asked = Step.objects.get(run=review.run_id, key="attempt-3/answer").request
+    assert isinstance(asked, dict)
+    assert "Count them again [in line 3: “seven of them”]" in asked["messages"][-1]["content"]
+
+
+def test_the_outside_agent_gets_the_passage_with_its_ticket() -> None:
+    review = handed_in("desk")
+    caller = make_caller(review.project)
+    token = caller.post("reviews/claim", {"review_id": str(review.pk)}).body["lease_token"]
+    told = {
+        "lease_token": token,
+        "decision": "overrule",
+        "verdict": "REVISE",
+        "issues": [marked(exact="three of them")],
+    }
+    answer = caller.post(f"reviews/{review.pk}/decision", told)
+    assert answer.body["decision"]["verdict"]["issues"][0]["mark"]["line"] == 3
+    advance(review.run_id)
+    run = caller.get(f"runs/{review.run_id}").body
+    assert run["next"]["ticket"]["issues"][0]["mark"]["exact"] == "three of them"
+    assert run["next"]["verdict"]["issues"][0]["mark"]["line"] == 3
+    assert "three of them" in run["next"]["prompt"]
+
+
+def test_over_rest_a_wrong_quote_is_named_by_its_field() -> None:
+    review = revised("desk", second=SECOND)
+    caller = make_caller(review.project)
+    token = caller.post("reviews/claim", {"review_id": str(review.pk)}).body["lease_token"]
+    told = {"lease_token": token, "decision": "overrule", "verdict": "REVISE", "issues": [marked(exact="nowhere")]}
+    problem = caller.post(f"reviews/{review.pk}/decision", told)
+    assert_problem(problem, problem.status)
+    assert 400 <= problem.status < 500
+    assert problem.body["errors"][0]["field"] == "issues.0.mark"
+    assert_problem(caller.post(f"reviews/{review.pk}/decision", told | {"issues": [marked(exact="")]}), 400)
+
+
+def test_a_tools_output_is_marked_by_its_step() -> None:
+    review = with_calls("desk")
+    step = Step.objects.filter(run=review.run_id, kind="call_tool", result__ok=True).earliest("seq")
+    decided = decide(review, marked(text="output", step=step.seq, exact="42"))
+    [mark] = kept_marks(decided)
+    assert (mark["text"], mark["step"], mark["start"]) == ("output", step.seq, 0)
+
+
+def test_a_decision_that_is_taken_back_begins_anew_with_its_marks() -> None:
+    review = revised("desk", second=SECOND)
+    decided = decide(review, marked(exact="seven of them"))
+    again = undo_decision(decided, actor=Actor(user=decided.decided_by))
+    [row] = prefilled(again).issues
+    assert row["quote"] == "seven of them"
+    assert Mark.model_validate_json(row["mark"]).exact == "seven of them"
+
+
+# The page without scripts.
+
+
+def typed(review: Review, quote: str, **other: Any) -> dict[str, Any]:
+    return {
+        "lease_token": str(review.lease_token),
+        "decision": "overrule",
+        "verdict": "REVISE",
+        "score": "40",
+        "reason": "",
+        "issue_category": ["quality"],
+        "issue_severity": ["high"],
+        "issue_description": ["Count them again"],
+        "issue_suggested_fix": [""],
+        "issue_path": [""],
+        "issue_quote": [quote],
+        "issue_mark": [""],
+    } | other
+
+
+@pytest.fixture
+def held(client: Client) -> Review:
+    review = revised("desk", second=SECOND)
+    return claimed_by(logged_in(client, review.project), review)
+
+
+@pytest.mark.parametrize(
+    ("quote", "exact"),
+    [
+        ("seven of them", "seven of them"),
+        ("  text on tariffs. It names  seven ", "text on **tariffs**.\r\n\r\nIt names seven"),
+        ("😀 more", "😀 more"),
+        ("them. It names 😀", "them.\nIt names 😀"),
+    ],
+)
+def test_a_passage_that_was_copied_into_the_form_is_found(client: Client, held: Review, quote: str, exact: str) -> None:
+    client.post(f"/p/desk/reviews/{held.pk}/decision/", typed(held, quote))
+    held.refresh_from_db()
+    assert [one["exact"] for one in kept_marks(held)] == [exact]
+
+
+@pytest.mark.parametrize(("quote", "why"), [("nowhere at all", "does not hold"), ("of them", "more than once")])
+def test_a_passage_that_is_not_found_comes_back_with_all_that_was_typed(
+    client: Client, held: Review, quote: str, why: str
+) -> None:
+    answer = client.post(f"/p/desk/reviews/{held.pk}/decision/", typed(held, quote))
+    assert answer.status_code == 400
+    assert why in answer.text
+    assert f'value="{quote}"' in answer.text
+    assert 'value="Count them again"' in answer.text
+    held.refresh_from_db()
+    assert held.state == ReviewState.CLAIMED
+
+
+@pytest.mark.parametrize(
+    "mark", ["{", "[]", "7", '{"shown": "seven", "start": "x", "end": []}', '{"exact": 1}', "[" * 9_000]
+)
+def test_a_broken_place_is_passed_over_and_the_words_are_looked_for(client: Client, held: Review, mark: str) -> None:
+    client.post(f"/p/desk/reviews/{held.pk}/decision/", typed(held, "seven", issue_mark=[mark]))
+    held.refresh_from_db()
+    assert [one["exact"] for one in kept_marks(held)] == ["seven"]
+
+
+def test_what_is_marked_but_not_described_is_asked_for(client: Client, held: Review) -> None:
+    answer = client.post(f"/p/desk/reviews/{held.pk}/decision/", typed(held, "seven", issue_description=[""]))
+    assert answer.status_code == 400
+    assert 'value="seven"' in answer.text
+
+
+def test_kept_marks_are_on_the_page_without_scripts_numbered_and_linked(client: Client, held: Review) -> None:
+    client.post(f"/p/desk/reviews/{held.pk}/decision/", typed(held, "seven of them"))
+    page = client.get(f"/p/desk/reviews/{held.pk}/").text
+    assert '<mark class="passage">seven of them</mark>' in page
+    assert 'href="#issue-attempt-2-1" id="passage-attempt-2-1"' in page
+    assert 'id="issue-attempt-2-1"' in page
+    assert 'href="#passage-attempt-2-1"' in page
+    run = client.get(f"/p/desk/runs/{held.run_id}/").text
+    assert '<mark class="passage">seven of them</mark>' in run
+    advance(held.run_id)
+    later = Review.objects.filter(run=held.run_id).latest("created_at")
+    page = client.get(f"/p/desk/reviews/{later.pk}/").text
+    if later.pk != held.pk:
+        assert 'class="row-notes"' in page
