@@ -5,6 +5,10 @@
   const fields = (row) => [...row.querySelectorAll("input")];
   const isEmpty = (row) => fields(row).every((input) => !input.value);
 
+  function clear(row) {
+    for (const field of [...fields(row), ...row.querySelectorAll("[name=issue_region_file]")]) field.value = "";
+  }
+
   function prepare(set) {
     if (set.dataset.issueRows === "ready") return;
     set.dataset.issueRows = "ready";
@@ -24,9 +28,7 @@
   function add(set) {
     const last = rowsOf(set).at(-1);
     const row = last.cloneNode(true);
-    for (const input of fields(row)) input.value = "";
-    const file = row.querySelector("[name=issue_region_file]");
-    if (file) file.value = "";
+    clear(row);
     last.after(row);
     number(set);
     return row;
@@ -51,7 +53,7 @@
     const rows = rowsOf(set);
     removed.set(set, [...(removed.get(set) ?? []), { row: row.cloneNode(true), at: rows.indexOf(row), chosen: [...row.querySelectorAll("select")].map((select) => select.value) }]);
     if (rows.length > 1) row.remove();
-    else for (const input of fields(row)) input.value = "";
+    else clear(row);
     number(set);
     changed(set);
     set.querySelector("[data-issue-add]").focus();
