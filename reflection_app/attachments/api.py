@@ -14,7 +14,7 @@ from reflection_app.api.view import DeskView, get_row
 from reflection_app.attachments.answers import AttachmentAnswer
 from reflection_app.attachments.keeping import upload
 from reflection_app.attachments.models import Attachment
-from reflection_app.attachments.recognizing import UNKNOWN
+from reflection_app.attachments.recognizing import INLINE, UNKNOWN
 from reflection_app.attachments.serving import respond_with
 from reflection_app.core.errors import wrong
 from reflection_app.core.permissions import Permission
@@ -62,6 +62,7 @@ class Attachments(DeskView):
         may=Permission.READ,
         answer=OpenApiTypes.BINARY,
         media_type=UNKNOWN,
+        also=tuple(INLINE),
     )
     def content(self, attachment: Attachment) -> HttpResponse:
         return respond_with(self.request, attachment)

@@ -53,8 +53,6 @@
     const last = rowsOf(set).at(-1);
     const row = last.cloneNode(true);
     clear(row);
-    const file = row.querySelector("[name=issue_region_file]");
-    if (file) file.value = "";
     last.after(row);
     number(set);
     return row;
