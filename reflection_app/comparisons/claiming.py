@@ -19,7 +19,7 @@ from django.utils.translation import gettext_noop
 
 from reflection_app.comparisons.models import JudgementState, Pair, PairJudgement, Side
 from reflection_app.comparisons.rating import likely_strengths, worth_asking
-from reflection_app.comparisons.results import Judges, maker_words, said_of
+from reflection_app.comparisons.results import maker_words, said_lately
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict
 from reflection_app.core.models import Project
@@ -98,7 +98,7 @@ def _most_telling(project: Project, *, actor: Actor, set_id: UUID | None) -> UUI
     kinds = list(pairs.order_by().values_list(*makers).distinct())
     if not kinds:
         return None
-    said = said_of(project.pk, set_id=set_id, judges=Judges.ALL)
+    said = said_lately(project.pk, set_id=set_id)
     strengths = likely_strengths(said)
     judged = Counter(frozenset((one.first, one.second)) for one in said)
 
@@ -121,7 +121,12 @@ def _take_seat(pair: Pair, *, actor: Actor) -> PairJudgement | None:
     if len(seated) - len(left_alone) >= pair.wanted:
         return None
     for seat in left_alone[: max(0, len(seated) - pair.wanted + 1)]:
-        seat.delete()
+        # Its person may have come back this very moment, which locks the seat and not the pair.
+        gone, _of_each = PairJudgement.objects.filter(
+            pk=seat.pk, state=JudgementState.CLAIMED, lease_until__lte=now
+        ).delete()
+        if not gone:
+            return None
     return PairJudgement.objects.create(
         project_id=pair.project_id,
         pair=pair,

@@ -1,10 +1,10 @@
 """Ratings of those whose answers were compared: Bradley and Terry's model with ties, as Davidson has them. Pure.
 
 Of contestants i and j with strengths e^θ, i is preferred with p ∝ e^θ_i, j with p ∝ e^θ_j, and neither with
-p ∝ ν·e^((θ_i + θ_j)/2). In θ and δ = ln ν that is a multinomial logit, so its log-likelihood is concave: Newton's method
-finds the one maximum, where there is one (`why_unrated` says where there is none), and the information there gives the
-intervals. Judgements of the same pair are no independent ones: the variance is that of the pairs' sums (the sandwich),
-and never less than what the model alone says.
+p ∝ ν·e^((θ_i + θ_j)/2). In θ and δ = ln ν that is a multinomial logit, so its log-likelihood is concave: Newton's
+method finds the one maximum, where there is one (`why_unrated` says where there is none), and the information there
+gives the intervals. Judgements of the same pair are no independent ones: the variance is that of the pairs' sums (the
+sandwich), and never less than what the model alone says.
 
 Sources: R. A. Bradley, M. E. Terry, "Rank Analysis of Incomplete Block Designs", Biometrika 39, 1952; R. R. Davidson,
 "On Extending the Bradley-Terry Model to Accommodate Ties", JASA 65, 1970; L. R. Ford, "Solution of a Ranking Problem

@@ -13,6 +13,8 @@ from reflection_app.metrics.statistics import Interval, krippendorffs_alpha, per
 
 # Of more than so many judgements, the newest.
 MOST_COUNTED = 50_000
+# Enough to see what is worth asking, and read whenever somebody goes on to the next pair.
+MOST_WEIGHED = 5_000
 # What stands between a model and its prompt version.
 BETWEEN = " · "
 
@@ -134,13 +136,15 @@ def _said(judged: Iterable[Judged], by: RatedBy) -> list[Said]:
     return [Said(*one.contestants(by), one.winner, one.pair_id) for one in judged]
 
 
-def said_of(project_id: UUID, *, set_id: UUID | None, judges: Judges) -> list[Said]:
-    """What was said of each two makers, for deciding what to ask next."""
-    judged = judged_rows(project_id, judges=judges, set_id=set_id)
+def said_lately(project_id: UUID, *, set_id: UUID | None) -> list[Said]:
+    """What was said of each two makers, by whomever, for deciding what to ask next."""
+    judged = judged_rows(project_id, judges=Judges.ALL, set_id=set_id, most=MOST_WEIGHED)
     return _said((one for one in judged if _tells(one, RatedBy.MODEL_AND_PROMPT)), RatedBy.MODEL_AND_PROMPT)
 
 
-def judged_rows(project_id: UUID, *, judges: Judges, set_id: UUID | None = None) -> list[Judged]:
+def judged_rows(
+    project_id: UUID, *, judges: Judges, set_id: UUID | None = None, most: int = MOST_COUNTED
+) -> list[Judged]:
     """The judgements in force, newest first."""
     rows = PairJudgement.objects.filter(project=project_id, state=JudgementState.JUDGED)
     if judges is not Judges.ALL:
@@ -149,7 +153,7 @@ def judged_rows(project_id: UUID, *, judges: Judges, set_id: UUID | None = None)
         rows = rows.filter(pair__set=set_id)
     makers = ("model_a", "prompt_a", "model_b", "prompt_b")
     columns = ("pair_id", "by_label", "left", "choice", *(f"pair__{name}" for name in makers))
-    found = rows.order_by("-judged_at", "-id").values_list(*columns)[:MOST_COUNTED]
+    found = rows.order_by("-judged_at", "-id").values_list(*columns)[:most]
     return [Judged(*row) for row in found]
 
 

@@ -1,6 +1,7 @@
 """Making a set of pairs, of runs or by a pipeline; closing it, and opening it again."""
 
 from typing import Annotated, Self
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Count, F, Q, QuerySet, Sum
@@ -150,7 +151,7 @@ def switch_set(comparison_set: ComparisonSet, *, is_open: bool, actor: Actor) ->
 
 
 def sets_to_show(project: Project) -> QuerySet[ComparisonSet]:
-    """The sets, each with how many `pairs_made` it has, and how many judgements are there (`judged`) and `asked` for."""
+    """The sets, each with how many pairs it has, how many are `done`, and its judgements, there and `asked` for."""
     return ComparisonSet.objects.filter(project=project).annotate(
         pairs_made=Count("pairs"),
         judged=Sum("pairs__judged", default=0),
@@ -159,7 +160,7 @@ def sets_to_show(project: Project) -> QuerySet[ComparisonSet]:
     )
 
 
-def get_set(project: Project, set_id: object) -> ComparisonSet:
+def get_set(project: Project, set_id: UUID) -> ComparisonSet:
     """The project's set. Raises InvalidInput."""
     found = sets_to_show(project).filter(pk=set_id).first()
     if found is None:

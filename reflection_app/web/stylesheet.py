@@ -17,8 +17,8 @@ NAME = "css/desk.css"
 ORDER = """
     tokens base layout controls lists run graph plan session review review-undo review-keys review-item
     review-queue panel bulk fork tools webhooks alerts failures reports people accounts questions tickets completeness
-    conflicts policy notebook import reflectors audit code lift rules metrics datasets keeping calibration search
-    utilities
+    conflicts policy notebook import reflectors audit code lift rules metrics datasets keeping calibration comparisons
+    search utilities
 """.split()  # noqa: SIM905 - a list of forty quoted names is harder to read
 
 

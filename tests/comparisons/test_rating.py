@@ -179,10 +179,10 @@ def test_what_is_rated_is_just_what_has_a_maximum() -> None:
     rated = 0
     for _ in range(300):
         names = "wxyz"[: chance.randint(2, 4)]
-        said = [
-            Said(*chance.sample(names, 2), chance.choice(tuple(Winner)), next(_clusters))
-            for _ in range(chance.randint(1, 14))
-        ]
+        said = []
+        for _judgement in range(chance.randint(1, 14)):
+            first, second = chance.sample(names, 2)
+            said.append(Said(first, second, chance.choice(tuple(Winner)), next(_clusters)))
         for group in rate(said):
             if group.is_rated:
                 rated += 1
