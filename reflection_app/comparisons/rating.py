@@ -319,6 +319,8 @@ def likely_strengths(said: Sequence[Said]) -> dict[str, float]:
         won[first] += 0.5
         won[second] += 0.5
     weights = dict.fromkeys(won, 1.0)
+    if not weights:
+        return {}
     for _step in range(MOST_STEPS):
         shares = defaultdict[str, float](float)
         for (first, second), count in met.items():

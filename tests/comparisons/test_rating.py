@@ -249,6 +249,11 @@ def test_close_ones_of_whom_little_was_said_are_asked_first() -> None:
     assert worth_asking(strengths, judged, "new", "even") > worth_asking(strengths, judged, "even", "like")
 
 
+def test_nothing_is_guessed_of_nothing() -> None:
+    assert likely_strengths([]) == {}
+    assert worth_asking({}, {}, "x", "y") == 0.25
+
+
 def test_the_guess_of_strengths_is_that_of_the_model_with_one_more_tie() -> None:
     strengths = likely_strengths(beat("x", "y", 3) + beat("y", "x", 1))
     assert exp(strengths["x"] - strengths["y"]) == pytest.approx(3.5 / 1.5)

@@ -17,6 +17,7 @@ from django.db.models import F, Func, OuterRef, Subquery
 from pydantic import ValidationError
 
 from notebook_app.public import Row, TakenTable
+from reflection_app.comparisons.models import Pair, PairJudgement
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import shortened
 from reflection_app.core.migrations import known_migrations
@@ -115,6 +116,13 @@ def import_project(path: Path, wishes: Wishes, *, actor: Actor) -> Imported:
         by_run = Run.objects.filter(pk=OuterRef("run")).values("handed_in_by")
         reviews.update(handed_in_by=Subquery(by_run))
         reviews.filter(state=ReviewState.DECIDED, panel__isnull=False).update(holder_person=F("holder"))
+        PairJudgement.objects.filter(project=project, is_by_key=False).update(person=F("by"))
+        hands_a, hands_b = (
+            Subquery(Run.objects.filter(attempts=OuterRef(attempt)).values("handed_in_by"))
+            for attempt in ("attempt_a", "attempt_b")
+        )
+        of_runs = Pair.objects.filter(project=project, attempt_a__isnull=False, attempt_b__isnull=False)
+        of_runs.update(handed_in_by=Func(hands_a, hands_b, function="array_cat"))
         rebuild(project)
         cancelled = 0
         if not wishes.go_on:
