@@ -4,7 +4,9 @@ import importlib
 
 TABLES = ("core.models", "core.audit", "runs.events", *(
     f"{subject}.models"
-    for subject in ("tasks", "runs", "reviews", "comparisons", "repairs", "sessions", "metrics", "teams", "alerts", "search")
+    for subject in (
+        "tasks", "runs", "reviews", "comparisons", "repairs", "sessions", "metrics", "teams", "alerts", "search",
+    )
 ))  # fmt: skip
 
 for module in TABLES:

@@ -140,7 +140,7 @@ class PreferenceRow(DatasetRow):
     """
 
     run_id: UUID | None = Field(
-        description="of the chosen one; null where a pipeline handed the pair in, as five below"
+        description="of the chosen one; null where a pipeline handed the pair in"
     )
     task_id: UUID | None
     external_id: str | None = Field(description="as the task was handed in with")
