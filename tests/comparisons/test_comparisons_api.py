@@ -12,7 +12,7 @@ from tests.comparisons.pairs import NEW, OLD, make_set, pair_of
 from tests.factories import make_member, make_project
 
 pytestmark = pytest.mark.django_db(transaction=True)
-HOSTILE = "<script>alert(1)</script>‮ {{ 7*7 }} ' OR 1=1 --"
+HOSTILE = "<script>alert(1)</script>\u202e {{ 7*7 }} ' OR 1=1 --"
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def admin() -> Caller:
     return make_caller(scopes=[Scope.ADMIN])
 
 
-def judge(caller: Caller, **beside: Any) -> Caller:
+def judge(caller: Caller) -> Caller:
     """Another person's key for the same project."""
     return make_caller(caller.project, [Scope.REVIEWS_WRITE], made_by=make_member(caller.project, Role.REVIEWER))
 

@@ -137,5 +137,5 @@ def test_a_set_takes_pairs_that_no_other_has_and_says_where_there_are_none(proje
     with pytest.raises(InvalidInput, match="No two different answers"):
         create_set(project, SetInput(name="None", choose=PairChoice(kind="x")), actor=Actor())
     # With the runs their words go.
-    Task.objects.filter(project=project).first().delete()  # type: ignore[union-attr]
+    Task.objects.filter(project=project).first().delete()
     assert not Pair.objects.exists()
