@@ -14,7 +14,7 @@ from typing import Annotated, NamedTuple, Self
 from uuid import UUID
 
 from django.db.models import F, TextField, Value
-from django.db.models.fields.json import KT
+from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import MD5, Cast, Coalesce, Concat, NullIf
 from django.db.models.functions import Left as FirstOf
 from pydantic import Field, model_validator
@@ -122,12 +122,12 @@ def _kept_answers(project: Project, choice: PairChoice) -> Iterator[Kept]:
     runs = runs.annotate(
         maker=Coalesce(
             NullIf(F("best_attempt__step__model"), none),
-            NullIf(KT("task__metadata__model"), none),
+            NullIf(KeyTextTransform("model", "task__metadata"), none),
             NullIf(F("task__agent"), none),
             none,
             output_field=TextField(),
         ),
-        told_prompt=Coalesce(KT("task__metadata__prompt"), none),
+        told_prompt=Coalesce(KeyTextTransform("prompt", "task__metadata"), none),
         own_prompts=FirstOf(
             MD5(Concat(Cast("prompt_versions", TextField()), Cast("edited_prompts", TextField()))), DIGITS
         ),
