@@ -16,6 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from math import exp, log
 from typing import Any, NamedTuple
 
@@ -218,7 +219,7 @@ def _ahead(names: Sequence[str], said: Sequence[Said]) -> tuple[str, ...]:
 # The maximum and the information there.
 
 
-def _fit(names: Sequence[str], said: Sequence[Said]) -> tuple[Vector, Vector]:
+def _fit(names: Sequence[str], said: Sequence[Said]) -> tuple[list[float], list[float]]:
     """θ of each contestant, 0 on average, and the standard deviation of each."""
     size = len(names)
     place = {name: number for number, name in enumerate(names)}
@@ -242,7 +243,7 @@ def _fit(names: Sequence[str], said: Sequence[Said]) -> tuple[Vector, Vector]:
     sandwich = inverse @ _spread(at, said, place, has_ties=has_ties) @ inverse
     variances = np.maximum(np.diag(inverse), np.diag(sandwich))[:size]
     strengths = at[:size] - at[:size].mean()
-    return strengths, np.sqrt(np.maximum(variances, 0.0))
+    return strengths.tolist(), np.sqrt(np.maximum(variances, 0.0)).tolist()
 
 
 def chances(first: float, second: float, *, ties: float | None = None) -> tuple[float, float, float]:
@@ -282,16 +283,20 @@ def _vectors(first: int, second: int, *, size: int, has_ties: bool) -> tuple[lis
 def _spread(at: Vector, said: Sequence[Said], place: Mapping[str, int], *, has_ties: bool) -> Vector:
     """The products of the slopes of each cluster, summed, and corrected for their being few."""
     size = len(place)
-    slopes = defaultdict[Hashable, Vector](lambda: np.zeros(len(at)))
-    for one in said:
-        first, second = place[one.first], place[one.second]
+    number = {cluster: row for row, cluster in enumerate(dict.fromkeys(one.cluster for one in said))}
+    slopes = np.zeros((len(number), len(at)))
+
+    @cache
+    def slope_of(first: int, second: int, winner: Winner) -> tuple[list[int], Vector]:
         shares = chances(at[first], at[second], ties=at[size] if has_ties else None)
         places, vectors = _vectors(first, second, size=size, has_ties=has_ties)
         mean = sum(share * vector for share, vector in zip(shares, vectors, strict=True))
-        slopes[one.cluster][places] += vectors[tuple(Winner).index(one.winner)] - mean
-    total = np.zeros((len(at), len(at)))
-    for slope in slopes.values():
-        total += np.outer(slope, slope)
+        return places, vectors[tuple(Winner).index(winner)] - mean
+
+    for one in said:
+        places, slope = slope_of(place[one.first], place[one.second], one.winner)
+        slopes[number[one.cluster], places] += slope
+    total: Vector = slopes.T @ slopes
     return total * len(slopes) / (len(slopes) - 1) if len(slopes) > 1 else total
 
 
