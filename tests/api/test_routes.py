@@ -107,6 +107,7 @@ BODIES = {
     "PATCH members": {"role": "viewer"},
     "PATCH comparisons": {"is_open": False},
     "POST comparisons": {"lease_token": str(uuid4()), "choice": "tie"},
+    "comparisons/undo": {},
     "comparisons/skip": {"lease_token": str(uuid4())},
     "pairs": {"pairs": [pair_of()]},
     "PATCH comments": {"text": "x"},
