@@ -139,9 +139,7 @@ class PreferenceRow(DatasetRow):
     Of a blind comparison `id` is the judgement's, and `at` when it was given.
     """
 
-    run_id: UUID | None = Field(
-        description="of the chosen one; null where a pipeline handed the pair in"
-    )
+    run_id: UUID | None = Field(description="of the chosen one; null where a pipeline handed the pair in")
     task_id: UUID | None
     external_id: str | None = Field(description="as the task was handed in with")
     agent: str = Field(description="the agent that the task names; empty where it names none")
