@@ -4,6 +4,7 @@ from reflection_app.alerts import api as alerts
 from reflection_app.api import docs
 from reflection_app.api.health import NoSuchPath
 from reflection_app.attachments.api import Attachments
+from reflection_app.comparisons import api as comparisons
 from reflection_app.metrics.api import datasets, figures, judgements
 from reflection_app.notebook.api import conflicts, curation, entries, files, recall
 from reflection_app.repairs.api import failures, reports
@@ -50,6 +51,34 @@ urlpatterns = [
     path("runs/<uuid:run_id>/reflectors", Reflectors.as_view({"get": "of_run"}), name="api-run-reflectors"),
     path("runs/<uuid:run_id>/reviews", AskForReview.as_view({"post": "ask"}), name="api-ask-for-review"),
     path("runs/<uuid:run_id>/events", RunHistory.as_view({"get": "events"}), name="api-run-events"),
+    path("comparisons", comparisons.Sets.as_view({"get": "list", "post": "create"}), name="api-comparison-sets"),
+    path("comparisons/claim", comparisons.Judging.as_view({"post": "claim"}), name="api-claim-pair"),
+    path("comparisons/ratings", comparisons.Ratings.as_view({"get": "retrieve"}), name="api-comparison-ratings"),
+    path(
+        "comparisons/judgements/<uuid:judgement_id>",
+        comparisons.Judging.as_view({"get": "retrieve", "post": "judge"}),
+        name="api-judge-pair",
+    ),
+    path(
+        "comparisons/judgements/<uuid:judgement_id>/skip",
+        comparisons.Judging.as_view({"post": "skip"}),
+        name="api-skip-pair",
+    ),
+    path(
+        "comparisons/judgements/<uuid:judgement_id>/undo",
+        comparisons.Judging.as_view({"post": "undo"}),
+        name="api-undo-pair",
+    ),
+    path(
+        "comparisons/<uuid:set_id>",
+        comparisons.Sets.as_view({"get": "retrieve", "patch": "partial_update"}),
+        name="api-comparison-set",
+    ),
+    path(
+        "comparisons/<uuid:set_id>/pairs",
+        comparisons.Sets.as_view({"get": "list_pairs", "post": "hand_in"}),
+        name="api-pairs",
+    ),
     path("questions", Questions.as_view({"get": "list"}), name="api-questions"),
     path("questions/<uuid:question_id>", Questions.as_view({"get": "retrieve"}), name="api-question"),
     path("questions/<uuid:question_id>/answer", Questions.as_view({"post": "answer"}), name="api-question-answer"),

@@ -67,6 +67,26 @@ DESTINATIONS = (
     ),
     Destination("bulk_list", gettext_noop("Bulk decisions"), "many batch history 批量 决定", "inbox"),
     Destination(
+        "comparisons",
+        gettext_noop("Comparisons"),
+        "pairwise blind side by side prefer better a/b arena 成对 比较 盲评 对比 偏好",
+        "scale",
+    ),
+    Destination(
+        "new_comparison_set",
+        gettext_noop("New set of comparisons"),
+        "pairwise create add compare models prompts 新建 比较 组",
+        "plus",
+        within=gettext_noop("Comparisons"),
+    ),
+    Destination(
+        "comparison_ratings",
+        gettext_noop("Ratings"),
+        "bradley terry elo leaderboard rank models prompts 评分 排名 等级 模型",
+        "chart",
+        within=gettext_noop("Comparisons"),
+    ),
+    Destination(
         "agreement",
         gettext_noop("Agreement of reviewers"),
         "kappa panels blind inter-rater 一致性 评审 评审者 盲审",

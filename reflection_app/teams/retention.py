@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 
 from notebook_app.public import forget_some
 from reflection_app.alerts.models import Channel, ChannelMessage, MessageState
+from reflection_app.comparisons.models import Pair
 from reflection_app.core.audit import Actor, AuditEntry, audit
 from reflection_app.core.errors import InvalidInput, NotFound, RunFinished
 from reflection_app.core.models import ApiKey, Membership, Project
@@ -93,6 +94,11 @@ def aged_deliveries(project_id: UUID, *, before: datetime) -> QuerySet[Delivery]
 def aged_channel_messages(project_id: UUID, *, before: datetime) -> QuerySet[ChannelMessage]:
     """Messages to channels that wait for no further try."""
     return ChannelMessage.objects.filter(project=project_id, created_at__lt=before).exclude(state=MessageState.WAITING)
+
+
+def aged_pairs(project_id: UUID, *, before: datetime) -> QuerySet[Pair]:
+    """Pairs of answers that pipelines handed in for comparison. Those of runs go with their runs."""
+    return Pair.objects.filter(project=project_id, attempt_a__isnull=True, created_at__lt=before)
 
 
 def aged_traces(project_id: UUID, *, before: datetime) -> QuerySet[AgentTrace]:
@@ -247,6 +253,7 @@ def _previewed(project_id: UUID, settings: RetentionSettings, *, now: datetime) 
 def _plain(settings: RetentionSettings) -> Iterator[tuple[str, int | None, Callable[..., QuerySet[Any]]]]:
     """The kinds of which no row waits for anybody."""
     yield "tool_failures", settings.tool_failures_days, aged_failures
+    yield "pairs", settings.runs_days, aged_pairs
     yield "deliveries", settings.deliveries_days, aged_deliveries
     yield "channel_messages", settings.deliveries_days, aged_channel_messages
     yield "traces", settings.traces_days, aged_traces

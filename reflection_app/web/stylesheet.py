@@ -18,7 +18,7 @@ ORDER = """
     tokens base layout controls toasts lists run attachments graph plan session review review-undo review-keys
     review-item review-edit review-queue panel bulk fork tools webhooks alerts failures reports people accounts
     questions tickets completeness conflicts policy rubric notebook import reflectors audit code lift rules metrics
-    dashboards datasets keeping calibration search marks utilities
+    dashboards datasets keeping calibration comparisons search marks utilities
 """.split()  # noqa: SIM905 - a list of forty quoted names is harder to read
 
 

@@ -38,6 +38,7 @@ MINUTE, HOUR, DAY = 60, 3600, 86_400
 BELOW = {
     "calibration": r"judge",
     "channels": r"channel|waiting_goals",
+    "comparisons": r"comparison|_pairs?$",
     "conflicts": r"conflict|^suggest_merge$",
     "keys": r"^(create|revoke)_key$",
     "members": r"member|invitation|^permissions$",

@@ -5,6 +5,7 @@ from django.views.i18n import set_language
 
 from reflection_app.alerts import pages as alerts
 from reflection_app.attachments import pages as attachments_pages
+from reflection_app.comparisons import pages as comparisons
 from reflection_app.metrics import urls as metrics_urls
 from reflection_app.notebook.pages import browse, changes, conflicts, entry, files, recall
 from reflection_app.repairs.pages import failures, reports, tickets
@@ -56,6 +57,15 @@ project_pages: list[URLPattern | URLResolver] = [
     path("reviews/bulk/<uuid:bulk_id>/undo/", bulk.take_back_bulk, name="undo_bulk"),
     path("reviews/<uuid:review_id>/assign/", item.assign, name="assign_review"),
     path("reviews/<uuid:review_id>/hand-over/", item.hand_over_page, name="hand_over_review"),
+    path("comparisons/", comparisons.set_list, name="comparisons"),
+    path("comparisons/new/", comparisons.new_set, name="new_comparison_set"),
+    path("comparisons/ratings/", comparisons.ratings, name="comparison_ratings"),
+    path("comparisons/next/", comparisons.take_next, name="next_pair"),
+    path("comparisons/unskip/", comparisons.unskip, name="unskip_pairs"),
+    path("comparisons/judging/<uuid:judgement_id>/", comparisons.judge, name="compare_pair"),
+    path("comparisons/judging/<uuid:judgement_id>/skip/", comparisons.skip, name="skip_pair"),
+    path("comparisons/judging/<uuid:judgement_id>/undo/", comparisons.undo, name="undo_pair"),
+    path("comparisons/<uuid:set_id>/switch/", comparisons.switch, name="switch_comparison_set"),
     path("comments/<slug:about>/<uuid:about_id>/", comments.comments, name="comments"),
     path("comments/<uuid:comment_id>/edit/", comments.edit, name="edit_comment"),
     path("comments/<uuid:comment_id>/take-back/", comments.take_back, name="take_back_comment"),

@@ -32,6 +32,7 @@ from reflection_app.teams.models import Delivery, Secret, Webhook
 from reflection_app.teams.tools import add_builtin_tools
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.api.stories import waiting_review
+from tests.comparisons.pairs import claimed, make_set, pair_of
 from tests.factories import make_member
 from tests.notebook.entries import make_entry
 from tests.repairs.completeness import completeness_check
@@ -80,6 +81,8 @@ ID_NAMES = (
     "conflict_id",
     "import_id",
     "judgements_id",
+    "set_id",
+    "judgement_id",
     "user_id",
     "invitation_id",
     "webhook_id",
@@ -104,6 +107,11 @@ BODIES = {
     "assign": {"to": None},
     "hand-over": {"lease_token": str(uuid4()), "to": "nobody"},
     "PATCH members": {"role": "viewer"},
+    "PATCH comparisons": {"is_open": False},
+    "POST comparisons": {"lease_token": str(uuid4()), "choice": "tie"},
+    "comparisons/undo": {},
+    "comparisons/skip": {"lease_token": str(uuid4())},
+    "pairs": {"pairs": [pair_of()]},
     "PATCH comments": {"text": "x"},
     "PATCH notebook": {"content": "Other words."},
     "retire": {"reason": "No longer so."},
@@ -179,6 +187,8 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
         "invitation_id": create_invitation(owner.project, role="viewer", actor=by).invitation.pk,
         "import_id": ImportBatch.objects.create(project_id=owner.project.pk).pk,
         "judgements_id": JudgementImport.objects.create(project=owner.project).pk,
+        "set_id": make_set(owner.project).pk,
+        "judgement_id": claimed(owner.project, actor=by).pk,
         "webhook_id": (webhook := Webhook.objects.create(project=owner.project, url="https://a.example", events=[])).pk,
         "delivery_id": Delivery.objects.create(project=owner.project, webhook=webhook, type="run.finished").pk,
         "channel_id": (

@@ -45,7 +45,7 @@ def exported(caller: Caller, kind: str, form: str) -> bytes:
     answer = caller.get(f"datasets/{kind}/export", format=form)
     assert answer.status == 200, answer.body
     assert answer.headers["content-disposition"].endswith(f'.{form}"')
-    assert answer.headers["dataset-schema"] == f"{kind}/1"
+    assert answer.headers["dataset-schema"] == f"{kind}/{DATASETS[DatasetKind(kind)].schema_version}"
     content: bytes = answer.body or b""
     return content
 

@@ -38,6 +38,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 JUDGING = {Permission.REVIEW, Permission.CURATE}
 # Of the routes that ask for the right to judge, those by which nobody accepts work of their own.
 HARMLESS = {
+    "comparisons/claim": "ones own pairs are passed over (tests/comparisons)",
+    "comparisons/judgements/<uuid:judgement_id>": "of ones own pair it is refused (tests/comparisons)",
+    "comparisons/judgements/<uuid:judgement_id>/skip": "leaves a pair to others",
+    "comparisons/judgements/<uuid:judgement_id>/undo": "takes a judgement back; it is given anew under the same rules",
     "comments": "words, no decision",
     "comments/<uuid:comment_id>": "words, no decision",
     "questions/<uuid:question_id>/answer": "what the task means, its author knows best",

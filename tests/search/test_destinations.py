@@ -19,6 +19,8 @@ NO_DESTINATION = {
     "notebook_count",
     "next_review",
     "peek_review",
+    "next_pair",
+    "unskip_pairs",
     "unskip_reviews",
     "start_bulk",
     "new_bulk",

@@ -21,6 +21,7 @@ from reflection_app.teams.members import create_invitation
 from reflection_app.teams.models import Delivery, Secret, Webhook
 from reflection_app.teams.tools import add_builtin_tools
 from reflection_app.web.urls import project_pages
+from tests.comparisons.pairs import claimed, judge_of, make_set
 from tests.factories import make_api_key, make_member, make_project
 from tests.repairs.reports import begun_run, kept_report
 from tests.repairs.tickets import external_run, ticket_of
@@ -88,6 +89,8 @@ def addresses() -> dict[str, str]:
             project=project, kind="slack", name="#a", host="https://a.example:443", topics=["review"], ciphertext="x"
         ).pk,
         "dashboard_id": Dashboard.objects.create(project=project, owner_label="a", name="a", is_shared=True).pk,
+        "set_id": make_set(project).pk,
+        "judgement_id": claimed(project, actor=judge_of(project)).pk,
         "judgements_id": JudgementImport.objects.create(project=project).pk,
         "item_id": JudgedItem.objects.create(project=project, external_id="a").pk,
     }

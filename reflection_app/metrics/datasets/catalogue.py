@@ -9,8 +9,9 @@ from typing import Any
 from reflection_app.core.permissions import Permission
 from reflection_app.metrics.datasets.critic import CRITIC
 from reflection_app.metrics.datasets.findings import FINDINGS
+from reflection_app.metrics.datasets.pairwise import PAIRWISE
 from reflection_app.metrics.datasets.preferences import PREFERENCES
-from reflection_app.metrics.datasets.reading import Sources
+from reflection_app.metrics.datasets.reading import Sources, Together
 from reflection_app.metrics.datasets.rows import CriticRow, DatasetRow, FindingRow, PreferenceRow, RunRow
 from reflection_app.metrics.datasets.runs import RUNS
 
@@ -28,7 +29,7 @@ class Dataset:
 
     kind: DatasetKind
     row: type[DatasetRow]
-    sources: Sources[Any]
+    sources: Sources[Any] | Together
     schema_version: int = 1
     needs: Permission = Permission.READ
 
@@ -38,7 +39,7 @@ DATASETS: Mapping[DatasetKind, Dataset] = MappingProxyType(
         one.kind: one
         for one in (
             Dataset(DatasetKind.RUNS, RunRow, RUNS),
-            Dataset(DatasetKind.PREFERENCES, PreferenceRow, PREFERENCES),
+            Dataset(DatasetKind.PREFERENCES, PreferenceRow, Together((PREFERENCES, PAIRWISE)), schema_version=2),
             Dataset(DatasetKind.CRITIC, CriticRow, CRITIC),
             # It tells what entries of the notebook say, and what became of them.
             Dataset(DatasetKind.FINDINGS, FindingRow, FINDINGS, needs=Permission.READ_NOTEBOOK),

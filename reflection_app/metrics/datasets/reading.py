@@ -6,7 +6,7 @@ never changes, each piece after the last source of the one before; one source ma
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from math import inf
 from typing import Any
@@ -145,6 +145,39 @@ class Sources[M: Model]:
 
 
 @dataclass(frozen=True)
+class Together:
+    """Sources of several tables as one, in the order of their moments."""
+
+    parts: tuple[Sources[Any], ...]
+
+    def pieces(self, asked: Asked, *, size: int = PIECE) -> "Iterator[Piece]":
+        """As of one table: up to where every table has been read, its rows in their order."""
+        place = asked.after
+        while True:
+            read = [next(part.pieces(replace(asked, after=place), size=size), None) for part in self.parts]
+            found = [piece for piece in read if piece is not None]
+            if not found:
+                return
+            # Behind the end of a piece that is full there may be more of its table, before what others have.
+            ends = [piece.end for piece in found if piece.looked_at == size]
+            end = min(ends or [max((piece.end for piece in found), key=_order)], key=_order)
+            rows = [row for piece in found for row in piece.rows if Place.behind(row).order <= end.order]
+            looked_at = sum(piece.looked_at for piece in found)
+            yield Piece(sorted(rows, key=lambda row: Place.behind(row).order), looked_at, end)
+            if not ends:
+                return
+            place = end
+
+    def count(self, asked: Asked) -> int:
+        """How many sources there are; MOST_COUNTED where there are more."""
+        return min(MOST_COUNTED, sum(part.count(asked) for part in self.parts))
+
+
+def _order(place: Place) -> tuple[datetime, UUID, float]:
+    return place.order
+
+
+@dataclass(frozen=True)
 class Piece:
     rows: list[DatasetRow]
     looked_at: int
@@ -159,7 +192,7 @@ class Read:
     next: Place | None
 
 
-def read_some(sources: Sources[Any], asked: Asked, *, limit: int) -> Read:
+def read_some(sources: Sources[Any] | Together, asked: Asked, *, limit: int) -> Read:
     """The first `limit` rows that are asked for, or fewer where they are far between."""
     found: list[DatasetRow] = []
     looked_at = 0

@@ -128,6 +128,7 @@ class PreferenceSource(StrEnum):
 
     EDIT = "edit"
     PICK = "pick"
+    PAIRWISE = "pairwise"
     PERSON = "person"
     TESTS = "tests"
     TOOL = "tool"
@@ -135,24 +136,40 @@ class PreferenceSource(StrEnum):
     CRITIC = "critic"
 
 
-class PreferenceRow(OfTask):
-    """Two attempts at one objective; `id` is the run's and the pair's place in it, `at` when the run finished."""
+class PreferenceRow(DatasetRow):
+    """Two attempts at one objective; `id` is the run's and the pair's place in it, `at` when the run finished.
 
+    Of a blind comparison `id` is the judgement's, and `at` when it was given.
+    """
+
+    run_id: UUID | None = Field(description="of the chosen one; null where a pipeline handed the pair in")
+    task_id: UUID | None
+    external_id: str | None = Field(description="as the task was handed in with")
+    agent: str = Field(description="the agent that the task names; empty where it names none")
+    kind: str = Field(description="the task's type")
+    mode: Mode | None = Field(description="the loop that the run went through")
+    metadata: dict[str, JsonValue] = Field(description="as the task was handed in with")
     source: PreferenceSource = Field(
         description="`edit`: a person rewrote the rejected one, in its review or in a fork; `pick`: a person kept the "
-        "chosen one instead; else the referee whose word on the chosen one decides"
+        "chosen one instead; `pairwise`: a person found it better, blindly; else the referee whose word on the chosen "
+        "one decides"
     )
     prompt: str = Field(description="the objective")
     chosen: str
     rejected: str
-    chosen_attempt: int
-    rejected_attempt: int
-    difference: str | None = Field(description="of an `edit`, what was changed, as a unified diff; null where too long")
+    chosen_attempt: int | None
+    rejected_attempt: int | None = Field(description="of the same run, unless `rejected_run_id` names another")
+    difference: str | None = Field(
+        default=None, description="of an `edit`, what was changed, as a unified diff; null where too long"
+    )
     chosen_score: float | None = Field(description="by the strongest referee that judged it")
     rejected_score: float | None
     chosen_referee: str | None
     rejected_referee: str | None
     margin: float | None = Field(description="the difference of the scores, where one kind of referee gave both")
+    rejected_run_id: UUID | None = Field(
+        default=None, description="of a blind comparison of two runs, that of the rejected one"
+    )
 
 
 # What critics said and people then decided.

@@ -17,6 +17,7 @@ from django.db.models import F, Func, OuterRef, Subquery
 from pydantic import ValidationError
 
 from notebook_app.public import Row, TakenTable
+from reflection_app.comparisons.models import Pair, PairJudgement
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import shortened
 from reflection_app.core.migrations import known_migrations
@@ -110,10 +111,7 @@ def import_project(path: Path, wishes: Wishes, *, actor: Actor) -> Imported:
         by_task = Task.objects.filter(pk=OuterRef("task")).values(hands=HandsOf("created_by"))
         runs = Run.objects.filter(project=project)
         runs.filter(task__created_by__isnull=False).update(handed_in_by=Subquery(by_task))
-        reviews = Review.objects.filter(project=project)
-        by_run = Run.objects.filter(pk=OuterRef("run")).values("handed_in_by")
-        reviews.update(handed_in_by=Subquery(by_run))
-        reviews.filter(state=ReviewState.DECIDED, panel__isnull=False).update(holder_person=F("holder"))
+        _know_judges_again(project)
         rebuild(project)
         cancelled = 0
         if not wishes.go_on:
@@ -123,6 +121,21 @@ def import_project(path: Path, wishes: Wishes, *, actor: Actor) -> Imported:
                 cancelled += 1
         audit(project.pk, actor, "project.imported", target=project, after={"rows": sum(rows.values())})
     return Imported(project, rows, cancelled, _secrets(manifest))
+
+
+def _know_judges_again(project: Project) -> None:
+    """Notes who sits on panels and who compared answers, and whose work it is that is judged."""
+    reviews = Review.objects.filter(project=project)
+    by_run = Run.objects.filter(pk=OuterRef("run")).values("handed_in_by")
+    reviews.update(handed_in_by=Subquery(by_run))
+    reviews.filter(state=ReviewState.DECIDED, panel__isnull=False).update(holder_person=F("holder"))
+    PairJudgement.objects.filter(project=project, is_by_key=False).update(person=F("by"))
+    hands_a, hands_b = (
+        Subquery(Run.objects.filter(attempts=OuterRef(attempt)).values("handed_in_by"))
+        for attempt in ("attempt_a", "attempt_b")
+    )
+    of_runs = Pair.objects.filter(project=project, attempt_a__isnull=False, attempt_b__isnull=False)
+    of_runs.update(handed_in_by=Func(hands_a, hands_b, function="array_cat"))
 
 
 class HandsOf(Func):

@@ -14,6 +14,7 @@ from django.db import models
 from notebook_app.public import TAKEN, Row, TakenTable
 from reflection_app.attachments.keeping import facts_of
 from reflection_app.attachments.models import Attachment, AttemptAttachment
+from reflection_app.comparisons.models import ComparisonSet, JudgementState, Pair, PairJudgement
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Membership, Project
@@ -142,6 +143,14 @@ TABLES: tuple[TakenTable, ...] = (
     TakenTable("review_skips", ReviewSkip, path="review__project_id"),
     TakenTable("bulk_decisions", BulkDecision, without=frozenset({"api_key"}), mended=_not_under_way),
     TakenTable("bulk_items", BulkItem, path="bulk__project_id"),
+    TakenTable("comparison_sets", ComparisonSet),
+    TakenTable("pairs", Pair, without=NUMBERS_OF_PEOPLE),
+    TakenTable(
+        "pair_judgements",
+        PairJudgement,
+        without=LEASE | {"person", "by_key"},
+        only={"state": JudgementState.JUDGED.value},
+    ),
     TakenTable("tickets", Ticket),
     TakenTable("reports", Report),
     TakenTable("class_corrections", ClassCorrection, path="report__project_id"),

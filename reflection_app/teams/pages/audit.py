@@ -18,6 +18,7 @@ from django.views.decorators.http import require_safe
 
 from notebook_app.public import entries_by_id
 from reflection_app.alerts.models import Channel
+from reflection_app.comparisons.models import ComparisonSet, PairJudgement
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import ApiKey, Project
@@ -94,6 +95,8 @@ PAGES: dict[str, tuple[Manager[Any], str, str]] = {
 }
 LISTS: dict[str, tuple[Manager[Any], str]] = {
     "apikey": (ApiKey.objects, "settings"),
+    "comparisonset": (ComparisonSet.objects, "comparisons"),
+    "pairjudgement": (PairJudgement.objects, "comparisons"),
     "secret": (Secret.objects, "tools"),
 }
 type Key = tuple[str, UUID]
@@ -197,6 +200,9 @@ WORDS: dict[str, Promise] = {
     "comment.deleted": _("deleted a comment"),
     "comment.edited": _("edited a comment"),
     "comment.taken_back": _("deleted a comment"),
+    "comparison_set.closed": _("closed a set of comparisons"),
+    "comparison_set.created": _("made a set of comparisons"),
+    "comparison_set.reopened": _("opened a set of comparisons again"),
     "dataset.exported": _("downloaded a data set"),
     "entries.curated": _("curated many entries together"),
     "entries.undone": _("took a bulk change of entries back"),
@@ -234,6 +240,12 @@ WORDS: dict[str, Promise] = {
     "panel.disputed": _("the opinions of several reviewers differ"),
     "panel.settled": _("the opinions of several reviewers were settled"),
     "own_work.changed": _("changed who may decide on their own work"),
+    "pair.claimed": _("took a pair to compare"),
+    "pair.judged": _("said which of two answers is better"),
+    "pair.judgement_undone": _("took back which of two answers is better"),
+    "pair.skipped": _("passed a pair over"),
+    "pair.unskipped": _("asked for a pair again that was passed over"),
+    "pairs.handed_in": _("handed in pairs to compare"),
     "policy.changed": _("changed the review policy"),
     "rubric.changed": _("changed the rubric"),
     "guidelines.changed": _("changed the guidelines"),
@@ -307,11 +319,13 @@ TARGETS: dict[str, Promise] = {
     "apikey": _("API key"),
     "bulkdecision": _("bulk decision"),
     "comment": _("comment"),
+    "comparisonset": _("set of comparisons"),
     "conflict": _("conflict of two entries"),
     "entry": _("entry"),
     "entrybulk": _("bulk change of entries"),
     "import": _("import of entries"),
     "invitation": _("invitation"),
+    "pairjudgement": _("comparison of two answers"),
     "panel": _("several reviewers' verdict"),
     "project": _("project"),
     "question": _("question"),

@@ -122,6 +122,7 @@ KINDS: dict[str, Promise] = {
     "sessions": gettext_lazy("Sessions"),
     "tool_failures": gettext_lazy("Reported tool failures"),
     "deliveries": gettext_lazy("Deliveries of webhooks"),
+    "pairs": gettext_lazy("Pairs handed in to be compared"),
     "channel_messages": gettext_lazy("Messages to channels"),
     "traces": gettext_lazy("Traces of agents"),
     "notifications": gettext_lazy("Notifications"),

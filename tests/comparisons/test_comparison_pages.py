@@ -1,0 +1,280 @@
+"""The pages on which people compare two answers, without any script."""
+
+import re
+from uuid import UUID, uuid4
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from reflection_app.comparisons.models import Choice, ComparisonSet, Pair, PairJudgement
+from reflection_app.core.models import Project, Role
+from tests.comparisons.pairs import NEW, OLD, add_pairs, choice_for, claimed, judge_of, make_set, pair_of, said
+from tests.factories import make_member, make_project
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HOSTILE = "<script>alert(1)</script><b onclick=x>{{ 7*7 }}</b>"
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("desk")
+
+
+def visitor(project: Project, role: Role = Role.REVIEWER) -> tuple[Client, User]:
+    user = make_member(project, role)
+    client = Client()
+    client.force_login(user)
+    return client, user
+
+
+def page(client: Client, name: str, *args: object, query: str = "") -> str:
+    return client.get(reverse(name, args=("desk", *args)) + query).content.decode()
+
+
+def began(client: Client, *, query: str = "") -> str:
+    """The address of the pair that is given."""
+    answer = client.post(reverse("next_pair", args=("desk",)) + query)
+    assert answer.status_code == 302
+    return str(answer["Location"])
+
+
+def token_of(address: str) -> str:
+    (seat_id,) = re.findall(r"judging/([0-9a-f-]+)/", address)
+    return str(PairJudgement.objects.get(pk=seat_id).lease_token)
+
+
+def test_one_pair_after_another_until_none_is_left(project: Project) -> None:
+    make_set(project, 2)
+    client, _user = visitor(project)
+    first = began(client)
+    html = client.get(first).content.decode()
+    assert "1 of 2" in re.sub(r"\s+", " ", html)
+    # Blind: nothing tells who made them, and no number of an attempt.
+    assert OLD not in html
+    assert NEW not in html
+    answer = client.post(first, {"choice": "left", "lease_token": token_of(first), "reason": "Shorter."})
+    second = answer["Location"]
+    assert second != first
+    html = re.sub(r"\s+", " ", client.get(second).content.decode())
+    assert "2 of 2" in html
+    assert "You found the left answer better." in html
+    done = client.post(second, {"choice": "both_bad", "lease_token": token_of(second)}, follow=True)
+    assert "No pair waits for you" in done.content.decode()
+    assert list(PairJudgement.objects.order_by("judged_at").values_list("choice", "reason")) == [
+        ("left", "Shorter."),
+        ("both_bad", ""),
+    ]
+
+
+def test_the_last_judgement_is_taken_back_and_its_reason_is_there_again(project: Project) -> None:
+    make_set(project, 2)
+    client, _user = visitor(project)
+    first = began(client)
+    client.post(first, {"choice": "left", "lease_token": token_of(first), "reason": "A slip."})
+    judged = PairJudgement.objects.get(state="judged")
+    answer = client.post(reverse("undo_pair", args=("desk", judged.pk)))
+    assert answer["Location"] == first
+    assert "A slip." in client.get(first).content.decode()
+    assert Pair.objects.filter(judged=1).count() == 0
+
+
+def test_skipped_pairs_come_back_when_asked_for(project: Project) -> None:
+    make_set(project)
+    client, _user = visitor(project)
+    first = began(client)
+    skipped = client.post(f"{first}skip/", {"lease_token": token_of(first)}, follow=True)
+    html = re.sub(r"\s+", " ", skipped.content.decode())
+    assert "Look at 1 skipped pair again" in html
+    assert client.post(reverse("unskip_pairs", args=("desk",)))["Location"] != first
+    assert client.get(first).status_code == 404
+
+
+@pytest.mark.parametrize("typed", [{}, {"choice": "better"}, {"choice": "left", "reason": "x" * 10_001}])
+def test_what_cannot_be_read_is_refused_and_what_was_typed_stays(project: Project, typed: dict[str, str]) -> None:
+    make_set(project)
+    client, _user = visitor(project)
+    first = began(client)
+    answer = client.post(first, {"reason": "Kept words", "lease_token": token_of(first)} | typed)
+    assert answer.status_code == 400
+    assert typed.get("reason", "Kept words")[:50] in answer.content.decode()
+    assert Pair.objects.get().judged == 0
+
+
+def test_whose_hold_was_taken_is_told_and_keeps_the_words(project: Project) -> None:
+    make_set(project)
+    client, _user = visitor(project)
+    first = began(client)
+    token = token_of(first)
+    PairJudgement.objects.all().delete()
+    said(claimed(project, actor=(ben := judge_of(project))), Choice.TIE, actor=ben)
+    answer = client.post(first, {"choice": "left", "lease_token": token, "reason": "My words"})
+    html = answer.content.decode()
+    assert (answer.status_code, "My words" in html, "was not counted" in html) == (409, True, True)
+    assert Pair.objects.get().judged == 1
+
+
+def test_a_form_that_is_sent_twice_counts_once(project: Project) -> None:
+    make_set(project)
+    client, _user = visitor(project)
+    first = began(client)
+    body = {"choice": "left", "lease_token": token_of(first)}
+    assert client.post(first, body).status_code == 302
+    assert client.post(first, body).status_code == 409
+    assert Pair.objects.get().judged == 1
+    assert "judged this pair already" in client.get(first, follow=True).content.decode()
+
+
+def test_a_pair_is_shown_to_whoever_holds_it_and_nobody_else(project: Project) -> None:
+    make_set(project)
+    client, _user = visitor(project)
+    first = began(client)
+    other, _ben = visitor(project)
+    assert other.get(first).status_code == 404
+    assert other.post(first, {"choice": "left", "lease_token": token_of(first)}).status_code == 409
+    stranger, _nobody = visitor(make_project("elsewhere"))
+    assert stranger.get(first).status_code == 404
+    viewer, _reader = visitor(project, Role.VIEWER)
+    assert viewer.post(reverse("next_pair", args=("desk",))).status_code == 403
+    assert Pair.objects.get().judged == 0
+
+
+def test_hostile_words_are_shown_as_they_are_and_differences_are_marked(project: Project) -> None:
+    made = make_set(project, 0)
+    answers = {
+        "a": {"answer": f"Same {HOSTILE} one", "model": "x"},
+        "b": {"answer": f"Same {HOSTILE} two", "model": "y"},
+    }
+    add_pairs(made, pair_of() | answers | {"objective": HOSTILE})
+    client, _user = visitor(project)
+    first = began(client)
+    for query in ("", "?differences=1"):
+        html = client.get(first + query).content.decode()
+        assert "<script>alert" not in html
+        assert "<b onclick" not in html
+        assert "{{ 7*7 }}" in html
+    assert "<ins>" in html
+    assert "<del>" in html
+
+
+def test_answers_of_a_megabyte_are_shown_whole(project: Project) -> None:
+    made = make_set(project, 0)
+    texts = {"a": {"answer": "left " * 199_000 + "END", "model": "x"}, "b": {"answer": "b\n" * 500_000, "model": "y"}}
+    add_pairs(made, pair_of() | texts)
+    client, _user = visitor(project)
+    first = began(client)
+    html = client.get(first).content.decode()
+    assert "left left END" in html
+    assert len(html) > 1_900_000
+    cut = client.get(f"{first}?differences=1")
+    assert (cut.status_code, "Only the beginning is shown" in cut.content.decode()) == (200, True)
+
+
+# Sets.
+
+
+def test_an_empty_project_says_what_to_do(project: Project) -> None:
+    admin, _user = visitor(project, Role.ADMIN)
+    assert reverse("new_comparison_set", args=("desk",)) in page(admin, "comparisons")
+    reviewer, _other = visitor(project)
+    html = page(reviewer, "comparisons")
+    assert "An admin of the project makes the first set." in html
+    assert reverse("new_comparison_set", args=("desk",)) not in html
+    assert "Nothing was judged yet" in page(reviewer, "comparison_ratings")
+
+
+def test_an_admin_makes_a_set_for_a_pipeline_closes_it_and_opens_it(project: Project) -> None:
+    admin, _user = visitor(project, Role.ADMIN)
+    address = reverse("new_comparison_set", args=("desk",))
+    answer = admin.post(address, {"name": "Nightly", "wanted": "3", "source": "pipeline", "most": "100"}, follow=True)
+    made = ComparisonSet.objects.get()
+    assert str(made.pk) in answer.content.decode()
+    switch = reverse("switch_comparison_set", args=("desk", made.pk))
+    admin.post(switch, {"to": "closed"})
+    made.refresh_from_db()
+    assert not made.is_open
+    assert admin.post(switch, {"to": "x"}).status_code == 400
+    reviewer, _other = visitor(project)
+    assert reviewer.post(switch, {"to": "open"}).status_code == 403
+    assert reviewer.get(address).status_code == 403
+    admin.post(switch, {"to": "open"})
+    made.refresh_from_db()
+    assert made.is_open
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ({"name": ""}, "Give it a name"),
+        ({"wanted": "6"}, "A whole number from 1 to 5."),
+        ({"most": "x"}, "A whole number from 1 to 1,000."),
+        ({"since": "yesterday"}, "A day, such as 2026-01-31."),
+        ({"since": "2026-02-02", "until": "2026-02-01"}, "The last day is before the first."),
+        ({}, "No two different answers to the same task fit."),
+    ],
+)
+def test_a_form_that_makes_no_set_says_why(project: Project, typed: dict[str, str], told: str) -> None:
+    admin, _user = visitor(project, Role.ADMIN)
+    usual = {"name": "Old or new", "wanted": "1", "source": "runs", "most": "100", "model_a": "m-kept"}
+    answer = admin.post(reverse("new_comparison_set", args=("desk",)), usual | typed)
+    html = answer.content.decode()
+    assert answer.status_code == 400
+    assert told in html
+    assert "m-kept" in html
+    assert not ComparisonSet.objects.exists()
+
+
+# Ratings.
+
+
+def judged(project: Project, *winners: str, set_id: UUID | None = None) -> None:
+    """A pair judged for each of these: `a`, `b` or anything else for a tie."""
+    anna = judge_of(project)
+    for winner in winners:
+        seat = claimed(project, actor=anna)
+        said(seat, choice_for(seat, winner) if winner in "ab" else Choice.TIE, actor=anna)
+
+
+def test_ratings_are_shown_with_their_intervals_and_how_far_to_believe_them(project: Project) -> None:
+    made = make_set(project, 12)
+    judged(project, *"bbbbbbaa====")
+    client, _user = visitor(project)
+    html = re.sub(r"\s+", " ", page(client, "comparison_ratings", query=f"?set={made.pk}"))
+    assert html.index(NEW) < html.index(OLD)
+    assert "95 % interval" in html
+    assert "1,095" in html or "1095" in html
+    assert "No pair was judged by two people yet." in html
+    assert "The pairs that were judged do not differ in their prompt versions" in page(
+        client, "comparison_ratings", query="?by=prompt"
+    )
+
+
+@pytest.mark.parametrize(
+    ("winners", "why"), [("===", "every judgement is a tie"), ("bbb", f"{NEW} never lost to"), ("bb=", "only one side")]
+)
+def test_what_has_no_rating_is_told_without_a_number(project: Project, winners: str, why: str) -> None:
+    make_set(project, 3)
+    judged(project, *winners)
+    client, _user = visitor(project)
+    html = page(client, "comparison_ratings")
+    assert why in html
+    assert "rating-point" not in html
+
+
+def test_groups_that_were_never_compared_are_apart(project: Project) -> None:
+    made = make_set(project, 2)
+    judged(project, "a", "b")
+    add_pairs(made, pair_of(3, a="p", b="q"), pair_of(4, a="p", b="q"))
+    judged(project, "a", "b")
+    client, _user = visitor(project)
+    html = page(client, "comparison_ratings")
+    assert "never compared with each other" in html
+    assert "Group 2" in html
+
+
+def test_another_projects_set_has_no_ratings_here(project: Project) -> None:
+    made = make_set(make_project())
+    client, _user = visitor(project)
+    for query in (f"?set={made.pk}", f"?set={uuid4()}"):
+        assert client.get(reverse("comparison_ratings", args=("desk",)) + query).status_code == 404

@@ -1,0 +1,141 @@
+"""Pairs that are made of runs: kept answers to the same task, by different makers."""
+
+from typing import Any
+
+import pytest
+
+from reflection_app.comparisons.models import Pair
+from reflection_app.comparisons.pairing import PairChoice, find_pairs
+from reflection_app.comparisons.sets import SetInput, create_set
+from reflection_app.core.audit import Actor
+from reflection_app.core.errors import InvalidInput
+from reflection_app.core.models import Project
+from reflection_app.runs.advance import advance
+from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
+from reflection_app.runs.models import Run, Step
+from reflection_app.tasks.models import Task
+from tests.factories import make_member, make_project
+from tests.runs.critiques import critique
+from tests.runs.scripts import scripted_run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project(review_policy={"audit_share": 0})
+
+
+def answered(project: Project, content: str, *, model: str = "", actor: Actor | None = None, **task: Any) -> Run:
+    """A finished run whose outside agent handed this in, made by `model`."""
+    passed = {"attempt-1/critique": critique(95, approved=True)}
+    run = scripted_run(passed, project=project, actor=actor, execution="external", **task)
+    advance(run.pk)
+    told = AttemptInput.model_validate({"content": content, "usage": {"model": model}})
+    hand_in_attempt(run, told, actor=actor or Actor())
+    advance(run.pk)
+    # Of the scripted model is the critic alone.
+    Run.objects.filter(pk=run.pk).update(is_scripted=False)
+    run.refresh_from_db()
+    assert run.is_finished, run.error
+    return run
+
+
+def makers(project: Project, **choice: Any) -> list[tuple[str, str]]:
+    pairs = find_pairs(project, PairChoice(**choice)).pairs
+    return [tuple(sorted((pair.model_a, pair.model_b))) for pair in pairs]  # type: ignore[misc]
+
+
+def test_answers_of_different_models_to_the_same_words_are_a_pair(project: Project) -> None:
+    first = answered(project, "Paris", model="m-1", objective="The capital of France?")
+    second = answered(project, "Lyon", model="m-2", objective="The capital of France?")
+    answered(project, "Rome", model="m-2", objective="The capital of Italy?")
+    (pair,) = find_pairs(project, PairChoice()).pairs
+    assert {pair.model_a, pair.model_b} == {"m-1", "m-2"}
+    assert {pair.answer_a, pair.answer_b} == {"Paris", "Lyon"}
+    assert {pair.attempt_a_id, pair.attempt_b_id} == {first.best_attempt_id, second.best_attempt_id}
+    assert (pair.objective, pair.objective_b) == ("The capital of France?", "")
+
+
+def test_an_external_id_makes_tasks_the_same_and_both_objectives_are_kept(project: Project) -> None:
+    answered(project, "Paris", model="m-1", objective="The capital of France?", external_id="q-1")
+    answered(project, "Lyon", model="m-2", objective="Name France's capital.", external_id="q-1")
+    (pair,) = find_pairs(project, PairChoice()).pairs
+    assert {pair.objective, pair.objective_b} == {"The capital of France?", "Name France's capital."}
+
+
+def test_the_same_answer_and_the_same_maker_are_no_pair(project: Project) -> None:
+    for content, model in (("Paris", "m-1"), ("Paris", "m-2"), ("Lyon", "m-2")):
+        answered(project, content, model=model, objective="Where?")
+    # The newest of each maker: Lyon of m-2, not its older Paris.
+    (pair,) = find_pairs(project, PairChoice()).pairs
+    assert {pair.answer_a, pair.answer_b} == {"Paris", "Lyon"}
+
+
+def test_prompts_are_told_apart_by_the_metadata_and_agents_by_their_name(project: Project) -> None:
+    answered(project, "one", model="m-1", objective="Where?", metadata={"prompt": "v7"})
+    answered(project, "two", model="m-1", objective="Where?", metadata={"prompt": "v8"})
+    answered(project, "three", objective="Where?", agent="planner")
+    answered(project, "four", objective="Where?", metadata={"model": "told", "prompt": 9})
+    found = find_pairs(project, PairChoice()).pairs
+    known = {(pair.model_a, pair.prompt_a) for pair in found} | {(pair.model_b, pair.prompt_b) for pair in found}
+    assert known == {("m-1", "v7"), ("m-1", "v8"), ("planner", ""), ("told", "9")}
+    assert makers(project, model_a="m-1", model_b="m-1") == [("m-1", "m-1")]
+    assert makers(project, prompt_a="v7", model_b="planner") == [("m-1", "planner")]
+
+
+def test_a_run_of_the_desk_has_the_version_of_its_prompts(project: Project) -> None:
+    said = {"attempt-1/answer": "one", "attempt-1/critique": critique(95, approved=True)}
+    first, second = (
+        scripted_run(said | {"attempt-1/answer": text}, project=project, objective="Where?") for text in ("one", "two")
+    )
+    for run in (first, second):
+        advance(run.pk)
+    assert makers(project) == []
+    # As if the words of a prompt had been others then.
+    Run.objects.filter(pk=first.pk).update(prompt_versions={"write_system": "other"})
+    Step.objects.filter(made_attempt__isnull=False, run__project=project).update(model="m-1")
+    (pair,) = find_pairs(project, PairChoice(scripted=True)).pairs
+    assert (pair.model_a, pair.model_b) == ("m-1", "m-1")
+    assert len(pair.prompt_a) == len(pair.prompt_b) == 8
+    assert pair.prompt_a != pair.prompt_b
+
+
+def test_filters_narrow_the_runs(project: Project) -> None:
+    for number in range(2):
+        answered(project, f"a{number}", model=f"m-{number}", objective="Where?", kind="geography", agent="guide")
+    assert len(makers(project, kind="geography", agent="guide", since="2020-01-01", until="2100-01-01")) == 1
+    for choice in (
+        {"kind": "other"},
+        {"agent": "x"},
+        {"until": "2020-01-01"},
+        {"since": "2100-01-01"},
+        {"model_a": "x"},
+    ):
+        assert makers(project, **choice) == []
+    assert find_pairs(make_project(), PairChoice()).pairs == []
+
+
+def test_as_many_of_each_two_makers_as_of_the_others(project: Project) -> None:
+    for number in range(3):
+        for model in ("m-1", "m-2", "m-3") if number == 0 else ("m-1", "m-2"):
+            answered(project, f"{model} {number}", model=model, objective=f"Question {number}")
+    assert sorted(makers(project, most=3)) == [("m-1", "m-2"), ("m-1", "m-3"), ("m-2", "m-3")]
+    assert len(makers(project, most=4)) == 4
+
+
+def test_a_set_takes_pairs_that_no_other_has_and_says_where_there_are_none(project: Project) -> None:
+    anna = make_member(project)
+    for number in range(2):
+        answered(project, f"a{number}", model=f"m-{number}", objective="Where?", actor=Actor(user=anna))
+    made = create_set(project, SetInput(name=" All ", wanted=2, choose=PairChoice(model_a="m-0")), actor=Actor())
+    assert (made.name, made.chosen) == ("All", {"model_a": "m-0"})
+    (pair,) = made.pairs.all()
+    assert (pair.wanted, pair.handed_in_by) == (2, [f"user:{anna.pk}"])
+    with pytest.raises(InvalidInput, match="in another set already"):
+        create_set(project, SetInput(name="Again", choose=PairChoice()), actor=Actor())
+    with pytest.raises(InvalidInput, match="No two different answers"):
+        create_set(project, SetInput(name="None", choose=PairChoice(kind="x")), actor=Actor())
+    # With the runs their words go.
+    Task.objects.filter(runs__attempts=pair.attempt_a).delete()
+    assert not Pair.objects.exists()

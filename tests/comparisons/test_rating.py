@@ -1,0 +1,259 @@
+"""Ratings by the Bradley-Terry model with ties: known data, closed forms, simulations, and what has no rating."""
+
+import random
+from itertools import combinations, count
+from math import exp, log, sqrt
+
+import pytest
+
+from reflection_app.comparisons.rating import (
+    AVERAGE,
+    POINTS,
+    Group,
+    Said,
+    WhyUnrated,
+    Winner,
+    chances,
+    likely_strengths,
+    rate,
+    worth_asking,
+)
+
+# Of the seven teams of the American League's east in 1987, how often each beat each (A. Agresti, "Categorical Data
+# Analysis", 2nd ed. 2002, table 10.10).
+TEAMS = ("Milwaukee", "Detroit", "Toronto", "New York", "Boston", "Cleveland", "Baltimore")
+WINS = (
+    (0, 7, 9, 7, 7, 9, 11),
+    (6, 0, 7, 5, 11, 9, 9),
+    (4, 6, 0, 7, 7, 8, 12),
+    (6, 8, 6, 0, 6, 7, 10),
+    (6, 2, 6, 7, 0, 7, 12),
+    (4, 4, 5, 6, 6, 0, 6),
+    (2, 4, 1, 3, 1, 7, 0),
+)
+# The fit of the same data by R's BradleyTerry2, against Baltimore (H. Turner, D. Firth, "Bradley-Terry Models in R: The
+# BradleyTerry2 Package", Journal of Statistical Software 48, 2012, section 2): estimates and standard errors.
+FITTED = {
+    "Boston": (1.1077, 0.3339),
+    "Cleveland": (0.6839, 0.3319),
+    "Detroit": (1.4364, 0.3396),
+    "Milwaukee": (1.5814, 0.3433),
+    "New York": (1.2476, 0.3359),
+    "Toronto": (1.2945, 0.3367),
+}
+_clusters = count()
+
+
+def beat(better: str, worse: str, times: int = 1) -> list[Said]:
+    return [Said(better, worse, Winner.FIRST, next(_clusters)) for _ in range(times)]
+
+
+def tied(first: str, second: str, times: int = 1) -> list[Said]:
+    return [Said(first, second, Winner.NEITHER, next(_clusters)) for _ in range(times)]
+
+
+def strengths_of(group: Group) -> dict[str, float]:
+    assert group.is_rated
+    return {one.name: ((one.rating or 0) - AVERAGE) / POINTS for one in group.contestants}
+
+
+def only_group(said: list[Said]) -> Group:
+    (group,) = rate(said)
+    return group
+
+
+def test_the_teams_of_1987_are_rated_as_in_the_literature() -> None:
+    said = [one for row, better in enumerate(TEAMS) for column, worse in enumerate(TEAMS)
+            for one in beat(better, worse, WINS[row][column])]  # fmt: skip
+    group = only_group(said)
+    found = strengths_of(group)
+    for team, (estimate, _error) in FITTED.items():
+        assert found[team] - found["Baltimore"] == pytest.approx(estimate, abs=5e-5)
+    assert [one.name for one in group.contestants] == [
+        *sorted(FITTED, key=lambda team: -FITTED[team][0]),
+        "Baltimore",
+    ]
+    assert sum(found.values()) == pytest.approx(0)
+    # Each team's record.
+    milwaukee = next(one for one in group.contestants if one.name == "Milwaukee")
+    assert (milwaukee.wins, milwaukee.losses, milwaukee.ties) == (50, 28, 0)
+
+
+def test_two_contestants_have_the_rating_of_the_closed_form() -> None:
+    # Davidson 1970: with two, every outcome has a parameter of its own, so that shares are met exactly.
+    said = beat("x", "y", 30) + beat("y", "x", 10) + tied("x", "y", 20)
+    group = only_group(said)
+    found = strengths_of(group)
+    assert found["x"] - found["y"] == pytest.approx(log(30 / 10))
+    # Of ln(a/b) the variance is 1/a + 1/b, by the delta method; half the difference is what each is off the average.
+    best = group.contestants[0]
+    assert best.low is not None
+    assert best.rating is not None
+    deviation = (best.rating - best.low) / POINTS / 1.959964
+    # The judgements are clusters of one: the sandwich is that times n/(n - 1).
+    assert deviation == pytest.approx(sqrt(1 / 30 + 1 / 10) / 2 * sqrt(60 / 59), rel=1e-4)
+
+
+def test_ties_pull_nobody_apart_and_the_likelihood_equations_hold() -> None:
+    said = beat("x", "y", 8) + beat("y", "x", 4) + tied("x", "y", 5) + beat("y", "z", 6) + beat("z", "x", 3)
+    said += tied("y", "z", 2) + tied("x", "z", 7)
+    found = strengths_of(only_group(said))
+    # At the maximum each has as many points (a tie is half a one) as the model expects (Davidson 1970, equation 2.8).
+    nu = _nu(found, said)
+    for name in found:
+        own = [one for one in said if name in one[:2]]
+        points = sum(0.5 if one.winner is Winner.NEITHER else one.first == name for one in own)
+        expected = 0.0
+        for one in own:
+            other = one.second if one.first == name else one.first
+            won, _lost, neither = chances(found[name], found[other], ties=log(nu))
+            expected += won + neither / 2
+        assert points == pytest.approx(expected, abs=1e-6)
+
+
+def _nu(found: dict[str, float], said: list[Said]) -> float:
+    """By halving: the ν at which as many ties are expected as there were."""
+    low, high, wanted = 1e-6, 1e6, sum(one.winner is Winner.NEITHER for one in said)
+    for _ in range(200):
+        middle = sqrt(low * high)
+        ties = sum(chances(found[one.first], found[one.second], ties=log(middle))[2] for one in said)
+        low, high = (middle, high) if ties < wanted else (low, middle)
+    return low
+
+
+def test_the_order_of_the_two_and_of_what_was_said_changes_nothing() -> None:
+    said = beat("x", "y", 5) + beat("y", "x", 2) + tied("y", "x", 3)
+    turned = [
+        Said(one.second, one.first, Winner.NEITHER if one.winner is Winner.NEITHER else Winner.SECOND, one.cluster)
+        for one in reversed(said)
+    ]
+    assert strengths_of(only_group(said)) == pytest.approx(strengths_of(only_group(turned)))
+
+
+# What has no rating is told without numbers.
+
+
+def assert_unrated(group: Group, why: WhyUnrated) -> None:
+    assert group.why_unrated is why
+    assert all(one.rating is one.low is one.high is None for one in group.contestants)
+
+
+def test_nothing_said_has_no_groups() -> None:
+    assert rate([]) == []
+
+
+def test_ties_alone_rate_nobody() -> None:
+    assert_unrated(only_group(tied("x", "y", 12) + tied("y", "z", 4)), WhyUnrated.ONLY_TIES)
+
+
+def test_who_never_lost_has_no_rating() -> None:
+    group = only_group(beat("x", "y", 9) + beat("y", "z") + beat("z", "y"))
+    assert_unrated(group, WhyUnrated.SEPARATED)
+    assert group.ahead == ("x",)
+
+
+def test_a_tie_beside_wins_of_one_alone_gives_no_rating() -> None:
+    # The likelihood grows for ever as the difference and the share of ties do together.
+    group = only_group(beat("x", "y", 9) + tied("x", "y", 3))
+    assert_unrated(group, WhyUnrated.SEPARATED)
+    assert group.ahead == ()
+    # One win of the other is enough.
+    assert only_group(beat("x", "y", 9) + tied("x", "y", 3) + beat("y", "x")).is_rated
+
+
+def test_a_circle_of_wins_is_rated_as_even() -> None:
+    found = strengths_of(only_group(beat("x", "y") + beat("y", "z") + beat("z", "x")))
+    assert list(found.values()) == pytest.approx([0, 0, 0])
+
+
+def test_who_were_never_compared_are_groups_of_their_own() -> None:
+    said = beat("x", "y", 3) + beat("y", "x", 2) + beat("v", "w", 4) + beat("w", "v", 3) + tied("p", "q")
+    groups = rate(said)
+    assert [{one.name for one in group.contestants} for group in groups] == [{"p", "q"}, {"v", "w"}, {"x", "y"}]
+    assert [group.is_rated for group in groups] == [False, True, True]
+
+
+def test_what_is_rated_is_just_what_has_a_maximum() -> None:
+    """Where the check says that there is a maximum the fit is finite and flat there; small sets of all kinds."""
+    chance = random.Random(20)
+    rated = 0
+    for _ in range(300):
+        names = "wxyz"[: chance.randint(2, 4)]
+        said = []
+        for _judgement in range(chance.randint(1, 14)):
+            first, second = chance.sample(names, 2)
+            said.append(Said(first, second, chance.choice(tuple(Winner)), next(_clusters)))
+        for group in rate(said):
+            if group.is_rated:
+                rated += 1
+                assert all(one.rating is not None and abs(one.rating - AVERAGE) < 5_000 for one in group.contestants)
+            else:
+                assert all(one.rating is None for one in group.contestants)
+    assert rated > 50
+
+
+# Simulations: 95 % intervals hold what is true as often as they say.
+
+
+def simulated(truth: dict[str, float], *, pairs: int, each: int, nu: float, chance: random.Random) -> list[Said]:
+    """Judgements drawn from the model, each pair judged by `each` people, who agree beyond the model half the time."""
+    said = []
+    for first, second in combinations(truth, 2):
+        for _ in range(pairs):
+            cluster, before = next(_clusters), None
+            for _person in range(each):
+                weights = chances(truth[first], truth[second], ties=log(nu))
+                winner = before if before and chance.random() < 0.5 else chance.choices(tuple(Winner), weights)[0]
+                before = before or winner
+                said.append(Said(first, second, winner, cluster))
+    return said
+
+
+@pytest.mark.parametrize(("pairs", "each"), [(40, 1), (30, 3)])
+def test_intervals_hold_the_truth_as_often_as_they_say(pairs: int, each: int) -> None:
+    chance, truth = random.Random(1987), {"a": 0.6, "b": 0.1, "c": -0.2, "d": -0.5}
+    held = total = 0
+    for _ in range(60):
+        for group in rate(simulated(truth, pairs=pairs, each=each, nu=0.7, chance=chance)):
+            for one in group.contestants:
+                assert one.low is not None
+                assert one.high is not None
+                total += 1
+                held += one.low <= AVERAGE + POINTS * truth[one.name] <= one.high
+    # Of 240 at 95 % fewer than 213 come about once in a hundred thousand times.
+    assert held / total > 0.89
+
+
+def test_more_people_on_the_same_pairs_tell_less_than_as_many_on_others() -> None:
+    alone = beat("x", "y", 30) + beat("y", "x", 15)
+    together = [one._replace(cluster=number // 3) for number, one in enumerate(alone)]
+
+    def width(said: list[Said]) -> float:
+        best = only_group(said).contestants[0]
+        assert best.high is not None
+        assert best.low is not None
+        return best.high - best.low
+
+    assert width(together) > 1.5 * width(alone)
+
+
+# What is asked next.
+
+
+def test_close_ones_of_whom_little_was_said_are_asked_first() -> None:
+    said = beat("strong", "weak", 20) + beat("even", "like", 10) + beat("like", "even", 10)
+    strengths = likely_strengths(said)
+    judged = {frozenset(("strong", "weak")): 20, frozenset(("even", "like")): 20}
+    assert strengths["strong"] > 1 > -1 > strengths["weak"]
+    assert worth_asking(strengths, judged, "even", "like") > worth_asking(strengths, judged, "strong", "weak")
+    assert worth_asking(strengths, judged, "new", "even") > worth_asking(strengths, judged, "even", "like")
+
+
+def test_nothing_is_guessed_of_nothing() -> None:
+    assert likely_strengths([]) == {}
+    assert worth_asking({}, {}, "x", "y") == 0.25
+
+
+def test_the_guess_of_strengths_is_that_of_the_model_with_one_more_tie() -> None:
+    strengths = likely_strengths(beat("x", "y", 3) + beat("y", "x", 1))
+    assert exp(strengths["x"] - strengths["y"]) == pytest.approx(3.5 / 1.5)
