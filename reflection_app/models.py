@@ -4,7 +4,7 @@ import importlib
 
 TABLES = ("core.models", "core.audit", "runs.events", *(
     f"{subject}.models"
-    for subject in ("tasks", "runs", "reviews", "repairs", "sessions", "metrics", "teams", "alerts", "search")
+    for subject in ("tasks", "runs", "reviews", "repairs", "sessions", "metrics", "teams", "alerts", "search", "queues")
 ))  # fmt: skip
 
 for module in TABLES:

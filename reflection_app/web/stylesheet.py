@@ -16,7 +16,7 @@ NAME = "css/desk.css"
 # styles one page stands behind what styles all.
 ORDER = """
     tokens base layout controls lists run graph plan session review review-undo review-keys review-item
-    review-queue panel bulk fork tools webhooks alerts failures reports people accounts questions tickets completeness
+    review-queue queues panel bulk fork tools webhooks alerts failures reports people accounts questions tickets completeness
     conflicts policy notebook import reflectors audit code lift rules metrics datasets keeping calibration search
     utilities
 """.split()  # noqa: SIM905 - a list of forty quoted names is harder to read

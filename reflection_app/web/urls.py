@@ -6,6 +6,8 @@ from django.views.i18n import set_language
 from reflection_app.alerts import pages as alerts
 from reflection_app.metrics import urls as metrics_urls
 from reflection_app.notebook.pages import browse, changes, conflicts, entry, files, recall
+from reflection_app.queues.pages import saved as saved_views
+from reflection_app.queues.pages import settings as queue_settings
 from reflection_app.repairs.pages import failures, reports, tickets
 from reflection_app.reviews.pages import bulk, comments, item, moving, policy, queue
 from reflection_app.runs import pages as runs_pages
@@ -51,6 +53,13 @@ project_pages: list[URLPattern | URLResolver] = [
     path("reviews/bulk/<uuid:bulk_id>/undo/", bulk.take_back_bulk, name="undo_bulk"),
     path("reviews/<uuid:review_id>/assign/", item.assign, name="assign_review"),
     path("reviews/<uuid:review_id>/hand-over/", item.hand_over_page, name="hand_over_review"),
+    path("views/", saved_views.view_list, name="saved_views"),
+    path("views/new/", saved_views.new_view, name="new_view"),
+    path("views/navigation/", saved_views.navigation, name="nav_links"),
+    path("views/<uuid:view_id>/edit/", saved_views.edit_view, name="edit_view"),
+    path("views/<uuid:view_id>/filters/", saved_views.save_query, name="save_view_filters"),
+    path("views/<uuid:view_id>/pin/", saved_views.pin, name="pin_view"),
+    path("views/<uuid:view_id>/delete/", saved_views.remove_view, name="delete_view"),
     path("comments/<slug:about>/<uuid:about_id>/", comments.comments, name="comments"),
     path("comments/<uuid:comment_id>/edit/", comments.edit, name="edit_comment"),
     path("comments/<uuid:comment_id>/take-back/", comments.take_back, name="take_back_comment"),
@@ -126,6 +135,12 @@ project_pages: list[URLPattern | URLResolver] = [
     path("audit/audit.<str:form>", audit.audit_export, name="audit_export"),
     path("settings/", settings.settings_page, name="settings"),
     path("settings/policy/", policy.policy_page, name="review_policy"),
+    path("settings/queues/", queue_settings.queue_list, name="review_queues"),
+    path("settings/queues/new/", queue_settings.new_queue, name="new_queue"),
+    path("settings/queues/<uuid:queue_id>/", queue_settings.edit_queue, name="edit_queue"),
+    path("settings/queues/<uuid:queue_id>/move/", queue_settings.move_queue, name="move_queue"),
+    path("settings/queues/<uuid:queue_id>/delete/", queue_settings.remove_queue, name="delete_queue"),
+    path("settings/queues/skills/<int:user_id>/", queue_settings.give_skills, name="queue_skills"),
     path("settings/webhooks/", webhooks.webhook_list, name="webhooks"),
     path("settings/webhooks/new/", webhooks.new_webhook, name="new_webhook"),
     path("settings/webhooks/<uuid:webhook_id>/", webhooks.webhook_page, name="webhook"),
