@@ -61,9 +61,11 @@ def route(reviews: Sequence[Review]) -> None:
 def reroute(project_id: UUID) -> int:
     """How many open reviews it has put into another queue, by the rules as they are now."""
     queues = queues_in_order(project_id)
-    stands = Q(queue=F("fits")) | Q(queue=None, fits=None)
+    # Not all but the equal: where one of both is null, the database knows neither.
+    moves = Q(queue=None, fits__isnull=False) | Q(queue__isnull=False, fits=None)
+    moves |= Q(queue__lt=F("fits")) | Q(queue__gt=F("fits"))
     is_open = Review.objects.filter(project=project_id, state__in=OPEN)
-    moving = is_open.annotate(fits=_queue_by_rule(queues)).exclude(stands).order_by("pk").values_list("pk", "fits")
+    moving = is_open.annotate(fits=_queue_by_rule(queues)).filter(moves).order_by("pk").values_list("pk", "fits")
     moved = 0
     for batch in batched(list(moving), AT_ONCE):
         with transaction.atomic():

@@ -15,8 +15,8 @@ NAME = "css/desk.css"
 # The first orders the cascade's layers. Of two rules of one layer that weigh the same the later one holds, so that what
 # styles one page stands behind what styles all.
 ORDER = """
-    tokens base layout controls lists run graph plan session review review-undo review-keys review-item
-    review-queue queues panel bulk fork tools webhooks alerts failures reports people accounts questions tickets completeness
+    tokens base layout controls lists run graph plan session review review-undo review-keys review-item review-queue
+    queues panel bulk fork tools webhooks alerts failures reports people accounts questions tickets completeness
     conflicts policy notebook import reflectors audit code lift rules metrics datasets keeping calibration search
     utilities
 """.split()  # noqa: SIM905 - a list of forty quoted names is harder to read

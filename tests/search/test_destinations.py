@@ -30,6 +30,8 @@ NO_DESTINATION = {
     "create_key",
     "create_invitation",
     "waiting_goals",
+    "nav_links",
+    "new_view",
 }
 
 

@@ -12,6 +12,7 @@ from reflection_app.alerts.models import Channel
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Role
 from reflection_app.metrics.models import JudgedItem, JudgementImport
+from reflection_app.queues.saving import ViewInput, save_view
 from reflection_app.repairs.models import AgentInstruction
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About
@@ -21,6 +22,7 @@ from reflection_app.teams.models import Delivery, Secret, Webhook
 from reflection_app.teams.tools import add_builtin_tools
 from reflection_app.web.urls import project_pages
 from tests.factories import make_api_key, make_member, make_project
+from tests.queues.queues import make_queue
 from tests.repairs.reports import begun_run, kept_report
 from tests.repairs.tickets import external_run, ticket_of
 from tests.repairs.tool_failures import report
@@ -85,6 +87,8 @@ def addresses() -> dict[str, str]:
         "channel_id": Channel.objects.create(
             project=project, kind="slack", name="#a", host="https://a.example:443", topics=["review"], ciphertext="x"
         ).pk,
+        "queue_id": make_queue(project).pk,
+        "view_id": save_view(project, ViewInput(name="Shared"), actor=Actor()).pk,
         "judgements_id": JudgementImport.objects.create(project=project).pk,
         "item_id": JudgedItem.objects.create(project=project, external_id="a").pk,
     }

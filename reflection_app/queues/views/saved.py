@@ -142,8 +142,9 @@ class SavedViews:
 
     @property
     def may_save(self) -> bool:
-        """Whether there is something to be saved under another name: filters that are not a view's as they are."""
-        return bool(self.query) and (self.current is None or self.is_changed)
+        """Whether there is something to be saved under a name: more than a queue, which has one, or than a view has."""
+        is_queue_alone = self.query.startswith("queue=") and "&" not in self.query
+        return bool(self.query) and not is_queue_alone and (self.current is None or self.is_changed)
 
 
 def saved_views(request: DeskRequest, name: ListName, query: str) -> SavedViews:

@@ -83,8 +83,9 @@ def queue(request: DeskRequest) -> HttpResponse:
         "usual_order": usual_order(asked),
         "next_page": page.last,
         "after": after,
+        # Not of a named queue as it is, which says so itself.
         "matches": count_up_to(rows.filter(asked.filter.where(actor, project=project)))
-        if asked.filter.is_narrowed
+        if asked.filter.model_copy(update={"queue": None}).is_narrowed
         else None,
         "waiting": counts[QueueView.ALL],
         "now": timezone.now(),

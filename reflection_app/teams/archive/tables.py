@@ -24,6 +24,7 @@ from reflection_app.metrics.models import (
     RunFigure,
     RunSpend,
 )
+from reflection_app.queues.models import QueueMember, ReviewQueue, SavedView
 from reflection_app.repairs.models import (
     AgentInstruction,
     ClassCorrection,
@@ -114,10 +115,14 @@ TABLES: tuple[TakenTable, ...] = (
     TakenTable("attempts", Attempt, path=OF_RUN),
     TakenTable("verdicts", Verdict, path="attempt__run__project_id"),
     TakenTable("panels", Panel),
+    TakenTable("review_queues", ReviewQueue),
+    TakenTable("queue_members", QueueMember, path="queue__project_id"),
     TakenTable("reviews", Review, without=LEASE | NUMBERS_OF_PEOPLE | {"decided_by_key"}, mended=_unclaimed),
     TakenTable("review_skips", ReviewSkip, path="review__project_id"),
     TakenTable("bulk_decisions", BulkDecision, without=frozenset({"api_key"}), mended=_not_under_way),
     TakenTable("bulk_items", BulkItem, path="bulk__project_id"),
+    # A person's own go no further: where that person is not known, it would be everybody's.
+    TakenTable("saved_views", SavedView, only={"owner__isnull": True}),
     TakenTable("tickets", Ticket),
     TakenTable("reports", Report),
     TakenTable("class_corrections", ClassCorrection, path="report__project_id"),
@@ -159,6 +164,7 @@ STAYS = {
     "AgentLease": "an agent that is not here holds nothing",
     "Project": "its settings are in the manifest",
     "Profile": "a person's own",
+    "ViewPin": "a person's own",
     "ApiKey": "lets somebody in",
     "IdempotentAnswer": "of keys, for two days",
     "Invitation": "lets somebody in",
