@@ -1,5 +1,7 @@
 """Saved views on the pages: made of what is shown, opened, changed, shared, pinned, deleted; and whose they are."""
 
+import re
+
 import pytest
 from django.test import Client
 
@@ -176,16 +178,14 @@ def test_filters_that_name_what_is_gone_say_so_and_show_the_page(browser: Client
     assert browser.get(QUEUE, {"saved": "nonsense"}).status_code == 200
 
 
-def test_each_list_has_its_views_and_the_navigation_counts_them_in_one_query_more(
-    browser: Client, project: Project, me: Actor, django_assert_max_num_queries: object
-) -> None:
+def test_each_list_has_its_views_and_the_navigation_counts_them(browser: Client, project: Project, me: Actor) -> None:
     waiting_rows(project, 3)
     make_entry(project, tags=["x"])
     for name, query in (("runs", "agent=porter"), ("sessions", "q=nothing"), ("entries", "tag=x"), ("reviews", "")):
         pin_view(save_view(project, ViewInput(list=name, name=name, query=query), actor=me), actor=me)
     links = browser.get("/p/desk/views/navigation/", headers={"HX-Request": "true"}).text
-    counts = [line.partition(">")[2].partition("<")[0] for line in links.splitlines() if "count-quiet" in line]
-    assert counts == ["1", "1", "3"]
+    # Of the sessions there are none, and a count of none is left out.
+    assert re.findall(r'count-quiet">(\d+)', links) == ["1", "1", "3"]
     for page, name in (("runs", "runs"), ("transcripts", "sessions"), ("notebook", "entries")):
         view = SavedView.objects.get(name=name)
         shown = browser.get(f"/p/desk/{page}/?{view.query}&saved={view.pk}").text
