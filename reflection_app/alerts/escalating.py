@@ -55,10 +55,10 @@ def escalate(project_id: UUID, *, now: datetime) -> int:
             for one, number in reviews
         ]
         escalated += _tell(project, rows)
-    if (goal := goals.question_goal_minutes) is not None:
-        questions = list(_due_questions(project, goals, goal_minutes=goal, now=now))
+    if (minutes := goals.question_goal_minutes) is not None:
+        questions = list(_due_questions(project, goals, goal_minutes=minutes, now=now))
         rows = [
-            Escalation(project=project, question=one, number=number + 1, goal_minutes=goal, created_at=now)
+            Escalation(project=project, question=one, number=number + 1, goal_minutes=minutes, created_at=now)
             for one, number in questions
         ]
         escalated += _tell(project, rows)
