@@ -52,6 +52,8 @@ class DeskRequest(HttpRequest):
     place: Place
     # What this request has decided, for the words of its answer (reviews/views/decision.py).
     last_decision: Any
+    # The named queues that its reader works from, asked for once (queues/views/named.py).
+    worked_from: Any
 
 
 def back_to(

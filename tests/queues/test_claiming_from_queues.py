@@ -94,7 +94,7 @@ def test_two_reviewers_who_claim_from_one_queue_at_once_get_one_each(
 ) -> None:
     people = [reviewer(project, "legal") for _ in range(2)]
     results = together(*[lambda actor=actor: claim_next(project, actor=actor, queue=legal.pk) for actor in people])
-    assert {review.pk for review in results} == {reviews[0].pk, reviews[3].pk}
+    assert {review.pk for review in results if isinstance(review, Review)} == {reviews[0].pk, reviews[3].pk}
     assert claim_next(project, actor=people[0], queue=legal.pk) is None
 
 

@@ -57,8 +57,8 @@ def test_what_is_shown_is_saved_opened_again_changed_and_pinned_with_its_count(
     saved = browser.post(NEW, typed)
     view = SavedView.objects.get()
     assert (view.name, view.query, view.is_shared) == ("Porters work", "agent=porter", False)
-    assert saved.url == f"{QUEUE}?agent=porter&saved={view.pk}"
-    page = browser.get(saved.url).text
+    assert saved["Location"] == f"{QUEUE}?agent=porter&saved={view.pk}"
+    page = browser.get(saved["Location"]).text
     assert "2 reviews match" in page
     assert 'class="count count-quiet">2<' in page
     assert "Save changes" not in page
@@ -76,8 +76,8 @@ def test_the_way_through_a_saved_view_stays_in_it(browser: Client, project: Proj
     view = save_view(project, ViewInput(name="Writers", query="agent=writer"), actor=me)
     within = f"agent=writer&saved={view.pk}"
     taken = browser.post("/p/desk/reviews/next/", {"queue": within})
-    assert taken.url.startswith(f"/p/desk/reviews/{reviews[1].pk}/?queue=agent%3Dwriter%26saved%3D{view.pk}")
-    assert f"/p/desk/reviews/?agent=writer&amp;saved={view.pk}" in browser.get(taken.url).text
+    assert taken["Location"].startswith(f"/p/desk/reviews/{reviews[1].pk}/?queue=agent%3Dwriter%26saved%3D{view.pk}")
+    assert f"/p/desk/reviews/?agent=writer&amp;saved={view.pk}" in browser.get(taken["Location"]).text
 
 
 def test_a_name_is_free_to_others_but_once_ones_own_and_once_shared(browser: Client, project: Project) -> None:

@@ -143,6 +143,12 @@ def queue_tabs(request: DeskRequest, asked: AskedQueue) -> list[QueueTab]:
 
 def working_from(request: DeskRequest) -> list[ReviewQueue]:
     """The queues that the reader is given reviews from, in their order; for admins, all."""
+    if not hasattr(request, "worked_from"):
+        request.worked_from = _working_from(request)
+    return list(request.worked_from)
+
+
+def _working_from(request: DeskRequest) -> list[ReviewQueue]:
     if not request.place.may(Permission.REVIEW):
         return []
     queues = list(live_queues(request.place.project.pk))
