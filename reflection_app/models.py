@@ -6,7 +6,7 @@ TABLES = ("core.models", "core.audit", "runs.events", *(
     f"{subject}.models"
     for subject in (
         *("tasks", "runs", "reviews", "rubrics", "repairs", "sessions", "metrics", "teams", "alerts", "search"),
-        *("attachments", "comparisons"),
+        *("attachments", "comparisons", "queues"),
     )
 ))  # fmt: skip
 

@@ -17,6 +17,7 @@ from reflection_app.alerts.services.notes import Line, Note, inert
 from reflection_app.core.models import Digest, Project
 from reflection_app.loops.task_spec import OF_THE_DESK
 from reflection_app.loops.verdicts import Outcome
+from reflection_app.reviews.goals import review_goal
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Question, QuestionState, Run
 
@@ -80,7 +81,7 @@ class _Composer:
     def __init__(self, project: Project, items: Sequence[ChannelItem], *, now: datetime) -> None:
         self.project, self.items, self.now = project, items, now
         self.goals = project.get_waiting()
-        reviews = Review.objects.filter(project=project).select_related("run__task", "panel")
+        reviews = Review.objects.filter(project=project).select_related("run__task", "panel", "queue")
         self.reviews = reviews.defer("run__spec", "run__task__tests").in_bulk(list(self._ids("review", Topic.REVIEW)))
         questions = Question.objects.filter(project=project, state=QuestionState.OPEN)
         self.questions = questions.in_bulk(list(self._ids("question", Topic.QUESTION)))
@@ -129,7 +130,8 @@ class _Composer:
         """What nobody waits for any more is nobody's news."""
         review, question = self.reviews.get(about), self.questions.get(about)
         if review is not None and review.is_open:
-            facts = {"span": self._since(review.created_at), "goal": waited(60 * (self.goals.review_goal_minutes or 0))}
+            goal = waited(60 * (review_goal(review, project=self.project) or 0))
+            facts = {"span": self._since(review.created_at), "goal": goal}
             words = _("Overdue: a review has waited for %(span)s; the goal is %(goal)s") % facts if is_late else ""
             words = words or _("A review has waited for %(span)s") % facts
             yield Line(words, _address("review", self.project, about), inert(review.run.task.title))

@@ -10,6 +10,7 @@ from notebook_app.public import WAITING, EntryFilter, Listing, entry_rows
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Digest, Membership, Project
 from reflection_app.core.permissions import Permission, member_may
+from reflection_app.queues.eligibility import closed_to, outside
 from reflection_app.reviews.claiming import free
 from reflection_app.reviews.goals import overdue_questions, overdue_reviews
 from reflection_app.reviews.models import OPEN, Review, ReviewState
@@ -79,6 +80,7 @@ def _waiting(project: Project, *, now: datetime, actor: Actor | None = None) -> 
     if actor is not None:
         own = reviews.filter(mine(actor, now=now))
         is_free = free(now) & Q(assignee=None) & work_of_others(project, actor=actor)
+        is_free &= outside(closed_to(project.pk, actor=actor))
         reviews = reviews.filter(is_free | mine(actor, now=now))
     late = reviews.filter(pk__in=overdue_reviews(project, now=now).values("pk"))
     questions = Question.objects.filter(project=project, state=QuestionState.OPEN)

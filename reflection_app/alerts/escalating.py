@@ -1,5 +1,6 @@
-"""What has waited longer than the project's goal is told once: to the channels for it, and to admins and curators.
+"""What has waited longer than its goal is told once: to the channels for it, and to admins and curators.
 
+The goal is that of a review's queue, else the project's.
 A review that somebody holds and keeps alive waits for nobody else, and does not escalate before the lease is lost.
 """
 
@@ -8,7 +9,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Max, Q
+from django.db.models import Exists, Max, OuterRef, Q
 from django.utils import timezone
 
 from reflection_app.alerts.digests import day_due
@@ -16,7 +17,9 @@ from reflection_app.alerts.models import Channel, ChannelItem, Escalation, Topic
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Digest, Membership, Project, Role
 from reflection_app.loops.project_settings import WaitingSettings
+from reflection_app.queues.models import ReviewQueue
 from reflection_app.reviews.claiming import free
+from reflection_app.reviews.goals import review_goals
 from reflection_app.reviews.models import About, Review
 from reflection_app.runs.models import Question, QuestionState
 from reflection_app.teams.models import ABOUT_QUESTION, NotificationKind
@@ -31,6 +34,8 @@ def escalate_due(now: datetime | None = None) -> int:
     """Escalates all that is due on this desk; how much that was."""
     now = now or timezone.now()
     with_goals = Q(waiting__review_goal_minutes__gt=0) | Q(waiting__question_goal_minutes__gt=0)
+    queues = ReviewQueue.objects.filter(project=OuterRef("pk"), goal_minutes__isnull=False, deleted_at=None)
+    with_goals |= Q(Exists(queues))
     projects = Project.objects.filter(with_goals, deleted_at=None).values_list("pk", flat=True)
     return sum(escalate(project_id, now=now) for project_id in projects)
 
@@ -43,17 +48,17 @@ def escalate(project_id: UUID, *, now: datetime) -> int:
     if project is None:
         return 0
     goals, escalated = project.get_waiting(), 0
-    if (goal := goals.review_goal_minutes) is not None:
-        reviews = list(_due_reviews(project, goals, goal_minutes=goal, now=now))
+    for goal, of in review_goals(project):
+        reviews = list(_due_reviews(project, goals, of=of, goal_minutes=goal, now=now))
         rows = [
             Escalation(project=project, review=one, number=number + 1, goal_minutes=goal, created_at=now)
             for one, number in reviews
         ]
         escalated += _tell(project, rows)
-    if (goal := goals.question_goal_minutes) is not None:
-        questions = list(_due_questions(project, goals, goal_minutes=goal, now=now))
+    if (minutes := goals.question_goal_minutes) is not None:
+        questions = list(_due_questions(project, goals, goal_minutes=minutes, now=now))
         rows = [
-            Escalation(project=project, question=one, number=number + 1, goal_minutes=goal, created_at=now)
+            Escalation(project=project, question=one, number=number + 1, goal_minutes=minutes, created_at=now)
             for one, number in questions
         ]
         escalated += _tell(project, rows)
@@ -61,10 +66,10 @@ def escalate(project_id: UUID, *, now: datetime) -> int:
 
 
 def _due_reviews(
-    project: Project, goals: WaitingSettings, *, goal_minutes: int, now: datetime
+    project: Project, goals: WaitingSettings, *, of: Q, goal_minutes: int, now: datetime
 ) -> Sequence[tuple[Review, int]]:
-    """The reviews to escalate now, the oldest first, each with how often it was escalated before."""
-    waiting = Review.objects.filter(free(now), project=project).select_related("run__task")
+    """The reviews of this goal to escalate now, the oldest first, each with how often it was escalated before."""
+    waiting = Review.objects.filter(free(now), of, project=project).select_related("run__task")
     due = waiting.defer("run__spec", "run__task__tests").annotate(last=Max("escalations__created_at"))
     due = due.annotate(number=Max("escalations__number")).filter(_is_due(goals, goal_minutes=goal_minutes, now=now))
     return [(one, one.number or 0) for one in due.order_by("created_at", "id")[:MOST_AT_ONCE]]

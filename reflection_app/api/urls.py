@@ -7,6 +7,7 @@ from reflection_app.attachments.api import Attachments
 from reflection_app.comparisons import api as comparisons
 from reflection_app.metrics.api import datasets, figures, judgements
 from reflection_app.notebook.api import conflicts, curation, entries, files, recall
+from reflection_app.queues.api import Queues, SavedViews, Skills
 from reflection_app.repairs.api import failures, reports
 from reflection_app.reviews.api.bulk import BulkDecisions, Comments
 from reflection_app.reviews.api.policy import Agreement, ReviewPolicies
@@ -140,6 +141,19 @@ urlpatterns = [
         "comments/<uuid:comment_id>",
         Comments.as_view({"patch": "partial_update", "delete": "destroy"}),
         name="api-comment",
+    ),
+    path("review-queues", Queues.as_view({"get": "list", "post": "create"}), name="api-review-queues"),
+    path("review-queues/order", Queues.as_view({"put": "order"}), name="api-review-queue-order"),
+    path(
+        "review-queues/<uuid:queue_id>",
+        Queues.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}),
+        name="api-review-queue",
+    ),
+    path("saved-views", SavedViews.as_view({"get": "list", "post": "create"}), name="api-saved-views"),
+    path(
+        "saved-views/<uuid:view_id>",
+        SavedViews.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}),
+        name="api-saved-view",
     ),
     path("review-policy", ReviewPolicies.as_view({"get": "retrieve", "put": "update"}), name="api-review-policy"),
     path("review-policy/try", ReviewPolicies.as_view({"post": "try_out"}), name="api-review-policy-try"),
@@ -400,6 +414,7 @@ urlpatterns = [
         members.Members.as_view({"patch": "partial_update", "delete": "destroy"}),
         name="api-member",
     ),
+    path("members/<slug:user_id>/skills", Skills.as_view({"put": "update"}), name="api-member-skills"),
     path("invitations", members.Invitations.as_view({"get": "list", "post": "create"}), name="api-invitations"),
     path("invitations/<uuid:invitation_id>", members.Invitations.as_view({"delete": "destroy"}), name="api-invitation"),
     path("schema", docs.schema, name="api-schema"),

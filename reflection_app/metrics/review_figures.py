@@ -18,7 +18,7 @@ from reflection_app.metrics.calibration import decided_about_critics
 from reflection_app.metrics.correction_figures import CorrectionFigures
 from reflection_app.metrics.definitions import Bar, Chosen, Figure, Metrics, Point, figure
 from reflection_app.metrics.figures import Step, pieces_of
-from reflection_app.reviews.goals import overdue_reviews
+from reflection_app.reviews.goals import overdue_reviews, review_goals
 from reflection_app.reviews.models import OPEN, PanelState, Review, ReviewState
 
 # How long open reviews have waited: up to so much each, and above the one before.
@@ -102,7 +102,7 @@ def review_figures(project_id: UUID, chosen: Chosen, *, now: datetime | None = N
     oldest = min((row["oldest"] for row in by_age.values()), default=None)
     age_s = max(0.0, (now - oldest).total_seconds()) if oldest else None
     project = Project.objects.get(pk=project_id)
-    has_goal = project.get_waiting().review_goal_minutes is not None
+    has_goal = bool(review_goals(project))
     late = open_reviews(project_id, chosen).filter(pk__in=overdue_reviews(project, now=now).values("pk")).count()
     queue = {
         "queue_length": figure("queue_length", length, length),

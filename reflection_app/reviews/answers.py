@@ -118,11 +118,12 @@ class ReviewAnswer(Answer):
     holder: TextOrNull = Field(validation_alias="holder_label")
     lease_until: AwareDatetime | None = Field(description="a claimed review whose lease ran out can be claimed again")
     assignee: Username = Field(description="for whom it is kept: nobody else is given it as the next one")
+    queue: UUID | None = Field(validation_alias="queue_id", description="the named queue that it is in")
     note: str = Field(description="what the person or pipeline that asked for it, or assigned it, said")
     note_by: TextOrNull = Field(validation_alias="note_by_label")
     created_at: AwareDatetime
     due_at: AwareDatetime | None = Field(
-        description="by the project's goal; null where it has none, or where nobody is waited for any more"
+        description="by the goal of its queue, else the project's; null without one, or where nobody is waited for"
     )
     panel: PanelAnswer | None = Field(description="of a review that is one of several, or that settles their dispute")
     decision: DecisionAnswer | None = Field(
@@ -152,6 +153,7 @@ def reviews_to_show(reviews: QuerySet[Review]) -> QuerySet[Review]:
         "attempt",
         "step",
         "panel",
+        "queue",
         "assignee",
         "verdict__given_by",
         "decided_verdict__given_by",

@@ -16,6 +16,7 @@ from reflection_app.core.errors import AlreadyDecided, ReviewHeld, wrong
 from reflection_app.core.models import Membership
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
+from reflection_app.queues.eligibility import Person, closed_to, is_closed, live_queues, person_of
 from reflection_app.reviews.claiming import NOBODY, gone, lost, why_closed
 from reflection_app.reviews.models import OPEN, Review, ReviewSkip, ReviewState
 from reflection_app.reviews.own_work import allows_own_work, is_own
@@ -53,7 +54,7 @@ def assign_review(review: Review, data: AssignInput, *, actor: Actor) -> Review:
     run, locked = _locked(review)
     if not locked.is_open:
         raise AlreadyDecided(why_closed(locked))
-    to = _reviewer(locked, data.to) if data.to is not None else None
+    to = _reviewer(locked, data.to, actor=actor) if data.to is not None else None
     if is_held(locked) and (to is None or locked.holder_id != to.pk):
         raise ReviewHeld(
             _("%(holder)s holds this review now. They can hand it over; nothing was changed.")
@@ -73,7 +74,7 @@ def hand_over(review: Review, data: HandOverInput, *, actor: Actor) -> Review:
     held = locked.state == ReviewState.CLAIMED and locked.lease_token == data.lease_token and is_held(locked)
     if not held:
         raise lost(locked)
-    to = _reviewer(locked, data.to)
+    to = _reviewer(locked, data.to, actor=actor)
     if actor.user and to.pk == actor.user.pk:
         raise wrong("to", _("You hold it already. Choose somebody else."))
     locked.state = ReviewState.WAITING
@@ -84,11 +85,16 @@ def hand_over(review: Review, data: HandOverInput, *, actor: Actor) -> Review:
     return locked
 
 
-def assignable(review: Review) -> list[User]:
-    """The members whom the review may be assigned to, by name."""
-    members = Membership.objects.filter(project=review.project_id, role__in=MAY_REVIEW, user__is_active=True)
-    users = [member.user for member in members.select_related("user").order_by("user__username")]
-    taken = seated(review)
+def assignable(review: Review, *, actor: Actor) -> list[User]:
+    """The members whom `actor` may assign the review to, by name."""
+    rows = Membership.objects.filter(project=review.project_id, role__in=MAY_REVIEW, user__is_active=True)
+    members = list(rows.select_related("user").order_by("user__username"))
+    taken, queue = seated(review), None
+    if review.queue_id is not None and not person_of(review.project_id, actor=actor).is_admin:
+        queue = live_queues(review.project_id).filter(pk=review.queue_id).first()
+    if queue is not None:
+        members = [one for one in members if not is_closed(queue, Person(one.user_id, frozenset(one.skills)))]
+    users = [member.user for member in members]
     return [user for user in users if user.pk not in taken and not _is_own_of(review, user)]
 
 
@@ -136,7 +142,7 @@ def _locked(review: Review) -> tuple[Run, Review]:
     return run, locked
 
 
-def _reviewer(review: Review, name: str) -> User:
+def _reviewer(review: Review, name: str, *, actor: Actor) -> User:
     """The member of that name. A stranger is told apart from nobody by nothing."""
     member = (
         Membership.objects.filter(
@@ -151,7 +157,14 @@ def _reviewer(review: Review, name: str) -> User:
         raise wrong("to", _("They have another seat of this panel, and each person judges once."))
     if _is_own_of(review, member.user):
         raise wrong("to", _("They, or a key that they made, handed this in. Somebody else has to decide on it."))
+    if not person_of(review.project_id, actor=actor).is_admin and _is_for_others(review, member.user):
+        raise wrong("to", _("It is in a queue for others. An admin may assign it to them all the same."))
     return member.user
+
+
+def _is_for_others(review: Review, user: User) -> bool:
+    """Whether the review is in a queue whose reviews the person is not given."""
+    return review.queue_id is not None and review.queue_id in closed_to(review.project_id, actor=Actor(user=user))
 
 
 def _keep(review: Review, run: Run, *, to: User | None, note: str, kind: NotificationKind, actor: Actor) -> None:

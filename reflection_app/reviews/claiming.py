@@ -15,6 +15,7 @@ from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import ActionError, AlreadyDecided, NotFound, ReviewHeld, ReviewLeaseLost
 from reflection_app.core.models import Project
 from reflection_app.loops.attempt_effects import ReviewReason
+from reflection_app.queues.eligibility import closed_to, outside, refuse_other_queue
 from reflection_app.reviews.models import OPEN, Review, ReviewSkip, ReviewState, is_hidden
 from reflection_app.reviews.own_work import refuse_own_work, work_of_others
 
@@ -44,16 +45,22 @@ TRIES = 5
 
 
 def claim_next(
-    project: Project, *, actor: Actor, among: Q | None = None, order: Sequence[str] = IN_ORDER
+    project: Project,
+    *,
+    actor: Actor,
+    among: Q | None = None,
+    order: Sequence[str] = IN_ORDER,
+    queue: UUID | None = None,
 ) -> Review | None:
     """The next free review, now held by `actor`: what is assigned to them first, then what is for everybody.
 
     Those that a run waits for come first, then the oldest, unless another `order` is asked for. What the actor has
     skipped or handed in, and further seats of a panel on which they sit, are passed over; with `among`, so is what does
-    not fit it.
+    not fit it, and with `queue`, what is not in that one. What is in a queue for others is passed over too, but for an
+    admin who names it.
     None where there is none. Two callers never get the same one: a row that one has locked is passed over by the other.
     """
-    mine, everybodys = _candidates(project, actor=actor, among=among)
+    mine, everybodys = _candidates(project, actor=actor, among=among, queue=queue)
     for tries_left in reversed(range(TRIES)):
         try:
             with transaction.atomic():
@@ -74,21 +81,27 @@ def likely_next(
     besides: UUID,
     among: Q | None = None,
     order: Sequence[str] = IN_ORDER,
+    queue: UUID | None = None,
 ) -> Review | None:
     """What `claim_next` would give `actor` now, once `besides` is out of the way; nothing is claimed."""
-    for candidates in _candidates(project, actor=actor, among=among):
+    for candidates in _candidates(project, actor=actor, among=among, queue=queue):
         if review := candidates.exclude(pk=besides).order_by(*order).first():
             return review
     return None
 
 
-def _candidates(project: Project, *, actor: Actor, among: Q | None) -> tuple[QuerySet[Review], QuerySet[Review]]:
+def _candidates(
+    project: Project, *, actor: Actor, among: Q | None, queue: UUID | None
+) -> tuple[QuerySet[Review], QuerySet[Review]]:
     """What can be given to `actor`: what is assigned to them, and what is for everybody."""
     others = work_of_others(project, actor=actor)
     candidates = Review.objects.filter(free(timezone.now()), among or Q(), others, project=project)
     candidates = candidates.filter(~Exists(skipped_by(actor)), Q(panel=None) | ~Exists(seats_of(actor)))
+    if queue is not None:
+        candidates = candidates.filter(queue=queue)
     mine = candidates.filter(assignee=actor.user) if actor.user else Review.objects.none()
-    return mine, candidates.filter(assignee=None)
+    theirs = outside(closed_to(project.pk, actor=actor, named=queue))
+    return mine, candidates.filter(theirs, assignee=None)
 
 
 def _claim_first(candidates: QuerySet[Review], *, actor: Actor, order: Sequence[str]) -> Review | None:
@@ -111,7 +124,7 @@ def seats_of(actor: Actor) -> QuerySet[Review]:
 def claim_review(review: Review, *, actor: Actor) -> Review:
     """This review, held by `actor`; who holds it already keeps the token.
 
-    Raises AlreadyDecided, ReviewHeld, or OwnWorkRefused.
+    Raises AlreadyDecided, ReviewHeld, OwnWorkRefused, or NotYourQueue.
     """
     locked = Review.objects.select_for_update(of=("self",)).filter(pk=review.pk).first()
     if locked is None:
@@ -127,6 +140,8 @@ def claim_review(review: Review, *, actor: Actor) -> Review:
         locked.lease_until = lease_end(timezone.now())
         locked.save(update_fields=["lease_until"])
         return locked
+    if actor.user is None or locked.assignee_id != actor.user.pk:
+        refuse_other_queue(locked.queue_id, project_id=locked.project_id, actor=actor)
     if locked.is_seat and Review.objects.filter(pk=locked.pk).filter(Exists(seats_of(actor))).exists():
         raise ReviewHeld(_("You judge this already, at another seat. The others are for others."))
     try:

@@ -100,6 +100,10 @@ class Review(models.Model):
     reason = models.CharField(max_length=20, choices=[(reason.value, reason.value) for reason in ReviewReason])
     holds_run = models.BooleanField()
     state = models.CharField(max_length=10, choices=ReviewState, default=ReviewState.WAITING)
+    # The first of the project's queues whose rule it fits. Kept, so that who claims the next one evaluates no rules.
+    queue = models.ForeignKey(
+        "ReviewQueue", null=True, blank=True, on_delete=models.SET_NULL, related_name="reviews", db_index=False
+    )
 
     holder = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="held_reviews"
@@ -179,6 +183,11 @@ class Review(models.Model):
             ),
             models.Index(fields=("project", "-decided_at", "-id"), name="review_decided", condition=Q(state="decided")),
             models.Index(fields=("run",), name="review_of_run"),
+            models.Index(
+                fields=("queue", "-holds_run", "created_at", "id"),
+                name="review_in_queue",
+                condition=Q(state__in=("waiting", "claimed"), queue__isnull=False),
+            ),
         )
 
     def __str__(self) -> str:

@@ -14,6 +14,7 @@ from reflection_app.loops.attempt_effects import Decision, ReviewDecision, Revie
 from reflection_app.loops.rubrics import together
 from reflection_app.loops.task_spec import Thresholds
 from reflection_app.loops.verdicts import Issue
+from reflection_app.queues.routing import route
 from reflection_app.reviews.claiming import lease_end, tell_pages
 from reflection_app.reviews.decisions import Decided, put_in_force, score_within
 from reflection_app.reviews.models import About, Panel, PanelState, Review, ReviewState
@@ -86,6 +87,7 @@ def open_dispute(panel: Panel, run: Run, *, actor: Actor) -> Review:
         holds_run=panel.holds_run,
         handed_in_by=run.handed_in_by,
     )
+    route([review])
     add_event(run, EventType.REVIEW_OPENED, review=str(review.pk), reason=review.reason)
     run.save(update_fields=["last_event_seq"])
     audit(panel.project_id, actor, "panel.disputed", target=panel, after={"adjudication": str(review.pk)})

@@ -5,27 +5,21 @@ Only the fields below are ever read, each by its own type; nothing that is sent 
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, Self
+from uuid import UUID
 
 from django.db.models import Exists, Q
 from django.utils import timezone
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import Field
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.loops.attempt_effects import ReviewReason
-from reflection_app.loops.storable import Text
-from reflection_app.loops.task_spec import Mode
-from reflection_app.loops.verdicts import Verdict
+from reflection_app.queues.eligibility import closed_to, outside
 from reflection_app.reviews.claiming import free, skipped_by
+from reflection_app.reviews.filters import Name, ReviewFilter
 from reflection_app.reviews.models import OPEN, ReviewState
 from reflection_app.reviews.own_work import work_of_others
 from reflection_app.search.finding import ids_with_words
 from reflection_app.search.models import Indexed
-
-LONGEST_SEARCH = 200
-Name = Annotated[Text, StringConstraints(strip_whitespace=True, max_length=LONGEST_SEARCH)]
-Score = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
 
 
 class QueueView(StrEnum):
@@ -55,35 +49,21 @@ class QueueSort(StrEnum):
     AGENT = "agent"
 
 
-class QueueFilter(BaseModel):
+class QueueFilter(ReviewFilter):
     """A view of the queue and what its reviews have to be. An empty text asks for nothing."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     view: QueueView | None = Field(
         default=None,
         description="a part of the queue; of the caller are `mine` (held or assigned), `skipped` and `my_decisions`",
     )
-    reason: ReviewReason | None = Field(default=None, description="why a person is asked")
-    verdict: Verdict | None = Field(default=None, description="the verdict that is put before a person")
-    kind: Name = Field(default="", description="the task's kind, whatever its case", examples=["code_generation"])
-    agent: Name = Field(default="", description="the task's agent, whatever its case")
-    mode: Mode | None = Field(default=None, description="the loop of the run")
+    queue: UUID | None = Field(default=None, description="the id of a named queue")
     holder: Name = Field(default="", description="who holds it now")
-    min_score: Score | None = Field(default=None, description="the verdict's score at least")
-    max_score: Score | None = Field(default=None, description="the verdict's score at most")
     q: Name = Field(default="", description="words of the task: all occur in it, and the last may be unfinished")
-
-    @model_validator(mode="after")
-    def _check_range(self) -> Self:
-        if self.min_score is not None and self.max_score is not None and self.min_score > self.max_score:
-            raise ValueError("The lowest score is above the highest.")
-        return self
 
     @property
     def is_narrowed(self) -> bool:
         """Whether it asks for more than a view."""
-        return bool(self.model_dump(exclude={"view", "sort"}, exclude_defaults=True))
+        return bool(self.model_dump(exclude={"view", "sort", "saved"}, exclude_defaults=True))
 
     def where(self, actor: Actor, *, project: Project) -> Q:
         """What a review of the project has to be for `actor` to see it in this view."""
@@ -91,18 +71,9 @@ class QueueFilter(BaseModel):
 
     def narrowing(self, project: Project) -> Q:
         """What a review of the project has to be in whichever view."""
-        wanted: dict[str, Any] = {
-            "reason": self.reason,
-            "verdict__verdict": self.verdict,
-            "run__task__kind__iexact": self.kind,
-            "run__task__agent__iexact": self.agent,
-            "run__mode": self.mode,
-        }
-        asked = Q(**{path: value for path, value in wanted.items() if value})
-        if self.min_score is not None:
-            asked &= Q(verdict__score__gte=self.min_score)
-        if self.max_score is not None:
-            asked &= Q(verdict__score__lte=self.max_score)
+        asked = self.conditions()
+        if self.queue is not None:
+            asked &= Q(queue=self.queue)
         if self.q:
             asked &= Q(run__task__in=ids_with_words(project.pk, self.q, kind=Indexed.TASK))
         if self.holder:
@@ -115,6 +86,8 @@ class SortedFilter(QueueFilter):
 
     view: QueueView = QueueView.ALL
     sort: QueueSort | None = None
+    # The saved view that all this came from, or was made of: nothing is looked for by it.
+    saved: UUID | None = None
 
 
 def in_view(view: QueueView | None, *, actor: Actor, now: datetime) -> Q:
@@ -141,9 +114,11 @@ def mine(actor: Actor, *, now: datetime) -> Q:
 def for_person(actor: Actor, *, project: Project, now: datetime) -> Q:
     """What waits for `actor`: what they hold, what is kept for them, and what is for everybody and held by nobody.
 
-    Not what they handed in themselves, where they may not decide on it, nor what they have skipped.
+    Not what they handed in themselves, where they may not decide on it, nor what they have skipped, nor what is in a
+    queue for others.
     """
     for_all = free(now) & Q(assignee=None) & work_of_others(project, actor=actor) & ~Q(Exists(skipped_by(actor)))
+    for_all &= outside(closed_to(project.pk, actor=actor))
     return mine(actor, now=now) | for_all
 
 

@@ -5,6 +5,7 @@ from django.db import transaction
 from reflection_app.adapters.live import ring_reviews
 from reflection_app.core.audit import Actor
 from reflection_app.loops.attempt_effects import AskReviewer, RequestAudit, ReviewReason
+from reflection_app.queues.routing import route
 from reflection_app.reviews.models import Panel, Review
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.events import EventType, next_event
@@ -68,6 +69,7 @@ def put_before_people(
         batch.insert(next_event(run, EventType.REVIEW_OPENED, review=str(review.pk), reason=reason.value))
         opened.append(review)
     batch.write()
+    route(opened)
     transaction.on_commit(lambda: ring_reviews(run.project_id))
     return opened
 

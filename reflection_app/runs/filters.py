@@ -1,7 +1,5 @@
 """By what lists of runs and of tasks are narrowed and sorted over REST: these names and no others."""
 
-import json
-import math
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -16,7 +14,7 @@ from reflection_app.loops.storable import Moment
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Outcome
 from reflection_app.runs.models import NOT_OF_THE_DESK, VOID, Run, RunState, Verdict
-from reflection_app.tasks.models import Task
+from reflection_app.tasks.models import Task, has_metadata
 
 
 def _finite(amount: Decimal) -> Decimal:
@@ -96,14 +94,8 @@ class WorkFilters(PageQuery):
         """What a task has to be like; `at` leads from another row to the task."""
         named = {"external_id": self.external_id, "kind": self.kind, "agent": self.agent}
         found = Q(**{f"{at}{name}": value for name, value in named.items() if value is not None})
-        if self.metadata_key is not None and self.metadata_value is None:
-            found &= Q(**{f"{at}metadata__has_key": self.metadata_key})
-        elif self.metadata_key is not None and self.metadata_value is not None:
-            spelled = [self.metadata_value, *_plain_value(self.metadata_value)]
-            any_of = Q()
-            for value in spelled:
-                any_of |= Q(**{f"{at}metadata__contains": {self.metadata_key: value}})
-            found &= any_of
+        if self.metadata_key is not None:
+            found &= has_metadata(self.metadata_key, self.metadata_value, at=at)
         return found
 
     def narrow_runs(self, runs: QuerySet[Run]) -> QuerySet[Run]:
@@ -173,15 +165,3 @@ def best_score() -> Subquery:
 def _between(field: str, begin: datetime | None, end: datetime | None) -> Q:
     limits = {f"{field}__gte": begin, f"{field}__lt": end}
     return Q(**{name: moment for name, moment in limits.items() if moment is not None})
-
-
-def _plain_value(text: str) -> list[Any]:
-    """What the text stands for as JSON, where that is no text, list or object."""
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return []
-    # Python also reads NaN and 1e999, for which the database has no JSON.
-    if isinstance(value, float) and not math.isfinite(value):
-        return []
-    return [value] if value is None or isinstance(value, (bool, int, float)) else []

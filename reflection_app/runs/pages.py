@@ -1,13 +1,11 @@
 """The pages of runs: the list, one run, forks, questions."""
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.functional import Promise
@@ -17,29 +15,35 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.adapters.live import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
 from reflection_app.core.errors import ActionError, CannotFork, Conflict, InvalidInput
-from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.questions import Choice
 from reflection_app.loops.verdicts import IssueCategory, Outcome, Severity
 from reflection_app.loops.verdicts import Verdict as LoopVerdict
 from reflection_app.notebook.views.entry import learned_from_run
+from reflection_app.queues.models import ListName
+from reflection_app.queues.views.saved import saved_views, understood
 from reflection_app.repairs.views import checks_of, failures_by_place
 from reflection_app.reviews.models import About, Review, ReviewState, is_hidden
 from reflection_app.reviews.views.comments import opened_thread
 from reflection_app.reviews.views.item import undo_offer
-from reflection_app.runs.filters import best_score
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
-from reflection_app.runs.models import NOT_OF_THE_DESK, Question, QuestionState, Run, RunState, Step
+from reflection_app.runs.models import Question, QuestionState, Run, RunState, Step
 from reflection_app.runs.resuming import AnswerInput, answer_question, cancel_run
 from reflection_app.runs.views.forks import ForkForm, as_input, compare, prefilled, read_fork
 from reflection_app.runs.views.graph import draw
-from reflection_app.runs.views.list import DESK_MODES, MODES, behind_figure, runs_for_list
+from reflection_app.runs.views.list import (
+    DESK_MODES,
+    MODES,
+    SORTS,
+    behind_figure,
+    filtered,
+    read_run_filters,
+    runs_for_list,
+)
 from reflection_app.runs.views.protocol import has_plans, has_protocol, plans_of, rounds_of
 from reflection_app.runs.views.steps import StepLine, told_to
 from reflection_app.runs.views.story import lineage_of, tell
-from reflection_app.search.finding import ids_with_words
-from reflection_app.search.models import Indexed
 from reflection_app.sessions.views import looked_back_at, looking_back_context
 from reflection_app.tasks.redo import redo_form_of, why_no_redo
 from reflection_app.web.access import DeskRequest, Place, back_to, get_run_for, get_step_for, project_page
@@ -47,12 +51,8 @@ from reflection_app.web.forms import read_input, read_text
 from reflection_app.web.list_pages import (
     NEWEST,
     Filters,
-    day_of,
     list_page,
     names_in,
-    number_of,
-    one_of,
-    text_of,
 )
 from reflection_app.web.middleware import post_only
 
@@ -68,41 +68,7 @@ HEADS: dict[str, Promise] = {
     "duration": gettext_lazy("Duration"),
     "created": gettext_lazy("Started"),
 }
-COLUMNS = {
-    "score": "sort_score",
-    "attempts": "attempts_made",
-    "cost": "cost_usd",
-    "duration": "active_s",
-    "created": "created_at",
-}
-SORTS = {f"{sign}{name}": (f"{sign}{column}", f"{sign}id") for name, column in COLUMNS.items() for sign in ("", "-")}
 STATES = (RunState.QUEUED, RunState.RUNNING, RunState.WAITING_REVIEW, RunState.WAITING_AGENT)
-
-
-def filtered(project: Project, runs: QuerySet[Run], filters: Filters) -> QuerySet[Run]:
-    if filters["status"] in RunState.values:
-        runs = runs.filter(state=filters["status"])
-    elif filters["status"]:
-        runs = runs.filter(outcome=filters["status"])
-    if filters["mode"]:
-        runs = runs.filter(mode=filters["mode"])
-    if filters["q"]:
-        runs = runs.filter(task__in=ids_with_words(project.pk, filters["q"], kind=Indexed.TASK))
-    if filters["agent"]:
-        runs = runs.filter(task__agent__iexact=filters["agent"])
-    if filters["kind"]:
-        runs = runs.filter(task__kind__iexact=filters["kind"])
-    if filters["since"]:
-        runs = runs.filter(created_at__gte=day_begins(filters["since"]))
-    if filters["until"]:
-        runs = runs.filter(created_at__lt=day_begins(filters["until"]) + timedelta(days=1))
-    scored = {"scored__gte": filters["score_from"], "scored__lt": filters["score_below"]}
-    by_score = {name: float(text) for name, text in scored.items() if text}
-    return runs.alias(scored=best_score()).filter(**by_score) if by_score else runs
-
-
-def day_begins(text: str) -> datetime:
-    return datetime.combine(date.fromisoformat(text), time(), UTC)
 
 
 @dataclass(frozen=True)
@@ -132,27 +98,10 @@ def heads_of(filters: Filters) -> dict[str, Head]:
 def run_list(request: DeskRequest) -> HttpResponse:
     project = request.place.project
     behind = behind_figure(request)
-    filters = Filters.read(
-        request.GET,
-        status=one_of((*RunState.values, *Outcome)),
-        mode=one_of((*MODES, *DESK_MODES)),
-        q=text_of(),
-        agent=text_of(),
-        kind=text_of(),
-        since=day_of,
-        until=day_of,
-        score_from=number_of,
-        score_below=number_of,
-        sort=one_of(SORTS),
-    )
+    filters = read_run_filters(request.GET)
     runs, order = runs_for_list(project), SORTS.get(filters["sort"], NEWEST)
-    if behind:
-        # The choice of the metrics has a mode of its own; it is part of what is behind the figure.
-        runs = runs.filter(pk__in=behind.runs.values("pk"))
-    else:
-        runs = filtered(project, runs, filters)
-        if not filters["mode"]:
-            runs = runs.filter(NOT_OF_THE_DESK)
+    # The choice of the metrics has a mode of its own; it is part of what is behind the figure.
+    runs = runs.filter(pk__in=behind.runs.values("pk")) if behind else filtered(project, runs, filters)
     # What the newest runs have is suggested: to look through all of them takes long.
     newest = Run.objects.filter(project=project).order_by("-created_at", "-id").values("pk")[:LOOKED_AT]
     of_project = Run.objects.filter(pk__in=newest)
@@ -172,6 +121,7 @@ def run_list(request: DeskRequest) -> HttpResponse:
         agents=names_in(of_project, "task__agent"),
         kinds=names_in(of_project, "task__kind"),
         has_more=any(filters[name] for name in MORE),
+        saved=None if behind else saved_views(request, ListName.RUNS, understood(ListName.RUNS, filters.query)),
     )
 
 

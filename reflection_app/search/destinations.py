@@ -65,6 +65,12 @@ DESTINATIONS = (
     Destination(
         "reviews", gettext_noop("Reviews"), "queue approve waiting decide inbox 评审 审核 复核 队列 待办 批准", "inbox"
     ),
+    Destination(
+        "saved_views",
+        gettext_noop("Saved views"),
+        "filters pinned favourites sidebar shared 视图 筛选 收藏 固定",
+        "pin",
+    ),
     Destination("bulk_list", gettext_noop("Bulk decisions"), "many batch history 批量 决定", "inbox"),
     Destination(
         "comparisons",
@@ -293,6 +299,17 @@ DESTINATIONS = (
         "rubric",
         gettext_noop("Rubric and guidelines"),
         "criteria ratings scales weights examples agreement 评分标准 指南 准则 示例 评分",
+    ),
+    _setting(
+        "review_queues",
+        gettext_noop("Queues"),
+        "routing skills members rules goals who reviews what 队列 分派 技能 成员",
+    ),
+    _setting(
+        "new_queue",
+        gettext_noop("New queue"),
+        "add queue routing 新建 队列",
+        may=Permission.CHANGE_SETTINGS,
     ),
     _setting(
         "notebook_settings",

@@ -13,12 +13,19 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
 from reflection_app.notebook.views.entry import learned_from_session
-from reflection_app.search.finding import ids_with_words
-from reflection_app.search.models import Indexed
+from reflection_app.queues.models import ListName
+from reflection_app.queues.views.saved import saved_views, understood
 from reflection_app.sessions.models import Transcript
 from reflection_app.sessions.otlp.reading import Unread
 from reflection_app.sessions.traces import unread_spans
-from reflection_app.sessions.views import SessionStory, looking_back_context, tell_news, tell_session
+from reflection_app.sessions.views import (
+    SessionStory,
+    looking_back_context,
+    read_session_filters,
+    sessions_found,
+    tell_news,
+    tell_session,
+)
 from reflection_app.web.access import DeskRequest, get_transcript_for, project_page
 from reflection_app.web.list_pages import Filters, id_of, list_context, list_response, one_of, text_of
 
@@ -30,13 +37,12 @@ LONGEST_TRACE_ID = 32
 @project_page()
 @require_safe
 def session_list(request: DeskRequest) -> HttpResponse:
-    among, filters = Transcript.objects.filter(project=request.place.project), Filters.read(request.GET, q=text_of())
-    rows = among.select_related("run").annotate(failures=Count("turns", filter=Q(turns__is_tool_failure=True)))
-    if filters["q"]:
-        found = ids_with_words(request.place.project.pk, filters["q"], kind=Indexed.SESSION)
-        rows = rows.filter(pk__in=found)
+    among, filters = Transcript.objects.filter(project=request.place.project), read_session_filters(request.GET)
+    rows = sessions_found(request.place.project, filters).select_related("run")
+    rows = rows.annotate(failures=Count("turns", filter=Q(turns__is_tool_failure=True)))
     rows = rows.order_by("-created_at", "-id")
     context = list_context(request, rows, called="sessions", among=among, filters=filters)
+    context["saved"] = saved_views(request, ListName.SESSIONS, understood(ListName.SESSIONS, filters.query))
     context["has_unread_spans"] = unread_spans(request.place.project).exists()
     return render(request, "sessions/list.html", context)
 

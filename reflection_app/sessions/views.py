@@ -1,30 +1,44 @@
 """A session as its page tells it: its turns in order, and each reflection after the turn at which it was made."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
+from reflection_app.core.models import Project
 from reflection_app.loops.session_reflections import KeptReflection
 from reflection_app.loops.tool_failures import calls_in, content_text
 from reflection_app.loops.verdicts import Outcome
 from reflection_app.notebook.views.words import CATEGORY_WORDS, Words
 from reflection_app.runs.models import Run
+from reflection_app.search.finding import ids_with_words
+from reflection_app.search.models import Indexed
 from reflection_app.sessions.models import Reflector, ReflectorKind, Transcript, TranscriptTurn
 from reflection_app.sessions.recording import SessionState, session_state
 from reflection_app.web.access import DeskRequest, get_run_for, get_transcript_for, project_page
+from reflection_app.web.list_pages import Filters, id_of, text_of
 from reflection_app.web.rendering import render_markdown
 from reflection_app.web.template_filters import shortened
 
 SHOWN = 200
 LONGEST_SHOWN = 20_000
+
+
+def read_session_filters(data: Mapping[str, str]) -> Filters:
+    return Filters.read(data, q=text_of(), saved=id_of)
+
+
+def sessions_found(project: Project, filters: Filters) -> QuerySet[Transcript]:
+    """The project's sessions that fit."""
+    rows = Transcript.objects.filter(project=project)
+    return rows.filter(pk__in=ids_with_words(project.pk, filters["q"], kind=Indexed.SESSION)) if filters["q"] else rows
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,12 @@
 """Tasks: one objective each, handed in by a person or a pipeline."""
 
+import json
+import math
+from typing import Any
+
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
@@ -76,3 +81,31 @@ class TaskFile(models.Model):
 
     def __str__(self) -> str:
         return self.path
+
+
+# Looking for tasks by their metadata.
+
+
+def has_metadata(key: str, value: str | None, *, at: str = "") -> Q:
+    """That a task's metadata has the key, and where `value` is given, that value: a text, or what JSON makes of it.
+
+    `at` leads from another row to the task.
+    """
+    if value is None:
+        return Q(**{f"{at}metadata__has_key": key})
+    found = Q()
+    for spelled in [value, *_plain_value(value)]:
+        found |= Q(**{f"{at}metadata__contains": {key: spelled}})
+    return found
+
+
+def _plain_value(text: str) -> list[Any]:
+    """What the text stands for as JSON, where that is no text, list or object."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return []
+    # Python also reads NaN and 1e999, for which the database has no JSON.
+    if isinstance(value, float) and not math.isfinite(value):
+        return []
+    return [value] if value is None or isinstance(value, (bool, int, float)) else []

@@ -53,6 +53,8 @@ class DeskRequest(HttpRequest):
     place: Place
     # What this request has decided, for the words of its answer (reviews/views/decision.py).
     last_decision: Any
+    # The named queues that its reader works from, asked for once (queues/views/named.py).
+    worked_from: Any
 
 
 def back_to(
@@ -116,7 +118,7 @@ def get_ticket_for(place: Place, ticket_id: str) -> Ticket:
 def get_review_for(place: Place, review_id: UUID) -> Review:
     """The project's review with all that its page shows."""
     verdict = ("verdict__attempt", "verdict__given_by", "decided_verdict__attempt")
-    related = ("run__task", "project", "attempt", "step", "panel", *verdict)
+    related = ("run__task", "project", "attempt", "step", "panel", "queue", *verdict)
     again = ("verdict__attempt__content", "decided_verdict__attempt__content")
     reviews = Review.objects.select_related(*related).defer(*again)
     return get_object_or_404(reviews, project=place.project, pk=review_id)

@@ -14,6 +14,7 @@ from reflection_app.adapters.llm.roles import LOCAL_PREFIX, model_for
 from reflection_app.core.models import Membership, Project, Role
 from reflection_app.core.permissions import Permission
 from reflection_app.notebook.views.words import waiting_entries
+from reflection_app.queues.views.navigation import NavLink, nav_links
 from reflection_app.reviews.views.decision import LastDecision, last_decision
 from reflection_app.reviews.views.queue import carried, open_reviews, read_queue
 from reflection_app.teams.notifications import count_unread
@@ -39,6 +40,9 @@ SETTINGS = (
     "keeping",
     "delete_project",
     "delete_old",
+    "queues",
+    "_queue",
+    "_skills",
 )
 
 
@@ -87,6 +91,13 @@ class Desk:
     def waiting_entries(self) -> int:
         """How many proposals wait in the notebook."""
         return waiting_entries(self.project) if self.project else 0
+
+    @cached_property
+    def nav_links(self) -> list[NavLink]:
+        """The queues that the member works from, and the views that they have pinned, each with its count."""
+        if self._place is None or not self._request.user.is_authenticated:
+            return []
+        return nav_links(cast("DeskRequest", self._request))
 
     @cached_property
     def unread(self) -> int:

@@ -16,7 +16,7 @@ NAME = "css/desk.css"
 # styles one page stands behind what styles all.
 ORDER = """
     tokens base layout controls toasts lists run attachments graph plan session review review-undo review-keys
-    review-item review-edit review-queue panel bulk fork tools webhooks alerts failures reports people accounts
+    review-item review-edit review-queue queues panel bulk fork tools webhooks alerts failures reports people accounts
     questions tickets completeness conflicts policy rubric notebook import reflectors audit code lift rules metrics
     dashboards datasets keeping calibration comparisons search marks utilities
 """.split()  # noqa: SIM905 - a list of forty quoted names is harder to read

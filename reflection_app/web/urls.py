@@ -8,6 +8,8 @@ from reflection_app.attachments import pages as attachments_pages
 from reflection_app.comparisons import pages as comparisons
 from reflection_app.metrics import urls as metrics_urls
 from reflection_app.notebook.pages import browse, changes, conflicts, entry, files, recall
+from reflection_app.queues.pages import saved as saved_views
+from reflection_app.queues.pages import settings as queue_settings
 from reflection_app.repairs.pages import failures, reports, tickets
 from reflection_app.reviews.pages import bulk, comments, item, moving, policy, queue
 from reflection_app.rubrics import pages as rubrics
@@ -66,6 +68,13 @@ project_pages: list[URLPattern | URLResolver] = [
     path("comparisons/judging/<uuid:judgement_id>/skip/", comparisons.skip, name="skip_pair"),
     path("comparisons/judging/<uuid:judgement_id>/undo/", comparisons.undo, name="undo_pair"),
     path("comparisons/<uuid:set_id>/switch/", comparisons.switch, name="switch_comparison_set"),
+    path("views/", saved_views.view_list, name="saved_views"),
+    path("views/new/", saved_views.new_view, name="new_view"),
+    path("views/navigation/", saved_views.navigation, name="nav_links"),
+    path("views/<uuid:view_id>/edit/", saved_views.edit_view, name="edit_view"),
+    path("views/<uuid:view_id>/filters/", saved_views.save_query, name="save_view_filters"),
+    path("views/<uuid:view_id>/pin/", saved_views.pin, name="pin_view"),
+    path("views/<uuid:view_id>/delete/", saved_views.remove_view, name="delete_view"),
     path("comments/<slug:about>/<uuid:about_id>/", comments.comments, name="comments"),
     path("comments/<uuid:comment_id>/edit/", comments.edit, name="edit_comment"),
     path("comments/<uuid:comment_id>/take-back/", comments.take_back, name="take_back_comment"),
@@ -143,6 +152,12 @@ project_pages: list[URLPattern | URLResolver] = [
     path("settings/policy/", policy.policy_page, name="review_policy"),
     path("settings/rubric/", rubrics.rubric_page, name="rubric"),
     path("settings/guidelines/", rubrics.save_guidelines, name="save_guidelines"),
+    path("settings/queues/", queue_settings.queue_list, name="review_queues"),
+    path("settings/queues/new/", queue_settings.new_queue, name="new_queue"),
+    path("settings/queues/<uuid:queue_id>/", queue_settings.edit_queue, name="edit_queue"),
+    path("settings/queues/<uuid:queue_id>/move/", queue_settings.move_queue, name="move_queue"),
+    path("settings/queues/<uuid:queue_id>/delete/", queue_settings.remove_queue, name="delete_queue"),
+    path("settings/queues/skills/<int:user_id>/", queue_settings.give_skills, name="queue_skills"),
     path("settings/webhooks/", webhooks.webhook_list, name="webhooks"),
     path("settings/webhooks/new/", webhooks.new_webhook, name="new_webhook"),
     path("settings/webhooks/<uuid:webhook_id>/", webhooks.webhook_page, name="webhook"),

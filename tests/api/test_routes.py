@@ -23,6 +23,7 @@ from reflection_app.core.permissions import GRANTS, Grant, Permission
 from reflection_app.metrics.datasets.catalogue import DATASETS
 from reflection_app.metrics.models import JudgementImport
 from reflection_app.notebook.bulk import BulkCuration, BulkDeed, curate_together
+from reflection_app.queues.saving import ViewInput, save_view
 from reflection_app.repairs.models import AgentInstruction
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About
@@ -35,6 +36,7 @@ from tests.api.stories import waiting_review
 from tests.comparisons.pairs import claimed, make_set, pair_of
 from tests.factories import make_member
 from tests.notebook.entries import make_entry
+from tests.queues.queues import make_queue
 from tests.repairs.completeness import completeness_check
 from tests.repairs.reports import begun_run, kept_report
 from tests.repairs.tickets import external_run, ticket_of
@@ -89,6 +91,8 @@ ID_NAMES = (
     "channel_id",
     "message_id",
     "delivery_id",
+    "queue_id",
+    "view_id",
     "name",
     "kind",
 )
@@ -105,6 +109,7 @@ BODIES = {
     "instructions/decision": {"decision": "accept"},
     "class": {"type": "3.3.1", "reason": "The fourth time."},
     "assign": {"to": None},
+    "skills": {"skills": ["python"]},
     "hand-over": {"lease_token": str(uuid4()), "to": "nobody"},
     "PATCH members": {"role": "viewer"},
     "PATCH comparisons": {"is_open": False},
@@ -202,6 +207,8 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
             )
         ).pk,
         "message_id": ChannelMessage.objects.create(project=owner.project, channel=channel).pk,
+        "queue_id": make_queue(owner.project, "None", rule={"agent": "nobody's"}).pk,
+        "view_id": save_view(owner.project, ViewInput(name="Shared"), actor=by).pk,
         "name": "python",
     }
     add_builtin_tools(owner.project, actor=Actor())

@@ -4,6 +4,9 @@ Eight reviewers at a time; each has passed by the first ones of the queue, claim
 In the database that is the action itself, from eight threads; over HTTP each has a key and asks a desk that
 `manage.py up` runs. Two more projects have a tenth as many each.
 
+Then the same from a named queue whose skill they have, and by people who lack it and are given the rest; with the time
+that the navigation takes to count the queues, and that it takes to route all of them anew.
+
 .venv/bin/python -m tests.load.bench_claim [WAITING] [CLAIMS_EACH]
 """
 
@@ -62,6 +65,49 @@ def measure_in_database(waiting: int, each: int) -> None:
     )
     print(f"{REVIEWERS} reviewers, {each} claims each")
     report("in the database", in_database(project, each), goal_ms=GOAL_DATABASE_MS)
+    measure_queues(project, each)
+
+
+def measure_queues(project: "Project", each: int) -> None:
+    from reflection_app.core.audit import Actor
+    from reflection_app.core.models import Role
+    from reflection_app.queues.changing import QueueInput, create_queue
+    from reflection_app.queues.routing import reroute
+    from reflection_app.reviews.models import Review
+    from tests.queues.queues import reviewer
+
+    began = time.perf_counter()
+    rules = {"Porter": {"agent": "porter"}, "Low": {"max_score": 20}, "Rest": {"kind": "code"}}
+    queues = [
+        create_queue(project, QueueInput.model_validate({"name": name, "rule": rule, "skills": ["law"]}), actor=Actor())
+        for name, rule in rules.items()
+    ]
+    print(f"three queues made, each time all that waits routed anew: {time.perf_counter() - began:.1f} s")
+    began = time.perf_counter()
+    reroute(project.pk)
+    print(f"routed once more, where nothing moves: {time.perf_counter() - began:.2f} s", flush=True)
+    print({name: Review.objects.filter(queue=queue).count() for name, queue in zip(rules, queues, strict=True)})
+    knows, lacks = ([reviewer(project, *skills) for _ in range(REVIEWERS)] for skills in (("law",), ()))
+    report("from a queue", in_database(project, each, actors=knows, queue=queues[0].pk), goal_ms=GOAL_DATABASE_MS)
+    report("past the queues", in_database(project, each, actors=lacks), goal_ms=GOAL_DATABASE_MS)
+    measure_navigation(project, reviewer(project, role=Role.ADMIN))
+
+
+def measure_navigation(project: "Project", admin: Any) -> None:
+    from django.test import RequestFactory
+
+    from reflection_app.core.models import Membership
+    from reflection_app.queues.saving import ViewInput, pin_view, save_view
+    from reflection_app.queues.views.navigation import nav_links
+    from reflection_app.web.access import place_of
+
+    for number, query in enumerate(("agent=clerk", "verdict=REJECT&min_score=59", "q=sea", "view=mine", "kind=none")):
+        pin_view(save_view(project, ViewInput(name=f"View {number}", query=query), actor=admin), actor=admin)
+    request: Any = RequestFactory().get("/")
+    request.user = admin.user
+    request.place = place_of(request, Membership.objects.select_related("project").get(user=admin.user))
+    taken = [timed(lambda: nav_links(request)) for _ in range(20)]
+    print(f"navigation with 3 queues and 5 views: p50 {statistics.median(taken):.1f} ms, most {max(taken):.1f} ms")
 
 
 def measure_over_http(data: Path, each: int) -> None:
@@ -75,7 +121,7 @@ def measure_over_http(data: Path, each: int) -> None:
         report("over HTTP", over_http(f"http://{desk.host}/api/v1/", keys, each), goal_ms=GOAL_HTTP_MS)
 
 
-def in_database(project: "Project", each: int) -> list[float]:
+def in_database(project: "Project", each: int, *, actors: Any = None, queue: Any = None) -> list[float]:
     from django.db import connection
 
     from reflection_app.core.audit import Actor
@@ -83,7 +129,7 @@ def in_database(project: "Project", each: int) -> list[float]:
     from tests.factories import make_member
     from tests.load.review_rows import skip_oldest
 
-    actors = [Actor(user=make_member(project)) for _ in range(REVIEWERS)]
+    actors = actors or [Actor(user=make_member(project)) for _ in range(REVIEWERS)]
     for actor in actors:
         skip_oldest(project, actor, SKIPPED)
 
@@ -93,7 +139,7 @@ def in_database(project: "Project", each: int) -> list[float]:
             connection.ensure_connection()
             for _ in range(each):
                 time.sleep(chance.uniform(*THINKS_S))
-                taken.append(timed(lambda: claim_next(project, actor=actors[number])))
+                taken.append(timed(lambda: claim_next(project, actor=actors[number], queue=queue)))
         finally:
             connection.close()
         return taken

@@ -52,6 +52,8 @@ HARMLESS = {
     "reviews/bulk/<uuid:bulk_id>/undo": "takes decisions back",
     "reviews/<uuid:review_id>/hand-over": "gives a review to somebody else, who must not have handed it in either",
     "runs/<uuid:run_id>/redo": "more work, no verdict",
+    "saved-views": "filters under a name",
+    "saved-views/<uuid:view_id>": "filters under a name",
     "tickets/<slug:ticket_id>/close": "ends work undone",
     "tool-failures/<uuid:failure_id>/diagnosis": "of a run that one handed in it is refused (test_labels.py)",
     **{

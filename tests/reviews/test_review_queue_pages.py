@@ -161,9 +161,10 @@ def test_a_full_page_takes_as_many_queries_as_a_short_one(
     waiting_rows(project, 120)
     browser.get(QUEUE)
     # Two of them are for the bar that takes back what was done last, one for what waits in the notebook.
-    with django_assert_max_num_queries(17):
+    # One each for the named queues, the saved views of the list and the pinned ones.
+    with django_assert_max_num_queries(20):
         browser.get(QUEUE)
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(11):
         browser.get(QUEUE, headers={"HX-Request": "true"})
 
 

@@ -34,6 +34,8 @@ NO_DESTINATION = {
     "waiting_goals",
     "save_guidelines",
     "new_dashboard",
+    "nav_links",
+    "new_view",
 }
 
 

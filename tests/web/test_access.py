@@ -13,6 +13,7 @@ from reflection_app.attachments.keeping import upload
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Role
 from reflection_app.metrics.models import Dashboard, JudgedItem, JudgementImport
+from reflection_app.queues.saving import ViewInput, save_view
 from reflection_app.repairs.models import AgentInstruction
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About
@@ -23,6 +24,7 @@ from reflection_app.teams.tools import add_builtin_tools
 from reflection_app.web.urls import project_pages
 from tests.comparisons.pairs import claimed, judge_of, make_set
 from tests.factories import make_api_key, make_member, make_project
+from tests.queues.queues import make_queue
 from tests.repairs.reports import begun_run, kept_report
 from tests.repairs.tickets import external_run, ticket_of
 from tests.repairs.tool_failures import report
@@ -91,6 +93,8 @@ def addresses() -> dict[str, str]:
         "dashboard_id": Dashboard.objects.create(project=project, owner_label="a", name="a", is_shared=True).pk,
         "set_id": make_set(project).pk,
         "judgement_id": claimed(project, actor=judge_of(project)).pk,
+        "queue_id": make_queue(project).pk,
+        "view_id": save_view(project, ViewInput(name="Shared"), actor=Actor()).pk,
         "judgements_id": JudgementImport.objects.create(project=project).pk,
         "item_id": JudgedItem.objects.create(project=project, external_id="a").pk,
     }

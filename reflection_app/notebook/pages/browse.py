@@ -24,6 +24,8 @@ from reflection_app.notebook.views.filter import (
     stale_listing,
 )
 from reflection_app.notebook.views.words import KINDS, STATES, category_words, field_words
+from reflection_app.queues.models import ListName
+from reflection_app.queues.views.saved import saved_views, understood
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.list_pages import PAGE, list_response
 
@@ -45,13 +47,14 @@ def browse(request: DeskRequest) -> HttpResponse:
             for state in EntryState
             if states[state] or state is chosen
         ],
+        "saved": saved_views(request, ListName.ENTRIES, understood(ListName.ENTRIES, asked.query)),
         "total": sum(states.values()),
         "matches": count_entries(project.pk, wanted) if asked.filter.is_narrowed else None,
     }
     if not request.headers.get("HX-Request") or request.headers.get("HX-History-Restore-Request"):
         context |= filters_offered(project)
         context["has_more_filters"] = bool(
-            asked.filter.model_dump(exclude={"q", "state", "sort"}, exclude_defaults=True)
+            asked.filter.model_dump(exclude={"q", "state", "sort", "saved"}, exclude_defaults=True)
         )
         context["owners"] = list(
             project.memberships.order_by("user__username").values_list("user__username", flat=True)

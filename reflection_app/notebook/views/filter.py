@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from typing import Annotated, Any
 from urllib.parse import urlencode
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.http import QueryDict
@@ -35,6 +36,7 @@ SENTENCES: dict[str, str | Promise] = {
     "flagged": gettext_lazy("The filter “flagged” is 1 or nothing."),
     "conflict": gettext_lazy("The filter “conflict” is 1 or nothing."),
     "owner": gettext_lazy("There is no member of that name."),
+    "saved": gettext_lazy("There is no such saved view any more."),
 }
 
 
@@ -53,11 +55,13 @@ class NotebookFilter(BaseModel):
     flagged: bool = False
     conflict: bool = False
     sort: EntryOrder | None = None
+    # The saved view that all this came from: nothing is looked for by it.
+    saved: UUID | None = None
 
     @property
     def is_narrowed(self) -> bool:
         """Whether it asks for more than an order."""
-        return bool(self.model_dump(exclude={"sort"}, exclude_defaults=True))
+        return bool(self.model_dump(exclude={"sort", "saved"}, exclude_defaults=True))
 
 
 @dataclass(frozen=True)

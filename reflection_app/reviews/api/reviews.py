@@ -11,6 +11,7 @@ from reflection_app.api.reading import Answer
 from reflection_app.api.view import DeskView, Nothing, get_row, get_run_for
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.values import Value
+from reflection_app.queues.eligibility import live_queues, refuse_other_queue
 from reflection_app.reviews.answers import (
     ClaimAnswer,
     HeartbeatAnswer,
@@ -85,6 +86,7 @@ class ClaimInput(Value):
     """Which review to claim; without one, the next in the queue, which `among` narrows."""
 
     review_id: UUID | None = None
+    queue: UUID | None = Field(default=None, description="the id of a named queue")
     among: QueueFilter | None = Field(default=None, description="filters as of the list of reviews")
 
 
@@ -105,13 +107,19 @@ class Reviews(DeskView):
     def get_object(self, review_id: UUID) -> Review:
         return get_row(reviews_to_show(Review.objects.filter(project=self.project, pk=review_id)), "review")
 
-    @read("list_reviews", "Reviews, newest first", may=Permission.READ_QUEUE)
+    @read("list_reviews", "Reviews, newest first", may=Permission.READ_QUEUE, problems=(404,))
     def list(self, query: ReviewFilters) -> ReviewPage:
+        self._refuse_unknown(query.queue)
         wanted = query.model_dump(exclude_none=True, include={"state", "run"})
         reviews = reviews_to_show(
             Review.objects.filter(query.where(self.actor, project=self.project), project=self.project, **wanted)
         )
         return self.page(ReviewPage, reviews, query, answers=partial(review_answers, reader=self.actor))
+
+    def _refuse_unknown(self, queue: UUID | None) -> None:
+        """Raises NotFound for a queue that the project does not have."""
+        if queue is not None:
+            get_row(live_queues(self.project.pk).filter(pk=queue), "queue")
 
     @read("get_review", "One review", may=Permission.READ_QUEUE)
     def retrieve(self, review: Review) -> ReviewAnswer:
@@ -127,15 +135,23 @@ class Reviews(DeskView):
         examples={
             "The next": {},
             "The next of some": {"among": {"reason": "audit"}},
+            "The next of a queue": {"queue": "01890a5d-ac96-774b-bcce-b302099a8059"},
             "A certain one": {"review_id": "01890a5d-ac96-774b-bcce-b302099a8057"},
         },
     )
     def claim(self, body: ClaimInput) -> ClaimAnswer | None:
+        """What is in a queue for others is passed over. Asked for it by name, or for one such review, it is refused:
+        a key is the person who made it, with the skills that they have. Keys with the scope admin may.
+        """
         if body.review_id is not None:
             review: Review | None = claim_review(self.get_object(body.review_id), actor=self.actor)
         else:
+            queue = body.queue or (body.among.queue if body.among else None)
+            self._refuse_unknown(queue)
             among = body.among.where(self.actor, project=self.project) if body.among else None
-            review = claim_next(self.project, actor=self.actor, among=among)
+            review = claim_next(self.project, actor=self.actor, among=among, queue=queue)
+            if review is None:
+                refuse_other_queue(queue, project_id=self.project.pk, actor=self.actor)
         return ClaimAnswer.from_row(review, review=review_answer(review, reader=self.actor)) if review else None
 
 

@@ -32,6 +32,7 @@ from reflection_app.loops.task_spec import MOST_REVIEWERS
 from reflection_app.loops.verdicts import IssueCategory, Severity
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.notebook.views.entry import learned_from_review
+from reflection_app.queues.eligibility import NotYourQueue
 from reflection_app.reviews.asking import AskInput, ask_for_review
 from reflection_app.reviews.assigning import AssignInput, HandOverInput, assign_review, hand_over
 from reflection_app.reviews.claiming import claim_review, hold_end, keep_review, likely_next, release_review
@@ -187,7 +188,7 @@ def claim(request: DeskRequest, review_id: UUID) -> HttpResponse:
     form = read_decision(request.POST, review) if was_typed else prefilled(review)
     try:
         claim_review(review, actor=request.place.actor)
-    except (Conflict, OwnWorkRefused) as problem:
+    except (Conflict, OwnWorkRefused, NotYourQueue) as problem:
         now_is = get_review_for(request.place, review_id)
         return show(request, now_is, form=form, problem=problem, status=problem.status)
     if was_typed:
@@ -239,7 +240,12 @@ def peek(request: DeskRequest) -> HttpResponse:
     asked, besides = carried(request).filter, id_from(request.GET.get("besides", "")) or NONE
     among, order = claimable(request, asked), claim_order(asked)
     likely = held_by(request, among=among, besides=besides) or likely_next(
-        request.place.project, actor=request.place.actor, besides=besides, among=among, order=order
+        request.place.project,
+        actor=request.place.actor,
+        besides=besides,
+        among=among,
+        order=order,
+        queue=asked.queue,
     )
     if likely is None:
         return HttpResponse(status=204)

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import Exists, Min, Q
+from django.db.models import Exists, Min, OuterRef, Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 from reflection_app.core.errors import StillStands
 from reflection_app.core.ids import id_from
 from reflection_app.core.permissions import Permission
+from reflection_app.queues.eligibility import closed_to, live_queues, person_of, why_closed
 from reflection_app.reviews.claiming import claim_next, free, skip_review, skipped_by, unskip_all, unskip_review
 from reflection_app.reviews.deciding import undo_decision
 from reflection_app.reviews.models import OPEN, Review, ReviewState
@@ -31,6 +32,7 @@ from reflection_app.web.middleware import post_only
 
 # The id of no review.
 NONE = UUID(int=0)
+MOST_QUEUES_NAMED = 3
 
 
 def go_to_next(request: DeskRequest) -> HttpResponse:
@@ -46,7 +48,7 @@ def next_for(request: DeskRequest) -> Review | None:
     asked = carried(request).filter
     among = claimable(request, asked)
     return held_by(request, among=among) or claim_next(
-        request.place.project, actor=request.place.actor, among=among, order=claim_order(asked)
+        request.place.project, actor=request.place.actor, among=among, order=claim_order(asked), queue=asked.queue
     )
 
 
@@ -121,15 +123,30 @@ def _say_why_none(request: DeskRequest, asked: AskedQueue) -> None:
             said = format_html('{} <a href="{}#own-work">{}</a>', said, address, who_may)
         messages.info(request, said)
     now = timezone.now()
+    is_elsewhere = _say_what_is_for_other_queues(request, scope, named=asked.filter.queue)
     others = scope.filter(held(now)).exclude(holder=request.user)
     until = others.aggregate(Min("lease_until"))["lease_until__min"]
     if until is not None:
         said = _("Others hold what is left. The next one comes free at %(time)s UTC.")
         messages.info(request, said % {"time": f"{until:%H:%M}"})
-    elif not skipped and not is_own:
+    elif not skipped and not is_own and not is_elsewhere:
         said = _("What is left is for others: it is kept for them, or you have judged it yourself already.")
         messages.info(request, said)
     return None
+
+
+def _say_what_is_for_other_queues(request: DeskRequest, scope: QuerySet[Review], *, named: UUID | None) -> bool:
+    """Whether some of it is in queues that are for others, and a sentence about each of the first of them."""
+    place = request.place
+    closed = closed_to(place.project.pk, actor=place.actor, named=named)
+    if not closed:
+        return False
+    waiting = scope.filter(free(timezone.now()), queue__in=closed, assignee=None)
+    queues = list(live_queues(place.project.pk).filter(Exists(waiting.filter(queue=OuterRef("pk")))))
+    person = person_of(place.project.pk, actor=place.actor)
+    for queue in queues[:MOST_QUEUES_NAMED]:
+        messages.info(request, why_closed(queue, person))
+    return bool(queues)
 
 
 # From an item to the one beside it, in the view of the queue that the reader came from.

@@ -10,13 +10,18 @@ from reflection_app.core.ids import id_from
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.loops.verdicts import Verdict
+from reflection_app.queues.models import ListName
+from reflection_app.queues.views.named import named_queue, queue_tabs
+from reflection_app.queues.views.saved import saved_views
 from reflection_app.reviews.claiming import IN_ORDER
 from reflection_app.reviews.models import OPEN, Review
 from reflection_app.reviews.pages.moving import go_to_next
 from reflection_app.reviews.queue import QueueView, held
 from reflection_app.reviews.views.queue import (
+    SENTENCES,
     SORTS,
     VIEWS,
+    AskedQueue,
     Tab,
     carried,
     count_up_to,
@@ -46,6 +51,10 @@ def queue(request: DeskRequest) -> HttpResponse:
     """The whole page; asked by htmx, its counts and rows alone."""
     project, actor = request.place.project, request.place.actor
     asked = read_queue(request.GET)
+    named = named_queue(request, asked)
+    if asked.filter.queue is not None and named is None:
+        gone = {"field": "queue", "message": str(SENTENCES["queue"])}
+        asked = AskedQueue(asked.filter.model_copy(update={"queue": None}), [*asked.errors, gone])
     after = id_from(request.GET.get("after", ""))
     page = queue_page(project, asked.filter, actor=actor, after=after)
     counts, rows = count_views(project, actor=actor), Review.objects.filter(project=project)
@@ -56,6 +65,7 @@ def queue(request: DeskRequest) -> HttpResponse:
         "filter": asked.filter,
         "view": asked.filter.view,
         "tabs": [tab(view, asked, counts) for view in VIEWS],
+        "is_plain": asked.filter.queue is None and asked.filter.saved is None,
         # The reasons that something waits for, and the one that is chosen.
         "reasons": [
             Tab(
@@ -73,11 +83,15 @@ def queue(request: DeskRequest) -> HttpResponse:
         "usual_order": usual_order(asked),
         "next_page": page.last,
         "after": after,
+        # Not of a named queue as it is, which says so itself.
         "matches": count_up_to(rows.filter(asked.filter.where(actor, project=project)))
-        if asked.filter.is_narrowed
+        if asked.filter.model_copy(update={"queue": None}).is_narrowed
         else None,
         "waiting": counts[QueueView.ALL],
         "now": timezone.now(),
+        "named": named,
+        "queues": queue_tabs(request, asked),
+        "saved": saved_views(request, ListName.REVIEWS, asked.own_query),
         "questions": questions[:QUESTIONS_SHOWN],
     }
     if not request.headers.get("HX-Request") or request.headers.get("HX-History-Restore-Request"):
@@ -85,7 +99,8 @@ def queue(request: DeskRequest) -> HttpResponse:
         waiting = rows.filter(state__in=OPEN).order_by(*IN_ORDER)
         first = rows.filter(pk__in=list(waiting.values_list("pk", flat=True)[:LOOKED_AT]))
         holders = rows.filter(held(timezone.now())).order_by("holder_label")
-        further = asked.filter.model_dump(exclude={"view", "reason", "sort", "q"}, exclude_defaults=True)
+        elsewhere = {"view", "reason", "sort", "q", "queue", "saved"}
+        further = asked.filter.model_dump(exclude=elsewhere, exclude_defaults=True)
         context |= {
             "sorts": SORTS,
             "modes": MODES,

@@ -432,7 +432,7 @@ def assigning_of(request: DeskRequest, review: Review, *, is_mine: bool) -> Assi
     if not review.is_open:
         return None
     may_assign = request.place.may(Permission.REVIEW)
-    people = [user.get_username() for user in assignable(review)] if may_assign else []
+    people = [user.get_username() for user in assignable(review, actor=request.place.actor)] if may_assign else []
     own = request.user.get_username()
     return Assigning(
         people=tuple(name for name in people if not is_mine or name != own),

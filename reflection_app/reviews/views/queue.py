@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -19,9 +20,10 @@ from reflection_app.core.models import Project
 from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.loops.storable import storable
 from reflection_app.reviews.claiming import IN_ORDER, skipped_by
+from reflection_app.reviews.filters import LONGEST_SEARCH, SCORES_REVERSED, VALUE_ALONE
 from reflection_app.reviews.models import OPEN, Review, ReviewState, is_hidden
 from reflection_app.reviews.own_work import is_own, may_decide_own
-from reflection_app.reviews.queue import LONGEST_SEARCH, QueueSort, QueueView, SortedFilter, in_view
+from reflection_app.reviews.queue import QueueSort, QueueView, SortedFilter, in_view
 from reflection_app.runs.models import Question, QuestionState
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.list_pages import PAGE, beyond, position_of
@@ -37,7 +39,7 @@ ORDERS = {
 BY_DECISION = ("-decided_at", "-id")
 # A verdict that says nothing of its confidence comes after all that do.
 UNSAID = 2.0
-RELATED = ("run__task", "attempt", "verdict", "panel", "assignee", "decided_verdict")
+RELATED = ("run__task", "attempt", "verdict", "panel", "assignee", "decided_verdict", "queue")
 HEAVY = ("run__spec", "run__edited_prompts", "run__task__tests", "run__task__metadata", "attempt__content")
 HEAVY_OF_VERDICTS = ("issues", "feedback", "tests", "requirements")
 SPOKE = (ReviewState.CLAIMED, ReviewState.DECIDED)
@@ -152,8 +154,8 @@ class CountUpTo(Subquery):
     template = "(SELECT count(*) FROM (%(subquery)s) counted)"
     output_field = IntegerField()
 
-    def __init__(self, rows: QuerySet[Review]) -> None:
-        super().__init__(rows.order_by().values("pk")[: MOST + 1])
+    def __init__(self, rows: QuerySet[Any], *, most: int = MOST) -> None:
+        super().__init__(rows.order_by().values("pk")[: most + 1])
 
 
 def count_views(project: Project, *, actor: Actor) -> dict[str, int]:
@@ -186,13 +188,16 @@ SENTENCES: dict[str, str | Promise] = {
     "reason": gettext_lazy("There is no such reason for a review."),
     "verdict": gettext_lazy("A verdict is PASS, REVISE or REJECT."),
     "mode": gettext_lazy("There is no such mode."),
+    "queue": gettext_lazy("There is no such queue any more."),
+    "saved": gettext_lazy("There is no such saved view any more."),
     "sort": gettext_lazy("The queue cannot be sorted like that."),
     "min_score": SCORE,
     "max_score": SCORE,
 }
 # Of what an item's page carries along for the way back.
 LONGEST_QUERY = 2_000
-RANGE = ("min_score", "max_score")
+# What is left out of an address where two fields do not fit together.
+PAIRS = {SCORES_REVERSED: ("min_score", "max_score"), VALUE_ALONE: ("metadata_value",)}
 
 
 @dataclass(frozen=True)
@@ -207,13 +212,18 @@ class AskedQueue:
         return query_of(self.filter)
 
     @property
+    def own_query(self) -> str:
+        """The query as a saved view keeps it: without the view that it came from."""
+        return query_of(self.filter.model_copy(update={"saved": None}))
+
+    @property
     def within(self) -> str:
         """The query of an item's page that remembers this queue."""
         return urlencode({"queue": self.query}) if self.query else ""
 
     def with_view(self, view: QueueView) -> str:
-        """The query of another view with the same filters."""
-        return query_of(self.filter.model_copy(update={"view": view}))
+        """The query of another view with the same filters; it leaves a saved view and a named queue."""
+        return query_of(self.filter.model_copy(update={"view": view, "saved": None, "queue": None}))
 
     def with_sort(self, sort: QueueSort) -> str:
         """The query in another order."""
@@ -235,13 +245,14 @@ def read_queue(data: Mapping[str, str]) -> AskedQueue:
             for error in problem.errors(include_url=False, include_input=False):
                 named = [str(part) for part in error["loc"][:1]]
                 if not named:
-                    message = _("The lowest score is above the highest.")
+                    message = _(VALUE_ALONE if VALUE_ALONE in error["msg"] else SCORES_REVERSED)
                 elif named[0] in SENTENCES:
                     message = str(SENTENCES[named[0]])
                 else:
                     message = _("At most %(most)s characters can be searched for.") % {"most": LONGEST_SEARCH}
-                errors.append({"field": named[0] if named else RANGE[0], "message": message})
-                for name in named or RANGE:
+                pair = PAIRS[VALUE_ALONE if VALUE_ALONE in error["msg"] else SCORES_REVERSED]
+                errors.append({"field": (named or pair)[0], "message": message})
+                for name in named or pair:
                     given.pop(name, None)
 
 
@@ -333,5 +344,5 @@ def tab(view: QueueView, asked: AskedQueue, counts: dict[str, int]) -> Tab:
         label=VIEWS[view],
         query=asked.with_view(view),
         count=counts.get(view.value),
-        is_current=view is asked.filter.view,
+        is_current=view is asked.filter.view and asked.filter.queue is None and asked.filter.saved is None,
     )

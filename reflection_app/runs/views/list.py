@@ -1,6 +1,8 @@
 """What the list of runs shows where the metrics led to it: the runs behind a figure or a bar."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 from urllib.parse import urlencode
 
 from django.db.models import QuerySet, Value
@@ -12,14 +14,18 @@ from reflection_app.core.ids import id_from
 from reflection_app.core.models import Project
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Mode
+from reflection_app.loops.verdicts import Outcome
 from reflection_app.metrics.definitions import FIGURES, ChosenHour, Unit
 from reflection_app.metrics.runs_behind import NO, OF_NOW, OF_REVIEWS, YES, runs_behind, runs_behind_reviews
 from reflection_app.metrics.views.choice import as_fields, of_hour, read_asked
 from reflection_app.metrics.views.families import FAMILIES
 from reflection_app.metrics.views.words import mode_words, runs_words
 from reflection_app.runs.filters import best_score
-from reflection_app.runs.models import Run
+from reflection_app.runs.models import NOT_OF_THE_DESK, Run, RunState
+from reflection_app.search.finding import ids_with_words
+from reflection_app.search.models import Indexed
 from reflection_app.web.access import DeskRequest
+from reflection_app.web.list_pages import Filters, day_of, id_of, number_of, one_of, text_of
 
 LONGEST_KEY = 300
 # Beyond these, nobody wants to know how many, and counting takes long.
@@ -132,3 +138,58 @@ def runs_for_list(project: Project) -> QuerySet[Run]:
         .annotate(best_score=best_score(), sort_score=Coalesce(best_score(), Value(NO_SCORE)))
         .order_by("-created_at", "-id")
     )
+
+
+# The list of runs by its address alone: what it is filtered and sorted by.
+
+COLUMNS = {
+    "score": "sort_score",
+    "attempts": "attempts_made",
+    "cost": "cost_usd",
+    "duration": "active_s",
+    "created": "created_at",
+}
+SORTS = {f"{sign}{name}": (f"{sign}{column}", f"{sign}id") for name, column in COLUMNS.items() for sign in ("", "-")}
+
+
+def read_run_filters(data: Mapping[str, str]) -> Filters:
+    return Filters.read(
+        data,
+        status=one_of((*RunState.values, *Outcome)),
+        mode=one_of((*MODES, *DESK_MODES)),
+        q=text_of(),
+        agent=text_of(),
+        kind=text_of(),
+        since=day_of,
+        until=day_of,
+        score_from=number_of,
+        score_below=number_of,
+        sort=one_of(SORTS),
+        saved=id_of,
+    )
+
+
+def filtered(project: Project, runs: QuerySet[Run], filters: Filters) -> QuerySet[Run]:
+    """Those of the project's `runs` that fit; what the desk does about other work only where its mode is asked for."""
+    if filters["status"] in RunState.values:
+        runs = runs.filter(state=filters["status"])
+    elif filters["status"]:
+        runs = runs.filter(outcome=filters["status"])
+    runs = runs.filter(mode=filters["mode"]) if filters["mode"] else runs.filter(NOT_OF_THE_DESK)
+    if filters["q"]:
+        runs = runs.filter(task__in=ids_with_words(project.pk, filters["q"], kind=Indexed.TASK))
+    if filters["agent"]:
+        runs = runs.filter(task__agent__iexact=filters["agent"])
+    if filters["kind"]:
+        runs = runs.filter(task__kind__iexact=filters["kind"])
+    if filters["since"]:
+        runs = runs.filter(created_at__gte=day_begins(filters["since"]))
+    if filters["until"]:
+        runs = runs.filter(created_at__lt=day_begins(filters["until"]) + timedelta(days=1))
+    scored = {"scored__gte": filters["score_from"], "scored__lt": filters["score_below"]}
+    by_score = {name: float(text) for name, text in scored.items() if text}
+    return runs.alias(scored=best_score()).filter(**by_score) if by_score else runs
+
+
+def day_begins(text: str) -> datetime:
+    return datetime.combine(date.fromisoformat(text), time(), UTC)

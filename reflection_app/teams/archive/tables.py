@@ -28,6 +28,7 @@ from reflection_app.metrics.models import (
     RunFigure,
     RunSpend,
 )
+from reflection_app.queues.models import QueueMember, ReviewQueue, SavedView
 from reflection_app.repairs.models import (
     AgentInstruction,
     ClassCorrection,
@@ -136,6 +137,8 @@ TABLES: tuple[TakenTable, ...] = (
     TakenTable("attempt_attachments", AttemptAttachment, path="attempt__run__project_id"),
     TakenTable("verdicts", Verdict, path="attempt__run__project_id"),
     TakenTable("panels", Panel),
+    TakenTable("review_queues", ReviewQueue),
+    TakenTable("queue_members", QueueMember, path="queue__project_id"),
     TakenTable("reviews", Review, without=LEASE | NUMBERS_OF_PEOPLE | {"decided_by_key"}, mended=_unclaimed),
     TakenTable("rubric_versions", RubricVersion),
     TakenTable("guidelines_versions", GuidelinesVersion),
@@ -151,6 +154,8 @@ TABLES: tuple[TakenTable, ...] = (
         without=LEASE | {"person", "by_key"},
         only={"state": JudgementState.JUDGED.value},
     ),
+    # A person's own go no further: where that person is not known, it would be everybody's.
+    TakenTable("saved_views", SavedView, only={"owner__isnull": True}),
     TakenTable("tickets", Ticket),
     TakenTable("reports", Report),
     TakenTable("class_corrections", ClassCorrection, path="report__project_id"),
@@ -192,6 +197,7 @@ STAYS = {
     "AgentLease": "an agent that is not here holds nothing",
     "Project": "its settings are in the manifest",
     "Profile": "a person's own",
+    "ViewPin": "a person's own",
     "ApiKey": "lets somebody in",
     "IdempotentAnswer": "of keys, for two days",
     "Invitation": "lets somebody in",

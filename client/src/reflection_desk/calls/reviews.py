@@ -9,10 +9,10 @@ from reflection_desk.call import Call, get, post
 
 
 def list_reviews(
-    *, view: str = "", state: str = "", run: UUID | str = "", limit: int | None = None
+    *, view: str = "", state: str = "", run: UUID | str = "", queue: UUID | str = "", limit: int | None = None
 ) -> Call[Page[Review]]:
-    """Reviews, the newest first; with `view` those of one view of the queue."""
-    return get("reviews", Page[Review], view=view, state=state, run=run, limit=limit)
+    """Reviews, the newest first; with `view` those of one view, with `queue` those of a named queue, by its id."""
+    return get("reviews", Page[Review], view=view, state=state, run=run, queue=queue, limit=limit)
 
 
 def get_review(review_id: UUID | str) -> Call[Review]:
@@ -38,10 +38,14 @@ def claim_review(
     review_id: UUID | str | None = None,
     *,
     among: Mapping[str, Any] | None = None,
+    queue: UUID | str | None = None,
     idempotency_key: str | None = None,
 ) -> Call[Claim | None]:
-    """The next review, or that one, held for the caller; None where nothing waits."""
-    body = {"review_id": review_id, "among": among}
+    """The next review, or that one, held for the caller; None where nothing waits.
+
+    With `queue`, the next of that named queue. Raises where it is for others than whoever made the key.
+    """
+    body = {"review_id": review_id, "among": among, "queue": queue}
     return post("reviews/claim", Claim | None, body, idempotency_key=idempotency_key)  # type: ignore[arg-type]
 
 

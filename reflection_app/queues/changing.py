@@ -1,0 +1,223 @@
+"""Queues of reviews: made, changed, put in order, deleted; and who has which skills.
+
+All of it locks the project's row as nothing else does that opens reviews, so that each review is routed by the rules
+before the change and moved after it, or routed by those after it.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from pydantic import AfterValidator, Field
+
+from reflection_app.adapters.live import ring_reviews
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import Conflict, NotFound, wrong
+from reflection_app.core.models import Membership, Project
+from reflection_app.loops.project_settings import GoalMinutes
+from reflection_app.loops.storable import only_storable
+from reflection_app.loops.values import Value
+from reflection_app.queues.eligibility import Skills
+from reflection_app.queues.models import LONGEST_NAME, QueueMember, ReviewQueue
+from reflection_app.queues.routing import reroute_on_commit
+from reflection_app.reviews.filters import ReviewFilter
+from reflection_app.teams.notifications import MAY_REVIEW
+
+MOST_QUEUES = 30
+MOST_MEMBERS = 200
+
+
+def some_name(text: str) -> str:
+    name = " ".join(only_storable(text).split())
+    if not name:
+        raise ValueError("not empty")
+    return name
+
+
+Name = Annotated[str, Field(max_length=LONGEST_NAME), AfterValidator(some_name)]
+Username = Annotated[str, Field(min_length=1, max_length=150), AfterValidator(only_storable)]
+Members = Annotated[tuple[Username, ...], Field(max_length=MOST_MEMBERS)]
+
+
+class QueueInput(Value):
+    """A queue: what comes into it, who works on it, and within what time."""
+
+    name: Name = Field(description="what people call it", examples=["Legal"])
+    rule: ReviewFilter = Field(
+        default=ReviewFilter(), description="what a review has to be; left empty, whatever it is"
+    )
+    skills: Skills = Field(
+        default=(), description="only who has all of them is given its reviews", examples=[["legal"]]
+    )
+    members: Members = Field(default=(), description="names of people who may review; left empty, all of them")
+    goal_minutes: GoalMinutes | None = Field(default=None, description="null: the project's goal holds")
+
+
+class QueueChange(Value):
+    """What is to be changed of a queue; what is left out stays."""
+
+    name: Name | None = None
+    rule: ReviewFilter | None = None
+    skills: Skills | None = None
+    members: Members | None = None
+    goal_minutes: GoalMinutes | None = Field(default=None, description="null: the project's goal holds")
+
+
+class QueueOrder(Value):
+    """All queues of the project, by their ids: a review that fits several is in the first."""
+
+    queues: tuple[UUID, ...] = Field(max_length=MOST_QUEUES)
+
+
+class SkillsInput(Value):
+    """All that the member knows; what is left out they have no more."""
+
+    skills: Skills = Field(examples=[["python", "zh"]])
+
+
+@transaction.atomic
+def create_queue(project: Project, data: QueueInput, *, actor: Actor) -> ReviewQueue:
+    """The queue, the last of all. Raises InvalidInput, or Conflict where there are too many."""
+    present = _lock(project)
+    if len(present) >= MOST_QUEUES:
+        raise Conflict(_("A project has at most %(most)s queues.") % {"most": MOST_QUEUES})
+    _refuse_taken_name(present, data.name)
+    queue = ReviewQueue.objects.create(
+        project=project,
+        name=data.name,
+        position=max((one.position for one in present), default=0) + 1,
+        rule=_as_kept(data.rule),
+        skills=list(data.skills),
+        goal_minutes=data.goal_minutes,
+    )
+    _set_members(queue, data.members)
+    audit(project.pk, actor, "queue.created", target=queue, after=audit_fields(queue))
+    reroute_on_commit(project.pk)
+    return queue
+
+
+@transaction.atomic
+def change_queue(queue: ReviewQueue, change: QueueChange, *, actor: Actor) -> ReviewQueue:
+    """The changed queue. Raises InvalidInput, or NotFound where it was deleted meanwhile.
+
+    What waits is put into the queues anew; who holds a review keeps it.
+    """
+    present = _lock(queue.project)
+    locked = _the_one(present, queue.pk)
+    before = audit_fields(locked)
+    given = change.model_dump(exclude_unset=True)
+    if change.name is not None:
+        _refuse_taken_name((one for one in present if one.pk != locked.pk), change.name)
+        locked.name = change.name
+    if change.rule is not None:
+        locked.rule = _as_kept(change.rule)
+    if change.skills is not None:
+        locked.skills = list(change.skills)
+    if "goal_minutes" in given:
+        locked.goal_minutes = change.goal_minutes
+    locked.save()
+    if change.members is not None:
+        _set_members(locked, change.members)
+    after = audit_fields(locked)
+    if changed := [name for name in after if after[name] != before[name]]:
+        told = ({name: fields[name] for name in changed} for fields in (before, after))
+        audit(locked.project_id, actor, "queue.changed", target=locked, before=next(told), after=next(told))
+    reroute_on_commit(locked.project_id)
+    return locked
+
+
+@transaction.atomic
+def order_queues(project: Project, order: QueueOrder, *, actor: Actor) -> list[ReviewQueue]:
+    """The queues in the new order. Raises InvalidInput where these are not just the project's queues."""
+    present = _lock(project)
+    by_id = {queue.pk: queue for queue in present}
+    if len(order.queues) != len(by_id) or set(order.queues) != by_id.keys():
+        raise wrong("queues", _("Name each queue of the project once; perhaps somebody changed them meanwhile."))
+    ordered = [by_id[pk] for pk in order.queues]
+    if ordered == present:
+        return present
+    for position, queue in enumerate(ordered, start=1):
+        queue.position = position
+    ReviewQueue.objects.bulk_update(ordered, ["position"])
+    before, after = ({"order": [queue.name for queue in queues]} for queues in (present, ordered))
+    audit(project.pk, actor, "queue.ordered", target=project, before=before, after=after)
+    reroute_on_commit(project.pk)
+    return ordered
+
+
+@transaction.atomic
+def delete_queue(queue: ReviewQueue, *, actor: Actor) -> None:
+    """Deletes the queue; what waits in it goes into the others, or into none. Raises NotFound the second time."""
+    locked = _the_one(_lock(queue.project), queue.pk)
+    audit(locked.project_id, actor, "queue.deleted", target=locked, before=audit_fields(locked))
+    locked.deleted_at = timezone.now()
+    locked.save(update_fields=["deleted_at"])
+    reroute_on_commit(locked.project_id)
+
+
+@transaction.atomic
+def set_skills(project: Project, user_id: int, data: SkillsInput, *, actor: Actor) -> Membership:
+    """The member with these skills; saving what they have already changes nothing. Raises NotFound."""
+    rows = Membership.objects.select_for_update(of=("self",)).select_related("user")
+    member = rows.filter(project=project, user=user_id).first()
+    if member is None:
+        raise NotFound(_("There is no such member."))
+    skills = list(data.skills)
+    if member.skills == skills:
+        return member
+    had, has = ({"name": member.user.get_username(), "skills": known} for known in (member.skills, skills))
+    member.skills = skills
+    member.save(update_fields=["skills"])
+    audit(project.pk, actor, "member.skills_changed", target=project, before=had, after=has)
+    transaction.on_commit(lambda: ring_reviews(project.pk))
+    return member
+
+
+def audit_fields(queue: ReviewQueue) -> dict[str, Any]:
+    """The queue for the trail."""
+    members = queue.members.order_by("user__username").values_list("user__username", flat=True)
+    return {
+        "name": queue.name,
+        "rule": queue.rule,
+        "skills": queue.skills,
+        "members": list(members),
+        "goal_minutes": queue.goal_minutes,
+    }
+
+
+def _lock(project: Project) -> list[ReviewQueue]:
+    """The project's queues in their order, for a change in this transaction."""
+    Project.objects.select_for_update().get(pk=project.pk)
+    return list(ReviewQueue.objects.select_related("project").filter(project=project, deleted_at=None))
+
+
+def _the_one(present: Sequence[ReviewQueue], pk: UUID) -> ReviewQueue:
+    found = next((queue for queue in present if queue.pk == pk), None)
+    if found is None:
+        raise NotFound(_("There is no such queue any more."))
+    return found
+
+
+def _as_kept(rule: ReviewFilter) -> dict[str, Any]:
+    return rule.model_dump(mode="json", exclude_defaults=True)
+
+
+def _refuse_taken_name(present: Iterable[ReviewQueue], name: str) -> None:
+    if any(queue.name.lower() == name.lower() for queue in present):
+        raise wrong("name", _("Another queue of the project has this name."))
+
+
+def _set_members(queue: ReviewQueue, names: tuple[str, ...]) -> None:
+    """Raises InvalidInput where one of them may not review in the project."""
+    wanted = set(names)
+    who_may = Membership.objects.filter(project=queue.project_id, role__in=MAY_REVIEW, user__is_active=True)
+    found = dict(who_may.filter(user__username__in=wanted).values_list("user__username", "user"))
+    if missing := sorted(wanted - found.keys()):
+        told = {"names": ", ".join(missing[:5])}
+        raise wrong("members", _("Nobody of this name may review in this project: %(names)s") % told)
+    QueueMember.objects.filter(queue=queue).exclude(user__in=found.values()).delete()
+    rows = [QueueMember(queue=queue, user_id=user_id) for user_id in found.values()]
+    QueueMember.objects.bulk_create(rows, ignore_conflicts=True)

@@ -1,0 +1,231 @@
+"""The settings of named queues: their rules, members, skills, goals and order; and which skills each member has."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+from django.views.decorators.http import require_http_methods, require_safe
+
+from reflection_app.core.errors import Conflict, InvalidInput
+from reflection_app.core.permissions import Permission
+from reflection_app.loops.attempt_effects import ReviewReason
+from reflection_app.loops.storable import storable
+from reflection_app.loops.verdicts import Verdict
+from reflection_app.queues.changing import (
+    MOST_QUEUES,
+    QueueChange,
+    QueueInput,
+    QueueOrder,
+    SkillsInput,
+    change_queue,
+    create_queue,
+    delete_queue,
+    order_queues,
+    set_skills,
+)
+from reflection_app.queues.models import ReviewQueue
+from reflection_app.queues.routing import read_rule
+from reflection_app.queues.views.named import lines_of, reviewers_of
+from reflection_app.reviews.filters import SCORES_REVERSED, VALUE_ALONE
+from reflection_app.reviews.models import OPEN, Review
+from reflection_app.reviews.views.queue import count_up_to
+from reflection_app.runs.views.list import MODES
+from reflection_app.web.access import DeskRequest, Place, back_to, project_page
+from reflection_app.web.forms import Form, Problems, Refused, read_form
+from reflection_app.web.list_pages import names_in
+from reflection_app.web.middleware import post_only
+
+RULE = ("reason", "verdict", "kind", "agent", "mode", "min_score", "max_score", "metadata_key", "metadata_value")
+FIELDS = ("name", *RULE, "skills", "goal_minutes")
+LOOKED_AT, SUGGESTED = 500, 50
+SENTENCES = {
+    "name": gettext_noop("1 to 60 characters."),
+    "skills": gettext_noop("At most 20 skills, of at most 40 characters each, with commas between them."),
+    "members": gettext_noop("Choose among the people who may review."),
+    "goal_minutes": gettext_noop("A whole number of minutes from 1 to 43,200, or nothing."),
+    "min_score": gettext_noop("A score is a number from 0 to 100."),
+    "max_score": gettext_noop("A score is a number from 0 to 100."),
+    "reason": gettext_noop("There is no such reason for a review."),
+    "verdict": gettext_noop("A verdict is PASS, REVISE or REJECT."),
+    "mode": gettext_noop("There is no such mode."),
+}
+TOO_LONG = gettext_noop("At most 200 characters.")
+
+
+def get_queue_for(place: Place, queue_id: UUID) -> ReviewQueue:
+    """The project's queue. Raises Http404, also for one that is deleted."""
+    return get_object_or_404(ReviewQueue, project=place.project, pk=queue_id, deleted_at=None)
+
+
+@project_page(Permission.READ, post=Permission.CHANGE_SETTINGS)
+@require_safe
+def queue_list(request: DeskRequest) -> HttpResponse:
+    return _list(request)
+
+
+def _list(
+    request: DeskRequest, *, skills_of: int | None = None, typed: str = "", errors: tuple[str, ...] = ()
+) -> HttpResponse:
+    """The queues in their order, and everybody's skills; with what was typed and refused for one of them."""
+    project = request.place.project
+    reviewers = reviewers_of(project.pk)
+    lines = lines_of(project.pk, reviewers=reviewers)
+    waiting = Review.objects.filter(project=project, state__in=OPEN)
+    context = {
+        "lines": [(line, count_up_to(waiting.filter(queue=line.queue.pk))) for line in lines],
+        "in_none": count_up_to(waiting.filter(queue=None)),
+        "people": [
+            {
+                "user": one.user,
+                "skills": typed if one.user_id == skills_of else ", ".join(one.skills),
+                "errors": errors if one.user_id == skills_of else (),
+            }
+            for one in reviewers
+        ],
+        "wanted": sorted({skill for line in lines for skill in line.queue.skills}),
+        "usual_goal": project.get_waiting().review_goal_minutes,
+        "is_full": len(lines) >= MOST_QUEUES,
+        "most": MOST_QUEUES,
+        "may_change": request.place.may(Permission.CHANGE_SETTINGS),
+        "may_give_skills": request.place.may(Permission.MANAGE_MEMBERS),
+    }
+    return render(request, "queues/list.html", context, status=400 if errors else 200)
+
+
+@project_page(Permission.CHANGE_SETTINGS)
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_queue(request: DeskRequest) -> HttpResponse:
+    """The form; opened from a filtered page of reviews, with those filters as the rule."""
+    form = read_form(request, FIELDS, {name: storable(request.GET.get(name, ""))[:200] for name in RULE})
+    members = request.POST.getlist("members")
+    if request.method == "POST":
+        try:
+            with form.collect_errors(_problems):
+                data = QueueInput.model_validate(_typed(form, members))
+                queue = create_queue(request.place.project, data, actor=request.place.actor)
+                message = _("The queue “%(name)s” is there. What waits and fits is in it.") % {"name": queue.name}
+                return back_to(request, "review_queues", message=message)
+        except Conflict as error:
+            form.add_error("general", str(error))
+    return _form(request, form, members=members)
+
+
+@project_page(Permission.CHANGE_SETTINGS)
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_queue(request: DeskRequest, queue_id: UUID) -> HttpResponse:
+    queue = get_queue_for(request.place, queue_id)
+    rule = read_rule(queue)
+    kept = rule.model_dump(mode="json", exclude_defaults=True) if rule else {}
+    saved = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in kept.items()}
+    saved |= {"name": queue.name, "skills": ", ".join(queue.skills), "goal_minutes": str(queue.goal_minutes or "")}
+    form = read_form(request, FIELDS, saved)
+    members = request.POST.getlist("members")
+    if request.method == "POST":
+        with form.collect_errors(_problems):
+            change = QueueChange.model_validate(_typed(form, members))
+            change_queue(queue, change, actor=request.place.actor)
+            message = _("Saved. What waits is in its queues by the new rule; who holds a review keeps it.")
+            return back_to(request, "review_queues", message=message)
+    else:
+        members = list(queue.members.values_list("user__username", flat=True))
+    return _form(request, form, members=members, queue=queue)
+
+
+@project_page(Permission.CHANGE_SETTINGS)
+@post_only(page="review_queues")
+def move_queue(request: DeskRequest, queue_id: UUID) -> HttpResponse:
+    """One place up or, with `to=down`, down."""
+    queue = get_queue_for(request.place, queue_id)
+    ids = list(ReviewQueue.objects.filter(project=queue.project_id, deleted_at=None).values_list("pk", flat=True))
+    at = ids.index(queue.pk)
+    to = at + 1 if request.POST.get("to") == "down" else at - 1
+    if 0 <= to < len(ids):
+        ids[at], ids[to] = ids[to], ids[at]
+        order_queues(request.place.project, QueueOrder(queues=tuple(ids)), actor=request.place.actor)
+    return back_to(request, "review_queues")
+
+
+@project_page(Permission.CHANGE_SETTINGS)
+@require_http_methods(["GET", "HEAD", "POST"])
+def remove_queue(request: DeskRequest, queue_id: UUID) -> HttpResponse:
+    """Asks first; the POST deletes."""
+    queue = get_queue_for(request.place, queue_id)
+    if request.method != "POST":
+        waiting = count_up_to(Review.objects.filter(queue=queue, state__in=OPEN))
+        return render(request, "queues/delete_queue.html", {"queue": queue, "waiting": waiting})
+    delete_queue(queue, actor=request.place.actor)
+    return back_to(request, "review_queues", message=_("The queue is deleted. What waited in it still waits."))
+
+
+@project_page(Permission.MANAGE_MEMBERS)
+@post_only(page="review_queues")
+def give_skills(request: DeskRequest, user_id: int) -> HttpResponse:
+    if not request.place.project.memberships.filter(user=user_id).exists():
+        raise Http404("no such member")
+    typed = request.POST.get("skills", "")
+    form = Form({"skills": typed})
+    with form.collect_errors(_problems):
+        data = SkillsInput.model_validate({"skills": _skills_in(typed)})
+        member = set_skills(request.place.project, user_id, data, actor=request.place.actor)
+        message = _("Saved the skills of %(name)s.") % {"name": member.user.get_username()}
+        return back_to(request, "review_queues", message=message)
+    return _list(request, skills_of=user_id, typed=typed, errors=tuple(form.errors["skills"]))
+
+
+def _skills_in(text: str) -> list[str]:
+    return [skill.strip() for skill in text.replace("，", ",").split(",") if skill.strip()]
+
+
+def _typed(form: Form, members: list[str]) -> dict[str, Any]:
+    return {
+        "name": form.values["name"],
+        "rule": form.given(*RULE),
+        "skills": _skills_in(form.values["skills"]),
+        "members": members,
+        "goal_minutes": form.values["goal_minutes"] or None,
+    }
+
+
+def _problems(error: Refused) -> Problems:
+    """In plain sentences, each at its field."""
+    if isinstance(error, InvalidInput):
+        return error.errors or [{"field": "general", "message": str(error)}]
+    found: dict[str, str] = {}
+    for one in error.errors(include_url=False, include_input=False):
+        place = [str(part) for part in one["loc"]]
+        name = place[1] if place[:1] == ["rule"] and len(place) > 1 else place[0] if place else "general"
+        if name == "rule":
+            is_alone = VALUE_ALONE in one["msg"]
+            name, words = ("metadata_key", VALUE_ALONE) if is_alone else ("min_score", SCORES_REVERSED)
+        else:
+            words = SENTENCES.get(name, TOO_LONG)
+        found.setdefault(name, _(words))
+    return [{"field": name, "message": message} for name, message in found.items()]
+
+
+def _form(request: DeskRequest, form: Form, *, members: list[str], queue: ReviewQueue | None = None) -> HttpResponse:
+    project = request.place.project
+    newest = Review.objects.filter(project=project).order_by("-created_at", "-id").values("pk")[:LOOKED_AT]
+    seen = Review.objects.filter(pk__in=newest)
+    reviewers = reviewers_of(project.pk)
+    context = {
+        "form": form,
+        "fields": form.fields,
+        "general": form.general,
+        "member_errors": form.errors.get("members", []),
+        "queue": queue,
+        "is_broken": queue is not None and read_rule(queue) is None,
+        "members": members,
+        "reviewers": reviewers,
+        "known_skills": sorted({skill for one in reviewers for skill in one.skills}),
+        "reasons": list(ReviewReason),
+        "verdicts": list(Verdict),
+        "modes": MODES,
+        "agents": names_in(seen, "run__task__agent", most=SUGGESTED),
+        "kinds": names_in(seen, "run__task__kind", most=SUGGESTED),
+        "usual_goal": project.get_waiting().review_goal_minutes,
+    }
+    return render(request, "queues/queue_form.html", context, status=form.status)

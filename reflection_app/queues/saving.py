@@ -1,0 +1,157 @@
+"""Views of lists: saved, renamed, changed, shared, deleted; pinned to one's navigation.
+
+What is somebody's own only they see and change. What is shared everybody sees, and who saved it, or an admin, changes.
+A view's `query` is what its list understood of the address, so that nothing else is ever kept or asked for.
+"""
+
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
+from pydantic import Field
+
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import Conflict, NotFound, NotTheAuthor, wrong
+from reflection_app.core.models import Project
+from reflection_app.loops.values import Value
+from reflection_app.queues.changing import Name
+from reflection_app.queues.eligibility import person_of
+from reflection_app.queues.models import LONGEST_QUERY, ListName, SavedView, ViewPin
+
+MOST_SHARED, MOST_OWN, MOST_PINS = 100, 100, 12
+
+
+class ViewInput(Value):
+    """Filters and an order of a list, under a name."""
+
+    list: ListName = ListName.REVIEWS
+    name: Name = Field(examples=["Rejected, by planner"])
+    query: str = Field(
+        default="",
+        max_length=LONGEST_QUERY,
+        description="filters as the list's page has them in its address; what is no filter of the list is left out",
+        examples=["agent=planner&verdict=REJECT&sort=score"],
+    )
+    is_shared: bool = Field(default=False, description="with the whole project")
+
+
+class ViewChange(Value):
+    """What is to be changed of a view; what is left out stays."""
+
+    name: Name | None = None
+    query: str | None = Field(default=None, max_length=LONGEST_QUERY)
+    is_shared: bool | None = None
+
+
+def views_for(project_id: UUID, actor: Actor) -> QuerySet[SavedView]:
+    """Those that `actor` sees: what is shared, and a person's own."""
+    seen = Q(owner=None) | Q(owner=actor.user) if actor.user else Q(owner=None)
+    return SavedView.objects.filter(seen, project=project_id)
+
+
+def may_change(view: SavedView, *, actor: Actor, is_admin: bool) -> bool:
+    """Whether they may: their own, what they shared, and as an admin all that is shared."""
+    if view.owner_id is not None:
+        return actor.user is not None and view.owner_id == actor.user.pk
+    return is_admin or (view.created_by_id is not None and view.created_by_id == actor.person_id)
+
+
+@transaction.atomic
+def save_view(project: Project, data: ViewInput, *, actor: Actor) -> SavedView:
+    """The view. Raises InvalidInput where its name is taken, or Conflict where there are too many.
+
+    What a key saves is shared: nobody else could see it.
+    """
+    is_shared = data.is_shared or actor.user is None
+    siblings = SavedView.objects.filter(project=project, owner=None if is_shared else actor.user)
+    if siblings.count() >= (MOST_SHARED if is_shared else MOST_OWN):
+        raise Conflict(_("There are too many saved views. Delete one that nobody needs."))
+    key_made_by = actor.api_key.created_by if actor.api_key else None
+    view = SavedView(
+        project=project,
+        list=data.list.value,
+        name=data.name,
+        query=data.query,
+        owner=None if is_shared else actor.user,
+        created_by=actor.user or key_made_by,
+        created_by_label=actor.label,
+    )
+    _write(view)
+    audit(project.pk, actor, "view.saved", target=view, after=_audit_fields(view))
+    return view
+
+
+@transaction.atomic
+def change_view(view: SavedView, change: ViewChange, *, actor: Actor) -> SavedView:
+    """The changed view. Raises InvalidInput where its name is taken, NotTheAuthor, or NotFound.
+
+    What is taken back to be one's own alone is so for who saved it; an admin does not make it theirs.
+    """
+    locked = _lock(view, actor=actor)
+    before = _audit_fields(locked)
+    if change.name is not None:
+        locked.name = change.name
+    if change.query is not None:
+        locked.query = change.query
+    if change.is_shared is True:
+        locked.owner = None
+    elif change.is_shared is False and locked.is_shared:
+        if actor.user is None or locked.created_by_id != actor.user.pk:
+            raise NotTheAuthor(_("Only who saved this view can stop sharing it. You can delete it."))
+        locked.owner = actor.user
+        ViewPin.objects.filter(view=locked).exclude(user=actor.user).delete()
+    _write(locked)
+    after = _audit_fields(locked)
+    if changed := [name for name in after if after[name] != before[name]]:
+        told = ({name: fields[name] for name in changed} for fields in (before, after))
+        audit(locked.project_id, actor, "view.changed", target=locked, before=next(told), after=next(told))
+    return locked
+
+
+@transaction.atomic
+def delete_view(view: SavedView, *, actor: Actor) -> None:
+    """Deletes it, and takes it out of everybody's navigation. Raises NotTheAuthor, or NotFound the second time."""
+    locked = _lock(view, actor=actor)
+    audit(locked.project_id, actor, "view.deleted", target=locked, before=_audit_fields(locked))
+    locked.delete()
+
+
+@transaction.atomic
+def pin_view(view: SavedView, *, actor: Actor) -> None:
+    """Puts it into the person's navigation; twice is once. Raises Conflict where that is full."""
+    assert actor.user is not None
+    pins = ViewPin.objects.filter(user=actor.user, view__project=view.project_id)
+    if not pins.filter(view=view).exists() and pins.count() >= MOST_PINS:
+        raise Conflict(_("At most %(most)s views can be pinned. Unpin one first.") % {"most": MOST_PINS})
+    ViewPin.objects.bulk_create([ViewPin(view=view, user=actor.user)], ignore_conflicts=True)
+
+
+def unpin_view(view: SavedView, *, actor: Actor) -> None:
+    ViewPin.objects.filter(view=view, user=actor.user).delete()
+
+
+def _lock(view: SavedView, *, actor: Actor) -> SavedView:
+    locked = SavedView.objects.select_for_update(of=("self",)).filter(pk=view.pk).first()
+    if locked is None:
+        raise NotFound(_("There is no such saved view any more."))
+    is_admin = person_of(locked.project_id, actor=actor).is_admin
+    if not may_change(locked, actor=actor, is_admin=is_admin):
+        raise NotTheAuthor(_("Only who saved this view, or an admin, can change it. You can save one of your own."))
+    return locked
+
+
+def _write(view: SavedView) -> None:
+    """Raises InvalidInput where another view of the same people has the name; the database says so."""
+    try:
+        with transaction.atomic():
+            view.save()
+    except IntegrityError as error:
+        if "view_name_once" not in str(error):
+            raise
+        said = _("Another shared view has this name.") if view.is_shared else _("Another view of yours has this name.")
+        raise wrong("name", said) from None
+
+
+def _audit_fields(view: SavedView) -> dict[str, object]:
+    return {"list": view.list, "name": view.name, "query": view.query, "is_shared": view.is_shared}

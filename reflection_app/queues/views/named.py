@@ -1,0 +1,158 @@
+"""Named queues as pages show them: in words, as tabs, and who is given what waits there."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from reflection_app.core.models import Membership
+from reflection_app.core.permissions import Permission
+from reflection_app.core.registry import look_of
+from reflection_app.queues.eligibility import Person, is_closed, live_queues, person_of, why_closed
+from reflection_app.queues.models import ReviewQueue
+from reflection_app.queues.routing import read_rule
+from reflection_app.reviews.views.queue import AskedQueue
+from reflection_app.teams.notifications import MAY_REVIEW
+from reflection_app.web.access import DeskRequest
+
+RULE_WORDS: dict[str, Promise] = {
+    "reason": gettext_lazy("Why it is here"),
+    "verdict": gettext_lazy("Verdict"),
+    "kind": gettext_lazy("Kind of task"),
+    "agent": gettext_lazy("Agent"),
+    "mode": gettext_lazy("Mode"),
+    "min_score": gettext_lazy("Score at least"),
+    "max_score": gettext_lazy("Score at most"),
+}
+# How the registry calls what these fields hold.
+KINDS = {"reason": "reason", "verdict": "verdict", "mode": "mode"}
+
+
+@dataclass(frozen=True)
+class QueueLine:
+    """A queue with who is given its reviews now. `rule` is in words; empty, it takes whatever comes."""
+
+    queue: ReviewQueue
+    rule: list[str]
+    # The rule names what the desk does not know any more, so that nothing comes in.
+    is_broken: bool
+    members: list[str]
+    takers: list[str]
+
+    @property
+    def is_for_nobody(self) -> bool:
+        return not self.takers
+
+
+def in_words(queue: ReviewQueue) -> list[str]:
+    """What a review has to be to come in, one condition each."""
+    rule = read_rule(queue)
+    if rule is None:
+        return []
+    given = rule.model_dump(mode="json", exclude_defaults=True)
+    found = []
+    for name, words in RULE_WORDS.items():
+        if name in given:
+            value = _value_words(name, given[name])
+            found.append(f"{words}: {value}")
+    if rule.metadata_key:
+        found.append(f"{rule.metadata_key} = {rule.metadata_value}" if rule.metadata_value else rule.metadata_key)
+    return found
+
+
+def _value_words(name: str, value: object) -> str:
+    if name in KINDS:
+        return _(str(look_of(str(value), KINDS[name]).words))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def reviewers_of(project_id: UUID) -> list[Membership]:
+    """The members who may review, by name."""
+    rows = Membership.objects.filter(project=project_id, role__in=MAY_REVIEW, user__is_active=True)
+    return list(rows.select_related("user").order_by("user__username"))
+
+
+def lines_of(project_id: UUID, *, reviewers: Iterable[Membership]) -> list[QueueLine]:
+    """The project's queues in their order."""
+    people = [(one.user.get_username(), Person(one.user_id, frozenset(one.skills))) for one in reviewers]
+    lines = []
+    for queue in live_queues(project_id):
+        ids: list[int] = queue.people  # type: ignore[attr-defined]  # annotated by live_queues
+        lines.append(
+            QueueLine(
+                queue=queue,
+                rule=in_words(queue),
+                is_broken=read_rule(queue) is None,
+                members=[name for name, person in people if person.user_id in ids],
+                takers=[name for name, person in people if not is_closed(queue, person)],
+            )
+        )
+    return lines
+
+
+@dataclass(frozen=True)
+class NamedQueue:
+    """The queue whose reviews a page shows. `why_closed` says why the reader is not given them, else it is empty."""
+
+    queue: ReviewQueue
+    why_closed: str
+    goal_minutes: int | None
+
+
+def named_queue(request: DeskRequest, asked: AskedQueue) -> NamedQueue | None:
+    """The queue that the address asks for; None where it asks for none, or for one that is no more."""
+    if asked.filter.queue is None:
+        return None
+    project, actor = request.place.project, request.place.actor
+    queue = live_queues(project.pk).filter(pk=asked.filter.queue).first()
+    if queue is None:
+        return None
+    person = person_of(project.pk, actor=actor)
+    closed = is_closed(queue, person) and not person.is_admin
+    usual = project.get_waiting().review_goal_minutes
+    goal = usual if queue.goal_minutes is None else queue.goal_minutes
+    return NamedQueue(queue, why_closed(queue, person) if closed else "", goal)
+
+
+@dataclass(frozen=True)
+class QueueTab:
+    queue: ReviewQueue
+    query: str
+    is_current: bool
+
+
+def query_for(queue: ReviewQueue) -> str:
+    """The queue's reviews, as the address of the list names them."""
+    return f"queue={queue.pk}"
+
+
+def queue_tabs(request: DeskRequest, asked: AskedQueue) -> list[QueueTab]:
+    """The queues that the reader works from; an admin's are all, and the one that is shown is among them."""
+    wanted = asked.filter.queue
+    queues = working_from(request)
+    if wanted is not None and wanted not in {queue.pk for queue in queues}:
+        queues += list(live_queues(request.place.project.pk).filter(pk=wanted))
+    return [
+        QueueTab(queue, query_for(queue), is_current=queue.pk == wanted and asked.filter.saved is None)
+        for queue in queues
+    ]
+
+
+def working_from(request: DeskRequest) -> list[ReviewQueue]:
+    """The queues that the reader is given reviews from, in their order; for admins, all."""
+    if not hasattr(request, "worked_from"):
+        request.worked_from = _working_from(request)
+    return list(request.worked_from)
+
+
+def _working_from(request: DeskRequest) -> list[ReviewQueue]:
+    if not request.place.may(Permission.REVIEW):
+        return []
+    queues = list(live_queues(request.place.project.pk))
+    if not queues or request.place.may(Permission.CHANGE_SETTINGS):
+        return queues
+    person = person_of(request.place.project.pk, actor=request.place.actor)
+    return [queue for queue in queues if not is_closed(queue, person)]

@@ -1,0 +1,65 @@
+"""What a review can be looked for by, whoever looks: the filters of the queue, and the rules of named queues."""
+
+from typing import Annotated, Any, Self
+
+from django.db.models import Q
+from django.utils.translation import gettext_noop
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from reflection_app.loops.attempt_effects import ReviewReason
+from reflection_app.loops.storable import Text
+from reflection_app.loops.task_spec import Mode
+from reflection_app.loops.verdicts import Verdict
+from reflection_app.tasks.models import has_metadata
+
+LONGEST_SEARCH = 200
+SCORES_REVERSED = gettext_noop("The lowest score is above the highest.")
+VALUE_ALONE = gettext_noop("Say of which key of the metadata this is the value.")
+Name = Annotated[Text, StringConstraints(strip_whitespace=True, max_length=LONGEST_SEARCH)]
+Score = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
+
+
+class ReviewFilter(BaseModel):
+    """What a review has to be. None of it changes while the review waits. An empty text asks for nothing."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    reason: ReviewReason | None = Field(default=None, description="why a person is asked")
+    verdict: Verdict | None = Field(default=None, description="the verdict that is put before a person")
+    kind: Name = Field(default="", description="the task's kind, whatever its case", examples=["code_generation"])
+    agent: Name = Field(default="", description="the task's agent, whatever its case")
+    mode: Mode | None = Field(default=None, description="the loop of the run")
+    min_score: Score | None = Field(default=None, description="the verdict's score at least")
+    max_score: Score | None = Field(default=None, description="the verdict's score at most")
+    metadata_key: Name = Field(default="", description="the task's metadata has it", examples=["language"])
+    metadata_value: Name = Field(
+        default="",
+        description="what `metadata_key` stands for: a text, or a number, `true`, `false` or `null` as JSON writes it",
+        examples=["zh"],
+    )
+
+    @model_validator(mode="after")
+    def _check_pairs(self) -> Self:
+        if self.min_score is not None and self.max_score is not None and self.min_score > self.max_score:
+            raise ValueError(SCORES_REVERSED)
+        if self.metadata_value and not self.metadata_key:
+            raise ValueError(VALUE_ALONE)
+        return self
+
+    def conditions(self) -> Q:
+        """What a review has to be."""
+        wanted: dict[str, Any] = {
+            "reason": self.reason,
+            "verdict__verdict": self.verdict,
+            "run__task__kind__iexact": self.kind,
+            "run__task__agent__iexact": self.agent,
+            "run__mode": self.mode,
+        }
+        asked = Q(**{path: value for path, value in wanted.items() if value})
+        if self.min_score is not None:
+            asked &= Q(verdict__score__gte=self.min_score)
+        if self.max_score is not None:
+            asked &= Q(verdict__score__lte=self.max_score)
+        if self.metadata_key:
+            asked &= has_metadata(self.metadata_key, self.metadata_value or None, at="run__task__")
+        return asked

@@ -1,0 +1,157 @@
+"""Who is given what waits in a queue, who is passed over and who is refused: by skills, membership and role."""
+
+import time
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from reflection_app.core.audit import Actor
+from reflection_app.core.errors import InvalidInput
+from reflection_app.core.models import Project, Role, Scope
+from reflection_app.queues.eligibility import NotYourQueue
+from reflection_app.queues.models import ReviewQueue
+from reflection_app.reviews.assigning import AssignInput, assign_review, assignable
+from reflection_app.reviews.bulk import BulkInput, begin_bulk, work_through
+from reflection_app.reviews.claiming import claim_next, claim_review, likely_next
+from reflection_app.reviews.models import BulkItem, Review
+from tests.factories import make_api_key, make_project
+from tests.queues.queues import make_queue, reviewer
+from tests.reviews.test_reviews import together
+from tests.reviews.waiting_rows import waiting_rows
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("desk")
+
+
+@pytest.fixture
+def reviews(project: Project) -> list[Review]:
+    """Of porter, of writer, of no agent, of porter."""
+    return waiting_rows(project, 4)
+
+
+@pytest.fixture
+def legal(project: Project, reviews: list[Review]) -> ReviewQueue:
+    return make_queue(project, "Legal", rule={"agent": "porter"}, skills=["legal"])
+
+
+def taken(project: Project, actor: Actor, *, queue: ReviewQueue | None = None) -> list[Review]:
+    """All that somebody is given, one after another."""
+    found = []
+    while (review := claim_next(project, actor=actor, queue=queue.pk if queue else None)) is not None:
+        found.append(review)
+    return found
+
+
+def test_who_lacks_the_skill_is_given_the_rest_alone(
+    project: Project, reviews: list[Review], legal: ReviewQueue
+) -> None:
+    other = reviewer(project, "python")
+    assert likely_next(project, actor=other, besides=legal.pk) == reviews[1]
+    assert taken(project, other) == [reviews[1], reviews[2]]
+    assert claim_next(project, actor=other, queue=legal.pk) is None
+    assert taken(project, reviewer(project, "legal", "zh")) == [reviews[0], reviews[3]]
+
+
+def test_a_review_of_another_queue_cannot_be_claimed_either_and_the_refusal_says_why(
+    reviews: list[Review], project: Project, legal: ReviewQueue
+) -> None:
+    with pytest.raises(NotYourQueue) as refused:
+        claim_review(reviews[0], actor=reviewer(project))
+    assert "“Legal”" in str(refused.value)
+    assert "legal" in str(refused.value)
+    assert Review.objects.get(pk=reviews[0].pk).state == "waiting"
+    claim_review(reviews[0], actor=reviewer(project, "legal"))
+
+
+def test_admins_are_given_what_is_theirs_but_may_take_from_any_queue_and_claim_any_review(
+    project: Project, reviews: list[Review], legal: ReviewQueue
+) -> None:
+    admin = reviewer(project, role=Role.ADMIN)
+    claim_review(reviews[3], actor=admin)
+    assert taken(project, admin) == [reviews[1], reviews[2]]
+    assert taken(project, admin, queue=legal) == [reviews[0]]
+
+
+def test_members_of_a_queue_are_the_only_ones_and_need_its_skills_besides(
+    project: Project, reviews: list[Review]
+) -> None:
+    anna, bert = reviewer(project, "zh", name="anna"), reviewer(project, name="bert")
+    outsider = reviewer(project, "zh")
+    queue = make_queue(project, "Chinese", rule={"agent": "porter"}, members=["anna", "bert"], skills=["zh"])
+    for actor, words in ((outsider, "its members"), (bert, "the skill zh")):
+        with pytest.raises(NotYourQueue, match=words):
+            claim_review(reviews[0], actor=actor)
+    assert taken(project, anna, queue=queue) == [reviews[0], reviews[3]]
+
+
+def test_two_reviewers_who_claim_from_one_queue_at_once_get_one_each(
+    project: Project, reviews: list[Review], legal: ReviewQueue
+) -> None:
+    people = [reviewer(project, "legal") for _ in range(2)]
+    results = together(*[lambda actor=actor: claim_next(project, actor=actor, queue=legal.pk) for actor in people])
+    assert {review.pk for review in results if isinstance(review, Review)} == {reviews[0].pk, reviews[3].pk}
+    assert claim_next(project, actor=people[0], queue=legal.pk) is None
+
+
+def test_a_key_is_the_person_who_made_it(project: Project, reviews: list[Review], legal: ReviewQueue) -> None:
+    lawyer = reviewer(project, "legal")
+    scopes = [Scope.REVIEWS_WRITE.value]
+    key = Actor(api_key=make_api_key(project, scopes, made_by=lawyer.user)[0])
+    of_nobody = Actor(api_key=make_api_key(project, scopes)[0])
+    admin = Actor(api_key=make_api_key(project, [Scope.ADMIN.value])[0])
+    with pytest.raises(NotYourQueue):
+        claim_review(reviews[0], actor=of_nobody)
+    assert claim_next(project, actor=key, queue=legal.pk) == reviews[0]
+    assert claim_next(project, actor=admin, queue=legal.pk) == reviews[3]
+
+
+def test_what_is_assigned_is_theirs_whichever_queue_it_is_in_but_only_an_admin_assigns_it_so(
+    project: Project, reviews: list[Review], legal: ReviewQueue
+) -> None:
+    bert, lawyer = reviewer(project, name="bert"), reviewer(project, "legal", name="lawyer")
+    admin = reviewer(project, role=Role.ADMIN, name="admin")
+    with pytest.raises(InvalidInput, match="queue for others"):
+        assign_review(reviews[0], AssignInput(to="bert"), actor=bert)
+    review = Review.objects.get(pk=reviews[0].pk)
+    assert [user.username for user in assignable(review, actor=bert)] == ["lawyer"]
+    assert {user.username for user in assignable(review, actor=admin)} == {"bert", "lawyer", "admin"}
+    assign_review(reviews[3], AssignInput(to="lawyer"), actor=bert)
+    assign_review(reviews[0], AssignInput(to="bert"), actor=admin)
+    assert claim_next(project, actor=bert) == reviews[0]
+    assert claim_next(project, actor=lawyer) == reviews[3]
+
+
+def test_of_a_bulk_decision_what_is_in_a_queue_for_others_fails_alone_with_the_reason(
+    project: Project, reviews: list[Review], legal: ReviewQueue
+) -> None:
+    given = {"reviews": [reviews[0].pk], "decision": "overrule", "verdict": "REVISE", "reason": "Again."}
+    bulk = begin_bulk(project, BulkInput.model_validate(given), actor=reviewer(project))
+    work_through(bulk.pk)
+    item = BulkItem.objects.get()
+    assert item.state == "failed"
+    assert "the skill legal" in item.error
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_with_ten_thousand_waiting_in_a_queue_the_next_is_claimed_at_once(project: Project, is_named: bool) -> None:
+    waiting_rows(project, 10_000)
+    queue = make_queue(project, "Legal", rule={"agent": "porter"}, skills=["legal"])
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE reflection_app_review")
+    actor = reviewer(project, "legal") if is_named else reviewer(project)
+    with CaptureQueriesContext(connection) as captured:
+        began = time.perf_counter()
+        review = claim_next(project, actor=actor, queue=queue.pk if is_named else None)
+        took = time.perf_counter() - began
+    assert review is not None
+    assert (review.queue_id == queue.pk) is is_named
+    selects = [one["sql"] for one in captured if "SKIP LOCKED" in one["sql"]]
+    # What is kept for the person, then what is for everybody; the rules are evaluated in neither.
+    assert len(selects) == 2
+    assert not any("verdict" in sql.lower() or "_task" in sql for sql in selects)
+    assert took < 1
