@@ -16,9 +16,10 @@ import hashlib
 import json
 import lzma
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -39,8 +40,11 @@ PRICES = {
     "anthropic/claude-haiku-4-5": (1.0, 5.0),
     "deepseek/deepseek-chat": (0.28, 0.42),
 }
+# Tables whose rows all tellings of a tale share: the project has each of them once.
+ONCE = ("fix_pairs", "agent_instructions")
 # How many minutes people and outside agents take, from and to.
 TAKES_MIN = {"reviewer": (6, 240), "reading": (1, 7), "agent": (4, 50)}
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 PAUSE_S = (0.004, 0.05)
 
 
@@ -83,7 +87,16 @@ def _tale(name: str, told: dict[str, Any]) -> Tale:
         table: Table(tuple(rows["columns"]), tuple(tuple(SLOTS.split(row)) for row in rows["rows"]))
         for table, rows in told.pop("tables").items()
     }
+    # The newest moment of the recording before each id was made.
+    told["places"] = [max(bisect_right(told["times"], after_s) - 1, 0) for after_s in told.pop("ids")]
+    told["once"] = frozenset(one for table in ONCE if table in tables for one in _ids_of(tables[table]))
     return Tale(name, tables, told)
+
+
+def _ids_of(table: Table) -> Iterator[str]:
+    """The slots in which the ids of its rows stand."""
+    for row in table.rows:
+        yield from (row[place] for place in range(1, len(row), 2) if row[place - 1].endswith('"id": "'))
 
 
 @dataclass
@@ -100,11 +113,10 @@ class Telling:
     chance: Random
     # Nothing happens later than this.
     until: datetime | None = None
+    # When each moment is, where that does not follow from what happens in between.
+    moments: list[datetime] = field(default_factory=list)
+    took: list[float] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def runs(self) -> list[UUID]:
-        return []
 
     def rows(self) -> Iterator[tuple[str, Table, list[str]]]:
         """Each table with its rows as JSON texts."""
@@ -144,8 +156,8 @@ class Telling:
         """Everything that the slots of this telling need."""
         facts, chance, values = self.tale.facts, self.chance, self.values
         self._time()
-        for number, after_s in enumerate(facts["ids"]):
-            values[f"i{number}"] = str(self._id(number, after_s))
+        for number, place in enumerate(facts["places"]):
+            values[f"i{number}"] = str(self._id(number, place))
         for number, moment in enumerate(self.moments):
             values[f"t{number}"] = moment.isoformat()
         for number, (word, others) in enumerate(facts["vary"].items()):
@@ -173,8 +185,9 @@ class Telling:
     def _time(self) -> None:
         """The moments, and how long each step took."""
         facts, chance = self.tale.facts, self.chance
+        if self.moments:
+            return
         gaps = [chance.uniform(*PAUSE_S) for _ in facts["times"]]
-        self.took = []
         for step in facts["steps"]:
             took = _seconds(step, chance)
             self.took.append(took)
@@ -187,17 +200,17 @@ class Telling:
         if self.until is not None and self.begins + timedelta(seconds=sum(gaps)) > self.until:
             over = sum(gaps) / max((self.until - self.begins).total_seconds(), 1.0)
             gaps = [gap / over for gap in gaps]
-        self.moments, at = [], self.begins
+        at = self.begins
         for gap in gaps:
             at += timedelta(seconds=gap)
             self.moments.append(at)
 
-    def _id(self, number: int, after_s: float) -> UUID:
+    def _id(self, number: int, place: int) -> UUID:
         """An id of version 7, in the order of the recording."""
-        place = max((i for i, time_s in enumerate(self.tale.facts["times"]) if time_s <= after_s), default=0)
-        millis = int(self.moments[place].timestamp() * 1000)
-        key = f"{self.number}/{number}".encode()
+        is_shared = f"i{number}" in self.tale.facts["once"]
+        key = f"{self.tale.name if is_shared else self.number}/{number}".encode()
         chance = int.from_bytes(hashlib.blake2b(key, key=self.project.bytes, digest_size=8).digest()) >> 2
+        millis = int((EPOCH if is_shared else self.moments[place]).timestamp() * 1000)
         return UUID(int=(millis << 80) | (7 << 76) | ((number & 0xFFF) << 64) | (2 << 62) | chance)
 
     def _figures(self) -> None:
@@ -215,8 +228,8 @@ FIGURES = {
     "pass1": (78, 97),
     "pass2": (82, 98),
     "lenient1": (54, 82),
-    "revise1": (31, 49),
-    "revise2": (33, 49),
+    "revise1": (31, 43),
+    "revise2": (44, 49),
     "reject1": (4, 27),
 }
 SHARES = {"sure1": (0.64, 0.97), "sure2": (0.7, 0.98), "unsure": (0.22, 0.58), "given": (0.31, 0.99), "withheld": (0.01, 0.29)}

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import cast
 
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
 from django.db.models import Count, F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -26,6 +28,8 @@ from reflection_app.reviews.models import OPEN, Review
 from reflection_app.reviews.queue import for_person
 from reflection_app.runs.models import NOT_OF_THE_DESK, Question, QuestionState, Run, RunState
 from reflection_app.runs.views.list import runs_for_list
+from reflection_app.teams.demo.loading import demo_there
+from reflection_app.teams.projects import may_create_projects
 from reflection_app.web.access import DeskRequest, project_page
 
 SHOWN = 6
@@ -44,7 +48,8 @@ def home(request: HttpRequest) -> HttpResponse:
     """The overview of the user's first project, or what to do where there is none."""
     project = Project.objects.of(request.user).first()
     if project is None:
-        return render(request, "teams/no_project.html")
+        may_load = may_create_projects(cast("User", request.user)) and demo_there() is None
+        return render(request, "teams/no_project.html", {"may_load_demo": may_load})
     return redirect("project_overview", slug=project.slug)
 
 

@@ -39,6 +39,7 @@ LESSONS = (
         "Take over every date, order number, error code and condition of the policy, and say what happens next and when.",
         description="Replies to customers left out what they had asked for: the day, the code, the policy.",
         tags=["support"],
+        after_days=7.2,
     ),
     _lesson(
         "Try the empty, the unsorted and the odd input first",
@@ -48,6 +49,7 @@ LESSONS = (
         description="Functions passed the first test and failed for unsorted, empty or odd input.",
         tags=["python"],
         by=JONAS,
+        after_days=9.2,
     ),
     _lesson(
         "Values of the JSON Schema, not of the text",
@@ -56,7 +58,7 @@ LESSONS = (
         "Dates as YYYY-MM-DD, amounts as numbers, phones in E.164, and no field that the schema does not have.",
         description="Extracted JSON copied dates, amounts and phones as they stood in the text.",
         tags=["json"],
-        after_days=2.1,
+        after_days=13.2,
     ),
     _lesson(
         "Convert the time zone before you truncate",
@@ -66,6 +68,7 @@ LESSONS = (
         description="Queries truncated in UTC, or hid the column from its index.",
         tags=["sql"],
         by=JONAS,
+        after_days=11.2,
     ),
     _lesson(
         "Figures instead of superlatives",
@@ -74,7 +77,7 @@ LESSONS = (
         "Leave superlatives, capitals and exclamation marks out, and give the figures that the task names.",
         description="Product texts praised where they should have described.",
         tags=["brand"],
-        after_days=3.0,
+        after_days=16.2,
     ),
 )
 
