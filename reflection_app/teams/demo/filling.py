@@ -44,6 +44,7 @@ PRICES = {
 ONCE = ("fix_pairs", "agent_instructions")
 # How many minutes people and outside agents take, from and to.
 TAKES_MIN = {"reviewer": (6, 240), "reading": (1, 7), "agent": (4, 50)}
+EVIDENCE = "notebook_evidence"
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 PAUSE_S = (0.004, 0.05)
 
@@ -125,6 +126,9 @@ class Telling:
         for name, table in self.tale.tables.items():
             told = []
             for row in table.rows:
+                if name == EVIDENCE and any(slot[0] == "e" and slot[1:] not in self.entries for slot in row[1::2]):
+                    # The notebook keeps nothing of what it is evidence of.
+                    continue
                 pieces = list(row)
                 pieces[1::2] = [value(piece) for piece in pieces[1::2]]
                 told.append("".join(pieces))
@@ -150,6 +154,9 @@ class Telling:
             word, number, moment = rest.split(",")
             chance = hashlib.blake2b(f"{self.project}{self.number}{number}".encode(), digest_size=4).hexdigest()
             return f"{word}_{self.moments[int(moment)]:%Y%m%d_%H%M%S}_{chance}"
+        if name[0] == "#":
+            # Of a run that has taken no step.
+            return "0"
         raise KeyError(name)
 
     def _make_up(self) -> None:

@@ -34,7 +34,7 @@ from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About, Review, ReviewState
 from reflection_app.runs.models import Run
 from reflection_app.teams.archive.tables import TABLES
-from reflection_app.teams.demo.filling import ONCE, Tale, Telling, recorded
+from reflection_app.teams.demo.filling import EPOCH, EVIDENCE, ONCE, Tale, Telling, recorded
 from reflection_app.teams.demo.month import Planned, first_told, planned_month
 from reflection_app.teams.tools import add_builtin_tools
 
@@ -119,7 +119,9 @@ def tell(project: Project, *, people: Mapping[str, User], now: datetime, most: i
     tales, chance = recorded(), Random(SEED)  # noqa: S311 - the same demo each time
     planned = planned_month(tales, now=now, chance=chance, most=most)
     learned = _learned(tales, planned, now=now)
-    entries = {name: _entry_id(project.pk, name) for name in learned}
+    # In the order in which they were recorded: the two of a conflict are kept in the order of their ids.
+    in_order = [name for name in _names_in_order(tales[NOTEBOOK]) if name in learned]
+    entries = {name: _entry_id(project.pk, number) for number, name in enumerate(in_order)}
     numbers = {name: user.pk for name, user in people.items()}
     rows: dict[str, list[str]] = defaultdict(list)
     columns: dict[str, tuple[str, ...]] = {}
@@ -145,7 +147,11 @@ def tell(project: Project, *, people: Mapping[str, User], now: datetime, most: i
     renamed = {name: user.get_username() for name, user in people.items() if name != user.get_username()}
     for table in TABLES:
         if table.name in rows:
-            _write(table.name, table.model, columns[table.name], rows[table.name], renamed=renamed)
+            told = rows[table.name]
+            if table.name == EVIDENCE and table.mended is not None:
+                # What it is known by is made of ids, which are others each time.
+                told = [json.dumps(table.mended(json.loads(row)), ensure_ascii=False) for row in told]
+            _write(table.name, table.model, columns[table.name], told, renamed=renamed)
     _settle(project)
 
 
@@ -243,8 +249,14 @@ def _first_deed(tale: Tale) -> int:
     return min(found)
 
 
-def _entry_id(project_id: UUID, name: str) -> UUID:
-    return UUID(bytes=hashlib.blake2b(name.encode(), key=project_id.bytes, digest_size=16).digest(), version=4)
+def _names_in_order(tale: Tale) -> list[str]:
+    rows = tale.tables["notebook_entries"].rows
+    return [next(piece[1:] for piece in row[1::2] if piece[0] == "e") for row in rows]
+
+
+def _entry_id(project_id: UUID, number: int) -> UUID:
+    chance = int.from_bytes(hashlib.blake2b(b"%d" % number, key=project_id.bytes, digest_size=8).digest()) >> 2
+    return UUID(int=((int(EPOCH.timestamp() * 1000) + number) << 80) | (7 << 76) | (2 << 62) | chance)
 
 
 # What is worked out from the rows.
