@@ -13,16 +13,16 @@ from random import Random
 from reflection_app.teams.demo.filling import Tale
 
 DAYS = 30
-OF_A_WEEKDAY, OF_A_WEEKEND_DAY = (10, 14), (1, 3)
+OF_A_WEEKDAY, OF_A_WEEKEND_DAY = (12, 16), (1, 4)
 WEEKEND = 5
 # How often a first attempt succeeds: with the lesson, without it, and where there is none, at first and at last.
-WITH_LESSON, WITHOUT, AT_FIRST, AT_LAST = 0.84, 0.4, 0.52, 0.74
+WITH_LESSON, WITHOUT, AT_FIRST, AT_LAST = 0.88, 0.36, 0.5, 0.74
 WITHHELD_SHARE = 0.3
 # What share of the runs that may be reviewed are.
-REVIEWED = 0.5
+REVIEWED = 0.4
 GIVES_UP = 0.16
 # How often each agent is asked for something.
-BUSY = {"support-writer": 30, "coder": 26, "extractor": 14, "sql-analyst": 9, "copywriter": 9, "译者": 6, "note-taker": 6}
+BUSY = {"support-writer": 44, "coder": 36, "extractor": 14, "sql-analyst": 9, "copywriter": 9, "译者": 6, "note-taker": 6}
 USUAL_BUSY = 4
 ACTORS = {
     "support-writer": ("openai/gpt-5-mini", "openai/gpt-5-mini", "anthropic/claude-haiku-4-5"),
@@ -36,6 +36,7 @@ SUCCEEDED_REVIEWS = ("audited", "audited", "unsure-approved", "audit-overruled",
 FAILED_REVIEWS = ("unsure-overruled", "unsure-overruled", "rejected-closed", "rejected-redone")
 # What comes besides: so many of each in the month, by the beginning of the tale's name.
 BESIDES = {"session-": 15, "failure-": 26, "check-": 8}
+AUDITS_OPEN = 6
 SCATTERED = ("rival-prices", "test-plan", "train-puzzle", "shift-plan")
 
 
@@ -116,7 +117,9 @@ class Month:
 
     def now_waiting(self) -> Iterator[Planned]:
         """What waits for whoever looks, and the stories that they may go on with: of the last two days."""
-        open_ones = [tale for tale in self.tales.values() if tale.course in {"open", "audit-open", "now"}]
+        audits = sorted(name for name, tale in self.tales.items() if tale.course == "audit-open")
+        chosen = set(self.chance.sample(audits, min(AUDITS_OPEN, len(audits))))
+        open_ones = [t for name, t in self.tales.items() if t.course in {"open", "now"} or name in chosen]
         for number, tale in enumerate(sorted(open_ones, key=lambda one: (one.course == "now", one.name))):
             ago_h = 0.3 + 0.35 * (len(open_ones) - number) if tale.course == "now" else self.chance.uniform(4, 44)
             begins = self.now - timedelta(hours=ago_h)

@@ -18,7 +18,7 @@ from reflection_app.repairs.tool_failures import (
 from reflection_app.reviews.models import About, Panel, Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
-from reflection_app.runs.models import Run
+from reflection_app.runs.models import Run, RunState
 from reflection_app.core.audit import Actor
 from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.sessions.models import Reflector
@@ -158,10 +158,7 @@ def _judged(tape: Tape, tale: Tale, *, number: int) -> None:
     played.go_on(run)
     played.end(vary=dict(tale.vary), first=False, people=True)
 
-    played = scene("audit-overruled")
-    played.run(_lenient(tale), hit=True, **task)
-    played.decide(played.waiting(), by=JONAS, verdict=VerdictName.REVISE, issues=issues_of(tale), reason=tale.complaint)
-    played.end(vary=dict(tale.vary), first=True, people=True)
+    _audit_overruled(scene("audit-overruled"), tale)
 
     played = scene("audit-open", late)
     played.run(_clean(tale), hit=True, **task)
@@ -197,6 +194,16 @@ def _judged(tape: Tape, tale: Tale, *, number: int) -> None:
             played.end(vary=dict(tale.vary), first=True, people=True)
     if tale.name in OPEN:
         _wait_for_visitors(tape, tale, OPEN[tale.name])
+
+
+def _audit_overruled(played: Scene, tale: Tale) -> None:
+    """A person disagrees with a verdict that stood, and the run that is begun for it does better."""
+    played.run(_lenient(tale), hit=True, **the_task(tale))
+    played.decide(played.waiting(), by=JONAS, verdict=VerdictName.REVISE, issues=issues_of(tale), reason=tale.complaint)
+    for ordered in Run.objects.filter(project=played.project, state=RunState.QUEUED):
+        played.rewrite(_clean(tale))
+        played.go_on(ordered)
+    played.end(vary=dict(tale.vary), first=True, people=True)
 
 
 # Which tales wait for whoever looks at the demo, and for what; a script goes on with them whatever is decided.
