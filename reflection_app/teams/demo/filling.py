@@ -25,7 +25,7 @@ from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from reflection_app.loops.attempt_effects import Generate, RunTests
 
@@ -145,7 +145,8 @@ class Telling:
         if name == "project":
             return str(self.project)
         if kind == "e":
-            return str(self.entries[rest])
+            # One that the notebook does not keep: an id of nothing.
+            return str(self.entries.get(rest) or uuid5(self.project, rest))
         if kind == "u":
             return str(self.people[rest])
         if name.startswith("#u"):

@@ -40,14 +40,14 @@ from reflection_app.teams.demo.month import Planned, first_told, planned_month
 from reflection_app.teams.tools import add_builtin_tools
 
 NAME, SLUG = "Demo", "demo"
-SEED = 20
+SEED = 45
 REVIEWERS = ("maya.demo", "jonas.demo")
 NOTEBOOK = "notebook"
 ROWS_AT_ONCE = 400
 SETTINGS: dict[str, Any] = {
     "notebook": {"lessons": {"most": 3, "holdout_share": 0.3}},
     "review_policy": {"audit_share": 0.3},
-    "waiting": {"review_goal_minutes": 60 * 30},
+    "waiting": {"review_goal_minutes": 60 * 42},
 }
 
 

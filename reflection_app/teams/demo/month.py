@@ -22,7 +22,7 @@ WITHHELD_SHARE = 0.3
 REVIEWED = 0.4
 GIVES_UP = 0.16
 # How often each agent is asked for something.
-BUSY = {"support-writer": 44, "coder": 36, "extractor": 14, "sql-analyst": 9, "copywriter": 9, "译者": 6, "note-taker": 6}
+BUSY = {"support-writer": 58, "coder": 36, "extractor": 14, "sql-analyst": 9, "copywriter": 9, "译者": 6, "note-taker": 6}
 USUAL_BUSY = 4
 ACTORS = {
     "support-writer": ("openai/gpt-5-mini", "openai/gpt-5-mini", "anthropic/claude-haiku-4-5"),
@@ -32,11 +32,15 @@ ACTORS = {
 }
 USUAL_ACTORS = ("openai/gpt-5-mini", "anthropic/claude-sonnet-4-5", "anthropic/claude-haiku-4-5")
 CRITICS = ("openai/gpt-5", "openai/gpt-5", "openai/gpt-5", "anthropic/claude-haiku-4-5")
-SUCCEEDED_REVIEWS = ("audited", "audited", "unsure-approved", "audit-overruled", "panel-agrees", "panel-differs")
-FAILED_REVIEWS = ("unsure-overruled", "unsure-overruled", "rejected-closed", "rejected-redone")
+SUCCEEDED_REVIEWS = (
+    *("audited", "audited", "audited", "audited", "unsure-approved", "unsure-approved"),
+    *("audit-overruled", "panel-agrees", "panel-agrees", "panel-differs"),
+)
+FAILED_REVIEWS = ("unsure-overruled", "rejected-closed", "rejected-redone", "revised")
 # What comes besides: so many of each in the month, by the beginning of the tale's name.
 BESIDES = {"session-": 15, "failure-": 26, "check-": 8}
 AUDITS_OPEN = 6
+JUST_NOW = timedelta(minutes=25)
 SCATTERED = ("rival-prices", "test-plan", "train-puzzle", "shift-plan")
 
 
@@ -77,7 +81,7 @@ class Month:
             many = self.chance.randint(*(OF_A_WEEKEND_DAY if day.weekday() >= WEEKEND else OF_A_WEEKDAY))
             for _ in range(many):
                 begins = self.at_work(day)
-                if begins < self.now - timedelta(minutes=20):
+                if begins < self.now - JUST_NOW:
                     [agent] = self.chance.choices(agents, weights)
                     yield self.planned(self.course_of(self.chance.choice(self.families[agent]), agent, begins), begins)
 
@@ -105,15 +109,14 @@ class Month:
         for beginning, many in BESIDES.items():
             tales = [tale for name, tale in self.tales.items() if name.startswith(beginning)]
             for number in range(many):
-                begins = self.at_work(self.now - timedelta(days=self.chance.uniform(0.5, DAYS - 1)))
-                yield self.planned(tales[number % len(tales)], begins)
+                yield self.planned(tales[number % len(tales)], self.some_day(0.5))
         # Each course of what ends in a report, at least twice.
         for tale in self.tales.values():
             if tale.family in SCATTERED and tale.course == "revised":
                 for _ in range(2):
-                    yield self.planned(tale, self.at_work(self.now - timedelta(days=self.chance.uniform(1, DAYS - 4))))
+                    yield self.planned(tale, self.some_day(1, DAYS - 4))
             elif tale.course == "ticket":
-                yield self.planned(tale, self.at_work(self.now - timedelta(days=self.chance.uniform(0.6, 4))))
+                yield self.planned(tale, self.some_day(0.6, 4))
 
     def now_waiting(self) -> Iterator[Planned]:
         """What waits for whoever looks, and the stories that they may go on with: of the last two days."""
@@ -136,8 +139,12 @@ class Month:
     def at_work(self, day: datetime) -> datetime:
         """A moment of that day, most likely late in the morning or early in the afternoon."""
         hour = self.chance.gauss(10.3, 1.3) if self.chance.random() < 0.55 else self.chance.gauss(14.8, 1.5)
-        begun = day.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(hours=min(max(hour, 7.2), 19.5))
-        return min(begun, self.now - timedelta(minutes=25))
+        return day.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(hours=min(max(hour, 7.2), 19.5))
+
+    def some_day(self, earliest: float, latest: float = DAYS - 1.0) -> datetime:
+        """A moment at work, between so many days ago."""
+        begins = self.at_work(self.now - timedelta(days=self.chance.uniform(earliest, latest)))
+        return begins if begins < self.now - JUST_NOW else begins - timedelta(days=1)
 
 
 def first_told(planned: Sequence[Planned], entry_slots: Mapping[str, frozenset[str]]) -> dict[str, datetime]:

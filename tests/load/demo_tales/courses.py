@@ -196,12 +196,43 @@ def _judged(tape: Tape, tale: Tale, *, number: int) -> None:
         _wait_for_visitors(tape, tale, OPEN[tale.name])
 
 
+def _done_again(tale: Tale) -> dict[str, str]:
+    """What is answered where a person ordered it to be done again: reflected on, repaired, and judged."""
+    first = tale.faults[0]
+    reflected = {
+        "expected": first.fix,
+        "actual": first.description,
+        "gap": tale.complaint,
+        "questions": ["What would whoever reads it need to know?"],
+        "surface_issue": first.description,
+        "occurrence_process": ["1. The answer was written from the first line of the task", "2. The rest was not gone through"],
+        "root_cause": "The conditions of the task were not gone through one by one.",
+    }
+    step = {"action": first.fix, "kind": "model", "tool": "", "expected_outcome": tale.praise, "is_checkpoint": True}
+    planned = {
+        "repair_steps": [step],
+        "resources_needed": [],
+        "estimated_effort": "low",
+        "remediation": "Go through the conditions of the task before answering.",
+        "learning_notes": first.fix,
+        "anti_pattern": None,
+        "instruction": "",
+        "hint": "Go through the conditions of the task one by one before answering.",
+    }
+    return _revised(tale) | {
+        "attempt-1/answer": tale.good,
+        "attempt-1/reflect": json.dumps(reflected, ensure_ascii=False),
+        "attempt-1/plan": json.dumps(planned, ensure_ascii=False),
+        "attempt-1/repair-1/work": tale.good,
+    }
+
+
 def _audit_overruled(played: Scene, tale: Tale) -> None:
     """A person disagrees with a verdict that stood, and the run that is begun for it does better."""
     played.run(_lenient(tale), hit=True, **the_task(tale))
     played.decide(played.waiting(), by=JONAS, verdict=VerdictName.REVISE, issues=issues_of(tale), reason=tale.complaint)
     for ordered in Run.objects.filter(project=played.project, state=RunState.QUEUED):
-        played.rewrite(_clean(tale))
+        played.rewrite(_done_again(tale))
         played.go_on(ordered)
     played.end(vary=dict(tale.vary), first=True, people=True)
 
