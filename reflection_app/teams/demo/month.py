@@ -19,7 +19,7 @@ WEEKEND = 5
 WITH_LESSON, WITHOUT, AT_FIRST, AT_LAST = 0.88, 0.36, 0.5, 0.74
 WITHHELD_SHARE = 0.3
 # What share of the runs that may be reviewed are.
-REVIEWED = 0.4
+REVIEWED = 0.56
 GIVES_UP = 0.16
 # How often each agent is asked for something.
 BUSY = {"support-writer": 58, "coder": 36, "extractor": 14, "sql-analyst": 9, "copywriter": 9, "译者": 6, "note-taker": 6}
