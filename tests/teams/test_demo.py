@@ -31,7 +31,17 @@ from tests.web.stories import finished, project_with
 
 pytestmark = pytest.mark.django_db(transaction=True)
 # What is no list of the demo's own: it has no keys, calls nobody, and tells nobody.
-MAY_BE_EMPTY = {"keys", "webhooks", "channels", "members", "own_keys", "profile", "account_email", "tools", "completeness"}
+MAY_BE_EMPTY = {
+    "keys",
+    "webhooks",
+    "channels",
+    "members",
+    "own_keys",
+    "profile",
+    "account_email",
+    "tools",
+    "completeness",
+}
 
 
 @pytest.fixture
@@ -46,7 +56,11 @@ def small(user: User) -> Project:
 
 def rows_of_everything() -> dict[str, int]:
     """How many rows there are of every table, but for the trail, which nobody can take back."""
-    models = [*apps.get_app_config("reflection_app").get_models(), *apps.get_app_config("notebook_app").get_models(), User]
+    models = [
+        *apps.get_app_config("reflection_app").get_models(),
+        *apps.get_app_config("notebook_app").get_models(),
+        User,
+    ]
     return {model.__name__: model._default_manager.count() for model in models if model is not AuditEntry}
 
 
@@ -102,9 +116,10 @@ def _has_figures(project: Project) -> None:
         RunFigure.objects.filter(project=project, is_counted=True, finished_on__range=span)
         for span in ((until - timedelta(days=31), until - timedelta(days=21)), (until - timedelta(days=8), until))
     )
-    assert sum(last.values_list("first_succeeded", flat=True)) / last.count() > sum(
-        first.values_list("first_succeeded", flat=True)
-    ) / first.count(), "the month shows no improvement"
+    assert (
+        sum(last.values_list("first_succeeded", flat=True)) / last.count()
+        > sum(first.values_list("first_succeeded", flat=True)) / first.count()
+    ), "the month shows no improvement"
 
 
 def _has_lift(project: Project) -> None:

@@ -96,7 +96,9 @@ def test_the_first_start_loads_the_demo_with_stories_that_a_visitor_goes_on_with
     first_start(with_demo=True)
     project = Project.objects.get(slug="demo")
     assert project.is_demo
-    told = Run.objects.filter(project=project, spec__models__default__startswith="scripted/demo-").order_by("created_at")
+    told = Run.objects.filter(project=project, spec__models__default__startswith="scripted/demo-").order_by(
+        "created_at"
+    )
     assert all(run.is_scripted for run in told)
     assert [(run.state, run.outcome) for run in told.filter(task__agent="academic-researcher")] == [
         ("finished", "succeeded")

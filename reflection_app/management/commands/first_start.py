@@ -32,9 +32,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--without-demo", action="store_true", help="leave the first project empty")
 
-    def handle(
-        self, *args: Any, address: str, show_password: bool, without_demo: bool = False, **options: Any
-    ) -> None:
+    def handle(self, *args: Any, address: str, show_password: bool, without_demo: bool = False, **options: Any) -> None:
         if User.objects.filter(is_superuser=True).exists():
             self.stdout.write(
                 "Log in as before. A way in without a password: make login-link, or manage.py login_link USERNAME"

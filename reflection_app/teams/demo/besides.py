@@ -67,7 +67,9 @@ def _judged_elsewhere(project: Project, *, chance: Random) -> None:
             verdict = right if chance.random() < AGREES else chance.choice(OTHERS)
             critic = {"model": model, "verdict": verdict, "confidence": round(chance.uniform(0.5, 0.98), 2)}
             content = f"{QUESTIONS[number % len(QUESTIONS)]} (reply {number + 1})"
-            rows.append({"external_id": f"reply-{number + 1:03}", "content": content, "critic": critic, "people": people})
+            rows.append(
+                {"external_id": f"reply-{number + 1:03}", "content": content, "critic": critic, "people": people}
+            )
     shown = preview_judgements(project, read_values(rows), name="replies-september.jsonl", actor=Actor())
     apply_judgements(project, shown.id, actor=Actor())
 

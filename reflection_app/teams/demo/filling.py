@@ -176,7 +176,7 @@ class Telling:
             prompt, completion, cost = step["prompt"], step["completion"], Decimal(0)
             if step["kind"] == Generate.kind:
                 model = self.models.get(step["role"], self.models["actor"])
-                asked, answered = PRICES[model] if model in PRICES else (0.0, 0.0)
+                asked, answered = PRICES.get(model, (0.0, 0.0))
                 completion = round(completion * chance.uniform(1.0, 2.2))
                 prompt = round(prompt * chance.uniform(1.0, 1.15))
                 cost = Decimal(f"{(prompt * asked + completion * answered) / 1e6:.8f}")
@@ -240,7 +240,13 @@ FIGURES = {
     "revise2": (44, 49),
     "reject1": (4, 27),
 }
-SHARES = {"sure1": (0.64, 0.97), "sure2": (0.7, 0.98), "unsure": (0.22, 0.58), "given": (0.31, 0.99), "withheld": (0.01, 0.29)}
+SHARES = {
+    "sure1": (0.64, 0.97),
+    "sure2": (0.7, 0.98),
+    "unsure": (0.22, 0.58),
+    "given": (0.31, 0.99),
+    "withheld": (0.01, 0.29),
+}
 
 
 def _seconds(step: Mapping[str, Any], chance: Random) -> float:

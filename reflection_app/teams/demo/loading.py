@@ -194,7 +194,9 @@ def _default(column: "models.Field[Any, Any]") -> Any:
 # The notebook: one for all tales, each entry at the time at which it was learned.
 
 
-def _learned(tales: Mapping[str, Tale], planned: list[Planned], *, now: datetime) -> dict[str, tuple[datetime, datetime]]:
+def _learned(
+    tales: Mapping[str, Tale], planned: list[Planned], *, now: datetime
+) -> dict[str, tuple[datetime, datetime]]:
     """When each entry was proposed, and decided on; entries that no tale of this month proposed are left out."""
     life = tales[NOTEBOOK].facts["life"]
     known = {
@@ -223,7 +225,9 @@ def _of_notebook(
 ) -> Telling:
     """The notebook's own tale, without the entries that nobody learned. What was decided came after all proposals."""
     tables = {}
-    moments = [now - timedelta(days=2, minutes=len(tale.facts["times"]) - n) for n, _at in enumerate(tale.facts["times"])]
+    moments = [
+        now - timedelta(days=2, minutes=len(tale.facts["times"]) - n) for n, _at in enumerate(tale.facts["times"])
+    ]
     first_deed = _first_deed(tale)
     for name, table in tale.tables.items():
         kept = []
@@ -240,7 +244,9 @@ def _of_notebook(
                         moments[number] = decided if number >= first_deed else proposed
         tables[name] = type(table)(table.columns, tuple(kept))
     chance = Random(SEED)  # noqa: S311
-    return Telling(Tale(tale.name, tables, tale.facts), project.pk, 0, now, {"actor": ""}, people, entries, chance, moments=moments)
+    return Telling(
+        Tale(tale.name, tables, tale.facts), project.pk, 0, now, {"actor": ""}, people, entries, chance, moments=moments
+    )
 
 
 def _first_deed(tale: Tale) -> int:
@@ -276,8 +282,8 @@ def _settle(project: Project) -> None:
             seen = {"occurrences": Greatest("occurrences", times), "last_seen_at": Greatest("last_seen_at", last)}
             Entry.objects.filter(pk=pk).update(**seen)
     given = Exposure.objects.filter(project_id=project.pk, is_withheld=False)
-    for entry_id, times, last in given.values("entry").annotate(n=Count("pk"), last=Max("created_at")).values_list(
-        "entry", "n", "last"
+    for entry_id, times, last in (
+        given.values("entry").annotate(n=Count("pk"), last=Max("created_at")).values_list("entry", "n", "last")
     ):
         Entry.objects.filter(pk=entry_id).update(recalled=times, last_recalled_at=last)
     Exposure.objects.filter(project_id=project.pk).update(is_summed=True)

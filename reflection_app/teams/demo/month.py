@@ -22,7 +22,15 @@ WITHHELD_SHARE = 0.3
 REVIEWED = 0.56
 GIVES_UP = 0.16
 # How often each agent is asked for something.
-BUSY = {"support-writer": 58, "coder": 36, "extractor": 14, "sql-analyst": 9, "copywriter": 9, "译者": 6, "note-taker": 6}
+BUSY = {
+    "support-writer": 58,
+    "coder": 36,
+    "extractor": 14,
+    "sql-analyst": 9,
+    "copywriter": 9,
+    "译者": 6,
+    "note-taker": 6,
+}
 USUAL_BUSY = 4
 ACTORS = {
     "support-writer": ("openai/gpt-5-mini", "openai/gpt-5-mini", "anthropic/claude-haiku-4-5"),
@@ -52,7 +60,9 @@ class Planned:
     until: datetime
 
 
-def planned_month(tales: Mapping[str, Tale], *, now: datetime, chance: Random, most: int | None = None) -> list[Planned]:
+def planned_month(
+    tales: Mapping[str, Tale], *, now: datetime, chance: Random, most: int | None = None
+) -> list[Planned]:
     """What is told, in the order of its beginnings; with `most`, about so many of the runs of the month."""
     month = Month(tales, now=now, chance=chance)
     days = [*month.days()]
@@ -99,7 +109,9 @@ class Month:
         if self.chance.random() < REVIEWED:
             courses.insert(0, self.chance.choice(SUCCEEDED_REVIEWS if succeeds else FAILED_REVIEWS))
         for course in (*courses, "clean" if succeeds else "revised"):
-            for variant in dict.fromkeys((lessons, "") if lessons != "withheld" or course == "exhausted" else (lessons,)):
+            for variant in dict.fromkeys(
+                (lessons, "") if lessons != "withheld" or course == "exhausted" else (lessons,)
+            ):
                 found = self.tales.get("/".join(filter(None, (family, course, variant))))
                 if found is not None:
                     return found

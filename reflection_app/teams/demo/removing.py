@@ -1,7 +1,7 @@
 """Removing the demo: its project, all that is in it, and its people, at once."""
 
-from django.contrib.auth.models import User
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.translation import gettext as _
 

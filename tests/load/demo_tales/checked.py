@@ -14,14 +14,21 @@ def _cases(*pairs: tuple[str, list[object], object]) -> list[dict[str, object]]:
     return [{"name": name, "args": args, "expected": expected} for name, args, expected in pairs]
 
 
-WHERE = ("for the import job", "for the billing service", "for the reporting API", "for the mobile backend", "for the CLI")
+WHERE = (
+    "for the import job",
+    "for the billing service",
+    "for the reporting API",
+    "for the mobile backend",
+    "for the CLI",
+)
 
 CODE = (
     Tale(
         name="slugify",
         agent=CODER,
         kind="code_generation",
-        objective="Write `slugify(title)` for the import job: lower case, words joined by single hyphens, accents removed, "
+        objective="Write `slugify(title)` for the import job: lower case, words joined by single hyphens, accents "
+        "removed, "
         "nothing else than a-z, 0-9 and hyphens, none at the ends.",
         good=_python(
             """
@@ -57,7 +64,8 @@ def slugify(title: str) -> str:
         name="merge-ranges",
         agent=CODER,
         kind="code_generation",
-        objective="Write `merge(ranges)` for the import job: a list of [start, end] pairs, end included, in any order, comes "
+        objective="Write `merge(ranges)` for the import job: a list of [start, end] pairs, end included, in any "
+        "order, comes "
         "back sorted with overlapping and touching ones merged.",
         good=_python(
             """
@@ -101,7 +109,8 @@ def merge(ranges: list[list[int]]) -> list[list[int]]:
         name="iban",
         agent=CODER,
         kind="code_generation",
-        objective="Write `is_iban(text)` for the billing service: whether the text is an IBAN by its check digits (ISO 13616, "
+        objective="Write `is_iban(text)` for the billing service: whether the text is an IBAN by its check digits "
+        "(ISO 13616, "
         "mod 97). Spaces are allowed, lower case as well; anything too short is none.",
         good=_python(
             """
@@ -137,7 +146,8 @@ def is_iban(text: str) -> bool:
         name="parse-price",
         agent=CODER,
         kind="code_generation",
-        objective="Write `cents(text)` for the reporting API: prices such as “1.234,50 €”, “€ 12.50” or “7” as a number of "
+        objective="Write `cents(text)` for the reporting API: prices such as “1.234,50 €”, “€ 12.50” or “7” as a "
+        "number of "
         "cents. The last separator with one or two digits after it is the decimal one.",
         good=_python(
             """
@@ -176,7 +186,8 @@ def cents(text: str) -> int:
         name="retry-delays",
         agent=CODER,
         kind="code_generation",
-        objective="Write `delays(tries, first, most)` for the mobile backend: how long to wait before each try after the first, "
+        objective="Write `delays(tries, first, most)` for the mobile backend: how long to wait before each try "
+        "after the first, "
         "doubling from `first` seconds, never more than `most`.",
         good=_python(
             """
@@ -207,7 +218,8 @@ def delays(tries: int, first: float, most: float) -> list[float]:
         name="working-days",
         agent=CODER,
         kind="code_generation",
-        objective="Write `due(day, working_days)` for the CLI: the ISO date that lies so many working days after an ISO date; "
+        objective="Write `due(day, working_days)` for the CLI: the ISO date that lies so many working days after an "
+        "ISO date; "
         "Saturdays and Sundays do not count.",
         good=_python(
             """
@@ -249,7 +261,8 @@ def due(day: str, working_days: int) -> str:
         name="group-anagrams",
         agent=CODER,
         kind="code_generation",
-        objective="写一个函数 `group(words)`：把字母相同的单词归为一组，忽略大小写；组内保持原来的顺序，组按首次出现的顺序排列。",
+        objective="写一个函数 `group(words)`：把字母相同的单词归为一组，忽略大小写；组内保持原来的顺序，"
+        "组按首次出现的顺序排列。",
         good=_python(
             """
 def group(words: list[str]) -> list[list[str]]:
@@ -326,10 +339,12 @@ DATA = (
         name="invoice",
         agent=EXTRACTOR,
         kind="extraction",
-        objective="Extract the invoice as JSON. “Rechnung Nr. 2026-1187 vom 3.10.2026, Papierhaus Weiß GmbH, Betrag 1.249,90 EUR "
+        objective="Extract the invoice as JSON. “Rechnung Nr. 2026-1187 vom 3.10.2026, Papierhaus Weiß GmbH, Betrag "
+        "1.249,90 EUR "
         "inkl. MwSt., zahlbar in 14 Tagen.”",
         good='{"supplier": "Papierhaus Weiß GmbH", "number": "2026-1187", "date": "2026-10-03", "total": 1249.9}',
-        flawed='{"supplier": "Papierhaus Weiß GmbH", "number": "2026-1187", "date": "3.10.2026", "total": "1.249,90 EUR"}',
+        flawed='{"supplier": "Papierhaus Weiß GmbH", "number": "2026-1187", "date": "3.10.2026", "total": "1.249,90 '
+        'EUR"}',
         task={"output_schema": INVOICE},
         vary={
             "Papierhaus Weiß GmbH": ("Druckerei Sommer", "Kaffeekontor Nord", "Elektro Pahl KG", "Gärtnerei Moos"),
@@ -340,10 +355,12 @@ DATA = (
         name="contact",
         agent=EXTRACTOR,
         kind="extraction",
-        objective="Extract the sender as JSON; the phone in E.164, null where there is none. “Best, Ingrid Solberg – Fjord "
+        objective="Extract the sender as JSON; the phone in E.164, null where there is none. “Best, Ingrid Solberg "
+        "– Fjord "
         "Design AS – ingrid@fjord.example – tel 22 41 88 07 (Oslo)”",
         good='{"name": "Ingrid Solberg", "email": "ingrid@fjord.example", "phone": "+4722418807"}',
-        flawed='{"name": "Ingrid Solberg", "company": "Fjord Design AS", "email": "ingrid@fjord.example", "phone": "22 41 88 07"}',
+        flawed='{"name": "Ingrid Solberg", "company": "Fjord Design AS", "email": "ingrid@fjord.example", "phone": '
+        '"22 41 88 07"}',
         task={"output_schema": CONTACT},
         vary={
             "Ingrid Solberg": ("Lars Vik", "Nora Dahl", "Even Bakke", "Tuva Strand"),
@@ -355,15 +372,22 @@ DATA = (
         name="job-advert",
         agent=EXTRACTOR,
         kind="extraction",
-        objective="Read the advert into JSON: “Backend engineer (m/f/x), Göteborg or remote, 52–64 tSEK per month, Python and "
+        objective="Read the advert into JSON: “Backend engineer (m/f/x), Göteborg or remote, 52–64 tSEK per month, "
+        "Python and "
         "PostgreSQL, start in January.” Salaries as whole numbers of the currency.",
         good='{"title": "Backend engineer", "city": "Göteborg", "remote": true, "salary": {"from": 52000, "to": 64000, '
         '"currency": "SEK"}}',
-        flawed='{"title": "Backend engineer", "city": "Göteborg", "remote": "or remote", "salary": {"from": "52", "to": "64", '
+        flawed='{"title": "Backend engineer", "city": "Göteborg", "remote": "or remote", "salary": {"from": "52", '
+        '"to": "64", '
         '"currency": "tSEK"}}',
         task={"output_schema": JOB},
         vary={
-            "Backend engineer": ("Data engineer", "Site reliability engineer", "Platform engineer", "Frontend engineer"),
+            "Backend engineer": (
+                "Data engineer",
+                "Site reliability engineer",
+                "Platform engineer",
+                "Frontend engineer",
+            ),
             "Göteborg": ("Malmö", "Uppsala", "Umeå", "Stockholm"),
         },
     ),
@@ -371,8 +395,10 @@ DATA = (
         name="order-zh",
         agent=EXTRACTOR,
         kind="extraction",
-        objective="把订单整理成 JSON：“王女士订了 3 箱龙井（每箱 180 元）和 1 套茶具（420 元），送到杭州西湖区，周五前到。”",
-        good='{"customer": "王女士", "items": [{"name": "龙井", "count": 3, "price": 180}, {"name": "茶具", "count": 1, "price": 420}], '
+        objective="把订单整理成 JSON：“王女士订了 3 箱龙井（每箱 180 元）和 1 套茶具（420 元），送到杭州西湖区，"
+        "周五前到。”",
+        good='{"customer": "王女士", "items": [{"name": "龙井", "count": 3, "price": 180}, {"name": "茶具", '
+        '"count": 1, "price": 420}], '
         '"total": 960}',
         flawed='{"customer": "王女士", "items": "3 箱龙井和 1 套茶具", "total": "600 元"}',
         task={
@@ -402,11 +428,14 @@ REASONING = (
         name="train-puzzle",
         agent="planner",
         kind="reasoning",
-        objective="A train leaves at 09:40 and runs 84 km at 72 km/h, then waits 15 minutes, then runs 60 km at 80 km/h. When does "
+        objective="A train leaves at 09:40 and runs 84 km at 72 km/h, then waits 15 minutes, then runs 60 km at 80 "
+        "km/h. When does "
         "it arrive? Show the steps.",
-        good="84 km at 72 km/h take 70 minutes: 10:50. The stop of 15 minutes: 11:05. 60 km at 80 km/h take 45 minutes: 11:50. It "
+        good="84 km at 72 km/h take 70 minutes: 10:50. The stop of 15 minutes: 11:05. 60 km at 80 km/h take 45 "
+        "minutes: 11:50. It "
         "arrives at 11:50.",
-        flawed="84 km at 72 km/h take about an hour: 10:40. 60 km at 80 km/h take 45 minutes: 11:25. It arrives at 11:25.",
+        flawed="84 km at 72 km/h take about an hour: 10:40. 60 km at 80 km/h take 45 minutes: 11:25. It arrives at "
+        "11:25.",
         faults=(
             Fault("84 km at 72 km/h take 70 minutes, not an hour.", "Compute 84 / 72 × 60.", category="correctness"),
             Fault("The stop of 15 minutes was left out.", "Add it."),
@@ -418,10 +447,13 @@ REASONING = (
         name="shift-plan",
         agent="planner",
         kind="reasoning",
-        objective="Ada, Ben and Cem share five shifts, Monday to Friday. Ada cannot on Tuesday, Ben wants two days in a row, Cem takes "
+        objective="Ada, Ben and Cem share five shifts, Monday to Friday. Ada cannot on Tuesday, Ben wants two days "
+        "in a row, Cem takes "
         "one shift at most. Is there a plan, and is it the only one? Give your reasoning.",
-        good="Cem takes at most one shift, so Ada and Ben take at least four. Ben's two days can be Monday and Tuesday; Ada then takes "
-        "Wednesday and Thursday, Cem Friday. It is not the only plan: with Ben on Tuesday and Wednesday, Ada can take Monday and "
+        good="Cem takes at most one shift, so Ada and Ben take at least four. Ben's two days can be Monday and "
+        "Tuesday; Ada then takes "
+        "Wednesday and Thursday, Cem Friday. It is not the only plan: with Ben on Tuesday and Wednesday, Ada can "
+        "take Monday and "
         "Thursday and Cem Friday as well.",
         flawed="Ada takes Monday and Tuesday, Ben Wednesday and Thursday, Cem Friday. This is the only plan.",
         faults=(

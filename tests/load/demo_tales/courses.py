@@ -2,8 +2,11 @@
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
+from reflection_app.adapters.llm.scripted import register_script
+from reflection_app.core.audit import Actor
 from reflection_app.loops.attempt_effects import DirectorsDecision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.completeness import CheckSubmission, check_completeness
@@ -19,8 +22,6 @@ from reflection_app.reviews.models import About, Panel, Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.models import Run, RunState
-from reflection_app.core.audit import Actor
-from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.sessions.models import Reflector
 from reflection_app.sessions.recording import TranscriptSubmission, open_transcript
 from tests.load.demo_tales import checked, other, writing
@@ -30,7 +31,6 @@ from tests.load.demo_tales.recording import (
     UNSURE,
     Scene,
     Tape,
-    builtin,
     critique,
     issues_of,
     keep_script,
@@ -41,6 +41,7 @@ from tests.load.demo_tales.tale import Tale
 
 PANEL = {"audit_share": 0.3, "rules": [{"verdicts": ["REJECT"]}, {"confidence_below": 0.6, "reviewers": 2}]}
 VARIANTS = ("", "given", "withheld")
+Scenes = Callable[..., Scene]
 
 
 def play_all(tape: Tape, *, only: str = "") -> None:
@@ -137,7 +138,17 @@ def _judged(tape: Tape, tale: Tale, *, number: int) -> None:
     played.run(_given_up(tale), limits={"max_iterations": 2}, **task)
     played.end(vary=dict(tale.vary), first=False)
 
-    late = "given" if has_lessons else ""
+    _reviewed(scene, tale, late="given" if has_lessons else "", number=number)
+    _sent_back(scene, tale, number=number)
+    if number % 3 == 0:
+        _judged_blindly(scene, tale)
+    if tale.name in OPEN:
+        _wait_for_visitors(tape, tale, OPEN[tale.name])
+
+
+def _reviewed(scene: Scenes, tale: Tale, *, late: str, number: int) -> None:
+    """What is looked at by a person: drawn for an audit, or because the critic is not sure."""
+    task = the_task(tale)
     played = scene("audited", late)
     played.run(_clean(tale), hit=True, **task)
     played.decide(played.waiting(), by=MAYA, reason=tale.approval)
@@ -164,6 +175,10 @@ def _judged(tape: Tape, tale: Tale, *, number: int) -> None:
     played.run(_clean(tale), hit=True, **task)
     played.end(vary=dict(tale.vary), first=True, is_open=True)
 
+
+def _sent_back(scene: Scenes, tale: Tale, *, number: int) -> None:
+    """What the critic rejects: closed by a person, or ordered again."""
+    task = the_task(tale)
     if number % 2 == 0:
         played = scene("rejected-closed")
         run = played.run(_rejected(tale), **task)
@@ -180,20 +195,23 @@ def _judged(tape: Tape, tale: Tale, *, number: int) -> None:
         played.go_on(run)
         played.end(vary=dict(tale.vary), first=False, people=True)
 
-    if number % 3 == 0:
-        for course, second in (("panel-agrees", None), ("panel-differs", VerdictName.REVISE)):
-            played = scene(course, review_policy=PANEL)
-            run = played.run(_unsure(tale), **task)
-            panel = Panel.objects.get(run=run)
-            played.decide(played.waiting(panel=panel), by=MAYA, reason=tale.approval)
-            wanted = {"issues": issues_of(tale)[:1], "reason": tale.complaint} if second else {"reason": tale.approval}
-            played.decide(played.waiting(panel=panel, reason="low_confidence"), by=JONAS, verdict=second, **wanted)
-            if second:
-                played.decide(played.waiting(panel=panel, reason="adjudication"), by=MAYA, reason="It is what was asked for.")
-            played.go_on(run)
-            played.end(vary=dict(tale.vary), first=True, people=True)
-    if tale.name in OPEN:
-        _wait_for_visitors(tape, tale, OPEN[tale.name])
+
+def _judged_blindly(scene: Scenes, tale: Tale) -> None:
+    """What two people judge blindly, who agree or do not."""
+    task = the_task(tale)
+    for course, second in (("panel-agrees", None), ("panel-differs", VerdictName.REVISE)):
+        played = scene(course, review_policy=PANEL)
+        run = played.run(_unsure(tale), **task)
+        panel = Panel.objects.get(run=run)
+        played.decide(played.waiting(panel=panel), by=MAYA, reason=tale.approval)
+        wanted = {"issues": issues_of(tale)[:1], "reason": tale.complaint} if second else {"reason": tale.approval}
+        played.decide(played.waiting(panel=panel, reason="low_confidence"), by=JONAS, verdict=second, **wanted)
+        if second:
+            played.decide(
+                played.waiting(panel=panel, reason="adjudication"), by=MAYA, reason="It is what was asked for."
+            )
+        played.go_on(run)
+        played.end(vary=dict(tale.vary), first=True, people=True)
 
 
 def _done_again(tale: Tale) -> dict[str, str]:
@@ -205,7 +223,10 @@ def _done_again(tale: Tale) -> dict[str, str]:
         "gap": tale.complaint,
         "questions": ["What would whoever reads it need to know?"],
         "surface_issue": first.description,
-        "occurrence_process": ["1. The answer was written from the first line of the task", "2. The rest was not gone through"],
+        "occurrence_process": [
+            "1. The answer was written from the first line of the task",
+            "2. The rest was not gone through",
+        ],
         "root_cause": "The conditions of the task were not gone through one by one.",
     }
     step = {"action": first.fix, "kind": "model", "tool": "", "expected_outcome": tale.praise, "is_checkpoint": True}
@@ -276,8 +297,19 @@ def _wait_for_visitors(tape: Tape, tale: Tale, course: str) -> None:
 def _plain(said: str) -> str:
     """What a script says, with round figures."""
     for figure, plain in {
-        "91.13": "91", "88.57": "89", "90.17": "90", "94.53": "95", "71.13": "71", "68.57": "69", "41.13": "41",
-        "56.57": "57", "14.13": "14", "21.57": "22", "0.9137": "0.91", "0.8941": "0.89", "0.4537": "0.45",
+        "91.13": "91",
+        "88.57": "89",
+        "90.17": "90",
+        "94.53": "95",
+        "71.13": "71",
+        "68.57": "69",
+        "41.13": "41",
+        "56.57": "57",
+        "14.13": "14",
+        "21.57": "22",
+        "0.9137": "0.91",
+        "0.8941": "0.89",
+        "0.4537": "0.45",
     }.items():
         said = said.replace(figure, plain)
     return said
@@ -391,7 +423,11 @@ def _ticket(tape: Tape, tale: Tale, *, number: int) -> None:
         start_ticket(ticket, actor=tape.people[MAYA])
     if number == 3:
         scene.mark("reviewer")
-        close_ticket(ticket, ClosingInput(reason="The supplier sent a new list; the check begins again."), actor=tape.people[MAYA])
+        close_ticket(
+            ticket,
+            ClosingInput(reason="The supplier sent a new list; the check begins again."),
+            actor=tape.people[MAYA],
+        )
         scene.go_on(run)
     scene.end(first=None, is_open=number != 3)
 
@@ -458,13 +494,22 @@ def _check(tape: Tape, check: dict[str, Any], *, number: int) -> None:
 def _broken_tests(tape: Tape) -> None:
     """Tests that fail by themselves: a person picks."""
     script = "demo-median"
-    right = "```python\ndef median(values):\n    ordered = sorted(values)\n    middle = len(ordered) // 2\n    if len(ordered) % 2:\n        return ordered[middle]\n    return (ordered[middle - 1] + ordered[middle]) / 2\n```"
+    code = (
+        "def median(values):",
+        "    ordered = sorted(values)",
+        "    middle = len(ordered) // 2",
+        "    if len(ordered) % 2:",
+        "        return ordered[middle]",
+        "    return (ordered[middle - 1] + ordered[middle]) / 2",
+    )
+    right = "\n".join(("```python", *code, "```"))
     keep_script(script, {f"attempt-{number}/answer": right for number in (1, 2, 3)})
     scene = Scene(tape, "median/open", agent="coder", script=script)
     tests = "assert median([3, 1, 2]) == 2\nassert median([4, 1, 2, 3]) == expected_median\n"
     scene.run(
         {},
-        objective="Write `median(values)`: the middle value, of an even number of values the mean of the two in the middle.",
+        objective="Write `median(values)`: the middle value, of an even number of values the mean of the two in the "
+        "middle.",
         tests={"script": tests},
     )
     scene.end(first=None, is_open=True)

@@ -36,7 +36,8 @@ LESSONS = (
         "Name the day, the code and the policy",
         "support-writer",
         "you answer or summarise for a customer: reply, notice, ticket thread, policy",
-        "Take over every date, order number, error code and condition of the policy, and say what happens next and when.",
+        "Take over every date, order number, error code and condition of the policy, and say what happens next and "
+        "when.",
         description="Replies to customers left out what they had asked for: the day, the code, the policy.",
         tags=["support"],
         after_days=7.2,
@@ -144,7 +145,10 @@ ENTRIES = (
             "name": "Only collecting, never concluding",
             "description": "Five papers were asked for and listed without what they agree on.",
             "details": {
-                "symptoms": ["one entry after the other, without a comparison", "no sentence that begins with “together”"],
+                "symptoms": [
+                    "one entry after the other, without a comparison",
+                    "no sentence that begins with “together”",
+                ],
                 "prevention": "After every five sources, write down what they agree on.",
             },
             "agent": "academic-researcher",
@@ -153,7 +157,9 @@ ENTRIES = (
         deed="approve",
     ),
     Learned(
-        {"kind": "preference", "name": "用户喜欢简短直接的回答", "content": "三句话以内，先说结论。"}, days=25, deed="approve"
+        {"kind": "preference", "name": "用户喜欢简短直接的回答", "content": "三句话以内，先说结论。"},
+        days=25,
+        deed="approve",
     ),
     Learned(
         {

@@ -26,7 +26,8 @@ PROTOCOL = (
         name="rival-prices",
         agent="market-researcher",
         kind="research",
-        objective="List the monthly price of at least five rivals of our help desk “Tally”, each with the page it is from. Answer as "
+        objective="List the monthly price of at least five rivals of our help desk “Tally”, each with the page it "
+        "is from. Answer as "
         "JSON: rivals[] with name, price_eur and source.",
         good=_rows("Deskly", "Answerbird", "Frontrow", "Casewise", "Replyhub"),
         flawed=_rows("Deskly", "Answerbird", "Frontrow"),
@@ -43,7 +44,10 @@ PROTOCOL = (
                 expected="At least five rivals with price and source",
                 actual="Three rivals, all from the first page of one search",
                 gap="Two rivals are missing",
-                questions=["Are there directories of such products?", "Which rivals do customers name when they leave?"],
+                questions=[
+                    "Are there directories of such products?",
+                    "Which rivals do customers name when they leave?",
+                ],
                 surface_issue="Only three rivals were collected",
                 occurrence_process=["1. One search, first page", "2. Three results had a price", "3. Stopped there"],
                 root_cause="The number asked for was not kept in view as the condition to stop",
@@ -67,7 +71,8 @@ PROTOCOL = (
                     "symptoms": ["all sources come from one search", "the count is just over half"],
                     "prevention": "Compare with the minimum requirements before answering",
                 },
-                instruction="Before you answer, count what you collected against the number asked for, and go on until it is reached.",
+                instruction="Before you answer, count what you collected against the number asked for, and go on "
+                "until it is reached.",
                 hint="",
             ),
             "repair": _rows("Deskly", "Answerbird", "Frontrow", "Casewise", "Replyhub"),
@@ -81,7 +86,8 @@ PROTOCOL = (
         name="test-plan",
         agent="qa-planner",
         kind="planning",
-        objective="Write the test plan for “change e-mail address” as JSON: cases[] with title, steps and expected; at least six cases, "
+        objective="Write the test plan for “change e-mail address” as JSON: cases[] with title, steps and expected; "
+        "at least six cases, "
         "at least two of them about misuse (misuse: true).",
         good=_said(
             cases=[
@@ -103,7 +109,9 @@ PROTOCOL = (
                 {"title": "Empty address", "steps": "enter nothing", "expected": "an error", "misuse": False},
             ]
         ),
-        faults=(Fault("No case is about misuse, and there are three of six.", "Think as somebody who wants the account."),),
+        faults=(
+            Fault("No case is about misuse, and there are three of six.", "Think as somebody who wants the account."),
+        ),
         praise="Two ways of taking over an account are tested.",
         task={
             "requirements": {
@@ -163,14 +171,19 @@ TICKETS = (
         flawed="The upgrade looks safe. The changelog mentions some renamed parameters.",
         faults=(
             Fault("It names no call of ours that breaks.", "Search for `proxies=` and `data=` and list file and line."),
-            Fault("The changelog's list of removals is not gone through.", "Go through all eleven removals.", severity="medium"),
+            Fault(
+                "The changelog's list of removals is not gone through.",
+                "Go through all eleven removals.",
+                severity="medium",
+            ),
         ),
     ),
     Tale(
         name="agent-onboarding-mail",
         agent="lifecycle-agent",
         kind="creative_writing",
-        objective="Draft the three onboarding mails for new workshops: day 0, day 3 and day 10, each with one thing to do.",
+        objective="Draft the three onboarding mails for new workshops: day 0, day 3 and day 10, each with one thing "
+        "to do.",
         good="",
         flawed="Mail 1: Welcome! Mail 2: Tips and tricks. Mail 3: Upgrade now!",
         faults=(Fault("None of the mails has a thing to do.", "Name one action a mail, with its link."),),
@@ -206,7 +219,9 @@ def _call(name: str, /, **arguments: Any) -> dict[str, Any]:
     return {
         "role": "assistant",
         "content": "",
-        "tool_calls": [{"id": f"call_{name}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}],
+        "tool_calls": [
+            {"id": f"call_{name}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+        ],
     }
 
 
@@ -230,7 +245,9 @@ SESSIONS: tuple[dict[str, Any], ...] = (
         "messages": [
             _user("Hello, I have to move my flight to Saturday. Booking KX41QP."),
             _call("find_booking", code="KX41QP"),
-            _result("find_booking", '{"passenger": "Kerstin Holm", "flight": "SK 1473", "day": "Friday", "fare": "light"}'),
+            _result(
+                "find_booking", '{"passenger": "Kerstin Holm", "flight": "SK 1473", "day": "Friday", "fare": "light"}'
+            ),
             _agent("I found it: SK 1473 on Friday. I will move it to Saturday."),
             _call("change_flight", code="KX41QP", day="Saturday"),
             _result("change_flight", "Error: fare light cannot be changed; offer an upgrade first"),
@@ -282,7 +299,10 @@ SESSIONS: tuple[dict[str, Any], ...] = (
             _result("grep_search", "1,284 matches in 311 files (cut off)"),
             _call("grep_search", pattern="department", path_glob="export/*.py"),
             _result("grep_search", "export/query.py:41:    rows = rows.filter(department__active=True)"),
-            _agent("The filter joins the department, so rows without one fall away. I use a Q object that lets null through."),
+            _agent(
+                "The filter joins the department, so rows without one fall away. I use a Q object that lets null "
+                "through."
+            ),
             _call("run_tests", path="tests/export"),
             _result("run_tests", "14 passed"),
             _agent("Mended in export/query.py; 14 tests pass, one of them new."),
@@ -352,7 +372,10 @@ SESSIONS: tuple[dict[str, Any], ...] = (
             _user("That I can see. Why is it more?"),
             _call("get_invoice", customer="Orsa Logistics", month="last"),
             _result("get_invoice", '{"total_eur": 1600, "seats": 40}'),
-            _agent("Last month you had 40 seats (€1,600), now 46. Six people were added on the 4th; I can list who added them."),
+            _agent(
+                "Last month you had 40 seats (€1,600), now 46. Six people were added on the 4th; I can list who "
+                "added them."
+            ),
             _user("Thanks, that is enough."),
         ],
         "errors": {
@@ -465,7 +488,8 @@ FAILURES: tuple[dict[str, Any], ...] = (
 
 CHECKS: tuple[dict[str, Any], ...] = (
     {
-        "objective": "Compare the two offers, say which is cheaper over three years, and save the result for the buyer.",
+        "objective": "Compare the two offers, say which is cheaper over three years, and save the result for the "
+        "buyer.",
         "kind": "comparison",
         "agent": "purchasing-agent",
         "history": [
@@ -494,7 +518,11 @@ CHECKS: tuple[dict[str, Any], ...] = (
         "agent": "finance-agent",
         "history": [
             {"operation": "Query failed payments", "tool": "sql", "result": "212 rows"},
-            {"operation": "Group by reason", "tool": "python", "result": "insufficient funds 131, expired 58, other 23"},
+            {
+                "operation": "Group by reason",
+                "tool": "python",
+                "result": "insufficient funds 131, expired 58, other 23",
+            },
         ],
         "tools": [{"name": "sql"}, {"name": "python"}, {"name": "post_message"}],
         "said": {
@@ -520,6 +548,11 @@ CHECKS: tuple[dict[str, Any], ...] = (
             {"operation": "Compare product names", "tool": "python", "result": "all 7 the same"},
         ],
         "tools": [{"name": "translate"}, {"name": "python"}],
-        "said": {"is_complete": True, "analysis": "Translated, and the names were compared.", "missing_aspects": [], "supplements": []},
+        "said": {
+            "is_complete": True,
+            "analysis": "Translated, and the names were compared.",
+            "missing_aspects": [],
+            "supplements": [],
+        },
     },
 )

@@ -56,8 +56,16 @@ LIMITS = {"token_budget": 60_000, "time_budget_s": 120.0, "max_iterations": 3}
 
 def numbers() -> dict[str, str]:
     """The figures of the recording, each with what is to stand there."""
-    found = {figure: f"{name}:{part}" for name, parts in FIGURES.items() for part, figure in zip("abm", parts, strict=True)}
-    return found | {SURE[0]: "sure1", SURE[1]: "sure2", UNSURE: "unsure", str(GIVEN): "given", str(WITHHELD): "withheld"}
+    found = {
+        figure: f"{name}:{part}" for name, parts in FIGURES.items() for part, figure in zip("abm", parts, strict=True)
+    }
+    return found | {
+        SURE[0]: "sure1",
+        SURE[1]: "sure2",
+        UNSURE: "unsure",
+        str(GIVEN): "given",
+        str(WITHHELD): "withheld",
+    }
 
 
 class Chance:
@@ -99,7 +107,9 @@ def _person(name: str) -> Actor:
 class Scene:
     """One project in which a tale is played, and what is to be known of it besides its rows."""
 
-    def __init__(self, tape: Tape, name: str, *, agent: str = "", lessons: str = "", script: str = "", **fields: Any) -> None:
+    def __init__(
+        self, tape: Tape, name: str, *, agent: str = "", lessons: str = "", script: str = "", **fields: Any
+    ) -> None:
         self.tape, self.name, self.agent, self.lessons, self.script = tape, name, agent, lessons, script
         given = {"review_policy": {"audit_share": AUDIT_SHARE}, "limits": LIMITS} | fields
         holdout = {"lessons": {"most": 3, "holdout_share": 0.3}} if lessons else {"lessons": None}
@@ -173,11 +183,15 @@ class Scene:
             keeps_script=bool(self.script),
         )
         first = Run.objects.filter(project=self.project).order_by("pk").first()
-        self.tape.tales[self.name] = told.kept() | {
-            "agent": self.agent,
-            "lessons": self.lessons,
-            "outcome": (first.outcome or "") if first else "",
-        } | facts
+        self.tape.tales[self.name] = (
+            told.kept()
+            | {
+                "agent": self.agent,
+                "lessons": self.lessons,
+                "outcome": (first.outcome or "") if first else "",
+            }
+            | facts
+        )
 
 
 Course = Callable[[Scene, Tale], Any]
@@ -214,7 +228,12 @@ def critique(figures: str, *, approved: bool, sure: str = SURE[0], tale: Tale | 
 def issues_of(tale: Tale) -> tuple[Issue, ...]:
     return tuple(
         Issue.model_validate(
-            {"category": fault.category, "severity": fault.severity, "description": fault.description, "suggested_fix": fault.fix}
+            {
+                "category": fault.category,
+                "severity": fault.severity,
+                "description": fault.description,
+                "suggested_fix": fault.fix,
+            }
         )
         for fault in tale.faults
     )

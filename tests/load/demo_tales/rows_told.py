@@ -1,4 +1,4 @@
-"""Rows of a recorded project as a text to be filled in: ids, times, numbers and words that differ each time are slots."""
+"""Rows of a recorded project as a text to be filled in: what differs each time it is told is a slot."""
 
 import json
 import re
@@ -74,7 +74,7 @@ class Told:
                 continue
             columns = [
                 column
-                for column in table.model._meta.concrete_fields  # noqa: SLF001 - Django's documented API
+                for column in table.model._meta.concrete_fields
                 if column.name not in {"search", "read_by_weights"} and not isinstance(column, models.AutoField)
             ]
             rows: models.QuerySet[Any] = models.QuerySet(table.model)

@@ -126,9 +126,7 @@ def _played(story: Story) -> Callable[[Tape], None]:
         builtin(scene)
         run = scene.run({}, **story.task)
         if story.is_rejected_by_a_person:
-            scene.decide(
-                scene.waiting(), by=MAYA, reason="Dangerous advice. It must not reach a patient in any form."
-            )
+            scene.decide(scene.waiting(), by=MAYA, reason="Dangerous advice. It must not reach a patient in any form.")
             scene.go_on(run)
         if story.script == "demo-refund-reply":
             text = "Our policy lets the customer choose. Does this reply leave her the choice?"
