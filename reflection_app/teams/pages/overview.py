@@ -98,8 +98,10 @@ def first_steps(request: DeskRequest, *, is_scripted: bool) -> list[FirstStep]:
     """What the member can do to get the project going; none once all of it is done."""
     place, project = request.place, request.place.project
     people = Membership.objects.filter(project=project, user__is_active=True)
+    # The demo's own runs are nobody's here.
+    has_own_work = project.tasks.filter(created_by__isnull=False).exists if project.is_demo else lambda: not is_scripted
     steps: list[tuple[Permission, str, str, Callable[[], bool]]] = [
-        (Permission.HAND_IN, _("Hand in a task of your own"), "new_task", lambda: not is_scripted),
+        (Permission.HAND_IN, _("Hand in a task of your own"), "new_task", has_own_work),
         (
             Permission.CHANGE_SETTINGS,
             _("Make a key, by which a pipeline hands in its work"),
