@@ -113,8 +113,9 @@ class Told:
         ):
             row[name] = slot(f"#{letter}{number}")
         row |= {"told_seq": 0, "lease_token": None, "lease_until": None, "enqueued_at": None}
-        row["spec"] = row["spec"] | {"review_policy": row["spec"]["review_policy"] | {"audit_share": AUDIT_SHARE}}
         if not self.keeps_script:
+            policy = row["spec"]["review_policy"] | {"audit_share": AUDIT_SHARE}
+            row["spec"] = row["spec"] | {"review_policy": policy}
             row["is_scripted"] = False
             row["spec"]["models"] = {}
 
@@ -158,7 +159,8 @@ class Told:
         return re.sub('"(\ue000#[^\ue001]*\ue001)"', r"\1", text)
 
     def _id(self, found: re.Match[str]) -> str:
-        if found[0] in self.shared:
+        # One whose name differs with the words of the telling is no entry of the one notebook.
+        if found[0] in self.shared and not any(word in self.shared[found[0]] for word in self.vary):
             return slot(f"e{self.shared[found[0]]}")
         return slot(f"i{self.ids[found[0]]}")
 

@@ -274,7 +274,7 @@ TALES = (
         vary={
             "40 s": ("25 s", "70 s", "two minutes"),
             "events": ("page_views", "audit_rows", "shipments"),
-            "71": ("1204", "88", "530"),
+            "account_id = 71": ("account_id = 1204", "account_id = 88", "account_id = 530"),
         },
     ),
     Tale(
