@@ -15,14 +15,12 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, models, transaction
-from django.db.models import Count, Max
-from django.db.models.functions import Greatest
+from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from notebook_app.models import Entry, Exposure
-from notebook_app.search import refresh_search
+from notebook_app.public import recount
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict
 from reflection_app.core.models import Membership, OwnWork, Profile, Project, Role
@@ -272,27 +270,12 @@ def _entry_id(project_id: UUID, number: int) -> UUID:
 
 
 def _settle(project: Project) -> None:
-    counted = (
-        Entry.objects.filter(project_id=project.pk)
-        .annotate(times=Count("evidence"), last=Max("evidence__created_at"))
-        .values_list("pk", "times", "last")
-    )
-    for pk, times, last in counted:
-        if last is not None:
-            seen = {"occurrences": Greatest("occurrences", times), "last_seen_at": Greatest("last_seen_at", last)}
-            Entry.objects.filter(pk=pk).update(**seen)
-    given = Exposure.objects.filter(project_id=project.pk, is_withheld=False)
-    for entry_id, times, last in (
-        given.values("entry").annotate(n=Count("pk"), last=Max("created_at")).values_list("entry", "n", "last")
-    ):
-        Entry.objects.filter(pk=entry_id).update(recalled=times, last_recalled_at=last)
-    Exposure.objects.filter(project_id=project.pk).update(is_summed=True)
+    recount(project.pk)
     for pair in FixPair.objects.filter(project=project):
         told = ToolFailure.objects.filter(fix_pair=pair)
         pair.successes, pair.failures = told.filter(worked=True).count(), told.filter(worked=False).count()
         pair.last_worked_at = told.filter(worked=True).aggregate(last=Max("outcome_at"))["last"]
         pair.save(update_fields=["successes", "failures", "last_worked_at"])
-    refresh_search(project.pk)
     rebuild(project)
     FigureDue.objects.filter(run_id__in=Run.objects.filter(project=project).values("pk")).delete()
 
