@@ -185,7 +185,7 @@ class Telling:
             values[f"#d{number}"] = f"{self.took[number]:.3f}"
             total = sums.setdefault(step["run"], [0, 0, Decimal(0), 0.0])
             for place, more in enumerate((prompt, completion, cost, self.took[number])):
-                total[place] += more  # type: ignore[operator]
+                total[place] += more
         for run, total in sums.items():
             for letter, sum_ in zip("PCMA", total, strict=True):
                 values[f"#{letter}{run}"] = f"{sum_:.3f}" if letter == "A" else str(sum_)

@@ -146,13 +146,13 @@ def tell(project: Project, *, people: Mapping[str, User], now: datetime, most: i
             columns[table] = kept.columns
             rows[table] += told
     renamed = {name: user.get_username() for name, user in people.items() if name != user.get_username()}
-    for table in TABLES:
-        if table.name in rows:
-            told = rows[table.name]
-            if table.name == EVIDENCE and table.mended is not None:
+    for taken in TABLES:
+        if taken.name in rows:
+            written = rows[taken.name]
+            if taken.name == EVIDENCE and taken.mended is not None:
                 # What it is known by is made of ids, which are others each time.
-                told = [json.dumps(table.mended(json.loads(row)), ensure_ascii=False) for row in told]
-            _write(table.name, table.model, columns[table.name], told, renamed=renamed)
+                written = [json.dumps(taken.mended(json.loads(row)), ensure_ascii=False) for row in written]
+            _write(taken.name, taken.model, columns[taken.name], written, renamed=renamed)
     _settle(project)
 
 

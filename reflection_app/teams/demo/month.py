@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
+from typing import Any
 
 from reflection_app.teams.demo.filling import Tale
 
@@ -74,9 +75,11 @@ def planned_month(
 class Month:
     def __init__(self, tales: Mapping[str, Tale], *, now: datetime, chance: Random) -> None:
         self.tales, self.now, self.chance = tales, now, chance
-        life: Mapping[str, Mapping[str, float]] = tales["notebook"].facts["life"]
+        life: Mapping[str, Mapping[str, Any]] = tales["notebook"].facts["life"]
         # How many days ago the lesson of an agent was approved.
-        self.approved = {one["agent"]: one["days"] - one["after"] for one in life.values() if one["agent"]}
+        self.approved: dict[str, float] = {
+            one["agent"]: one["days"] - one["after"] for one in life.values() if one["agent"]
+        }
         families: dict[str, set[str]] = defaultdict(set)
         for tale in tales.values():
             if tale.course == "clean":

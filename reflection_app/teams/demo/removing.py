@@ -8,6 +8,9 @@ from django.utils.translation import gettext as _
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import NotFound
 from reflection_app.core.models import Membership, Project
+from reflection_app.metrics.models import FigureDue
+from reflection_app.runs.models import Run
+from reflection_app.sessions.models import LookBackDue
 from reflection_app.teams.retention import delete_project, take_project_away
 
 # Longer than it takes; the worker goes on with what is left then.
@@ -22,7 +25,11 @@ def remove_demo(project: Project, *, actor: Actor) -> None:
             raise NotFound(_("There is no demo here any more."))
         people = list(Membership.objects.filter(project=locked).values_list("user_id", flat=True))
         delete_project(locked, typed_name=locked.name, actor=actor)
+    runs = list(Run.objects.filter(project=project.pk).values_list("pk", flat=True))
     take_project_away(project.pk, longest_s=LONGEST_S)
+    # Notes of figures and of ends that the runs left behind when they were cancelled.
+    FigureDue.objects.filter(run_id__in=runs).delete()
+    LookBackDue.objects.filter(run_id__in=runs).delete()
     # The demo's own: nobody of them can log in, and none is a member elsewhere.
     own = User.objects.filter(
         pk__in=people, is_active=False, password__startswith=UNUSABLE_PASSWORD_PREFIX, memberships__isnull=True

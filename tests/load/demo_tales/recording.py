@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 from django.contrib.auth.models import User
 from django.db import connection
@@ -81,13 +82,11 @@ class Chance:
 @contextmanager
 def drawn(*, lesson: float, audit: float) -> Iterator[None]:
     """What is drawn for lessons and for audits meanwhile."""
-    of_lessons, of_audits = lessons.SystemRandom, secrets.SystemRandom
-    lessons.SystemRandom = partial(Chance, lesson)  # type: ignore[misc,assignment]
-    secrets.SystemRandom = partial(Chance, audit)  # type: ignore[misc,assignment]
-    try:
+    with (
+        patch.object(lessons, "SystemRandom", partial(Chance, lesson)),
+        patch.object(secrets, "SystemRandom", partial(Chance, audit)),
+    ):
         yield
-    finally:
-        lessons.SystemRandom, secrets.SystemRandom = of_lessons, of_audits  # type: ignore[misc]
 
 
 class Tape:
@@ -116,8 +115,8 @@ class Scene:
         self.project = Project.objects.create(
             slug=f"r{len(tape.tales)}", name="Demo", notebook=holdout | given.pop("notebook", {}), **given
         )
-        for actor in tape.people.values():
-            Membership.objects.create(project=self.project, user=actor.user, role=Role.CURATOR)
+        for person in User.objects.filter(username__in=tape.people):
+            Membership.objects.create(project=self.project, user=person, role=Role.CURATOR)
         self.marks: list[tuple[datetime, str]] = []
         for learned in LESSONS if lessons else ():
             if learned.entry["agent"] != agent:
