@@ -4,10 +4,9 @@ Where one of these fails, record them anew: .venv/bin/python -m tests.load.recor
 """
 
 import json
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from reflection_app.loops.catalogue import VERSIONS
@@ -17,13 +16,16 @@ from reflection_app.teams.demo.filling import OPENS, Telling, recorded
 from reflection_app.teams.demo.loading import NOTEBOOK, REVIEWERS
 from tests.house.test_recorded_journals import replay
 
+if TYPE_CHECKING:
+    from _typeshed import SupportsLenAndGetItem
+
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
 class AsRecorded(Random):
     """Chooses the words of the recording."""
 
-    def choice(self, seq: Sequence[Any]) -> Any:
+    def choice[T](self, seq: "SupportsLenAndGetItem[T]") -> T:
         return seq[0]
 
 
