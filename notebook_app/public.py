@@ -102,7 +102,7 @@ from notebook_app.meaning import (
 from notebook_app.merging import merge, reopen, split, supersede, undo
 from notebook_app.models import ConflictKind, ConflictState, Entry, Settlement
 from notebook_app.models import EmbeddingSpace as Space
-from notebook_app.projects import TAKEN, Row, TakenTable, forget_some
+from notebook_app.projects import TAKEN, Row, TakenTable, forget_some, recount
 from notebook_app.proposing import Proposal, ids_counted_on, keep, keep_all, own_evidence, take_back_proposal
 from notebook_app.reading import (
     KeptEntry,

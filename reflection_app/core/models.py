@@ -61,6 +61,8 @@ class Project(models.Model):
     deleted_at = models.DateTimeField(null=True, blank=True)
     # The tool that is asked for knowledge which an agent lacks; a person is asked where there is none.
     knowledge_tool = models.CharField(max_length=64, blank=True, default="")
+    # Made-up work that shows what the desk does; there is one at a time.
+    is_demo = models.BooleanField(default=False, editable=False)
     # Whether a task is refused whose external id another one has.
     unique_external_ids = models.BooleanField(default=False)
     # Models that a task may name for its roles, of those that the desk offers.
@@ -71,6 +73,11 @@ class Project(models.Model):
 
     class Meta:
         ordering = ("name",)
+        constraints = (
+            models.UniqueConstraint(
+                fields=("is_demo",), name="project_one_demo", condition=Q(is_demo=True, deleted_at__isnull=True)
+            ),
+        )
 
     def __str__(self) -> str:
         return self.name

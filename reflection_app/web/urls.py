@@ -19,7 +19,7 @@ from reflection_app.sessions import pages as sessions_pages
 from reflection_app.sessions import views as sessions_views
 from reflection_app.tasks import pages as tasks_pages
 from reflection_app.teams import urls as teams_urls
-from reflection_app.teams.pages import audit, members, notifications, overview, settings, tools, webhooks
+from reflection_app.teams.pages import audit, demo, members, notifications, overview, settings, tools, webhooks
 
 project_pages: list[URLPattern | URLResolver] = [
     path("", overview.project_overview, name="project_overview"),
@@ -181,6 +181,7 @@ project_pages: list[URLPattern | URLResolver] = [
     path("settings/keeping/now/", settings.delete_old, name="delete_old"),
     path("settings/keeping/project.zip", settings.project_export, name="project_export"),
     path("settings/keeping/delete-project/", settings.delete_project_page, name="delete_project"),
+    path("settings/keeping/remove-demo/", demo.remove_demo_page, name="remove_demo"),
     path("settings/permissions/", members.permissions_page, name="permissions"),
     path("settings/keys/", members.keys_page, name="keys"),
     path("settings/keys/new/", members.create_key, name="create_key"),
@@ -197,6 +198,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *teams_urls.urlpatterns,
     path("language/", set_language, name="set_language"),
     path("projects/new/", settings.new_project, name="new_project"),
+    path("projects/demo/", demo.load_demo_page, name="load_demo"),
     path("digests/<str:token>/end/", alerts.end_digests, name="unsubscribe"),
     path("notifications/", notifications.notifications, name="notifications"),
     path("notifications/count/", notifications.count, name="notification_count"),

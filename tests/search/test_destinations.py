@@ -28,6 +28,7 @@ NO_DESTINATION = {
     "add_builtins",
     "keep_secret",
     "delete_old",
+    "remove_demo",
     "project_export",
     "create_key",
     "create_invitation",

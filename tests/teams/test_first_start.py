@@ -14,21 +14,29 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.repairs.models import AgentInstruction, FixPair, Report, ToolFailure
+from reflection_app.repairs.models import AgentInstruction, Report
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models import Run, Step
+from reflection_app.runs.models import Run
+from reflection_app.teams.demo.loading import REVIEWERS
+from reflection_app.teams.demo.removing import remove_demo
 from reflection_app.teams.models import Notification
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def first_start(*, show_password: bool = True) -> str:
+def first_start(*, show_password: bool = True, with_demo: bool = False) -> str:
     out = StringIO()
-    call_command("first_start", address="http://desk.test/", show_password=show_password, stdout=out)
+    call_command(
+        "first_start",
+        address="http://desk.test/",
+        show_password=show_password,
+        without_demo=not with_demo,
+        stdout=out,
+    )
     return out.getvalue()
 
 
@@ -70,7 +78,7 @@ def test_a_terminal_is_shown_the_password() -> None:
             return True
 
     out = Terminal()
-    call_command("first_start", stdout=out)
+    call_command("first_start", without_demo=True, stdout=out)
     assert "(shown this once)" in out.getvalue()
 
 
@@ -84,48 +92,50 @@ def test_the_printed_link_logs_in_once() -> None:
     assert "_auth_user_id" not in second.session
 
 
-def test_the_demo_tells_seven_scripted_stories_with_their_ends() -> None:
-    first_start()
-    runs = list(Run.objects.filter(project__slug="demo").order_by("created_at"))
-
-    assert all(run.is_scripted for run in runs)
-    assert [(run.state, run.outcome, run.attempts_made) for run in runs] == [
-        ("finished", "succeeded", 2),
-        ("finished", "succeeded", 2),
-        ("waiting_review", None, 1),
-        ("finished", "over_budget", 1),
-        ("finished", "rejected", 1),
-        ("finished", "succeeded", 2),
-        ("finished", "succeeded", 2),
+def test_the_first_start_loads_the_demo_with_stories_that_a_visitor_goes_on_with() -> None:
+    first_start(with_demo=True)
+    project = Project.objects.get(slug="demo")
+    assert project.is_demo
+    told = Run.objects.filter(project=project, spec__models__default__startswith="scripted/demo-").order_by(
+        "created_at"
+    )
+    assert all(run.is_scripted for run in told)
+    assert [(run.state, run.outcome) for run in told.filter(task__agent="academic-researcher")] == [
+        ("finished", "succeeded")
     ]
-    assert "发布说明" in runs[1].task.objective
-    assert list(Review.objects.filter(state="waiting").values_list("holds_run", flat=True).order_by("holds_run")) == [
-        False,
-        True,
-    ]
-
-
-def test_the_demo_shows_a_report_an_instruction_to_accept_and_calls_that_were_put_right() -> None:
-    first_start()
-    run = Run.objects.get(project__slug="demo", task__agent="academic-researcher")
-    report = Report.objects.get(run=run)
-    assert report.error_type == "3.3.2"
+    report = Report.objects.get(run__in=told, agent="academic-researcher")
     assert [action["status"] for action in report.get_document()["repair_actions"]] == ["written", "completed"]
-    assert not Step.objects.filter(run=run, result__output__is_fallback=True).exists()
     assert "至少搜索两个分类" in AgentInstruction.objects.get(report=report, state="proposed").text
-    assert ToolFailure.objects.filter(project__slug="demo", worked=True).count() == 2
-    assert FixPair.objects.filter(project__slug="demo").count() == 2
+    admin = User.objects.get(username="admin")
+    assert project.memberships.get(user=admin).role == Role.ADMIN
+    asked = Review.objects.get(reason="asked_for")
+    assert (asked.assignee, asked.note_by_label) == (admin, REVIEWERS[0])
+    notices = Notification.objects.filter(user=admin).order_by("created_at")
+    assert [one.kind for one in notices] == ["assigned", "mentioned"]
+    _every_open_verdict_can_be_decided(admin)
 
 
-def test_the_demo_has_a_notebook_with_entries_that_hold_that_wait_and_that_screening_holds_back() -> None:
-    first_start()
-    entries = Entry.objects.exclude(kind="fix_pair")
-    assert sorted(entries.values_list("state", flat=True)) == ["approved"] * 5 + ["proposed"] * 7
-    assert entries.get(name__startswith="多次使用").occurrences == 4
-    assert [entry.name for entry in entries if entry.flags] == ["Handling long transcripts"]
-    lesson = entries.get(agent="coder")
-    [run] = Run.objects.filter(task__agent="coder")
-    assert lesson.evidence.filter(refs={"run": str(run.pk)}).exists()
+def _every_open_verdict_can_be_decided(admin: User) -> None:
+    """Whatever a visitor makes of what waits, the script of its run goes on with it."""
+    visitor = Actor(user=admin)
+    for number, review in enumerate(Review.objects.filter(state="waiting", holds_run=True, panel=None).order_by("pk")):
+        held = claim_review(review, actor=visitor)
+        # Broken tests stay broken however often it is tried again.
+        verdict = VerdictName.REVISE if number % 2 and not review.is_pick else VerdictName.PASS
+        told = {"decision": Decision.OVERRULE, "verdict": verdict, "reason": "As I see it."}
+        if review.is_for_director:
+            told = {"decision": "redo", "instructions": "Once more, please."}
+        decide_review(held, DecisionInput(lease_token=held.lease_token, **told), actor=visitor)
+        advance(held.run_id)
+        held.run.refresh_from_db()
+        assert held.run.outcome == "succeeded", (held.run.task.title, held.run.error)
+
+
+def test_a_removed_demo_is_not_loaded_again_by_the_next_start() -> None:
+    first_start(with_demo=True)
+    remove_demo(Project.objects.get(slug="demo"), actor=Actor())
+    first_start(with_demo=True)
+    assert not Project.objects.exists()
 
 
 def test_a_second_start_changes_nothing() -> None:
@@ -144,33 +154,14 @@ def test_a_first_start_that_was_stopped_half_way_is_taken_up_again(monkeypatch: 
         with pytest.raises(KeyboardInterrupt):
             first_start()
     assert "Password" in first_start()
-    assert Run.objects.count() == 7
+    assert Project.objects.count() == 1
 
 
 def test_production_gets_a_project_and_no_demo(settings: Settings) -> None:
     settings.PRODUCTION = True
-    first_start()
+    first_start(with_demo=True)
     assert not Run.objects.exists()
     assert User.objects.count() == 1
-
-
-@pytest.mark.exhaustive("a first start for every decision")
-@pytest.mark.parametrize(
-    ("verdict", "outcome"),
-    [(VerdictName.PASS, "succeeded"), (VerdictName.REVISE, "succeeded"), (VerdictName.REJECT, "rejected")],
-)
-def test_the_waiting_story_goes_on_to_an_end_whatever_a_visitor_decides(verdict: VerdictName, outcome: str) -> None:
-    first_start()
-    visitor = Actor(user=User.objects.get(username="admin"))
-    held = claim_review(Review.objects.get(state="waiting", holds_run=True), actor=visitor)
-    decision = DecisionInput(
-        lease_token=held.lease_token, decision=Decision.OVERRULE, verdict=verdict, reason="As I see it."
-    )
-    decide_review(held, decision, actor=visitor)
-    advance(held.run_id)
-
-    held.run.refresh_from_db()
-    assert held.run.outcome == outcome
 
 
 def test_a_login_link_names_the_address_of_the_desk_that_was_started(settings: Settings, tmp_path: Path) -> None:
@@ -181,12 +172,3 @@ def test_a_login_link_names_the_address_of_the_desk_that_was_started(settings: S
     out = StringIO()
     call_command("login_link", "somebody", stdout=out)
     assert out.getvalue().startswith("http://127.0.0.1:8300/login/link/")
-
-
-def test_the_demo_asks_its_first_user_for_a_look_and_mentions_them() -> None:
-    first_start()
-    admin = User.objects.get(username="admin")
-    asked = Review.objects.get(reason="asked_for")
-    assert (asked.assignee, asked.note_by_label) == (admin, "demo-reviewer")
-    told = Notification.objects.filter(user=admin).order_by("created_at")
-    assert [one.kind for one in told] == ["assigned", "mentioned"]

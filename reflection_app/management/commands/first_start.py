@@ -12,12 +12,11 @@ from django.db import transaction
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, OwnWork, Profile, Project, Role
 from reflection_app.loops.task_spec import Limits
-from reflection_app.teams.demo import fill_demo_notebook, talk_in_demo, tell_demo_stories
+from reflection_app.teams.demo.loading import NAME, REVIEWERS, SLUG, load_demo, talk_to
 from reflection_app.teams.pages.login import LIVES_FOR_MIN, one_time_login_path
 from reflection_app.teams.tools import add_builtin_tools
 
 ADMIN = "admin"
-PROJECT = "demo"
 
 
 class Command(BaseCommand):
@@ -31,8 +30,9 @@ class Command(BaseCommand):
             action="store_true",
             help="make a password and print it, also where this is no terminal but a file or a log",
         )
+        parser.add_argument("--without-demo", action="store_true", help="leave the first project empty")
 
-    def handle(self, *args: Any, address: str, show_password: bool, **options: Any) -> None:
+    def handle(self, *args: Any, address: str, show_password: bool, without_demo: bool = False, **options: Any) -> None:
         if User.objects.filter(is_superuser=True).exists():
             self.stdout.write(
                 "Log in as before. A way in without a password: make login-link, or manage.py login_link USERNAME"
@@ -40,14 +40,15 @@ class Command(BaseCommand):
             return
         project = make_first_project()
         add_builtin_tools(project, actor=Actor())
-        if not settings.PRODUCTION and not project.tasks.exists():
-            tell_demo_stories(project)
-            fill_demo_notebook(project)
+        with_demo = not (settings.PRODUCTION or without_demo)
+        if with_demo and not project.is_demo:
+            load_demo(actor=Actor(), project=project)
         # Last of all: who stops a first start half-way has not lost a password that nobody saw.
         password = secrets.token_urlsafe(12) if show_password or self.stdout.isatty() else None
         admin = make_admin(project, password=password)
-        if not settings.PRODUCTION:
-            talk_in_demo(project, admin=admin)
+        if with_demo:
+            reviewer = project.memberships.get(user__username=REVIEWERS[0]).user
+            talk_to(project, admin, reviewer=reviewer)
         self.stdout.write(f"User:      {admin.get_username()}")
         self.stdout.write(f"Password:  {f'{password}   (shown this once)' if password else 'none yet'}")
         self.stdout.write(f"One-time login link: {address.rstrip('/')}{one_time_login_path(admin)}")
@@ -59,13 +60,13 @@ class Command(BaseCommand):
 
 def make_first_project() -> Project:
     """The first project; the one that is there, where an earlier first start was stopped half-way."""
-    name = "First project" if settings.PRODUCTION else "Demo"
+    name = "First project" if settings.PRODUCTION else NAME
     # The small local model takes its time on a busy machine; a newcomer should see it finish.
     limits = Limits(time_budget_s=120) if settings.LOCAL_MODEL_URL else Limits()
     # Whoever looks round hands in a task and then wants to decide about it, and there is nobody else yet.
     own_work = OwnWork.NOBODY if settings.PRODUCTION else OwnWork.PEOPLE
     first = {"name": name, "limits": limits.model_dump(mode="json"), "own_work": own_work}
-    return Project.objects.get_or_create(slug=PROJECT, defaults=first)[0]
+    return Project.objects.get_or_create(slug=SLUG, defaults=first)[0]
 
 
 @transaction.atomic

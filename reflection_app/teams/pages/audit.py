@@ -229,6 +229,7 @@ WORDS: dict[str, Promise] = {
     "instruction.decided": _("decided about an instruction"),
     "invitation.accepted": _("accepted an invitation"),
     "invitation.created": _("created an invitation"),
+    "demo.loaded": _("loaded the demo"),
     "invitation.revoked": _("revoked an invitation"),
     "member.added": _("became a member"),
     "member.confirmed": _("confirmed a member whom a key had invited"),

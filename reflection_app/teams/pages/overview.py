@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import cast
 
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
 from django.db.models import Count, F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -26,6 +28,8 @@ from reflection_app.reviews.models import OPEN, Review
 from reflection_app.reviews.queue import for_person
 from reflection_app.runs.models import NOT_OF_THE_DESK, Question, QuestionState, Run, RunState
 from reflection_app.runs.views.list import runs_for_list
+from reflection_app.teams.demo.loading import demo_there
+from reflection_app.teams.projects import may_create_projects
 from reflection_app.web.access import DeskRequest, project_page
 
 SHOWN = 6
@@ -44,7 +48,8 @@ def home(request: HttpRequest) -> HttpResponse:
     """The overview of the user's first project, or what to do where there is none."""
     project = Project.objects.of(request.user).first()
     if project is None:
-        return render(request, "teams/no_project.html")
+        may_load = may_create_projects(cast("User", request.user)) and demo_there() is None
+        return render(request, "teams/no_project.html", {"may_load_demo": may_load})
     return redirect("project_overview", slug=project.slug)
 
 
@@ -93,8 +98,10 @@ def first_steps(request: DeskRequest, *, is_scripted: bool) -> list[FirstStep]:
     """What the member can do to get the project going; none once all of it is done."""
     place, project = request.place, request.place.project
     people = Membership.objects.filter(project=project, user__is_active=True)
+    # The demo's own runs are nobody's here.
+    has_own_work = project.tasks.filter(created_by__isnull=False).exists if project.is_demo else lambda: not is_scripted
     steps: list[tuple[Permission, str, str, Callable[[], bool]]] = [
-        (Permission.HAND_IN, _("Hand in a task of your own"), "new_task", lambda: not is_scripted),
+        (Permission.HAND_IN, _("Hand in a task of your own"), "new_task", has_own_work),
         (
             Permission.CHANGE_SETTINGS,
             _("Make a key, by which a pipeline hands in its work"),

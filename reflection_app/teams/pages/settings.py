@@ -22,6 +22,7 @@ from reflection_app.loops.project_settings import LONGEST_DAYS, RetentionSetting
 from reflection_app.loops.task_spec import TaskKind, Thresholds, UsualLimits
 from reflection_app.loops.values import Value
 from reflection_app.teams.archive.writing import Pieces, PiecesOffTheLoop, headers_of, whole_file
+from reflection_app.teams.demo.loading import demo_there
 from reflection_app.teams.models import RetentionRun, Tool
 from reflection_app.teams.pages.completeness_by_kind import choices_in, names_in, rows_of, texts_of
 from reflection_app.teams.projects import (
@@ -229,7 +230,8 @@ def new_project(request: HttpRequest) -> HttpResponse:
             project = create_project(desk_request.user, **form.values, actor=actor)
             message = _("The project is there. Invite those who work on it.")
             return lead_to(request, "members", project.slug, message=message)
-    return render(request, "teams/new_project.html", {"form": form, "fields": form.fields}, status=form.status)
+    context = {"form": form, "fields": form.fields, "may_load_demo": demo_there() is None}
+    return render(request, "teams/new_project.html", context, status=form.status)
 
 
 # The whole project as a file, for an admin to keep or to take to another desk.

@@ -13,7 +13,6 @@ from notebook_app.public import propose
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import Membership, Project, Role
 from reflection_app.loops.attempt_effects import Decision
-from reflection_app.metrics.figuring import figure_due
 from reflection_app.metrics.models import DayFigure
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.deciding import decide_review
@@ -25,10 +24,9 @@ from reflection_app.runs.models import Run, RunState
 from reflection_app.teams.archive.importing import Wishes, import_project
 from reflection_app.teams.archive.reading import Identities
 from reflection_app.teams.archive.tables import STAYS, TABLES, columns_of, key_in_file
-from reflection_app.teams.demo import fill_demo_notebook, talk_in_demo, tell_demo_stories
+from reflection_app.teams.demo.loading import load_demo
 from reflection_app.teams.models import Delivery, Secret, Webhook
-from reflection_app.teams.tools import add_builtin_tools
-from tests.factories import make_member, make_project, submit
+from tests.factories import make_member, make_project, make_user, submit
 from tests.reviews.panels import open_panel, panel_project, people, say
 from tests.teams.archive.archives import manifest_of, rows_of, written
 from tests.web.stories import finished, unsure_project, waiting_review
@@ -44,14 +42,7 @@ def imported(content: bytes, tmp_path: Path, **wishes: Any) -> Project:
 
 def demo_project() -> Project:
     """All that a newcomer sees: scripted runs of every kind, reviews, a notebook, comments."""
-    project = make_project("demo", name="Demo")
-    admin = make_member(project, Role.ADMIN)
-    add_builtin_tools(project, actor=Actor(user=admin))
-    tell_demo_stories(project)
-    fill_demo_notebook(project)
-    talk_in_demo(project, admin=admin)
-    figure_due()
-    return project
+    return load_demo(actor=Actor(user=make_user("visitor")), most=3)
 
 
 def renamed(table: str, rows: list[dict[str, Any]], identities: Identities) -> list[dict[str, Any]]:

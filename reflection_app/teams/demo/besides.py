@@ -1,0 +1,131 @@
+"""What the demo has besides its runs: judgements from elsewhere, a measurement of the referee, a bulk decision."""
+
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from reflection_app.core.audit import Actor
+from reflection_app.core.models import Project
+from reflection_app.loops.attempt_effects import Decision, ReviewReason
+from reflection_app.metrics.judgements import apply_judgements, preview_judgements, read_values
+from reflection_app.metrics.models import RefereeMeasurement
+from reflection_app.reviews.models import BulkDecision, BulkItem, BulkItemState, BulkState, Review, ReviewState
+from reflection_app.sessions.models import AgentSpan, AgentTrace
+from reflection_app.sessions.otlp.reading import Unread
+
+JUDGED = 48
+AGREES = 0.83
+OTHERS = ("PASS", "REVISE", "REJECT")
+QUESTIONS = (
+    "How do I change the address of my invoice?",
+    "The app logs me out every morning.",
+    "Can I have the course certificate in English?",
+    "My order shows “delivered”, and it is not here.",
+    "Which plan do I need for three shops?",
+    "怎样把订单导出为 Excel？",
+)
+MEASURED = {
+    "runs": 164,
+    "first": 102,
+    "last": 113,
+    "best_self_score": 118,
+    "kept": 127,
+    "any": 139,
+    "gained": 31,
+    "lost": 6,
+    "succeeded": 121,
+    "succeeded_right": 108,
+    "attempts_recorded": 451,
+    "attempts_used": 298,
+    "review_curve": {"0": 0.774, "5": 0.79, "10": 0.81, "20": 0.829, "30": 0.841, "100": 0.848},
+}
+BULK_REASON = "Read together on Friday: all of them follow the style guide."
+BULK_ITEMS = 4
+
+
+def tell_besides(project: Project, *, reviewer: User, now: datetime, chance: Random) -> None:
+    _judged_elsewhere(project, chance=chance)
+    measured = RefereeMeasurement.objects.create(
+        project=project, name="recorded-runs-october.jsonl", figures=MEASURED, by_label=reviewer.get_username()
+    )
+    RefereeMeasurement.objects.filter(pk=measured.pk).update(created_at=now - timedelta(days=11))
+    _decided_together(project, reviewer=reviewer)
+    _unread_spans(project, now=now)
+
+
+def _judged_elsewhere(project: Project, *, chance: Random) -> None:
+    """What two critics said of answers in another tool, and what two people said."""
+    rows: list[dict[str, Any]] = []
+    for number in range(JUDGED):
+        right = chance.choices(OTHERS, (6, 3, 1))[0]
+        people = [{"name": "lena", "verdict": right}]
+        if number % 3 == 0:
+            people.append({"name": "oskar", "verdict": right if chance.random() < AGREES else chance.choice(OTHERS)})
+        for model in ("openai/gpt-5", "anthropic/claude-haiku-4-5"):
+            verdict = right if chance.random() < AGREES else chance.choice(OTHERS)
+            critic = {"model": model, "verdict": verdict, "confidence": round(chance.uniform(0.5, 0.98), 2)}
+            content = f"{QUESTIONS[number % len(QUESTIONS)]} (reply {number + 1})"
+            rows.append(
+                {"external_id": f"reply-{number + 1:03}", "content": content, "critic": critic, "people": people}
+            )
+    shown = preview_judgements(project, read_values(rows), name="replies-september.jsonl", actor=Actor())
+    apply_judgements(project, shown.id, actor=Actor())
+
+
+def _decided_together(project: Project, *, reviewer: User) -> None:
+    """Some of what the reviewer approved was approved at one go."""
+    approved = Review.objects.filter(
+        project=project,
+        state=ReviewState.DECIDED,
+        reason=ReviewReason.AUDIT,
+        decision=Decision.APPROVE,
+        decided_by=reviewer,
+        panel=None,
+    ).order_by("-decided_at")[:BULK_ITEMS]
+    items = list(approved)
+    if not items:
+        return
+    last = items[0].decided_at
+    bulk = BulkDecision.objects.create(
+        project=project,
+        user=reviewer,
+        user_label=reviewer.get_username(),
+        decision={"decision": Decision.APPROVE.value, "verdict": None, "reason": BULK_REASON},
+        state=BulkState.DONE,
+        finished_at=last,
+    )
+    BulkDecision.objects.filter(pk=bulk.pk).update(created_at=last)
+    BulkItem.objects.bulk_create(
+        BulkItem(bulk=bulk, review=review, position=place, state=BulkItemState.DONE)
+        for place, review in enumerate(items, 1)
+    )
+    Review.objects.filter(pk__in=[review.pk for review in items]).update(decision_reason=BULK_REASON, decided_at=last)
+
+
+def _unread_spans(project: Project, *, now: datetime) -> None:
+    """Spans of an agent's framework that no session tells of."""
+    at = now - timedelta(hours=7)
+    trace = AgentTrace.objects.create(
+        project=project,
+        trace_id=f"{project.pk.int & (1 << 128) - 1:032x}",
+        spans_received=3,
+        tells_of_agents=False,
+        last_span_at=at,
+        assembled_at=at,
+    )
+    began = int(at.timestamp() * 1e9)
+    AgentSpan.objects.bulk_create(
+        AgentSpan(
+            trace=trace,
+            span_id=f"{number:016x}",
+            name=name,
+            attributes={"my.step": name},
+            resource={"service.name": "airline-agent"},
+            start_ns=began + number * 10**9,
+            end_ns=began + number * 10**9 + 4 * 10**8,
+            unread=Unread.UNKNOWN_KIND.value,
+        )
+        for number, name in enumerate(("think", "rank fares", "summarise"), 1)
+    )

@@ -1,0 +1,201 @@
+"""The demo: full on every page, marked as made up, and gone without a trace when it is removed."""
+
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from django.apps import apps
+from django.contrib.auth.models import User
+from django.db import connection
+from django.db.models import Model, QuerySet
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from notebook_app.lift_list import lift_of_all
+from notebook_app.models import Conflict, Entry
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import ActionError, NotFound
+from reflection_app.core.models import Membership, Project, Role
+from reflection_app.metrics.definitions import Chosen
+from reflection_app.metrics.figures import headline_of
+from reflection_app.metrics.models import RunFigure
+from reflection_app.repairs.models import FixPair, Report, Ticket, ToolFailure
+from reflection_app.reviews.models import Review, ReviewState
+from reflection_app.runs.models import Run, RunState
+from reflection_app.search.destinations import DESTINATIONS
+from reflection_app.teams.demo.loading import REVIEWERS, DemoIsThere, demo_there, load_demo
+from reflection_app.teams.demo.removing import remove_demo
+from tests.factories import make_member, make_project, make_user
+from tests.web.stories import finished, project_with
+
+pytestmark = pytest.mark.django_db(transaction=True)
+# What is no list of the demo's own: it has no keys, calls nobody, and tells nobody.
+MAY_BE_EMPTY = {
+    "keys",
+    "webhooks",
+    "channels",
+    "members",
+    "own_keys",
+    "profile",
+    "account_email",
+    "tools",
+    "completeness",
+}
+
+
+@pytest.fixture
+def staff() -> User:
+    return make_user("admin", is_staff=True)
+
+
+def small(user: User) -> Project:
+    """A demo with a few runs of its month, which is quick to load."""
+    return load_demo(actor=Actor(user=user), most=4)
+
+
+def rows_of_everything() -> dict[str, int]:
+    """How many rows there are of every table, but for the trail, which nobody can take back."""
+    found: list[type[Model]] = [User]
+    for app in ("reflection_app", "notebook_app"):
+        found += apps.get_app_config(app).get_models()
+    return {model.__name__: QuerySet(model).count() for model in found if model is not AuditEntry}
+
+
+def destinations(slug: str) -> Iterator[tuple[str, str]]:
+    for one in DESTINATIONS:
+        if one.page != "api-docs":
+            yield one.page, reverse(one.page, args=() if one.is_personal else (slug,))
+
+
+def test_every_destination_of_the_demo_has_something_to_show(staff: User, client: Client) -> None:
+    project = load_demo(actor=Actor(user=staff))
+    client.force_login(staff)
+    for page, address in destinations(project.slug):
+        answer = client.get(address, follow=True)
+        assert answer.status_code == 200, page
+        is_empty = '<section class="empty' in answer.content.decode() or '<div class="empty' in answer.content.decode()
+        assert page in MAY_BE_EMPTY or not is_empty, page
+    _has_a_month_of_work(project)
+    _has_figures(project)
+    _has_lift(project)
+
+
+def _has_a_month_of_work(project: Project) -> None:
+    runs = Run.objects.filter(project=project)
+    assert 200 <= runs.count() <= 520
+    assert not runs.filter(state__in=[RunState.QUEUED, RunState.RUNNING]).exists(), "a worker would take it up"
+    assert not runs.filter(created_at__gt=timezone.now()).exists()
+    assert not runs.filter(finished_at__gt=timezone.now()).exists()
+    assert runs.filter(created_at__lt=timezone.now() - timedelta(days=27)).exists()
+    assert len(set(runs.values_list("task__agent", flat=True))) >= 12
+    assert len(set(runs.values_list("mode", flat=True))) >= 7
+    decided = Review.objects.filter(project=project, state=ReviewState.DECIDED)
+    assert 40 <= decided.count() <= 110
+    assert {"approve", "overrule"} == set(decided.values_list("decision", flat=True))
+    waiting = Review.objects.filter(project=project, state=ReviewState.WAITING)
+    assert 10 <= waiting.count() <= 20
+    reasons = {"low_confidence", "rejected", "audit", "broken_tests", "asked_for"}
+    assert reasons == set(waiting.values_list("reason", flat=True))
+    assert Ticket.objects.filter(project=project, state="open").count() >= 2
+    assert Report.objects.filter(project=project).count() >= 4
+    assert ToolFailure.objects.filter(project=project, worked=True).exists()
+    assert FixPair.objects.filter(project=project, successes__gt=0).exists()
+    states = set(Entry.objects.filter(project_id=project.pk).values_list("state", flat=True))
+    assert {"approved", "rejected", "retired"} < states
+    assert Conflict.objects.filter(project_id=project.pk, state="open").exists()
+
+
+def _has_figures(project: Project) -> None:
+    until = timezone.now().date()
+    figures, _before = headline_of(project.pk, Chosen(since=until - timedelta(days=30), until=until))
+    assert all(figures[name].value for name in ("runs", "success_rate_with_reflection", "cost_usd_per_success"))
+    first, last = (
+        RunFigure.objects.filter(project=project, is_counted=True, finished_on__range=span)
+        for span in ((until - timedelta(days=31), until - timedelta(days=21)), (until - timedelta(days=8), until))
+    )
+    assert (
+        sum(last.values_list("first_succeeded", flat=True)) / last.count()
+        > sum(first.values_list("first_succeeded", flat=True)) / first.count()
+    ), "the month shows no improvement"
+
+
+def _has_lift(project: Project) -> None:
+    most = max(lift_of_all(project.pk), key=lambda one: one.recalled).measured
+    assert most.given.outcomes > 20
+    assert (most.given.rate or 0) > (most.withheld.rate or 1) + 0.15
+
+
+def test_the_removed_demo_leaves_nothing_but_the_trail(staff: User, client: Client) -> None:
+    other = project_with("other", {"attempt-1/answer": "blue", "attempt-1/critique": '{"score": 90, "approved": true}'})
+    make_member(other, Role.ADMIN, user=staff)
+    finished(other)
+    before = rows_of_everything()
+    project = small(staff)
+    client.force_login(staff)
+    assert "made up" in client.get("/p/demo/").content.decode()
+    assert client.get("/p/demo/settings/keeping/remove-demo/").status_code == 200
+    assert client.post("/p/demo/settings/keeping/remove-demo/").status_code == 302
+    assert rows_of_everything() == before
+    trail = AuditEntry.objects.filter(project=project.pk).values_list("action", flat=True)
+    assert {"demo.loaded", "project.deleted", "project.taken_away"} <= set(trail)
+    assert client.get("/p/other/").status_code == 200
+    assert client.post("/projects/demo/").status_code == 302
+    assert Membership.objects.get(project__slug="demo", user=staff).role == Role.ADMIN
+
+
+def test_there_is_one_demo_at_a_time(staff: User, client: Client) -> None:
+    project = small(staff)
+    with pytest.raises(DemoIsThere):
+        load_demo(actor=Actor(user=staff), most=1)
+    client.force_login(staff)
+    assert client.post("/projects/demo/").status_code == 409
+    assert "Load the demo" not in client.get("/projects/new/").content.decode()
+    assert list(Project.objects.all()) == [project]
+
+
+def test_of_two_who_load_it_at_once_one_is_told_that_it_is_there(staff: User) -> None:
+    told: list[str] = []
+
+    def load() -> None:
+        try:
+            load_demo(actor=Actor(user=staff), most=1)
+            told.append("loaded")
+        except ActionError as error:
+            told.append(type(error).__name__)
+        finally:
+            connection.close()
+
+    both = [threading.Thread(target=load) for _ in range(2)]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join()
+    assert sorted(told) == ["DemoIsThere", "loaded"]
+    assert Project.objects.filter(is_demo=True).count() == 1
+
+
+def test_the_demos_people_cannot_log_in_and_a_person_of_their_name_stays(staff: User) -> None:
+    person = make_user(REVIEWERS[0])
+    project = small(staff)
+    people = User.objects.filter(memberships__project=project).exclude(pk=staff.pk)
+    assert people.count() == 2
+    assert person not in people
+    assert not any(one.is_active or one.has_usable_password() or one.email for one in people)
+    remove_demo(project, actor=Actor(user=staff))
+    assert set(User.objects.all()) == {staff, person}
+
+
+def test_only_a_demo_is_removed_by_one_click_and_only_by_its_admin(staff: User, client: Client) -> None:
+    project = make_project("real")
+    with pytest.raises(NotFound):
+        remove_demo(project, actor=Actor(user=staff))
+    client.force_login(make_member(project, Role.ADMIN))
+    assert client.get("/p/real/settings/keeping/remove-demo/").status_code == 302
+    assert client.post("/p/real/settings/keeping/remove-demo/").status_code == 404
+    demo = small(staff)
+    client.force_login(make_member(demo, Role.CURATOR))
+    assert client.post("/p/demo/settings/keeping/remove-demo/").status_code == 403
+    assert "Remove the demo" not in client.get("/p/demo/").content.decode()
+    assert demo_there() == demo
