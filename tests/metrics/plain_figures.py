@@ -27,7 +27,8 @@ def runs_of(project: Project, chosen: Chosen) -> list[Run]:
 
 
 def model_of(run: Run) -> str:
-    models = [attempt.step.model for attempt in run.attempts.order_by("number") if attempt.step.model]
+    made = (attempt.step for attempt in run.attempts.order_by("number"))
+    models = [step.model for step in made if step is not None and step.model]
     return min(models, key=lambda model: (-models.count(model), models.index(model))) if models else ""
 
 

@@ -110,6 +110,7 @@ def test_an_answer_that_is_cut_off_goes_on_and_the_whole_is_judged(caller: Calle
     assert (run["outcome"], run["attempts"], run["best_attempt"]["content"]) == ("succeeded", 1, "The sea is wide.")
     assert run["best_attempt"]["cut_off"] is False
     attempt = Attempt.objects.select_related("step").get(run=run["id"])
+    assert attempt.step is not None
     assert attempt.step.model == "openai/house-model"
     assert "going on" in page(caller, run)
 
