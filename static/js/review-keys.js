@@ -120,6 +120,8 @@
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) return submitWith(event);
     // With Shift, a sign such as ? or / is meant on some keyboards, a letter on none.
     if (event.ctrlKey || event.metaKey || event.altKey || (event.shiftKey && /^\p{L}$/u.test(event.key))) return;
+    // With Shift, arrows select text.
+    if (event.shiftKey && ARROWS[event.key]) return;
     if (isTyping(event.target)) {
       if (event.key === "Escape") event.target.blur();
       return;

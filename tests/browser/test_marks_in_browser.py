@@ -35,6 +35,8 @@ SELECT = """([from, to, view]) => {
     }
   };
   const [first, last] = [find(from), find(to)];
+  // As a press of the mouse on a text does.
+  document.activeElement.blur();
   first.parentElement.scrollIntoView({ block: "center" });
   getSelection().setBaseAndExtent(first, first.data.indexOf(from), last, last.data.indexOf(to) + to.length);
 }"""
