@@ -77,10 +77,14 @@ def test_a_key_pressed_twice_judges_one_pair(visit: Visit, project: Project) -> 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_pages_are_clean_in_every_width(visit: Visit, project: Project, scheme: str) -> None:
-    make_set(project, 2)
     admin = visit(make_member(project, Role.ADMIN), scheme=scheme)
+    is_clean(admin.go("/p/desk/comparisons/"), f"comparisons-empty-{scheme}", widths=(1280, 390))
+    make_set(project, 2)
     for name in ("", "new/", "ratings/"):
-        is_clean(admin.go(f"/p/desk/comparisons/{name}"), widths=(1280, 390))
+        page = admin.go(f"/p/desk/comparisons/{name}")
+        is_clean(page, f"comparisons-{name.strip('/') or 'list'}-{scheme}", widths=(1280, 390))
     page = admin.go("/p/desk/comparisons/")
     page.get_by_role("button", name="Compare", exact=True).first.click()
-    is_clean(ready(page), widths=(1280, 390))
+    is_clean(ready(page), f"comparisons-pair-{scheme}", widths=(1280, 390))
+    page.get_by_role("link", name="Mark what differs").click()
+    is_clean(ready(page), f"comparisons-marked-{scheme}", widths=(1280, 390))
