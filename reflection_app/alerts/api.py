@@ -15,13 +15,14 @@ from reflection_app.alerts.channels import (
     ChannelInput,
     change_channel,
     change_waiting,
+    check_address,
     create_channel,
     delete_channel,
 )
-from reflection_app.alerts.models import Channel, ChannelMessage, MessageState
+from reflection_app.alerts.models import Channel, ChannelKind, ChannelMessage, MessageState
 from reflection_app.alerts.sending import TEST_DEADLINE_S, Held, begin_test, send
 from reflection_app.api.actions import change, read, response_of
-from reflection_app.api.idempotency import answer_once, replayed
+from reflection_app.api.idempotency import answer_once, is_answered, replayed
 from reflection_app.api.pages import PageQuery
 from reflection_app.api.view import DeskView, Nothing, get_row
 from reflection_app.core.permissions import Permission
@@ -60,12 +61,20 @@ class Channels(DeskView):
         "Have a room of a chat service told what waits",
         may=Permission.MANAGE_WEBHOOKS,
         what="channel",
-        status=201,
+        answers={201: ChannelAnswer},
         problems=(409,),
         examples=EXAMPLES,
+        once=False,
     )
-    def create(self, body: ChannelInput) -> ChannelAnswer:
-        return ChannelAnswer.from_row(create_channel(self.project, body, actor=self.actor))
+    def create(self, body: ChannelInput) -> Response:
+        # Not within the transaction of the idempotency key: a name server may take its time.
+        origin = "" if is_answered(self) else check_address(body.url, kind=body.kind)
+
+        def carry_out() -> Response:
+            channel = create_channel(self.project, body, actor=self.actor, origin=origin)
+            return response_of(ChannelAnswer.from_row(channel), 201)
+
+        return answer_once(self, carry_out)
 
     @read("get_channel", "One channel; of its address the host", may=Permission.MANAGE_WEBHOOKS)
     def retrieve(self, channel: Channel) -> ChannelAnswer:
@@ -76,11 +85,21 @@ class Channels(DeskView):
         "Change a channel; what is left out stays",
         may=Permission.MANAGE_WEBHOOKS,
         what="change",
+        answers={200: ChannelAnswer},
         examples={"Switch it off": {"is_enabled": False}},
+        once=False,
     )
-    def partial_update(self, channel: Channel, body: ChannelChange) -> ChannelAnswer:
+    def partial_update(self, channel: Channel, body: ChannelChange) -> Response:
         """An address at another host takes the secret with it, unless one is sent along."""
-        return ChannelAnswer.from_row(change_channel(channel, body, actor=self.actor))
+        origin = ""
+        if body.url is not None and not is_answered(self):
+            origin = check_address(body.url, kind=ChannelKind(channel.kind))
+
+        def carry_out() -> Response:
+            changed = change_channel(channel, body, actor=self.actor, origin=origin)
+            return response_of(ChannelAnswer.from_row(changed))
+
+        return answer_once(self, carry_out)
 
     @change("delete_channel", "Delete a channel and its log", may=Permission.MANAGE_WEBHOOKS)
     def destroy(self, channel: Channel) -> None:

@@ -144,9 +144,12 @@ def check_address(url: str, *, kind: ChannelKind) -> str:
     return origin_of(url)
 
 
-def create_channel(project: Project, data: ChannelInput, *, actor: Actor) -> Channel:
-    """The channel. Raises InvalidInput, or Conflict where there are too many."""
-    origin = check_address(data.url, kind=data.kind)
+def create_channel(project: Project, data: ChannelInput, *, actor: Actor, origin: str = "") -> Channel:
+    """The channel. Raises InvalidInput, or Conflict where there are too many.
+
+    `origin` is of an address that was checked before, by whoever calls it in a transaction.
+    """
+    origin = origin or check_address(data.url, kind=data.kind)
     _refuse_secret(data.secret, kind=data.kind)
     fields = data.model_dump(exclude={"url", "secret"}) | {"topics": [topic.value for topic in data.topics]}
     with transaction.atomic():
@@ -166,14 +169,16 @@ def create_channel(project: Project, data: ChannelInput, *, actor: Actor) -> Cha
     return channel
 
 
-def change_channel(channel: Channel, change: ChannelChange, *, actor: Actor) -> Channel:
+def change_channel(channel: Channel, change: ChannelChange, *, actor: Actor, origin: str = "") -> Channel:
     """The changed channel. Raises InvalidInput, or NotFound where it was deleted meanwhile.
 
     An address at another host takes the secret with it, which was given for the former one. Switched off, what waits is
-    forgotten; switched on, it begins anew.
+    forgotten; switched on, it begins anew. `origin` is of an address that was checked before, by whoever calls it in a
+    transaction.
     """
     kind = ChannelKind(channel.kind)
-    origin = check_address(change.url, kind=kind) if change.url is not None else None
+    if change.url is not None and not origin:
+        origin = check_address(change.url, kind=kind)
     _refuse_secret(change.secret or "", kind=kind)
     wanted = change.model_dump(exclude={"url", "secret"}, exclude_unset=True)
     plain = {name: value for name, value in wanted.items() if value is not None or name.startswith("quiet_")}
@@ -184,7 +189,7 @@ def change_channel(channel: Channel, change: ChannelChange, *, actor: Actor) -> 
         before = audit_fields(locked)
         if change.name is not None and change.name != locked.name:
             _refuse_taken_name(locked.project, change.name)
-        if origin is not None or change.secret is not None:
+        if origin or change.secret is not None:
             _readdress(locked, change, origin=origin)
         was_enabled = locked.is_enabled
         for name, value in plain.items():
@@ -195,7 +200,7 @@ def change_channel(channel: Channel, change: ChannelChange, *, actor: Actor) -> 
                 forget_waiting(locked)
         locked.save()
         after = audit_fields(locked)
-        is_other = origin is not None or change.secret is not None
+        is_other = bool(origin) or change.secret is not None
         changed = {name for name in after if after[name] != before[name]} | ({"host"} if is_other else set())
         if changed:
             audit(

@@ -54,12 +54,20 @@ def answer_once(view: DeskView, carry_out: Callable[[], Response]) -> Response:
             # Rows of before keys were put in order have the hash of the very bytes.
             if answer.fingerprint not in {fingerprint(request), _hash(request, request.body)}:
                 raise KeyReused(f"This {HEADER} was used for another request. Use a new one; nothing was changed.")
-            return Response(answer.body, answer.status, headers={REPLAYED: "true"})
+            tag = {"ETag": answer.etag} if answer.etag else {}
+            return Response(answer.body, answer.status, headers={REPLAYED: "true"} | tag)
         response = carry_out()
         answer.status = response.status_code
         answer.body = response.kept if isinstance(response, ShownOnce) else response.data
-        answer.save(update_fields=["status", "body"])
+        answer.etag = response.headers.get("ETag", "")
+        answer.save(update_fields=["status", "body", "etag"])
     return response
+
+
+def is_answered(view: DeskView) -> bool:
+    """Whether a request with this idempotency key was answered: what is asked of others for it need not be again."""
+    key = view.request.headers.get(HEADER)
+    return key is not None and IdempotentAnswer.objects.filter(api_key=view.key, key=key, status__isnull=False).exists()
 
 
 def replayed(answer: Response) -> dict[str, str]:

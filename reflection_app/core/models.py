@@ -262,6 +262,8 @@ class IdempotentAnswer(models.Model):
     fingerprint = models.CharField(max_length=64, help_text="hash of method, path and body")
     status = models.PositiveSmallIntegerField(null=True)
     body = models.JSONField(null=True)
+    # The one that was answered, of an edit; else nothing.
+    etag = models.CharField(max_length=40, blank=True, default="")
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 
     class Meta:

@@ -259,3 +259,4 @@ class TaskSpec(Value):
     review_policy: ReviewPolicy = ReviewPolicy()
     rubric: Rubric | None = None
     models: dict[str, str] = Field(default_factory=dict, description="model names by role, over the settings' own")
+    chosen_models: dict[str, str] = Field(default_factory=dict, description="those of them that a fork chose")

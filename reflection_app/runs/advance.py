@@ -48,6 +48,7 @@ RUN_FIELDS = (
     "not_before",
     "best_attempt",
     "failures",
+    "asked_waits",
     "worker_deaths",
     "last_event_seq",
 )
@@ -224,19 +225,22 @@ def _perform(effect: Performing, *, journal: Journal, spec: TaskSpec) -> Result:
 
 
 def _retry_later(journal: Journal, error: str, *, after_s: float | None = None) -> float | None:
-    """Puts the run back into the queue, for later; the third time in a row without progress ends it as failed.
+    """Puts the run back into the queue, for later; the third failure in a row ends it as failed.
 
-    After `after_s` where the model's provider asked for that, which it may eight times.
+    After `after_s` where the model's provider asked for that, which it may eight times in a row: that is no failure.
     """
     delays_s: list[float] = []
 
     def put_back(run: Run) -> None:
-        run.failures += 1
-        if run.failures >= (MOST_ASKED_WAITS if after_s else MOST_FAILURES):
+        if after_s:
+            run.asked_waits += 1
+            run.asked_wait_s += after_s
+        else:
+            run.failures += 1
+        if run.asked_waits >= MOST_ASKED_WAITS or run.failures >= MOST_FAILURES:
             end_run(run, Ended(outcome=Outcome.FAILED, error=error))
             return
-        usual_s = min(settings.RUN_RETRY_DELAY_S * 2 ** (run.failures - 1), LONGEST_RETRY_DELAY_S)
-        delay_s = after_s or usual_s
+        delay_s = after_s or min(settings.RUN_RETRY_DELAY_S * 2 ** (run.failures - 1), LONGEST_RETRY_DELAY_S)
         run.waiting_for = PROVIDER_ASKED if after_s else ""
         run.state, run.error = RunState.QUEUED, storable(error)[:LONGEST_ERROR]
         run.lease_token = run.lease_until = None

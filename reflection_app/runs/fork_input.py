@@ -42,7 +42,7 @@ from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 from reflection_app.reviews.decisions import score_within
 from reflection_app.runs.marking import with_marks_in_place
 from reflection_app.runs.models import Step
-from reflection_app.tasks.submission import LimitsOverride, invalid_input
+from reflection_app.tasks.submission import ChosenModels, LimitsOverride, invalid_input
 
 LONGEST_MESSAGE = 400_000
 LONGEST_RESULT = 1_000_000
@@ -87,6 +87,12 @@ class ForkInput(Value):
         default=None, description="the prompt that the step is performed anew with"
     )
     limits: LimitsOverride = LimitsOverride()
+    models: ChosenModels = Field(
+        default_factory=dict,
+        description="a model for each role from that step on, of those that the project lets its tasks choose; "
+        "else as the run has them",
+        examples=[{"critic": "openai/gpt-4o-mini"}],
+    )
     note: str = Field(default="", max_length=10_000, description="why, for people")
 
     @model_validator(mode="after")

@@ -31,14 +31,16 @@ from reflection_app.loops.attempt_effects import (
 from reflection_app.loops.catalogue import LOOPS, run_loop, version_of
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed
 from reflection_app.loops.effects import AnyEffect, ChooseLoop, Route
-from reflection_app.loops.task_spec import Mode, TaskSpec
+from reflection_app.loops.task_spec import Mode, ModelRole, TaskSpec
 from reflection_app.loops.verdicts import Judgement, Referee
 from reflection_app.reviews.own_work import note_hand_in, refuse_deciding
 from reflection_app.runs.consequences import best_of
 from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.fork_input import ForkInput, edited_result, wrong_result
 from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict, spec_as_json
-from reflection_app.runs.queueing import enqueue
+from reflection_app.runs.queueing import enqueue, is_scripted
+from reflection_app.tasks.submission import by_role
+from reflection_app.tasks.submitting import check_models
 
 # The rows that a fork has from its parent: copies of steps, and of the attempts and verdicts that followed from them.
 # Reviews are not copied: what was decided is in the step's result, and what is still open is the parent's. Copies are
@@ -270,6 +272,9 @@ def fork_run(run: Run, wanted: ForkInput, *, actor: Actor) -> Run:
     spec = parent.get_spec()
     if spec.mode not in LOOPS:
         raise CannotFork(f"There is no loop named {spec.mode.value} any more, so the run cannot go on.")
+    refusal = _("The models were not accepted; nothing was forked.")
+    check_models(parent.project, wanted.models, execution=spec.execution, refusal=refusal)
+    spec = _with_models(spec, wanted)
     spec = spec.model_copy(update={"limits": wanted.limits.over(spec.limits)})
     steps = list(Step.objects.filter(run=parent))
     asked = _asked_for(steps, wanted)
@@ -291,7 +296,7 @@ def fork_run(run: Run, wanted: ForkInput, *, actor: Actor) -> Run:
         spec=spec_as_json(spec),
         loop_version=version_of(spec.mode),
         prompt_versions=prompts.versions(),
-        is_scripted=parent.is_scripted,
+        is_scripted=parent.is_scripted or is_scripted(spec.models),
         parent=parent,
         forked_from_step=fork.from_step,
         fork_note=fork.note,
@@ -313,11 +318,26 @@ def fork_run(run: Run, wanted: ForkInput, *, actor: Actor) -> Run:
     edits = [name for name in ("result", "messages") if getattr(wanted, name) is not None]
     changed = wanted.limits.model_dump(mode="json", exclude_none=True)
     after = {"parent": str(parent.pk), "from_step": fork.from_step, "edited": edits, "limits": changed}
+    after |= {"models": by_role(wanted.models)} if wanted.models else {}
     audit(parent.project_id, actor, "run.forked", target=child, after=after)
     transaction.on_commit(lambda: enqueue(child))
     for rung in (parent.pk, child.pk):
         transaction.on_commit(lambda run_id=rung: ring(run_id, project_id=parent.project_id))  # type: ignore[misc]
     return child
+
+
+def _with_models(spec: TaskSpec, wanted: ForkInput) -> TaskSpec:
+    """The specification with the models that the fork chooses, where it chooses any."""
+    chosen = by_role(wanted.models)
+    return spec.model_copy(
+        update={
+            "models": spec.models | chosen,
+            "chosen_models": spec.chosen_models | chosen,
+            # Whom a model is chosen for is asked, though there was none before.
+            "has_critic": spec.has_critic or ModelRole.CRITIC in chosen,
+            "has_escalation": spec.has_escalation or ModelRole.ESCALATION in chosen,
+        }
+    )
 
 
 def _is_work(step: Step) -> bool:

@@ -224,7 +224,7 @@ class Journal:
                 return
             run.state, run.waiting_for, run.error = state, waiting_for, storable(error)[:LONGEST_ERROR]
             run.lease_token = run.lease_until = None
-            run.failures = run.worker_deaths = 0
+            run.failures = run.asked_waits = run.worker_deaths = 0
             run.not_before = run.enqueued_at = due
             run.save(
                 update_fields=[
@@ -234,6 +234,7 @@ class Journal:
                     "lease_token",
                     "lease_until",
                     "failures",
+                    "asked_waits",
                     "worker_deaths",
                     "not_before",
                     "enqueued_at",

@@ -38,6 +38,7 @@ RUN_FIELDS_OF_A_STEP = (
     "unpriced_calls",
     "active_s",
     "failures",
+    "asked_waits",
     "worker_deaths",
     "error",
     "last_event_seq",
@@ -216,7 +217,7 @@ def _write(changes: list[Change], run: Run, *, durable: bool = True) -> None:
             run.active_s += change.spent.duration_s
             run.llm_calls += step.kind == Generate.kind
         if step.finished_at:
-            run.failures, run.worker_deaths, run.error = 0, 0, ""
+            run.failures, run.asked_waits, run.worker_deaths, run.error = 0, 0, 0, ""
         if change.follow is not None:
             change.follow(run, step, batch)
     if changes:

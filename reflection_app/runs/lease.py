@@ -68,7 +68,7 @@ UPDATE reflection_app_run
 SET state = 'running', lease_token = %s, lease_until = statement_timestamp() + make_interval(secs => %s),
   started_at = COALESCE(started_at, statement_timestamp()), not_before = NULL, waiting_for = ''
 WHERE id = %s AND state = ANY(%s) AND (not_before IS NULL OR not_before <= statement_timestamp())
-RETURNING id, project_id, spec::text, loop_version, edited_prompts::text
+RETURNING id, project_id, spec::text, loop_version, asked_wait_s, edited_prompts::text
 """
 # A message that comes too early is one by a clock that goes before the database's; all others are found by the sweep.
 CLOCKS_DIFFER_S = 10
@@ -91,7 +91,8 @@ PROCESS = uuid4().bytes[:8]
 class Lease:
     run_id: UUID
     token: UUID
-    # What its loop is run with: the specification, its version and the prompts that people wrote, and nothing else.
+    # What its loop is run with: the specification, its version and the prompts that people wrote, how long providers
+    # made it wait before, and nothing else.
     run: Run
 
 
@@ -127,8 +128,9 @@ def claim(run_id: UUID) -> Lease | None:
         row = cursor.fetchone()
     if row is None:
         return None
-    names = ("id", "project_id", "spec", "loop_version", "edited_prompts")
-    values = (row[0], row[1], json.loads(row[2]), row[3], json.loads(row[4]))
+    # In the order of the model, which `from_db` reads them in.
+    names = ("id", "project_id", "spec", "loop_version", "asked_wait_s", "edited_prompts")
+    values = (row[0], row[1], json.loads(row[2]), row[3], row[4], json.loads(row[5]))
     return Lease(run_id, token, Run.from_db(connection.alias, names, values))
 
 

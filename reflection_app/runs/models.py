@@ -72,6 +72,9 @@ class Run(models.Model):
     lease_token = models.UUIDField(null=True, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
     failures = models.PositiveSmallIntegerField(default=0)
+    # How often in a row the provider of its model asked to wait, and for how long over all of the run.
+    asked_waits = models.PositiveSmallIntegerField(default=0)
+    asked_wait_s = models.FloatField(default=0.0)
     # Workers that died in a row while they had this run; it is to blame only where nobody else shares that fate.
     worker_deaths = models.PositiveSmallIntegerField(default=0)
     enqueued_at = models.DateTimeField(null=True, blank=True)
@@ -125,6 +128,12 @@ class Run(models.Model):
 
     def get_spec(self) -> TaskSpec:
         return TaskSpec.model_validate(self.spec)
+
+    @property
+    def chosen_models(self) -> dict[str, str]:
+        """The models that its task chose, or forks up to this one, by role."""
+        chosen: dict[str, str] = self.task.models_by_role | self.spec.get("chosen_models", {})
+        return chosen
 
 
 class AgentLease(models.Model):

@@ -46,6 +46,7 @@ from reflection_app.runs.views.steps import StepLine, told_to
 from reflection_app.runs.views.story import lineage_of, tell
 from reflection_app.sessions.views import looked_back_at, looking_back_context
 from reflection_app.tasks.redo import redo_form_of, why_no_redo
+from reflection_app.tasks.views import models_in_form
 from reflection_app.web.access import DeskRequest, Place, back_to, get_run_for, get_step_for, project_page
 from reflection_app.web.forms import read_input, read_text
 from reflection_app.web.list_pages import (
@@ -171,6 +172,7 @@ def _show(request: DeskRequest, form: ForkForm, *, status: int | None = None) ->
         "change": form.values["change"],
         "line": StepLine(form.step) if form.step else None,
         "limits": form.run.get_spec().limits,
+        **models_in_form(request.place.project, form),
         "verdict_names": list(LoopVerdict),
         "severities": list(Severity),
         "categories": list(IssueCategory),

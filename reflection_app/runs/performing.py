@@ -137,10 +137,13 @@ def perform(
         return compare_supplements(effect)
     with writing(run_id, step=seq, tries=tries, role=effect.role, attempt=attempt_of(effect)) as show:
         on_text = show if settings.LLM_STREAMING and is_watched(run_id, run.project_id) else None
-        return _generate(effect, model=model, left_s=effect.timeout_s - used_s, on_text=on_text)
+        left_s = effect.timeout_s - used_s
+        return _generate(effect, model=model, left_s=left_s, waited_s=run.asked_wait_s, on_text=on_text)
 
 
-def _generate(effect: Generate, *, model: str, left_s: float, on_text: Callable[[str], None] | None) -> Performed[Any]:
+def _generate(
+    effect: Generate, *, model: str, left_s: float, waited_s: float, on_text: Callable[[str], None] | None
+) -> Performed[Any]:
     if left_s < SHORTEST_CALL_S:
         raise EffectTimedOut("the run's time was up before the model answered")
     own_limit_s = settings.LLM_TIMEOUT_S
@@ -164,10 +167,12 @@ def _generate(effect: Generate, *, model: str, left_s: float, on_text: Callable[
         raise TryLater(str(error), duration_s=time.monotonic() - began, tries=error.tries) from None
     except ModelUnavailable as error:
         took_s, asked_s = time.monotonic() - began, error.retry_after_s
-        # Waiting costs a run no time, yet who gave it seconds does not want it back in an hour.
-        if asked_s is not None and asked_s > left_s - took_s:
+        # Waiting costs a run no time, yet who gave it seconds does not want it back in an hour: all that it was made to
+        # wait has to fit into what is left.
+        if asked_s is not None and waited_s + asked_s > left_s - took_s:
+            before = f", after {waited_s:.0f} s before" if waited_s else ""
             left = f"the run has {max(0.0, left_s - took_s):.0f} s left"
-            reason = f"the model's provider asked to wait {asked_s:.0f} s, and {left}: {error}"
+            reason = f"the model's provider asked to wait {asked_s:.0f} s{before}, and {left}: {error}"
             raise EffectFailed(reason, spent=Spent(duration_s=took_s, tries=error.tries)) from None
         raise TryLater(str(error), duration_s=took_s, tries=error.tries, after_s=asked_s) from None
     except ModelError as error:

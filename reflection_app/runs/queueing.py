@@ -38,6 +38,9 @@ log = logging.getLogger(__name__)
 ADVANCE_RUN = "reflection_app.runs.jobs.advance_run"
 BEGIN_LOOKING_BACK = "reflection_app.runs.jobs.begin_looking_back"
 LOOK_BACK_DELAY_S = 0.3
+# A message that is due later lies unacknowledged in some worker's memory until then, and the broker gives it to others
+# where that takes long. For longer waits the row alone says when, and the first sweep after that asks.
+LONGEST_COUNTDOWN_S = 60.0
 
 
 class Outage:
@@ -69,8 +72,11 @@ class Queued(Protocol):
 
 
 def enqueue(run: Queued, *, delay_s: float = 0) -> None:
-    """Asks the workers to move a run on. A broker that is away loses nothing: the next sweep asks again."""
-    if not Outage.is_on():
+    """Asks the workers to move a run on, after `delay_s`; what is due after more than a minute is left to the sweep.
+
+    A broker that is away loses nothing: the next sweep asks again.
+    """
+    if delay_s <= LONGEST_COUNTDOWN_S and not Outage.is_on():
         looks_back = run.mode in OF_THE_DESK
         queue = settings.LOOKING_BACK_QUEUE if looks_back else settings.CELERY_TASK_DEFAULT_QUEUE
         # Projects take turns at fresh work alone; who looks back takes none of that.
@@ -81,7 +87,7 @@ def enqueue(run: Queued, *, delay_s: float = 0) -> None:
         except OperationalError as error:
             Outage.note()
             log.warning("run %s and what follows wait for the next sweep, the broker is away: %s", run.pk, error)
-    # For a sweep to take up at once, and not only when the message has been missed for long.
+    # For a sweep to take up as soon as it is due, and not only when the message has been missed for long.
     Run.objects.filter(pk=run.pk, state__in=(RunState.QUEUED, RunState.WAITING_TIME)).update(enqueued_at=None)
 
 

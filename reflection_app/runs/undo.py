@@ -236,6 +236,7 @@ RUN_FIELDS = (
     "not_before",
     "enqueued_at",
     "failures",
+    "asked_waits",
     "worker_deaths",
     "mode",
     "attempts_made",
@@ -307,7 +308,7 @@ def _forget(run: Run, *, after: int, since: int) -> TakenBack:
 def _settle(run: Run) -> None:
     """Saves the run with its counts as the rows have them, held by nobody."""
     run.lease_token = run.lease_until = run.not_before = run.enqueued_at = None
-    run.failures = run.worker_deaths = 0
+    run.failures = run.asked_waits = run.worker_deaths = 0
     run.attempts_made = run.attempts.count()
     run.best_attempt_id = best_of(run).id
     chosen = Step.objects.filter(run=run, kind=ChooseLoop.kind, state=StepState.DONE).last()

@@ -120,8 +120,9 @@ def _subject_of_run(run: Run) -> Subject:
         agent=task.agent,
         own_mode=task.reflection,
         own_switches=task.reflector_switches,
-        # A script plays all the roles of its run; else who looks back is as the project has it by now.
-        models=models if is_scripted(models) else project.models_by_role,
+        # A script plays all the roles of its run; else who looks back is as the project has it by now, behind what was
+        # chosen for this work.
+        models=models if is_scripted(models) else project.models_by_role | run.chosen_models,
         run=run,
     )
 

@@ -41,7 +41,9 @@ class TaskAnswer(Answer):
     files: list[str] = Field(description="the paths of the files that came with the task")
     chain_of_thought: bool
     models: dict[ModelRole, str] = Field(
-        validation_alias="models_by_role", description="those that the task chose, by role; all else is the project's"
+        validation_alias="models_by_role",
+        description="those that the task chose, by role; all else is the project's, or goes along with the actor where "
+        "nothing is configured for it",
     )
     limits: Annotated[LimitsAnswer, BeforeValidator(Limits.model_validate)]
     metadata: dict[str, JsonValue]

@@ -11,18 +11,17 @@ from django.views.decorators.http import require_http_methods
 from reflection_app.adapters.live import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
 from reflection_app.core.errors import CannotRedo, ExternalIdTaken, InvalidInput
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.task_spec import Mode, ModelRole, TaskKind
+from reflection_app.loops.task_spec import Mode, TaskKind
 from reflection_app.tasks.redo import REDO_FIELDS, RedoInput, redo_form_of, redo_run, why_no_redo
 from reflection_app.tasks.submission import TaskSubmission
-from reflection_app.tasks.submitting import choosable_models, submit_task
+from reflection_app.tasks.submitting import submit_task
+from reflection_app.tasks.views import MODEL_FIELDS, model_field_of, models_in_form, models_typed
 from reflection_app.teams.models import Tool
 from reflection_app.web.access import DeskRequest, back_to, get_run_for, project_page
 from reflection_app.web.forms import NotJson, Problems, Refused, problems_of, read_form, read_typed_json
 
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
 JSON_FIELDS = ("tests", "output_schema", "requirements")
-# Of all roles those that people tell apart; the others are chosen over REST.
-MODEL_FIELDS = {"model_actor": ModelRole.ACTOR, "model_critic": ModelRole.CRITIC}
 MORE = (*MODEL_FIELDS, "kind", "output_schema", "requirements", "tools", "chain_of_thought", "reflection")
 FIELDS = ("objective", "mode", *JSON_FIELDS, "kind", "chain_of_thought", "tools", "external_id", "reflection", *LIMITS)
 # What the rules of tasks/submission.py call by the names of the interface, and the form by others.
@@ -54,7 +53,7 @@ def new_task(request: DeskRequest) -> HttpResponse:
                 body["limits"] = limits
             if chosen:
                 body["tools"] = chosen
-            if models := {MODEL_FIELDS[name].value: typed for name, typed in form.given(*MODEL_FIELDS).items()}:
+            if models := models_typed(form):
                 body["models"] = models
             if form.values["chain_of_thought"]:
                 body["chain_of_thought"] = True
@@ -83,8 +82,7 @@ def new_task(request: DeskRequest) -> HttpResponse:
         "more_is_open": "mode" in form.errors or any(form.values[name] or name in form.errors for name in MORE),
         "defaults": project.get_limits(),
         "taken_by": taken_by,
-        "choosable": choosable_models(project),
-        "model_fields": [(role.value, form.fields[name]) for name, role in MODEL_FIELDS.items()],
+        **models_in_form(project, form),
     }
     return render(request, "tasks/new.html", context, status=form.status)
 
@@ -97,7 +95,7 @@ def _problems_of_task(error: Refused) -> Problems:
             if problem["field"] == "reflection.mode":
                 problem |= {"field": "reflection", "message": _("Choose one of these.")}
         elif problem["field"].startswith("models."):
-            problem["field"] = problem["field"].replace("models.", "model_")
+            problem["field"] = model_field_of(problem["field"])
         elif problem["field"] in {"mode", "tests", "output_schema", "requirements", "tools"}:
             message = problem["message"]
             # A tool is called by its own name.

@@ -245,6 +245,9 @@ class LimitsOverride(Value):
         return Limits.model_validate(limits.model_dump() | self.model_dump(exclude_none=True))
 
 
+ChosenModels = dict[ModelRole, Annotated[str, Field(min_length=1, max_length=200)]]
+
+
 class TaskSubmission(Value):
     """One objective and how it is to be worked on."""
 
@@ -267,9 +270,10 @@ class TaskSubmission(Value):
         default=CheckChoice(),
         description="settings of the completeness check for this task alone, over those of its kind and its project",
     )
-    models: dict[ModelRole, Annotated[str, Field(min_length=1, max_length=200)]] = Field(
+    models: ChosenModels = Field(
         default_factory=dict,
-        description="a model for each role, of those that the project lets its tasks choose; else as it has them",
+        description="a model for each role, of those that the project lets its tasks choose; else as it has them, but "
+        "that who has no model of its own there goes along with the actor",
         examples=[{"critic": "openai/gpt-4o-mini"}],
     )
     execution: Execution = Execution.MANAGED
@@ -277,7 +281,7 @@ class TaskSubmission(Value):
 
     @property
     def models_by_role(self) -> dict[str, str]:
-        return {role.value: name for role, name in self.models.items()}
+        return by_role(self.models)
 
     @model_validator(mode="after")
     def check_it_can_be_stored(self) -> "TaskSubmission":
@@ -286,6 +290,11 @@ class TaskSubmission(Value):
             raise ValueError(f"is nested more than {DEEPEST} levels deep")
         _storable(dumped)
         return self
+
+
+def by_role(models: ChosenModels) -> dict[str, str]:
+    """The same by the names of the roles, as rows keep them."""
+    return {role.value: name for role, name in models.items()}
 
 
 def read_submission(body: Any) -> TaskSubmission:

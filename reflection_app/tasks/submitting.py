@@ -22,7 +22,7 @@ from reflection_app.runs.models import Run
 from reflection_app.runs.queueing import begin_run, is_scripted
 from reflection_app.tasks.external_ids import kept_apart
 from reflection_app.tasks.models import Task, TaskFile
-from reflection_app.tasks.submission import TaskSubmission, check_it_can_run
+from reflection_app.tasks.submission import ChosenModels, TaskSubmission, by_role, check_it_can_run
 from reflection_app.teams.models import Tool
 
 NO_CRITIC = "This project has no critic: its critic's model is “none”. Choose another mode."
@@ -44,7 +44,8 @@ def submit_task(
     ExternalIdTaken where the project has a task of that name and wants each once.
     """
     check_it_can_run(submission)
-    check_models(project, submission)
+    refusal = _("The task was not accepted; nothing was stored.")
+    check_models(project, submission.models, execution=submission.execution, refusal=refusal)
     with kept_apart(project, submission.external_id) as unique_external_id:
         return _submit(project, submission, unique_external_id=unique_external_id, actor=actor, models=models or {})
 
@@ -86,8 +87,8 @@ def _submit(
     for file in submission.files:
         batch.insert(TaskFile(task=task, path=file.path, content=file.content))
     audit(project.pk, actor, "task.submitted", target=task, write=batch.insert)
-    by_role = project.models_by_role | models | submission.models_by_role
-    run = start_run(task, submission=submission, models=by_role, handed_in_by=hands_of(actor), beside=batch)
+    in_all = project.models_by_role | models | submission.models_by_role
+    run = start_run(task, submission=submission, models=in_all, handed_in_by=hands_of(actor), beside=batch)
     batch.write()
     return run
 
@@ -148,8 +149,8 @@ def choosable_models(project: Project) -> list[str]:
     return sorted(set(project.allowed_models) & set(offered_models()))
 
 
-def check_models(project: Project, submission: TaskSubmission) -> None:
-    """Raises InvalidInput where the task names a model that its project does not let it choose."""
+def check_models(project: Project, chosen: ChosenModels, *, execution: Execution, refusal: str) -> None:
+    """Raises InvalidInput, with `refusal`, where a model is named that the project does not let its tasks choose."""
     allowed = choosable_models(project)
     told = ", ".join(allowed) or _("none: an admin chooses them in the settings")
     errors = [
@@ -158,14 +159,14 @@ def check_models(project: Project, submission: TaskSubmission) -> None:
             "message": _("%(name)s is not among the models that tasks of this project may choose: %(allowed)s")
             % {"name": repr(name), "allowed": told},
         }
-        for role, name in submission.models_by_role.items()
+        for role, name in by_role(chosen).items()
         if name not in allowed
     ]
-    if ModelRole.ACTOR in submission.models and submission.execution is Execution.EXTERNAL:
+    if ModelRole.ACTOR in chosen and execution is Execution.EXTERNAL:
         message = _("an outside agent makes the attempts; it says its model in `usage` when it hands one in")
         errors.append({"field": "models.actor", "message": message})
     if errors:
-        raise InvalidInput(_("The task was not accepted; nothing was stored."), errors=errors)
+        raise InvalidInput(refusal, errors=errors)
 
 
 def accepted_instructions(project: Project, *, agent: str) -> tuple[str, ...]:

@@ -4,7 +4,9 @@ import json
 from typing import Any
 
 import pytest
+from django.db import connection
 
+from reflection_app.adapters.outgoing import addresses
 from reflection_app.alerts.channels import MOST_CHANNELS, open_address
 from reflection_app.alerts.models import Channel, ChannelItem, ChannelMessage
 from reflection_app.core.audit import AuditEntry
@@ -195,3 +197,32 @@ def test_goals_are_read_and_set(admin: Caller) -> None:
         answer = admin.call("PUT", "waiting-goals", data=json.dumps(wrong))
         assert_problem(answer, 400)
         assert set(fields(answer)) == set(wrong)
+
+
+def test_no_transaction_waits_for_a_name_server_and_a_request_sent_again_asks_none(
+    admin: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting: list[int] = []
+
+    def look_up(_host: str, _port: int) -> list[str]:
+        """As the name server, who sees how many transactions of this desk are open and idle meanwhile."""
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    "SELECT count(*) FROM pg_stat_activity"
+                    " WHERE datname = current_database() AND state = 'idle in transaction'"
+                )
+                waiting.append(cursor.fetchone()[0])
+        finally:
+            connection.close()
+        return ["127.0.0.1"]
+
+    monkeypatch.setattr(addresses, "look_up", look_up)
+    body = {"kind": "slack", "name": "#agents", "url": "http://hooks.example/secret-path", "topics": ["review"]}
+    made, again = (admin.post("channels", body, idempotency_key="made") for _ in range(2))
+    assert (made.status, again.status, again.body) == (201, 201, made.body)
+    path, moved = f"channels/{made.body['id']}", json.dumps({"url": "http://hooks.example/other-secret-path"})
+    changed, once_more = (admin.call("PATCH", path, data=moved, headers={"Idempotency-Key": "moved"}) for _ in range(2))
+    assert (changed.status, once_more.status, once_more.body) == (200, 200, changed.body)
+    assert waiting == [0, 0]
+    assert Channel.objects.count() == 1

@@ -68,6 +68,21 @@ def test_what_was_changed_since_it_was_seen_is_left_alone(admin: Caller, kind: s
     assert send(admin, method, path, second).status == 200
 
 
+@pytest.mark.parametrize("kind", EDITS)
+def test_an_edit_that_is_sent_again_is_answered_with_the_same_tag(admin: Caller, kind: str) -> None:
+    path, (method, first, second) = made(admin, kind), EDITS[kind]
+    seen = admin.get(path).headers["etag"]
+    done, again = (send(admin, method, path, first, if_match=seen, idempotency_key="once") for _ in range(2))
+    assert (again.status, again.headers["idempotency-replayed"]) == (200, "true")
+    assert again.headers["etag"] == done.headers["etag"] != seen
+    # Also once somebody else has changed it: the tag goes with the body, and who edits by it is refused.
+    now = "tools/forecast" if kind == "tool" else path
+    assert send(admin, method, now, second).status == 200
+    late = send(admin, method, path, first, if_match=seen, idempotency_key="once")
+    assert (late.body, late.headers["etag"]) == (done.body, done.headers["etag"])
+    assert_problem(send(admin, method, now, first, if_match=late.headers["etag"]), 412)
+
+
 @pytest.mark.parametrize("kind", ["tool", "webhook"])
 def test_what_was_changed_since_it_was_seen_is_not_deleted(admin: Caller, kind: str) -> None:
     path, (method, first, _) = made(admin, kind), EDITS[kind]

@@ -1,25 +1,30 @@
 """Runs that wait for time to pass hold no worker, and go on when the time is over, not before."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
+from reflection_app.adapters.llm import Completion, CompletionRequest, complete
 from reflection_app.adapters.llm.errors import ModelUnavailable
 from reflection_app.core.audit import Actor
 from reflection_app.loops.attempt_effects import Wait
 from reflection_app.loops.effect import Performed
 from reflection_app.runs.advance import advance
 from reflection_app.runs.following import consequences
-from reflection_app.runs.jobs import find_unclaimed
+from reflection_app.runs.fork_input import ForkInput
+from reflection_app.runs.forks import fork_run
+from reflection_app.runs.jobs import advance_run, find_unclaimed, queue_length, sweep
 from reflection_app.runs.journal import Journal
 from reflection_app.runs.lease import Lease, claim
 from reflection_app.runs.models import Run, RunState, Step, StepState
 from reflection_app.runs.performing import wait_for
 from reflection_app.runs.resuming import cancel_run
 from tests.factories import make_project, submit
-from tests.runs.scripts import code_run
+from tests.runs.scripts import WRONG, code_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MINUTE = Wait(key="wait", delay_s=60, why="rate limit")
@@ -95,13 +100,17 @@ def test_it_can_be_cancelled() -> None:
     assert run.outcome == "cancelled"
 
 
-def put_off(run: Run, monkeypatch: pytest.MonkeyPatch, *, asked_s: float) -> Run:
-    """The run after its provider asked to be left alone for so long."""
-
+def busy_for(asked_s: float | None) -> Callable[..., None]:
     def busy(*_: Any, **__: Any) -> None:
-        raise ModelUnavailable("429: slow down", retry_after_s=asked_s)
+        raise ModelUnavailable("429: slow down" if asked_s else "nothing came", retry_after_s=asked_s)
 
-    monkeypatch.setattr("reflection_app.runs.performing.complete", busy)
+    return busy
+
+
+def put_off(run: Run, monkeypatch: pytest.MonkeyPatch, *, asked_s: float | None) -> Run:
+    """The run, due at once, after its provider asked to be left alone for so long, or could not be reached (None)."""
+    Run.objects.filter(pk=run.pk).update(not_before=None)
+    monkeypatch.setattr("reflection_app.runs.performing.complete", busy_for(asked_s))
     advance(run.pk)
     run.refresh_from_db()
     return run
@@ -127,13 +136,107 @@ def test_a_provider_is_left_alone_for_as_long_as_it_asked(monkeypatch: pytest.Mo
 
 def test_a_provider_that_asks_for_patience_is_asked_eight_times(monkeypatch: pytest.MonkeyPatch) -> None:
     run = code_run({}, limits={"time_budget_s": 7200})
-    for failures in range(1, 8):
+    for waits in range(1, 8):
         run = put_off(run, monkeypatch, asked_s=30)
-        assert (run.state, run.failures, run.waiting_for) == (
+        assert (run.state, run.asked_waits, run.failures, run.waiting_for) == (
             RunState.QUEUED,
-            failures,
+            waits,
+            0,
             "as the model's provider asked",
         )
-        Run.objects.filter(pk=run.pk).update(not_before=timezone.now())
     run = put_off(run, monkeypatch, asked_s=30)
     assert (run.state, run.outcome, run.error) == (RunState.FINISHED, "failed", "429: slow down")
+
+
+def test_waits_that_were_asked_for_are_no_failures_and_failures_are_no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = code_run({}, limits={"time_budget_s": 7200})
+    for asked_s in (30, 30, 30, 30, None, 30, None, 30):
+        run = put_off(run, monkeypatch, asked_s=asked_s)
+        assert run.state == RunState.QUEUED
+    assert (run.asked_waits, run.failures) == (6, 2)
+    # The third failure is the last, whatever was waited for.
+    run = put_off(run, monkeypatch, asked_s=None)
+    assert (run.outcome, run.error) == ("failed", "nothing came")
+
+
+def test_a_failure_after_many_waits_is_tried_again_as_soon_as_any_first_one(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    settings.RUN_RETRY_DELAY_S = 5
+    run = code_run({}, limits={"time_budget_s": 7200})
+    for _ in range(6):
+        run = put_off(run, monkeypatch, asked_s=30)
+    run = put_off(run, monkeypatch, asked_s=None)
+    assert run.not_before is not None
+    assert run.not_before - timezone.now() <= timedelta(seconds=5)
+
+
+def test_what_a_run_was_made_to_wait_adds_up_against_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = code_run({}, limits={"time_budget_s": 100})
+    for _ in range(2):
+        run = put_off(run, monkeypatch, asked_s=40)
+        assert run.state == RunState.QUEUED
+    assert run.asked_wait_s == 80
+    run = put_off(run, monkeypatch, asked_s=40)
+    assert (run.outcome, run.not_before) == ("failed", None)
+    reason = "the model's provider asked to wait 40 s, after 80 s before, and the run has 100 s left: 429: slow down"
+    assert run.error == reason
+
+
+def test_waits_add_up_over_the_whole_run_though_calls_in_between_are_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = code_run({"attempt-1/answer": WRONG}, limits={"time_budget_s": 100})
+    with monkeypatch.context() as patched:
+        run = put_off(run, patched, asked_s=60)
+    Run.objects.filter(pk=run.pk).update(not_before=None)
+    calls = []
+
+    def once(request: CompletionRequest, **more: Any) -> Completion:
+        calls.append(request.key)
+        if len(calls) == 1:
+            return complete(request, **more)
+        raise ModelUnavailable("429: slow down", retry_after_s=60)
+
+    monkeypatch.setattr("reflection_app.runs.performing.complete", once)
+    advance(run.pk)
+    run.refresh_from_db()
+    assert calls == ["attempt-1/answer", "attempt-2/answer"]
+    assert (run.outcome, run.attempts_made, run.asked_waits) == ("failed", 1, 0)
+    assert "asked to wait 60 s, after 60 s before" in run.error
+
+
+def test_a_fork_has_its_whole_time_to_wait_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = put_off(code_run({}, limits={"time_budget_s": 100}), monkeypatch, asked_s=90)
+    run = put_off(run, monkeypatch, asked_s=90)
+    assert run.outcome == "failed"
+    fork = put_off(fork_run(run, ForkInput(from_step=1), actor=Actor()), monkeypatch, asked_s=90)
+    assert (fork.state, fork.asked_wait_s) == (RunState.QUEUED, 90)
+
+
+@pytest.mark.parametrize("delay_s", [61.0, 3600.0])
+def test_a_wait_over_a_minute_is_held_by_no_worker_and_the_sweep_brings_it_back(
+    monkeypatch: pytest.MonkeyPatch, delay_s: float
+) -> None:
+    run = code_run({}, limits={"time_budget_s": 7200})
+    with monkeypatch.context() as patched:
+        patched.setattr("reflection_app.runs.performing.complete", busy_for(delay_s))
+        before = queue_length("desk")
+        advance_run(str(run.pk))
+    run.refresh_from_db()
+    assert (queue_length("desk"), run.enqueued_at) == (before, None)
+    assert run.not_before is not None
+    # Not a moment before it is due, and then by the very next sweep, not only once a message has been missed for long.
+    assert find_unclaimed() == []
+    Run.objects.filter(pk=run.pk).update(not_before=timezone.now())
+    sweep()
+    assert queue_length("desk") == before + 1
+
+
+def test_a_shorter_wait_is_brought_back_to_the_second_by_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = code_run({}, limits={"time_budget_s": 7200})
+    with monkeypatch.context() as patched:
+        patched.setattr("reflection_app.runs.performing.complete", busy_for(60.0))
+        before = queue_length("desk")
+        advance_run(str(run.pk))
+    run.refresh_from_db()
+    assert queue_length("desk") == before + 1
+    assert run.enqueued_at == run.not_before

@@ -1,17 +1,25 @@
 """A task chooses models for its roles, of those that its project allows and the desk offers."""
 
+from typing import Any
+
 import pytest
 from django.test import Client
 from pytest_django import Settings
 
+from reflection_app.adapters.llm.gateway import stop_model_loop
 from reflection_app.adapters.llm.roles import offered_models
 from reflection_app.adapters.llm.scripted import register_script
+from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import Project
+from reflection_app.loops.task_spec import ModelRole
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
+from reflection_app.runs.resuming import cancel_run
 from tests.api.caller import Caller, fields, make_caller
 from tests.factories import make_project
+from tests.openai_server import OpenAIServer
 from tests.runs.critiques import critique
+from tests.sessions.looking_back import errors_said, finding, looked_back, memories_said, memory, watched_project
 from tests.teams.test_settings import TYPED
 from tests.web.stories import logged_in
 
@@ -45,6 +53,7 @@ def test_the_chosen_model_is_asked_and_told(caller: Caller, client: Client) -> N
     }
     page = logged_in(client, caller.project).get(f"/p/choose/runs/{run_id}/").text
     assert "<code>scripted/chosen-strict</code>" in page
+    assert "Model: Critic" in page
 
 
 @pytest.mark.parametrize(
@@ -98,3 +107,160 @@ def test_an_admin_allows_of_what_is_offered(client: Client, settings: Settings) 
     assert Run.objects.get().get_spec().models == {"critic": "openai/b"}
     wrong = admin.post("/p/set/tasks/new/", typed | {"model_critic": "openai/a"})
     assert "error-model_critic" in wrong.text
+
+
+def _answer(request: dict[str, Any]) -> str:
+    """As the actor, the critic or one of the two who look back, by the model that is asked."""
+    if request["model"] != "wise":
+        return critique(90, approved=True) if request["model"] == "usual" else "An answer."
+    remembers = "worth remembering" in request["messages"][0]["content"]
+    return memories_said(memory()) if remembers else errors_said(finding())
+
+
+def test_who_looks_back_has_the_model_that_the_task_chose_for_reflectors(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.LLM_MODEL, settings.LLM_STREAMING = "openai/usual", False
+    settings.LLM_OFFERED_MODELS = ["openai/wise", "openai/strong"]
+    project = watched_project(allowed_models=["openai/wise", "openai/strong"])
+    chosen = {"reflector": "openai/wise", "actor": "openai/strong"}
+    # The library of models is loaded by the first call, which takes its time.
+    body = {"objective": "x", "mode": "actor_critic", "models": chosen, "limits": {"time_budget_s": 3600}}
+    task = make_caller(project).post("tasks", body)
+    run = Run.objects.get(pk=task.body["run"]["id"])
+    # Who looks back is as the project has it by then, behind what was chosen.
+    Project.objects.filter(pk=project.pk).update(models_by_role={"critic": "openai/later"})
+    with OpenAIServer(_answer) as server:
+        monkeypatch.setenv("OPENAI_API_BASE", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        advance(run.pk)
+        rows = looked_back(run)
+        stop_model_loop()
+    assert [row.fork.outcome for row in rows.values()] == ["succeeded", "succeeded"]
+    assert rows["errors"].fork.get_spec().models == chosen | {"critic": "openai/later"}
+    asked = Step.objects.filter(kind="generate").values_list("role", "model").distinct()
+    assert set(asked) == {
+        ("actor", "openai/strong"),
+        ("critic", "openai/usual"),
+        ("error_reflector", "openai/wise"),
+        ("memory_reflector", "openai/wise"),
+    }
+
+
+def forkable(caller: Caller) -> Run:
+    """A run whose usual critic sent the first attempt back, and which nobody chose a model for."""
+    answers = {
+        "attempt-1/answer": "first",
+        "attempt-1/critique": critique(40),
+        "attempt-2/answer": "second",
+        "attempt-2/critique": critique(90, approved=True),
+    }
+    model = register_script("chosen-usual", answers)
+    task = caller.post("tasks", {"objective": "x", "mode": "actor_critic", "limits": {"max_iterations": 2}})
+    run = Run.objects.get(pk=task.body["run"]["id"])
+    assert run.get_spec().models == {"default": model}
+    advance(run.pk)
+    run.refresh_from_db()
+    assert (run.outcome, run.attempts_made, run.chosen_models) == ("succeeded", 2, {})
+    return run
+
+
+def test_a_fork_chooses_the_models_that_it_goes_on_with(caller: Caller, client: Client) -> None:
+    run = forkable(caller)
+    strict = {"critic": "scripted/chosen-strict"}
+    answer = caller.post(f"runs/{run.pk}/fork", {"from_step": 2, "models": strict})
+    assert answer.status == 201, answer.body
+    fork = Run.objects.get(parent=run)
+    advance(fork.pk)
+    fork.refresh_from_db()
+    # The critic of its own likes the first attempt, which it has from its parent.
+    assert (fork.outcome, fork.attempts_made, fork.llm_calls, fork.chosen_models) == ("succeeded", 1, 1, strict)
+    assert fork.steps.get(key="attempt-1/critique").model == "scripted/chosen-strict"
+    assert caller.get(f"runs/{fork.pk}").body["models"] == {"default": "scripted/chosen-usual"} | strict
+    assert AuditEntry.objects.get(action="run.forked").after["models"] == strict
+    page = logged_in(client, caller.project).get(f"/p/choose/runs/{fork.pk}/").text
+    assert "Model: Critic" in page
+    assert "<code>scripted/chosen-strict</code>" in page
+    # Its task chose none, and says so; what is forked from the fork has it, too.
+    assert caller.get(f"tasks/{fork.task_id}").body["models"] == {}
+    assert "Model: Critic" not in client.get(f"/p/choose/runs/{run.pk}/").text
+    again = caller.post(f"runs/{fork.pk}/fork", {"from_step": 1})
+    assert Run.objects.get(pk=again.body["id"]).chosen_models == strict
+
+
+@pytest.mark.parametrize(
+    ("models", "field"),
+    [
+        ({"critic": "openai/gpt-4o-mini"}, "models.critic"),
+        ({"actor": "ollama/llama3"}, "models.actor"),
+        ({"director": "scripted/chosen-strict"}, "models.director.[key]"),
+        ({"critic": ""}, "models.critic"),
+        ("scripted/chosen-strict", "models"),
+    ],
+)
+def test_a_fork_is_refused_what_a_task_would_be(caller: Caller, models: object, field: str) -> None:
+    run = forkable(caller)
+    refused = caller.post(f"runs/{run.pk}/fork", {"from_step": 2, "models": models})
+    assert (refused.status, fields(refused)) == (400, [field])
+    assert not Run.objects.filter(parent=run).exists()
+
+
+def test_a_fork_of_an_outside_agents_run_chooses_no_actor(caller: Caller) -> None:
+    task = caller.post("tasks", {"objective": "x", "mode": "actor_critic", "execution": "external"})
+    run_id = task.body["run"]["id"]
+    advance(Run.objects.get(pk=run_id).pk)
+    caller.post(f"runs/{run_id}/attempts", {"content": "An answer."})
+    chosen = {"from_step": 2, "models": {"actor": "scripted/chosen-strict"}}
+    assert fields(caller.post(f"runs/{run_id}/fork", chosen)) == ["models.actor"]
+
+
+def test_a_fork_that_chooses_a_critic_is_judged_though_the_project_has_none(caller: Caller) -> None:
+    Project.objects.filter(pk=caller.project.pk).update(
+        models_by_role={"default": "scripted/chosen-usual", "critic": "none"}
+    )
+    said = {"classify": '{"task_kind": "creative_writing"}', "attempt-1/answer": "By the usual one."}
+    register_script("chosen-usual", said)
+    task = caller.post("tasks", {"objective": "x", "mode": "adaptive"})
+    run = Run.objects.get(pk=task.body["run"]["id"])
+    assert not run.get_spec().has_critic
+    run = cancel_run(run, actor=Actor())
+    answer = caller.post(f"runs/{run.pk}/fork", {"from_step": 1, "models": {"critic": "scripted/chosen-strict"}})
+    fork = Run.objects.get(pk=answer.body["id"])
+    advance(fork.pk)
+    fork.refresh_from_db()
+    assert (fork.outcome, fork.steps.get(role="critic").model) == ("succeeded", "scripted/chosen-strict")
+
+
+def test_a_fork_is_begun_on_its_page_with_chosen_models(caller: Caller, client: Client) -> None:
+    run = forkable(caller)
+    address = f"/p/choose/runs/{run.pk}/fork/?step=2"
+    person = logged_in(client, caller.project)
+    form = person.get(address).text
+    assert "Model: Critic" in form
+    assert "As in this run" in form
+    wrong = person.post(address, {"change": "again", "note": "Kept.", "model_critic": "openai/gpt-4o-mini"})
+    assert wrong.status_code == 400
+    assert "error-model_critic" in wrong.text
+    assert "Kept." in wrong.text
+    assert not Run.objects.filter(parent=run).exists()
+    typed = {"change": "again", "model_critic": "scripted/chosen-strict", "model_actor": ""}
+    assert person.post(address, typed).status_code == 302
+    fork = Run.objects.get(parent=run)
+    assert fork.get_spec().chosen_models == {"critic": "scripted/chosen-strict"}
+
+
+def test_a_model_that_is_allowed_no_longer_is_refused_beside_its_field(caller: Caller, client: Client) -> None:
+    run = forkable(caller)
+    person = logged_in(client, caller.project)
+    Project.objects.filter(pk=caller.project.pk).update(allowed_models=[])
+    for address in (f"/p/choose/runs/{run.pk}/fork/?step=2", "/p/choose/tasks/new/"):
+        assert "model_critic" not in person.get(address).text
+        stale = person.post(address, {"objective": "x", "change": "again", "model_critic": "scripted/chosen-strict"})
+        assert (stale.status_code, 'id="error-model_critic"' in stale.text) == (400, True)
+
+
+def test_the_page_of_a_run_names_the_model_of_every_role_that_was_chosen(caller: Caller, client: Client) -> None:
+    roles = [role.value for role in ModelRole]
+    task = caller.post("tasks", {"objective": "x", "models": dict.fromkeys(roles, "scripted/chosen-strict")})
+    page = logged_in(client, caller.project).get(f"/p/choose/runs/{task.body['run']['id']}/").text
+    assert [role for role in roles if f"Model: {role.capitalize()}" not in page] == []

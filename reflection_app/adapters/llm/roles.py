@@ -26,8 +26,8 @@ def model_for(role: str, overrides: Mapping[str, str]) -> str:
     """The name of the model for `role`.
 
     The first of: the override of the role, the override `default`, LLM_<ROLE>_MODEL, LLM_MODEL, the local model where
-    one runs. What looks back at the actor's work comes after the actor in each of these places. Raises
-    NoModelConfigured where there is none of them.
+    one runs. What looks back at the actor's work comes after the actor in each of these places, yet no override of the
+    actor goes before a model that is configured for who looks back. Raises NoModelConfigured where there is none.
     """
     chosen = _named(role, overrides)
     variable = _variable(role)
@@ -62,9 +62,11 @@ def has_escalation(overrides: Mapping[str, str]) -> bool:
 def _named(role: str, overrides: Mapping[str, str]) -> str:
     """The name that is configured for the role, or nothing."""
     roles = [role, *SAME_AS.get(role, ())]
-    names = [overrides.get(one) for one in roles]
-    names.append(overrides.get("default"))
-    names += [str(getattr(settings, _variable(one), "")) for one in roles]
+    configured = [str(getattr(settings, _variable(one), "")) for one in roles]
+    # Whose model is configured does not go along with what was chosen for those whose model it would else have.
+    nearest = next((place for place, name in enumerate(configured) if name), len(roles))
+    names = [overrides.get(one) for one in roles[: nearest + 1]]
+    names += [overrides.get("default"), *configured]
     names += [str(settings.LLM_MODEL), LOCAL_MODEL if settings.LOCAL_MODEL_URL else ""]
     return next((name for name in names if name), "")
 

@@ -29,6 +29,7 @@ from reflection_app.reviews.views.decision import read_issue_rows, with_spare_ro
 from reflection_app.reviews.views.issue_rows import MarkableText, issue_row, issues_of_rows, outputs_of
 from reflection_app.runs.models import VOID, Attempt, Run, Step, Verdict
 from reflection_app.runs.views.steps import StepLine
+from reflection_app.tasks.views import MODEL_FIELDS, model_field_of, models_typed
 from reflection_app.web.forms import SENTENCES, Form, NotJson, Problems, read_typed_json
 from reflection_app.web.rendering import LONGEST_COMPARED, marked
 from reflection_app.web.template_filters import pretty_json
@@ -36,7 +37,7 @@ from reflection_app.web.template_filters import pretty_json
 Kind = Literal["verdict", "decision", "answer", "data", "none"]
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
 FEEDBACK = ("strengths", "weaknesses", "suggestions")
-FIELDS = ("change", "verdict", "score", "whose", "reason", "text", "data", *FEEDBACK, "note", *LIMITS)
+FIELDS = ("change", "verdict", "score", "whose", "reason", "text", "data", *FEEDBACK, "note", *LIMITS, *MODEL_FIELDS)
 MOST_MESSAGES = 200
 
 
@@ -104,6 +105,8 @@ class ForkForm(Form):
                 message = f"{what} {int(rest[0]) + 1}: {message}"
             elif first == "limits" and rest:
                 first, message = rest[0], SENTENCES.get(rest[0], message)
+            elif first == "models":
+                first = model_field_of(path)
             elif first == "content" and self.kind == "answer":
                 first = "text"
             elif path.startswith("result") and first not in self.values:
@@ -155,6 +158,8 @@ def as_input(form: ForkForm) -> dict[str, Any]:
     asked: dict[str, Any] = {"from_step": form.from_step, "note": form.values["note"]}
     if limits := {name: form.values[name] for name in LIMITS if form.values[name]}:
         asked["limits"] = limits
+    if chosen := models_typed(form):
+        asked["models"] = chosen
     if form.values["change"] == "messages" and form.has_prompt:
         asked["messages"] = [message for message in form.messages if message["content"].strip()]
     elif form.values["change"] == "result" and form.kind != "none":

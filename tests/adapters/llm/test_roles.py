@@ -9,6 +9,7 @@ from tests.adapters.llm.conftest import asking
 @pytest.fixture(autouse=True)
 def nothing_configured(settings: Settings) -> None:
     settings.LLM_MODEL = settings.LLM_ACTOR_MODEL = settings.LLM_CRITIC_MODEL = settings.LOCAL_MODEL_URL = ""
+    settings.LLM_SELF_MODEL = settings.LLM_REFLECTOR_MODEL = ""
 
 
 def test_each_source_of_a_name_goes_before_the_next(settings: Settings) -> None:
@@ -34,6 +35,32 @@ def test_a_model_that_looks_back_is_the_one_that_did_the_work(settings: Settings
     assert model_for("reflector", {"default": "openai/task"}) == "openai/task"
     settings.LLM_SELF_MODEL = "openai/self"
     assert model_for("self", {}) == "openai/self"
+
+
+def test_who_has_a_model_of_its_own_does_not_go_along_with_the_chosen_actor(settings: Settings) -> None:
+    settings.LLM_MODEL, settings.LLM_SELF_MODEL, settings.LLM_REFLECTOR_MODEL = (
+        "openai/general",
+        "openai/self",
+        "openai/r",
+    )
+    chosen = {"actor": "openai/task-actor"}
+    assert model_for("actor", chosen) == "openai/task-actor"
+    assert model_for("self", chosen) == "openai/self"
+    assert model_for("reflector", chosen) == model_for("error_reflector", chosen) == "openai/r"
+    assert model_for("critic", chosen) == "openai/general"
+    # What is named for the whole project goes before what the desk is configured with, as ever.
+    assert model_for("self", chosen | {"default": "openai/project"}) == "openai/project"
+    assert model_for("self", chosen | {"self": "openai/task-self"}) == "openai/task-self"
+
+
+def test_what_is_chosen_for_the_reflector_is_for_all_reflectors_without_a_model_of_their_own(
+    settings: Settings,
+) -> None:
+    settings.LLM_MODEL, settings.LLM_REFLECTOR_MODEL = "openai/general", "openai/r"
+    settings.LLM_MEMORY_REFLECTOR_MODEL = "openai/memories"
+    chosen = {"reflector": "openai/task-reflector", "actor": "openai/task-actor", "default": "openai/project"}
+    assert model_for("reflector", chosen) == model_for("error_reflector", chosen) == "openai/task-reflector"
+    assert model_for("memory_reflector", {"reflector": "openai/task-reflector"}) == "openai/memories"
 
 
 @pytest.mark.parametrize("name", ["none", "None", " NONE "])

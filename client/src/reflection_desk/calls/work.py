@@ -221,9 +221,13 @@ def fork_run(
     *,
     from_step: int,
     result: Mapping[str, Any] | None = None,
+    models: Mapping[str, str] | None = None,
     note: str | None = None,
     idempotency_key: str | None = None,
 ) -> Call[Run]:
-    """A new run that keeps the steps before `from_step`, optionally with that step's result as it should have been."""
-    body = {"from_step": from_step, "result": result, "note": note}
+    """A new run that keeps the steps before `from_step`, optionally with that step's result as it should have been.
+
+    From there on it has `models`, by role, of those that the project lets its tasks choose.
+    """
+    body = {"from_step": from_step, "result": result, "models": models, "note": note}
     return post(f"runs/{run_id}/fork", Run, body, idempotency_key=idempotency_key)

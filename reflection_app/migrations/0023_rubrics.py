@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('reflection_app', '0021_handing_in'),
+        ('reflection_app', '0022_models'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('reflection_app', '0021_handing_in'),
+        ('reflection_app', '0026_saved_views'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

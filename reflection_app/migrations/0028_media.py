@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("reflection_app", "0021_handing_in"),
+        ("reflection_app", "0027_pairwise"),
     ]
 
     operations = [

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('reflection_app', '0022_rubrics'),
+        ('reflection_app', '0023_rubrics'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
