@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from pydantic import AwareDatetime, Field, JsonValue
 
 from reflection_app.api.reading import Answer, PageAnswer
-from reflection_app.comparisons.models import Choice, ComparisonSet, JudgementState, Pair, PairJudgement, Side
+from reflection_app.comparisons.models import ComparisonSet, JudgementState, Pair, PairJudgement, Preference, Side
 from reflection_app.comparisons.rating import Group, WhyUnrated
 from reflection_app.comparisons.results import RatedBy, Results
 
@@ -33,7 +33,7 @@ class SetPage(PageAnswer):
     results: list[SetAnswer]
 
 
-class PairAnswer(Answer):
+class ComparedPairAnswer(Answer):
     """A pair without its texts."""
 
     id: UUID
@@ -51,7 +51,7 @@ class PairAnswer(Answer):
 
 
 class PairPage(PageAnswer):
-    results: list[PairAnswer]
+    results: list[ComparedPairAnswer]
 
 
 LONGEST_TITLE = 110
@@ -64,10 +64,10 @@ def pairs_to_show(pairs: QuerySet[Pair]) -> QuerySet[Pair]:
     return pairs.select_related("attempt_a", "attempt_b").defer(*texts, *attempts)
 
 
-def pair_answer(pair: Pair) -> PairAnswer:
+def pair_answer(pair: Pair) -> ComparedPairAnswer:
     """The makers are told once nobody judges the pair any more."""
     makers = {name: getattr(pair, name) if pair.is_done else None for name in MAKERS}
-    return PairAnswer(
+    return ComparedPairAnswer(
         id=pair.pk,
         set_id=pair.set_id,
         title=pair.objective.strip()[:LONGEST_TITLE],
@@ -100,7 +100,7 @@ class SeatAnswer(Answer):
     objective_right: str | None = Field(description="of the answer on the right, where it is not the same")
     left: str = Field(description="the answer on the left; chance put it there")
     right: str
-    choice: Choice | None
+    choice: Preference | None
     reason: str
     lease_token: UUID | None = Field(description="to be sent with the judgement; null where the pair is not held")
     lease_until: AwareDatetime | None = Field(description="until then nobody else is given the pair")

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from pydantic import Field
 
 from reflection_app.comparisons.claiming import AlreadyJudged, lost
-from reflection_app.comparisons.models import Choice, JudgementState, Pair, PairJudgement
+from reflection_app.comparisons.models import JudgementState, Pair, PairJudgement, Preference
 from reflection_app.comparisons.sets import refuse_closed
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import NotFound
@@ -27,7 +27,7 @@ class JudgementInput(Value):
     """What somebody says of the pair that they hold."""
 
     lease_token: UUID
-    choice: Choice
+    choice: Preference
     reason: Annotated[Text, Field(max_length=LONGEST_REASON)] = ""
 
 

@@ -92,7 +92,7 @@ class Side(models.TextChoices):
     B = "b", "B"
 
 
-class Choice(models.TextChoices):
+class Preference(models.TextChoices):
     """What somebody said of two answers side by side."""
 
     LEFT = "left", "Left"
@@ -130,7 +130,7 @@ class PairJudgement(models.Model):
     left = models.CharField(max_length=1, choices=Side)
     lease_token = models.UUIDField(null=True, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
-    choice = models.CharField(max_length=8, null=True, blank=True, choices=Choice)
+    choice = models.CharField(max_length=8, null=True, blank=True, choices=Preference)
     reason = models.TextField(blank=True, default="")
     created_at = models.DateTimeField(auto_now_add=True)
     judged_at = models.DateTimeField(null=True, blank=True)
@@ -161,6 +161,6 @@ class PairJudgement(models.Model):
     @property
     def better(self) -> Side | None:
         """The answer that was found better; None of a tie, of two bad ones, and before anything was said."""
-        if self.choice == Choice.LEFT:
+        if self.choice == Preference.LEFT:
             return Side(self.left)
-        return self.right if self.choice == Choice.RIGHT else None
+        return self.right if self.choice == Preference.RIGHT else None

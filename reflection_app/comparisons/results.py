@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 from uuid import UUID
 
-from reflection_app.comparisons.models import Choice, JudgementState, PairJudgement, Side
+from reflection_app.comparisons.models import JudgementState, PairJudgement, Preference, Side
 from reflection_app.comparisons.rating import Group, Said, Winner, rate
 from reflection_app.metrics.statistics import Interval, krippendorffs_alpha, percent_agreement, wilson
 
@@ -50,9 +50,9 @@ class Judged(NamedTuple):
     @property
     def winner(self) -> Winner:
         """Of A and B, in this order."""
-        if self.choice not in (Choice.LEFT, Choice.RIGHT):
+        if self.choice not in (Preference.LEFT, Preference.RIGHT):
             return Winner.NEITHER
-        return Winner.FIRST if (self.choice == Choice.LEFT) == (self.left == Side.A) else Winner.SECOND
+        return Winner.FIRST if (self.choice == Preference.LEFT) == (self.left == Side.A) else Winner.SECOND
 
     def contestants(self, by: RatedBy) -> tuple[str, str]:
         if by is RatedBy.MODEL:
@@ -109,7 +109,7 @@ def results_of(project_id: UUID, *, by: RatedBy, judges: Judges = Judges.PEOPLE,
     judged = judged_rows(project_id, judges=judges, set_id=set_id)
     telling = [one for one in judged if _tells(one, by)]
     decided = [one for one in judged if one.winner is not Winner.NEITHER]
-    left_wins = sum(one.choice == Choice.LEFT for one in decided)
+    left_wins = sum(one.choice == Preference.LEFT for one in decided)
     return Results(
         by=by,
         groups=rate(_said(telling, by)),
@@ -117,8 +117,8 @@ def results_of(project_id: UUID, *, by: RatedBy, judges: Judges = Judges.PEOPLE,
         rated_on=len(telling),
         left_out=len(judged) - len(telling),
         mixed=sum(one.differs_in_both for one in telling) if by is not RatedBy.MODEL_AND_PROMPT else 0,
-        ties=sum(one.choice == Choice.TIE for one in judged),
-        both_bad=sum(one.choice == Choice.BOTH_BAD for one in judged),
+        ties=sum(one.choice == Preference.TIE for one in judged),
+        both_bad=sum(one.choice == Preference.BOTH_BAD for one in judged),
         left=wilson(left_wins, len(decided)),
         left_wins=left_wins,
         decided=len(decided),

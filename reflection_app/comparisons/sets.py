@@ -48,7 +48,7 @@ class SetInput(Value):
     choose: PairChoice | None = None
 
 
-class AnswerInput(Value):
+class ComparedInput(Value):
     """One of the two answers, and by whom it is, which nobody who judges is told."""
 
     answer: Annotated[str, Field(min_length=1, max_length=LONGEST_ANSWER), AfterValidator(_not_blank)]
@@ -60,8 +60,8 @@ class PairInput(Value):
     """Two answers to one objective."""
 
     objective: Annotated[str, Field(min_length=1, max_length=200_000), AfterValidator(_not_blank)]
-    a: AnswerInput
-    b: AnswerInput
+    a: ComparedInput
+    b: ComparedInput
 
     @model_validator(mode="after")
     def check_that_they_differ(self) -> Self:

@@ -9,17 +9,17 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from reflection_app.comparisons.models import Choice, PairJudgement, Side
+from reflection_app.comparisons.models import PairJudgement, Preference, Side
 from reflection_app.comparisons.rating import Group, Rated, WhyUnrated
 from reflection_app.comparisons.results import Judges, RatedBy, Results
 from reflection_app.web.rendering import LONGEST_COMPARED, marked, render_answer, render_markdown
 
 # What each choice is called where it is made, and where it is told afterwards.
 SAID: dict[str, Promise] = {
-    Choice.LEFT: gettext_lazy("You found the left answer better."),
-    Choice.RIGHT: gettext_lazy("You found the right answer better."),
-    Choice.TIE: gettext_lazy("You found both answers as good as each other."),
-    Choice.BOTH_BAD: gettext_lazy("You found both answers bad."),
+    Preference.LEFT: gettext_lazy("You found the left answer better."),
+    Preference.RIGHT: gettext_lazy("You found the right answer better."),
+    Preference.TIE: gettext_lazy("You found both answers as good as each other."),
+    Preference.BOTH_BAD: gettext_lazy("You found both answers bad."),
 }
 RATED_BY: dict[RatedBy, Promise] = {
     RatedBy.MODEL: gettext_lazy("Models"),

@@ -4,7 +4,7 @@ from typing import Any
 
 from reflection_app.comparisons.claiming import claim_next
 from reflection_app.comparisons.judging import JudgementInput, judge_pair
-from reflection_app.comparisons.models import Choice, ComparisonSet, PairJudgement
+from reflection_app.comparisons.models import ComparisonSet, PairJudgement, Preference
 from reflection_app.comparisons.sets import PairsInput, SetInput, create_set, hand_in_pairs
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
@@ -46,13 +46,13 @@ def claimed(project: Project, *, actor: Actor) -> PairJudgement:
     return seat
 
 
-def said(seat: PairJudgement, choice: Choice, *, actor: Actor, reason: str = "") -> PairJudgement:
+def said(seat: PairJudgement, choice: Preference, *, actor: Actor, reason: str = "") -> PairJudgement:
     """The judgement of a seat that is held."""
     assert seat.lease_token is not None
     told = JudgementInput(lease_token=seat.lease_token, choice=choice, reason=reason)
     return judge_pair(seat, told, actor=actor)
 
 
-def choice_for(seat: PairJudgement, side: str) -> Choice:
+def choice_for(seat: PairJudgement, side: str) -> Preference:
     """What is said where the answer `side` is found better."""
-    return Choice.LEFT if seat.left == side else Choice.RIGHT
+    return Preference.LEFT if seat.left == side else Preference.RIGHT

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from reflection_app.comparisons.models import Choice, ComparisonSet, Pair, PairJudgement
+from reflection_app.comparisons.models import ComparisonSet, Pair, PairJudgement, Preference
 from reflection_app.core.models import Project, Role
 from tests.comparisons.pairs import NEW, OLD, add_pairs, choice_for, claimed, judge_of, make_set, pair_of, said
 from tests.factories import make_member, make_project
@@ -108,7 +108,7 @@ def test_whose_hold_was_taken_is_told_and_keeps_the_words(project: Project) -> N
     first = began(client)
     token = token_of(first)
     PairJudgement.objects.all().delete()
-    said(claimed(project, actor=(ben := judge_of(project))), Choice.TIE, actor=ben)
+    said(claimed(project, actor=(ben := judge_of(project))), Preference.TIE, actor=ben)
     answer = client.post(first, {"choice": "left", "lease_token": token, "reason": "My words"})
     html = answer.content.decode()
     assert (answer.status_code, "My words" in html, "was not counted" in html) == (409, True, True)
@@ -233,7 +233,7 @@ def judged(project: Project, *winners: str, set_id: UUID | None = None) -> None:
     anna = judge_of(project)
     for winner in winners:
         seat = claimed(project, actor=anna)
-        said(seat, choice_for(seat, winner) if winner in "ab" else Choice.TIE, actor=anna)
+        said(seat, choice_for(seat, winner) if winner in "ab" else Preference.TIE, actor=anna)
 
 
 def test_ratings_are_shown_with_their_intervals_and_how_far_to_believe_them(project: Project) -> None:

@@ -17,7 +17,7 @@ from reflection_app.comparisons.claiming import (
     unskip_pairs,
 )
 from reflection_app.comparisons.judging import JudgementInput, judge_pair, last_judgement, undo_judgement
-from reflection_app.comparisons.models import Choice, JudgementState, Pair, PairJudgement
+from reflection_app.comparisons.models import JudgementState, Pair, PairJudgement, Preference
 from reflection_app.comparisons.sets import SetClosed, switch_set
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import OwnWork
@@ -50,8 +50,8 @@ def test_a_pair_is_held_judged_and_gone() -> None:
     assert list(trail.values_list("action", flat=True)) == ["pair.claimed", "pair.judged"]
 
 
-@pytest.mark.parametrize(("choice", "better"), [(Choice.TIE, None), (Choice.BOTH_BAD, None)])
-def test_neither_is_better_of_a_tie_and_of_two_bad_ones(choice: Choice, better: None) -> None:
+@pytest.mark.parametrize(("choice", "better"), [(Preference.TIE, None), (Preference.BOTH_BAD, None)])
+def test_neither_is_better_of_a_tie_and_of_two_bad_ones(choice: Preference, better: None) -> None:
     project = make_project()
     make_set(project)
     anna = judge_of(project)
@@ -68,7 +68,7 @@ def test_chance_decides_which_answer_is_on_the_left_and_it_is_kept() -> None:
         sides[seat.left] += 1
         # Who comes back to it finds it as it was.
         assert claimed(project, actor=anna).left == seat.left
-        said(seat, Choice.TIE, actor=anna)
+        said(seat, Preference.TIE, actor=anna)
     # All on one side happens once in 10^12 times, fewer than 5 once in 10^6.
     assert min(sides["a"], sides["b"]) >= 5
 
@@ -79,9 +79,9 @@ def test_as_many_people_as_are_wanted_judge_a_pair_and_none_twice() -> None:
     people = [judge_of(project) for _ in range(3)]
     first, second = claimed(project, actor=people[0]), claimed(project, actor=people[1])
     assert claim_next(project, actor=people[2]) is None
-    said(first, Choice.LEFT, actor=people[0])
+    said(first, Preference.LEFT, actor=people[0])
     assert claim_next(project, actor=people[0]) is None
-    said(second, Choice.TIE, actor=people[1])
+    said(second, Preference.TIE, actor=people[1])
     assert Pair.objects.get().judged == 2
 
 
@@ -92,7 +92,7 @@ def test_a_person_and_their_key_are_one() -> None:
     key, _secret = make_api_key(project, ["reviews:write"], made_by=anna)
     seat = claimed(project, actor=Actor(user=anna))
     assert claimed(project, actor=Actor(api_key=key)) == seat
-    done = said(seat, Choice.LEFT, actor=Actor(api_key=key))
+    done = said(seat, Preference.LEFT, actor=Actor(api_key=key))
     assert done.is_by_key
     assert claim_next(project, actor=Actor(user=anna)) is None
 
@@ -112,7 +112,7 @@ def test_nobody_is_given_work_of_their_own_unless_the_project_allows_it() -> Non
     project.own_work = OwnWork.NOBODY
     project.save()
     with pytest.raises(OwnWorkRefused):
-        said(seat, Choice.LEFT, actor=Actor(user=anna))
+        said(seat, Preference.LEFT, actor=Actor(user=anna))
     assert Pair.objects.filter(judged=1).count() == 0
 
 
@@ -141,7 +141,7 @@ def test_of_the_same_makers_the_pair_that_was_judged_least_comes_first() -> None
     project = make_project()
     make_set(project, 2, wanted=2)
     first, second = judge_of(project), judge_of(project)
-    done = said(claimed(project, actor=first), Choice.TIE, actor=first)
+    done = said(claimed(project, actor=first), Preference.TIE, actor=first)
     assert claimed(project, actor=second).pair_id != done.pair_id
 
 
@@ -180,7 +180,7 @@ def test_one_person_in_two_tabs_has_one_seat_and_one_judgement() -> None:
     seat = seats[0]
     assert isinstance(seat, PairJudgement)
     seat.refresh_from_db()
-    results = together(*(lambda: said(seat, Choice.LEFT, actor=anna) for _tab in range(2)))
+    results = together(*(lambda: said(seat, Preference.LEFT, actor=anna) for _tab in range(2)))
     assert sorted(type(one).__name__ for one in results) == ["AlreadyJudged", "PairJudgement"]
     assert Pair.objects.get(pk=seat.pair_id).judged == 1
     assert AuditEntry.objects.filter(action="pair.judged").count() == 1
@@ -193,7 +193,7 @@ def test_who_comes_late_and_who_takes_over_at_once_end_with_one_judgement() -> N
         late, other = judge_of(project), judge_of(project)
         seat = run_out(claimed(project, actor=late))
         results = together(
-            lambda seat=seat, late=late: said(seat, Choice.TIE, actor=late),
+            lambda seat=seat, late=late: said(seat, Preference.TIE, actor=late),
             lambda project=project, other=other: claim_next(project, actor=other),
         )
         pair, (kept,) = Pair.objects.get(project=project), PairJudgement.objects.filter(project=project)
@@ -211,11 +211,11 @@ def test_a_hold_that_ran_out_is_its_persons_until_somebody_needs_the_seat() -> N
     make_set(project)
     anna, ben = judge_of(project), judge_of(project)
     seat = run_out(claimed(project, actor=anna))
-    assert said(seat, Choice.LEFT, actor=anna).state == JudgementState.JUDGED
+    assert said(seat, Preference.LEFT, actor=anna).state == JudgementState.JUDGED
     undone = run_out(undo_judgement(seat, actor=anna))
     assert claimed(project, actor=ben).pair_id == seat.pair_id
     with pytest.raises(HoldLost, match="somebody else has it"):
-        said(undone, Choice.LEFT, actor=anna)
+        said(undone, Preference.LEFT, actor=anna)
     assert Pair.objects.get().judged == 0
 
 
@@ -236,13 +236,13 @@ def test_another_token_holds_nothing() -> None:
     make_set(project)
     anna = judge_of(project)
     seat = claimed(project, actor=anna)
-    told = JudgementInput(lease_token=uuid4(), choice=Choice.LEFT)
+    told = JudgementInput(lease_token=uuid4(), choice=Preference.LEFT)
     with pytest.raises(HoldLost):
         judge_pair(seat, told, actor=anna)
     seat.refresh_from_db()
     # Somebody else's token is no better in other hands.
     with pytest.raises(HoldLost):
-        said(seat, Choice.LEFT, actor=judge_of(project))
+        said(seat, Preference.LEFT, actor=judge_of(project))
     assert Pair.objects.get().judged == 0
 
 
@@ -270,7 +270,7 @@ def test_a_skipped_seat_is_free_for_somebody_else() -> None:
     seat = claimed(project, actor=anna)
     assert seat.lease_token is not None
     skip_pair(seat, lease_token=seat.lease_token, actor=anna)
-    said(claimed(project, actor=ben), Choice.TIE, actor=ben)
+    said(claimed(project, actor=ben), Preference.TIE, actor=ben)
     with pytest.raises(AlreadyJudged):
         skip_pair(seat, lease_token=uuid4(), actor=anna)
     # Nothing is left to come back to.
@@ -281,7 +281,7 @@ def test_a_judgement_is_taken_back_by_who_gave_it_and_nobody_else() -> None:
     project = make_project()
     make_set(project, 2)
     anna, ben = judge_of(project), judge_of(project)
-    first = said(claimed(project, actor=anna), Choice.LEFT, actor=anna, reason="Why not")
+    first = said(claimed(project, actor=anna), Preference.LEFT, actor=anna, reason="Why not")
     assert last_judgement(project, actor=anna) == first
     with pytest.raises(AlreadyJudged):
         undo_judgement(first, actor=ben)
@@ -290,14 +290,14 @@ def test_a_judgement_is_taken_back_by_who_gave_it_and_nobody_else() -> None:
     assert Pair.objects.get(pk=first.pair_id).judged == 0
     with pytest.raises(AlreadyJudged):
         undo_judgement(first, actor=anna)
-    assert said(again, Choice.RIGHT, actor=anna).choice == Choice.RIGHT
+    assert said(again, Preference.RIGHT, actor=anna).choice == Preference.RIGHT
 
 
 def test_progress_counts_what_is_done_and_what_can_still_be_done() -> None:
     project = make_project()
     made = make_set(project, 3)
     anna, ben = judge_of(project), judge_of(project)
-    said(claimed(project, actor=anna), Choice.LEFT, actor=anna)
+    said(claimed(project, actor=anna), Preference.LEFT, actor=anna)
     claimed(project, actor=ben)
     progress = progress_of(project, actor=anna, set_id=made.pk)
     assert (progress.judged, progress.left, progress.place, progress.total) == (1, 1, 2, 2)
@@ -315,11 +315,11 @@ def test_a_closed_set_gives_out_and_takes_nothing_and_opens_again() -> None:
     assert AuditEntry.objects.filter(action="comparison_set.closed").count() == 1
     assert claim_next(project, actor=anna) is None
     with pytest.raises(SetClosed):
-        said(seat, Choice.LEFT, actor=anna)
+        said(seat, Preference.LEFT, actor=anna)
     with pytest.raises(SetClosed):
         add_pairs(made, pair_of(9))
     switch_set(made, is_open=True, actor=admin)
-    assert said(claimed(project, actor=anna), Choice.LEFT, actor=anna).choice == Choice.LEFT
+    assert said(claimed(project, actor=anna), Preference.LEFT, actor=anna).choice == Preference.LEFT
 
 
 def test_the_makers_are_those_that_were_handed_in() -> None:

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from reflection_app.comparisons.claiming import claim_next
-from reflection_app.comparisons.models import Choice, Pair, PairJudgement
+from reflection_app.comparisons.models import Pair, PairJudgement, Preference
 from reflection_app.core.audit import Actor
 from reflection_app.loops.project_settings import RetentionSettings
 from reflection_app.teams.archive.importing import Wishes, import_project
@@ -23,7 +23,7 @@ def test_what_people_said_comes_along_and_they_are_known_again(tmp_path: Path) -
     project = make_project()
     make_set(project, 2, wanted=2)
     anna = judge_of(project)
-    done = said(claimed(project, actor=anna), Choice.LEFT, actor=anna, reason="Why")
+    done = said(claimed(project, actor=anna), Preference.LEFT, actor=anna, reason="Why")
     claimed(project, actor=anna)
     path = tmp_path / "project.zip"
     path.write_bytes(written(project))

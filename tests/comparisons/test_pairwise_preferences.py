@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reflection_app.comparisons.judging import undo_judgement
-from reflection_app.comparisons.models import Choice
+from reflection_app.comparisons.models import Preference
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Scope
 from reflection_app.runs.models import Run
@@ -35,7 +35,7 @@ def rows_of(caller: Caller, **query: Any) -> list[dict[str, Any]]:
 def preferred(project: Project, side: str, *, actor: Actor | None = None) -> Any:
     actor = actor or judge_of(project)
     seat = claimed(project, actor=actor)
-    return said(seat, choice_for(seat, side) if side else Choice.TIE, actor=actor)
+    return said(seat, choice_for(seat, side) if side else Preference.TIE, actor=actor)
 
 
 def test_a_pair_of_a_pipeline_has_no_run(caller: Caller) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from reflection_app.comparisons.models import Choice, JudgementState, Pair, PairJudgement, Side
+from reflection_app.comparisons.models import JudgementState, Pair, PairJudgement, Preference, Side
 from reflection_app.metrics.datasets.people import People
 from reflection_app.metrics.datasets.reading import Asked, Sources
 from reflection_app.metrics.datasets.rows import DatasetRow, PreferenceRow, PreferenceSource
@@ -33,7 +33,7 @@ def _judged(asked: Asked) -> QuerySet[PairJudgement]:
         wanted,
         project=asked.project,
         state=JudgementState.JUDGED,
-        choice__in=(Choice.LEFT, Choice.RIGHT),
+        choice__in=(Preference.LEFT, Preference.RIGHT),
         is_by_key=False,
     )
     return rows.select_related("pair__attempt_a__run__task", "pair__attempt_b__run__task")
