@@ -35,7 +35,7 @@ class Scale(StrEnum):
     TEXT = "text"
 
 
-class Choice(Value):
+class Category(Value):
     """One of the categories of a criterion, and what it is worth."""
 
     name: Annotated[Text, Field(min_length=1, max_length=80)]
@@ -51,7 +51,7 @@ class Criterion(Value):
     scale: Scale = Scale.POINTS
     weight: float = Field(default=1.0, gt=0, le=100)
     points: int = Field(default=5, ge=2, le=MOST_POINTS, description="of `points`: the best of 1, 2, …")
-    choices: Annotated[tuple[Choice, ...], Field(max_length=MOST_CHOICES)] = ()
+    choices: Annotated[tuple[Category, ...], Field(max_length=MOST_CHOICES)] = ()
     must_hold: bool = Field(default=False, description="without half of its worth there is no PASS")
 
     @model_validator(mode="after")

@@ -12,13 +12,17 @@ from reflection_app.queues.routing import read_rule
 from reflection_app.reviews.filters import ReviewFilter
 
 
+class QueueRuleAnswer(ReviewFilter):
+    """A rule as it is answered, with all that it leaves open."""
+
+
 class QueueAnswer(Answer):
     """A queue of reviews. `rule` is null where it names what the desk does not know any more: nothing fits it."""
 
     id: UUID
     name: str
     position: int = Field(description="a review is in the first queue whose rule it fits")
-    rule: ReviewFilter | None
+    rule: QueueRuleAnswer | None
     skills: list[str] = Field(description="only who has all of them is given its reviews")
     members: list[str] = Field(description="who is given its reviews; empty: everybody who may review")
     goal_minutes: GoalMinutes | None = Field(description="null: the project's goal holds")

@@ -9,11 +9,15 @@ from reflection_app.api.reading import Answer, OrNull, PageAnswer
 from reflection_app.loops.rubrics import Criterion
 
 
+class CriterionAnswer(Criterion):
+    """A criterion as it is answered, with all that was left to the usual."""
+
+
 class RubricAnswer(Answer):
     """A version of the rubric. `number` 0, without criteria: the project never had one."""
 
     number: int
-    criteria: list[Criterion]
+    criteria: list[CriterionAnswer]
     note: str = Field(description="why it was changed")
     made_by: str = Field(validation_alias="made_by_label")
     created_at: Annotated[AwareDatetime | None, OrNull]

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from reflection_app.loops.actor_critic import answer_for, judge, question, schema_for
 from reflection_app.loops.attempt_effects import Decision, Generate, RecordVerdict, ReviewDecision
 from reflection_app.loops.rubrics import (
-    Choice,
+    Category,
     Criterion,
     Fault,
     Given,
@@ -39,7 +39,7 @@ RUBRIC = Rubric(
             key="ready",
             name="Ready",
             scale=Scale.CATEGORY,
-            choices=(Choice(name="no", worth=0), Choice(name="after an edit", worth=60), Choice(name="yes", worth=100)),
+            choices=(Category(name="no", worth=0), Category(name="after an edit", worth=60), Category(name="yes", worth=100)),
         ),
         Criterion(key="remark", name="Remark", scale=Scale.TEXT),
     ),

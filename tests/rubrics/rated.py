@@ -38,7 +38,7 @@ def rubric_project(name: str, *, first: str, **fields: Any) -> Project:
         "attempt-2/critique": rated_critique(),
     }
     project = project_with(name, answers, **fields)
-    change_rubric(project, RubricInput(criteria=CRITERIA), actor=Actor())  # type: ignore[arg-type]
+    change_rubric(project, RubricInput(criteria=CRITERIA), actor=Actor())
     return project
 
 

@@ -110,7 +110,7 @@ def test_criteria_are_added_moved_and_removed_without_saving(client: Client, pro
 
 def test_who_saves_over_a_newer_version_is_told_and_keeps_what_was_typed(client: Client, project: Project) -> None:
     logged_in(client, project)
-    change_rubric(project, RubricInput(criteria=CRITERIA), actor=Actor())  # type: ignore[arg-type]
+    change_rubric(project, RubricInput(criteria=CRITERIA), actor=Actor())
     answer = client.post(PAGE, typed({"name": "Mine"}) | {"do": "save"})
     page = answer.content.decode()
     assert answer.status_code == 409
@@ -155,7 +155,7 @@ def test_a_curator_keeps_a_decided_item_and_others_find_it_beside_theirs(client:
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.REVIEWER, Role.CURATOR])
 def test_others_than_admins_read_it_and_change_nothing(client: Client, project: Project, role: Role) -> None:
-    change_rubric(project, RubricInput(criteria=CRITERIA), actor=Actor())  # type: ignore[arg-type]
+    change_rubric(project, RubricInput(criteria=CRITERIA), actor=Actor())
     change_guidelines(project, GuidelinesInput(text="Be kind."), actor=Actor())
     logged_in(client, project, role)
     page = client.get(PAGE).content.decode()
