@@ -62,6 +62,12 @@ BY_POLICY = [
     )
 ]
 PROMPTS = ("critic_system", "critic_evaluate", "critic_requirements")
+# What a critic that rates by a rubric is asked in place of the second.
+RATING = ("critic_system", "critic_rate", "critic_requirements")
+# How a critic was asked: its prompts, and the version of the rubric that its run went by.
+ASKED_BY = {name: F(f"run__prompt_versions__{name}") for name in dict.fromkeys((*PROMPTS, *RATING))} | {
+    "rubric": F("run__spec__rubric__number")
+}
 SHORT = 6
 
 
@@ -92,11 +98,11 @@ def compared_verdicts(project_id: UUID, chosen: Chosen) -> list[Compared]:
             routed_kind=Subquery(Step.objects.filter(run=OuterRef("run"), key="route").values("result__task_kind")[:1]),
             cost_then=cost_then("verdict__"),
             policy=F("run__spec__review_policy"),
-            **{name: F(f"run__prompt_versions__{name}") for name in PROMPTS},
+            **ASKED_BY,
         )
         .order_by("-verdict__created_at", "-verdict_id")
         .values(
-            *("pk", "run_id", "critic", "routed_kind", "cost_then", "policy", "reason", *PROMPTS),
+            *("pk", "run_id", "critic", "routed_kind", "cost_then", "policy", "reason", *ASKED_BY),
             *("verdict__verdict", "verdict__score", "verdict__confidence", "decided_verdict__verdict"),
             *("run__task__kind", "run__task__agent", "panel__reason"),
         )[:MOST_COMPARED]
@@ -137,8 +143,10 @@ def critique_before() -> QuerySet[Step]:
 
 
 def prompts_version(versions: Mapping[str, Any]) -> str:
-    """Which text a critic's prompts had, by the versions of the run's prompts."""
-    return "-".join(str(versions[name])[:SHORT] for name in PROMPTS if versions.get(name))
+    """Which text a critic's prompts had, by what ASKED_BY tells of its run; each version of a rubric is another."""
+    rubric = versions.get("rubric")
+    told = [str(versions[name])[:SHORT] for name in (RATING if rubric else PROMPTS) if versions.get(name)]
+    return "-".join([*told, *([f"rubric{rubric}"] if rubric else [])])
 
 
 def prompts_first_seen(project_id: UUID) -> dict[str, datetime]:
@@ -148,8 +156,8 @@ def prompts_first_seen(project_id: UUID) -> dict[str, datetime]:
     """
     rows = (
         Review.objects.filter(project_id=project_id, decided_verdict__isnull=False)
-        .annotate(**{name: F(f"run__prompt_versions__{name}") for name in PROMPTS})
-        .values(*PROMPTS)
+        .annotate(**ASKED_BY)
+        .values(*ASKED_BY)
         .annotate(first=Min("verdict__created_at"))
         .order_by("first")
     )

@@ -7,12 +7,12 @@ verdicts that a person edited or a fork copied.
 
 from collections.abc import Sequence
 
-from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from reflection_app.loops.attempt_effects import Decision, ReviewReason
 from reflection_app.loops.task_spec import OF_THE_DESK
 from reflection_app.loops.verdicts import Referee
-from reflection_app.metrics.critics import PROMPTS, critique_before, prompts_version
+from reflection_app.metrics.critics import ASKED_BY, critique_before, prompts_version
 from reflection_app.metrics.datasets.decisions import decided_reviews, in_force
 from reflection_app.metrics.datasets.people import People
 from reflection_app.metrics.datasets.reading import Asked, Sources
@@ -42,7 +42,7 @@ def _judged(asked: Asked) -> QuerySet[Review]:
     )
     return rows.select_related("run__task", "verdict", "attempt", "decided_verdict__attempt").annotate(
         critic=Subquery(critique_before().values("model")[:1]),
-        **{name: F(f"run__prompt_versions__{name}") for name in PROMPTS},
+        **ASKED_BY,
     )
 
 
@@ -66,7 +66,7 @@ def _rows_of(reviews: Sequence[Review], asked: Asked, people: People) -> list[Da
                 attempt=review.attempt.number,
                 content=people.work(review.attempt.content),
                 critic_model=getattr(review, "critic", None) or "",
-                critic_prompt_version=prompts_version({name: getattr(review, name) for name in PROMPTS}),
+                critic_prompt_version=prompts_version({name: getattr(review, name) for name in ASKED_BY}),
                 critic_verdict=said.verdict,
                 critic_score=said.score,
                 critic_confidence=said.confidence,
