@@ -17,7 +17,10 @@ from reflection_app.attachments.recognizing import UNKNOWN
 
 SANDBOX = "sandbox; default-src 'none'"
 # The readers of browsers refuse to work in a sandbox; a PDF's scripts are theirs alone, and never run as the page's.
-OF_PDF = "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
+OF_PDF = (
+    "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; "
+    "frame-ancestors 'self'"
+)
 # Bytes of one id never change. Not for longer: whoever may read them today may not tomorrow.
 KEPT_BY_BROWSERS = "private, max-age=86400, immutable"
 RANGE = re.compile(r"bytes=(\d{0,12})-(\d{0,12})")
@@ -62,6 +65,9 @@ def _with_headers(response: HttpResponse, attachment: Attachment, *, name: str, 
         "Accept-Ranges": "bytes",
         "ETag": etag,
     }
+    if attachment.is_pdf:
+        # Shown in a frame of the desk's own page, and in no other's.
+        headers["X-Frame-Options"] = "SAMEORIGIN"
     for header, value in headers.items():
         response[header] = value
     return response

@@ -176,6 +176,8 @@ SECURE_CSP = {
     "style-src": [CSP.SELF],
     "img-src": [CSP.SELF, "data:"],
     "media-src": [CSP.SELF],
+    # PDFs of attempts, which are served by themselves (attachments/serving.py).
+    "frame-src": [CSP.SELF],
     "font-src": [CSP.SELF],
     "connect-src": [CSP.SELF],
     "form-action": [CSP.SELF, *origins_of(OIDC_APPS)],

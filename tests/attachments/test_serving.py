@@ -64,6 +64,10 @@ def test_a_pdf_is_shown_without_leave_for_anything(viewer: Client, project: Proj
     response = asked(viewer, kept(project, pdf(), name="a"))
     assert response["Content-Type"] == "application/pdf"
     assert response["Content-Disposition"] == 'inline; filename="a.pdf"'
+    # In a frame of the desk's own pages, and of nobody else's; pictures in none at all.
+    assert response["X-Frame-Options"] == "SAMEORIGIN"
+    assert "frame-ancestors 'self'" in response["Content-Security-Policy"]
+    assert asked(viewer, kept(project, png(), name="b"))["X-Frame-Options"] == "DENY"
     assert "default-src 'none'" in response["Content-Security-Policy"]
     assert "script-src" not in response["Content-Security-Policy"]
 
