@@ -55,7 +55,9 @@ class SkillsAnswer(Answer):
 
 def queue_answer(queue: ReviewQueue) -> QueueAnswer:
     members = queue.members.order_by("user__username").values_list("user__username", flat=True)
-    return QueueAnswer.from_row(queue, rule=read_rule(queue), members=list(members))
+    rule = read_rule(queue)
+    told = None if rule is None else QueueRuleAnswer(**rule.model_dump())
+    return QueueAnswer.from_row(queue, rule=told, members=list(members))
 
 
 def view_answer(view: SavedView) -> SavedViewAnswer:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from reflection_app.core.errors import InvalidInput
 from reflection_app.loops.attempt_effects import CallTool
 from reflection_app.loops.marks import Mark, MarkedText, MarkRefused
@@ -56,5 +58,6 @@ def with_marks_in_place(issues: Sequence[Issue], run_id: UUID, *, attempt: int) 
             found.append(issue.model_copy(update={"mark": placed}))
     if errors:
         first = int(errors[0]["field"].split(".")[1]) + 1
-        raise InvalidInput(f"Issue {first}: {errors[0]['message']}", errors=errors)
+        message = _("Issue %(number)s: %(message)s") % {"number": first, "message": errors[0]["message"]}
+        raise InvalidInput(message, errors=errors)
     return tuple(found)

@@ -14,6 +14,7 @@ from drf_spectacular.plumbing import ComponentRegistry
 from pydantic import BaseModel, create_model
 
 from reflection_app.api.schema import DeskSchema, NameTaken
+from reflection_app.attachments.recognizing import INLINE, UNKNOWN
 from reflection_app.loops.verdicts import Referee
 from tests.api.test_routes import ROUTES
 
@@ -59,7 +60,7 @@ def test_every_call_needs_a_key_and_tells_its_problems(schema: Any) -> None:
         for status, response in operation["responses"].items():
             kinds = set(response.get("content", {}))
             files = {"application/jsonl", "application/zip", "text/csv", "application/vnd.apache.parquet"}
-            readable = {"application/json", "text/markdown"} | files
+            readable = {"application/json", "text/markdown", UNKNOWN} | files | INLINE.keys()
             assert kinds <= ({"application/problem+json"} if status >= "400" else readable)
 
 

@@ -202,6 +202,7 @@ def test_kept_marks_are_shown_with_their_issues_in_the_answer_the_difference_and
         row.save(update_fields=["issues"])
     page = visit(make_member(review.project), scheme=scheme).go(f"/p/desk/reviews/{review.pk}/")
     assert set(page.locator(".answer mark.passage").all_inner_texts()) == {"A", "seven of them"}
+    page.locator("#review-earlier").evaluate("shown => { shown.closest('details').open = true; }")
     assert page.locator(".row-notes:visible").count() == 2
     is_clean(page, f"marks-kept-{scheme}", widths=WIDTHS)
     page = visit(make_member(review.project), scheme=scheme).go(f"/p/desk/runs/{review.run_id}/")

@@ -39,7 +39,11 @@ RUBRIC = Rubric(
             key="ready",
             name="Ready",
             scale=Scale.CATEGORY,
-            choices=(Category(name="no", worth=0), Category(name="after an edit", worth=60), Category(name="yes", worth=100)),
+            choices=(
+                Category(name="no", worth=0),
+                Category(name="after an edit", worth=60),
+                Category(name="yes", worth=100),
+            ),
         ),
         Criterion(key="remark", name="Remark", scale=Scale.TEXT),
     ),

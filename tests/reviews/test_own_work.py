@@ -47,6 +47,7 @@ HARMLESS = {
     "questions/<uuid:question_id>/answer": "what the task means, its author knows best",
     "reviews/<uuid:review_id>/heartbeat": "needs a claim",
     "reviews/<uuid:review_id>/release": "gives a review away",
+    "reviews/<uuid:review_id>/example": "shows others what was decided, and decides nothing",
     "reviews/<uuid:review_id>/skip": "leaves a review to others",
     "reviews/<uuid:review_id>/undo": "takes a decision back; it is decided anew under the same rules",
     "reviews/bulk/<uuid:bulk_id>/undo": "takes decisions back",

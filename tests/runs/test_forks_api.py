@@ -44,7 +44,11 @@ def test_a_fork_is_a_run_of_the_same_task_that_goes_its_own_way(caller: Caller) 
     ended = caller.get(f"runs/{fork['id']}").body
     assert (ended["outcome"], ended["attempts"], ended["usage"]["llm_calls"]) == ("succeeded", 1, 0)
     best = {"number": 1, "content": "first", "cut_off": False, "score": 80.0, "referee": "person"} | {
-        "passed_lowered": False
+        "passed_lowered": False,
+        "edited": False,
+        "edited_from": None,
+        "edited_by": None,
+        "original": None,
     }
     assert ended["best_attempt"] == best
     assert caller.get(f"runs/{parent.pk}").body["forks"] == [fork["id"]]

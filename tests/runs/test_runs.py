@@ -23,6 +23,10 @@ def test_a_finished_run_tells_outcome_best_attempt_and_usage(caller: Caller) -> 
         "score": 90.0,
         "referee": "critic",
         "passed_lowered": False,
+        "edited": False,
+        "edited_from": None,
+        "edited_by": None,
+        "original": None,
     }
     assert run["attempts"] == 2
     assert run["usage"]["llm_calls"] == 4

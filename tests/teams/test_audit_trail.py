@@ -24,6 +24,8 @@ WITHOUT_ENTRIES = {
     "core/audit.py": "is the trail",
     "metrics/labels.py": "part of the act that a label is of, which is recorded there",
     "reviews/queue.py": "reads",
+    "reviews/editing.py": "part of a decision, which deciding.py records",
+    "teams/demo/removing.py": "deletes a project, which teams/projects.py records",
     "reviews/decisions.py": "part of a decision, which deciding.py or panels.py records",
     "reviews/undo.py": "part of taking a decision back, which deciding.py records",
     "teams/notifications.py": "what one has read is nobody else's business",

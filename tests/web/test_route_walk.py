@@ -47,7 +47,10 @@ OF_ACCOUNTS = (
     "/profile/",
 )
 # What one did oneself, and one's own membership, are for every member; others' are not. These pages look whose it is.
-LOOKS_ITSELF = {"remove_member", "undo_bulk", "take_back_comment"}
+LOOKS_ITSELF = {
+    *("remove_member", "undo_bulk", "take_back_comment"),
+    *("edit_view", "save_view_filters", "delete_view", "pin_view"),
+}
 
 
 EVERY_ROLE = pytest.mark.exhaustive("every page as every role; who may least is tried without")

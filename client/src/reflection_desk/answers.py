@@ -74,8 +74,8 @@ class Mark(Answer):
     text: str = "attempt"
     attempt: int | None = None
     step: int | None = None
-    start: int
-    end: int
+    start: int | None = None
+    end: int | None = None
     exact: str
     prefix: str = ""
     suffix: str = ""

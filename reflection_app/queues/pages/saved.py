@@ -110,7 +110,7 @@ def edit_view(request: DeskRequest, view_id: UUID) -> HttpResponse:
 
 
 @project_page(Permission.READ)
-@post_only(page="saved_views")
+@post_only(page="edit_view")
 def save_query(request: DeskRequest, view_id: UUID) -> HttpResponse:
     """The filters that are shown now become those of the view."""
     view = get_view_for(request.place, view_id)
@@ -120,7 +120,7 @@ def save_query(request: DeskRequest, view_id: UUID) -> HttpResponse:
 
 
 @project_page(Permission.READ)
-@post_only(page="saved_views")
+@post_only(page="edit_view")
 def pin(request: DeskRequest, view_id: UUID) -> HttpResponse:
     """Into the reader's navigation or, with `to=off`, out of it; then to where they were."""
     view = get_view_for(request.place, view_id)

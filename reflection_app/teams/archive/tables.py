@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import models
+from django.utils.translation import gettext as _
 
 from notebook_app.public import TAKEN, Row, TakenTable
 from reflection_app.attachments.keeping import facts_of
@@ -118,7 +119,8 @@ def _looked_at_again(row: Row) -> Row:
             raise ValueError
         return row | facts_of(bytes.fromhex(content.removeprefix(HEX)), name=row["name"])
     except ValueError:
-        raise InvalidInput("attachments.jsonl, content: it is no hexadecimal text after a backslash and an x") from None
+        message = _("attachments.jsonl, content: it is no hexadecimal text after a backslash and an x")
+        raise InvalidInput(message) from None
 
 
 LEASE = frozenset({"lease_token", "lease_until"})

@@ -32,6 +32,7 @@ from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About, Review, ReviewState
 from reflection_app.runs.models import Run
 from reflection_app.teams.archive.tables import TABLES
+from reflection_app.teams.demo.arranged import arrange
 from reflection_app.teams.demo.besides import tell_besides
 from reflection_app.teams.demo.filling import EPOCH, EVIDENCE, ONCE, Tale, Telling, recorded
 from reflection_app.teams.demo.month import Planned, first_told, planned_month
@@ -83,6 +84,7 @@ def load_demo(
     now = now or timezone.now()
     tell(project, people=people, now=now, most=most)
     tell_besides(project, reviewer=people[REVIEWERS[0]], now=now, chance=Random(SEED))  # noqa: S311
+    arrange(project, people=list(people.values()), admin=actor, chance=Random(SEED))  # noqa: S311
     audit(project.pk, actor, "demo.loaded", target=project)
     if actor.user is not None:
         talk_to(project, actor.user, reviewer=people[REVIEWERS[0]])
