@@ -14,7 +14,7 @@ from reflection_app.reviews.asking import AskInput, ask_for_review
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.deciding import decide_review, undo_decision
 from reflection_app.reviews.decisions import LONGEST_EDITED, DecisionInput
-from reflection_app.reviews.models import Review, ReviewState
+from reflection_app.reviews.models import Panel, Review, ReviewState
 from reflection_app.reviews.own_work import OwnWorkRefused
 from reflection_app.runs import advance as advancing
 from reflection_app.runs import journal_writes
@@ -26,6 +26,7 @@ from reflection_app.runs.forks import follow, fork_run
 from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Attempt, Run, RunState, Step, Verdict
 from tests.reviews.editing import BETTER, edit, edited, reviewer
+from tests.reviews.panels import adjudication, say
 from tests.reviews.review_items import FIRST, asked_about, audited, handed_in, rejected, revised, seat
 from tests.reviews.test_reviews import together
 from tests.reviews.undoing import rows_of
@@ -332,6 +333,43 @@ def test_who_wrote_the_text_does_not_judge_it_and_once_somebody_is_asked_it_stan
         claim_review(asked, actor=actor)
     with pytest.raises(StillStands, match="review the edited answer"):
         undo_decision(decided, actor=actor)
+
+
+def test_who_wrote_the_text_does_not_settle_a_dispute_about_it() -> None:
+    review = audited("disputed")
+    actor = reviewer(review)
+    edited(review, actor=actor)
+    ask_for_review(review.run, AskInput(note="Two of you, please.", reviewers=2), actor=reviewer(review))
+    panel = Panel.objects.get(run=review.run)
+    say(panel, reviewer(review))
+    say(panel, reviewer(review), VerdictName.REJECT)
+    with pytest.raises(OwnWorkRefused):
+        claim_review(adjudication(panel), actor=actor)
+
+
+def test_who_wrote_the_text_does_not_judge_it_in_a_fork() -> None:
+    review = unsure(80)
+    actor = reviewer(review)
+    edited(review, actor=actor)
+    run = ended(review.run)
+    last = Step.objects.filter(run=run).order_by("seq").last()
+    assert last is not None
+    fork = ended(fork_run(run, ForkInput(from_step=last.seq), actor=reviewer(review)))
+    [asked] = ask_for_review(fork, AskInput(note="And here?"), actor=reviewer(review))
+    assert asked.attempt.content == BETTER
+    with pytest.raises(OwnWorkRefused):
+        claim_review(asked, actor=actor)
+
+
+def test_who_wrote_the_text_does_not_judge_what_another_made_of_it() -> None:
+    first = audited("of-two")
+    actor = reviewer(first)
+    edited(first, actor=actor)
+    [asked] = ask_for_review(first.run, AskInput(note="Better still?"), actor=reviewer(first))
+    edited(asked, BETTER + "\n\nOnce more.")
+    [again] = ask_for_review(first.run, AskInput(note="And now?"), actor=reviewer(first))
+    with pytest.raises(OwnWorkRefused):
+        claim_review(again, actor=actor)
 
 
 def test_an_attempt_that_its_run_does_not_keep_is_not_edited_after_its_end() -> None:
