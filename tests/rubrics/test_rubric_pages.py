@@ -1,5 +1,6 @@
 """The page of rubric and guidelines: edited and rearranged without saving, saved whole, nothing typed is lost."""
 
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from reflection_app.rubrics.changing import (
     newest_rubric,
 )
 from reflection_app.rubrics.models import ReviewExample, RubricVersion
-from reflection_app.rubrics.views import keys_for
+from reflection_app.rubrics.views import TEXTS, CriterionForm, keys_for
 from tests.factories import make_project
 from tests.rubrics.rated import CRITERIA, rated_review
 from tests.web.stories import HOSTILE, claimed_by, logged_in
@@ -171,3 +172,31 @@ def test_keys_are_made_of_names_each_once() -> None:
     keys = keys_for(named)
     assert keys[:4] == ["clear_2", "clear", "clear_3", "criterion_4"]
     assert len(keys[4]) <= 40
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        (" Ready to send ＝", None),
+        ("  Ready = to send ==  97.5 % ", ("Ready = to send =", "97.5")),
+        ("不行：0", ("不行", "0")),
+        ("= 5", None),
+        ("Ready = 5 of 10", None),
+    ],
+)
+def test_a_line_of_a_category_is_its_name_and_its_worth(line: str, read: tuple[str, str] | None) -> None:
+    (choice,) = _choices_of(line)
+    assert choice == (line if read is None else {"name": read[0], "worth": read[1]})
+
+
+def test_a_long_line_of_a_category_is_read_at_once() -> None:
+    begun = perf_counter()
+    for line in ("a" + " " * 20_000 + "b", " " * 20_000 + "b", "a = " * 20_000):
+        assert _choices_of(line) == [line]
+    assert perf_counter() - begun < 2
+
+
+def _choices_of(line: str) -> list[Any]:
+    texts = dict.fromkeys(TEXTS, "") | {"scale": "category", "choices": line}
+    choices: list[Any] = CriterionForm(texts).given(key="k")["choices"]
+    return choices
