@@ -9,17 +9,23 @@ from django.urls import reverse
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
+from reflection_app.reviews.deciding import decide_review, undo_decision
 from reflection_app.rubrics.changing import (
+    ExampleInput,
     GuidelinesInput,
     RubricInput,
     change_guidelines,
     change_rubric,
+    examples_of,
+    keep_example,
     newest_guidelines,
     newest_rubric,
 )
 from reflection_app.rubrics.models import ReviewExample, RubricVersion
 from reflection_app.rubrics.views import TEXTS, CriterionForm, keys_for
 from tests.factories import make_project
+from tests.reviews.editing import edit, edited, reviewer
+from tests.reviews.review_items import audited
 from tests.rubrics.rated import CRITERIA, rated_review
 from tests.web.stories import HOSTILE, claimed_by, logged_in
 
@@ -152,6 +158,18 @@ def test_a_curator_keeps_a_decided_item_and_others_find_it_beside_theirs(client:
     assert "<script>alert(1)" not in settings
     client.post(keep, {"do": "drop"})
     assert not ReviewExample.objects.exists()
+
+
+def test_an_item_whose_decision_was_taken_back_is_no_example_until_it_is_decided_again() -> None:
+    review = audited("taken-back")
+    actor = reviewer(review)
+    decided = edited(review, actor=actor)
+    keep_example(decided, ExampleInput(note="So it is done."), actor=actor)
+    assert len(examples_of(review.project_id)) == 1
+    held = undo_decision(decided, actor=actor)
+    assert examples_of(review.project_id) == []
+    decide_review(held, edit(held), actor=actor)
+    assert [one.note for one in examples_of(review.project_id)] == ["So it is done."]
 
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.REVIEWER, Role.CURATOR])
