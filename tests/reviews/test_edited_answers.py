@@ -1,14 +1,16 @@
 """A reviewer edits the answer: their text is the run's answer, and the attempt stays as it was with their REVISE."""
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from reflection_app.core.audit import AuditEntry
-from reflection_app.core.errors import InvalidInput, StillStands
+from reflection_app.core.errors import InvalidInput, ReviewLeaseLost, StillStands
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.storable import storable
 from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.reviews import editing
 from reflection_app.reviews.answers import review_answer
 from reflection_app.reviews.asking import AskInput, ask_for_review
 from reflection_app.reviews.claiming import claim_review
@@ -199,6 +201,15 @@ def test_the_tests_that_came_with_the_task_are_run_on_the_text() -> None:
     tests = Verdict.objects.get(attempt=run.best_attempt).get_tests()
     assert tests is not None
     assert tests.all_passed
+
+
+def test_nobody_has_the_tests_run_who_does_not_hold_the_review(monkeypatch: pytest.MonkeyPatch) -> None:
+    review = asked_about("not-held")
+    claim_review(review, actor=reviewer(review))
+    review.refresh_from_db()
+    monkeypatch.setattr(editing, "run_tests", lambda *_, **__: pytest.fail("they were run"))
+    with pytest.raises(ReviewLeaseLost):
+        decide_review(review, edit(review, RIGHT).model_copy(update={"lease_token": uuid4()}), actor=reviewer(review))
 
 
 # What follows, and taking it back.
