@@ -52,7 +52,7 @@ def put_before_people(
             wanted=reviewers,
         )
     # Who wrote it in an earlier review handed it in, too.
-    hands = list(dict.fromkeys([*run.handed_in_by, *_hands_of_editors(verdict)]))
+    hands = list(dict.fromkeys([*run.handed_in_by, *hands_of_editors(verdict)]))
     opened, batch = [], Batch()
     for _seat in range(reviewers):
         review = Review(
@@ -77,7 +77,7 @@ def put_before_people(
     return opened
 
 
-def _hands_of_editors(verdict: Verdict) -> list[str]:
+def hands_of_editors(verdict: Verdict) -> list[str]:
     """Of all who wrote the text in reviews, one after another; a fork has it from the run that it was forked from."""
     written: Attempt | None = verdict.attempt
     edits = Review.objects.none()
