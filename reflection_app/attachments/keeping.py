@@ -31,10 +31,13 @@ MOST_FILES = 20
 # An upload is kept this long for an attempt that is to hold it.
 KEPT_UNUSED = timedelta(days=1)
 SWEPT_AT_ONCE = 100
+# How much of a name's end is looked at: the name in a part may be as long as the part.
+LOOKED_AT = 20 * LONGEST_NAME
 
 
 def cleaned_name(name: str, *, media_type: str = "") -> str:
     """The last part of the name, without what is not seen or turns writing around, with an ending of what it is."""
+    name = name[-LOOKED_AT:]
     seen = "".join(" " if sign.isspace() else sign for sign in name if sign.isspace() or not _is_unseen(sign))
     last = PurePosixPath(seen.replace("\\", "/").strip()).name
     kept = re.sub(r"\s+", " ", last).strip(" .")

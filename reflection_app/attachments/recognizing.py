@@ -8,6 +8,7 @@ MP3 (ISO 11172-3), Ogg (RFC 3533), WebM (RFC 9559).
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 
 UNKNOWN = "application/octet-stream"
 # What a browser may show by itself, with the endings of its names; the first is added where a name has another.
@@ -31,6 +32,8 @@ INLINE = PICTURES | SOUNDS | {PDF: (".pdf",)}
 HEADER = 65_536
 # More than a browser unfolds without harm: four bytes each.
 MOST_PIXELS = 64_000_000
+# The largest width and height that PNG allows, and the largest number that the database keeps of them.
+LONGEST_SIDE = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -44,12 +47,12 @@ class Recognized:
 
 
 def recognize(content: bytes) -> Recognized:
-    """What the bytes are. What only begins like a picture, and has no size, is none."""
+    """What the bytes are. What only begins like a picture, and has no size or an impossible one, is none."""
     for media_type, size in _sized(content):
-        if size is not None and min(size) > 0:
+        if size is not None and min(size) > 0 and max(size) <= LONGEST_SIDE:
             return Recognized(media_type, width=size[0], height=size[1])
     if content.startswith(b"%PDF-"):
-        return Recognized(PDF, pages=len(PAGE.findall(content)) or None)
+        return Recognized(PDF, pages=sum(1 for _ in PAGE.finditer(content)) or None)
     return Recognized(_sound(content) or UNKNOWN)
 
 
@@ -130,7 +133,7 @@ def _brands(content: bytes) -> set[bytes]:
 def _avif(content: bytes) -> Size | None:
     """The largest of the pictures that are in it: the others are tiles and thumbnails."""
     found = [match.start() for match in re.finditer(rb"ispe\0\0\0\0", content[:HEADER])]
-    return max(((_big(content, at + 8, 4), _big(content, at + 12, 4)) for at in found), default=None)
+    return max(((_big(content, at + 8, 4), _big(content, at + 12, 4)) for at in found), key=prod, default=None)
 
 
 def _sound(content: bytes) -> str:

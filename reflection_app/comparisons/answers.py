@@ -3,13 +3,14 @@
 from typing import Self
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from pydantic import AwareDatetime, Field, JsonValue
 
 from reflection_app.api.reading import Answer, PageAnswer
 from reflection_app.comparisons.models import ComparisonSet, JudgementState, Pair, PairJudgement, Preference, Side
 from reflection_app.comparisons.rating import Group, WhyUnrated
 from reflection_app.comparisons.results import RatedBy, Results
+from reflection_app.core.audit import Actor
 
 
 class SetAnswer(Answer):
@@ -57,24 +58,27 @@ class PairPage(PageAnswer):
 LONGEST_TITLE = 110
 
 
-def pairs_to_show(pairs: QuerySet[Pair]) -> QuerySet[Pair]:
-    """The rows with what their answers need."""
+def pairs_to_show(pairs: QuerySet[Pair], *, reader: Actor) -> QuerySet[Pair]:
+    """The rows with what their answers need, and whether `reader` has judged them and can take that back."""
+    mine = PairJudgement.objects.filter(pair=OuterRef("pk"), person=reader.person_id, state=JudgementState.JUDGED)
+    pairs = pairs.annotate(is_mine=Exists(mine.filter(pair__set__closed_at__isnull=True)))
     texts = ("objective_b", "answer_a", "answer_b")
     attempts = (f"attempt_{side}__{name}" for side in "ab" for name in ("content", "artifacts", "self_check"))
     return pairs.select_related("attempt_a", "attempt_b").defer(*texts, *attempts)
 
 
 def pair_answer(pair: Pair) -> ComparedPairAnswer:
-    """The makers are told once nobody judges the pair any more."""
-    makers = {name: getattr(pair, name) if pair.is_done else None for name in MAKERS}
+    """Of `pairs_to_show`. The makers are told once nobody judges the pair any more: who could judge it anew may yet."""
+    is_told = pair.is_done and not pair.is_mine  # type: ignore[attr-defined]  # annotated by pairs_to_show
+    makers = {name: getattr(pair, name) if is_told else None for name in MAKERS}
     return ComparedPairAnswer(
         id=pair.pk,
         set_id=pair.set_id,
         title=pair.objective.strip()[:LONGEST_TITLE],
         wanted=pair.wanted,
         judged=pair.judged,
-        run_a=pair.attempt_a.run_id if pair.attempt_a and pair.is_done else None,
-        run_b=pair.attempt_b.run_id if pair.attempt_b and pair.is_done else None,
+        run_a=pair.attempt_a.run_id if pair.attempt_a and is_told else None,
+        run_b=pair.attempt_b.run_id if pair.attempt_b and is_told else None,
         created_at=pair.created_at,
         **makers,
     )

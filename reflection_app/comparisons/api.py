@@ -99,7 +99,7 @@ class Sets(DeskView):
 
     @read("list_pairs", "The pairs of a set, newest first; who made them once all have judged", may=Permission.READ)
     def list_pairs(self, comparison_set: ComparisonSet, query: PageQuery) -> PairPage:
-        pairs = pairs_to_show(Pair.objects.filter(set=comparison_set))
+        pairs = pairs_to_show(Pair.objects.filter(set=comparison_set), reader=self.actor)
         return self.page(PairPage, pairs, query, each=pair_answer)
 
     @change(

@@ -9,11 +9,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Annotated, NamedTuple, Self
 from uuid import UUID
 
-from django.db.models import F, TextField, Value
+from django.db.models import F, Q, TextField, Value
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import MD5, Cast, Coalesce, Concat, NullIf
 from django.db.models.functions import Left as FirstOf
@@ -28,6 +28,8 @@ from reflection_app.runs.models import NOT_OF_THE_DESK, Attempt, Run, RunState
 
 # Of all runs that fit, the newest are looked at.
 MOST_LOOKED_AT = 20_000
+# Of one task, the makers with the newest answers: else runs with a model of their own each were all put to each other.
+MOST_MAKERS = 100
 MOST_PAIRS = 1_000
 USUAL_PAIRS = 100
 LONGEST_MODEL, LONGEST_PROMPT = 200, 120
@@ -112,7 +114,9 @@ def _kept_answers(project: Project, choice: PairChoice) -> Iterator[Kept]:
         state=RunState.FINISHED,
         is_scripted=choice.scripted,
         best_attempt__is_cut_off=False,
-    ).exclude(best_attempt__content="")
+        # What a person wrote, in a review or in a fork, is no answer of the model's or the agent's.
+        best_attempt__edited_from=None,
+    ).exclude(Q(best_attempt__content="") | Q(best_attempt__step__edited_by_label__gt=""))
     wanted = {"task__kind": choice.kind, "task__agent": choice.agent}
     runs = runs.filter(**{name: value for name, value in wanted.items() if value})
     if choice.since:
@@ -152,7 +156,8 @@ def _of_same_task(kept: Iterable[Kept]) -> Iterator[tuple[Kept, Kept]]:
 
     def root(name: str) -> str:
         while groups.setdefault(name, name) != name:
-            name = groups[name]
+            # Each walk halves the way that the next one has to go.
+            name = groups[name] = groups[groups[name]]
         return name
 
     answers = list(kept)
@@ -163,7 +168,7 @@ def _of_same_task(kept: Iterable[Kept]) -> Iterator[tuple[Kept, Kept]]:
     for one in answers:
         newest[root(f"text {one.objective}")].setdefault(one.maker, one)
     for group in newest.values():
-        for first, second in combinations(group.values(), 2):
+        for first, second in combinations(islice(group.values(), MOST_MAKERS), 2):
             if first.content != second.content:
                 yield first, second
 

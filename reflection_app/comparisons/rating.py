@@ -16,8 +16,8 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
 from math import exp, log
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ import numpy as np
 from reflection_app.metrics.statistics import Z_95
 
 type Vector = np.ndarray[Any, np.dtype[np.float64]]
+type Places = np.ndarray[Any, np.dtype[np.int64]]
 
 # Ratings are told on the scale of chess: 400 points are odds of ten to one, and all together have 1,000 on average.
 POINTS = 400 / log(10)
@@ -94,9 +95,13 @@ def rate(said: Sequence[Said]) -> list[Group]:
     """The groups of contestants with their ratings, the largest group first."""
     names = {name for one in said for name in (one.first, one.second)}
     groups = []
-    for members in _components(names, ((one.first, one.second) for one in said)):
-        own = [one for one in said if one.first in members]
-        groups.append(_rate_group(sorted(members), own))
+    components = _components(names, ((one.first, one.second) for one in said))
+    group_of = {name: number for number, members in enumerate(components) for name in members}
+    own: list[list[Said]] = [[] for _ in components]
+    for one in said:
+        own[group_of[one.first]].append(one)
+    for members, of_group in zip(components, own, strict=True):
+        groups.append(_rate_group(sorted(members), of_group))
     return sorted(groups, key=lambda group: (-len(group.contestants), group.contestants[0].name))
 
 
@@ -167,23 +172,31 @@ def why_unrated(names: Sequence[str], said: Sequence[Said]) -> WhyUnrated | None
 def _components(names: Iterable[str], compared: Iterable[tuple[str, str]]) -> list[set[str]]:
     """Who was compared with whom, directly or through others."""
     edges = set(compared)
-    edges |= {(second, first) for first, second in edges}
-    left, found = set(names), []
-    while left:
-        members = _reached(min(left), edges)
-        found.append(members)
-        left -= members
+    beyond = _beyond(edges | {(second, first) for first, second in edges})
+    known, found = set[str](), []
+    for name in sorted(names):
+        if name not in known:
+            found.append(_walked(name, beyond))
+            known |= found[-1]
     return found
 
 
 def _reached(start: str, edges: Iterable[tuple[str, str]]) -> set[str]:
     """Who can be come to from `start`, itself among them."""
+    return _walked(start, _beyond(edges))
+
+
+def _beyond(edges: Iterable[tuple[str, str]]) -> Mapping[str, set[str]]:
     beyond = defaultdict[str, set[str]](set)
     for tail, head in edges:
         beyond[tail].add(head)
+    return beyond
+
+
+def _walked(start: str, beyond: Mapping[str, set[str]]) -> set[str]:
     seen, waiting = {start}, [start]
     while waiting:
-        fresh = beyond[waiting.pop()] - seen
+        fresh = beyond.get(waiting.pop(), set()) - seen
         seen |= fresh
         waiting += fresh
     return seen
@@ -199,6 +212,9 @@ def _contradict(names: Sequence[str], *, decided: set[tuple[str, str]], both_way
             if highest[tail] + length < highest[head]:
                 highest[head] = highest[tail] + length
                 changed = True
+                # No way that goes through each of them once is as long.
+                if highest[head] <= -len(names):
+                    return True
         if not changed:
             return False
     return True
@@ -212,7 +228,8 @@ def _ahead(names: Sequence[str], said: Sequence[Said]) -> tuple[str, ...]:
     up = {tuple(reversed(_in_order(one))) for one in said if one.winner is not Winner.NEITHER}
     tied = {(one.first, one.second) for one in said if one.winner is Winner.NEITHER}
     edges = {(tail, head) for tail, head in up} | tied | {(second, first) for first, second in tied}
-    closed = min((_reached(name, edges) for name in names), key=lambda found: (len(found), sorted(found)))
+    beyond = _beyond(edges)
+    closed = min((_walked(name, beyond) for name in names), key=lambda found: (len(found), sorted(found)))
     return tuple(sorted(closed)) if len(closed) < len(names) else ()
 
 
@@ -224,7 +241,8 @@ def _fit(names: Sequence[str], said: Sequence[Said]) -> tuple[list[float], list[
     size = len(names)
     place = {name: number for number, name in enumerate(names)}
     has_ties = any(one.winner is Winner.NEITHER for one in said)
-    cells = Counter((place[one.first], place[one.second], one.winner) for one in said)
+    counted = Counter((place[one.first], place[one.second], OUTCOMES[one.winner]) for one in said)
+    cells = Cells(*np.array([(*cell, count) for cell, count in counted.items()]).T)
     at = np.zeros(size + has_ties)
     likelihood, slope, information = _derivatives(at, cells, size=size, has_ties=has_ties)
     for _step in range(MOST_STEPS):
@@ -255,49 +273,75 @@ def chances(first: float, second: float, *, ties: float | None = None) -> tuple[
     return weights[0] / total, weights[1] / total, weights[2] / total
 
 
-def _derivatives(
-    at: Vector, cells: Mapping[tuple[int, int, Winner], int], *, size: int, has_ties: bool
-) -> tuple[float, Vector, Vector]:
+# In which order chances are told.
+OUTCOMES = {Winner.FIRST: 0, Winner.SECOND: 1, Winner.NEITHER: 2}
+# Rows of clusters that are multiplied at once: all together they would take a gigabyte.
+ROWS_AT_ONCE = 2_000
+
+
+class Cells(NamedTuple):
+    """Judgements in columns: the places of both contestants, which outcome it was, and how often."""
+
+    first: Places
+    second: Places
+    outcome: Places
+    times: Places
+
+
+def _derivatives(at: Vector, cells: Cells, *, size: int, has_ties: bool) -> tuple[float, Vector, Vector]:
     """The log-likelihood there, its slope, and the information, which is the negative of its curvature."""
-    likelihood = 0.0
+    shares = _all_chances(at, cells, size=size, has_ties=has_ties)
+    observed = shares[cells.outcome, np.arange(len(cells.times))]
+    likelihood = float(cells.times @ np.log(np.maximum(observed, 1e-300)))
     slope, information = np.zeros(len(at)), np.zeros((len(at), len(at)))
-    for (first, second, winner), count in cells.items():
-        shares = chances(at[first], at[second], ties=at[size] if has_ties else None)
-        places, vectors = _vectors(first, second, size=size, has_ties=has_ties)
-        observed = (Winner.FIRST, Winner.SECOND, Winner.NEITHER).index(winner)
-        likelihood += count * log(max(shares[observed], 1e-300))
-        mean = sum(share * vector for share, vector in zip(shares, vectors, strict=True))
-        slope[places] += count * (vectors[observed] - mean)
-        spread = sum(share * np.outer(vector, vector) for share, vector in zip(shares, vectors, strict=True))
-        information[np.ix_(places, places)] += count * (spread - np.outer(mean, mean))
+    columns = _columns(cells, size=size, has_ties=has_ties)
+    means = [vectors.T @ shares for vectors in OF_OUTCOMES.T[: len(columns)]]
+    for row, (place, mean) in enumerate(zip(columns, means, strict=True)):
+        np.add.at(slope, place, cells.times * (OF_OUTCOMES[cells.outcome, row] - mean))
+        for column, (other, other_mean) in enumerate(zip(columns, means, strict=True)):
+            spread = (OF_OUTCOMES[:, row] * OF_OUTCOMES[:, column]) @ shares
+            np.add.at(information, (place, other), cells.times * (spread - mean * other_mean))
     return likelihood, slope, information
 
 
-def _vectors(first: int, second: int, *, size: int, has_ties: bool) -> tuple[list[int], list[Vector]]:
-    """Which parameters a judgement tells of, and how the logarithm of each outcome's weight depends on them."""
-    places = [first, second, size] if has_ties else [first, second]
-    rows = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.5, 0.5, 1.0]]
-    return places, [np.array(row[: len(places)]) for row in rows]
+# How the logarithm of each outcome's weight depends on θ of the first, θ of the second and δ.
+OF_OUTCOMES = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.5, 0.5, 1.0]])
+
+
+def _columns(cells: Cells, *, size: int, has_ties: bool) -> list[Places]:
+    """Which parameters each of the judgements tells of."""
+    columns = [cells.first, cells.second]
+    return [*columns, np.full(len(cells.first), size)] if has_ties else columns
+
+
+def _all_chances(at: Vector, cells: Cells, *, size: int, has_ties: bool) -> Vector:
+    """`chances` of all cells, one row for each outcome."""
+    first, second = at[cells.first], at[cells.second]
+    tie = (first + second) / 2 + at[size] if has_ties else np.full(len(first), -np.inf)
+    logs = np.array([first, second, tie])
+    weights = np.exp(logs - logs.max(axis=0))
+    shares: Vector = weights / weights.sum(axis=0)
+    return shares
 
 
 def _spread(at: Vector, said: Sequence[Said], place: Mapping[str, int], *, has_ties: bool) -> Vector:
     """The products of the slopes of each cluster, summed, and corrected for their being few."""
     size = len(place)
     number = {cluster: row for row, cluster in enumerate(dict.fromkeys(one.cluster for one in said))}
-    slopes = np.zeros((len(number), len(at)))
-
-    @cache
-    def slope_of(first: int, second: int, winner: Winner) -> tuple[list[int], Vector]:
-        shares = chances(at[first], at[second], ties=at[size] if has_ties else None)
-        places, vectors = _vectors(first, second, size=size, has_ties=has_ties)
-        mean = sum(share * vector for share, vector in zip(shares, vectors, strict=True))
-        return places, vectors[tuple(Winner).index(winner)] - mean
-
-    for one in said:
-        places, slope = slope_of(place[one.first], place[one.second], one.winner)
-        slopes[number[one.cluster], places] += slope
-    total: Vector = slopes.T @ slopes
-    return total * len(slopes) / (len(slopes) - 1) if len(slopes) > 1 else total
+    rows = [(place[one.first], place[one.second], OUTCOMES[one.winner], number[one.cluster]) for one in said]
+    first, second, outcome, cluster = np.array(sorted(rows, key=itemgetter(3))).T
+    cells = Cells(first, second, outcome, np.ones(len(rows), dtype=np.int64))
+    shares = _all_chances(at, cells, size=size, has_ties=has_ties)
+    columns = _columns(cells, size=size, has_ties=has_ties)
+    total = np.zeros((len(at), len(at)))
+    for begin in range(0, len(number), ROWS_AT_ONCE):
+        some = slice(*np.searchsorted(cluster, [begin, begin + ROWS_AT_ONCE]))
+        slopes = np.zeros((min(ROWS_AT_ONCE, len(number) - begin), len(at)))
+        for row, column in enumerate(columns):
+            slope = OF_OUTCOMES[outcome[some], row] - OF_OUTCOMES[:, row] @ shares[:, some]
+            np.add.at(slopes, (cluster[some] - begin, column[some]), slope)
+        total += slopes.T @ slopes
+    return total * len(number) / (len(number) - 1) if len(number) > 1 else total
 
 
 # Which two to compare next.

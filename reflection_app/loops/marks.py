@@ -6,7 +6,9 @@ TextQuoteSelector. Nothing is normalised: combining characters, joiners and line
 """
 
 import re
+from bisect import bisect_right
 from enum import StrEnum
+from itertools import accumulate
 from typing import Self
 
 from pydantic import Field
@@ -140,6 +142,22 @@ def find_quote(text: str, quote: str) -> list[tuple[int, int]]:
             places.append((start, start + len(exact)))
             start = text.find(exact, start + 1)
         return places
-    # Possessive: a run of white space is gone through once.
-    pattern = re.compile(r"\s++".join(re.escape(word) for word in words))
-    return [found.span() for found, _ in zip(pattern.finditer(text), range(MOST_PLACES), strict=False)]
+    # Both with one space between words: trying the words at each place in turn would take time with their product.
+    spans = [word.span() for word in _WORD.finditer(text)]
+    begins = list(accumulate((end - start + 1 for start, end in spans), initial=0))
+    plain, wanted = " ".join(text[start:end] for start, end in spans), " ".join(words)
+
+    def place_of(offset: int) -> int:
+        word = bisect_right(begins, offset) - 1
+        return spans[word][0] + offset - begins[word]
+
+    found: list[tuple[int, int]] = []
+    begin = plain.find(wanted)
+    while begin >= 0 and len(found) < MOST_PLACES:
+        end = begin + len(wanted)
+        found.append((place_of(begin), place_of(end - 1) + 1))
+        begin = plain.find(wanted, end)
+    return found
+
+
+_WORD = re.compile(r"\S+")

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from reflection_app.loops.storable import Text
+from reflection_app.loops.storable import Text, storable
 from reflection_app.loops.values import Value
 
 MOST_CRITERIA = 20
@@ -38,7 +38,10 @@ class Scale(StrEnum):
 class Category(Value):
     """One of the categories of a criterion, and what it is worth."""
 
-    name: Annotated[Text, Field(min_length=1, max_length=80)]
+    # Stripped as whatever is given is: else nothing would ever be this value.
+    name: Annotated[
+        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=80), AfterValidator(storable)
+    ]
     worth: float = Field(ge=0, le=BEST)
 
 

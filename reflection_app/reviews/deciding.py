@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 
 from reflection_app.core.audit import Actor, AuditEntry, audit
 from reflection_app.core.errors import Conflict, NotYours, StillStands, wrong
-from reflection_app.loops.attempt_effects import EditedAnswer
-from reflection_app.reviews.claiming import gone, lost
+from reflection_app.loops.attempt_effects import EditDecision, EditedAnswer
+from reflection_app.reviews.claiming import gone, hold_end, lost
 from reflection_app.reviews.decisions import DecisionInput, decided_by, put_in_force
 from reflection_app.reviews.editing import edited_by, facts_of, keep_correction, why_not_edited
 from reflection_app.reviews.models import UNDONE, About, Review, ReviewState
@@ -34,6 +34,9 @@ def decide_review(review: Review, data: DecisionInput, *, actor: Actor) -> Revie
 
     Raises AlreadyDecided or ReviewLeaseLost (nothing changed), InvalidInput, or OwnWorkRefused.
     """
+    if data.decision is EditDecision.EDIT:
+        # Code takes long to check the text, and does so for nobody but who may decide.
+        hold_end(review, lease_token=data.lease_token)
     return _decide(review, data, edited=edited_by(review, data), actor=actor)
 
 

@@ -76,6 +76,8 @@ def each_once(issues: Iterable[Issue]) -> tuple[Issue, ...]:
 
 def open_dispute(panel: Panel, run: Run, *, actor: Actor) -> Review:
     """The review that settles it, in the transaction of the opinion that made the dispute."""
+    # Whose work it is the seats know as well: beside the run's own, who edited the text that is judged.
+    hands = [hand for seat in Review.objects.filter(panel=panel) for hand in seat.handed_in_by]
     review = Review.objects.create(
         project_id=panel.project_id,
         run=run,
@@ -85,7 +87,7 @@ def open_dispute(panel: Panel, run: Run, *, actor: Actor) -> Review:
         panel=panel,
         reason=ReviewReason.ADJUDICATION.value,
         holds_run=panel.holds_run,
-        handed_in_by=run.handed_in_by,
+        handed_in_by=list(dict.fromkeys([*run.handed_in_by, *hands])),
     )
     route([review])
     add_event(run, EventType.REVIEW_OPENED, review=str(review.pk), reason=review.reason)

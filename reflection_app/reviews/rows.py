@@ -1,6 +1,9 @@
 """The rows of reviews that a run asks for: one, or a panel's seats where several people are to judge blindly."""
 
+from uuid import UUID
+
 from django.db import transaction
+from django.db.models import Q
 
 from reflection_app.adapters.live import ring_reviews
 from reflection_app.core.audit import Actor
@@ -10,7 +13,7 @@ from reflection_app.reviews.models import Panel, Review
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.events import EventType, next_event
 from reflection_app.runs.following import StepCommit, follows_from
-from reflection_app.runs.models import Run, Step, Verdict
+from reflection_app.runs.models import Attempt, Run, Step, Verdict
 
 
 @follows_from(AskReviewer, RequestAudit)
@@ -49,7 +52,7 @@ def put_before_people(
             wanted=reviewers,
         )
     # Who wrote it in an earlier review handed it in, too.
-    hands = list(dict.fromkeys([*run.handed_in_by, *_hands_of_editors(verdict)]))
+    hands = list(dict.fromkeys([*run.handed_in_by, *hands_of_editors(verdict)]))
     opened, batch = [], Batch()
     for _seat in range(reviewers):
         review = Review(
@@ -74,12 +77,27 @@ def put_before_people(
     return opened
 
 
-def _hands_of_editors(verdict: Verdict) -> list[str]:
-    number = verdict.attempt.edited_from
-    if number is None:
-        return []
-    edits = Review.objects.filter(
-        run=verdict.attempt.run_id, attempt__number=number, decision__isnull=False, edited_answer__isnull=False
-    )
+def hands_of_editors(verdict: Verdict) -> list[str]:
+    """Of all who wrote the text in reviews, one after another; a fork has it from the run that it was forked from."""
+    written: Attempt | None = verdict.attempt
+    edits = Review.objects.none()
+    forked_from = _ancestors(verdict.attempt.run)
+    while written is not None and written.edited_from is not None:
+        of_number = Review.objects.filter(
+            attempt__number=written.edited_from, decision__isnull=False, edited_answer__isnull=False
+        )
+        of_this = Q(run=written.run_id) | Q(run__in=forked_from, edited_answer=written.content)
+        edits |= of_number.filter(of_this)
+        written = Attempt.objects.filter(run=written.run_id, number=written.edited_from).first()
     actors = (Actor(user=one.decided_by, api_key=one.decided_by_key) for one in edits)
     return [actor.hand for actor in actors if actor.hand is not None]
+
+
+def _ancestors(run: Run) -> list[UUID]:
+    """The runs that it was forked from, the nearest first."""
+    found: list[UUID] = []
+    parent = run.parent_id
+    while parent is not None:
+        found.append(parent)
+        parent = Run.objects.values_list("parent", flat=True).get(pk=parent)
+    return found

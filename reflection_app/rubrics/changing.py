@@ -16,7 +16,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.rubrics import MOST_CRITERIA, Criterion, Rubric, Scale
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
-from reflection_app.reviews.models import Review, ReviewState, is_hidden
+from reflection_app.reviews.models import Review, ReviewState, is_hidden, seats_of_open_panels
 from reflection_app.rubrics.models import GuidelinesVersion, ReviewExample, RubricVersion
 
 LONGEST_GUIDELINES = 50_000
@@ -165,8 +165,9 @@ def drop_example(review: Review, *, actor: Actor) -> None:
 
 
 def examples_of(project_id: UUID) -> "list[ReviewExample]":
-    """Newest first, with what a line of each needs."""
-    rows = ReviewExample.objects.filter(project=project_id).select_related(
+    """Newest first, with what a line of each needs; none whose decision was taken back, or is hidden again by that."""
+    rows = ReviewExample.objects.filter(project=project_id, review__state=ReviewState.DECIDED)
+    rows = rows.exclude(review__in=seats_of_open_panels(project_id)).select_related(
         "review__run__task", "review__verdict", "review__decided_verdict", "review__attempt"
     )
     return list(rows.defer("review__run__spec", "review__attempt__content")[:MOST_EXAMPLES])

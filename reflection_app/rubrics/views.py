@@ -24,7 +24,8 @@ TEXTS = ("key", "name", "help", "scale", "weight", "points", "choices")
 USUAL = {"scale": Scale.POINTS.value, "weight": "1", "points": "5"}
 PLACE = re.compile(r"criteria\.(\d{1,3})\.scale")
 ORDER = re.compile(r"(remove|up|down)\.(\d{1,3})")
-CHOICE = re.compile(r"\s*(.+?)\s*[=:：]\s*(\d{1,3}(?:\.\d+)?)\s*%?\s*")
+# Of a stripped line. White space is possessive, and a name ends with a sign: else a long line would be tried for hours.
+CHOICE = re.compile(r"(.*\S)\s*+[=:：]\s*+(\d{1,3}(?:\.\d{1,10})?)\s*+%?")
 NO_KEY = re.compile(r"[^a-z0-9]+")
 LONGEST_KEY = 40
 
@@ -78,7 +79,10 @@ class CriterionForm:
         is_category = self.texts["scale"] == Scale.CATEGORY.value
         lines = [line for line in self.texts["choices"].splitlines() if line.strip()] if is_category else []
         # A line that cannot be read is left as it is, for the schema to refuse.
-        read = [{"name": found[1], "worth": found[2]} if (found := CHOICE.fullmatch(line)) else line for line in lines]
+        read = [
+            {"name": found[1], "worth": found[2]} if (found := CHOICE.fullmatch(line.strip())) else line
+            for line in lines
+        ]
         return {name: text for name, text in filled.items() if text} | {
             "key": key,
             "choices": read,

@@ -256,3 +256,9 @@ def test_a_sound_is_kept(caller: Caller) -> None:
     given = {"type": "input_audio", "input_audio": {"data": base64.b64encode(wav()).decode(), "format": "wav"}}
     assert hand_in(caller, asked(caller), parts(given)).status == 202
     assert Attachment.objects.get().media_type == "audio/wav"
+
+
+def test_a_picture_of_an_impossible_size_is_a_file_to_be_saved(caller: Caller) -> None:
+    huge = png()[:16] + b"\xff" * 8 + png()[24:]
+    kept = upload(caller, huge)
+    assert (kept.status, kept.body["media_type"], kept.body["width"]) == (201, "application/octet-stream", None)

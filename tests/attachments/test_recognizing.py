@@ -1,7 +1,10 @@
 """What a file is, by its bytes alone."""
 
+from time import perf_counter
+
 import pytest
 
+from reflection_app.attachments.keeping import cleaned_name
 from reflection_app.attachments.recognizing import MOST_PIXELS, UNKNOWN, Recognized, recognize
 from tests.attachments import samples
 
@@ -53,6 +56,8 @@ def test_a_pdf_is_known_with_its_pages() -> None:
         b"\xff\xfe<\0h\0t\0m\0l\0",
         b"\xff\xfb\x90\x00 and no second frame",
         samples.gif(0, 6),
+        samples.avif(2**31, 10),
+        samples.png()[:16] + b"\xff" * 8 + samples.png()[24:],
         b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>",
         b"<!doctype html><script>alert(1)</script>",
         b"<html>%PDF-1.4",
@@ -83,3 +88,16 @@ def test_a_bomb_is_known_by_its_header() -> None:
 def test_wherever_a_file_ends_it_is_read_without_a_failure(whole: bytes) -> None:
     for end in range(min(len(whole), 200)):
         recognize(whole[:end])
+
+
+def test_the_largest_picture_of_several_is_that_with_the_most_pixels() -> None:
+    wide = samples.avif(20_000, 1)
+    both = wide + samples.avif(19_999, 19_999)[len(wide) - 28 :]
+    found = recognize(both)
+    assert (found.width, found.height) == (19_999, 19_999)
+
+
+def test_a_name_of_megabytes_is_cleaned_at_once() -> None:
+    begun = perf_counter()
+    assert cleaned_name("a" * 8_000_000 + "/ b.png", media_type="image/png") == "b.png"
+    assert perf_counter() - begun < 0.1

@@ -6,6 +6,8 @@ from uuid import uuid4
 import pytest
 
 from reflection_app.comparisons.models import Pair
+from reflection_app.comparisons.sets import switch_set
+from reflection_app.core.audit import Actor
 from reflection_app.core.models import OwnWork, Role, Scope
 from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.comparisons.pairs import NEW, OLD, make_set, pair_of
@@ -61,6 +63,19 @@ def test_who_made_them_is_told_when_all_have_judged(admin: Caller) -> None:
     anna.post(f"comparisons/judgements/{seat['id']}", {"lease_token": seat["lease_token"], "choice": "tie"})
     (row,) = admin.get(f"comparisons/{made.pk}/pairs").body["results"]
     assert (row["model_a"], row["model_b"], row["judged"]) == (OLD, NEW, 1)
+
+
+def test_who_could_still_judge_anew_is_not_told_who_made_them(admin: Caller) -> None:
+    made = make_set(admin.project)
+    person = make_member(admin.project, Role.REVIEWER)
+    anna = make_caller(admin.project, [Scope.REVIEWS_WRITE, Scope.RUNS_READ], made_by=person)
+    seat = anna.post("comparisons/claim").body
+    anna.post(f"comparisons/judgements/{seat['id']}", {"lease_token": seat["lease_token"], "choice": "tie"})
+    (row,) = anna.get(f"comparisons/{made.pk}/pairs").body["results"]
+    assert (row["model_a"], row["model_b"], row["judged"]) == (None, None, 1)
+    switch_set(made, is_open=False, actor=Actor())
+    (row,) = anna.get(f"comparisons/{made.pk}/pairs").body["results"]
+    assert (row["model_a"], row["model_b"]) == (OLD, NEW)
 
 
 def test_nothing_is_left_is_no_content(admin: Caller) -> None:

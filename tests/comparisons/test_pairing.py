@@ -1,20 +1,24 @@
 """Pairs that are made of runs: kept answers to the same task, by different makers."""
 
+from time import perf_counter
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from reflection_app.comparisons.models import Pair
-from reflection_app.comparisons.pairing import PairChoice, find_pairs
+from reflection_app.comparisons.pairing import Kept, Maker, PairChoice, _of_same_task, find_pairs
 from reflection_app.comparisons.sets import SetInput, create_set
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
+from reflection_app.reviews.asking import AskInput, ask_for_review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.models import Run, Step
 from reflection_app.tasks.models import Task
 from tests.factories import make_member, make_project
+from tests.reviews.editing import edited
 from tests.runs.critiques import critique
 from tests.runs.scripts import scripted_run
 
@@ -139,3 +143,28 @@ def test_a_set_takes_pairs_that_no_other_has_and_says_where_there_are_none(proje
     # With the runs their words go.
     Task.objects.filter(runs__attempts=pair.attempt_a).delete()
     assert not Pair.objects.exists()
+
+
+def test_what_a_reviewer_wrote_is_no_answer_of_the_agents(project: Project) -> None:
+    answered(project, "Paris", model="m-1", objective="Where?")
+    run = answered(project, "Lyon", objective="Where?", agent="planner")
+    assert len(find_pairs(project, PairChoice()).pairs) == 1
+    [review] = ask_for_review(run, AskInput(note="Is it?"), actor=Actor(user=make_member(project)))
+    edited(review, "Paris, of course.")
+    assert find_pairs(project, PairChoice()).pairs == []
+
+
+def test_runs_with_a_model_of_their_own_each_are_not_all_put_to_each_other() -> None:
+    one = Kept(uuid4(), uuid4(), "", "asked", "", Maker("m", ""))
+    many = [one._replace(content=str(n), maker=Maker(f"m-{n}", "")) for n in range(3_000)]
+    found = list(_of_same_task(many))
+    assert len(found) == 100 * 99 / 2
+    assert found[0][0].maker.model == "m-0"
+
+
+def test_many_objectives_of_one_external_id_are_soon_known_as_one_task() -> None:
+    one = Kept(uuid4(), uuid4(), "q-1", "", "", Maker("m", ""))
+    many = [one._replace(objective=f"asked {n}", content=str(n)) for n in range(20_000)]
+    begun = perf_counter()
+    assert list(_of_same_task(many)) == []
+    assert perf_counter() - begun < 5

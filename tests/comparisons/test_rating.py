@@ -3,6 +3,7 @@
 import random
 from itertools import combinations, count
 from math import exp, log, sqrt
+from time import perf_counter
 
 import pytest
 
@@ -257,3 +258,20 @@ def test_nothing_is_guessed_of_nothing() -> None:
 def test_the_guess_of_strengths_is_that_of_the_model_with_one_more_tie() -> None:
     strengths = likely_strengths(beat("x", "y", 3) + beat("y", "x", 1))
     assert exp(strengths["x"] - strengths["y"]) == pytest.approx(3.5 / 1.5)
+
+
+def test_many_judgements_of_many_makers_are_rated_soon() -> None:
+    chance = random.Random(7)
+    names = [f"m-{number}" for number in range(100)]
+    both = [chance.sample(names, 2) for _ in range(40_000)]
+    said = [Said(one, other, chance.choice(list(Winner)), number) for number, (one, other) in enumerate(both)]
+    begun = perf_counter()
+    assert only_group(said).is_rated
+    assert perf_counter() - begun < 5
+
+
+def test_many_makers_of_whom_each_was_compared_once_are_soon_known_as_groups() -> None:
+    said = [Said(f"a-{number}", f"b-{number}", Winner.FIRST, number) for number in range(10_000)]
+    begun = perf_counter()
+    assert len(rate(said)) == 10_000
+    assert perf_counter() - begun < 5

@@ -1,6 +1,7 @@
 """Marks: found by place and by quote, put right or refused, and told of in prompts."""
 
 import json
+from time import perf_counter
 
 import pytest
 from hypothesis import given
@@ -78,6 +79,13 @@ def test_a_long_text_of_repeats_is_looked_through_quickly() -> None:
     with pytest.raises(MarkRefused):
         Mark(exact="ab ab").within(text)
     assert find_quote(" " * 1_000_000 + "x", "a x") == []
+
+
+def test_a_long_quote_that_a_long_text_almost_holds_everywhere_is_soon_not_found() -> None:
+    begun = perf_counter()
+    assert find_quote("a  " * 100_000, "a " * 4_000 + "b") == []
+    assert perf_counter() - begun < 2
+    assert find_quote("xa  b\n\nbc a b", "a b b") == [(1, 8)]
 
 
 def test_an_issue_without_a_mark_is_written_as_before_there_were_marks() -> None:

@@ -217,3 +217,12 @@ def test_a_persons_ratings_go_into_the_judgement_and_its_feedback() -> None:
     assert judged.ratings == ratings
     assert judged.feedback.weaknesses == shortcomings(ratings) == ("Correct (2)",)
     assert judged.feedback.suggestions == ("Check it.",)
+
+
+def test_a_category_is_found_whatever_white_space_is_around_its_name() -> None:
+    choices = (Category(name=" no", worth=0), Category(name="yes\n", worth=100))
+    rubric = Rubric(number=1, criteria=(Criterion(key="ready", name="Ready", scale=Scale.CATEGORY, choices=choices),))
+    (rating,) = rated(rubric, {"ready": Given(value="yes\n")})
+    assert (rating.value, rating.worth) == ("yes", 100)
+    with pytest.raises(ValidationError):
+        Category(name="  ", worth=0)

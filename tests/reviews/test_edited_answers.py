@@ -1,20 +1,22 @@
 """A reviewer edits the answer: their text is the run's answer, and the attempt stays as it was with their REVISE."""
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from reflection_app.core.audit import AuditEntry
-from reflection_app.core.errors import InvalidInput, StillStands
+from reflection_app.core.errors import InvalidInput, ReviewLeaseLost, StillStands
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.storable import storable
 from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.reviews import editing
 from reflection_app.reviews.answers import review_answer
 from reflection_app.reviews.asking import AskInput, ask_for_review
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.deciding import decide_review, undo_decision
 from reflection_app.reviews.decisions import LONGEST_EDITED, DecisionInput
-from reflection_app.reviews.models import Review, ReviewState
+from reflection_app.reviews.models import Panel, Review, ReviewState
 from reflection_app.reviews.own_work import OwnWorkRefused
 from reflection_app.runs import advance as advancing
 from reflection_app.runs import journal_writes
@@ -26,6 +28,7 @@ from reflection_app.runs.forks import follow, fork_run
 from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Attempt, Run, RunState, Step, Verdict
 from tests.reviews.editing import BETTER, edit, edited, reviewer
+from tests.reviews.panels import adjudication, say
 from tests.reviews.review_items import FIRST, asked_about, audited, handed_in, rejected, revised, seat
 from tests.reviews.test_reviews import together
 from tests.reviews.undoing import rows_of
@@ -200,6 +203,15 @@ def test_the_tests_that_came_with_the_task_are_run_on_the_text() -> None:
     assert tests.all_passed
 
 
+def test_nobody_has_the_tests_run_who_does_not_hold_the_review(monkeypatch: pytest.MonkeyPatch) -> None:
+    review = asked_about("not-held")
+    claim_review(review, actor=reviewer(review))
+    review.refresh_from_db()
+    monkeypatch.setattr(editing, "run_tests", lambda *_, **__: pytest.fail("they were run"))
+    with pytest.raises(ReviewLeaseLost):
+        decide_review(review, edit(review, RIGHT).model_copy(update={"lease_token": uuid4()}), actor=reviewer(review))
+
+
 # What follows, and taking it back.
 
 
@@ -332,6 +344,43 @@ def test_who_wrote_the_text_does_not_judge_it_and_once_somebody_is_asked_it_stan
         claim_review(asked, actor=actor)
     with pytest.raises(StillStands, match="review the edited answer"):
         undo_decision(decided, actor=actor)
+
+
+def test_who_wrote_the_text_does_not_settle_a_dispute_about_it() -> None:
+    review = audited("disputed")
+    actor = reviewer(review)
+    edited(review, actor=actor)
+    ask_for_review(review.run, AskInput(note="Two of you, please.", reviewers=2), actor=reviewer(review))
+    panel = Panel.objects.get(run=review.run)
+    say(panel, reviewer(review))
+    say(panel, reviewer(review), VerdictName.REJECT)
+    with pytest.raises(OwnWorkRefused):
+        claim_review(adjudication(panel), actor=actor)
+
+
+def test_who_wrote_the_text_does_not_judge_it_in_a_fork() -> None:
+    review = unsure(80)
+    actor = reviewer(review)
+    edited(review, actor=actor)
+    run = ended(review.run)
+    last = Step.objects.filter(run=run).order_by("seq").last()
+    assert last is not None
+    fork = ended(fork_run(run, ForkInput(from_step=last.seq), actor=reviewer(review)))
+    [asked] = ask_for_review(fork, AskInput(note="And here?"), actor=reviewer(review))
+    assert asked.attempt.content == BETTER
+    with pytest.raises(OwnWorkRefused):
+        claim_review(asked, actor=actor)
+
+
+def test_who_wrote_the_text_does_not_judge_what_another_made_of_it() -> None:
+    first = audited("of-two")
+    actor = reviewer(first)
+    edited(first, actor=actor)
+    [asked] = ask_for_review(first.run, AskInput(note="Better still?"), actor=reviewer(first))
+    edited(asked, BETTER + "\n\nOnce more.")
+    [again] = ask_for_review(first.run, AskInput(note="And now?"), actor=reviewer(first))
+    with pytest.raises(OwnWorkRefused):
+        claim_review(again, actor=actor)
 
 
 def test_an_attempt_that_its_run_does_not_keep_is_not_edited_after_its_end() -> None:

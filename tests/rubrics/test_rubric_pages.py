@@ -1,5 +1,6 @@
 """The page of rubric and guidelines: edited and rearranged without saving, saved whole, nothing typed is lost."""
 
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -8,17 +9,23 @@ from django.urls import reverse
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
+from reflection_app.reviews.deciding import decide_review, undo_decision
 from reflection_app.rubrics.changing import (
+    ExampleInput,
     GuidelinesInput,
     RubricInput,
     change_guidelines,
     change_rubric,
+    examples_of,
+    keep_example,
     newest_guidelines,
     newest_rubric,
 )
 from reflection_app.rubrics.models import ReviewExample, RubricVersion
-from reflection_app.rubrics.views import keys_for
+from reflection_app.rubrics.views import TEXTS, CriterionForm, keys_for
 from tests.factories import make_project
+from tests.reviews.editing import edit, edited, reviewer
+from tests.reviews.review_items import audited
 from tests.rubrics.rated import CRITERIA, rated_review
 from tests.web.stories import HOSTILE, claimed_by, logged_in
 
@@ -153,6 +160,18 @@ def test_a_curator_keeps_a_decided_item_and_others_find_it_beside_theirs(client:
     assert not ReviewExample.objects.exists()
 
 
+def test_an_item_whose_decision_was_taken_back_is_no_example_until_it_is_decided_again() -> None:
+    review = audited("taken-back")
+    actor = reviewer(review)
+    decided = edited(review, actor=actor)
+    keep_example(decided, ExampleInput(note="So it is done."), actor=actor)
+    assert len(examples_of(review.project_id)) == 1
+    held = undo_decision(decided, actor=actor)
+    assert examples_of(review.project_id) == []
+    decide_review(held, edit(held), actor=actor)
+    assert [one.note for one in examples_of(review.project_id)] == ["So it is done."]
+
+
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.REVIEWER, Role.CURATOR])
 def test_others_than_admins_read_it_and_change_nothing(client: Client, project: Project, role: Role) -> None:
     change_rubric(project, RubricInput(criteria=CRITERIA), actor=Actor())
@@ -171,3 +190,31 @@ def test_keys_are_made_of_names_each_once() -> None:
     keys = keys_for(named)
     assert keys[:4] == ["clear_2", "clear", "clear_3", "criterion_4"]
     assert len(keys[4]) <= 40
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        (" Ready to send ＝", None),
+        ("  Ready = to send ==  97.5 % ", ("Ready = to send =", "97.5")),
+        ("不行：0", ("不行", "0")),
+        ("= 5", None),
+        ("Ready = 5 of 10", None),
+    ],
+)
+def test_a_line_of_a_category_is_its_name_and_its_worth(line: str, read: tuple[str, str] | None) -> None:
+    (choice,) = _choices_of(line)
+    assert choice == (line if read is None else {"name": read[0], "worth": read[1]})
+
+
+def test_a_long_line_of_a_category_is_read_at_once() -> None:
+    begun = perf_counter()
+    for line in ("a" + " " * 20_000 + "b", " " * 20_000 + "b", "a = " * 20_000):
+        assert _choices_of(line) == [line]
+    assert perf_counter() - begun < 2
+
+
+def _choices_of(line: str) -> list[Any]:
+    texts = dict.fromkeys(TEXTS, "") | {"scale": "category", "choices": line}
+    choices: list[Any] = CriterionForm(texts).given(key="k")["choices"]
+    return choices

@@ -187,6 +187,16 @@ def test_the_demos_people_cannot_log_in_and_a_person_of_their_name_stays(staff: 
     assert set(User.objects.all()) == {staff, person}
 
 
+def test_a_colleague_without_a_password_who_has_left_is_not_removed_with_the_demo(staff: User) -> None:
+    project = small(staff)
+    colleague = make_member(project)
+    colleague.set_unusable_password()
+    colleague.is_active, colleague.last_login = False, timezone.now()
+    colleague.save()
+    remove_demo(project, actor=Actor(user=staff))
+    assert set(User.objects.all()) == {staff, colleague}
+
+
 def test_only_a_demo_is_removed_by_one_click_and_only_by_its_admin(staff: User, client: Client) -> None:
     project = make_project("real")
     with pytest.raises(NotFound):

@@ -26,6 +26,7 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.metrics.figuring import rebuild
 from reflection_app.reviews.models import Review, ReviewState
+from reflection_app.reviews.rows import hands_of_editors
 from reflection_app.runs.models import Run, RunState
 from reflection_app.runs.resuming import cancel_run
 from reflection_app.tasks.models import Task
@@ -128,6 +129,9 @@ def _know_judges_again(project: Project) -> None:
     reviews = Review.objects.filter(project=project)
     by_run = Run.objects.filter(pk=OuterRef("run")).values("handed_in_by")
     reviews.update(handed_in_by=Subquery(by_run))
+    for review in reviews.filter(attempt__edited_from__isnull=False).select_related("verdict__attempt__run"):
+        review.handed_in_by = list(dict.fromkeys([*review.handed_in_by, *hands_of_editors(review.verdict)]))
+        review.save(update_fields=["handed_in_by"])
     reviews.filter(state=ReviewState.DECIDED, panel__isnull=False).update(holder_person=F("holder"))
     PairJudgement.objects.filter(project=project, is_by_key=False).update(person=F("by"))
     hands_a, hands_b = (

@@ -30,8 +30,14 @@ def remove_demo(project: Project, *, actor: Actor) -> None:
     # Notes of figures and of ends that the runs left behind when they were cancelled.
     FigureDue.objects.filter(run_id__in=runs).delete()
     LookBackDue.objects.filter(run_id__in=runs).delete()
-    # The demo's own: nobody of them can log in, and none is a member elsewhere.
+    # The demo's own: nobody of them can log in, nor ever did, and none is a member elsewhere. Who comes by single
+    # sign-on has no password either, and is a person all the same, also after their leave.
     own = User.objects.filter(
-        pk__in=people, is_active=False, password__startswith=UNUSABLE_PASSWORD_PREFIX, memberships__isnull=True
+        pk__in=people,
+        is_active=False,
+        password__startswith=UNUSABLE_PASSWORD_PREFIX,
+        memberships__isnull=True,
+        last_login=None,
+        email="",
     )
     own.delete()

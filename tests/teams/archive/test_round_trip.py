@@ -14,10 +14,12 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import Membership, Project, Role
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.metrics.models import DayFigure
+from reflection_app.reviews.asking import AskInput, ask_for_review
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review, ReviewState
+from reflection_app.reviews.own_work import OwnWorkRefused
 from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.models import Run, RunState
@@ -27,7 +29,9 @@ from reflection_app.teams.archive.tables import STAYS, TABLES, columns_of, key_i
 from reflection_app.teams.demo.loading import load_demo
 from reflection_app.teams.models import Delivery, Secret, Webhook
 from tests.factories import make_member, make_project, make_user, submit
+from tests.reviews.editing import edited, reviewer
 from tests.reviews.panels import open_panel, panel_project, people, say
+from tests.reviews.review_items import audited
 from tests.teams.archive.archives import manifest_of, rows_of, written
 from tests.web.stories import finished, unsure_project, waiting_review
 
@@ -162,6 +166,18 @@ def test_people_come_along_only_where_they_are_said_to_be_the_same(tmp_path: Pat
     assert list(Membership.objects.filter(project=same).values_list("user", "role")) == [(member.pk, "curator")]
     led = imported(content, tmp_path, slug="led", admin=member.get_username())
     assert list(Membership.objects.filter(project=led).values_list("user", "role")) == [(member.pk, "admin")]
+
+
+def test_who_edited_an_answer_does_not_judge_it_in_the_copy_either(tmp_path: Path) -> None:
+    review = audited("edited")
+    actor = reviewer(review)
+    edited(review, actor=actor)
+    ask_for_review(review.run, AskInput(note="Look at it."), actor=reviewer(review))
+    copy = imported(written(review.project), tmp_path, same_people=True)
+    asked = Review.objects.get(project=copy, state=ReviewState.WAITING)
+    with pytest.raises(OwnWorkRefused):
+        claim_review(asked, actor=actor)
+    claim_review(asked, actor=reviewer(asked))
 
 
 def test_opinions_of_an_open_panel_are_not_in_a_file_that_people_read() -> None:
