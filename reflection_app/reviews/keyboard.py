@@ -1,7 +1,7 @@
 """Which key does what at the review desk: the usual keys, and those that a person chose instead.
 
-Digits, Enter, Escape, Tab, the arrows, `/` and `?` mean the same to everybody: they give verdicts, search and help, or are
-the browser's own.
+Digits, Enter, Escape, Tab, the arrows, `/` and `?` mean the same to everybody: they give verdicts, search and help, or
+are the browser's own.
 """
 
 import unicodedata
@@ -58,6 +58,8 @@ KEY_WORDS = {
     KeyAction.UNDO: gettext_noop("Undo your last decision, while it is offered"),
 }
 TAKEN = frozenset("/?")
+# More than there are actions, so that there is one for each.
+SPARE = [letter for letter in ascii_lowercase if letter not in USUAL.values()]
 
 
 def keys_of(user: User | AnonymousUser) -> dict[KeyAction, str]:
@@ -72,7 +74,7 @@ def keys_of(user: User | AnonymousUser) -> dict[KeyAction, str]:
 
 def completed(kept: object) -> dict[KeyAction, str]:
     """`kept` with a key for each action, no key twice, whatever it is: keys that are none count for nothing, and
-    an action whose usual key is another's now takes the first free letter.
+    an action whose usual key is another's now takes a letter that is nobody's.
     """
     own: dict[KeyAction, str] = {}
     for action in KeyAction:
@@ -81,7 +83,7 @@ def completed(kept: object) -> dict[KeyAction, str]:
             own[action] = key
     for action in KeyAction:
         if action not in own:
-            own[action] = next(key for key in (USUAL[action], *ascii_lowercase) if key not in own.values())
+            own[action] = next(key for key in (USUAL[action], *SPARE) if key not in own.values())
     return {action: own[action] for action in KeyAction}
 
 

@@ -123,12 +123,6 @@ class Desk:
         return match.url_name or "" if match else ""
 
     @property
-    def is_review_desk(self) -> bool:
-        """Whether the page is the queue or an item of it, also as the answer to a form of theirs."""
-        is_item = self.section == "review" or self.section.endswith("_review")
-        return self.section == "reviews" or (is_item and self.section != "ask_for_review")
-
-    @property
     def is_settings(self) -> bool:
         """Whether the page is one of those behind the settings' tabs."""
         return self.project is not None and self.section.endswith(SETTINGS) and self.section != "own_keys"
