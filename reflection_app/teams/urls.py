@@ -24,6 +24,7 @@ urlpatterns: list[URLPattern] = [
     path("invitations/<str:secret>/", members.open_invitation, name="open_invitation"),
     path("profile/", accounts.profile_page, name="profile"),
     path("account/keys/", accounts.own_keys, name="own_keys"),
+    path("account/keyboard/", accounts.keyboard, name="keyboard"),
     # All three that make accounts hold the lock on the invitation until they have: a link makes one account, however
     # often it is followed at once.
     path("account/signup/", transaction.atomic(account.signup), name="account_signup"),

@@ -1,7 +1,8 @@
-// Reviewing by keyboard. A key presses the control that carries it ([data-key]), so it can do nothing the page cannot.
+// Reviewing by keyboard. A key presses the control that carries it ([data-key], several with spaces between), so it can do
+// nothing the page cannot. Which key that is, each person may choose.
 (() => {
   // Up and down scroll what is being read; to the sides there is nothing to scroll.
-  const ARROWS = { ArrowLeft: "k", ArrowRight: "j" };
+  const ARROWS = ["ArrowLeft", "ArrowRight"];
   const TYPED = "textarea, select, [contenteditable], input:not([type=radio], [type=checkbox], [type=button])";
 
   const isTyping = (element) => Boolean(element?.closest?.(TYPED));
@@ -27,7 +28,7 @@
   }
 
   function controlFor(key, within = document) {
-    return [...within.querySelectorAll(`[data-key="${CSS.escape(key)}"]`)].find(within === document ? isPressable : isOffered);
+    return [...within.querySelectorAll(`[data-key~="${CSS.escape(key)}"]`)].find(within === document ? isPressable : isOffered);
   }
 
   function reveal(control) {
@@ -76,7 +77,7 @@
   function enqueue(event) {
     const item = reviewItem.current();
     const isSubmit = event.key === "Enter";
-    const key = isSubmit ? "Enter" : (ARROWS[event.key] ?? event.key);
+    const key = event.key;
     if (event.altKey || (!isSubmit && (event.ctrlKey || event.metaKey))) return;
     if (!isSubmit && !controlFor(key, item)) return;
     event.preventDefault();
@@ -121,14 +122,14 @@
     // With Shift, a sign such as ? or / is meant on some keyboards, a letter on none.
     if (event.ctrlKey || event.metaKey || event.altKey || (event.shiftKey && /^\p{L}$/u.test(event.key))) return;
     // With Shift, arrows select text.
-    if (event.shiftKey && ARROWS[event.key]) return;
+    if (event.shiftKey && ARROWS.includes(event.key)) return;
     if (isTyping(event.target)) {
       if (event.key === "Escape") event.target.blur();
       return;
     }
     if (event.key === "?") return openHelp(event);
-    if (ARROWS[event.key] && isScrolled(event.target)) return;
-    const control = controlFor(ARROWS[event.key] ?? event.key);
+    if (ARROWS.includes(event.key) && isScrolled(event.target)) return;
+    const control = controlFor(event.key);
     if (!control) return;
     event.preventDefault();
     press(control);

@@ -235,10 +235,10 @@ def test_what_is_typed_before_the_page_was_painted_keeps_its_spaces(visit: Visit
 
 def test_the_help_names_every_key_of_the_page(visit: Visit, project: Project) -> None:
     page = opened(visit, waiting_review(project))
-    carried = page.eval_on_selector_all("[data-key]", "found => found.map((one) => one.dataset.key)")
+    carried = page.eval_on_selector_all("[data-key]", "found => found.flatMap((one) => one.dataset.key.split(' '))")
     press(page, "?")
     told = page.get_by_role("dialog").locator("kbd").all_inner_texts()
-    assert set(carried) <= set(told)
+    assert {{"ArrowLeft": "←", "ArrowRight": "→"}.get(key, key) for key in carried} <= set(told)
     press(page, "a")
     expect(page.locator("[name=decision]:checked")).to_have_count(0)
     press(page, "Escape", "a")
@@ -459,3 +459,39 @@ def test_two_reviewers_in_two_views_each_stay_in_their_own(visit: Visit, project
     pages["coder"].get_by_role("button", name="Release").click()
     pages["coder"].wait_for_url("**/reviews/?agent=coder")
     expect(pages["coder"].get_by_role("link", name="Text 3")).to_have_count(0)
+
+
+def test_keys_of_ones_own_are_shown_and_decide_and_the_usual_ones_do_so_no_more(visit: Visit, project: Project) -> None:
+    first, second = waiting_review(project, objective="First thing"), waiting_review(project)
+    user = make_member(project)
+    page = visit(user).go("/account/keyboard/?project=desk")
+    page.get_by_label("Agree with the verdict").fill("f")
+    page.get_by_label("Overrule").fill("a")
+    page.get_by_label("The next row or item").fill("]")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Your keys were saved.")).to_be_visible()
+
+    page.goto(page.url.split("/account/")[0] + "/p/desk/reviews/")
+    page.wait_for_selector("body[data-keys=ready]")
+    press(page, "j")
+    expect(page.get_by_role("link", name="First thing")).not_to_be_focused()
+    press(page, "]")
+    expect(page.get_by_role("link", name="First thing")).to_be_focused()
+    press(page, "Enter")
+    press(painted(page, first), "ArrowRight")
+    press(painted(page, second), "k")
+    press(painted(page, first), "n")
+    chosen = page.locator("[name=decision]:checked")
+    page.locator("[data-decision]").wait_for()
+    page.wait_for_selector("body[data-keys=ready]")
+    press(page, "o")
+    expect(chosen).to_have_count(0)
+    press(page, "a")
+    expect(page.get_by_label("Overrule")).to_be_checked()
+    press(page, "?")
+    expect(page.get_by_role("dialog").locator("div", has_text="Agree with the verdict").locator("kbd")).to_have_text(
+        "f"
+    )
+    press(page, "Escape", "f", "Enter")
+    painted(page, second)
+    assert state_of(first) == ("decided", "approve")

@@ -161,8 +161,8 @@ def test_a_full_page_takes_as_many_queries_as_a_short_one(
     waiting_rows(project, 120)
     browser.get(QUEUE)
     # Two of them are for the bar that takes back what was done last, one for what waits in the notebook.
-    # One each for the named queues, the saved views of the list and the pinned ones.
-    with django_assert_max_num_queries(20):
+    # One each for the named queues, the saved views of the list, the pinned ones, and the keys of the person.
+    with django_assert_max_num_queries(21):
         browser.get(QUEUE)
     with django_assert_max_num_queries(11):
         browser.get(QUEUE, headers={"HX-Request": "true"})

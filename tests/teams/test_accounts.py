@@ -255,6 +255,7 @@ def test_a_theme_that_is_none_is_refused_and_a_forged_cookie_means_nothing(anna:
     [
         "profile/",
         "account/keys/",
+        "account/keyboard/",
         "account/email/",
         "account/password/",
         "account/two-factor/",

@@ -38,6 +38,7 @@ MAY_BE_EMPTY = {
     "channels",
     "members",
     "own_keys",
+    "keyboard",
     "profile",
     "account_email",
     "tools",
