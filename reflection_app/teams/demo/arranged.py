@@ -19,8 +19,8 @@ from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.rubrics.changing import ExampleInput, GuidelinesInput, change_guidelines, keep_example
 
 GUIDELINES = """\
-**Pass** what could be sent to the customer as it is. A wrong number, name or date is no matter of style: **revise** it, and
-mark the passage.
+**Pass** what could be sent to the customer as it is. A wrong number, name or date is no matter of style: **revise** it,
+and mark the passage.
 
 - A price that is not in the list, or a promise that nobody made: **reject**.
 - Code passes by its tests; look at what they leave out, such as empty input and other people's data.
@@ -119,13 +119,13 @@ def _keep_examples(project: Project, *, actor: Actor) -> None:
 
 
 def _compare(project: Project, *, actors: list[Actor], admin: Actor, chance: Random) -> None:
-    """Two prompts of one model, most pairs judged by both reviewers, and some left for a visitor."""
-    compared = create_set(project, SetInput(name="Replies: prompt v3 or v4", wanted=2), actor=admin)
+    """Two models with a prompt each, most pairs judged by both reviewers, and some left for a visitor."""
+    compared = create_set(project, SetInput(name="Replies: v3 or v4", wanted=2), actor=admin)
     pairs = [
         {
             "objective": objective,
             "a": {"answer": older, "model": "openai/gpt-5-mini", "prompt": OLDER},
-            "b": {"answer": newer, "model": "openai/gpt-5-mini", "prompt": NEWER},
+            "b": {"answer": newer, "model": "anthropic/claude-haiku-4-5", "prompt": NEWER},
         }
         for objective, older, newer in PAIRS
     ]
