@@ -33,6 +33,7 @@ from tests.web.stories import finished, project_with
 pytestmark = pytest.mark.django_db(transaction=True)
 # What is no list of the demo's own: it has no keys, calls nobody, and tells nobody.
 MAY_BE_EMPTY = {
+    "rubric",
     "keys",
     "webhooks",
     "channels",
