@@ -1,7 +1,5 @@
 """What a team arranges for itself in the demo: a queue, views, a dashboard, guidelines with examples, comparisons."""
 
-from random import Random
-
 from django.contrib.auth.models import User
 
 from reflection_app.comparisons.claiming import claim_next
@@ -16,7 +14,13 @@ from reflection_app.queues.changing import QueueInput, create_queue
 from reflection_app.queues.models import ListName
 from reflection_app.queues.saving import ViewInput, pin_view, save_view
 from reflection_app.reviews.models import Review, ReviewState
-from reflection_app.rubrics.changing import ExampleInput, GuidelinesInput, change_guidelines, keep_example
+from reflection_app.rubrics.changing import (
+    LONGEST_NOTE,
+    ExampleInput,
+    GuidelinesInput,
+    change_guidelines,
+    keep_example,
+)
 
 GUIDELINES = """\
 **Pass** what could be sent to the customer as it is. A wrong number, name or date is no matter of style: **revise** it,
@@ -26,12 +30,9 @@ and mark the passage.
 - Code passes by its tests; look at what they leave out, such as empty input and other people's data.
 - Tone: short, polite, no jargon. Say so as an issue of low severity, and let it pass.
 
-Not sure? Comment with @lena or @oskar, and skip it.
+Not sure? Say so in a comment, and skip it.
 """
-EXAMPLES = (
-    "Right in every figure, and sent back all the same: it promises a date that nobody gave.",
-    "The critic found it thin. It says all that was asked for, so it passes.",
-)
+MOST_EXAMPLES = 2
 # An objective, the answer of the older prompt, and that of the newer one.
 PAIRS = (
     (
@@ -76,15 +77,16 @@ PAIRS = (
     ),
 )
 OLDER, NEWER = "answer-v3", "answer-v4"
-PREFERS_NEWER = 0.8
+# Where the older answer is the better one; else the newer is.
+OLDER_IS_BETTER = frozenset({"Explain the refund in two sentences.", "Answer: can I export my orders to Excel?"})
 
 
-def arrange(project: Project, *, people: list[User], admin: Actor, chance: Random) -> None:
+def arrange(project: Project, *, people: list[User], admin: Actor) -> None:
     """All of it, as the demo's reviewers and whoever loads it would have done it."""
     actors = [Actor(user=user) for user in people]
     create_queue(
         project,
-        QueueInput.model_validate({"name": "Code", "rule": {"kind": "code_generation"}, "goal_minutes": 240}),
+        QueueInput.model_validate({"name": "Replies", "rule": {"agent": "support-writer"}, "goal_minutes": 240}),
         actor=admin,
     )
     first = save_view(
@@ -106,19 +108,19 @@ def arrange(project: Project, *, people: list[User], admin: Actor, chance: Rando
     keep_dashboard(project, DashboardInput(name="Every morning", tiles=tiles, is_shared=True), actor=actors[0])
     change_guidelines(project, GuidelinesInput(text=GUIDELINES, note="After the first month"), actor=admin)
     _keep_examples(project, actor=actors[0])
-    _compare(project, actors=actors, admin=admin, chance=chance)
+    _compare(project, actors=actors, admin=admin)
 
 
 def _keep_examples(project: Project, *, actor: Actor) -> None:
     decided = Review.objects.filter(project=project, state=ReviewState.DECIDED, panel__isnull=True)
     overruled = decided.filter(decision=Decision.OVERRULE, decided_verdict__isnull=False)
-    for note, verdict in zip(EXAMPLES, ("REVISE", "PASS"), strict=True):
-        review = overruled.filter(decided_verdict__verdict=verdict).order_by("-decided_at", "id").first()
-        if review is not None:
-            keep_example(review, ExampleInput(note=note), actor=actor)
+    told = overruled.exclude(decision_reason="").order_by("-decided_at", "id")
+    for review in told[:MOST_EXAMPLES]:
+        # What its reviewer said of it is what it teaches.
+        keep_example(review, ExampleInput(note=review.decision_reason[:LONGEST_NOTE]), actor=actor)
 
 
-def _compare(project: Project, *, actors: list[Actor], admin: Actor, chance: Random) -> None:
+def _compare(project: Project, *, actors: list[Actor], admin: Actor) -> None:
     """Two models with a prompt each, most pairs judged by both reviewers, and some left for a visitor."""
     compared = create_set(project, SetInput(name="Replies: v3 or v4", wanted=2), actor=admin)
     pairs = [
@@ -137,6 +139,6 @@ def _compare(project: Project, *, actors: list[Actor], admin: Actor, chance: Ran
             if seat is None or seat.lease_token is None:
                 break
             newer_is_left = seat.left == "b"
-            prefers_newer = chance.random() < PREFERS_NEWER
-            choice = Preference.LEFT if newer_is_left is prefers_newer else Preference.RIGHT
+            is_newer_better = seat.pair.objective not in OLDER_IS_BETTER
+            choice = Preference.LEFT if newer_is_left is is_newer_better else Preference.RIGHT
             judge_pair(seat, JudgementInput(lease_token=seat.lease_token, choice=choice), actor=actor)

@@ -84,7 +84,7 @@ def load_demo(
     now = now or timezone.now()
     tell(project, people=people, now=now, most=most)
     tell_besides(project, reviewer=people[REVIEWERS[0]], now=now, chance=Random(SEED))  # noqa: S311
-    arrange(project, people=list(people.values()), admin=actor, chance=Random(SEED))  # noqa: S311
+    arrange(project, people=list(people.values()), admin=actor)
     audit(project.pk, actor, "demo.loaded", target=project)
     if actor.user is not None:
         talk_to(project, actor.user, reviewer=people[REVIEWERS[0]])
