@@ -36,7 +36,7 @@ from reflection_app.reviews.views.queue import (
 from reflection_app.runs.models import Question, QuestionState
 from reflection_app.runs.views.list import MODES
 from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.list_pages import list_response, names_in
+from reflection_app.web.list_pages import list_response
 from reflection_app.web.middleware import post_only
 
 QUESTIONS_SHOWN = 100
@@ -98,6 +98,7 @@ def queue(request: DeskRequest) -> HttpResponse:
         # What the form of filters offers.
         waiting = rows.filter(state__in=OPEN).order_by(*IN_ORDER)
         first = rows.filter(pk__in=list(waiting.values_list("pk", flat=True)[:LOOKED_AT]))
+        told = list(first.values_list("run__task__agent", "run__task__kind").distinct())
         holders = rows.filter(held(timezone.now())).order_by("holder_label")
         elsewhere = {"view", "reason", "sort", "q", "queue", "saved"}
         further = asked.filter.model_dump(exclude=elsewhere, exclude_defaults=True)
@@ -105,8 +106,8 @@ def queue(request: DeskRequest) -> HttpResponse:
             "sorts": SORTS,
             "modes": MODES,
             "verdicts": list(Verdict),
-            "agents": names_in(first, "run__task__agent", most=SUGGESTED),
-            "kinds": names_in(first, "run__task__kind", most=SUGGESTED),
+            "agents": sorted({agent for agent, _kind in told if agent})[:SUGGESTED],
+            "kinds": sorted({kind for _agent, kind in told if kind})[:SUGGESTED],
             "holders": list(holders.values_list("holder_label", flat=True).distinct()[:SUGGESTED]),
             "has_more_filters": bool(further or asked.errors),
         }
