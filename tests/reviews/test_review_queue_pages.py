@@ -14,9 +14,9 @@ from reflection_app.reviews.claiming import claim_next, claim_review, skip_revie
 from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Panel, PanelState, Review, ReviewState
+from reflection_app.reviews.views.queue import ROWS
 from reflection_app.runs.models import Run, Verdict
 from reflection_app.tasks.models import Task
-from reflection_app.web.list_pages import PAGE
 from tests.factories import make_member, make_project
 from tests.reviews.waiting_rows import waiting_rows
 from tests.web.stories import logged_in
@@ -134,7 +134,7 @@ def test_only_the_named_fields_of_an_address_are_read(browser: Client, project: 
 
 
 def test_pages_follow_each_other_without_a_gap_and_keep_the_filters(browser: Client, project: Project) -> None:
-    reviews = waiting_rows(project, PAGE + 7, audits_every=5)
+    reviews = waiting_rows(project, ROWS + 7, audits_every=5)
     for sort in ("", "oldest", "newest", "score", "confidence", "agent"):
         first = browser.get(QUEUE, {"sort": sort, "reason": ""}).text
         on_first = shown(first, reviews)
@@ -144,7 +144,7 @@ def test_pages_follow_each_other_without_a_gap_and_keep_the_filters(browser: Cli
         Review.objects.filter(pk=last.pk).update(state=ReviewState.WITHDRAWN)
         on_second = rows_of(browser, reviews, sort=sort, after=str(last.pk))
         Review.objects.filter(pk=last.pk).update(state=ReviewState.WAITING)
-        assert (len(on_first), len(on_second)) == (PAGE, 7), sort
+        assert (len(on_first), len(on_second)) == (ROWS, 7), sort
         assert not set(on_first) & set(on_second)
     assert "sort=score&amp;after=" in browser.get(QUEUE, {"sort": "score"}).text
 

@@ -26,7 +26,7 @@ from reflection_app.reviews.own_work import is_own, may_decide_own
 from reflection_app.reviews.queue import QueueSort, QueueView, SortedFilter, in_view
 from reflection_app.runs.models import Question, QuestionState
 from reflection_app.web.access import DeskRequest
-from reflection_app.web.list_pages import PAGE, beyond, position_of
+from reflection_app.web.list_pages import beyond, position_of
 
 ORDERS = {
     QueueSort.QUEUE: IN_ORDER,
@@ -36,6 +36,8 @@ ORDERS = {
     QueueSort.CONFIDENCE: ("sure", "created_at", "id"),
     QueueSort.AGENT: ("run__task__agent", "created_at", "id"),
 }
+# A screen and a half of them: each costs a person's wait, and whoever reads on asks for the next page.
+ROWS = 30
 BY_DECISION = ("-decided_at", "-id")
 # A verdict that says nothing of its confidence comes after all that do.
 UNSAID = 2.0
@@ -92,11 +94,11 @@ def queue_page(project: Project, asked: SortedFilter, *, actor: Actor, after: UU
     if order != IN_ORDER or asked.is_narrowed:
         # Found by their ids first: to sort a hundred thousand reviews with all that is shown of them takes seconds.
         # Not in one query: PostgreSQL would join everything before it looks at the ids.
-        rows = everything.filter(pk__in=list(rows.order_by(*order).values_list("pk", flat=True)[: PAGE + 1]))
+        rows = everything.filter(pk__in=list(rows.order_by(*order).values_list("pk", flat=True)[: ROWS + 1]))
     shown = rows.select_related(*RELATED).defer(*heavy).annotate(is_skipped=Exists(skipped_by(actor)))
-    found = list(shown.order_by(*order)[: PAGE + 1])
-    page = found[:PAGE]
-    return QueuePage(_rows(page, project=project, actor=actor), page[-1].pk if len(found) > PAGE else None)
+    found = list(shown.order_by(*order)[: ROWS + 1])
+    page = found[:ROWS]
+    return QueuePage(_rows(page, project=project, actor=actor), page[-1].pk if len(found) > ROWS else None)
 
 
 def beside(project: Project, asked: SortedFilter, review: Review, *, actor: Actor, is_back: bool) -> UUID | None:
