@@ -6,6 +6,7 @@ from functools import wraps
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import redirect
+from django.urls import NoReverseMatch
 
 from reflection_app.web.access import DeskRequest, ProjectView
 
@@ -49,13 +50,17 @@ def no_store(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[H
 
 
 def post_only[**P](*, page: str) -> Callable[[ProjectView[P]], ProjectView[P]]:
-    """A view that acts on POST; whoever only looks is sent to `page`, which takes the same arguments."""
+    """A view that acts on POST; whoever only looks is sent to `page`, which takes the same arguments, or none."""
 
     def decorate(view: ProjectView[P]) -> ProjectView[P]:
         @wraps(view)
         def acting(request: DeskRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
             if request.method in {"GET", "HEAD"}:
-                return redirect(page, request.place.project.slug, *args, *kwargs.values())
+                slug = request.place.project.slug
+                try:
+                    return redirect(page, slug, *args, *kwargs.values())
+                except NoReverseMatch:
+                    return redirect(page, slug)
             if request.method != "POST":
                 return HttpResponseNotAllowed(["GET", "HEAD", "POST"])
             return view(request, *args, **kwargs)
