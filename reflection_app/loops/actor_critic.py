@@ -35,7 +35,7 @@ from reflection_app.loops.rubrics import (
 from reflection_app.loops.task_spec import TaskSpec, Thresholds
 from reflection_app.loops.texts import cut, one_line
 from reflection_app.loops.values import Message, system, user
-from reflection_app.loops.verdicts import Feedback, Issue, IssueCategory, Judgement, Outcome, Referee, Severity, Verdict
+from reflection_app.loops.verdicts import Feedback, Issue, IssueCategory, Judgement, Outcome, Referee, Severity
 
 # The critic: what it is asked, and the verdict that code draws from its answer.
 #
@@ -216,12 +216,8 @@ def judge(
     if quality >= thresholds.pass_from and is_whole:
         lowered = None
     pass_from = thresholds.pass_from if lowered is None else min(lowered.score, thresholds.pass_from)
-    if quality < thresholds.revise_from:
-        verdict = Verdict.REJECT
-    elif approved and quality >= pass_from and is_sufficient:
-        verdict = Verdict.PASS
-    else:
-        verdict = Verdict.REVISE
+    held = thresholds.model_copy(update={"pass_from": pass_from})
+    verdict = held.verdict_of(quality, approved=approved and is_sufficient)
     own_issues = tuple(Issue(**issue.model_dump()) for issue in answer.issues)
     has_parts = not answer.ratings and answer.completeness is not None and answer.correctness is not None
     said = Feedback(**answer.feedback.model_dump())

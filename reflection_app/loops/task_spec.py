@@ -205,6 +205,12 @@ class Thresholds(Value):
     pass_from: Score = 50.0
     revise_from: Score = 30.0
 
+    def verdict_of(self, score: float, *, approved: bool) -> Verdict:
+        """What follows from a score; REJECT from it alone, PASS only of what is `approved`."""
+        if score < self.revise_from:
+            return Verdict.REJECT
+        return Verdict.PASS if approved and score >= self.pass_from else Verdict.REVISE
+
 
 class Redo(Value):
     """A person's order to do again what another run did: its answer, what is wrong with it, what is to be different."""

@@ -279,11 +279,7 @@ def rated_by(review: Review, data: DecisionInput) -> ByRubric | None:
         }
         raise wrong(f"ratings.{fault.key}", words[fault.fault] % told) from None
     score = score_of(rubric, ratings)
-    if score >= spec.thresholds.pass_from and not failed_of(rubric, ratings):
-        verdict = VerdictName.PASS
-    else:
-        verdict = VerdictName.REVISE if score >= spec.thresholds.revise_from else VerdictName.REJECT
-    return ByRubric(ratings, score, verdict)
+    return ByRubric(ratings, score, spec.thresholds.verdict_of(score, approved=not failed_of(rubric, ratings)))
 
 
 Holds = tuple[VerdictName, float, tuple[Issue, ...]]

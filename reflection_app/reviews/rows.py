@@ -80,6 +80,8 @@ def put_before_people(
 def hands_of_editors(verdict: Verdict) -> list[str]:
     """Of all who wrote the text in reviews, one after another; a fork has it from the run that it was forked from."""
     written: Attempt | None = verdict.attempt
+    if verdict.attempt.edited_from is None:
+        return []
     edits = Review.objects.none()
     forked_from = _ancestors(verdict.attempt.run)
     while written is not None and written.edited_from is not None:

@@ -168,6 +168,7 @@ def examples_of(project_id: UUID) -> "list[ReviewExample]":
     """Newest first, with what a line of each needs; none whose decision was taken back, or is hidden again by that."""
     rows = ReviewExample.objects.filter(project=project_id, review__state=ReviewState.DECIDED)
     rows = rows.exclude(review__in=seats_of_open_panels(project_id)).select_related(
-        "review__run__task", "review__verdict", "review__decided_verdict", "review__attempt"
+        "review__run__task", "review__decided_verdict"
     )
-    return list(rows.defer("review__run__spec", "review__attempt__content")[:MOST_EXAMPLES])
+    shown = ("note", "kept_by_label", "created_at", "review__run__task__objective", "review__decided_verdict__verdict")
+    return list(rows.only(*shown)[:MOST_EXAMPLES])

@@ -17,13 +17,12 @@ from reflection_app.loops.rubrics import MOST_CRITERIA, Criterion, Scale
 from reflection_app.reviews.models import Review, is_hidden
 from reflection_app.rubrics.changing import examples_of, newest_guidelines
 from reflection_app.web.access import Place
-from reflection_app.web.forms import Form, Problems, Refused, TypedField, problems_of
+from reflection_app.web.forms import Form, Problems, Refused, TypedField, number_them, problems_of, rearrange
 from reflection_app.web.rendering import render_markdown
 
 TEXTS = ("key", "name", "help", "scale", "weight", "points", "choices")
 USUAL = {"scale": Scale.POINTS.value, "weight": "1", "points": "5"}
 PLACE = re.compile(r"criteria\.(\d{1,3})\.scale")
-ORDER = re.compile(r"(remove|up|down)\.(\d{1,3})")
 # Of a stripped line. White space is possessive, and a name ends with a sign: else a long line would be tried for hours.
 CHOICE = re.compile(r"(.*\S)\s*+[=:：]\s*+(\d{1,3}(?:\.\d{1,10})?)\s*+%?")
 NO_KEY = re.compile(r"[^a-z0-9]+")
@@ -98,7 +97,7 @@ class RubricForm(Form):
     number: str = "0"
 
     def __post_init__(self) -> None:
-        self._number()
+        number_them(self.criteria)
 
     @property
     def is_wrong(self) -> bool:
@@ -145,16 +144,7 @@ class RubricForm(Form):
             self.criteria = [_form_of(criterion) for criterion in usual_criteria()]
         elif order == "add" and not self.is_full:
             self.criteria.append(CriterionForm(dict.fromkeys(TEXTS, "") | USUAL, is_moved="added"))
-        elif (found := ORDER.fullmatch(order)) and (index := int(found[2])) < len(self.criteria):
-            criterion = self.criteria.pop(index)
-            if found[1] != "remove":
-                self.criteria.insert(max(0, index - 1) if found[1] == "up" else index + 1, criterion)
-                criterion.is_moved = found[1]
-        self._number()
-
-    def _number(self) -> None:
-        for position, criterion in enumerate(self.criteria):
-            criterion.position = position
+        rearrange(self.criteria, order)
 
 
 def _weight(criterion: CriterionForm) -> float:
@@ -279,7 +269,9 @@ def rating_fields(
     review: Review, *, typed: Mapping[str, tuple[str, str]], errors: Sequence[dict[str, str]] = ()
 ) -> list[RatingField]:
     """A field for each criterion, with what was `typed` of value and reason by key; none where there is no rubric."""
-    rubric = None if review.is_pick else review.run.get_spec().rubric
+    # Most runs have none, and a whole task is read for it.
+    is_rated = not review.is_pick and review.run.spec.get("rubric")
+    rubric = review.run.get_spec().rubric if is_rated else None
     return [
         RatingField(
             criterion=criterion,

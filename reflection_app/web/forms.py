@@ -1,9 +1,10 @@
 """Reading ordinary forms: what was typed is kept as it was, and each problem finds its field."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from django.http import HttpRequest
 from django.utils.functional import Promise
@@ -91,6 +92,33 @@ class CollectErrors:
             return False
         self.form.add_errors(self.words(error))
         return True
+
+
+# Forms of things in an order, each of which can be moved and taken out.
+
+ORDER = re.compile(r"(remove|up|down)\.(\d{1,3})")
+
+
+class Listed(Protocol):
+    """One of the things. `is_moved` says where it just went, so that the page puts the focus there."""
+
+    position: int
+    is_moved: str
+
+
+def number_them(listed: Sequence[Listed]) -> None:
+    for position, one in enumerate(listed):
+        one.position = position
+
+
+def rearrange[Thing: Listed](listed: list[Thing], order: str) -> None:
+    """Takes one out or moves it, as a button `up.2` says, and numbers all anew; what makes no sense moves nothing."""
+    if (found := ORDER.fullmatch(order)) and (index := int(found[2])) < len(listed):
+        moved = listed.pop(index)
+        if found[1] != "remove":
+            listed.insert(max(0, index - 1) if found[1] == "up" else index + 1, moved)
+            moved.is_moved = found[1]
+    number_them(listed)
 
 
 def read_form(request: HttpRequest, names: Iterable[str], initial: Mapping[str, str] | None = None) -> Form:

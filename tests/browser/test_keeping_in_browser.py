@@ -79,6 +79,7 @@ def test_rules_are_seen_at_work_before_they_are_saved_and_the_project_goes_with_
     expect(page.get_by_text("Type the project's name just as it is")).to_be_visible()
     is_clean(page, tmp_path / f"delete-{scheme}")
     page.get_by_label("To confirm, type the project's name").fill("Desk")
+    assert visitor.complaints == []
     page.get_by_role("button", name="Delete permanently").click()
     expect(page.get_by_text("The project “Desk” is deleted.")).to_be_visible()
     assert Project.objects.get().deleted_at is not None

@@ -283,8 +283,10 @@ def read_decision(data: QueryDict, review: Review) -> DecisionForm:
 
 
 def _criteria_of(review: Review) -> tuple[Criterion, ...]:
+    if review.is_pick or not review.run.spec.get("rubric"):
+        return ()
     rubric = review.run.get_spec().rubric
-    return rubric.criteria if rubric and not review.is_pick else ()
+    return rubric.criteria if rubric else ()
 
 
 def _with_ends_of(content: str, text: str) -> str:

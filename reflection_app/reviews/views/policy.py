@@ -16,7 +16,7 @@ from reflection_app.core.registry import look_of
 from reflection_app.loops.task_spec import MOST_RULES, ReviewPolicy, ReviewRule, RuleAction
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.reviews.policy import MOST_VERDICTS, PolicyTrial, try_policy
-from reflection_app.web.forms import Form, Problems, Refused, TypedField, problems_of
+from reflection_app.web.forms import Form, Problems, Refused, TypedField, number_them, problems_of, rearrange
 
 # A rule of the review policy in a sentence.
 
@@ -81,7 +81,6 @@ MOST_DIGITS = 20
 # A policy holds these as shares of one; they are typed and shown in percent.
 PERCENT = frozenset({"confidence_below", "share", "audit_share"})
 PLACE = re.compile(r"rules\.(\d{1,3})\.action")
-ORDER = re.compile(r"(remove|up|down)\.(\d{1,3})")
 MOST_NAMES = 60
 
 SCORE = gettext_lazy("A number from 0 to 100.")
@@ -159,7 +158,7 @@ class PolicyForm(Form):
     digest: str = ""
 
     def __post_init__(self) -> None:
-        self._number()
+        number_them(self.rules)
 
     @property
     def is_wrong(self) -> bool:
@@ -190,16 +189,7 @@ class PolicyForm(Form):
         if order == "add" and not self.is_full:
             self.rules.append(RuleForm(dict.fromkeys(TEXTS, "") | USUAL, [], {name: [] for name in NAMES}))
             self.rules[-1].is_moved = "added"
-        elif (found := ORDER.fullmatch(order)) and (index := int(found[2])) < len(self.rules):
-            rule = self.rules.pop(index)
-            if found[1] != "remove":
-                self.rules.insert(max(0, index - 1) if found[1] == "up" else index + 1, rule)
-                rule.is_moved = found[1]
-        self._number()
-
-    def _number(self) -> None:
-        for position, rule in enumerate(self.rules):
-            rule.position = position
+        rearrange(self.rules, order)
 
 
 def problems_of_policy(error: Refused) -> Problems:
