@@ -168,6 +168,7 @@ class ModelRole(StrEnum):
     DIAGNOSER = "diagnoser"
     COMPLETENESS = "completeness"
     ESCALATION = "escalation"
+    VISION = "vision"
 
 
 class Execution(StrEnum):
@@ -247,6 +248,7 @@ class TaskSpec(Value):
     inline_every_turns: int = Field(default=5, ge=1, le=100)
     has_critic: bool = True
     has_escalation: bool = False
+    has_vision: bool = False
     knowledge_tool: ToolSpec | None = None
     completeness: CompletenessSettings | None = None
     completeness_from: SettingsFrom | None = None

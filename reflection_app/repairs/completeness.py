@@ -8,6 +8,7 @@ from django.db import transaction
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints, model_validator
 
 from notebook_app.public import EntryKind, Proposal, keep_all, lock_notebook, proposed_from, take_back_proposal
+from reflection_app.adapters.llm.roles import has_vision
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.json_sizes import at_most
 from reflection_app.core.models import Project
@@ -128,6 +129,7 @@ def check_completeness(project: Project, submission: CheckSubmission, *, actor: 
         completeness=submission.settings.over(usual).model_copy(update={"enabled": True}),
         completeness_from=SettingsFrom.TASK if submission.settings.chosen else project.completeness_from(kind),
         limits=limits,
+        has_vision=has_vision(project.models_by_role),
         models=project.models_by_role,
     )
     task = Task.objects.create(

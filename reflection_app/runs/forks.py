@@ -336,6 +336,7 @@ def _with_models(spec: TaskSpec, wanted: ForkInput) -> TaskSpec:
             # Whom a model is chosen for is asked, though there was none before.
             "has_critic": spec.has_critic or ModelRole.CRITIC in chosen,
             "has_escalation": spec.has_escalation or ModelRole.ESCALATION in chosen,
+            "has_vision": spec.has_vision or ModelRole.VISION in chosen,
         }
     )
 
