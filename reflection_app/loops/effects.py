@@ -18,6 +18,7 @@ from reflection_app.loops.attempt_effects import (
     Wait,
 )
 from reflection_app.loops.completeness.checks import Completeness, Likeness, SupplementsRun
+from reflection_app.loops.completeness.looked import RenderPages
 from reflection_app.loops.diagnosis.diagnoses import DiagnosedFailure, FixOutcome, FixRecall
 from reflection_app.loops.effect import Effect
 from reflection_app.loops.lessons import RecallLessons
@@ -257,7 +258,7 @@ class RecordFixOutcome(Effect[FixOutcome]):
 
 
 # Takes time outside of any transaction.
-Performing = Generate | RunTests | CallTool | RecallLessons | CompareSupplements
+Performing = Generate | RunTests | CallTool | RecallLessons | CompareSupplements | RenderPages
 # Somebody else, or time, brings the result.
 Waiting = AskReviewer | AwaitAttempt | AwaitTurns | AskPerson | Wait
 # Asks the desk's own memory.

@@ -18,6 +18,7 @@ from reflection_app.loops.attempt_effects import (
     RecordVerdict,
     Wait,
 )
+from reflection_app.loops.completeness.looked import Look
 from reflection_app.loops.effect import Effect, EffectFailed, EffectTimedOut, Spent
 from reflection_app.loops.lessons import Lessons
 from reflection_app.loops.questions import Choice, PersonsAnswer
@@ -135,6 +136,8 @@ class Progress:
         self.waited_s = 0.0
         # Told with the run's end where that is unverified.
         self.why_unverified = ""
+        # What was seen on files, by their bytes and what they must show.
+        self.looks: dict[tuple[str, str], Look] = {}
         self._questions = 0
 
     async def perform[R](self, effect: Effect[R]) -> R:

@@ -14,6 +14,10 @@ class Value(BaseModel):
 # The message that every loop builds its prompts from, in the form that all providers understand.
 
 
+# Anthropic's rule of thumb (https://docs.anthropic.com/en/docs/build-with-claude/vision); others count less.
+PIXELS_PER_TOKEN = 750
+
+
 class Picture(Value):
     """A page of a file that goes along with a message: named by the file's own bytes, which no journal holds.
 

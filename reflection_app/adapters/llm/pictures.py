@@ -11,15 +11,13 @@ from typing import Any
 
 from reflection_app.adapters.llm.completion import CompletionRequest
 from reflection_app.adapters.llm.errors import ModelRefused
-from reflection_app.loops.values import Message, Picture
+from reflection_app.loops.values import PIXELS_PER_TOKEN, Message, Picture
 
 PNG = b"\x89PNG\r\n\x1a\n"
 MOST_PICTURES = 20
 MOST_BYTES = 3_700_000
 MOST_BYTES_IN_ALL = 20_000_000
 LONGEST_SIDE_PX = 2_000
-# Anthropic's rule of thumb (https://docs.anthropic.com/en/docs/build-with-claude/vision); others count less.
-PIXELS_PER_TOKEN = 750
 
 type Pictures = Mapping[Picture, bytes]
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
 
+from reflection_app.loops.completeness.looked import Looked
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 
@@ -133,6 +134,8 @@ class Completeness(Value):
     dropped: tuple[Dropped, ...] = ()
     steps_ok: bool = True
     error: Text = ""
+    # Left out where nothing was to be looked at.
+    looked: Looked | None = Field(default=None, exclude_if=lambda looked: looked is None)
     tokens: int = 0
     cost_usd: Decimal = Decimal(0)
 
