@@ -100,10 +100,9 @@ class Look(Value):
 
 
 class Looked(Value):
-    """All that was to be looked at. `model` is empty where none looked; tokens and costs are those of the looks."""
+    """All that was to be looked at; tokens and costs are those of the looks."""
 
     looks: tuple[Look, ...] = ()
-    model: Text = ""
     tokens: int = 0
     cost_usd: Decimal = Decimal(0)
 
@@ -132,7 +131,7 @@ class PagesRendered(Value):
 
 
 class RenderPages(Effect[PagesRendered]):
-    """Make pictures of these pages, each within its bounds, and keep them. A page that cannot be is no failed effect."""
+    """Make pictures of these pages, each within its bounds, and keep them. One that cannot be is no failed effect."""
 
     kind = "render_pages"
 

@@ -52,7 +52,7 @@ async def look_at_files(
     wanted = wanted_looks(files, required)
     if not wanted:
         return None
-    tokens, cost_usd, asked, model = run.tokens, run.cost_usd, 0, ""
+    tokens, cost_usd, asked = run.tokens, run.cost_usd, 0
     looks: list[Look] = []
     for place, (facts, shown) in enumerate(wanted, start=1):
         known = [run.looks[facts.sha256, one] for one in shown if (facts.sha256, one) in run.looks]
@@ -74,8 +74,7 @@ async def look_at_files(
             found = await _look(run, facts, open_ones, key=f"{base}/look-{place}")
             looks += found
             run.looks |= {(one.sha256, one.shows): one for one in found if one.holds is not Holds.NOT_LOOKED_AT}
-    model = spec.models.get(ModelRole.VISION, "") if asked else model
-    return Looked(looks=tuple(looks), model=model, tokens=run.tokens - tokens, cost_usd=run.cost_usd - cost_usd)
+    return Looked(looks=tuple(looks), tokens=run.tokens - tokens, cost_usd=run.cost_usd - cost_usd)
 
 
 def wanted_looks(
@@ -84,9 +83,8 @@ def wanted_looks(
     """The files of which something must be seen, each once, with what that is."""
     wanted = []
     for facts in files:
-        shown = dict.fromkeys(
-            one.shows.strip() for one in required if one.shows.strip() and _fits(facts.name, one.path)
-        )
+        fitting = (one.shows.strip() for one in required if _fits(facts.name, one.path))
+        shown = dict.fromkeys(one for one in fitting if one)
         if shown and facts.sha256:
             wanted.append((facts, tuple(shown)))
     return wanted

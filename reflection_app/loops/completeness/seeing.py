@@ -48,8 +48,8 @@ def fragment_of(box: Any) -> str:
     """
     if not isinstance(box, dict):
         return ""
-    sides = [box.get(name) for name in ("x", "y", "width", "height")]
-    numbers = [float(one) for one in sides if isinstance(one, int | float) and not isinstance(one, bool)]
+    given = [box.get(name) for name in ("x", "y", "width", "height")]
+    numbers = [float(one) for one in given if isinstance(one, int | float) and not isinstance(one, bool)]
     if len(numbers) < 4 or not all(math.isfinite(one) and -OVER <= one <= 1 + OVER for one in numbers):
         return ""
     x, y, width, height = numbers
@@ -61,11 +61,9 @@ def fragment_of(box: Any) -> str:
         return ""
     # In hundredths of a percent, so that no rounding leads over the edge.
     corner = [int(left * 10_000), int(top * 10_000)]
-    size = [
-        min(int((right - left) * 10_000), 10_000 - corner[0]),
-        min(int((bottom - top) * 10_000), 10_000 - corner[1]),
-    ]
-    return "xywh=percent:" + ",".join(f"{one / 100:.2f}".rstrip("0").rstrip(".") for one in (*corner, *size))
+    sides = (int((right - left) * 10_000), int((bottom - top) * 10_000))
+    size = [min(side, 10_000 - at) for side, at in zip(sides, corner, strict=True)]
+    return "xywh=percent:" + ",".join(f"{one / 100:g}" for one in (*corner, *size))
 
 
 Number = Annotated[int | None, BeforeValidator(_number)]
