@@ -98,3 +98,26 @@ class AttemptAttachment(models.Model):
 
     def __str__(self) -> str:
         return self.word
+
+
+class RenderedPage(models.Model):
+    """A page of a file as it was shown to a model, a PNG: what stands on the desk's pages is what was looked at.
+
+    It goes with its file.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    # The database deletes them: Django would read the file's bytes first.
+    attachment = models.ForeignKey(Attachment, on_delete=models.DB_CASCADE, related_name="rendered_pages", db_index=False)
+    page = models.PositiveIntegerField()
+    max_side_px = models.PositiveIntegerField()
+    width = models.PositiveIntegerField()
+    height = models.PositiveIntegerField()
+    content = models.BinaryField()
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("attachment", "page", "max_side_px"), name="rendered_page_once"),)
+
+    def __str__(self) -> str:
+        return f"page {self.page} of {self.attachment_id}"

@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from decimal import ROUND_UP, Decimal
 from typing import Any
@@ -23,6 +23,7 @@ from reflection_app.adapters.llm import (
     model_for,
 )
 from reflection_app.adapters.sandbox import SandboxUnavailable, run_tests
+from reflection_app.attachments.rendering import NotRendered, bytes_of_pages, render_pages
 from reflection_app.loops.attempt_effects import (
     AskPerson,
     AskReviewer,
@@ -41,6 +42,7 @@ from reflection_app.loops.attempt_effects import (
     Wait,
     fault_of,
 )
+from reflection_app.loops.completeness.looked import RenderPages
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed, Spent
 from reflection_app.loops.effects import (
     AnyEffect,
@@ -79,6 +81,7 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.texts import cut_middle
 from reflection_app.loops.tickets import Ticket
+from reflection_app.loops.values import Picture
 from reflection_app.repairs.likeness import compare_supplements
 from reflection_app.repairs.rows import find_similar_issues, is_ours, recall_fix
 from reflection_app.repairs.unknown import read_unknown
@@ -135,14 +138,40 @@ def perform(
         return recall_lessons(effect, run_id=run_id)
     if isinstance(effect, CompareSupplements):
         return compare_supplements(effect)
+    if isinstance(effect, RenderPages):
+        began = time.monotonic()
+        rendered = render_pages(run.project_id, effect.pictures, timeout_s=effect.timeout_s)
+        return Performed(value=rendered, spent=Spent(duration_s=time.monotonic() - began))
     with writing(run_id, step=seq, tries=tries, role=effect.role, attempt=attempt_of(effect)) as show:
         on_text = show if settings.LLM_STREAMING and is_watched(run_id, run.project_id) else None
         left_s = effect.timeout_s - used_s
-        return _generate(effect, model=model, left_s=left_s, waited_s=run.asked_wait_s, on_text=on_text)
+        pictures = _pictures_of(effect, project_id=run.project_id, left_s=left_s)
+        return _generate(
+            effect, model=model, left_s=left_s, waited_s=run.asked_wait_s, on_text=on_text, pictures=pictures
+        )
+
+
+def _pictures_of(effect: Generate, *, project_id: UUID, left_s: float) -> dict[Picture, bytes]:
+    """The bytes of what the messages name. Raises EffectFailed where one cannot be had."""
+    wanted = [one for message in effect.messages for one in message.pictures]
+    if not wanted:
+        return {}
+    try:
+        return bytes_of_pages(project_id, wanted, timeout_s=left_s)
+    except NotRendered as error:
+        raise EffectFailed(f"a picture that the model was to look at cannot be had: {error}") from None
+    finally:
+        connection.close()  # others need it while this thread waits for the model
 
 
 def _generate(
-    effect: Generate, *, model: str, left_s: float, waited_s: float, on_text: Callable[[str], None] | None
+    effect: Generate,
+    *,
+    model: str,
+    left_s: float,
+    waited_s: float,
+    on_text: Callable[[str], None] | None,
+    pictures: Mapping[Picture, bytes],
 ) -> Performed[Any]:
     if left_s < SHORTEST_CALL_S:
         raise EffectTimedOut("the run's time was up before the model answered")
@@ -156,6 +185,7 @@ def _generate(
         max_tokens=min(effect.max_tokens, settings.LLM_MAX_TOKENS * effect.room),
         timeout_s=min(left_s, own_limit_s),
         json_schema=effect.json_schema,
+        pictures=pictures,
     )
     began = time.monotonic()
     try:

@@ -1,7 +1,7 @@
 """Messages that hold pictures, in the form that litellm turns into each provider's own, and what they may come to.
 
-The bounds are the narrowest of the usual providers: 5 MB of Base64 a picture (Anthropic), and as many pixels as each
-looks at before it makes a picture smaller by itself.
+The bounds lie below the narrowest of the usual providers: Anthropic takes 5 MB of Base64 a picture and 32 MB a call,
+and refuses a side of more than 2,000 pixels where there are many.
 """
 
 import base64
@@ -15,7 +15,7 @@ from reflection_app.loops.values import PIXELS_PER_TOKEN, Message, Picture
 
 PNG = b"\x89PNG\r\n\x1a\n"
 MOST_PICTURES = 20
-MOST_BYTES = 3_700_000
+MOST_BYTES = 2_300_000
 MOST_BYTES_IN_ALL = 20_000_000
 LONGEST_SIDE_PX = 2_000
 

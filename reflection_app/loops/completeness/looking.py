@@ -41,7 +41,7 @@ LONGEST_ERROR = 600
 LONGEST_TOLD = 1_500
 
 
-async def look_at_files(
+async def see_files(
     spec: TaskSpec, run: Progress, *, files: Sequence[FileFacts], required: Sequence[FileRequirement], base: str
 ) -> Looked | None:
     """What was seen on the files of which something must be seen; None where there are none.
