@@ -10,6 +10,7 @@ from reflection_app.loops.attempt_effects import (
     CallTool,
     Draw,
     Generate,
+    InspectFiles,
     KeepAttempt,
     RecordPick,
     RecordVerdict,
@@ -257,7 +258,7 @@ class RecordFixOutcome(Effect[FixOutcome]):
 
 
 # Takes time outside of any transaction.
-Performing = Generate | RunTests | CallTool | RecallLessons | CompareSupplements
+Performing = Generate | RunTests | InspectFiles | CallTool | RecallLessons | CompareSupplements
 # Somebody else, or time, brings the result.
 Waiting = AskReviewer | AwaitAttempt | AwaitTurns | AskPerson | Wait
 # Asks the desk's own memory.
