@@ -10,6 +10,7 @@ from reflection_app.loops.attempt_effects import (
     CallTool,
     Draw,
     Generate,
+    InspectFiles,
     KeepAttempt,
     RecordPick,
     RecordVerdict,
@@ -258,7 +259,7 @@ class RecordFixOutcome(Effect[FixOutcome]):
 
 
 # Takes time outside of any transaction.
-Performing = Generate | RunTests | CallTool | RecallLessons | CompareSupplements | RenderPages
+Performing = Generate | RunTests | InspectFiles | CallTool | RecallLessons | CompareSupplements | RenderPages
 # Somebody else, or time, brings the result.
 Waiting = AskReviewer | AwaitAttempt | AwaitTurns | AskPerson | Wait
 # Asks the desk's own memory.

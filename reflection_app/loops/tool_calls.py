@@ -40,6 +40,14 @@ class ToolFailure(StrEnum):
     MISCONFIGURED = "misconfigured"
 
 
+class ToolFile(Value):
+    """A file that a tool answered with. Its bytes are kept by the project, by their hash, and not in any journal."""
+
+    name: Text = Field(max_length=200)
+    sha256: str = Field(min_length=64, max_length=64)
+    size: int = Field(ge=0)
+
+
 class ToolResult(Value):
     """What a call came to. `content` is what the tool said, also where it failed and said something."""
 
@@ -50,6 +58,8 @@ class ToolResult(Value):
     status: int | None = None
     retry_after_s: float | None = None
     is_shortened: bool = False
+    # Left out where there are none: what was recorded before files were kept reads and is written as ever.
+    files: tuple[ToolFile, ...] = Field(default=(), exclude_if=lambda files: not files)
 
 
 # Arguments of a tool against its JSON Schema, checked by code before anything is called.
