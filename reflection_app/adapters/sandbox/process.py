@@ -193,7 +193,7 @@ def modules_inside() -> Modules:
 
 
 def compiled(*names: str) -> Modules:
-    """Modules of this project as the sandbox takes them: each package before what is in it, and without its own code."""
+    """Modules of this project as the sandbox takes them: each package before what is in it, and without code."""
     found: dict[str, CodeType | None] = {}
     for name in names:
         parts = name.split(".")
