@@ -108,7 +108,9 @@ class RenderedPage(models.Model):
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     # The database deletes them: Django would read the file's bytes first.
-    attachment = models.ForeignKey(Attachment, on_delete=models.DB_CASCADE, related_name="rendered_pages", db_index=False)
+    attachment = models.ForeignKey(
+        Attachment, on_delete=models.DB_CASCADE, related_name="rendered_pages", db_index=False
+    )
     page = models.PositiveIntegerField()
     max_side_px = models.PositiveIntegerField()
     width = models.PositiveIntegerField()
@@ -117,7 +119,9 @@ class RenderedPage(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        constraints = (models.UniqueConstraint(fields=("attachment", "page", "max_side_px"), name="rendered_page_once"),)
+        constraints = (
+            models.UniqueConstraint(fields=("attachment", "page", "max_side_px"), name="rendered_page_once"),
+        )
 
     def __str__(self) -> str:
         return f"page {self.page} of {self.attachment_id}"

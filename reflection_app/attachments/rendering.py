@@ -37,7 +37,15 @@ def render_pages(project_id: UUID, pictures: Iterable[Picture], *, timeout_s: fl
             found.append(PageRendered(picture=picture, error=str(error)[:LONGEST_ERROR]))
         else:
             size = len(page.content)
-            found.append(PageRendered(picture=picture, width=page.width, height=page.height, size=size))
+            found.append(
+                PageRendered(
+                    picture=picture,
+                    attachment=page.attachment_id,
+                    width=page.width,
+                    height=page.height,
+                    size=size,
+                )
+            )
     return PagesRendered(pages=tuple(found))
 
 

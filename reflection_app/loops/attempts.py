@@ -18,6 +18,7 @@ from reflection_app.loops.attempt_effects import (
 )
 from reflection_app.loops.chain_of_thought import asking_for_parts
 from reflection_app.loops.completeness.file_checks import FilesChecked, files_written_in, required_in_words
+from reflection_app.loops.completeness.looking import see_files
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.effects import IssueTicket
 from reflection_app.loops.framing import framed
@@ -308,7 +309,10 @@ async def look_at_files(spec: TaskSpec, run: Progress, *, number: int, content: 
         is_written=bool(required and files_written_in(content)),
         timeout_s=FILES_TIMEOUT_S,
     )
-    run.files[number] = FilesChecked(await run.perform(effect), required)
+    checked = run.files[number] = FilesChecked(await run.perform(effect), required)
+    seen = await see_files(spec, run, files=checked.inspected.files, required=required, base=f"attempt-{number}")
+    if seen is not None:
+        run.seen[number] = seen
 
 
 def telling_of_files(spec: TaskSpec, messages: tuple[Message, ...]) -> tuple[Message, ...]:

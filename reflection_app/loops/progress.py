@@ -20,6 +20,7 @@ from reflection_app.loops.attempt_effects import (
 )
 from reflection_app.loops.completeness.file_checks import FilesChecked, with_files
 from reflection_app.loops.completeness.looked import Look, Looked
+from reflection_app.loops.completeness.looks import with_seen
 from reflection_app.loops.effect import Effect, EffectFailed, EffectTimedOut, Spent
 from reflection_app.loops.lessons import Lessons
 from reflection_app.loops.questions import Choice, PersonsAnswer
@@ -143,6 +144,8 @@ class Progress:
         self.why_unverified = ""
         # What was seen on files, by their bytes and what they must show.
         self.looks: dict[tuple[str, str], Look] = {}
+        # What was seen on the files of the attempt of this number, where any of them had to show something.
+        self.seen: dict[int, Looked] = {}
         self._questions = 0
 
     async def perform[R](self, effect: Effect[R]) -> R:
@@ -239,10 +242,13 @@ class Progress:
     async def record(self, judgement: Judgement, *, key: str) -> Judgement:
         """The judgement as the journal keeps it: on replay the recorded one, however answers are read by then.
 
-        Files that were produced speak against it whoever judged; a person alone may pass over them.
+        Files that were produced speak against it whoever judged, and so does what was seen on them; a person alone may
+        pass over them.
         """
         if judgement.attempt in self.files and judgement.referee is not Referee.PERSON:
             judgement = with_files(judgement, self.files[judgement.attempt])
+        if judgement.attempt in self.seen and judgement.referee is not Referee.PERSON:
+            judgement = with_seen(judgement, self.seen[judgement.attempt])
         recorded = await self.perform(RecordVerdict(key=key, judgement=judgement))
         self.judgements.append(recorded)
         return recorded

@@ -17,6 +17,9 @@ from reflection_app.loops.completeness.checks import (
 )
 from reflection_app.loops.completeness.file_checks import FilesChecked, files_in_frame, required_in_words
 from reflection_app.loops.completeness.guards import LONGEST_ASPECT, against_files, guarded, in_one_line, text_of
+from reflection_app.loops.completeness.looked import Looked
+from reflection_app.loops.completeness.looking import see_files
+from reflection_app.loops.completeness.looks import as_history, with_looked
 from reflection_app.loops.completeness.suggesting import ANSWER_SCHEMA, CheckAnswer
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.effects import CompareSupplements, RecordCompleteness
@@ -35,6 +38,7 @@ SHORTEST_RESULT = 80
 LONGEST_STEP = 500
 LONGEST_ERROR = 2_000
 LONGEST_ARGUMENTS = 500
+NO_ROOM = "A limit of the run was reached before the check was made."
 
 
 async def check_completeness(
@@ -54,10 +58,18 @@ async def check_completeness(
     run.check_limits()
     checked = await look_at_produced(spec, run, base=base)
     tokens, cost_usd = run.tokens, run.cost_usd
+    looked = await see_produced(spec, run, checked, base=base)
+    if looked is not None and run.exceeded() is not None:
+        # What was seen was paid for, and is kept though nobody can be asked any more.
+        spent = {"tokens": run.tokens - tokens, "cost_usd": run.cost_usd - cost_usd, "attempt": attempt}
+        found = Completeness(state=CheckState.UNCHECKED, error=NO_ROOM, steps_ok=bool(steps_ok))
+        found = with_looked(against_files(found, checked), looked).model_copy(update=spent)
+        await run.perform(RecordCompleteness(key=f"{base}/completeness/found", found=found))
+        run.check_limits()
     request = run.model_call(
         key=f"{base}/completeness",
         role=ROLE,
-        messages=question(spec, history, settings=settings, files=checked),
+        messages=question(spec, (*history, *as_history(looked)), settings=settings, files=checked),
         temperature=settings.temperature,
         top_p=settings.top_p if settings.top_p < 1 else None,
         json_schema=ANSWER_SCHEMA,
@@ -91,7 +103,7 @@ async def check_completeness(
             settings=settings,
             likeness=likeness,
         )
-    found = against_files(found, checked).model_copy(
+    found = with_looked(against_files(found, checked), looked).model_copy(
         update={
             "attempt": attempt,
             "steps_ok": found.steps_ok if steps_ok is None else steps_ok,
@@ -113,6 +125,13 @@ async def look_at_produced(spec: TaskSpec, run: Progress, *, base: str) -> Files
         return None
     effect = InspectFiles(key=f"{base}/completeness/files", requirements=required, timeout_s=FILES_TIMEOUT_S)
     return FilesChecked(await run.perform(effect), required, all_required=spec.has_history_files)
+
+
+async def see_produced(spec: TaskSpec, run: Progress, checked: FilesChecked | None, *, base: str) -> Looked | None:
+    """What a model saw on the files that must show something; None where none must."""
+    if checked is None:
+        return None
+    return await see_files(spec, run, files=checked.inspected.files, required=checked.required, base=base)
 
 
 def question(

@@ -6,6 +6,7 @@ A word that all is well lifts nothing: what code found wrong with a file stands 
 from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated
+from uuid import UUID
 
 from pydantic import AfterValidator, Field
 
@@ -71,11 +72,13 @@ class Look(Value):
     """One file and one thing that it must show.
 
     `pages` are those that were shown, of `pages_in_all` where anybody could tell. `saw` is what the model said is on
-    them. `has_faults`: code found something wrong with the file, whatever was seen on it.
+    them. `has_faults`: code found something wrong with the file, whatever was seen on it. `attachment` is where the
+    project keeps its bytes.
     """
 
     file: Text
     sha256: str
+    attachment: UUID | None = None
     shows: Text
     holds: Holds
     why_not: WhyNotLooked | None = None
@@ -117,9 +120,13 @@ class Looked(Value):
 
 
 class PageRendered(Value):
-    """A page made a picture of: its size, and how many bytes that takes. `error` is why there is none."""
+    """A page made a picture of: its size, and how many bytes that takes. `error` is why there is none.
+
+    `attachment` is where the project keeps the file.
+    """
 
     picture: Picture
+    attachment: UUID | None = None
     width: int = 0
     height: int = 0
     size: int = 0

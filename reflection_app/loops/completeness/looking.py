@@ -7,10 +7,9 @@ something missing, and lifts nothing that code found wrong.
 
 import math
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 
 from reflection_app.loops.answers import NoUsableAnswer, ask
-from reflection_app.loops.completeness.checks import CheckState, Completeness, HistoryStep
+from reflection_app.loops.completeness.file_checks import fits
 from reflection_app.loops.completeness.files import FileFacts, FileKind, FileRequirement
 from reflection_app.loops.completeness.looked import (
     Holds,
@@ -46,8 +45,8 @@ async def see_files(
 ) -> Looked | None:
     """What was seen on the files of which something must be seen; None where there are none.
 
-    What was looked at before in this run, by bytes and words, is not asked again. Where a limit ends it, what was not
-    looked at says so; raises PriceUnknown and EffectTimedOut as any call does, with what was seen kept in `run.looks`.
+    What was looked at before in this run, by bytes and words, is not asked again. A limit ends no run here: what was not
+    looked at says so. Raises PriceUnknown as any call does.
     """
     wanted = wanted_looks(files, required)
     if not wanted:
@@ -83,15 +82,11 @@ def wanted_looks(
     """The files of which something must be seen, each once, with what that is."""
     wanted = []
     for facts in files:
-        fitting = (one.shows.strip() for one in required if _fits(facts.name, one.path))
+        fitting = (one.shows.strip() for one in required if fits(facts.name, one.path))
         shown = dict.fromkeys(one for one in fitting if one)
         if shown and facts.sha256:
             wanted.append((facts, tuple(shown)))
     return wanted
-
-
-def _fits(name: str, pattern: str) -> bool:
-    return fnmatchcase(name, pattern) or ("/" not in pattern and fnmatchcase(name.rsplit("/", 1)[-1], pattern))
 
 
 def _nobody_looked(facts: FileFacts, shown: Sequence[str], why_not: WhyNotLooked, *, error: str = "") -> list[Look]:
@@ -124,7 +119,7 @@ async def _look(run: Progress, facts: FileFacts, shown: Sequence[str], *, key: s
     try:
         rendered = await run.perform(RenderPages(key=f"{key}/pages", pictures=pictures, timeout_s=run.time_left_s()))
     except EffectTimedOut:
-        raise
+        return _nobody_looked(facts, shown, WhyNotLooked.LIMIT)
     except EffectFailed as failure:
         return _nobody_looked(facts, shown, WhyNotLooked.NOT_RENDERED, error=str(failure))
     there = [one for one in rendered.pages if not one.error]
@@ -134,18 +129,18 @@ async def _look(run: Progress, facts: FileFacts, shown: Sequence[str], *, key: s
     sent = within_bounds(there, tokens_left=run.tokens_left)
     if not sent or run.exceeded() is not None:
         return _nobody_looked(facts, shown, WhyNotLooked.LIMIT)
-    request = run.model_call(
-        key=key,
-        role=ModelRole.VISION.value,
-        messages=question(facts, shown, sent),
-        temperature=TEMPERATURE,
-        json_schema=ANSWER_SCHEMA,
-    )
     try:
+        request = run.model_call(
+            key=key,
+            role=ModelRole.VISION.value,
+            messages=question(facts, shown, sent),
+            temperature=TEMPERATURE,
+            json_schema=ANSWER_SCHEMA,
+        )
         answer = await ask(run, request, schema=LookAnswer)
-    except (EffectTimedOut, PriceUnknown):
+    except PriceUnknown:
         raise
-    except LimitReached:
+    except (EffectTimedOut, LimitReached):
         return _nobody_looked(facts, shown, WhyNotLooked.LIMIT)
     except NoUsableAnswer as failure:
         return _nobody_looked(facts, shown, WhyNotLooked.NO_ANSWER, error=str(failure))
@@ -197,6 +192,7 @@ def read_looks(answer: LookAnswer, facts: FileFacts, shown: Sequence[str], sent:
         look = Look(
             file=facts.name,
             sha256=facts.sha256,
+            attachment=sent[0].attachment,
             shows=one,
             holds=holds,
             why=why,
@@ -211,36 +207,3 @@ def read_looks(answer: LookAnswer, facts: FileFacts, shown: Sequence[str], sent:
             look = look.model_copy(update={"holds": Holds.CANNOT_TELL})
         looks.append(look)
     return looks
-
-
-# What a completeness check makes of it.
-
-
-def as_history(looked: Looked | None) -> tuple[HistoryStep, ...]:
-    """What was seen, as steps that a check is told of. What nobody looked at is no step."""
-    return tuple(
-        HistoryStep(
-            operation="A model looked at a file that was produced",
-            ok=one.is_good,
-            result="\n".join(
-                (
-                    f"File: {one.file}",
-                    f"It must show: {one.shows}",
-                    f"It does: {one.holds.value.replace('_', ' ')}. {one.why}",
-                    *(f"Page {finding.page}: {finding.what} ({finding.severity.value})" for finding in one.findings),
-                )
-            ),
-        )
-        for one in (looked.looks if looked else ())
-        if one.holds is not Holds.NOT_LOOKED_AT
-    )
-
-
-def with_looked(found: Completeness, looked: Looked | None) -> Completeness:
-    """The check with what was seen. It is lowered by what a file does not show, and never lifted."""
-    if looked is None:
-        return found
-    missing = dict.fromkeys(f"{one.file}: {one.shows}" for one in looked.not_shown)
-    state = CheckState.INCOMPLETE if missing else found.state
-    aspects = tuple(dict.fromkeys((*found.missing_aspects, *missing)))
-    return found.model_copy(update={"looked": looked, "state": state, "missing_aspects": aspects})

@@ -60,8 +60,8 @@ def fragment_of(box: Any) -> str:
     if right - left < LEAST_SIDE or bottom - top < LEAST_SIDE:
         return ""
     # In hundredths of a percent, so that no rounding leads over the edge.
-    corner = [int(left * 10_000), int(top * 10_000)]
-    sides = (int((right - left) * 10_000), int((bottom - top) * 10_000))
+    corner = [round(left * 10_000), round(top * 10_000)]
+    sides = (round((right - left) * 10_000), round((bottom - top) * 10_000))
     size = [min(side, 10_000 - at) for side, at in zip(sides, corner, strict=True)]
     return "xywh=percent:" + ",".join(f"{one / 100:g}" for one in (*corner, *size))
 

@@ -134,6 +134,7 @@ async def _record(
         completes=not error
         and not _failed(results)
         and not found.faulty_files
+        and not (found.looked and found.looked.not_shown)
         and not left_uncovered(found, served=found.supplements),
     )
     return await run.perform(RecordSupplements(key=f"attempt-{number}{PART}/done", done=done))
