@@ -84,13 +84,9 @@ def upload(project: Project, content: bytes, *, name: str, actor: Actor) -> Atta
 def attach(attempt: Attempt, media: Sequence[MediaPart], *, project_id: UUID) -> None:
     """The attempt holds the files and links, in the caller's transaction. Raises InvalidInput, naming the part."""
     rows = []
-    uploaded = _uploaded(media, project_id=project_id)
+    files = iter(files_of([one for one in media if not one.url], project_id=project_id, field="content"))
     for place, one in enumerate(media, start=1):
-        kept = None
-        if one.content:
-            kept = keep(project_id, one.content, name=one.name, field=f"content.{one.number}")
-        elif not one.url:
-            kept = uploaded[one.uploaded]
+        kept = None if one.url else next(files)
         name = cleaned_name(one.name, media_type=kept.media_type if kept else "") or (kept.name if kept else "")
         rows.append(
             AttemptAttachment(
@@ -104,6 +100,20 @@ def attach(attempt: Attempt, media: Sequence[MediaPart], *, project_id: UUID) ->
             )
         )
     AttemptAttachment.objects.bulk_create(rows)
+
+
+def files_of(media: Sequence[MediaPart], *, project_id: UUID, field: str) -> list[Attachment]:
+    """The rows of parts that are no links, in their order, in the caller's transaction.
+
+    Raises InvalidInput, which names the part in `field`.
+    """
+    uploaded = _uploaded(media, project_id=project_id, field=field)
+    return [
+        keep(project_id, one.content, name=one.name, field=f"{field}.{one.number}")
+        if one.content
+        else uploaded[one.uploaded]
+        for one in media
+    ]
 
 
 def has_same_files(attempt: Attempt, media: Sequence[MediaPart]) -> bool:
@@ -177,7 +187,7 @@ def keep(project_id: UUID, content: bytes, *, name: str, field: str) -> Attachme
     return Attachment.objects.create(project_id=project_id, content=content, **facts_of(content, name=name))
 
 
-def _uploaded(media: Sequence[MediaPart], *, project_id: UUID) -> dict[str, Attachment]:
+def _uploaded(media: Sequence[MediaPart], *, project_id: UUID, field: str) -> dict[str, Attachment]:
     """What was uploaded before, by its id as the part names it; it stays at least until the transaction ends."""
     named = {one.uploaded: one for one in media if not one.content and not one.url}
     if not named:
@@ -189,7 +199,7 @@ def _uploaded(media: Sequence[MediaPart], *, project_id: UUID) -> dict[str, Atta
     for given, one in named.items():
         if ids.get(given) not in found:
             raise wrong(
-                f"content.{one.number}",
+                f"{field}.{one.number}",
                 _("There is no attachment %(id)s; an upload is kept for a day. Nothing was handed in.")
                 % {"id": repr(given[:60])},
             )

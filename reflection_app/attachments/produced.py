@@ -11,13 +11,14 @@ from uuid import UUID
 
 from django.db import transaction
 
-from reflection_app.attachments.keeping import claimed_name, keep
+from reflection_app.attachments.keeping import claimed_name, files_of, keep
 from reflection_app.attachments.models import Attachment, AttemptAttachment, ProducedFile
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.ids import new_id
 from reflection_app.loops.attempt_effects import CallTool, InspectFiles
 from reflection_app.loops.completeness.file_checks import files_written_in
 from reflection_app.loops.completeness.files import MOST_LISTED, FileFacts, FilesInspected
+from reflection_app.loops.content_parts import MediaPart
 from reflection_app.loops.tool_calls import ToolResult
 from reflection_app.runs.following import StepCommit, follows_from
 from reflection_app.runs.models import Attempt, Run, Step
@@ -57,7 +58,7 @@ def produced_by(run_id: UUID, *, attempt: int | None, is_written: bool) -> list[
         texts = {one["name"]: one["content"].encode() for one in made.artifacts if one.get("content") is not None}
         if is_written:
             texts |= {name: text.encode() for name, text in files_written_in(made.content)}
-    for source in ProducedFile.objects.filter(run=run_id, facts=None, attachment__isnull=False).order_by("-id"):
+    for source in ProducedFile.objects.filter(run=run_id, facts__isnull=True, attachment__isnull=False).order_by("-id"):
         assert source.attachment_id is not None
         if source.name not in texts:
             named.setdefault(source.name, source.attachment_id)
@@ -109,6 +110,14 @@ def with_identity(inspected: FilesInspected, produced: Sequence[Produced]) -> Fi
         if not one.is_read
     )
     return inspected.model_copy(update={"files": (*told, *unread)[:MOST_LISTED]})
+
+
+def keep_history_files(run: Run, media: Sequence[MediaPart]) -> None:
+    """The files that were handed in with the history that `run` checks. Raises InvalidInput, which names the file."""
+    held = files_of(media, project_id=run.project_id, field="files")
+    for place, (one, kept) in enumerate(zip(media, held, strict=True), start=1):
+        name = claimed_name(one.name) or kept.claimed or kept.name or f"file {place}"
+        ProducedFile.objects.create(run=run, place=place, name=name, attachment=kept)
 
 
 @follows_from(InspectFiles)
