@@ -13,6 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from notebook_app.public import asked_of
+from reflection_app.adapters.files import inspect_files
 from reflection_app.adapters.live import is_watched, writing
 from reflection_app.adapters.llm import (
     CompletionRequest,
@@ -23,6 +24,7 @@ from reflection_app.adapters.llm import (
     model_for,
 )
 from reflection_app.adapters.sandbox import SandboxUnavailable, run_tests
+from reflection_app.attachments.produced import produced_by, with_identity
 from reflection_app.attachments.rendering import NotRendered, bytes_of_pages, render_pages
 from reflection_app.loops.attempt_effects import (
     AskPerson,
@@ -33,6 +35,7 @@ from reflection_app.loops.attempt_effects import (
     Drawn,
     Generate,
     Generation,
+    InspectFiles,
     KeepAttempt,
     RecordPick,
     RecordVerdict,
@@ -130,6 +133,13 @@ def perform(
         except SandboxUnavailable as error:
             raise EffectFailed(f"code is not run without a sandbox: {error}") from None
         return Performed(value=report, spent=Spent(duration_s=time.monotonic() - began))
+    if isinstance(effect, InspectFiles):
+        began = time.monotonic()
+        produced = produced_by(run_id, attempt=effect.attempt, is_written=effect.is_written)
+        connection.close()
+        read = [one for one in produced if one.is_read]
+        inspected = inspect_files(read, effect.requirements, deadline_s=effect.timeout_s)
+        return Performed(value=with_identity(inspected, produced), spent=Spent(duration_s=time.monotonic() - began))
     if isinstance(effect, CallTool):
         began = time.monotonic()
         result = call_on_session(effect, run_id=run_id) or call_tool(effect, run_id=run_id)

@@ -80,7 +80,7 @@ def fits(name: str, path: str) -> bool:
 
 def fault_in_words(fault: FileFault) -> str:
     """The fault as models are told it: what, where, and what was expected and found."""
-    told = WORDS[fault.code]
+    told = WORDS.get(fault.code, fault.code.value.replace("_", " "))
     if fault.place:
         told += f" ({one_line(fault.place)})"
     if fault.expected:
