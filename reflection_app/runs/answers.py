@@ -10,7 +10,7 @@ from django.db.models.expressions import RawSQL
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, JsonValue
 
 from reflection_app.api.reading import Answer, Money, OrNull, PageAnswer, TextOrNull, Username
-from reflection_app.attachments.answers import AttachedAnswers
+from reflection_app.attachments.answers import AttachedAnswers, LookedAnswer
 from reflection_app.loops import verdicts
 from reflection_app.loops.attempt_effects import AnswerFault, Generate
 from reflection_app.loops.attempts import changed_since
@@ -242,6 +242,7 @@ class RunCompleteness(Answer):
     analysis: str
     missing_aspects: list[str]
     supplements_count: int
+    looked: LookedAnswer | None = Field(description="what a model saw on the files; null where none must show anything")
     steps_ok: bool = Field(description="whether all steps worked, which is apart from nothing being missing")
     exec: ExecAnswer | None = Field(description="null where no supplements were carried out")
 

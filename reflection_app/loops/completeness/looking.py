@@ -45,8 +45,8 @@ async def see_files(
 ) -> Looked | None:
     """What was seen on the files of which something must be seen; None where there are none.
 
-    What was looked at before in this run, by bytes and words, is not asked again. A limit ends no run here: what was not
-    looked at says so. Raises PriceUnknown as any call does.
+    What was looked at before in this run, by bytes and words, is not asked again. A limit ends no run here: what was
+    not looked at says so. Raises PriceUnknown as any call does.
     """
     wanted = wanted_looks(files, required)
     if not wanted:

@@ -1,4 +1,4 @@
-"""What a completeness check and a verdict make of what was seen on files. Both are lowered by it, and never lifted. Pure."""
+"""What a completeness check and a verdict make of what was seen on files: lowered by it, and never lifted. Pure."""
 
 from reflection_app.loops.completeness.checks import CheckState, Completeness, HistoryStep
 from reflection_app.loops.completeness.looked import Holds, Look, Looked, SeenFinding

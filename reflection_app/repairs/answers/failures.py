@@ -8,6 +8,7 @@ from django.db.models import Exists, JSONField, OuterRef, Q, QuerySet, Subquery
 from pydantic import AwareDatetime, Field, JsonValue
 
 from reflection_app.api.reading import Answer, Money, OrNull, PageAnswer
+from reflection_app.attachments.answers import LookedAnswer
 from reflection_app.loops.completeness.checks import CheckState, Completeness
 from reflection_app.loops.diagnosis.diagnoses import (
     CorrectiveAction,
@@ -233,6 +234,7 @@ class CheckAnswer(CheckLine):
     missing_aspects: list[str]
     supplements: list[SupplementAnswer]
     dropped: list[DroppedAnswer]
+    looked: LookedAnswer | None = Field(description="what a model saw on the files; null where none must show anything")
     steps_ok: bool | None = Field(description="whether all steps worked, which is apart from nothing being missing")
     error: str | None = Field(description="why it is unchecked")
     tokens: int
@@ -271,6 +273,7 @@ def check_line(run: Run) -> CheckLine:
 
 NOT_FOUND: dict[str, Any] = {
     "analysis": "",
+    "looked": None,
     "missing_aspects": [],
     "supplements": [],
     "dropped": [],
