@@ -3,6 +3,7 @@
 Names and claims are never believed: all of a file's facts were found in its own bytes, in the sandbox, within bounds.
 """
 
+from fnmatch import fnmatchcase
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
@@ -22,6 +23,7 @@ __all__ = (
     "FileRequirement",
     "FilesInspected",
     "WhyNot",
+    "fits",
 )
 
 MOST_REQUIRED = 50
@@ -63,6 +65,17 @@ class FileRequirement(Value):
         if schema is not None:
             check_schema(schema)
         return schema
+
+
+def fits(name: str, path: str) -> bool:
+    """Whether a file of this name is meant by the requirement's path; its last part alone will do where that has one.
+
+    Agents name files by the folder that they wrote them to, or by nothing but their names.
+    """
+    name, path = name.replace("\\", "/").removeprefix("./").casefold(), path.removeprefix("./").casefold()
+    if fnmatchcase(name, path) or name.endswith(f"/{path}"):
+        return True
+    return "/" not in name and fnmatchcase(name, path.rsplit("/", 1)[-1])
 
 
 class FileFault(Value):
