@@ -17,7 +17,7 @@ from django.db.models import Exists, OuterRef, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from reflection_app.attachments.models import LONGEST_NAME, Attachment, AttemptAttachment, ProducedFile
+from reflection_app.attachments.models import LONGEST_NAME, Attachment, AttemptAttachment, ProducedFile, RenderedPage
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import wrong
 from reflection_app.core.ids import new_id
@@ -152,6 +152,8 @@ def sweep_unused(now: datetime) -> int:
             some = list(locked.values_list("pk", flat=True)[:SWEPT_AT_ONCE])
             # Looked at again: an attempt may have come to hold one before it was locked.
             gone, _by_model = unused.filter(pk__in=some).delete()
+            left = Attachment.objects.filter(pk__in=some)
+            RenderedPage.objects.filter(attachment__in=some).exclude(attachment__in=left).delete()
         swept["gone"] += gone
         if len(some) < SWEPT_AT_ONCE or not gone:
             return swept["gone"]

@@ -104,33 +104,6 @@ class AttemptAttachment(models.Model):
         return self.word
 
 
-class RenderedPage(models.Model):
-    """A page of a file as it was shown to a model, a PNG: what stands on the desk's pages is what was looked at.
-
-    It goes with its file.
-    """
-
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    # The database deletes them: Django would read the file's bytes first.
-    attachment = models.ForeignKey(
-        Attachment, on_delete=models.DB_CASCADE, related_name="rendered_pages", db_index=False
-    )
-    page = models.PositiveIntegerField()
-    max_side_px = models.PositiveIntegerField()
-    width = models.PositiveIntegerField()
-    height = models.PositiveIntegerField()
-    content = models.BinaryField()
-    created_at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        constraints = (
-            models.UniqueConstraint(fields=("attachment", "page", "max_side_px"), name="rendered_page_once"),
-        )
-
-    def __str__(self) -> str:
-        return f"page {self.page} of {self.attachment_id}"
-
-
 class ProducedFile(models.Model):
     """A file that a run's work has produced. With `facts`, as the step that opened it found it; else where it is from.
 
@@ -158,3 +131,31 @@ class ProducedFile(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class RenderedPage(models.Model):
+    """A page of a file as it was shown to a model, a PNG: what stands on the desk's pages is what was looked at.
+
+    It goes with its file.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="rendered_pages")
+    # As with those of attempts: what deletes the file deletes them (keeping.py).
+    attachment = models.ForeignKey(
+        Attachment, on_delete=models.DO_NOTHING, related_name="rendered_pages", db_index=False
+    )
+    page = models.PositiveIntegerField()
+    max_side_px = models.PositiveIntegerField()
+    width = models.PositiveIntegerField()
+    height = models.PositiveIntegerField()
+    content = models.BinaryField()
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("attachment", "page", "max_side_px"), name="rendered_page_once"),
+        )
+
+    def __str__(self) -> str:
+        return f"page {self.page} of {self.attachment_id}"

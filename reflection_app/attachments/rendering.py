@@ -20,6 +20,7 @@ NO_FILE = "The file is not there any more."
 NO_TIME = "There was no time left to make a picture of it."
 TOO_LARGE = "Its picture takes too many bytes, however small it is made."
 LONGEST_ERROR = 600
+EACH_S = 20.0
 
 
 class NotRendered(Exception):
@@ -63,15 +64,15 @@ def _page(project_id: UUID, picture: Picture, *, left_s: float) -> RenderedPage:
     kept = RenderedPage.objects.filter(**named).first()
     if kept is not None:
         return kept
-    content = _rendered(bytes(file.content), media_type=file.media_type, picture=picture, left_s=left_s)
+    content = _rendered(bytes(file.content), picture=picture, left_s=left_s)
     width, height = size_of(content)
-    row = RenderedPage(**named, width=width, height=height, content=content)
+    row = RenderedPage(project_id=project_id, **named, width=width, height=height, content=content)
     # Another run may have rendered the same page meanwhile; either is as good.
     RenderedPage.objects.bulk_create([row], ignore_conflicts=True)
     return row
 
 
-def _rendered(content: bytes, *, media_type: str, picture: Picture, left_s: float) -> bytes:
+def _rendered(content: bytes, *, picture: Picture, left_s: float) -> bytes:
     until = time.monotonic() + left_s
     side = picture.max_side_px
     for _ in range(MOST_HALVINGS + 1):
@@ -79,9 +80,7 @@ def _rendered(content: bytes, *, media_type: str, picture: Picture, left_s: floa
         if left_s <= 0:
             raise NotRendered(NO_TIME)
         try:
-            rendered = render_page(
-                content, media_type=media_type, page=picture.page, max_side_px=side, timeout_s=left_s
-            )
+            rendered = render_page(content, page=picture.page, max_side_px=side, timeout_s=min(left_s, EACH_S))
         except FileNotOpened as error:
             raise NotRendered(str(error)) from None
         if len(rendered) <= MOST_BYTES:

@@ -218,6 +218,7 @@ STAYS = {
     "Escalation": "was told to somebody; what waits elsewhere escalates there",
     "FigureDue": "is written again with the runs",
     "LookBackDue": "what has ended elsewhere is looked back at there",
+    "RenderedPage": "made anew of the files",
     "SearchRow": "written again with the rows",
     "DayFigure": "sums, made anew",
     "DayCount": "sums, made anew",
