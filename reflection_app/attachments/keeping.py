@@ -18,11 +18,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from reflection_app.attachments.models import LONGEST_NAME, Attachment, AttemptAttachment, ProducedFile
-from reflection_app.attachments.recognizing import INLINE, recognize
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import wrong
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
+from reflection_app.core.recognizing import INLINE, recognize
 from reflection_app.loops.content_parts import MediaPart
 from reflection_app.runs.models import Attempt
 

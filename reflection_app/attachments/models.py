@@ -4,9 +4,9 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from reflection_app.attachments.recognizing import INLINE, MOST_PIXELS, PDF, PICTURES, SOUNDS
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
+from reflection_app.core.recognizing import INLINE, MOST_PIXELS, PDF, PICTURES, SOUNDS
 from reflection_app.runs.models import Attempt, Run, Step
 
 LONGEST_NAME = 200

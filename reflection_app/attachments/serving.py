@@ -13,7 +13,7 @@ from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header
 
 from reflection_app.attachments.models import Attachment
-from reflection_app.attachments.recognizing import UNKNOWN
+from reflection_app.core.recognizing import UNKNOWN
 
 SANDBOX = "sandbox; default-src 'none'"
 # The readers of browsers refuse to work in a sandbox; a PDF's scripts are theirs alone, and never run as the page's.

@@ -19,6 +19,7 @@ from reflection_app.loops.json_paths import (
     written,
 )
 from reflection_app.loops.json_schema import SchemaRefused, violations
+from reflection_app.loops.lengths import count_characters, count_lines, count_words
 from reflection_app.loops.requirements import (
     Counted,
     CountRequirement,
@@ -29,7 +30,6 @@ from reflection_app.loops.requirements import (
     Requirements,
     RequirementsReport,
 )
-from reflection_app.loops.storable import count_characters, count_lines, count_words
 from reflection_app.loops.texts import cut
 from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Referee, Severity, Verdict
 
