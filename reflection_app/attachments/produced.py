@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from reflection_app.attachments.keeping import claimed_name, files_of, keep
 from reflection_app.attachments.models import Attachment, AttemptAttachment, ProducedFile
@@ -154,6 +155,12 @@ def keep_sources(_effect: CallTool, value: ToolResult, commit: StepCommit) -> No
             run=commit.run, step=commit.step, place=place, name=file.name, attachment_id=kept.get(file.sha256)
         )
         commit.batch.insert(row)
+
+
+def looked_at_by_check(run_id: UUID, *, attempt: int) -> QuerySet[ProducedFile]:
+    """What the completeness check of this attempt, or of the history that was handed in, was told of the files."""
+    keys = [f"{base}/completeness/files" for base in (f"attempt-{attempt}", "history")]
+    return ProducedFile.objects.filter(run=run_id, step__key__in=keys, facts__isnull=False).order_by("place")
 
 
 def copy_produced(run: Run, *, steps: Mapping[UUID, Step], attempts: Mapping[int, Attempt], parent: UUID) -> None:

@@ -31,12 +31,12 @@ def verdicts_of(run: Run) -> list[tuple[str, str]]:
 
 def test_a_truncated_workbook_is_sent_back_with_its_fault_named_and_the_mended_one_passes(caller: Caller) -> None:
     run = asked_for_report(caller)
-    told = caller.get(f"runs/{run.pk}/next").body["messages"][-1]["content"]
+    told = caller.get(f"runs/{run.pk}").body["next"]["prompt"]
     assert "report.xlsx" in told
     broken = file_part(workbook()[:-200], name="report.xlsx")
     assert hand_in(caller, run, ["Here is the report.", broken]).status == 202
     advance(run.pk)
-    asks = caller.get(f"runs/{run.pk}/next").body
+    asks = caller.get(f"runs/{run.pk}").body["next"]
     assert asks["attempt"] == 2
     [issue] = asks["ticket"]["issues"]
     assert "report.xlsx" in issue["description"]
