@@ -6,7 +6,9 @@ Imports nothing but the standard library, so that it can also run as a process o
 
 import argparse
 import asyncio
+import base64
 import json
+import re
 import signal
 import threading
 import time
@@ -61,6 +63,45 @@ class Reply:
 
 Answer = Callable[[dict[str, Any]], str | Reply]
 
+DATA_URL = re.compile(r"data:([a-z]+/[a-z]+);base64,([A-Za-z0-9+/]+={0,2})")
+
+
+@dataclass(frozen=True)
+class SentPicture:
+    """A picture as it came over the wire, decoded."""
+
+    media_type: str
+    content: bytes
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height, of a PNG."""
+        assert self.content.startswith(b"\x89PNG\r\n\x1a\n"), "it is no PNG"
+        assert self.content.endswith(b"IEND\xaeB`\x82"), "it breaks off"
+        return int.from_bytes(self.content[16:20], "big"), int.from_bytes(self.content[20:24], "big")
+
+
+def decoded(media_type: str, data: str) -> SentPicture:
+    return SentPicture(media_type, base64.b64decode(data, validate=True))
+
+
+def openai_parts(message: Mapping[str, Any]) -> list[str | SentPicture]:
+    """What a message holds, in its order. Fails at a part that OpenAI does not take."""
+    content = message["content"]
+    if isinstance(content, str):
+        return [content]
+    parts: list[str | SentPicture] = []
+    for part in content:
+        if part["type"] == "text":
+            parts.append(part["text"])
+            continue
+        assert part["type"] == "image_url", part["type"]
+        assert set(part["image_url"]) <= {"url", "detail"}
+        found = DATA_URL.fullmatch(part["image_url"]["url"])
+        assert found, "the address is no data URL"
+        parts.append(decoded(found[1], found[2]))
+    return parts
+
 
 @dataclass(frozen=True)
 class Request:
@@ -98,6 +139,8 @@ class OpenAIServer:
 
     `answer` is called on the server's only thread, so it must return at once: let it wait by `Reply.delay_s`.
     """
+
+    paths: tuple[str, ...] = ("/chat/completions", "/embeddings")
 
     def __init__(
         self,
@@ -205,12 +248,16 @@ class OpenAIServer:
         elif request.body.get("stream") and reply.status == 200 and reply.raw_body is None:
             await _send_stream(writer, request, reply)
         else:
-            body = reply.raw_body if reply.raw_body is not None else json.dumps(_payload(request, reply)).encode()
+            body = reply.raw_body if reply.raw_body is not None else json.dumps(self.payload(request, reply)).encode()
             writer.write(_head(reply, {"Content-Length": str(len(body))}) + body)
             await writer.drain()
 
+    def payload(self, request: Request, reply: Reply) -> dict[str, Any]:
+        """The body of an answer that comes whole, in the server's form."""
+        return _payload(request, reply)
+
     def _reply_to(self, request: Request) -> Reply:
-        if not request.path.endswith(("/chat/completions", "/embeddings")):
+        if not request.path.endswith(self.paths):
             return Reply(f"there is no {request.path} here", status=404)
         try:
             answer = self._answer(request.body)

@@ -14,10 +14,10 @@ from reflection_app.api.view import DeskView, get_row
 from reflection_app.attachments.answers import AttachmentAnswer
 from reflection_app.attachments.keeping import upload
 from reflection_app.attachments.models import Attachment
-from reflection_app.attachments.recognizing import INLINE, UNKNOWN
 from reflection_app.attachments.serving import respond_with
 from reflection_app.core.errors import wrong
 from reflection_app.core.permissions import Permission
+from reflection_app.core.recognizing import INLINE, UNKNOWN
 
 MULTIPART = "multipart/form-data"
 FORM = {

@@ -17,12 +17,12 @@ from django.db.models import Exists, OuterRef, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from reflection_app.attachments.models import LONGEST_NAME, Attachment, AttemptAttachment
-from reflection_app.attachments.recognizing import INLINE, recognize
+from reflection_app.attachments.models import LONGEST_NAME, Attachment, AttemptAttachment, ProducedFile, RenderedPage
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import wrong
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
+from reflection_app.core.recognizing import INLINE, recognize
 from reflection_app.loops.content_parts import MediaPart
 from reflection_app.runs.models import Attempt
 
@@ -47,6 +47,16 @@ def cleaned_name(name: str, *, media_type: str = "") -> str:
     return kept[: LONGEST_NAME - len(endings[0])] + endings[0]
 
 
+def claimed_name(name: str) -> str:
+    """The name with its folders and its own ending, without what is not seen or turns writing around.
+
+    What the bytes are is told apart from this, so that a wrong ending can be.
+    """
+    seen = "".join(" " if sign.isspace() else sign for sign in name if sign.isspace() or not _is_unseen(sign))
+    parts = [part for part in re.sub(r"\s+", " ", seen).replace("\\", "/").split("/") if part.strip(" .")]
+    return "/".join(part.strip() for part in parts)[-LONGEST_NAME:]
+
+
 def _is_unseen(sign: str) -> bool:
     return unicodedata.category(sign) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
@@ -55,13 +65,18 @@ def facts_of(content: bytes, *, name: str) -> dict[str, Any]:
     """What a row tells of these bytes besides them, all of it found in them but the name."""
     found = recognize(content)
     named = cleaned_name(name, media_type=found.media_type)
-    return {"sha256": _digest(content), "size": len(content), "name": named} | asdict(found)
+    return {
+        "sha256": _digest(content),
+        "size": len(content),
+        "name": named,
+        "claimed": claimed_name(name),
+    } | asdict(found)
 
 
 def upload(project: Project, content: bytes, *, name: str, actor: Actor) -> Attachment:
     """The file, kept for an attempt that is to name it; the same bytes are kept once. Raises InvalidInput."""
     with transaction.atomic():
-        kept = _keep(project.pk, content, name=name, field="file")
+        kept = keep(project.pk, content, name=name, field="file")
         audit(project.pk, actor, "attachment.uploaded", target=kept, after={"size": kept.size, "sha256": kept.sha256})
     return kept
 
@@ -69,18 +84,36 @@ def upload(project: Project, content: bytes, *, name: str, actor: Actor) -> Atta
 def attach(attempt: Attempt, media: Sequence[MediaPart], *, project_id: UUID) -> None:
     """The attempt holds the files and links, in the caller's transaction. Raises InvalidInput, naming the part."""
     rows = []
-    uploaded = _uploaded(media, project_id=project_id)
+    files = iter(files_of([one for one in media if not one.url], project_id=project_id, field="content"))
     for place, one in enumerate(media, start=1):
-        kept = None
-        if one.content:
-            kept = _keep(project_id, one.content, name=one.name, field=f"content.{one.number}")
-        elif not one.url:
-            kept = uploaded[one.uploaded]
+        kept = None if one.url else next(files)
         name = cleaned_name(one.name, media_type=kept.media_type if kept else "") or (kept.name if kept else "")
         rows.append(
-            AttemptAttachment(attempt=attempt, place=place, attachment=kept, name=name, word=one.word, url=one.url)
+            AttemptAttachment(
+                attempt=attempt,
+                place=place,
+                attachment=kept,
+                name=name,
+                claimed=claimed_name(one.name),
+                word=one.word,
+                url=one.url,
+            )
         )
     AttemptAttachment.objects.bulk_create(rows)
+
+
+def files_of(media: Sequence[MediaPart], *, project_id: UUID, field: str) -> list[Attachment]:
+    """The rows of parts that are no links, in their order, in the caller's transaction.
+
+    Raises InvalidInput, which names the part in `field`.
+    """
+    uploaded = _uploaded(media, project_id=project_id, field=field)
+    return [
+        keep(project_id, one.content, name=one.name, field=f"{field}.{one.number}")
+        if one.content
+        else uploaded[one.uploaded]
+        for one in media
+    ]
 
 
 def has_same_files(attempt: Attempt, media: Sequence[MediaPart]) -> bool:
@@ -108,9 +141,10 @@ def copy_attachments(attempts: dict[UUID, Attempt]) -> None:
 
 
 def sweep_unused(now: datetime) -> int:
-    """How many files that no attempt holds were let go. Whoever is just handing one in again keeps it."""
+    """How many files that nothing of a run holds were let go. Whoever is just handing one in again keeps it."""
     held = Exists(AttemptAttachment.objects.filter(attachment=OuterRef("pk")))
-    unused = Attachment.objects.filter(~held, handed_in_at__lt=now - KEPT_UNUSED)
+    produced = Exists(ProducedFile.objects.filter(attachment=OuterRef("pk")))
+    unused = Attachment.objects.filter(~held, ~produced, handed_in_at__lt=now - KEPT_UNUSED)
     swept: Counter[str] = Counter()
     while True:
         with transaction.atomic():
@@ -118,6 +152,8 @@ def sweep_unused(now: datetime) -> int:
             some = list(locked.values_list("pk", flat=True)[:SWEPT_AT_ONCE])
             # Looked at again: an attempt may have come to hold one before it was locked.
             gone, _by_model = unused.filter(pk__in=some).delete()
+            left = Attachment.objects.filter(pk__in=some)
+            RenderedPage.objects.filter(attachment__in=some).exclude(attachment__in=left).delete()
         swept["gone"] += gone
         if len(some) < SWEPT_AT_ONCE or not gone:
             return swept["gone"]
@@ -127,8 +163,8 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _keep(project_id: UUID, content: bytes, *, name: str, field: str) -> Attachment:
-    """The one row of these bytes, which stays at least until the transaction ends."""
+def keep(project_id: UUID, content: bytes, *, name: str, field: str) -> Attachment:
+    """The one row of these bytes, which stays at least until the caller's transaction ends. Raises InvalidInput."""
     if not content:
         raise wrong(field, _("The file is empty; nothing was kept."))
     if len(content) > settings.ATTACHMENT_MAX_MB * MEGABYTE:
@@ -153,7 +189,7 @@ def _keep(project_id: UUID, content: bytes, *, name: str, field: str) -> Attachm
     return Attachment.objects.create(project_id=project_id, content=content, **facts_of(content, name=name))
 
 
-def _uploaded(media: Sequence[MediaPart], *, project_id: UUID) -> dict[str, Attachment]:
+def _uploaded(media: Sequence[MediaPart], *, project_id: UUID, field: str) -> dict[str, Attachment]:
     """What was uploaded before, by its id as the part names it; it stays at least until the transaction ends."""
     named = {one.uploaded: one for one in media if not one.content and not one.url}
     if not named:
@@ -165,7 +201,7 @@ def _uploaded(media: Sequence[MediaPart], *, project_id: UUID) -> dict[str, Atta
     for given, one in named.items():
         if ids.get(given) not in found:
             raise wrong(
-                f"content.{one.number}",
+                f"{field}.{one.number}",
                 _("There is no attachment %(id)s; an upload is kept for a day. Nothing was handed in.")
                 % {"id": repr(given[:60])},
             )

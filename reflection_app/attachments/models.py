@@ -4,10 +4,10 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from reflection_app.attachments.recognizing import INLINE, MOST_PIXELS, PDF, PICTURES, SOUNDS
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
-from reflection_app.runs.models import Attempt
+from reflection_app.core.recognizing import INLINE, MOST_PIXELS, PDF, PICTURES, SOUNDS
+from reflection_app.runs.models import Attempt, Run, Step
 
 LONGEST_NAME = 200
 
@@ -22,7 +22,9 @@ class WithoutContent(models.Manager["Attachment"]):
 class Attachment(models.Model):
     """The bytes of a file and what they are, by themselves. `name` is the one under which they came first.
 
-    One that belongs to no attempt goes a day after it was last handed in.
+    `claimed` is that name with its folders and the ending that it came with, whatever the bytes are.
+
+    One that belongs to nothing of a run goes a day after it was last handed in.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -31,6 +33,7 @@ class Attachment(models.Model):
     size = models.PositiveIntegerField()
     media_type = models.CharField(max_length=60)
     name = models.CharField(max_length=LONGEST_NAME, blank=True, default="")
+    claimed = models.CharField(max_length=LONGEST_NAME, blank=True, default="")
     width = models.PositiveIntegerField(null=True, blank=True)
     height = models.PositiveIntegerField(null=True, blank=True)
     pages = models.PositiveIntegerField(null=True, blank=True)
@@ -83,6 +86,7 @@ class AttemptAttachment(models.Model):
         Attachment, null=True, blank=True, on_delete=models.DO_NOTHING, related_name="places"
     )
     name = models.CharField(max_length=LONGEST_NAME, blank=True, default="")
+    claimed = models.CharField(max_length=LONGEST_NAME, blank=True, default="")
     word = models.TextField()
     url = models.TextField(blank=True, default="")
 
@@ -98,3 +102,60 @@ class AttemptAttachment(models.Model):
 
     def __str__(self) -> str:
         return self.word
+
+
+class ProducedFile(models.Model):
+    """A file that a run's work has produced. With `facts`, as the step that opened it found it; else where it is from.
+
+    `name` is the one that it was given. Without a step it was handed in with the history that the run checks; with an
+    attempt it was looked at as that attempt's. There is no attachment where the project has no room for its bytes.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="produced_files", db_index=False)
+    step = models.ForeignKey(Step, null=True, blank=True, on_delete=models.CASCADE, related_name="produced_files")
+    attempt = models.ForeignKey(Attempt, null=True, blank=True, on_delete=models.CASCADE, related_name="looked_at")
+    place = models.PositiveSmallIntegerField()
+    name = models.CharField(max_length=LONGEST_NAME)
+    # As with those of attempts: the database forbids that one goes which is held.
+    attachment = models.ForeignKey(
+        Attachment, null=True, blank=True, on_delete=models.DO_NOTHING, related_name="produced"
+    )
+    facts = models.JSONField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("place",)
+        constraints = (
+            models.UniqueConstraint(fields=("run", "step", "place"), name="produced_once", nulls_distinct=False),
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class RenderedPage(models.Model):
+    """A page of a file as it was shown to a model, a PNG: what stands on the desk's pages is what was looked at.
+
+    It goes with its file.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="rendered_pages")
+    # As with those of attempts: what deletes the file deletes them (keeping.py).
+    attachment = models.ForeignKey(
+        Attachment, on_delete=models.DO_NOTHING, related_name="rendered_pages", db_index=False
+    )
+    page = models.PositiveIntegerField()
+    max_side_px = models.PositiveIntegerField()
+    width = models.PositiveIntegerField()
+    height = models.PositiveIntegerField()
+    content = models.BinaryField()
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("attachment", "page", "max_side_px"), name="rendered_page_once"),
+        )
+
+    def __str__(self) -> str:
+        return f"page {self.page} of {self.attachment_id}"

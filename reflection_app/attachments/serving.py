@@ -12,8 +12,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header
 
-from reflection_app.attachments.models import Attachment
-from reflection_app.attachments.recognizing import UNKNOWN
+from reflection_app.attachments.models import Attachment, RenderedPage
+from reflection_app.core.recognizing import UNKNOWN
 
 SANDBOX = "sandbox; default-src 'none'"
 # The readers of browsers refuse to work in a sandbox; a PDF's scripts are theirs alone, and never run as the page's.
@@ -49,6 +49,24 @@ def respond_with(request: HttpRequest, attachment: Attachment, *, name: str = ""
         if not whole:
             response["Content-Range"] = f"bytes {span.first}-{span.end - 1}/{attachment.size}"
     return _with_headers(response, attachment, name=name, etag=etag)
+
+
+def respond_with_page(request: HttpRequest, page: RenderedPage) -> HttpResponse:
+    """The picture of a page: made by the desk itself, and served as strangers' files are."""
+    etag = f'"{page.pk}"'
+    response = get_conditional_response(request, etag=etag)
+    if response is None:
+        response = HttpResponse(bytes(page.content), content_type="image/png")
+    headers = {
+        "Content-Security-Policy": SANDBOX,
+        "X-Content-Type-Options": "nosniff",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Cache-Control": KEPT_BY_BROWSERS,
+        "ETag": etag,
+    }
+    for header, value in headers.items():
+        response[header] = value
+    return response
 
 
 def _with_headers(response: HttpResponse, attachment: Attachment, *, name: str, etag: str) -> HttpResponse:

@@ -4,11 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.utils.translation import gettext as _
 from pydantic import ValidationError
 
-from reflection_app.attachments.models import Attachment, AttemptAttachment
+from reflection_app.attachments.models import Attachment, AttemptAttachment, RenderedPage
+from reflection_app.loops.completeness.looked import Look
 from reflection_app.loops.regions import Region, box_in, page_in, time_in
 
 # Within this many pixels a picture is shown on its card, so that room for it is there before it is.
@@ -92,10 +94,17 @@ def _by_file(issues: Iterable[Mapping[str, Any]]) -> dict[str, list[tuple[str, s
 
 
 def _region(attachment: Attachment, fragment: str, description: str, *, number: int) -> RegionShown:
-    box = box_in(fragment)
-    if box is None or not attachment.is_picture:
+    if not attachment.is_picture:
         return RegionShown(number, description, where_in_words(fragment))
-    width, height = _display_size(attachment)
+    return _region_within(_display_size(attachment), fragment, description, number=number)
+
+
+def _region_within(size: tuple[int, int], fragment: str, description: str, *, number: int) -> RegionShown:
+    """The issue on a picture that is shown in this size."""
+    box = box_in(fragment)
+    if box is None:
+        return RegionShown(number, description, where_in_words(fragment))
+    width, height = size
     x, y = box.x * width / 100, box.y * height / 100
     # The number stands within the picture, however close to its edge the box is.
     at_x, at_y = min(x, width - NUMBER_SIZE), min(y, height - NUMBER_SIZE)
@@ -113,7 +122,10 @@ def where_in_words(fragment: str) -> str:
 
 
 def _display_size(attachment: Attachment) -> tuple[int, int]:
-    width, height = attachment.width or 1, attachment.height or 1
+    return _fitted(attachment.width or 1, attachment.height or 1)
+
+
+def _fitted(width: int, height: int) -> tuple[int, int]:
     scale = min(1.0, WIDEST / width, HIGHEST / height)
     return max(1, round(width * scale)), max(1, round(height * scale))
 
@@ -126,3 +138,76 @@ def _kind_of(attachment: Attachment | None) -> str:
     if attachment.is_sound:
         return _("Sound %(number)s")
     return _("File %(number)s")
+
+
+# What a model saw of files, with the pages as they were shown to it.
+
+
+@dataclass(frozen=True)
+class SeenPageShown:
+    """A page that a model looked at, with what it found on it. Without `is_kept` there is no picture of it any more."""
+
+    file: str
+    attachment: UUID | None
+    page: int
+    display_size: tuple[int, int]
+    regions: tuple[RegionShown, ...]
+    is_kept: bool
+
+
+@dataclass(frozen=True)
+class SeenFindingShown:
+    """A finding by the number that its box has."""
+
+    number: int
+    what: str
+    severity: str
+    page: int
+    confidence: float | None
+
+
+@dataclass(frozen=True)
+class LookShown:
+    """One file and what it must show."""
+
+    look: Look
+    pages: tuple[SeenPageShown, ...]
+    findings: tuple[SeenFindingShown, ...]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.look, name)
+
+
+def looks_shown(looks: Iterable[Look], *, project_id: UUID) -> tuple[LookShown, ...]:
+    """The looks in their order; one query for all of them."""
+    looks = tuple(looks)
+    files = {one.attachment for one in looks if one.attachment}
+    kept: set[tuple[UUID, int]] = set()
+    if files:
+        rows = RenderedPage.objects.filter(attachment__project=project_id, attachment__in=files)
+        kept = set(rows.values_list("attachment_id", "page"))
+    return tuple(_look_shown(one, kept) for one in looks)
+
+
+def _look_shown(look: Look, kept: set[tuple[UUID, int]]) -> LookShown:
+    numbered = list(enumerate(look.findings, start=1))
+    pages = []
+    for one in look.pages:
+        size = _fitted(one.width, one.height)
+        on_it = [(number, finding) for number, finding in numbered if finding.page == one.page]
+        pages.append(
+            SeenPageShown(
+                file=look.file,
+                attachment=look.attachment,
+                page=one.page,
+                display_size=size,
+                regions=tuple(
+                    _region_within(size, finding.fragment, finding.what, number=number) for number, finding in on_it
+                ),
+                is_kept=look.attachment is not None and (look.attachment, one.page) in kept,
+            )
+        )
+    findings = tuple(
+        SeenFindingShown(number, one.what, one.severity.value, one.page, one.confidence) for number, one in numbered
+    )
+    return LookShown(look, tuple(pages), findings)

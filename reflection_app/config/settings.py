@@ -355,6 +355,9 @@ LLM_ESCALATION_MODEL = env.text(
 )
 LLM_DIAGNOSER_MODEL = env.text("LLM_DIAGNOSER_MODEL", "", "the model that diagnoses failed calls which no rule fits")
 LLM_COMPLETENESS_MODEL = env.text("LLM_COMPLETENESS_MODEL", "", "the model that looks for what a task still lacks")
+LLM_VISION_MODEL = env.text(
+    "LLM_VISION_MODEL", "", "the model that looks at pictures and pages, which has to see; unset: nobody looks at them"
+)
 LLM_OFFERED_MODELS = [
     name.strip()
     for name in env.text(

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from reflection_app.loops.attempt_effects import DirectorsDecision, ReviewReason
 from reflection_app.loops.code_tests import FailureReason
 from reflection_app.loops.completeness.checks import CheckState, SettingsFrom
+from reflection_app.loops.completeness.looked import Holds, WhyNotLooked
 from reflection_app.loops.diagnosis.diagnoses import ErrorType, Remedy
 from reflection_app.loops.protocol.reports import ProposalKind
 from reflection_app.loops.protocol.stages import RepairStatus
@@ -138,6 +139,22 @@ CHECK_STATES: Looks = {
     CheckState.SUPPLEMENTED: Look(_("completed by supplement"), "check", "mark-good"),
     CheckState.UNCHECKED: Look(_("not checked"), "question", "muted"),
 }
+# Whether a produced file shows what it must, by a model that looked at it. That nobody looked is never good.
+HOLDS: Looks = {
+    Holds.YES: Look(_("seen"), "check", "mark-good"),
+    Holds.NO: Look(_("not there"), "warning", "mark-warn"),
+    Holds.CANNOT_TELL: Look(_("cannot be told"), "question", "muted"),
+    Holds.NOT_LOOKED_AT: Look(_("nobody looked"), "question", "muted"),
+}
+WHY_NOT_LOOKED: Looks = {
+    WhyNotLooked.NO_MODEL: Look(_("Nobody looked: no model that sees is configured (LLM_VISION_MODEL).")),
+    WhyNotLooked.NO_PAGES: Look(_("Nobody looked: files of this kind have no pages that could be shown.")),
+    WhyNotLooked.NOT_RENDERED: Look(_("Nobody looked: no picture could be made of its pages.")),
+    WhyNotLooked.TOO_MANY: Look(_("Nobody looked: so many files are not looked at in one check.")),
+    WhyNotLooked.LIMIT: Look(_("Nobody looked: a limit of the run was reached.")),
+    WhyNotLooked.MODEL_FAILED: Look(_("Nobody looked: the model could not be asked.")),
+    WhyNotLooked.NO_ANSWER: Look(_("The model that looked gave no answer that can be used.")),
+}
 CHECK_SETTINGS: Looks = {
     SettingsFrom.TASK: Look(_("Checked as the task itself says.")),
     SettingsFrom.KIND: Look(_("Checked as the project has it for this kind of task.")),
@@ -198,6 +215,7 @@ STEP_ICONS = {
         "plan": (
             *("plan", "planning", "revising", "outcome"),
             *("stage", "plan_repairs", "completeness", "likeness", "supplements"),
+            *("look", "render_pages"),
         ),
         "star": ("kept",),
         "flask": ("tests",),
@@ -396,6 +414,8 @@ REGISTRY: dict[str, Looks] = {
     "tool_error": TOOL_ERRORS,
     "check": CHECK_STATES,
     "settings_from": CHECK_SETTINGS,
+    "holds": HOLDS,
+    "why_not_looked": WHY_NOT_LOOKED,
     "supplement": SUPPLEMENT_STATES,
     "plan_step": PLAN_STEP_STATES,
     "stage": STAGE_STATES,

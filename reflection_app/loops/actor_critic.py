@@ -14,10 +14,11 @@ from reflection_app.loops.answer_reading import Clipped, Flag, Lenient, Number, 
 from reflection_app.loops.answer_schemas import SHARE, TEXT, YES_OR_NO, Schema, closed_object, list_of, one_of, texts
 from reflection_app.loops.answers import ask
 from reflection_app.loops.attempts import end_by, make_attempt, settle, unfinished
+from reflection_app.loops.completeness.file_checks import FilesChecked
 from reflection_app.loops.framing import frame_of, framed_task, sees_all_of, truncated
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.requirement_checks import check_requirements, requirement_issues
+from reflection_app.loops.requirement_checks import check_requirements, judge_requirements, requirement_issues
 from reflection_app.loops.requirements import Lowered, RequirementsReport
 from reflection_app.loops.rubrics import (
     LONGEST_WHY,
@@ -259,7 +260,7 @@ async def actor_critic(spec: TaskSpec, run: Progress) -> Outcome:
         run.check_limits()
         judgement = await evaluate(spec, run, attempt=number, content=content)
         judgement = await settle(spec, run, judgement)
-        if (end := end_by(judgement, run)) is not None:
+        if (end := end_by(judgement, run, counted=Referee.CRITIC)) is not None:
             return end
         earlier.append(Earlier(content, judgement))
     return Outcome.EXHAUSTED
@@ -270,9 +271,15 @@ async def evaluate(
 ) -> Judgement:
     """The critic's verdict on an attempt, recorded. Where there are minimum requirements, code checks them first.
 
+    A file that is missing or faulty and decides is code's verdict, and no critic is asked.
     `lowered` is what is expected of it, where that is less than the task has.
     """
-    requirements = requirements_of(spec, content, lowered=lowered)
+    files = run.files.get(attempt)
+    requirements = requirements_of(spec, content, lowered=lowered, files=files)
+    if requirements is not None and files is not None and files.deciding:
+        # What is not there is nothing to be read: no model is asked about it.
+        by_code = judge_requirements(requirements, attempt=attempt, lowered=lowered)
+        return await run.record(by_code, key=f"attempt-{attempt}/verdict")
     answer = await ask(
         run,
         run.model_call(
@@ -303,11 +310,19 @@ async def evaluate(
     return await run.record(judgement, key=f"attempt-{attempt}/verdict")
 
 
-def requirements_of(spec: TaskSpec, content: str, *, lowered: Lowered | None = None) -> RequirementsReport | None:
-    """How `content` stands against the minimum requirements, or what of them was `lowered`; None without any."""
-    if spec.requirements is None:
+def requirements_of(
+    spec: TaskSpec, content: str, *, lowered: Lowered | None = None, files: FilesChecked | None = None
+) -> RequirementsReport | None:
+    """How `content` and the `files` beside it stand against the minimum requirements, or what of them was `lowered`.
+
+    None where there are none, or none of which anything is known.
+    """
+    if spec.requirements is None and files is None:
         return None
-    return check_requirements(spec.requirements, content, chain_of_thought=spec.chain_of_thought, lowered=lowered)
+    report = check_requirements(
+        spec.requirements, content, chain_of_thought=spec.chain_of_thought, lowered=lowered, files=files
+    )
+    return report if report.results else None
 
 
 def actor_messages(objective: str, earlier: list[Earlier]) -> tuple[Message, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field, JsonValue
 
 from reflection_app.loops.code_tests import CodeTests, TestReport
+from reflection_app.loops.completeness.files import FileRequirement, FilesInspected
 from reflection_app.loops.effect import Effect
 from reflection_app.loops.protocol.stages import RepairStatus
 from reflection_app.loops.questions import PersonsAnswer, Question
@@ -101,6 +102,21 @@ class RunTests(Effect[TestReport]):
     wanted: tuple[str, ...] | None = None
 
 
+class InspectFiles(Effect[FilesInspected]):
+    """Open the files that the work has produced so far, and hold them against what is required of them.
+
+    With `attempt`, those that came with that attempt or stand in its text are among them. Their bytes are read when
+    this is performed, and are no part of the journal.
+    """
+
+    kind = "inspect_files"
+
+    attempt: int | None = None
+    requirements: tuple[FileRequirement, ...] = ()
+    is_written: bool = False
+    timeout_s: float = Field(gt=0)
+
+
 class CallTool(Effect[ToolResult]):
     """Call a tool of the project. A tool that fails is a result, not a failed effect.
 
@@ -142,12 +158,14 @@ class HandedInRepair(Value):
 
 
 class HandedIn(Value):
-    """An attempt as the outside agent handed it in."""
+    """An attempt as the outside agent handed it in. `files` are the names of those that came with it."""
 
     content: Text
     artifacts: tuple[dict[str, JsonValue], ...] = ()
     self_check: dict[str, JsonValue] | None = None
     repairs: tuple[HandedInRepair, ...] = ()
+    # Left out where there are none: what was recorded before files were looked at reads and is written as ever.
+    files: tuple[Text, ...] = Field(default=(), exclude_if=lambda files: not files)
 
 
 class AwaitAttempt(Effect[HandedIn]):

@@ -10,12 +10,15 @@ from reflection_app.loops.attempt_effects import (
     AwaitAttempt,
     Draw,
     EditedAnswer,
+    InspectFiles,
     KeepAttempt,
     RequestAudit,
     ReviewDecision,
     ReviewReason,
 )
 from reflection_app.loops.chain_of_thought import asking_for_parts
+from reflection_app.loops.completeness.file_checks import FilesChecked, files_written_in, required_in_words
+from reflection_app.loops.completeness.looking import see_files
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.effects import IssueTicket
 from reflection_app.loops.framing import framed
@@ -267,11 +270,12 @@ async def make_attempt(
         await send_back(spec, run, number=number - 1)
     key = f"attempt-{number}/answer"
     lessons = await lessons_for(spec, run) if number == 1 else None
-    messages = attempt_messages(spec, messages, number=number, lessons=lessons)
+    messages = telling_of_files(spec, attempt_messages(spec, messages, number=number, lessons=lessons))
     if spec.execution is Execution.EXTERNAL:
         handed_in = await run.perform(AwaitAttempt(key=key, attempt=number, messages=messages))
         run.handed_in[number] = handed_in
         run.attempts.append(number)
+        await look_at_files(spec, run, number=number, content=handed_in.content, came=bool(handed_in.files))
         return handed_in.content
     request = run.model_call(key=key, role=role, messages=messages, attempt=number)
     answer = Answer()
@@ -281,7 +285,43 @@ async def make_attempt(
         await _keep(run, answer, number=number)
         raise
     await _keep(run, answer, number=number)
+    if number not in run.unfinished:
+        await look_at_files(spec, run, number=number, content=answer.text)
     return answer.text
+
+
+# Opening files takes no tokens: a run that is out of time may still see whether its last ones are whole.
+FILES_TIMEOUT_S = 60.0
+
+
+async def look_at_files(spec: TaskSpec, run: Progress, *, number: int, content: str, came: bool = False) -> None:
+    """Opens what attempt `number` produced, where files came with it or are required of it; `run.files` has it then.
+
+    A run without either performs just the effects that it performed before files were looked at.
+    """
+    required = spec.requirements.files if spec.requirements else ()
+    if not required and not came and not run.has_produced_files:
+        return
+    effect = InspectFiles(
+        key=f"attempt-{number}/files",
+        attempt=number,
+        requirements=required,
+        is_written=bool(required and files_written_in(content)),
+        timeout_s=FILES_TIMEOUT_S,
+    )
+    checked = run.files[number] = FilesChecked(await run.perform(effect), required)
+    seen = await see_files(spec, run, files=checked.inspected.files, required=required, base=f"attempt-{number}")
+    if seen is not None:
+        run.seen[number] = seen
+
+
+def telling_of_files(spec: TaskSpec, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The messages with the files that the task requires, and how to hand them in."""
+    if spec.requirements is None or not spec.requirements.files or not messages:
+        return messages
+    listed = "\n".join(f"- {required_in_words(one)}" for one in spec.requirements.files)
+    name = "files_handed_in" if spec.execution is Execution.EXTERNAL else "files_written"
+    return with_last(messages, prompt(name, task=messages[-1].content, files=listed))
 
 
 async def keep_attempt(run: Progress, *, number: int, content: str, cut_off: bool = False) -> None:

@@ -49,9 +49,16 @@ def route_by_facts(spec: TaskSpec, *, built: Container[Mode]) -> Route | None:
     task_kind = kind.value if kind else spec.kind
     hands_in_calls = bool(spec.tools) and spec.execution is Execution.EXTERNAL
     can_plan = bool(spec.tools) and Mode.PLANNING in built
+    needs_files = spec.requirements is not None and not spec.requirements.of_the_answer
+    is_managed = spec.execution is Execution.MANAGED
     brought = (
         (spec.tests is not None, Mode.EXTERNAL_LOOP, "Tests came with the task."),
         (spec.output_schema is not None, Mode.EXTERNAL_LOOP, "A schema of the answer came with the task."),
+        (
+            needs_files and can_plan and is_managed,
+            Mode.PLANNING,
+            "Tools came, and files must come of it.",
+        ),
         (spec.requirements is not None, Mode.REFLECTION_PROTOCOL, "Minimum requirements came with the task."),
         (spec.tool_call is not None, Mode.EXTERNAL_LOOP, "A call of a tool came with the task."),
         (hands_in_calls, Mode.EXTERNAL_LOOP, "Tools came with the task; its agent hands in calls."),

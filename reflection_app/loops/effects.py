@@ -10,6 +10,7 @@ from reflection_app.loops.attempt_effects import (
     CallTool,
     Draw,
     Generate,
+    InspectFiles,
     KeepAttempt,
     RecordPick,
     RecordVerdict,
@@ -18,6 +19,7 @@ from reflection_app.loops.attempt_effects import (
     Wait,
 )
 from reflection_app.loops.completeness.checks import Completeness, Likeness, SupplementsRun
+from reflection_app.loops.completeness.looked import RenderPages
 from reflection_app.loops.diagnosis.diagnoses import DiagnosedFailure, FixOutcome, FixRecall
 from reflection_app.loops.effect import Effect
 from reflection_app.loops.lessons import RecallLessons
@@ -257,7 +259,7 @@ class RecordFixOutcome(Effect[FixOutcome]):
 
 
 # Takes time outside of any transaction.
-Performing = Generate | RunTests | CallTool | RecallLessons | CompareSupplements
+Performing = Generate | RunTests | InspectFiles | CallTool | RecallLessons | CompareSupplements | RenderPages
 # Somebody else, or time, brings the result.
 Waiting = AskReviewer | AwaitAttempt | AwaitTurns | AskPerson | Wait
 # Asks the desk's own memory.

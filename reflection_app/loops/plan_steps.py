@@ -72,7 +72,8 @@ class Work:
     """Steps done so far, by any plan, and those of the newest plan that were not.
 
     Supplements that were not done are kept apart: the plan was carried out all the same. `still_missing` is what the
-    last completeness check found and nobody did. `refusal` says why a step must not make a call, where it must not.
+    last completeness check found and nobody did. `file_faults` are those of the files that
+    the newest plan has left, and decide. `refusal` says why a step must not make a call, where it must not.
     """
 
     done: dict[str, StepRun] = field(default_factory=dict)
@@ -82,6 +83,7 @@ class Work:
     made: CallsMade = field(default_factory=CallsMade)
     refusal: Callable[[PlanStep, ToolCall], str] | None = None
     still_missing: tuple[str, ...] = ()
+    file_faults: tuple[str, ...] = ()
     done_by_newest: int = 0
     is_planned: bool = False
     is_supplementing: bool = False
@@ -90,7 +92,7 @@ class Work:
         """A new plan replaces what the last one left undone."""
         self.is_planned, self.not_done, self.done_by_newest = True, {}, 0
         self.is_supplementing, self.supplements_not_done, self.still_missing = False, {}, ()
-        self.refusal = None
+        self.refusal, self.file_faults = None, ()
 
     def begin_supplements(self, refusal: Callable[[PlanStep, ToolCall], str]) -> None:
         """Steps that are added from now on are those of a supplementary plan."""
@@ -124,14 +126,17 @@ class Work:
         )
 
     def is_complete(self) -> bool:
-        """Whether every step of the newest plan was done."""
-        return self.is_planned and not self.not_done
+        """Whether every step of the newest plan was done, and no file that decides is missing or faulty."""
+        return self.is_planned and not self.not_done and not self.file_faults
 
     def failures_in_words(self) -> str:
         parts = []
         for ran in self.left_undone:
             why = framed(ran.what_went_wrong, name="failure", most=LONGEST_ERROR)
             parts.append(f"Step {ran.step.id}: {ran.step.description}\n{why}")
+        if self.file_faults:
+            listed = "\n".join(f"- {fault}" for fault in self.file_faults)
+            parts.append(f"Files that have to be there:\n{framed(listed, name='files', most=LONGEST_RESULT)}")
         return "\n\n".join(parts) or "(none)"
 
     def so_far(self) -> str:

@@ -18,6 +18,7 @@ A run that a limit or an error stops in the middle keeps what its steps came to 
 
 from reflection_app.loops.actor_critic import Earlier, actor_messages, evaluate
 from reflection_app.loops.attempts import end_by, keep_attempt, make_attempt, settle, unfinished
+from reflection_app.loops.completeness.file_checks import fault_in_words
 from reflection_app.loops.completeness.supplementing import supply_what_is_missing
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.framing import framed
@@ -68,6 +69,8 @@ async def _attempt(spec: TaskSpec, run: Progress, *, work: Work, earlier: list[E
         await _record(run, judge_steps(work, attempt=number, stopped="The answer was cut off before its end."))
         earlier.append(Earlier(text, unfinished(number)))
         return None
+    if (checked := run.files.get(number)) is not None:
+        work.file_faults = tuple(f"{one.file}: {fault_in_words(one.fault)}" for one in checked.deciding)
     if not work.is_complete() or not spec.has_critic:
         judgement = await _record(run, judge_steps(work, attempt=number))
         passed = Outcome.UNVERIFIED if work.is_complete() else Outcome.SUCCEEDED

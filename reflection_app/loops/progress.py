@@ -18,6 +18,9 @@ from reflection_app.loops.attempt_effects import (
     RecordVerdict,
     Wait,
 )
+from reflection_app.loops.completeness.file_checks import FilesChecked, with_files
+from reflection_app.loops.completeness.looked import Look, Looked
+from reflection_app.loops.completeness.looks import with_seen
 from reflection_app.loops.effect import Effect, EffectFailed, EffectTimedOut, Spent
 from reflection_app.loops.lessons import Lessons
 from reflection_app.loops.questions import Choice, PersonsAnswer
@@ -127,14 +130,22 @@ class Progress:
         self.pick: Pick | None = None
         self.tickets: dict[int, Ticket] = {}
         self.handed_in: dict[int, HandedIn] = {}
+        # What the files told that were produced by the attempt of this number, where there were any to be looked at.
+        self.files: dict[int, FilesChecked] = {}
         # Attempts that are the beginning of an answer: nobody judges them.
         self.unfinished: set[int] = set()
         # Those that were cut off and stand as whole ones, in journals that do not tell such answers apart.
         self.cut_off: set[int] = set()
+        # Whether some tool of the run has answered with a file.
+        self.has_produced_files = False
         self.lessons: Lessons | None = None
         self.waited_s = 0.0
         # Told with the run's end where that is unverified.
         self.why_unverified = ""
+        # What was seen on files, by their bytes and what they must show.
+        self.looks: dict[tuple[str, str], Look] = {}
+        # What was seen on the files of the attempt of this number, where any of them had to show something.
+        self.seen: dict[int, Looked] = {}
         self._questions = 0
 
     async def perform[R](self, effect: Effect[R]) -> R:
@@ -229,7 +240,15 @@ class Progress:
             raise LimitReached(limit, why=why)
 
     async def record(self, judgement: Judgement, *, key: str) -> Judgement:
-        """The judgement as the journal keeps it: on replay the recorded one, however answers are read by then."""
+        """The judgement as the journal keeps it: on replay the recorded one, however answers are read by then.
+
+        Files that were produced speak against it whoever judged, and so does what was seen on them; a person alone may
+        pass over them.
+        """
+        if judgement.attempt in self.files and judgement.referee is not Referee.PERSON:
+            judgement = with_files(judgement, self.files[judgement.attempt])
+        if judgement.attempt in self.seen and judgement.referee is not Referee.PERSON:
+            judgement = with_seen(judgement, self.seen[judgement.attempt])
         recorded = await self.perform(RecordVerdict(key=key, judgement=judgement))
         self.judgements.append(recorded)
         return recorded

@@ -6,6 +6,7 @@ from typing import Any
 
 from reflection_app.loops.chain_of_thought import work_in
 from reflection_app.loops.code_answers import NoData, data_of
+from reflection_app.loops.completeness.file_checks import FilesChecked
 from reflection_app.loops.json_paths import (
     Gap,
     Looks,
@@ -18,6 +19,7 @@ from reflection_app.loops.json_paths import (
     written,
 )
 from reflection_app.loops.json_schema import SchemaRefused, violations
+from reflection_app.loops.lengths import count_characters, count_lines, count_words
 from reflection_app.loops.requirements import (
     Counted,
     CountRequirement,
@@ -28,7 +30,6 @@ from reflection_app.loops.requirements import (
     Requirements,
     RequirementsReport,
 )
-from reflection_app.loops.storable import count_characters, count_lines, count_words
 from reflection_app.loops.texts import cut
 from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Referee, Severity, Verdict
 
@@ -184,19 +185,30 @@ FIXES = {
     RequirementKind.SCHEMA: "Bring the data into the form of the schema",
     RequirementKind.FIELD: "Fill in what is missing",
     RequirementKind.COUNT: "Bring the number to what is required",
+    RequirementKind.FILE: "Produce the file, whole and as it is required",
 }
 
 
 def check_requirements(
-    requirements: Requirements, answer: str, *, chain_of_thought: bool = False, lowered: Lowered | None = None
+    requirements: Requirements | None,
+    answer: str,
+    *,
+    chain_of_thought: bool = False,
+    lowered: Lowered | None = None,
+    files: FilesChecked | None = None,
 ) -> RequirementsReport:
-    """One result for each requirement, in their order: the schema, the fields, the counts. Never raises.
+    """One result for each requirement, in their order: the schema, the fields, the counts, the files. Never raises.
+
+    Of files there are results as far as somebody could look at them; none where `files` is None.
 
     Of what `lowered` names, less is enough; what holds as the task has it is told so.
 
     The data is looked for as it is for a schema of the answer; the size is that of the text as it was written. In a
     chain of thought both are the part that holds the work.
     """
+    of_files = files.results if files is not None else ()
+    if requirements is None or not requirements.of_the_answer:
+        return RequirementsReport(results=of_files)
     checked = CheckedAnswer(answer, chain_of_thought=chain_of_thought)
     without_data = (False, checked.no_data, "")
     results = []
@@ -215,7 +227,7 @@ def check_requirements(
         for place, result in enumerate(results):
             if not result.met and result.name in less:
                 results[place] = _lowered(result, less[result.name], counts.get(place), checked)
-    return RequirementsReport(results=tuple(results))
+    return RequirementsReport(results=(*results, *of_files))
 
 
 def _lowered(

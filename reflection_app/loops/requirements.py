@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 
+from reflection_app.loops.completeness.files import MOST_REQUIRED, FileRequirement
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 
@@ -46,7 +47,8 @@ class CountRequirement(Value):
 class Requirements(Value):
     """All of them must hold. `required_fields` are paths such as `papers[].title`, which must be there and not empty.
 
-    `schema` is a JSON Schema (draft 2020-12) of the data in the answer.
+    `schema` is a JSON Schema (draft 2020-12) of the data in the answer. `files` are what the work must have produced
+    besides its answer, and are opened.
     """
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
@@ -54,12 +56,18 @@ class Requirements(Value):
     schema_: dict[str, Any] | None = Field(default=None, alias="schema")
     required_fields: Annotated[tuple[Path, ...], Field(max_length=50)] = ()
     counts: Annotated[tuple[CountRequirement, ...], Field(max_length=50)] = ()
+    files: Annotated[tuple[FileRequirement, ...], Field(max_length=MOST_REQUIRED)] = ()
 
     @model_validator(mode="after")
     def check_there_is_one(self) -> "Requirements":
-        if self.schema_ is None and not self.required_fields and not self.counts:
-            raise ValueError("needs a schema, required_fields or counts")
+        if not self.of_the_answer and not self.files:
+            raise ValueError("needs a schema, required_fields, counts or files")
         return self
+
+    @property
+    def of_the_answer(self) -> bool:
+        """Whether some are about the answer itself, and not about files."""
+        return self.schema_ is not None or bool(self.required_fields or self.counts)
 
 
 class RequirementKind(StrEnum):
@@ -68,6 +76,7 @@ class RequirementKind(StrEnum):
     SCHEMA = "schema"
     FIELD = "field"
     COUNT = "count"
+    FILE = "file"
 
 
 class LoweredRequirement(Value):

@@ -168,6 +168,7 @@ class ModelRole(StrEnum):
     DIAGNOSER = "diagnoser"
     COMPLETENESS = "completeness"
     ESCALATION = "escalation"
+    VISION = "vision"
 
 
 class Execution(StrEnum):
@@ -229,6 +230,7 @@ class TaskSpec(Value):
 
     `phase` is the pipeline's own name for where it stands; `instructions` are what people accepted for this agent, and
     `hints` what its earlier runs noted for a better start.
+    `has_history_files`: files came with a history that is to be checked.
     `lessons` is None where the run is told nothing of the notebook.
     `knowledge_tool` is asked for knowledge that the agent lacks. `completeness` is None where nothing is checked;
     `completeness_from` says who set it. `rubric` is what critics and people rate attempts by, None where there is none.
@@ -249,10 +251,12 @@ class TaskSpec(Value):
     tools: tuple[ToolSpec, ...] = ()
     tool_call: ToolCall | None = None
     file_names: tuple[str, ...] = ()
+    has_history_files: bool = False
     chain_of_thought: bool = False
     inline_every_turns: int = Field(default=5, ge=1, le=100)
     has_critic: bool = True
     has_escalation: bool = False
+    has_vision: bool = False
     knowledge_tool: ToolSpec | None = None
     completeness: CompletenessSettings | None = None
     completeness_from: SettingsFrom | None = None

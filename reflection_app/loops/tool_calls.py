@@ -1,14 +1,18 @@
 """Tools as loops know them: what can be called, a call, and what came back."""
 
+import hashlib
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, PrivateAttr
 
 from reflection_app.loops import json_schema
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Issue, IssueCategory, Severity
+
+LONGEST_FILE_NAME = 200
 
 
 class ToolSpec(Value):
@@ -40,6 +44,14 @@ class ToolFailure(StrEnum):
     MISCONFIGURED = "misconfigured"
 
 
+class ToolFile(Value):
+    """A file that a tool answered with. Its bytes are kept by the project, by their hash, and not in any journal."""
+
+    name: Text = Field(min_length=1, max_length=LONGEST_FILE_NAME)
+    sha256: str = Field(min_length=64, max_length=64)
+    size: int = Field(ge=0)
+
+
 class ToolResult(Value):
     """What a call came to. `content` is what the tool said, also where it failed and said something."""
 
@@ -50,6 +62,25 @@ class ToolResult(Value):
     status: int | None = None
     retry_after_s: float | None = None
     is_shortened: bool = False
+    # Left out where there are none: what was recorded before files were kept reads and is written as ever.
+    files: tuple[ToolFile, ...] = Field(default=(), exclude_if=lambda files: not files)
+
+    # The bytes of the files until somebody keeps them, which are no part of the journal.
+    _contents: tuple[bytes, ...] = PrivateAttr(default=())
+
+    @property
+    def contents(self) -> tuple[bytes, ...]:
+        return self._contents
+
+    def with_files(self, files: Sequence[tuple[str, bytes]]) -> "ToolResult":
+        """The result with these files, by their names."""
+        listed = tuple(
+            ToolFile(name=name[-LONGEST_FILE_NAME:], sha256=hashlib.sha256(content).hexdigest(), size=len(content))
+            for name, content in files
+        )
+        made = self.model_copy(update={"files": listed})
+        made._contents = tuple(content for _name, content in files)  # noqa: SLF001 - its own
+        return made
 
 
 # Arguments of a tool against its JSON Schema, checked by code before anything is called.

@@ -15,7 +15,7 @@ import json
 from typing import Any
 
 from reflection_app.loops.answer_reading import UnusableAnswerError, read_answer
-from reflection_app.loops.attempts import keep_attempt, make_attempt, task_with_lessons
+from reflection_app.loops.attempts import keep_attempt, look_at_files, make_attempt, task_with_lessons
 from reflection_app.loops.diagnosis.acting import Calls
 from reflection_app.loops.effect import EffectTimedOut
 from reflection_app.loops.progress import LimitReached, Progress
@@ -65,6 +65,7 @@ async def tool_loop(spec: TaskSpec, run: Progress) -> Outcome:
                 await keep_attempt(run, number=number, content=content_of(call))
                 raise
             await keep_attempt(run, number=number, content=content_of(call, tried.result))
+            await look_at_files(spec, run, number=number, content="", came=bool(tried.result.files))
         tried = await calls.close(tried, number, is_last=number == most)
         judgement = judge_call(tried, attempt=number, tells_result=is_external)
         judgement = await run.record(judgement, key=f"attempt-{number}/verdict")

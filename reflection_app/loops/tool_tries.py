@@ -14,6 +14,7 @@ from reflection_app.loops.answer_reading import Lenient
 from reflection_app.loops.answer_schemas import TEXT, open_object
 from reflection_app.loops.answers import ask
 from reflection_app.loops.attempt_effects import CallTool
+from reflection_app.loops.completeness.file_checks import required_in_words
 from reflection_app.loops.diagnosis.diagnoses import Diagnosis, Source
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.framing import framed
@@ -125,6 +126,7 @@ async def try_call(
         key=key, tool=call.tool, arguments=call.arguments, timeout_s=timeout_s, attempt=attempt, repeats=repeats
     )
     result = await run.perform(effect)
+    run.has_produced_files = run.has_produced_files or bool(result.files)
     return Try(call, result) if result.ok else _failed(call, result)
 
 
@@ -191,7 +193,7 @@ def call_messages(task: str, *, tools: Sequence[ToolSpec], tries: Sequence[Try])
 
 
 def task_of(spec: TaskSpec) -> str:
-    """The objective, what people accepted for the agent, an order to do it again, and the names of the task's files.
+    """The objective, what people accepted for the agent, an order to do it again, and the files that came or must come.
 
     For what is asked outside of an attempt's own prompt: plans, their steps, calls of tools.
     """
@@ -204,6 +206,9 @@ def task_of(spec: TaskSpec) -> str:
     if spec.file_names:
         named = "\n".join(f"- {name}" for name in spec.file_names[:MOST_FILES_NAMED])
         parts.append(f"Files that came with the task:\n{named}")
+    if spec.requirements is not None and spec.requirements.files:
+        required = "\n".join(f"- {required_in_words(one)}" for one in spec.requirements.files)
+        parts.append(f"Files that have to be there in the end, which a program opens and checks:\n{required}")
     return "\n\n".join(parts)
 
 

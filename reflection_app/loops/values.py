@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Value(BaseModel):
@@ -14,13 +14,30 @@ class Value(BaseModel):
 # The message that every loop builds its prompts from, in the form that all providers understand.
 
 
+# Anthropic's rule of thumb (https://docs.anthropic.com/en/docs/build-with-claude/vision); others count less.
+PIXELS_PER_TOKEN = 750
+
+
+class Picture(Value):
+    """A page of a file that goes along with a message: named by the file's own bytes, which no journal holds.
+
+    A picture is its own first page. No side of what is sent is longer than `max_side_px`.
+    """
+
+    sha256: str = Field(min_length=64, max_length=64)
+    page: int = Field(default=1, ge=1)
+    max_side_px: int = Field(ge=16, le=4_096)
+
+
 class Message(BaseModel):
-    """One turn of a conversation."""
+    """One turn of a conversation. Its pictures come before its text, numbered from 1 in their order."""
 
     model_config = ConfigDict(frozen=True)
 
     role: Literal["system", "user", "assistant"]
     content: str
+    # Left out where there are none: what was recorded before there were pictures reads and is written as ever.
+    pictures: tuple[Picture, ...] = Field(default=(), exclude_if=lambda pictures: not pictures)
 
 
 # Some providers refuse a message without content.
@@ -31,8 +48,8 @@ def system(content: str) -> Message:
     return Message(role="system", content=content)
 
 
-def user(content: str) -> Message:
-    return Message(role="user", content=content)
+def user(content: str, *, pictures: tuple[Picture, ...] = ()) -> Message:
+    return Message(role="user", content=content, pictures=pictures)
 
 
 def with_last(messages: tuple[Message, ...], content: str) -> tuple[Message, ...]:

@@ -1,18 +1,33 @@
 """Completeness checks of histories that are handed in, and supplements that keep being missing."""
 
 import hashlib
-from typing import Annotated, Any
+from dataclasses import replace
+from typing import Annotated, Any, Self
 from uuid import UUID
 
 from django.db import transaction
-from pydantic import AfterValidator, Field, JsonValue, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    JsonValue,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    StringConstraints,
+    model_validator,
+)
 
 from notebook_app.public import EntryKind, Proposal, keep_all, lock_notebook, proposed_from, take_back_proposal
+from reflection_app.adapters.llm.roles import has_vision
+from reflection_app.attachments.keeping import MOST_FILES
+from reflection_app.attachments.produced import keep_history_files
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.json_sizes import at_most
 from reflection_app.core.models import Project
 from reflection_app.loops.completeness.checks import CheckNumbers, HistoryStep, SettingsFrom
+from reflection_app.loops.completeness.files import MOST_REQUIRED, FileRequirement
+from reflection_app.loops.content_parts import MediaPart, media_of_parts
 from reflection_app.loops.effects import RecordCompleteness
+from reflection_app.loops.requirements import Requirements
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.tool_calls import DEEPEST, ToolSpec, is_too_deep
@@ -69,6 +84,16 @@ class UsableTool(Value):
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
 
 
+def _is_file(part: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    found = media_of_parts([part])
+    if len(found) != 1 or found[0].url:
+        raise ValueError("is no file: it needs its data in Base64, or the id of what was uploaded before")
+    return part
+
+
+FilePart = Annotated[dict[str, JsonValue], AfterValidator(_is_file)]
+
+
 class CheckSettings(CheckNumbers):
     """Settings of this check alone; what is left out comes from the project."""
 
@@ -82,8 +107,33 @@ class CheckSubmission(Value):
     kind: str = Field(default="", max_length=60)
     agent: str = Field(default="", max_length=120)
     external_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    files: Annotated[tuple[FilePart, ...], Field(max_length=MOST_FILES)] = Field(
+        default=(),
+        exclude=True,
+        description="what the work has produced, opened before anybody is asked: parts with their data in Base64 and a "
+        'name, as the content of attempts has them, or what was uploaded before: `{"type": "attachment", "id": "…"}`',
+    )
+    required_files: Annotated[tuple[FileRequirement, ...], Field(max_length=MOST_REQUIRED)] = Field(
+        default=(), description="what the work must have produced; one that is missing or faulty leaves it incomplete"
+    )
     settings: CheckSettings = CheckSettings()
     metadata: Annotated[dict[str, JsonValue], at_most(LARGEST_METADATA)] = Field(default_factory=dict)
+
+    # The files that are handed in, which are no part of the journal.
+    _media: tuple[MediaPart, ...] = PrivateAttr(default=())
+
+    @property
+    def media(self) -> tuple[MediaPart, ...]:
+        return self._media
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def keep_media(cls, given: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+        made = read(given)
+        made._media = tuple(  # noqa: SLF001 - its own
+            replace(one, number=number) for number, part in enumerate(made.files) for one in media_of_parts([part])
+        )
+        return made
 
     @model_validator(mode="after")
     def check_it_can_be_stored(self) -> "CheckSubmission":
@@ -124,10 +174,13 @@ def check_completeness(project: Project, submission: CheckSubmission, *, actor: 
         agent=submission.agent,
         tools=submission.tool_specs,
         history=submission.history_steps,
+        requirements=Requirements(files=submission.required_files) if submission.required_files else None,
+        has_history_files=bool(submission.media),
         # What is asked for here is done, also where the project has it off.
         completeness=submission.settings.over(usual).model_copy(update={"enabled": True}),
         completeness_from=SettingsFrom.TASK if submission.settings.chosen else project.completeness_from(kind),
         limits=limits,
+        has_vision=has_vision(project.models_by_role),
         models=project.models_by_role,
     )
     task = Task.objects.create(
@@ -143,7 +196,9 @@ def check_completeness(project: Project, submission: CheckSubmission, *, actor: 
         created_by=actor.user,
     )
     audit(project.pk, actor, "task.submitted", target=task)
-    return begin_run(task, spec, handed_in_by=hands_of(actor))
+    run = begin_run(task, spec, handed_in_by=hands_of(actor))
+    keep_history_files(run, submission.media)
+    return run
 
 
 # Supplements that keep recurring: what is found missing again and again is offered to the notebook.

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from notebook_app.public import EntryKind, keep
 from notebook_app.public import Proposal as EntryProposal
-from reflection_app.loops.completeness.checks import CheckState, operation_key
+from reflection_app.loops.completeness.checks import CheckState, Completeness, operation_key
 from reflection_app.loops.completeness.supplementing import PART
 from reflection_app.loops.diagnosis.diagnoses import FailedCall, FixRecall
 from reflection_app.loops.effects import (
@@ -396,8 +396,16 @@ def write_check(effect: RecordCompleteness, _value: object, commit: StepCommit) 
         analysis=found.analysis,
         missingsCount=len(found.missing_aspects),
         supplementsCount=len(found.supplements),
+        **_files_told(found),
     )
     batch.insert(event)
+
+
+def _files_told(found: Completeness) -> dict[str, int]:
+    """How many files were opened, and how many faults of them count; nothing where nothing was looked at."""
+    if found.files is None:
+        return {}
+    return {"filesCount": len(found.files.files), "fileFaultsCount": len(found.faulty_files)}
 
 
 @follows_from(RecordPlan)

@@ -171,11 +171,20 @@ def _drive(journal: Journal, spec: TaskSpec, *, edited_prompts: dict[str, Any]) 
 
 
 def with_edited_prompt(effect: AnyEffect, edited_prompts: dict[str, Any]) -> AnyEffect:
-    """The effect with the messages that a person wrote for it when this run was forked, where there are any."""
+    """The effect with the messages that a person wrote for it when this run was forked, where there are any.
+
+    The words are a person's to edit. What was to be looked at goes along with the last of them as it was.
+    """
     written = edited_prompts.get(effect.key)
     if written is None or not isinstance(effect, Generate | AwaitAttempt):
         return effect
-    return effect.model_copy(update={"messages": tuple(Message.model_validate(message) for message in written)})
+    messages = [Message.model_validate(message) for message in written]
+    pictures = tuple(one for message in effect.messages for one in message.pictures)
+    if pictures:
+        asked = [place for place, message in enumerate(messages) if message.role == "user"]
+        place = asked[-1] if asked else len(messages) - 1
+        messages[place] = messages[place].model_copy(update={"pictures": pictures})
+    return effect.model_copy(update={"messages": tuple(messages)})
 
 
 def _result_of(effect: AnyEffect, *, journal: Journal, spec: TaskSpec) -> Result | None:

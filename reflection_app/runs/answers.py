@@ -10,7 +10,16 @@ from django.db.models.expressions import RawSQL
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, JsonValue
 
 from reflection_app.api.reading import Answer, Money, OrNull, PageAnswer, TextOrNull, Username
-from reflection_app.attachments.answers import AttachedAnswers
+from reflection_app.attachments.answers import (
+    AttachedAnswers,
+    FaultyFileAnswer,
+    FileAnswer,
+    FileAnswers,
+    LookedAnswer,
+    faulty_file_answers,
+    file_answers,
+)
+from reflection_app.attachments.produced import looked_at_by_check
 from reflection_app.loops import verdicts
 from reflection_app.loops.attempt_effects import AnswerFault, Generate
 from reflection_app.loops.attempts import changed_since
@@ -242,6 +251,11 @@ class RunCompleteness(Answer):
     analysis: str
     missing_aspects: list[str]
     supplements_count: int
+    files: list[FileAnswer] = Field(description="the files that were opened before it was asked")
+    faulty_files: list[FaultyFileAnswer] = Field(
+        description="what they lack, by which it is incomplete whatever the model says"
+    )
+    looked: LookedAnswer | None = Field(description="what a model saw on the files; null where none must show anything")
     steps_ok: bool = Field(description="whether all steps worked, which is apart from nothing being missing")
     exec: ExecAnswer | None = Field(description="null where no supplements were carried out")
 
@@ -261,6 +275,8 @@ def completeness_of(run: Run) -> RunCompleteness | None:
         state=state_after(found, done),
         settings_from=run.spec.get("completeness_from"),
         supplements_count=len(found.supplements),
+        files=file_answers(looked_at_by_check(run.pk, attempt=found.attempt)) if found.files else [],
+        faulty_files=faulty_file_answers(found.faulty_files),
         exec=done,
     )
 
@@ -356,6 +372,9 @@ class AttemptAnswer(Answer):
     )
     artifacts: list[dict[str, JsonValue]] = Field(description="what an outside agent handed in beside the content")
     attachments: AttachedAnswers = Field(description="pictures, sounds, files and links that came with the content")
+    files: FileAnswers = Field(
+        validation_alias="looked_at", description="the files that it has produced, as opening them told"
+    )
     self_check: dict[str, JsonValue] | None = Field(description="what an outside agent said of its own attempt")
     edited_from: int | None = Field(
         description="the attempt in whose place a reviewer wrote this one; null where no reviewer did"

@@ -167,7 +167,7 @@ class RunHistory(Runs):
         verdicts = Prefetch("verdicts", queryset=VerdictRow.objects.select_related("given_by"))
         return self.page(
             AttemptPage,
-            run.attempts.with_thought().prefetch_related(verdicts, "attachments__attachment"),
+            run.attempts.with_thought().prefetch_related(verdicts, "attachments__attachment", "looked_at"),
             query,
             order=BY_NUMBER,
         )

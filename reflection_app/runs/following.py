@@ -22,6 +22,7 @@ SUBJECTS = (
     "repairs.rows",
     "repairs.completeness",
     "sessions.rows",
+    "attachments.produced",
 )
 
 

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from reflection_app.adapters.live import ring
 from reflection_app.attachments.keeping import copy_attachments
+from reflection_app.attachments.produced import copy_produced
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import CannotFork, InvalidInput
 from reflection_app.core.ids import new_id
@@ -23,6 +24,7 @@ from reflection_app.loops import prompts
 from reflection_app.loops.attempt_effects import (
     AskReviewer,
     AwaitAttempt,
+    CallTool,
     Generate,
     HandedIn,
     RecordVerdict,
@@ -124,6 +126,11 @@ def inherit(run: Run, steps: Sequence[Step], *, edited: Step | None, editor: Act
         copied |= dict.fromkeys(Attempt.objects.filter(step=edited.pk).values_list("pk", flat=True), made)
     Attempt.objects.bulk_create(attempts.values())
     copy_attachments(copied)
+    if run.parent_id is not None:
+        originals = {pk: copies[seq] for pk, seq in seqs.items()}
+        if edited and edited.kind == CallTool.kind:
+            originals[edited.pk] = copies[edited.seq]
+        copy_produced(run, steps=originals, attempts=attempts, parent=run.parent_id)
     # Copies in the order in which they were given; what a person decided belongs to the step that asked for it.
     recorded = {row.pk: row.step_id for row in Verdict.objects.filter(step__in=seqs)}
     decided = dict(
@@ -336,6 +343,7 @@ def _with_models(spec: TaskSpec, wanted: ForkInput) -> TaskSpec:
             # Whom a model is chosen for is asked, though there was none before.
             "has_critic": spec.has_critic or ModelRole.CRITIC in chosen,
             "has_escalation": spec.has_escalation or ModelRole.ESCALATION in chosen,
+            "has_vision": spec.has_vision or ModelRole.VISION in chosen,
         }
     )
 

@@ -27,6 +27,7 @@ from reflection_app.loops.attempt_effects import AwaitAttempt, HandedIn, HandedI
 from reflection_app.loops.content_parts import MediaPart, media_of_parts, text_of_parts
 from reflection_app.loops.effects import IssueTicket, RecordStage
 from reflection_app.loops.protocol.stages import StageRecord, Submitted
+from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Execution
 from reflection_app.loops.tickets import Ticket
 from reflection_app.loops.values import Message, Value
@@ -37,6 +38,7 @@ from reflection_app.runs.resuming import resume_run
 
 LARGEST_ARTIFACT = 64_000
 LARGEST_SELF_CHECK = 16_384
+LONGEST_NAME = 200
 MOST_PARTS = 200
 LOOK_AGAIN_AFTER_S = 2
 
@@ -118,7 +120,15 @@ class AttemptInput(Value):
     def handed_in(self) -> HandedIn:
         """The attempt as loops and the journal know it."""
         artifacts = tuple(artifact.model_dump(mode="json", exclude_none=True) for artifact in self.artifacts)
-        return HandedIn(content=self.content, artifacts=artifacts, self_check=self.self_check, repairs=self.repairs)
+        names = [one.name or one.uploaded or f"file {one.number + 1}" for one in self.media if not one.url]
+        names += [one.name for one in self.artifacts if one.content is not None]
+        return HandedIn(
+            content=self.content,
+            artifacts=artifacts,
+            self_check=self.self_check,
+            repairs=self.repairs,
+            files=tuple(storable(name)[:LONGEST_NAME] for name in names),
+        )
 
 
 @dataclass(frozen=True)

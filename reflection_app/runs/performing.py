@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from decimal import ROUND_UP, Decimal
 from typing import Any
@@ -13,6 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from notebook_app.public import asked_of
+from reflection_app.adapters.files import inspect_files
 from reflection_app.adapters.live import is_watched, writing
 from reflection_app.adapters.llm import (
     CompletionRequest,
@@ -23,6 +24,8 @@ from reflection_app.adapters.llm import (
     model_for,
 )
 from reflection_app.adapters.sandbox import SandboxUnavailable, run_tests
+from reflection_app.attachments.produced import produced_by, with_identity
+from reflection_app.attachments.rendering import NotRendered, bytes_of_pages, render_pages
 from reflection_app.loops.attempt_effects import (
     AskPerson,
     AskReviewer,
@@ -32,6 +35,7 @@ from reflection_app.loops.attempt_effects import (
     Drawn,
     Generate,
     Generation,
+    InspectFiles,
     KeepAttempt,
     RecordPick,
     RecordVerdict,
@@ -41,6 +45,7 @@ from reflection_app.loops.attempt_effects import (
     Wait,
     fault_of,
 )
+from reflection_app.loops.completeness.looked import RenderPages
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed, Spent
 from reflection_app.loops.effects import (
     AnyEffect,
@@ -79,6 +84,7 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.texts import cut_middle
 from reflection_app.loops.tickets import Ticket
+from reflection_app.loops.values import Picture
 from reflection_app.repairs.likeness import compare_supplements
 from reflection_app.repairs.rows import find_similar_issues, is_ours, recall_fix
 from reflection_app.repairs.unknown import read_unknown
@@ -127,6 +133,13 @@ def perform(
         except SandboxUnavailable as error:
             raise EffectFailed(f"code is not run without a sandbox: {error}") from None
         return Performed(value=report, spent=Spent(duration_s=time.monotonic() - began))
+    if isinstance(effect, InspectFiles):
+        began = time.monotonic()
+        produced = produced_by(run_id, attempt=effect.attempt, is_written=effect.is_written)
+        connection.close()
+        read = [one for one in produced if one.is_read]
+        inspected = inspect_files(read, effect.requirements, deadline_s=effect.timeout_s)
+        return Performed(value=with_identity(inspected, produced), spent=Spent(duration_s=time.monotonic() - began))
     if isinstance(effect, CallTool):
         began = time.monotonic()
         result = call_on_session(effect, run_id=run_id) or call_tool(effect, run_id=run_id)
@@ -135,14 +148,40 @@ def perform(
         return recall_lessons(effect, run_id=run_id)
     if isinstance(effect, CompareSupplements):
         return compare_supplements(effect)
+    if isinstance(effect, RenderPages):
+        began = time.monotonic()
+        rendered = render_pages(run.project_id, effect.pictures, timeout_s=effect.timeout_s)
+        return Performed(value=rendered, spent=Spent(duration_s=time.monotonic() - began))
     with writing(run_id, step=seq, tries=tries, role=effect.role, attempt=attempt_of(effect)) as show:
         on_text = show if settings.LLM_STREAMING and is_watched(run_id, run.project_id) else None
         left_s = effect.timeout_s - used_s
-        return _generate(effect, model=model, left_s=left_s, waited_s=run.asked_wait_s, on_text=on_text)
+        pictures = _pictures_of(effect, project_id=run.project_id, left_s=left_s)
+        return _generate(
+            effect, model=model, left_s=left_s, waited_s=run.asked_wait_s, on_text=on_text, pictures=pictures
+        )
+
+
+def _pictures_of(effect: Generate, *, project_id: UUID, left_s: float) -> dict[Picture, bytes]:
+    """The bytes of what the messages name. Raises EffectFailed where one cannot be had."""
+    wanted = [one for message in effect.messages for one in message.pictures]
+    if not wanted:
+        return {}
+    try:
+        return bytes_of_pages(project_id, wanted, timeout_s=left_s)
+    except NotRendered as error:
+        raise EffectFailed(f"a picture that the model was to look at cannot be had: {error}") from None
+    finally:
+        connection.close()  # others need it while this thread waits for the model
 
 
 def _generate(
-    effect: Generate, *, model: str, left_s: float, waited_s: float, on_text: Callable[[str], None] | None
+    effect: Generate,
+    *,
+    model: str,
+    left_s: float,
+    waited_s: float,
+    on_text: Callable[[str], None] | None,
+    pictures: Mapping[Picture, bytes],
 ) -> Performed[Any]:
     if left_s < SHORTEST_CALL_S:
         raise EffectTimedOut("the run's time was up before the model answered")
@@ -156,6 +195,7 @@ def _generate(
         max_tokens=min(effect.max_tokens, settings.LLM_MAX_TOKENS * effect.room),
         timeout_s=min(left_s, own_limit_s),
         json_schema=effect.json_schema,
+        pictures=pictures,
     )
     began = time.monotonic()
     try:

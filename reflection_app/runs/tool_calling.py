@@ -23,6 +23,7 @@ from reflection_app.adapters.tools.config import (
 from reflection_app.adapters.tools.errors import Misconfigured, UnusableArguments
 from reflection_app.adapters.tools.http import call_http
 from reflection_app.adapters.tools.secrets import Secrets, load_secrets
+from reflection_app.attachments.produced import keep_tool_files
 from reflection_app.loops.attempt_effects import CallTool
 from reflection_app.loops.tool_calls import SchemaUnusable, ToolFailure, ToolResult, violations
 from reflection_app.runs.models import Run
@@ -58,7 +59,8 @@ def call_tool(effect: CallTool, *, run_id: UUID) -> ToolResult:
     if tool is None:
         return failed(ToolFailure.UNKNOWN_TOOL, f"There is no tool named {effect.tool!r} any more.")
     key = idempotency_key(run_id, effect.repeats or effect.key)
-    return call_registered(tool, effect.arguments, key=key, task_id=run.task_id, most_s=effect.timeout_s)
+    result = call_registered(tool, effect.arguments, key=key, task_id=run.task_id, most_s=effect.timeout_s)
+    return keep_tool_files(result, project_id=run.project_id)
 
 
 def call_on_files(name: str, arguments: Mapping[str, Any], *, files: Files, deadline_s: float) -> ToolResult:

@@ -82,6 +82,8 @@ UNUSED = {
     Mode.REFLEXION: (*SIGNALS, "requirements"),
 }
 
+OPEN_FILES = frozenset({Mode.PLANNING, Mode.ACTOR_CRITIC})
+
 NEEDS_A_SIGNAL = (
     "external_loop needs something that can check the answer: tests, an output_schema, a tool_call, tools, or the kind "
     "code_generation, for which a model writes tests"
@@ -129,8 +131,11 @@ def _problems_of_mode(submission: "TaskSubmission", signals: list[str]) -> Itera
     if mode is Mode.PLANNING and submission.execution is Execution.EXTERNAL:
         yield "execution", "planning calls the tools itself; an agent hands in its calls by external_loop"
     present = [*signals, "requirements"] if submission.requirements is not None else signals
+    # Files are opened under each loop that can send work back for them; what is required of an answer is not.
+    only_files = submission.requirements is not None and not submission.requirements.of_the_answer
     for name in present:
-        if name in UNUSED.get(mode, ()):
+        is_of_files = name == "requirements" and only_files and mode in OPEN_FILES
+        if name in UNUSED.get(mode, ()) and not is_of_files:
             yield name, f"{mode.value} does not use it; choose adaptive or leave it out"
     others = [name for name in signals if name != "tools"]
     if mode is Mode.ADAPTIVE and others and "requirements" in present:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from reflection_app.adapters.llm.roles import has_critic, has_escalation, offered_models
+from reflection_app.adapters.llm.roles import has_critic, has_escalation, has_vision, offered_models
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
@@ -124,6 +124,7 @@ def start_run(
         chain_of_thought=submission.chain_of_thought,
         has_critic=has_critic(models),
         has_escalation=has_escalation(models),
+        has_vision=has_vision(models),
         knowledge_tool=knowledge_tool_of(project),
         completeness=completeness_of(project, submission),
         completeness_from=SettingsFrom.TASK

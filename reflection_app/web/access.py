@@ -16,7 +16,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
 from reflection_app.alerts.models import Channel
-from reflection_app.attachments.models import Attachment
+from reflection_app.attachments.models import Attachment, RenderedPage
 from reflection_app.core.audit import Actor, client_address
 from reflection_app.core.errors import ActionError
 from reflection_app.core.models import ApiKey, Membership, Project
@@ -107,6 +107,15 @@ def get_step_for(place: Place, run_id: UUID, seq: int) -> Step:
 def get_attachment_for(place: Place, attachment_id: UUID) -> Attachment:
     """The project's attachment, without its bytes."""
     return get_object_or_404(Attachment, project=place.project, pk=attachment_id)
+
+
+def get_rendered_page_for(place: Place, attachment_id: UUID, *, page: int) -> RenderedPage:
+    """The newest picture of a page of the project's attachment."""
+    pages = RenderedPage.objects.filter(attachment__project=place.project, attachment=attachment_id, page=page)
+    newest = pages.order_by("-created_at").first()
+    if newest is None:
+        raise Http404
+    return newest
 
 
 def get_ticket_for(place: Place, ticket_id: str) -> Ticket:

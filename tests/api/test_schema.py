@@ -14,7 +14,7 @@ from drf_spectacular.plumbing import ComponentRegistry
 from pydantic import BaseModel, create_model
 
 from reflection_app.api.schema import DeskSchema, NameTaken
-from reflection_app.attachments.recognizing import INLINE, UNKNOWN
+from reflection_app.core.recognizing import INLINE, UNKNOWN
 from reflection_app.loops.verdicts import Referee
 from tests.api.test_routes import ROUTES
 

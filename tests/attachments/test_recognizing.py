@@ -5,7 +5,7 @@ from time import perf_counter
 import pytest
 
 from reflection_app.attachments.keeping import cleaned_name
-from reflection_app.attachments.recognizing import MOST_PIXELS, UNKNOWN, Recognized, recognize
+from reflection_app.core.recognizing import MOST_PIXELS, UNKNOWN, Recognized, recognize
 from tests.attachments import samples
 
 

@@ -212,6 +212,8 @@ def test_a_run_tells_its_check_and_its_statistics_and_one_without_a_check_nothin
         "analysis": "不完整：只读了一个文件",
         "missing_aspects": ["第二个文件"],
         "supplements_count": 1,
+        "files": [],
+        "faulty_files": [],
         "steps_ok": True,
         "exec": {"used": True, "attempted": 2, "succeeded": 2, "success_rate": 1.0},
     }

@@ -1,13 +1,13 @@
 """What goes into a model call and what comes out of it, the same for every provider."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
 from typing import Any
 
 from reflection_app.adapters.llm.litellm_import import litellm
-from reflection_app.loops.values import Message
+from reflection_app.loops.values import Message, Picture
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,6 +16,7 @@ class CompletionRequest:
 
     `timeout_s` bounds the whole call with its retries. `json_schema` asks for an answer of that form, as far as the
     provider can; the answer still has to be validated. `key` is the step's key, which a scripted model answers by.
+    `pictures` are those that the messages name, each a PNG.
     """
 
     model: str
@@ -26,6 +27,7 @@ class CompletionRequest:
     top_p: float | None = None
     max_tokens: int | None = None
     json_schema: dict[str, Any] | None = None
+    pictures: Mapping[Picture, bytes] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)

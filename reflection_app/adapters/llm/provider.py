@@ -11,6 +11,7 @@ from typing import Any
 
 from reflection_app.adapters.llm.completion import Completion, CompletionRequest, prompt_tokens, text_tokens
 from reflection_app.adapters.llm.litellm_import import litellm
+from reflection_app.adapters.llm.pictures import as_sent, check_pictures, picture_tokens, pictures_in
 from reflection_app.adapters.llm.roles import LOCAL_PREFIX, local_model_address
 from reflection_app.loops.attempt_effects import REFUSAL
 
@@ -188,13 +189,14 @@ class Call:
 
 
 def prepare(request: CompletionRequest) -> Call:
-    """What to send for `request`. Raises litellm's errors for a name that it cannot place."""
+    """What to send for `request`. Raises litellm's errors for a name that it cannot place, and ModelRefused."""
     import httpx
 
+    check_pictures(request)
     local = request.model.startswith(LOCAL_PREFIX)
     arguments: dict[str, Any] = {
         "model": f"openai/{request.model.removeprefix(LOCAL_PREFIX)}" if local else request.model,
-        "messages": [{"role": message.role, "content": message.content} for message in request.messages],
+        "messages": [as_sent(message, request.pictures) for message in request.messages],
         "timeout": httpx.Timeout(READ_WITHIN_S, connect=CONNECT_WITHIN_S),
         # Retries are ours: these two would multiply them and know nothing of the deadline.
         "num_retries": 0,
@@ -278,6 +280,7 @@ def with_counted_tokens(answer: Completion, response: Any, call: Call, request: 
     calls = [str(one.function.arguments or "") for one in getattr(message, "tool_calls", None) or ()]
     said = (answer.text, answer.refusal, getattr(message, "reasoning_content", None) or "", *answer.tool_calls, *calls)
     prompt, completion = prompt_tokens(request.messages), sum(text_tokens(text) for text in said)
+    prompt += picture_tokens(request.pictures[one] for one in pictures_in(request.messages))
     cost = 0.0 if call.local else None
     if not call.local:
         # litellm raises its own error, or a plain one, for a model that it has no price of.

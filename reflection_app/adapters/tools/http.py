@@ -4,8 +4,10 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from email.message import Message
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
+from mimetypes import guess_extension
 from typing import Any
 from urllib.parse import urlencode
 
@@ -63,7 +65,11 @@ def result_of(answer: OutgoingAnswer, *, redact: Callable[[str], str]) -> ToolRe
         redact(answer.text) if is_text else f"({len(answer.body):,} bytes of {media_type[:100]}, which is no text)"
     )
     if 200 <= answer.status < 300:
-        return told(content, status=answer.status)
+        result = told(content, status=answer.status)
+        name = _file_name(answer, media_type=media_type, is_text=is_text)
+        if not name or not answer.body:
+            return result
+        return result.with_files([(name, content.encode() if is_text else answer.body)])
     phrase = HTTPStatus(answer.status).phrase if answer.status in HTTPStatus._value2member_map_ else ""
     return told(
         content,
@@ -72,6 +78,16 @@ def result_of(answer: OutgoingAnswer, *, redact: Callable[[str], str]) -> ToolRe
         status=answer.status,
         retry_after_s=retry_after_s(answer.headers.get("retry-after", ""), now=time.time()),
     )
+
+
+def _file_name(answer: OutgoingAnswer, *, media_type: str, is_text: bool) -> str:
+    """The name of the file that the answer is; nothing where it is a text that claims to be none."""
+    header = Message()
+    header["content-disposition"] = answer.headers.get("content-disposition", "")
+    named = header.get_filename() or ""
+    if header.get_content_disposition() != "attachment" and is_text:
+        return ""
+    return named.replace("\\", "/").rsplit("/", 1)[-1] or f"answer{guess_extension(media_type) or ''}"
 
 
 def retry_after_s(text: str, *, now: float) -> float | None:

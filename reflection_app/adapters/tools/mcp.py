@@ -1,13 +1,17 @@
 """Tools of MCP servers over streamable HTTP, spoken by the official SDK on our own client."""
 
+import base64
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from mimetypes import guess_extension
 from typing import Any
+from urllib.parse import unquote
 
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import (
     AudioContent,
+    BlobResourceContents,
     CallToolResult,
     EmbeddedResource,
     ImageContent,
@@ -104,20 +108,34 @@ def _no_mcp(error: Exception, secrets: Secrets) -> Unreachable:
 def result_of(said: CallToolResult, *, redact: Callable[[str], str]) -> ToolResult:
     """The blocks as text; structured content as JSON where no block says the same. Redacted before it is shortened."""
     parts = []
+    files: list[tuple[str, bytes]] = []
     for block in said.content:
         match block:
             case TextContent(text=part) | EmbeddedResource(resource=TextResourceContents(text=part)):
                 parts.append(part)
-            case EmbeddedResource(resource=resource):
+            case EmbeddedResource(resource=BlobResourceContents(blob=blob) as resource):
                 parts.append(f"(a file: {resource.uri}, {resource.mime_type or 'of an unknown kind'})")
+                files += _file(blob, name=str(resource.uri).rsplit("/", 1)[-1], media_type=resource.mime_type or "")
             case ResourceLink(uri=uri, name=name):
                 parts.append(f"({name}: {uri})")
-            case ImageContent(mime_type=kind) | AudioContent(mime_type=kind):
+            case ImageContent(mime_type=kind, data=data) | AudioContent(mime_type=kind, data=data):
                 parts.append(f"({kind}, which is no text)")
+                files += _file(data, name=f"file-{len(files) + 1}", media_type=kind)
     text = "\n\n".join(filter(None, parts))
     if said.structured_content is not None and not text:
         text = json.dumps(said.structured_content, ensure_ascii=False)
     text = redact(text)
     if not said.is_error:
-        return told(text)
+        return told(text).with_files(files)
     return told(text, failure=ToolFailure.TOOL_ERROR, error=text or "The tool says that it failed, and not why.")
+
+
+def _file(data: str, *, name: str, media_type: str) -> Iterator[tuple[str, bytes]]:
+    """The file by its name, with an ending for its type where it has none; nothing where the data is no Base64."""
+    try:
+        content = base64.b64decode(data, validate=True)
+    except ValueError:
+        return
+    if content:
+        name = unquote(name) or "file"
+        yield (name if "." in name else f"{name}{guess_extension(media_type) or ''}"), content

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 
 from reflection_app.loops.answers import ask
+from reflection_app.loops.attempt_effects import InspectFiles
 from reflection_app.loops.completeness.checks import (
     CheckState,
     Completeness,
@@ -14,7 +15,11 @@ from reflection_app.loops.completeness.checks import (
     HistoryStep,
     Likeness,
 )
-from reflection_app.loops.completeness.guards import LONGEST_ASPECT, guarded, in_one_line, text_of
+from reflection_app.loops.completeness.file_checks import FilesChecked, files_in_frame, required_in_words
+from reflection_app.loops.completeness.guards import LONGEST_ASPECT, against_files, guarded, in_one_line, text_of
+from reflection_app.loops.completeness.looked import Looked
+from reflection_app.loops.completeness.looking import see_files
+from reflection_app.loops.completeness.looks import as_history, with_looked
 from reflection_app.loops.completeness.suggesting import ANSWER_SCHEMA, CheckAnswer
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.effects import CompareSupplements, RecordCompleteness
@@ -33,6 +38,7 @@ SHORTEST_RESULT = 80
 LONGEST_STEP = 500
 LONGEST_ERROR = 2_000
 LONGEST_ARGUMENTS = 500
+NO_ROOM = "A limit of the run was reached before the check was made."
 
 
 async def check_completeness(
@@ -50,11 +56,20 @@ async def check_completeness(
     Raises LimitReached, EffectTimedOut or PriceUnknown as any call does.
     """
     run.check_limits()
+    checked = await look_at_produced(spec, run, base=base)
     tokens, cost_usd = run.tokens, run.cost_usd
+    looked = await see_produced(spec, run, checked, base=base)
+    if looked is not None and run.exceeded() is not None:
+        # What was seen was paid for, and is kept though nobody can be asked any more.
+        spent = {"tokens": run.tokens - tokens, "cost_usd": run.cost_usd - cost_usd, "attempt": attempt}
+        found = Completeness(state=CheckState.UNCHECKED, error=NO_ROOM, steps_ok=bool(steps_ok))
+        found = with_looked(against_files(found, checked), looked).model_copy(update=spent)
+        await run.perform(RecordCompleteness(key=f"{base}/completeness/found", found=found))
+        run.check_limits()
     request = run.model_call(
         key=f"{base}/completeness",
         role=ROLE,
-        messages=question(spec, history, settings=settings),
+        messages=question(spec, (*history, *as_history(looked)), settings=settings, files=checked),
         temperature=settings.temperature,
         top_p=settings.top_p if settings.top_p < 1 else None,
         json_schema=ANSWER_SCHEMA,
@@ -88,7 +103,7 @@ async def check_completeness(
             settings=settings,
             likeness=likeness,
         )
-    found = found.model_copy(
+    found = with_looked(against_files(found, checked), looked).model_copy(
         update={
             "attempt": attempt,
             "steps_ok": found.steps_ok if steps_ok is None else steps_ok,
@@ -99,12 +114,45 @@ async def check_completeness(
     return await run.perform(RecordCompleteness(key=f"{base}/completeness/found", found=found))
 
 
-def question(spec: TaskSpec, history: Sequence[HistoryStep], *, settings: CompletenessSettings) -> tuple[Message, ...]:
-    """What is asked: the objective, all that was done, and the tools, each as data in a frame that it cannot close."""
+# Opening files takes no tokens: a run that is out of time may still see whether they are whole.
+FILES_TIMEOUT_S = 60.0
+
+
+async def look_at_produced(spec: TaskSpec, run: Progress, *, base: str) -> FilesChecked | None:
+    """What the files told that were produced so far; None where there are none, and none is required."""
+    required = spec.requirements.files if spec.requirements else ()
+    if not required and not run.has_produced_files and not spec.has_history_files:
+        return None
+    effect = InspectFiles(key=f"{base}/completeness/files", requirements=required, timeout_s=FILES_TIMEOUT_S)
+    return FilesChecked(await run.perform(effect), required, all_required=spec.has_history_files)
+
+
+async def see_produced(spec: TaskSpec, run: Progress, checked: FilesChecked | None, *, base: str) -> Looked | None:
+    """What a model saw on the files that must show something; None where none must."""
+    if checked is None:
+        return None
+    return await see_files(spec, run, files=checked.inspected.files, required=checked.required, base=base)
+
+
+def question(
+    spec: TaskSpec,
+    history: Sequence[HistoryStep],
+    *,
+    settings: CompletenessSettings,
+    files: FilesChecked | None = None,
+) -> tuple[Message, ...]:
+    """What is asked: the objective, all that was done, and the tools, each as data in a frame that it cannot close.
+
+    The files that were opened stand behind the steps.
+    """
+    done = history_in_frames(history)
+    if files is not None:
+        required = "\n".join(f"- {required_in_words(one)}" for one in files.required) or "(none is named by the task)"
+        done += "\n\n" + prompt("completeness_files", required=required, files=files_in_frame(files))
     text = prompt(
         "completeness_check",
         objective=framed(spec.objective, name="objective", most=LONGEST_OBJECTIVE),
-        history=history_in_frames(history),
+        history=done,
         tools=describe(spec.tools) or "(none)",
         most=settings.max_supplements,
     )

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
 
+from reflection_app.loops.completeness.files import FileFault, FilesInspected
+from reflection_app.loops.completeness.looked import Looked
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 
@@ -122,8 +124,19 @@ class Dropped(Value):
     is_open: bool = False
 
 
+class FileAspect(Value):
+    """Something that the produced files lack, by the code of the fault and what fills its words."""
+
+    file: Text
+    fault: FileFault
+
+
 class Completeness(Value):
-    """What a check found, after the guards. `steps_ok` is apart from it: steps that worked may not be all there are."""
+    """What a check found, after the guards. `steps_ok` is apart from it: steps that worked may not be all there are.
+
+    `files` are those that were opened before it was asked, and `faulty_files` what they lack: code's word, which no
+    model's stands against.
+    """
 
     attempt: int = Field(default=1, ge=1)
     state: CheckState
@@ -133,8 +146,13 @@ class Completeness(Value):
     dropped: tuple[Dropped, ...] = ()
     steps_ok: bool = True
     error: Text = ""
+    # Left out where nothing was to be looked at.
+    looked: Looked | None = Field(default=None, exclude_if=lambda looked: looked is None)
     tokens: int = 0
     cost_usd: Decimal = Decimal(0)
+    # Left out where nothing was looked at: what was recorded before files were reads and is written as ever.
+    files: FilesInspected | None = Field(default=None, exclude_if=lambda files: files is None)
+    faulty_files: tuple[FileAspect, ...] = Field(default=(), exclude_if=lambda aspects: not aspects)
 
 
 class SupplementResult(Value):

@@ -3,13 +3,28 @@
 Names and claims are never believed: all of a file's facts were found in its own bytes, in the sandbox, within bounds.
 """
 
-from enum import StrEnum
+from fnmatch import fnmatchcase
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
+from reflection_app.loops.completeness.file_codes import FaultCode, FileKind, WhyNot
+from reflection_app.loops.json_schema import check_schema
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
+
+__all__ = (
+    "MOST_LISTED",
+    "MOST_REQUIRED",
+    "FaultCode",
+    "FileFacts",
+    "FileFault",
+    "FileKind",
+    "FileRequirement",
+    "FilesInspected",
+    "WhyNot",
+    "fits",
+)
 
 MOST_REQUIRED = 50
 MOST_LISTED = 200
@@ -17,28 +32,6 @@ LONGEST_NAME = 200
 Short = Annotated[Text, Field(min_length=1, max_length=LONGEST_NAME)]
 Listed = Annotated[tuple[Short, ...], Field(max_length=MOST_REQUIRED)]
 Least = Annotated[int | None, Field(ge=1, le=1_000_000_000)]
-
-
-class FileKind(StrEnum):
-    """What is opened, and how."""
-
-    JSON = "json"
-    JSON_LINES = "jsonl"
-    CSV = "csv"
-    TSV = "tsv"
-    XLSX = "xlsx"
-    PARQUET = "parquet"
-    PDF = "pdf"
-    DOCX = "docx"
-    PPTX = "pptx"
-    HTML = "html"
-    MARKDOWN = "markdown"
-    IMAGE = "image"
-    SOUND = "sound"
-    ARCHIVE = "archive"
-    SOURCE = "source"
-    TEXT = "text"
-    OTHER = "other"
 
 
 class FileRequirement(Value):
@@ -66,41 +59,27 @@ class FileRequirement(Value):
     min_height: Least = None
     shows: Text = Field(default="", max_length=2_000)
 
+    @field_validator("schema_")
+    @classmethod
+    def check_that_schema_can_be_used(cls, schema: dict[str, Any] | None) -> dict[str, Any] | None:
+        if schema is not None:
+            check_schema(schema)
+        return schema
 
-class FaultCode(StrEnum):
-    """What is wrong with a file. The registry has the words (core/registry.py)."""
 
-    NOT_THERE = "not_there"
-    TOO_FEW = "too_few_files"
-    EMPTY = "empty"
-    OTHER_KIND = "other_kind"
-    OTHER_ENDING = "other_ending"
-    TRUNCATED = "truncated"
-    UNREADABLE = "unreadable"
-    ENCRYPTED = "encrypted"
-    ENCODING = "encoding"
-    SYNTAX = "syntax"
-    TORN_ROW = "torn_row"
-    BAD_LINE = "bad_line"
-    NO_TEXT = "no_text"
-    SCHEMA = "schema"
-    MISSING_COLUMN = "missing_column"
-    MISSING_SHEET = "missing_sheet"
-    MISSING_SECTION = "missing_section"
-    MISSING_ENTRY = "missing_entry"
-    TOO_FEW_ROWS = "too_few_rows"
-    TOO_FEW_PAGES = "too_few_pages"
-    TOO_FEW_WORDS = "too_few_words"
-    TOO_SMALL = "too_small"
-    BROKEN_LINK = "broken_link"
-    UNFOLDS = "unfolds_too_far"
-    UNSAFE_ENTRY = "unsafe_entry"
-    TOO_LARGE = "too_large"
-    TOO_SLOW = "too_slow"
+def fits(name: str, path: str) -> bool:
+    """Whether a file of this name is meant by the requirement's path; its last part alone will do where that has one.
+
+    Agents name files by the folder that they wrote them to, or by nothing but their names.
+    """
+    name, path = name.replace("\\", "/").removeprefix("./").casefold(), path.removeprefix("./").casefold()
+    if fnmatchcase(name, path) or name.endswith(f"/{path}"):
+        return True
+    return "/" not in name and fnmatchcase(name, path.rsplit("/", 1)[-1])
 
 
 class FileFault(Value):
-    """`place` is where in the file (`line 3`, `Sheet1!B2`, `page 2`); `expected` and `actual` fill the words of `code`."""
+    """`place` is where in the file (`line 3`, `Sheet1!B2`, `page 2`); `expected` and `actual` fill the code's words."""
 
     code: FaultCode
     place: Text = ""
@@ -112,7 +91,8 @@ class FileFacts(Value):
     """What opening a file told. None where it does not apply, or nobody could tell.
 
     `could_look` is False where no library for it is installed here or the sandbox cannot start, which says nothing
-    of the file; `why_not` says which. `is_whole` is False where bounds ended the look before the file's end.
+    of the file; `why_not` is then a WhyNot, and `lacks` names the library, the format, or has the sandbox's own words.
+    `is_whole` is False where bounds ended the look before the file's end.
     """
 
     name: Text
@@ -122,6 +102,7 @@ class FileFacts(Value):
     kind: FileKind = FileKind.OTHER
     could_look: bool = True
     why_not: Text = ""
+    lacks: Text = ""
     is_whole: bool = True
     encoding: str = ""
     rows: int | None = None

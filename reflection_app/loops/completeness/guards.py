@@ -26,6 +26,7 @@ from reflection_app.loops.completeness.checks import (
     operation_key,
     stands_in,
 )
+from reflection_app.loops.completeness.file_checks import FilesChecked
 from reflection_app.loops.completeness.suggesting import CheckAnswer, SupplementAnswer
 from reflection_app.loops.diagnosis.fallback_tools import is_reading
 from reflection_app.loops.tool_calls import ToolCall, ToolSpec
@@ -109,6 +110,24 @@ def guarded(
         supplements=tuple(sieve.kept),
         dropped=tuple(sieve.dropped[:MOST_DROPPED]),
         steps_ok=all(step.ok for step in history),
+    )
+
+
+def against_files(found: Completeness, checked: FilesChecked | None) -> Completeness:
+    """What was found with what the files say: nothing is complete while one that decides is missing or faulty.
+
+    A check that failed stays one; what the files lack is known all the same.
+    """
+    if checked is None:
+        return found
+    faulty = checked.deciding
+    is_contradicted = bool(faulty) and found.state is CheckState.COMPLETE
+    return found.model_copy(
+        update={
+            "state": CheckState.INCOMPLETE if is_contradicted else found.state,
+            "files": checked.inspected,
+            "faulty_files": faulty,
+        }
     )
 
 

@@ -22,6 +22,7 @@ from reflection_app.loops.completeness.checks import (
     SupplementsRun,
     content_of,
 )
+from reflection_app.loops.completeness.file_checks import fault_in_words
 from reflection_app.loops.completeness.guards import DONE_ALREADY, UNFIT_TOOL, left_uncovered
 from reflection_app.loops.diagnosis.fallback_tools import is_reading
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
@@ -129,7 +130,12 @@ async def _record(
         used=any(result.attempted for result in results),
         attempted=sum(ran.was_tried for ran in work.ran),
         succeeded=sum(ran.is_done for ran in work.ran),
-        completes=not error and not _failed(results) and not left_uncovered(found, served=found.supplements),
+        # What the files lack is looked at anew, and nobody's word says that it was mended.
+        completes=not error
+        and not _failed(results)
+        and not found.faulty_files
+        and not (found.looked and found.looked.not_shown)
+        and not left_uncovered(found, served=found.supplements),
     )
     return await run.perform(RecordSupplements(key=f"attempt-{number}{PART}/done", done=done))
 
@@ -138,8 +144,10 @@ def still_missing(found: Completeness, done: SupplementsRun | None = None) -> tu
     """What the answer must not pretend to: what was not carried out, or not at all planned for."""
     if found.state is not CheckState.INCOMPLETE:
         return ()
+    of_files = tuple(f"{one.file}: {fault_in_words(one.fault)}" for one in found.faulty_files)
     if done is None:
-        return (found.missing_aspects or ((found.analysis,) if found.analysis else ()))[:MOST_MISSING]
+        named = found.missing_aspects or ((found.analysis,) if found.analysis and not of_files else ())
+        return (*of_files, *named)[:MOST_MISSING]
     uncovered = left_uncovered(found, served=found.supplements) if any(one.missing for one in found.supplements) else ()
     return (*_failed(done.results), *uncovered)[:MOST_MISSING]
 

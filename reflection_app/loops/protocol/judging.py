@@ -66,16 +66,19 @@ async def _found(spec: TaskSpec, run: Progress, made: Made) -> Judged | None:
     if handed_in is not None and handed_in.self_check and not is_content(handed_in.self_check):
         judgement = await _record(run, judge_by(handed_in.self_check, attempt=made.number))
         return Judged(judgement, Trigger.SELF_CHECK)
+    files = run.files.get(made.number)
     if (missed := _missed(made)) is not None:
         return await _by_requirements(run, made, missed)
     if not spec.has_critic:
-        report = requirements_of(spec, made.content, lowered=made.lowered)
-        return await _by_requirements(run, made, report) if report is not None else None
+        report = requirements_of(spec, made.content, lowered=made.lowered, files=files)
+        # Where nobody could look at a required file, that everything else holds is no pass.
+        is_open = report is None or (report.all_met and files is not None and files.lacks_a_look)
+        return None if report is None or is_open else await _by_requirements(run, made, report)
     run.check_limits()
     try:
         judgement = await evaluate(spec, run, attempt=made.number, content=made.content, lowered=made.lowered)
     except NoUsableAnswer:
-        report = requirements_of(spec, made.content, lowered=made.lowered)
+        report = requirements_of(spec, made.content, lowered=made.lowered, files=files)
         if report is None or report.all_met:
             raise
         return await _by_requirements(run, made, report)
@@ -100,6 +103,8 @@ def trigger_of(spec: TaskSpec, judgement: Judgement) -> Trigger:
     report = judgement.requirements
     if judgement.referee is Referee.PERSON:
         return Trigger.PERSONS_REVIEW
+    if judgement.is_by_requirements:
+        return Trigger.FAILED_REQUIREMENT
     pass_from = judgement.lowered.score if judgement.lowered else spec.thresholds.pass_from
     if report is None or report.all_met or judgement.score < pass_from:
         return Trigger.CRITIC_EVALUATION

@@ -48,7 +48,7 @@ async def explore(spec: TaskSpec, run: Progress, back: SentBack) -> Explored:
         excerpt=content[:LONGEST_EXCERPT],
         artifacts=names_of_artifacts(handed_in),
         files=spec.file_names[:MOST_NAMED],
-        requirements=requirements_of(spec, content),
+        requirements=requirements_of(spec, content, files=run.files.get(back.number)),
         earlier_tickets=tuple(ticket.ticket_id for number, ticket in run.tickets.items() if number < back.number),
         last_good_step=broken.last_good_step if broken is not None else last_good_step,
     )

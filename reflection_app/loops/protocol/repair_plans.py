@@ -316,6 +316,8 @@ def question(spec: TaskSpec, back: SentBack, reflected: Reflected, classified: C
 def _unmet(spec: TaskSpec, back: SentBack) -> str:
     """The names of the minimum requirements that a step may say it mends."""
     report = requirements_of(spec, back.made.content)
+    if spec.requirements is not None and spec.requirements.files and back.judgement.requirements is not None:
+        report = back.judgement.requirements
     return "\n".join(f"- {one_line(result.name)}" for result in report.unmet) if report and report.unmet else "(none)"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from reflection_app.loops.actor_critic import actor_messages, requirements_of
 from reflection_app.loops.answers import Answer, complete_answer, joined
-from reflection_app.loops.attempts import attempt_messages, keep_attempt
+from reflection_app.loops.attempts import attempt_messages, keep_attempt, look_at_files
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.framing import framed
 from reflection_app.loops.progress import PriceUnknown, Progress
@@ -60,7 +60,8 @@ def revision_messages(
 
 async def submit(spec: TaskSpec, run: Progress, back: SentBack, made: Made, *, done: Sequence[Executed]) -> Submitted:
     """How the revised output stands, recorded."""
-    requirements = requirements_of(spec, made.content, lowered=made.lowered)
+    files = run.files.get(made.number)
+    requirements = requirements_of(spec, made.content, lowered=made.lowered, files=files)
     remaining = requirement_issues(requirements) if requirements is not None else ()
     submitted = Submitted(
         attempt=made.number,
@@ -117,6 +118,8 @@ async def resume(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analys
     number = back.number + 1
     made, content = back.made, joined(back.made.content, answer.text)
     await keep_attempt(run, number=number, content=content, cut_off=not answer.is_whole)
+    if answer.is_whole:
+        await look_at_files(spec, run, number=number, content=content)
     broken = None if answer.is_whole else Interruption(BrokenBy.CUT_OFF, request.key, TOO_LONG, request.key)
     return Made(
         number,

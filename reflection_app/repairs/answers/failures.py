@@ -8,6 +8,14 @@ from django.db.models import Exists, JSONField, OuterRef, Q, QuerySet, Subquery
 from pydantic import AwareDatetime, Field, JsonValue
 
 from reflection_app.api.reading import Answer, Money, OrNull, PageAnswer
+from reflection_app.attachments.answers import (
+    FaultyFileAnswer,
+    FileAnswer,
+    LookedAnswer,
+    faulty_file_answers,
+    file_answers,
+)
+from reflection_app.attachments.produced import looked_at_by_check
 from reflection_app.loops.completeness.checks import CheckState, Completeness
 from reflection_app.loops.diagnosis.diagnoses import (
     CorrectiveAction,
@@ -233,6 +241,11 @@ class CheckAnswer(CheckLine):
     missing_aspects: list[str]
     supplements: list[SupplementAnswer]
     dropped: list[DroppedAnswer]
+    files: list[FileAnswer] = Field(description="the files that were handed in, as opening them told")
+    faulty_files: list[FaultyFileAnswer] = Field(
+        description="what is missing or faulty of them: it is incomplete by that, whatever the model says"
+    )
+    looked: LookedAnswer | None = Field(description="what a model saw on the files; null where none must show anything")
     steps_ok: bool | None = Field(description="whether all steps worked, which is apart from nothing being missing")
     error: str | None = Field(description="why it is unchecked")
     tokens: int
@@ -271,6 +284,7 @@ def check_line(run: Run) -> CheckLine:
 
 NOT_FOUND: dict[str, Any] = {
     "analysis": "",
+    "looked": None,
     "missing_aspects": [],
     "supplements": [],
     "dropped": [],
@@ -282,10 +296,13 @@ def check_answer(run: Run) -> CheckAnswer:
     found = found_by(run)
     # Of a check that is not made, or failed, everything that it would have found is empty.
     told = found.model_dump(include=set(NOT_FOUND)) if found else NOT_FOUND
+    is_of_files = found is not None and found.files is not None
     return CheckAnswer.from_row(
         run,
         **_line(run),
         **told,
+        files=file_answers(looked_at_by_check(run.pk, attempt=1)) if is_of_files else [],
+        faulty_files=faulty_file_answers(found.faulty_files) if found else [],
         error=_error_of(run, found),
         tokens=run.total_tokens,
         cost_usd=None if run.unpriced_calls else run.cost_usd,

@@ -24,6 +24,7 @@ from reflection_app.loops.attempt_effects import (
     Wait,
 )
 from reflection_app.loops.code_tests import TestReport
+from reflection_app.loops.completeness.looked import RenderPages
 from reflection_app.loops.completeness.supplementing import PART
 from reflection_app.loops.effects import (
     AwaitTurns,
@@ -71,13 +72,14 @@ KINDS = {
     RecordToolFailure.kind: "diagnosis",
     RecordFixOutcome.kind: "fix_outcome",
     CompareSupplements.kind: "likeness",
+    RenderPages.kind: "render_pages",
     RecordCompleteness.kind: "completeness",
     RecordSupplements.kind: "supplements",
 }
 # Bookkeeping: it takes no time, and what it tells is shown elsewhere on the page.
 QUIET_PROTOCOL_KINDS = frozenset(KINDS) - {IssueTicket.kind, AskPerson.kind, RecordCompleteness.kind}
 ASKED_FOR = {"plan": "plan_repairs", "work": "repair", "resume": "resume"}
-ROLES = {"diagnoser": "diagnose", "completeness": "check_completeness"}
+ROLES = {"diagnoser": "diagnose", "completeness": "check_completeness", "vision": "look"}
 
 
 def protocol_what(step: Step) -> str:
@@ -392,6 +394,11 @@ class StepLine:
     def messages(self) -> list[dict[str, Any]]:
         found = self.step.request.get("messages") if isinstance(self.step.request, dict) else None
         return found if isinstance(found, list) else []
+
+    @property
+    def pictures_shown(self) -> int:
+        """How many pictures went along with what was asked."""
+        return sum(len(message.get("pictures", ())) for message in self.messages)
 
     @property
     def text(self) -> str:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from notebook_app.public import TAKEN, Row, TakenTable
 from reflection_app.attachments.keeping import facts_of
-from reflection_app.attachments.models import Attachment, AttemptAttachment
+from reflection_app.attachments.models import Attachment, AttemptAttachment, ProducedFile
 from reflection_app.comparisons.models import ComparisonSet, JudgementState, Pair, PairJudgement
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.errors import InvalidInput
@@ -139,6 +139,7 @@ TABLES: tuple[TakenTable, ...] = (
     TakenTable("attempts", Attempt, path=OF_RUN),
     TakenTable("attachments", Attachment, mended=_looked_at_again),
     TakenTable("attempt_attachments", AttemptAttachment, path="attempt__run__project_id"),
+    TakenTable("produced_files", ProducedFile, path=OF_RUN),
     TakenTable("verdicts", Verdict, path="attempt__run__project_id"),
     TakenTable("panels", Panel),
     TakenTable("review_queues", ReviewQueue),
@@ -217,6 +218,7 @@ STAYS = {
     "Escalation": "was told to somebody; what waits elsewhere escalates there",
     "FigureDue": "is written again with the runs",
     "LookBackDue": "what has ended elsewhere is looked back at there",
+    "RenderedPage": "made anew of the files",
     "SearchRow": "written again with the rows",
     "DayFigure": "sums, made anew",
     "DayCount": "sums, made anew",

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
-from reflection_app.adapters.llm.roles import has_escalation, offered_models
+from reflection_app.adapters.llm.roles import has_escalation, has_vision, offered_models
 from reflection_app.core.audit import Actor, client_address
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.completeness.checks import CompletenessSettings
@@ -101,6 +101,9 @@ def settings_page(request: DeskRequest) -> HttpResponse:
         "tools": Tool.objects.filter(project=project, is_enabled=True).values_list("name", flat=True).order_by("name"),
         "escalation_model": models_by_role(project, roles=("escalation",))[0].model
         if has_escalation(project.models_by_role)
+        else "",
+        "vision_model": models_by_role(project, roles=("vision",))[0].model
+        if has_vision(project.models_by_role)
         else "",
     }
     return render(request, "teams/settings/page.html", context, status=form.status)

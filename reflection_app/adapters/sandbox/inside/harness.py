@@ -13,8 +13,10 @@ import os
 import resource
 import select
 import signal
+import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from reflection_app.adapters.sandbox.inside.child import run_case, run_program
@@ -212,6 +214,8 @@ class Harness:
         job = self.job
 
         def inside(report_end: int, _secret: int) -> None:
+            if job["form"] == "call":
+                job["call"](case, report_end)
             if job["form"] == "cases":
                 run_case(job, case, report_end)
             run_program(job, report_end)
@@ -328,6 +332,8 @@ def main(job: dict[str, Any]) -> None:
         signal.signal(number, signal.SIG_IGN)
     ctypes.CDLL(None).prctl(DUMPABLE, 0, 0, 0, 0)
     os.environ.clear()
+    sys.path += job.get("path", ())
     for name in job["preload"]:
-        __import__(name)
+        with suppress(ImportError):  # whoever needs it is told by its own import
+            __import__(name)
     Harness(job).run()

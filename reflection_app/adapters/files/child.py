@@ -1,0 +1,95 @@
+"""Jobs for the process that opens files: started in the sandbox, bounded, each answer once or the reason why none."""
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from typing import Any
+
+from reflection_app.adapters.files.libraries import get_libraries
+from reflection_app.adapters.sandbox.limits import MEBIBYTE, SandboxLimits
+from reflection_app.adapters.sandbox.process import HarnessDied, Modules, Record, compiled, run_job
+
+INSIDE = "reflection_app.adapters.files.inside"
+# Each after those that it imports.
+NAMES = (
+    "reflection_app.loops.completeness.file_codes",
+    "reflection_app.loops.lengths",
+    "reflection_app.core.recognizing",
+    *(
+        f"{INSIDE}.{name}"
+        for name in (
+            *("found", "kinds", "texts", "data", "tables", "workbooks", "packages", "office", "pages", "pictures"),
+            *("markup", "sources", "asked", "look"),
+        )
+    ),
+)
+LIMITS = SandboxLimits(
+    wall_s=10.0,
+    total_s=60.0,
+    cpu_s=10,
+    memory_bytes=768 * MEBIBYTE,
+    sum_of_memory_bytes=768 * MEBIBYTE,
+    processes=8,
+    file_bytes=MEBIBYTE,
+    tmp_bytes=4 * MEBIBYTE,
+    output_bytes=4 * 1024,
+    written_bytes=MEBIBYTE,
+    result_bytes=MEBIBYTE,
+)
+# A page drawn is larger than facts are.
+DRAWING = replace(LIMITS, result_bytes=24 * MEBIBYTE, memory_bytes=1024 * MEBIBYTE, sum_of_memory_bytes=1024 * MEBIBYTE)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How the process for one file ended; `record` is None where the sandbox went down with it or had no time."""
+
+    record: Record | None
+    is_down: bool = False
+
+
+@cache
+def modules_inside() -> Modules:
+    return compiled(*NAMES)
+
+
+def ask(items: list[dict[str, Any]], *, limits: SandboxLimits, preload: tuple[str, ...] = ()) -> Iterator[Answer]:
+    """An answer for each item, in order. A file that brings the sandbox down takes no other with it.
+
+    SandboxUnavailable and SandboxFailed where nothing can be said of any more of them.
+    """
+    until = time.monotonic() + limits.total_s
+    left = list(items)
+    while left and (total_s := until - time.monotonic()) > 0:
+        answered = 0
+        try:
+            with closing(run(left, limits=limits, total_s=total_s, preload=preload)) as records:
+                for record in records:
+                    answered += 1
+                    yield Answer(record)
+        except HarnessDied:
+            if answered < len(left):
+                yield Answer(None, is_down=True)
+                answered += 1
+        else:
+            break
+        finally:
+            left = left[answered:]
+    for _ in left:
+        yield Answer(None)
+
+
+def run(items: list[dict[str, Any]], *, limits: SandboxLimits, total_s: float, preload: tuple[str, ...]) -> Any:
+    libraries = get_libraries()
+    job = {
+        "form": "call",
+        "module": f"{INSIDE}.look",
+        "function": "look",
+        "items": items,
+        "path": list(libraries.path),
+        "preload": list(preload),
+        "limits": {**asdict(limits), "total_s": total_s, "kept_bytes": limits.output_bytes},
+    }
+    return run_job(job, total_s=total_s, limits=limits, modules=modules_inside(), shown=libraries.shown)
