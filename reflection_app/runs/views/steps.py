@@ -29,6 +29,7 @@ from reflection_app.loops.effects import (
     AwaitTurns,
     ChooseLoop,
     CompareSupplements,
+    EstimateSupplements,
     FindSimilarIssues,
     IssueTicket,
     ProposeEntry,
@@ -40,6 +41,7 @@ from reflection_app.loops.effects import (
     RecordPlanStep,
     RecordReflection,
     RecordReport,
+    RecordSecondLook,
     RecordStage,
     RecordSupplements,
     RecordToolFailure,
@@ -71,8 +73,10 @@ KINDS = {
     RecordToolFailure.kind: "diagnosis",
     RecordFixOutcome.kind: "fix_outcome",
     CompareSupplements.kind: "likeness",
+    EstimateSupplements.kind: "estimates",
     RecordCompleteness.kind: "completeness",
     RecordSupplements.kind: "supplements",
+    RecordSecondLook.kind: "second_look",
 }
 # Bookkeeping: it takes no time, and what it tells is shown elsewhere on the page.
 QUIET_PROTOCOL_KINDS = frozenset(KINDS) - {IssueTicket.kind, AskPerson.kind, RecordCompleteness.kind}
