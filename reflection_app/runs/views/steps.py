@@ -91,7 +91,7 @@ def protocol_what(step: Step) -> str:
     if step.kind != Generate.kind:
         return ""
     if step.role in ROLES:
-        return ROLES[step.role]
+        return "look_again" if "/second-look/" in step.key else ROLES[step.role]
     parts = step.key.split("/again-")[0].split("/")
     is_protocols = step.role == "reflector" or (parts[-2:-1] and parts[-2].startswith("repair-"))
     return ASKED_FOR.get(parts[-1], "") if is_protocols else ""
