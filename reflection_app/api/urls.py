@@ -18,6 +18,7 @@ from reflection_app.search.api import Search
 from reflection_app.sessions.api import Reflectors, Transcripts, UnreadSpans
 from reflection_app.tasks.api import AgentWork, RedoRun, Tasks
 from reflection_app.teams.api import members, tools, webhooks
+from reflection_app.teams.api.completeness_settings import CompletenessSettingsView
 
 urlpatterns = [
     path("tasks", Tasks.as_view({"get": "list", "post": "create"}), name="api-tasks"),
@@ -220,6 +221,11 @@ urlpatterns = [
         "completeness-checks/<uuid:check_id>",
         failures.Checks.as_view({"get": "retrieve"}),
         name="api-completeness-check",
+    ),
+    path(
+        "completeness-settings",
+        CompletenessSettingsView.as_view({"get": "retrieve", "patch": "partial_update"}),
+        name="api-completeness-settings",
     ),
     path("notebook/rules-prompt", recall.Rules.as_view({"get": "retrieve"}), name="api-rules-prompt"),
     path("notebook/recall", recall.Recall.as_view({"get": "recall", "post": "recall_for_text"}), name="api-recall"),

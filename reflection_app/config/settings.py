@@ -459,4 +459,25 @@ COMPLETENESS: dict[str, object] = {
     "max_retries": env.number(
         "FC_REFLECTION_MAX_RETRIES", 2, "how often a malformed check is asked for again", at_most=5
     ),
+    "least_worth": env.number(
+        "REFLECTION_LEAST_WORTH",
+        0.0,
+        "the share of runs that a supplement has to turn complete; it is left out where its history says less",
+        at_most=1,
+    ),
+    "max_cost_per_completed_usd": env.number(
+        "REFLECTION_MAX_COST_PER_COMPLETED_USD",
+        0.0,
+        "what a run that a supplement turns complete may cost in supplements, in dollars; 0: whatever it costs",
+    )
+    or None,
+    "max_cost_usd": env.number(
+        "REFLECTION_MAX_COST_USD", 0.0, "what a check may cost with its supplements, in dollars; 0: no such limit"
+    )
+    or None,
+    "look_again": env.flag(
+        "REFLECTION_LOOK_AGAIN",
+        default=True,
+        meaning="no: work whose supplements all worked is not looked at once more",
+    ),
 }

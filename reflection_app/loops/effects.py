@@ -19,6 +19,7 @@ from reflection_app.loops.attempt_effects import (
     Wait,
 )
 from reflection_app.loops.completeness.checks import Completeness, Likeness, SupplementsRun
+from reflection_app.loops.completeness.estimates import Histories
 from reflection_app.loops.completeness.looked import RenderPages
 from reflection_app.loops.diagnosis.diagnoses import DiagnosedFailure, FixOutcome, FixRecall
 from reflection_app.loops.effect import Effect
@@ -149,6 +150,15 @@ class CompareSupplements(Effect[Likeness]):
     tools: tuple[Text, ...]
 
 
+class EstimateSupplements(Effect[Histories]):
+    """Read in the project's history what each operation, with the tools that may do it, will cost and is worth."""
+
+    kind = "estimate_supplements"
+
+    operations: tuple[Text, ...]
+    tools: tuple[tuple[Text, ...], ...]
+
+
 class RecordCompleteness(Effect[Completeness]):
     """Keep what a completeness check found."""
 
@@ -163,6 +173,14 @@ class RecordSupplements(Effect[SupplementsRun]):
     kind = "record_supplements"
 
     done: SupplementsRun
+
+
+class RecordSecondLook(Effect[Completeness]):
+    """Keep what a second look found at work whose supplements all worked. Nothing that it suggests is carried out."""
+
+    kind = "record_second_look"
+
+    found: Completeness
 
 
 # Effects of rewind tickets and of the six steps.
@@ -259,7 +277,16 @@ class RecordFixOutcome(Effect[FixOutcome]):
 
 
 # Takes time outside of any transaction.
-Performing = Generate | RunTests | InspectFiles | CallTool | RecallLessons | CompareSupplements | RenderPages
+Performing = (
+    Generate
+    | RunTests
+    | InspectFiles
+    | CallTool
+    | RecallLessons
+    | CompareSupplements
+    | EstimateSupplements
+    | RenderPages
+)
 # Somebody else, or time, brings the result.
 Waiting = AskReviewer | AwaitAttempt | AwaitTurns | AskPerson | Wait
 # Asks the desk's own memory.
@@ -284,6 +311,7 @@ Noted = (
     | RecordFixOutcome
     | RecordCompleteness
     | RecordSupplements
+    | RecordSecondLook
     | RecordFindings
     | RecordMemories
     | RecordMergeSuggestion

@@ -32,7 +32,7 @@ PASSED = "PASS"
 QUIET = word_set(
     "draw record_pick record_plan_step record_reflection find_similar_issues record_report propose_entry "
     "propose_instruction wait recall_fix record_tool_failure record_fix_outcome record_supplements "
-    "compare_supplements"
+    "compare_supplements estimate_supplements"
 )
 CHECKS = frozenset({NodeKind.VALIDATION, NodeKind.TOOL_CALL, NodeKind.TOOL_FAILURE})
 CALLS = frozenset({NodeKind.TOOL_CALL, NodeKind.TOOL_FAILURE})
@@ -181,7 +181,7 @@ class _Weaver:
                 judged = {NodeKind.VALIDATION, *CALLS} if step.key.endswith("/verdict") else {NodeKind.VALIDATION}
                 check = next((knot for knot in newest if knot.kind in judged), None)
                 return check if check and not check.verdict else None
-            case "record_completeness":
+            case "record_completeness" | "record_second_look":
                 return next((knot for knot in newest if knot.step and knot.step.role == "completeness"), None)
             case "record_plan":
                 return next((knot for knot in newest if knot.kind is NodeKind.PLAN), None)

@@ -142,6 +142,7 @@ ASKED_FOR = {
     "repair-plan": (NodeKind.REFLECTION, "Repair plan"),
     "diagnosis": (NodeKind.REFLECTION, "Diagnosis"),
     "completeness": (NodeKind.STEP, "Completeness check"),
+    "second-look": (NodeKind.STEP, "Second look"),
     "resume": (NodeKind.STEP, "Resumed"),
 }
 FAULTS = {
@@ -154,6 +155,7 @@ FAULTS = {
 CHOICES = {"answer": "answered", "try_again": "tried again", "skip": "skipped", "give_up": "given up"}
 ATTEMPT = re.compile(r"attempt-\d+/answer")
 REPAIR = re.compile(r"/repair-(\d+)/work")
+SECOND_LOOK = re.compile(r"/second-look/")
 NUMBER_AT_END = re.compile(r"-\d+$")
 SPACE = re.compile(r"\s+")
 
@@ -214,7 +216,7 @@ def _generated(step: RecordedStep) -> Words:
         case "diagnoser":
             last = "diagnosis"
         case "tester" | "completeness":
-            last = step.role
+            last = "second-look" if SECOND_LOOK.search(step.key) else step.role
     if repair := REPAIR.search(step.key):
         return NodeKind.STEP, f"Repair step {repair[1]}", ""
     if last.startswith("revise-"):
@@ -276,5 +278,6 @@ READERS: dict[str, Callable[[RecordedStep], Words]] = {
     "record_stage": lambda step: (NodeKind.REFLECTION, "Classified", shortened(step.error_class)),
     "ask_person": lambda step: (NodeKind.REVIEW, "Question", CHOICES.get(step.choice, "")),
     "record_completeness": lambda step: (NodeKind.STEP, "Completeness", shortened(step.completeness)),
+    "record_second_look": lambda step: (NodeKind.STEP, "Second look", shortened(step.completeness)),
     "choose_loop": lambda step: (NodeKind.ROUTE, "Loop chosen", shortened(step.mode.replace("_", " "))),
 }

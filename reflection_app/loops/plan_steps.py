@@ -48,6 +48,7 @@ class StepRun:
     call: ToolCall | None = None
     tokens: int = 0
     cost_usd: Decimal = Decimal(0)
+    seconds: float = 0.0
 
     @property
     def is_done(self) -> bool:
@@ -72,8 +73,9 @@ class Work:
     """Steps done so far, by any plan, and those of the newest plan that were not.
 
     Supplements that were not done are kept apart: the plan was carried out all the same. `still_missing` is what the
-    last completeness check found and nobody did. `file_faults` are those of the files that
-    the newest plan has left, and decide. `refusal` says why a step must not make a call, where it must not.
+    last completeness check found and nobody did. `file_faults` are those of the files that the newest plan has left,
+    and decide. `refusal` says why a step must not make a call, where it must not, and `stops` why no further one is
+    begun.
     """
 
     done: dict[str, StepRun] = field(default_factory=dict)
@@ -82,6 +84,7 @@ class Work:
     ran: list[StepRun] = field(default_factory=list)
     made: CallsMade = field(default_factory=CallsMade)
     refusal: Callable[[PlanStep, ToolCall], str] | None = None
+    stops: Callable[[PlanStep], str] | None = None
     still_missing: tuple[str, ...] = ()
     file_faults: tuple[str, ...] = ()
     done_by_newest: int = 0
@@ -92,11 +95,14 @@ class Work:
         """A new plan replaces what the last one left undone."""
         self.is_planned, self.not_done, self.done_by_newest = True, {}, 0
         self.is_supplementing, self.supplements_not_done, self.still_missing = False, {}, ()
-        self.refusal, self.file_faults = None, ()
+        self.refusal = self.stops = None
+        self.file_faults = ()
 
-    def begin_supplements(self, refusal: Callable[[PlanStep, ToolCall], str]) -> None:
+    def begin_supplements(
+        self, refusal: Callable[[PlanStep, ToolCall], str], *, stops: Callable[[PlanStep], str]
+    ) -> None:
         """Steps that are added from now on are those of a supplementary plan."""
-        self.is_supplementing, self.refusal = True, refusal
+        self.is_supplementing, self.refusal, self.stops = True, refusal, stops
 
     def add(self, ran: StepRun) -> None:
         self.ran.append(ran)
@@ -270,16 +276,28 @@ async def carry_out(plan: Plan, *, spec: TaskSpec, run: Progress, work: Work, nu
     places = {step.id: place for place, step in enumerate(plan.steps, start=1)}
     for step in in_order(plan):
         base = f"attempt-{number}{part}/step-{places[step.id]}"
-        tokens, cost_usd = run.tokens, run.cost_usd
+        tokens, cost_usd, active_s = run.tokens, run.cost_usd, run.active_s
         missing = tuple(required for required in dict.fromkeys(step.requires or ()) if required not in work.done)
-        if missing:
+        if why := work.stops(step) if work.stops else "":
+            outcome = PlanStepOutcome(step=step.id, state=PlanStepState.SKIPPED, error=why)
+            result, call = "", None
+        elif missing:
             outcome = PlanStepOutcome(step=step.id, state=PlanStepState.SKIPPED, waited_for=missing)
             result, call = "", None
         else:
             outcome, result, call = await _do(step, spec=spec, run=run, work=work, base=base, number=number)
         outcome = await run.perform(RecordPlanStep(key=f"{base}/outcome", outcome=outcome))
-        tokens, cost_usd = run.tokens - tokens, run.cost_usd - cost_usd
-        work.add(StepRun(step=step, outcome=outcome, result=result, call=call, tokens=tokens, cost_usd=cost_usd))
+        work.add(
+            StepRun(
+                step=step,
+                outcome=outcome,
+                result=result,
+                call=call,
+                tokens=run.tokens - tokens,
+                cost_usd=run.cost_usd - cost_usd,
+                seconds=run.active_s - active_s,
+            )
+        )
 
 
 async def _do(

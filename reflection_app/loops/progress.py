@@ -125,6 +125,8 @@ class Progress:
         self.tokens = 0
         self.cost_usd = Decimal(0)
         self.active_s = 0.0
+        # Calls that cost nobody knows what: `cost_usd` is then only a part.
+        self.unpriced_calls = 0
         self.attempts: list[int] = []
         self.judgements: list[Judgement] = []
         self.pick: Pick | None = None
@@ -210,6 +212,7 @@ class Progress:
         self.tokens += spent.tokens
         self.cost_usd += spent.cost_usd
         self.active_s += spent.duration_s
+        self.unpriced_calls += not spent.cost_known
 
     @property
     def tokens_left(self) -> int:

@@ -288,7 +288,10 @@ class ToolFailure(models.Model):
 
 
 class CompletenessCheck(models.Model):
-    """`tokens` and `cost_usd` are the check's own. The statistics are null until the supplements have been done."""
+    """`tokens` and `cost_usd` are the check's own. The statistics are null until the supplements have been done.
+
+    `second_look` is what was found once the supplements all had worked, null where nobody looked again.
+    """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="completeness_checks")
@@ -304,6 +307,10 @@ class CompletenessCheck(models.Model):
     error = models.TextField(blank=True, default="")
     tokens = models.PositiveIntegerField(default=0)
     cost_usd = models.DecimalField(max_digits=16, decimal_places=8, default=0)
+    cost_known = models.BooleanField(default=True)
+    second_look = models.JSONField(null=True, blank=True)
+    second_tokens = models.PositiveIntegerField(default=0)
+    second_cost_usd = models.DecimalField(max_digits=16, decimal_places=8, default=0)
     used = models.BooleanField(null=True, blank=True)
     attempted = models.PositiveIntegerField(null=True, blank=True)
     succeeded = models.PositiveIntegerField(null=True, blank=True)
@@ -325,7 +332,11 @@ class CompletenessCheck(models.Model):
 
 
 class Supplement(models.Model):
-    """One operation that was found missing. `operation_key` is equal for operations that say the same."""
+    """One operation that was found missing. `operation_key` is equal for operations that say the same.
+
+    `estimate` is what it was taken to cost and to be worth before it was carried out, null where nobody did; `left_out`
+    is why it was not begun after all.
+    """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="supplements")
@@ -336,16 +347,24 @@ class Supplement(models.Model):
     operation_key = models.CharField(max_length=300)
     reason = models.TextField(blank=True, default="")
     suggested_tools = models.JSONField(default=list)
+    estimate = models.JSONField(null=True, blank=True)
     attempted = models.BooleanField(null=True, blank=True)
     succeeded = models.BooleanField(null=True, blank=True)
+    left_out = models.CharField(max_length=20, blank=True, default="")
     error = models.TextField(blank=True, default="")
     tokens = models.PositiveIntegerField(default=0)
     cost_usd = models.DecimalField(max_digits=16, decimal_places=8, default=0)
+    cost_known = models.BooleanField(default=True)
+    # Null in rows from before it was kept.
+    seconds = models.FloatField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ("created_at", "number")
-        indexes = (models.Index(fields=("project", "task_kind", "operation_key"), name="supplement_recurring"),)
+        indexes = (
+            models.Index(fields=("project", "task_kind", "operation_key"), name="supplement_recurring"),
+            models.Index(fields=("project", "-created_at"), name="supplement_newest"),
+        )
 
     def __str__(self) -> str:
         return self.operation[:80]

@@ -22,6 +22,7 @@ from reflection_app.loops.effects import (
     RecordFixOutcome,
     RecordPlan,
     RecordReport,
+    RecordSecondLook,
     RecordStage,
     RecordSupplements,
     RecordToolFailure,
@@ -343,7 +344,8 @@ def keep_instruction(run: Run, instruction: Instruction) -> None:
     )
 
 
-# The rows of completeness checks, and the three events that tell of them, with the fields of the second design seed.
+# The rows of completeness checks, and the events that tell of them: three with the fields of the second design seed,
+# and one of the second look.
 #
 # A fork has no row of a check that it copied from its parent: it was made, and paid for, there. What the fork's own
 # supplements come to is told by its events and its steps.
@@ -375,6 +377,7 @@ def write_check(effect: RecordCompleteness, _value: object, commit: StepCommit) 
         error=found.error,
         tokens=found.tokens,
         cost_usd=found.cost_usd,
+        cost_known=found.cost_known,
     )
     batch.insert(check)
     for number, one in enumerate(found.supplements, start=1):
@@ -387,6 +390,7 @@ def write_check(effect: RecordCompleteness, _value: object, commit: StepCommit) 
             operation_key=operation_key(one.operation),
             reason=one.reason,
             suggested_tools=list(one.suggested_tools),
+            estimate=one.estimate.model_dump(mode="json") if one.estimate else None,
         )
         batch.insert(row)
     event = next_event(
@@ -439,7 +443,7 @@ def write_supplements(effect: RecordSupplements, _value: object, commit: StepCom
     check = CompletenessCheck.objects.filter(run=run, attempt_number=done.attempt).last()
     if check is not None:
         check.used, check.attempted, check.succeeded = done.used, done.attempted, done.succeeded
-        if done.completes and check.state == CheckState.INCOMPLETE:
+        if done.completes and not done.looks_again and check.state == CheckState.INCOMPLETE:
             check.state = CheckState.SUPPLEMENTED.value
         check.save(update_fields=["state", "used", "attempted", "succeeded"])
     for number, result in enumerate(done.results, start=1):
@@ -449,6 +453,9 @@ def write_supplements(effect: RecordSupplements, _value: object, commit: StepCom
             error=result.error,
             tokens=result.tokens,
             cost_usd=result.cost_usd,
+            cost_known=result.cost_known,
+            seconds=result.seconds,
+            left_out=result.left_out.value if result.left_out else "",
         )
     event = next_event(
         run,
@@ -459,5 +466,28 @@ def write_supplements(effect: RecordSupplements, _value: object, commit: StepCom
             "succeeded": done.succeeded,
             "successRate": round(done.success_rate, 4),
         },
+    )
+    batch.insert(event)
+
+
+@follows_from(RecordSecondLook)
+def write_second_look(effect: RecordSecondLook, _value: object, commit: StepCommit) -> None:
+    """What the second look found, with the check's state by its word, and the event."""
+    run, batch, found = commit.run, commit.batch, effect.found
+    batch.write()
+    check = CompletenessCheck.objects.filter(run=run, attempt_number=found.attempt).last()
+    if check is not None:
+        check.second_look = found.model_dump(mode="json")
+        check.second_tokens, check.second_cost_usd = found.tokens, found.cost_usd
+        check.cost_known = check.cost_known and found.cost_known
+        if found.state is CheckState.COMPLETE and check.state == CheckState.INCOMPLETE:
+            check.state = CheckState.SUPPLEMENTED.value
+        check.save(update_fields=["state", "second_look", "second_tokens", "second_cost_usd", "cost_known"])
+    event = next_event(
+        run,
+        EventType.REFLECTION_AGAIN,
+        isComplete=IS_COMPLETE[found.state],
+        analysis=found.analysis,
+        missingsCount=len(found.missing_aspects),
     )
     batch.insert(event)

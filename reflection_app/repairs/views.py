@@ -24,6 +24,8 @@ from reflection_app.loops.completeness.checks import (
     SupplementsRun,
     state_after,
 )
+from reflection_app.loops.completeness.dropped import Dropped
+from reflection_app.loops.completeness.estimates import Estimate
 from reflection_app.loops.diagnosis.diagnoses import (
     ChangedParam,
     CorrectiveAction,
@@ -34,7 +36,7 @@ from reflection_app.loops.diagnosis.diagnoses import (
 )
 from reflection_app.loops.diagnosis.error_texts import headline
 from reflection_app.loops.diagnosis.rules import RULES
-from reflection_app.loops.effects import RecordCompleteness, RecordSupplements
+from reflection_app.loops.effects import RecordCompleteness, RecordSecondLook, RecordSupplements
 from reflection_app.loops.protocol.classification import NAMES, classify
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.reports import Report as ReportValue
@@ -42,6 +44,7 @@ from reflection_app.loops.protocol.reports import without_number
 from reflection_app.loops.protocol.stages import RepairStatus
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Judgement
+from reflection_app.repairs.dropped_words import why_dropped, words_of_code
 from reflection_app.repairs.models import AgentInstruction, ClassCorrection, Report, ToolFailure
 from reflection_app.repairs.reports import ReportQuality, judgement_of, proposals_of
 from reflection_app.runs.models import Run, Step, StepState
@@ -229,8 +232,27 @@ MOST_HISTORY_SHOWN = 100
 
 
 @dataclass(frozen=True)
+class EstimateShown:
+    """What a supplement was taken to cost and to be worth."""
+
+    estimate: Estimate
+
+    @property
+    def tokens(self) -> int | None:
+        return round(self.estimate.tokens.middle) if self.estimate.tokens else None
+
+    @property
+    def tokens_low(self) -> int | None:
+        return round(self.estimate.tokens.low) if self.estimate.tokens else None
+
+    @property
+    def tokens_high(self) -> int | None:
+        return round(self.estimate.tokens.high) if self.estimate.tokens else None
+
+
+@dataclass(frozen=True)
 class SupplementShown:
-    """`state` is `done`, `done_already`, `failed`, `not_tried`, `under_way` or `not_reached`.
+    """`state` is `done`, `done_already`, `failed`, `not_tried`, `left_out`, `under_way` or `not_reached`.
 
     It is `advice` where nobody carries it out.
     """
@@ -239,16 +261,45 @@ class SupplementShown:
     result: SupplementResult | None
     state: str
 
+    @property
+    def estimate(self) -> EstimateShown | None:
+        return EstimateShown(self.supplement.estimate) if self.supplement.estimate else None
+
+    @property
+    def why_left_out(self) -> str:
+        return words_of_code(self.result.left_out, {}) if self.result and self.result.left_out else ""
+
+
+@dataclass(frozen=True)
+class DroppedShown:
+    """What was left out, with the reason in words."""
+
+    dropped: Dropped
+
+    @property
+    def operation(self) -> str:
+        return self.dropped.operation
+
+    @property
+    def why(self) -> str:
+        return why_dropped(self.dropped)
+
+    @property
+    def estimate(self) -> EstimateShown | None:
+        return EstimateShown(self.dropped.estimate) if self.dropped.estimate else None
+
 
 @dataclass(frozen=True)
 class CheckShown:
-    """One check: what it found, what became of the supplements, and in which step it was asked for."""
+    """One check: what it found, what became of the supplements, what a second look found, and in which steps."""
 
     found: Completeness
     supplements: tuple[SupplementShown, ...]
     done: SupplementsRun | None
     seq: int
     looked: tuple[LookShown, ...] = ()
+    second_look: Completeness | None = None
+    second_seq: int | None = None
 
     @property
     def attempt(self) -> int:
@@ -256,7 +307,26 @@ class CheckShown:
 
     @property
     def state(self) -> CheckState:
-        return state_after(self.found, self.done)
+        return state_after(self.found, self.done, second_look=self.second_look)
+
+    @property
+    def dropped(self) -> list[DroppedShown]:
+        return [DroppedShown(one) for one in self.found.dropped]
+
+    @property
+    def is_looked_at_again(self) -> bool:
+        """Whether a second look is to be made, or was."""
+        return self.second_look is not None or bool(self.done and self.done.looks_again)
+
+    @property
+    def all_tokens(self) -> int:
+        """What the check, its supplements and the second look took."""
+        return self.found.tokens + self.supplements_tokens + (self.second_look.tokens if self.second_look else 0)
+
+    @property
+    def all_cost_usd(self) -> Decimal:
+        second = self.second_look.cost_usd if self.second_look else Decimal(0)
+        return self.found.cost_usd + self.supplements_cost_usd + second
 
     @property
     def supplements_tokens(self) -> int:
@@ -290,11 +360,17 @@ def checks_of(run: Run) -> ChecksShown | None:
     """The checks of `run`; None where there are none to be."""
     if not has_checks(run):
         return None
-    kinds = (RecordCompleteness.kind, RecordSupplements.kind)
+    kinds = (RecordCompleteness.kind, RecordSupplements.kind, RecordSecondLook.kind)
     rows = list(Step.objects.filter(run=run, kind__in=kinds, state=StepState.DONE).only("kind", "result", "seq"))
     runs = [SupplementsRun.model_validate(row.result) for row in rows if row.kind == RecordSupplements.kind]
     done = {one.attempt: one for one in runs}
     found = [(Completeness.model_validate(row.result), row.seq) for row in rows if row.kind == RecordCompleteness.kind]
+    seconds = {
+        one.attempt: (one, row.seq)
+        for row in rows
+        if row.kind == RecordSecondLook.kind
+        for one in [Completeness.model_validate(row.result)]
+    }
     asks = Step.objects.filter(run=run, role="completeness", state=StepState.STARTED)
     only_advises = run.mode == Mode.COMPLETENESS_CHECK.value
     spec = run.get_spec()
@@ -308,7 +384,18 @@ def checks_of(run: Run) -> ChecksShown | None:
             for place, supplement in enumerate(one.supplements if one.state is CheckState.INCOMPLETE else ())
         )
         looked = looks_shown(one.looked.looks if one.looked else (), project_id=run.project_id)
-        checks.append(CheckShown(found=one, supplements=supplements, done=ran, seq=seq, looked=looked))
+        second_look, second_seq = seconds.get(one.attempt, (None, None))
+        checks.append(
+            CheckShown(
+                found=one,
+                supplements=supplements,
+                done=ran,
+                seq=seq,
+                second_look=second_look,
+                second_seq=second_seq,
+                looked=looked,
+            )
+        )
     return ChecksShown(
         checks=tuple(checks),
         is_checking=not run.is_finished and (asks.exists() or (only_advises and not found)),
@@ -326,4 +413,6 @@ def _state(result: SupplementResult | None, is_ended: bool, only_advises: bool) 
         return "not_reached" if is_ended else "under_way"
     if result.done_already:
         return "done_already"
+    if result.left_out:
+        return "left_out"
     return "done" if result.succeeded else "failed" if result.attempted else "not_tried"

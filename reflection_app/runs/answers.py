@@ -31,7 +31,8 @@ from reflection_app.loops.completeness.checks import (
     SupplementsRun,
     state_after,
 )
-from reflection_app.loops.effects import RecordCompleteness, RecordSupplements
+from reflection_app.loops.completeness.estimates import Measure
+from reflection_app.loops.effects import RecordCompleteness, RecordSecondLook, RecordSupplements
 from reflection_app.loops.protocol.stages import SubmitStatus
 from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.requirements import Lowered, RequirementsReport
@@ -40,6 +41,16 @@ from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.values import Message
 from reflection_app.loops.verdicts import Feedback, Issue, Outcome, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.repairs.answers.completeness import (
+    DroppedAnswer,
+    SecondLookAnswer,
+    SpentAnswer,
+    SuppliedAnswer,
+    dropped_answers,
+    second_look_answer,
+    spent_answer,
+    supplied_answers,
+)
 from reflection_app.repairs.answers.reports import SentBack, sent_back_answer
 from reflection_app.runs.events import EventType
 from reflection_app.runs.handing_in import next_attempt_of
@@ -243,7 +254,7 @@ class ExecAnswer(Answer):
 class RunCompleteness(Answer):
     state: CheckState = Field(
         description="unchecked: the check itself failed, which says nothing of the work; completed_by_supplement: "
-        "what was missing was done after the check"
+        "what was missing was done after the check, and a second look found nothing more where one was made"
     )
     settings_from: SettingsFrom | None = Field(
         description="whose settings of the check applied: the task's own, those of its kind, the project's, the desk's"
@@ -256,13 +267,21 @@ class RunCompleteness(Answer):
         description="what they lack, by which it is incomplete whatever the model says"
     )
     looked: LookedAnswer | None = Field(description="what a model saw on the files; null where none must show anything")
+    supplements: list[SuppliedAnswer]
+    dropped: list[DroppedAnswer]
+    ordered_by: Measure | None = Field(
+        description="what the supplements were put in order by, the best first: their worth for its price in dollars "
+        "or in tokens, or their worth alone"
+    )
+    second_look: SecondLookAnswer | None = Field(description="null where nobody looked again")
+    spent: SpentAnswer
     steps_ok: bool = Field(description="whether all steps worked, which is apart from nothing being missing")
     exec: ExecAnswer | None = Field(description="null where no supplements were carried out")
 
 
 def completeness_of(run: Run) -> RunCompleteness | None:
     """By the run's recorded steps, which a fork has from its parent, too; None where nothing was checked."""
-    kinds = (RecordCompleteness.kind, RecordSupplements.kind)
+    kinds = (RecordCompleteness.kind, RecordSupplements.kind, RecordSecondLook.kind)
     steps = Step.objects.filter(run=run, kind__in=kinds, state=StepState.DONE).order_by("seq").values("kind", "result")
     newest = {step["kind"]: step["result"] for step in steps}
     if RecordCompleteness.kind not in newest:
@@ -270,13 +289,21 @@ def completeness_of(run: Run) -> RunCompleteness | None:
     found = Completeness.model_validate(newest[RecordCompleteness.kind])
     recorded = newest.get(RecordSupplements.kind)
     done = SupplementsRun.model_validate(recorded) if recorded else None
+    looked = newest.get(RecordSecondLook.kind)
+    second_look = Completeness.model_validate(looked) if looked else None
+    if second_look is not None and second_look.attempt != found.attempt:
+        second_look = None
     return RunCompleteness.from_row(
         found,
-        state=state_after(found, done),
+        state=state_after(found, done, second_look=second_look),
         settings_from=run.spec.get("completeness_from"),
         supplements_count=len(found.supplements),
         files=file_answers(looked_at_by_check(run.pk, attempt=found.attempt)) if found.files else [],
         faulty_files=faulty_file_answers(found.faulty_files),
+        supplements=supplied_answers(found, done),
+        dropped=dropped_answers(found.dropped),
+        second_look=second_look_answer(second_look),
+        spent=spent_answer(found, done, second_look),
         exec=done,
     )
 

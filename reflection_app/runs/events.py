@@ -41,6 +41,8 @@ class EventType(models.TextChoices):
     REFLECTION = "reflection"
     REFLECTION_PLAN = "reflection_plan"
     REFLECTION_EXEC = "reflection_exec"
+    # Work whose supplements all worked was looked at once more.
+    REFLECTION_AGAIN = "reflection_again"
 
 
 class Event(models.Model):

@@ -52,6 +52,7 @@ from reflection_app.loops.effects import (
     AwaitTurns,
     ChooseLoop,
     CompareSupplements,
+    EstimateSupplements,
     FindSimilarIssues,
     IssueTicket,
     Lookup,
@@ -70,6 +71,7 @@ from reflection_app.loops.effects import (
     RecordPlanStep,
     RecordReflection,
     RecordReport,
+    RecordSecondLook,
     RecordStage,
     RecordSupplements,
     RecordToolFailure,
@@ -87,6 +89,7 @@ from reflection_app.loops.tickets import Ticket
 from reflection_app.loops.values import Picture
 from reflection_app.repairs.likeness import compare_supplements
 from reflection_app.repairs.rows import find_similar_issues, is_ours, recall_fix
+from reflection_app.repairs.supplement_history import estimate_supplements
 from reflection_app.repairs.unknown import read_unknown
 from reflection_app.runs.journal import Journal, attempt_of
 from reflection_app.runs.journal_writes import Follow
@@ -152,6 +155,8 @@ def perform(
         began = time.monotonic()
         rendered = render_pages(run.project_id, effect.pictures, timeout_s=effect.timeout_s)
         return Performed(value=rendered, spent=Spent(duration_s=time.monotonic() - began))
+    if isinstance(effect, EstimateSupplements):
+        return estimate_supplements(effect, run_id=run_id)
     with writing(run_id, step=seq, tries=tries, role=effect.role, attempt=attempt_of(effect)) as show:
         on_text = show if settings.LLM_STREAMING and is_watched(run_id, run.project_id) else None
         left_s = effect.timeout_s - used_s
@@ -305,6 +310,7 @@ def value_of(effect: Lookup | Naming | Noted, *, run_id: UUID) -> Any:  # noqa: 
             | RecordToolFailure(failure=kept)
             | RecordCompleteness(found=kept)
             | RecordSupplements(done=kept)
+            | RecordSecondLook(found=kept)
             | RecordFindings(found=kept)
             | RecordMemories(found=kept)
             | RecordReflection(kept=kept)

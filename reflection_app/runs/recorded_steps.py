@@ -45,6 +45,7 @@ FACTS = {
     "mode": ("choose_loop", "result__mode"),
     "error_class": ("record_stage", "result__output__type"),
     "completeness": ("record_completeness", "result__state"),
+    "second_look": ("record_second_look", "result__state"),
     "choice": ("ask_person", "result__choice"),
     "fault": ("generate", "result__fault"),
     "cut_off": ("keep_attempt", "request__cut_off"),
@@ -134,7 +135,7 @@ def _recorded(row: dict[str, Any]) -> RecordedStep:
         mode=_text(row["mode"]),
         plan_issues=row["plan_issues"],
         error_class=_text(row["error_class"]),
-        completeness=_text(row["completeness"]),
+        completeness=_text(row["completeness"]) or _text(row["second_look"]),
         choice=_text(row["choice"]),
         fault="cut_off" if row["cut_off"] is True else _text(row["fault"]),
     )

@@ -26,6 +26,7 @@ from reflection_app.loops.effects import (
     ProposeInstruction,
     RecordFixOutcome,
     RecordReport,
+    RecordSecondLook,
     RecordSupplements,
     Route,
 )
@@ -177,15 +178,19 @@ def uncount_fixes(run: Run, gone: QuerySet[Step]) -> None:
 
 
 def unmake_supplements(run: Run, gone: QuerySet[Step]) -> None:
-    """Forgets how supplements went that an earlier check had asked for."""
-    recorded = gone.filter(kind=RecordSupplements.kind, state=StepState.DONE)
-    attempts = list(recorded.values_list("result__attempt", flat=True))
-    checks = CompletenessCheck.objects.filter(run=run, attempt_number__in=attempts).exclude(step__in=gone)
-    Supplement.objects.filter(completeness_check__in=checks).update(
-        attempted=None, succeeded=None, error="", tokens=0, cost_usd=0
+    """Forgets how supplements went that an earlier check had asked for, and what a second look at them found."""
+    kinds = {RecordSupplements.kind, RecordSecondLook.kind}
+    recorded = gone.filter(kind__in=kinds, state=StepState.DONE)
+    told = set(recorded.values_list("kind", "result__attempt"))
+    checks = CompletenessCheck.objects.filter(run=run).exclude(step__in=gone)
+    undone = checks.filter(attempt_number__in=[number for kind, number in told if kind == RecordSupplements.kind])
+    Supplement.objects.filter(completeness_check__in=undone).update(
+        attempted=None, succeeded=None, error="", tokens=0, cost_usd=0, cost_known=True, seconds=None, left_out=""
     )
-    checks.filter(state=CheckState.SUPPLEMENTED).update(state=CheckState.INCOMPLETE)
-    checks.update(used=None, attempted=None, succeeded=None)
+    seen_once = checks.filter(attempt_number__in=[number for _kind, number in told])
+    seen_once.filter(state=CheckState.SUPPLEMENTED).update(state=CheckState.INCOMPLETE)
+    seen_once.update(second_look=None, second_tokens=0, second_cost_usd=0)
+    undone.update(used=None, attempted=None, succeeded=None)
 
 
 def restore_reports(run: Run, *, gone: QuerySet[Step], kept: QuerySet[Step]) -> None:

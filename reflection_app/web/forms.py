@@ -148,6 +148,7 @@ def read_input[Read: BaseModel](model: type[Read], typed: Mapping[str, Any], *, 
 
 SHARE = gettext_noop("A number from 0 to 1.")
 SCORE = gettext_noop("A number from 0 to 100.")
+AMOUNT = gettext_noop("An amount above 0, with at most six decimals.")
 SENTENCES = {
     "objective": gettext_noop("Write what is to be done."),
     "mode": gettext_noop("Choose one of the ways."),
@@ -155,7 +156,7 @@ SENTENCES = {
     "max_iterations": gettext_noop("A whole number from 1 to 20."),
     "token_budget": gettext_noop("A whole number from 1 to 100,000,000."),
     "time_budget_s": gettext_noop("A number above 0, at most 86,400."),
-    "cost_budget_usd": gettext_noop("An amount above 0, with at most six decimals."),
+    "cost_budget_usd": AMOUNT,
     "confidence_below": SHARE,
     "audit_share": SHARE,
     "score_below": SCORE,
@@ -165,6 +166,10 @@ SENTENCES = {
     "temperature": gettext_noop("A number from 0 to 2."),
     "top_p": gettext_noop("A number above 0, at most 1."),
     "max_retries": gettext_noop("A whole number from 0 to 5."),
+    # Typed in per cent (teams/pages/completeness_by_kind.py).
+    "least_worth": SCORE,
+    "max_cost_per_completed_usd": AMOUNT,
+    "max_cost_usd": AMOUNT,
     "reflection": gettext_noop("Choose one of these."),
     "most": gettext_noop("A whole number from 1 to 20."),
     "holdout_share": gettext_noop("A number from 0 to 0.5."),

@@ -30,7 +30,7 @@ LABELS = {
     _("Random check"), _("Question"), _("Completeness"), _("Loop chosen"), _("Classified"), _("Verdict"),
     _("Self-evaluation"), _("Critique"), _("Generated tests"), _("Check"), _("Minimum requirements"),
     _("A person's verdict"), _("Reflection"), _("Classification"), _("Tests written"), _("Repair plan"),
-    _("Diagnosis"), _("Completeness check"), _("Resumed"), _("Attempts used up"), _("Out of time"),
+    _("Diagnosis"), _("Completeness check"), _("Second look"), _("Resumed"), _("Attempts used up"), _("Out of time"),
     _("Over-corrected"), _("Succeeded"), _("Unverified"), _("Over budget"), _("Rejected"), _("Cancelled"),
     _("handed in"), _("answered"), _("tried again"), _("given up"), _("agreed"), _("overruled"), _("rejected"),
     _("not good enough"), _("edited"), _("kept"), _("pass"), _("revise"), _("reject"), _("complete"),

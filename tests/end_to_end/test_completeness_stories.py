@@ -34,7 +34,7 @@ def told(desk: Desk, playback: Playback) -> Any:
 
 
 def events_of(desk: Desk, run: Any) -> list[tuple[str, Any]]:
-    """The three events of the check, with the fields of the seed."""
+    """The events of the check, with the fields of the seed."""
     events = desk.get(f"runs/{run['id']}/events")["results"]
     return [(event["type"], event["payload"]) for event in events if event["type"].startswith("reflection")]
 
@@ -50,17 +50,20 @@ def test_pictures_that_were_drawn_and_not_saved_are_saved(told: Any, desk: Desk,
             call("local__image_draw", prompt="替代者"),
             call("local__file_write", path="images/"),
         ],
-        completeness=checked(
-            wanted(
-                "保存生成的图片到文件",
-                "避免内容丢失，便于后续使用",
-                "local__file_write",
-                "no_such_tool",
-                quote="生成两个伪人角色插画",
+        completeness=[
+            checked(
+                wanted(
+                    "保存生成的图片到文件",
+                    "避免内容丢失，便于后续使用",
+                    "local__file_write",
+                    "no_such_tool",
+                    quote="生成两个伪人角色插画",
+                ),
+                analysis="生成内容后未保存",
+                missing=["持久化保存"],
             ),
-            analysis="生成内容后未保存",
-            missing=["持久化保存"],
-        ),
+            checked(analysis="图片已保存"),
+        ],
         answer="两张插画已生成并保存。",
         critic=ACCEPTED,
     )
@@ -68,7 +71,7 @@ def test_pictures_that_were_drawn_and_not_saved_are_saved(told: Any, desk: Desk,
 
     assert (run["mode"], run["outcome"]) == ("planning", "succeeded"), run
     assert tool_server.calls_of("local__file_write") == [{"path": "images/"}]
-    checks, plans, execs = events_of(desk, run)
+    checks, plans, execs, again = events_of(desk, run)
     assert checks == (
         "reflection",
         {"isComplete": False, "analysis": "生成内容后未保存", "missingsCount": 1, "supplementsCount": 1},
@@ -76,6 +79,7 @@ def test_pictures_that_were_drawn_and_not_saved_are_saved(told: Any, desk: Desk,
     assert (plans[0], plans[1]["supplementsCount"]) == ("reflection_plan", 1)
     assert set(plans[1]["plan"]) == {"manifest", "steps"}
     assert execs == ("reflection_exec", {"exec": {"used": True, "attempted": 3, "succeeded": 3, "successRate": 1.0}})
+    assert again == ("reflection_again", {"isComplete": True, "analysis": "图片已保存", "missingsCount": 0})
 
 
 def test_what_was_found_is_told_to_whom_it_was_promised(told: Any, desk: Desk, tool_server: ToolServer) -> None:
@@ -87,11 +91,14 @@ def test_what_was_found_is_told_to_whom_it_was_promised(told: Any, desk: Desk, t
             planned(("tell", "发送搜索结果通知", "qq_message_send")),
         ],
         call=[call("search_web", query="AI 动态"), call("qq_message_send", text="AI 新闻列表")],
-        completeness=checked(
-            wanted("发送搜索结果通知", "任务明确要求通知用户", "qq_message_send", quote="通知用户"),
-            analysis="查询后未发送通知",
-            missing=["用户通知"],
-        ),
+        completeness=[
+            checked(
+                wanted("发送搜索结果通知", "任务明确要求通知用户", "qq_message_send", quote="通知用户"),
+                analysis="查询后未发送通知",
+                missing=["用户通知"],
+            ),
+            checked(analysis="已通知用户"),
+        ],
         answer="已搜索并通知用户。",
         critic=ACCEPTED,
     )
@@ -99,7 +106,12 @@ def test_what_was_found_is_told_to_whom_it_was_promised(told: Any, desk: Desk, t
 
     assert run["outcome"] == "succeeded", run
     assert tool_server.calls_of("qq_message_send") == [{"text": "AI 新闻列表"}]
-    assert [kind for kind, _ in events_of(desk, run)] == ["reflection", "reflection_plan", "reflection_exec"]
+    assert [kind for kind, _ in events_of(desk, run)] == [
+        "reflection",
+        "reflection_plan",
+        "reflection_exec",
+        "reflection_again",
+    ]
 
 
 def test_a_task_that_is_complete_is_left_as_it_is(told: Any, desk: Desk, tool_server: ToolServer) -> None:

@@ -22,11 +22,13 @@ from reflection_app.loops.attempt_effects import (
 from reflection_app.loops.catalogue import run_loop
 from reflection_app.loops.code_tests import CallCase, CodeTests, FailureReason, TestReport, TestResult
 from reflection_app.loops.completeness.checks import Likeness
+from reflection_app.loops.completeness.estimates import Histories
 from reflection_app.loops.diagnosis.diagnoses import FixRecall
 from reflection_app.loops.effect import EffectFailed, Performed, Spent
 from reflection_app.loops.effects import (
     AnyEffect,
     CompareSupplements,
+    EstimateSupplements,
     FindSimilarIssues,
     IssueTicket,
     ReadSession,
@@ -141,6 +143,8 @@ def _remembered(effect: AnyEffect) -> Any:
         return Lessons()
     if isinstance(effect, CompareSupplements):
         return Likeness()
+    if isinstance(effect, EstimateSupplements):
+        return Histories()
     if isinstance(effect, IssueTicket):
         return Ticket(ticket_id=f"rewind_20260101_120000_{effect.draft.attempt}", timestamp=NOON, **dict(effect.draft))
     if isinstance(effect, RecordReport):

@@ -29,6 +29,7 @@ STORY: dict[str, Any] = {
     ),
     "attempt-1/supplement/plan/make": planned(("s1-read", "读取第二个文件", "read_file")),
     "attempt-1/supplement/step-1/arguments": call_of("read_file", path="二.txt"),
+    "attempt-1/second-look/completeness": checked(analysis="两个文件都读了"),
     "attempt-1/answer": "门是蓝色的，墙是白色的。",
     "attempt-1/critique": critique(90, approved=True),
 }

@@ -4,7 +4,8 @@ A check that failed says nothing about the work: it is unchecked with the error,
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from reflection_app.loops.answers import ask
 from reflection_app.loops.attempt_effects import InspectFiles
@@ -21,8 +22,14 @@ from reflection_app.loops.completeness.looked import Looked
 from reflection_app.loops.completeness.looking import see_files
 from reflection_app.loops.completeness.looks import as_history, with_looked
 from reflection_app.loops.completeness.suggesting import ANSWER_SCHEMA, CheckAnswer
+from reflection_app.loops.completeness.worth import Left, weighed
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
-from reflection_app.loops.effects import CompareSupplements, RecordCompleteness
+from reflection_app.loops.effects import (
+    CompareSupplements,
+    EstimateSupplements,
+    RecordCompleteness,
+    RecordSecondLook,
+)
 from reflection_app.loops.framing import framed
 from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
@@ -50,21 +57,92 @@ async def check_completeness(
     base: str,
     attempt: int = 1,
     steps_ok: bool | None = None,
+    carries_out: bool = False,
 ) -> Completeness:
     """What the work still lacks, recorded. `steps_ok` is told from the history unless it is given.
 
-    Raises LimitReached, EffectTimedOut or PriceUnknown as any call does.
+    Its supplements are ordered by what they are worth for their price. Where the run `carries_out` them itself, they
+    fit into what it has left. Raises LimitReached, EffectTimedOut or PriceUnknown as any call does.
     """
+
+    def kept(found: Completeness) -> RecordCompleteness:
+        return RecordCompleteness(key=f"{base}/completeness/found", found=found)
+
+    found = await _look(
+        spec, run, history=history, settings=settings, base=base, attempt=attempt, steps_ok=steps_ok, kept=kept
+    )
+    if found.supplements:
+        histories = await run.perform(
+            EstimateSupplements(
+                key=f"{base}/completeness/estimates",
+                operations=tuple(one.operation for one in found.supplements),
+                tools=tuple(one.suggested_tools for one in found.supplements),
+            )
+        )
+        left = left_for(run, found, settings=settings, carries_out=carries_out)
+        found = weighed(found, histories=histories, settings=settings, left=left)
+    return await run.perform(kept(found))
+
+
+async def look_again(
+    spec: TaskSpec, run: Progress, *, history: Sequence[HistoryStep], settings: CompletenessSettings, attempt: int
+) -> Completeness:
+    """What a second look at the work says, recorded; it suggests nothing that would be carried out. Raises as above."""
+    base = f"attempt-{attempt}/second-look"
+    only_looks = settings.model_copy(update={"max_supplements": 0})
+
+    def kept(found: Completeness) -> RecordSecondLook:
+        return RecordSecondLook(key=f"{base}/found", found=found)
+
+    found = await _look(spec, run, history=history, settings=only_looks, base=base, attempt=attempt, kept=kept)
+    return await run.perform(kept(found))
+
+
+def left_for(run: Progress, found: Completeness, *, settings: CompletenessSettings, carries_out: bool) -> Left:
+    """What is left for the supplements of a check: of its own money and, where the run does them, of its budgets.
+
+    A second look costs about what the first one did, and has to be paid for as well.
+    """
+    looks = 1 if settings.look_again and carries_out else 0
+    is_priced = not run.unpriced_calls
+    left = Left(
+        check_usd=None if settings.max_cost_usd is None else settings.max_cost_usd - found.cost_usd * (1 + looks),
+        is_priced=is_priced,
+        usd_per_token=run.cost_usd / run.tokens if is_priced and run.tokens else None,
+    )
+    if not carries_out:
+        return left
+    most_usd = run.limits.cost_budget_usd
+    return replace(
+        left,
+        tokens=run.limits.token_budget - run.tokens - found.tokens * looks,
+        cost_usd=None if most_usd is None else most_usd - run.cost_usd - found.cost_usd * looks,
+        seconds=run.limits.time_budget_s - run.active_s,
+    )
+
+
+async def _look(
+    spec: TaskSpec,
+    run: Progress,
+    *,
+    history: Sequence[HistoryStep],
+    settings: CompletenessSettings,
+    base: str,
+    attempt: int,
+    kept: Callable[[Completeness], RecordCompleteness | RecordSecondLook],
+    steps_ok: bool | None = None,
+) -> Completeness:
+    """What a model says that is missing, after the guards; its supplements in the order in which it named them."""
     run.check_limits()
     checked = await look_at_produced(spec, run, base=base)
-    tokens, cost_usd = run.tokens, run.cost_usd
+    tokens, cost_usd, unpriced = run.tokens, run.cost_usd, run.unpriced_calls
     looked = await see_produced(spec, run, checked, base=base)
     if looked is not None and run.exceeded() is not None:
         # What was seen was paid for, and is kept though nobody can be asked any more.
         spent = {"tokens": run.tokens - tokens, "cost_usd": run.cost_usd - cost_usd, "attempt": attempt}
         found = Completeness(state=CheckState.UNCHECKED, error=NO_ROOM, steps_ok=bool(steps_ok))
         found = with_looked(against_files(found, checked), looked).model_copy(update=spent)
-        await run.perform(RecordCompleteness(key=f"{base}/completeness/found", found=found))
+        await run.perform(kept(found))
         run.check_limits()
     request = run.model_call(
         key=f"{base}/completeness",
@@ -103,15 +181,15 @@ async def check_completeness(
             settings=settings,
             likeness=likeness,
         )
-    found = with_looked(against_files(found, checked), looked).model_copy(
+    return with_looked(against_files(found, checked), looked).model_copy(
         update={
             "attempt": attempt,
             "steps_ok": found.steps_ok if steps_ok is None else steps_ok,
             "tokens": run.tokens - tokens,
             "cost_usd": run.cost_usd - cost_usd,
+            "cost_known": run.unpriced_calls == unpriced,
         }
     )
-    return await run.perform(RecordCompleteness(key=f"{base}/completeness/found", found=found))
 
 
 # Opening files takes no tokens: a run that is out of time may still see whether they are whole.

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
 
+from reflection_app.loops.completeness.dropped import DropCode, Dropped
+from reflection_app.loops.completeness.estimates import Estimate, Measure
 from reflection_app.loops.completeness.files import FileFault, FilesInspected
 from reflection_app.loops.completeness.looked import Looked
 from reflection_app.loops.storable import Text
@@ -16,15 +18,26 @@ from reflection_app.loops.values import Value
 
 LONGEST_OPERATION = 500
 
+Usd = Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=6)]
+
 
 class CompletenessSettings(Value):
-    """Settings as in the seed. `max_supplements` 0 means: check only. The model is that of the role `completeness`."""
+    """Settings as in the seed. `max_supplements` 0 means: check only. The model is that of the role `completeness`.
+
+    `least_worth` is the share of runs that a supplement has to turn complete, `max_cost_per_completed_usd` what one of
+    them may come to, and `max_cost_usd` what a check may with all its supplements. `look_again`: a run whose
+    supplements all worked is complete only once a second look says so.
+    """
 
     enabled: bool = True
     max_supplements: int = Field(default=3, ge=0, le=20)
     temperature: float = Field(default=0.2, ge=0, le=2)
     top_p: float = Field(default=1.0, gt=0, le=1)
     max_retries: int = Field(default=2, ge=0, le=5)
+    least_worth: float = Field(default=0.0, ge=0, le=1)
+    max_cost_per_completed_usd: Usd | None = None
+    max_cost_usd: Usd | None = None
+    look_again: bool = True
 
 
 class SettingsFrom(StrEnum):
@@ -43,10 +56,14 @@ class CheckNumbers(Value):
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
     max_retries: int | None = Field(default=None, ge=0, le=5)
+    least_worth: float | None = Field(default=None, ge=0, le=1)
+    max_cost_per_completed_usd: Usd | None = None
+    max_cost_usd: Usd | None = None
+    look_again: bool | None = None
 
     @property
     def chosen(self) -> dict[str, Any]:
-        return self.model_dump(exclude_none=True)
+        return self.model_dump(mode="json", exclude_none=True)
 
     def over(self, settings: CompletenessSettings) -> CompletenessSettings:
         """`settings` with these in front."""
@@ -104,6 +121,7 @@ class Supplement(Value):
     quote: Text = ""
     suggested_tools: tuple[Text, ...] = ()
     may_repeat: bool = False
+    estimate: Estimate | None = None
 
 
 class Likeness(Value):
@@ -114,14 +132,6 @@ class Likeness(Value):
 
     to_quote: tuple[float, ...] = ()
     to_tools: tuple[tuple[float, ...], ...] = ()
-
-
-class Dropped(Value):
-    """A supplement, or a tool of one, that a guard left out, and why. `is_open`: what it names may still be missing."""
-
-    operation: Text
-    why: Text
-    is_open: bool = False
 
 
 class FileAspect(Value):
@@ -136,6 +146,8 @@ class Completeness(Value):
 
     `files` are those that were opened before it was asked, and `faulty_files` what they lack: code's word, which no
     model's stands against.
+
+    `ordered_by` is what its supplements were put in order by; None where there were none, or nobody ordered them.
     """
 
     attempt: int = Field(default=1, ge=1)
@@ -153,10 +165,15 @@ class Completeness(Value):
     # Left out where nothing was looked at: what was recorded before files were reads and is written as ever.
     files: FilesInspected | None = Field(default=None, exclude_if=lambda files: files is None)
     faulty_files: tuple[FileAspect, ...] = Field(default=(), exclude_if=lambda aspects: not aspects)
+    cost_known: bool = True
+    ordered_by: Measure | None = None
 
 
 class SupplementResult(Value):
-    """How one supplement went, and what it cost. `done_already`: its call was made before, so it was not made again."""
+    """How one supplement went, and what it cost. `done_already`: its call was made before, so it was not made again.
+
+    `left_out`: it was not begun, or not ended, because the check's money was used up.
+    """
 
     operation: Text
     tools: tuple[Text, ...] = ()
@@ -166,12 +183,16 @@ class SupplementResult(Value):
     error: Text = ""
     tokens: int = 0
     cost_usd: Decimal = Decimal(0)
+    cost_known: bool = True
+    seconds: float = 0.0
+    left_out: DropCode | None = None
 
 
 class SupplementsRun(Value):
     """What became of all supplements of a check, with the run's statistics as they are then.
 
-    `completes`: with them nothing is missing any more of what the check found.
+    `completes`: with them nothing is missing any more of what the check found. `looks_again`: a second look has the
+    last word on that.
     """
 
     attempt: int = Field(default=1, ge=1)
@@ -180,17 +201,27 @@ class SupplementsRun(Value):
     attempted: int = 0
     succeeded: int = 0
     completes: bool = False
+    looks_again: bool = False
 
     @property
     def success_rate(self) -> float:
         return self.succeeded / self.attempted if self.attempted else 0.0
 
 
-def state_after(found: Completeness, done: SupplementsRun | None) -> CheckState:
-    """The check's state once its supplements were carried out."""
-    is_of_it = done is not None and done.attempt == found.attempt and done.completes
-    is_completed = found.state is CheckState.INCOMPLETE and is_of_it
-    return CheckState.SUPPLEMENTED if is_completed else found.state
+def state_after(
+    found: Completeness, done: SupplementsRun | None, *, second_look: Completeness | None = None
+) -> CheckState:
+    """The check's state once its supplements were carried out, and looked at again where they are.
+
+    A second look that failed, or was not made yet, leaves it as it was found.
+    """
+    if found.state is not CheckState.INCOMPLETE or done is None or done.attempt != found.attempt or not done.completes:
+        return found.state
+    if done.looks_again:
+        is_of_it = second_look is not None and second_look.attempt == found.attempt
+        is_completed = is_of_it and second_look is not None and second_look.state is CheckState.COMPLETE
+        return CheckState.SUPPLEMENTED if is_completed else found.state
+    return CheckState.SUPPLEMENTED
 
 
 # What two texts have in common, in English and Chinese alike: the words of one, the pairs of signs of the other.

@@ -18,7 +18,6 @@ from reflection_app.loops.completeness.checks import (
     CheckState,
     Completeness,
     CompletenessSettings,
-    Dropped,
     HistoryStep,
     Likeness,
     Supplement,
@@ -26,6 +25,7 @@ from reflection_app.loops.completeness.checks import (
     operation_key,
     stands_in,
 )
+from reflection_app.loops.completeness.dropped import DropCode, Dropped
 from reflection_app.loops.completeness.file_checks import FilesChecked
 from reflection_app.loops.completeness.suggesting import CheckAnswer, SupplementAnswer
 from reflection_app.loops.diagnosis.fallback_tools import is_reading
@@ -40,16 +40,8 @@ LONGEST_REASON = 1_000
 LONGEST_NAME = 64
 LONGEST_TOOL_TEXT = 600
 
-NAMES_NOTHING = "It names no operation."
-TWICE = "It was suggested twice."
-DONE_ALREADY = "It is done already, and the task does not ask for it to be done again."
-UNRELATED = "It has nothing to do with what the task says."
-NO_TOOL = "None of the tools that it names is for it."
-NOT_MISSING = "The check says that nothing is missing."
-CHECK_ONLY = "This check only looks: no supplements are carried out."
-TOO_MANY = "Only the first {most} are carried out."
-UNKNOWN_TOOL = "There is no tool {name!r} on the list."
-UNFIT_TOOL = "The tool {name!r} is not for it."
+# What is left out for these is not missing any more.
+SETTLED = frozenset({DropCode.NAMES_NOTHING, DropCode.TWICE, DropCode.DONE_ALREADY})
 
 # In deviations from how like any two texts of work are. Measured on the function-calling requests of BFCL v4: of the
 # tools that are right for a request, 99 in 100 reach the first and 98 the second; of those of other subjects, 51 and 63
@@ -83,7 +75,10 @@ def guarded(
     settings: CompletenessSettings,
     likeness: Likeness | None = None,
 ) -> Completeness:
-    """What is left of `answer`: at most `max_supplements`, each possible, new and about this work. The rest is told."""
+    """What is left of `answer`: supplements that are possible, new and about this work. The rest is told.
+
+    How many of them are carried out is told by what they are worth (worth.py); none where the check only looks.
+    """
     aspects = tuple(one.strip()[:LONGEST_ASPECT] for one in answer.missing_aspects if one.strip())[:MOST_ASPECTS]
     made = [ToolCall(tool=one.tool, arguments=one.arguments) for one in history if one.ok and one.arguments is not None]
     sieve = _Sieve(
@@ -92,12 +87,12 @@ def guarded(
         aspects={operation_key(one): one for one in aspects},
         done=[step.operation for step in history if step.ok],
         made=CallsMade(made),
-        most=settings.max_supplements,
+        only_looks=settings.max_supplements == 0,
     )
     likeness = likeness or Likeness()
     for place, suggested in enumerate(answer.supplements):
         if answer.is_complete:
-            sieve.drop(suggested.operation, NOT_MISSING)
+            sieve.drop(suggested.operation, DropCode.NOT_MISSING)
             continue
         to_quote = likeness.to_quote[place] if place < len(likeness.to_quote) else None
         to_tools = likeness.to_tools[place] if place < len(likeness.to_tools) else ()
@@ -138,7 +133,7 @@ class _Sieve:
     aspects: dict[str, str]
     done: list[str]
     made: CallsMade
-    most: int
+    only_looks: bool
     kept: list[Supplement] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
@@ -158,27 +153,27 @@ class _Sieve:
             for tool in (known if named else self.tools)
             if is_for(tool, operation, quote=quote, to_quote=to_quote, to_tools=to_tools)
         ]
-        why, is_open = "", True
+        code: DropCode | None = None
         if not key:
-            why, is_open = NAMES_NOTHING, False
+            code = DropCode.NAMES_NOTHING
         elif key in self.seen:
-            why, is_open = TWICE, False
+            code = DropCode.TWICE
         elif not may_repeat and (self._is_said_to_be_done(operation) or self._is_made(suggested, known)):
-            why, is_open = DONE_ALREADY, False
+            code = DropCode.DONE_ALREADY
         elif not is_about(operation, quote=quote, objective=self.objective, to_quote=to_quote):
-            why = UNRELATED
+            code = DropCode.UNRELATED
         elif known and not fit:
-            why = NO_TOOL
-        elif len(self.kept) >= self.most:
-            why = TOO_MANY.format(most=self.most) if self.most else CHECK_ONLY
+            code = DropCode.NO_TOOL
+        elif self.only_looks:
+            code = DropCode.CHECK_ONLY
         self.seen.add(key)
-        if why:
-            self.drop(operation, why, is_open=is_open)
+        if code:
+            self.drop(operation, code, is_open=code not in SETTLED)
             return
         for name in named:
             tool = listed.get(name.casefold())
             if tool not in fit:
-                self.drop(operation, (UNFIT_TOOL if tool else UNKNOWN_TOOL).format(name=name[:LONGEST_NAME]))
+                self.drop(operation, DropCode.UNFIT_TOOL if tool else DropCode.UNKNOWN_TOOL, name=name[:LONGEST_NAME])
         self.kept.append(
             Supplement(
                 operation=operation,
@@ -190,8 +185,9 @@ class _Sieve:
             )
         )
 
-    def drop(self, operation: str, why: str, *, is_open: bool = False) -> None:
-        self.dropped.append(Dropped(operation=in_one_line(operation) or "(nothing)", why=why, is_open=is_open))
+    def drop(self, operation: str, code: DropCode, *, is_open: bool = False, **parameters: str) -> None:
+        operation = in_one_line(operation) or "(nothing)"
+        self.dropped.append(Dropped(operation=operation, code=code, parameters=dict(parameters), is_open=is_open))
 
     def _is_said_to_be_done(self, operation: str) -> bool:
         """Whether it says what a step that worked says, if with a word for once more."""

@@ -5,25 +5,31 @@ fails, cost nothing of what was done before: they are recorded as not done, and 
 
 What a step may call is told by facts: the tools that the guards left to its supplement, and no call that was made
 before, whatever the words that ask for it, unless the task itself asks for it again.
+
+Where all of it worked, the same check looks at the work once more: its word, and no tool's, is that nothing is missing.
+What it still misses is told to the answer; there is no second round. No second look is made where a limit leaves no
+room for one; the tools' word stands then.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from reflection_app.loops.completeness.asking import check_completeness
+from reflection_app.loops.completeness.asking import check_completeness, look_again
 from reflection_app.loops.completeness.checks import (
     CheckState,
     Completeness,
+    CompletenessSettings,
     Supplement,
     SupplementResult,
     SupplementsRun,
     content_of,
 )
+from reflection_app.loops.completeness.dropped import DropCode
 from reflection_app.loops.completeness.file_checks import fault_in_words
-from reflection_app.loops.completeness.guards import DONE_ALREADY, UNFIT_TOOL, left_uncovered
+from reflection_app.loops.completeness.guards import left_uncovered
 from reflection_app.loops.diagnosis.fallback_tools import is_reading
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.effects import RecordSupplements
@@ -37,7 +43,12 @@ from reflection_app.loops.tool_calls import ToolCall, ToolSpec
 PART = "/supplement"
 LONGEST_ERROR = 2_000
 MOST_MISSING = 20
+# What steps and results of a journal say, as tools' errors are kept.
 NO_STEP = "The supplementary plan has no step for it."
+DONE_ALREADY = "It is done already, and the task does not ask for it to be done again."
+UNFIT_TOOL = "The tool {name!r} is not for it."
+MONEY_SPENT = "What the check and its supplements may cost was reached before it was begun."
+PRICE_UNKNOWN = "What it costs is not known, so the check's limit of money could not be kept."
 # Step ids as the prompt asks for them: s2-save serves the second supplement.
 SERVES = re.compile(r"s(\d{1,3})(?!\d)", re.IGNORECASE)
 # A tool that was suggested says more about what a step is for than a word in common does.
@@ -49,46 +60,89 @@ async def supply_what_is_missing(spec: TaskSpec, run: Progress, work: Work, *, n
     settings = spec.completeness
     if settings is None or not spec.tools:
         return
-    base = f"attempt-{number}"
+    began = (run.cost_usd, run.unpriced_calls)
     found = await check_completeness(
-        spec, run, history=work.history(), settings=settings, base=base, attempt=number, steps_ok=work.is_complete()
+        spec,
+        run,
+        history=work.history(),
+        settings=settings,
+        base=f"attempt-{number}",
+        attempt=number,
+        steps_ok=work.is_complete(),
+        carries_out=True,
     )
     work.still_missing = still_missing(found)
-    if found.state is CheckState.INCOMPLETE and found.supplements and settings.max_supplements:
-        before, spent, error = len(work.ran), (run.tokens, run.cost_usd), ""
-        limits = Bounds(found.supplements, work=work, tools=spec.tools)
-        work.begin_supplements(limits.refusal)
-        lines = []
-        for place, one in enumerate(found.supplements, start=1):
-            why = f" Why: {' '.join(one.reason.split())}" if one.reason else ""
-            tools = f" Tools that may do it: {', '.join(one.suggested_tools)}." if one.suggested_tools else ""
-            lines.append(f"s{place}: {one.operation}.{why}{tools}")
-        objective = prompt("completeness_supplement", supplements="\n".join(lines), objective=spec.objective)
-        try:
-            allowed = {name for one in found.supplements for name in one.suggested_tools}
-            bounded = spec.model_copy(update={"tools": tuple(tool for tool in spec.tools if tool.name in allowed)})
-            plan_spec = bounded.model_copy(update={"objective": objective})
-            plan = await make_plan(plan_spec, run, work, number=number, part=PART)
-            await carry_out(plan, spec=bounded, run=run, work=work, number=number, part=PART)
-        except (LimitReached, EffectTimedOut, PriceUnknown) as stop:
-            # What was tried until here was paid for, and counts with what it cost.
-            why = f"The run was stopped: {str(stop).replace('_', ' ')}"
-            await _record(found, limits, run=run, work=work, number=number, before=before, spent=spent, error=why)
-            raise
-        except EffectFailed as failure:
-            error = str(failure) or "it failed"
-        done = await _record(found, limits, run=run, work=work, number=number, before=before, spent=spent, error=error)
-        work.still_missing = still_missing(found, done)
+    if found.state is not CheckState.INCOMPLETE or not found.supplements or not settings.max_supplements:
+        return
+    purse = Purse(run, most=settings.max_cost_usd, cost_usd=began[0], unpriced_calls=began[1])
+    supplying = Supplying(found, settings=settings, run=run, work=work, purse=purse, number=number, tools=spec.tools)
+    error = ""
+    work.begin_supplements(supplying.limits.refusal, stops=supplying.limits.stops)
+    lines = []
+    for place, one in enumerate(found.supplements, start=1):
+        why = f" Why: {' '.join(one.reason.split())}" if one.reason else ""
+        tools = f" Tools that may do it: {', '.join(one.suggested_tools)}." if one.suggested_tools else ""
+        lines.append(f"s{place}: {one.operation}.{why}{tools}")
+    objective = prompt("completeness_supplement", supplements="\n".join(lines), objective=spec.objective)
+    try:
+        allowed = {name for one in found.supplements for name in one.suggested_tools}
+        bounded = spec.model_copy(update={"tools": tuple(tool for tool in spec.tools if tool.name in allowed)})
+        plan_spec = bounded.model_copy(update={"objective": objective})
+        plan = await make_plan(plan_spec, run, work, number=number, part=PART)
+        await carry_out(plan, spec=bounded, run=run, work=work, number=number, part=PART)
+    except (LimitReached, EffectTimedOut, PriceUnknown) as stop:
+        # What was tried until here was paid for, and counts with what it cost.
+        await supplying.record(error=f"The run was stopped: {str(stop).replace('_', ' ')}")
+        raise
+    except EffectFailed as failure:
+        error = str(failure) or "it failed"
+    done = await supplying.record(error=error)
+    work.still_missing = still_missing(found, done)
+    if done.looks_again:
+        second = await look_again(spec, run, history=work.history(), settings=settings, attempt=number)
+        work.still_missing = still_missing(second)
+
+
+@dataclass
+class Purse:
+    """What a check and its supplements may cost in money, and whether that is spent. `most` None: nothing bounds it.
+
+    What was spent and called without a price counts from `cost_usd` and `unpriced_calls` on, where the check began.
+    """
+
+    run: Progress
+    most: Decimal | None
+    cost_usd: Decimal
+    unpriced_calls: int
+
+    def is_spent(self) -> DropCode | None:
+        """Why nothing more may be begun. What has no price may cost anything."""
+        if self.most is None:
+            return None
+        if self.run.unpriced_calls > self.unpriced_calls:
+            return DropCode.PRICE_UNKNOWN
+        return DropCode.MONEY_SPENT if self.run.cost_usd - self.cost_usd >= self.most else None
 
 
 @dataclass
 class Bounds:
-    """What the steps of a supplementary plan may call, and which of them asked for what was done already."""
+    """What the steps of a supplementary plan may call, which of them asked for what was done already, and which were
+    not begun because the money was spent."""
 
     supplements: Sequence[Supplement]
     work: Work
     tools: Sequence[ToolSpec]
+    purse: Purse
     done_already: set[str] = field(default_factory=set)
+    not_begun: dict[str, DropCode] = field(default_factory=dict)
+
+    def stops(self, step: PlanStep) -> str:
+        """Why the step is not begun; empty where it may be."""
+        code = self.purse.is_spent()
+        if code is None:
+            return ""
+        self.not_begun[step.id] = code
+        return PRICE_UNKNOWN if code is DropCode.PRICE_UNKNOWN else MONEY_SPENT
 
     def refusal(self, step: PlanStep, call: ToolCall) -> str:
         """Why the step must not make this call; empty where it may."""
@@ -103,41 +157,57 @@ class Bounds:
         return ""
 
 
-async def _record(
-    found: Completeness,
-    limits: Bounds,
-    *,
-    run: Progress,
-    work: Work,
-    number: int,
-    before: int,
-    spent: tuple[int, Decimal],
-    error: str,
-) -> SupplementsRun:
-    """How the supplements went, recorded: the steps from `before` on, and what was spent since `spent`."""
-    tokens, cost_usd = spent
-    results = results_of(
-        found.supplements,
-        work.ran[before:],
-        tokens=run.tokens - tokens,
-        cost_usd=run.cost_usd - cost_usd,
-        error=error[:LONGEST_ERROR],
-        done_already=limits.done_already,
-    )
-    done = SupplementsRun(
-        attempt=number,
-        results=results,
-        used=any(result.attempted for result in results),
-        attempted=sum(ran.was_tried for ran in work.ran),
-        succeeded=sum(ran.is_done for ran in work.ran),
-        # What the files lack is looked at anew, and nobody's word says that it was mended.
-        completes=not error
-        and not _failed(results)
-        and not found.faulty_files
-        and not (found.looked and found.looked.not_shown)
-        and not left_uncovered(found, served=found.supplements),
-    )
-    return await run.perform(RecordSupplements(key=f"attempt-{number}{PART}/done", done=done))
+class Supplying:
+    """Supplements of a check while they are carried out: from which step on, and what was spent since."""
+
+    def __init__(
+        self,
+        found: Completeness,
+        *,
+        settings: CompletenessSettings,
+        run: Progress,
+        work: Work,
+        purse: Purse,
+        number: int,
+        tools: Sequence[ToolSpec],
+    ) -> None:
+        self.found, self.settings, self.run, self.work, self.purse = found, settings, run, work, purse
+        self.number = number
+        self.limits = Bounds(found.supplements, work=work, tools=tools, purse=purse)
+        self.before = len(work.ran)
+        self.spent = (run.tokens, run.cost_usd, run.active_s, run.unpriced_calls)
+
+    async def record(self, *, error: str) -> SupplementsRun:
+        """How the supplements went, recorded."""
+        run, work, found = self.run, self.work, self.found
+        tokens, cost_usd, active_s, unpriced = self.spent
+        results = results_of(
+            found.supplements,
+            work.ran[self.before :],
+            tokens=run.tokens - tokens,
+            cost_usd=run.cost_usd - cost_usd,
+            seconds=run.active_s - active_s,
+            cost_known=run.unpriced_calls == unpriced,
+            error=error[:LONGEST_ERROR],
+            done_already=self.limits.done_already,
+            not_begun=self.limits.not_begun,
+        )
+        used = any(result.attempted for result in results)
+        worked = not error and not _failed(results) and not left_uncovered(found, served=found.supplements)
+        has_room = run.exceeded() is None and self.purse.is_spent() is None
+        looks_again = self.settings.look_again and worked and used and has_room
+        # What the files lack, only opening them anew can tell to be mended, which a second look does.
+        of_files = bool(found.faulty_files or (found.looked and found.looked.not_shown))
+        done = SupplementsRun(
+            attempt=self.number,
+            results=results,
+            used=used,
+            attempted=sum(ran.was_tried for ran in work.ran),
+            succeeded=sum(ran.is_done for ran in work.ran),
+            completes=worked and (looks_again or not of_files),
+            looks_again=looks_again,
+        )
+        return await run.perform(RecordSupplements(key=f"attempt-{self.number}{PART}/done", done=done))
 
 
 def still_missing(found: Completeness, done: SupplementsRun | None = None) -> tuple[str, ...]:
@@ -162,18 +232,24 @@ def results_of(
     *,
     tokens: int,
     cost_usd: Decimal,
+    seconds: float = 0.0,
+    cost_known: bool = True,
     error: str = "",
     done_already: Collection[str] = (),
+    not_begun: Mapping[str, DropCode] | None = None,
 ) -> tuple[SupplementResult, ...]:
     """How each supplement went. What was spent beyond the steps, on the plan, is shared out evenly.
 
-    `done_already` are the steps whose call was made before.
+    `done_already` are the steps whose call was made before, `not_begun` those that there was no money for. Where some
+    call had no price, no supplement's cost is known, since they share the plan.
     """
+    not_begun = not_begun or {}
     steps: dict[int, list[StepRun]] = defaultdict(list)
     for place, one in enumerate(ran):
         steps[served_by(one.step, supplements, place=place)].append(one)
     shared_tokens = tokens - sum(one.tokens for one in ran)
     shared_usd = (cost_usd - sum((one.cost_usd for one in ran), Decimal(0))) / len(supplements)
+    shared_s = (seconds - sum(one.seconds for one in ran)) / len(supplements)
     per_one, over = divmod(shared_tokens, len(supplements))
     results = []
     for place, supplement in enumerate(supplements):
@@ -191,6 +267,9 @@ def results_of(
                 error=failed or error or ("" if own else NO_STEP),
                 tokens=sum(one.tokens for one in own) + per_one + (place < over),
                 cost_usd=usd.quantize(Decimal("1e-8")),
+                cost_known=cost_known,
+                seconds=round(max(0.0, sum(one.seconds for one in own) + shared_s), 3),
+                left_out=next((not_begun[one.step.id] for one in own if one.step.id in not_begun), None),
             )
         )
     return tuple(results)

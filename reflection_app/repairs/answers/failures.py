@@ -17,6 +17,7 @@ from reflection_app.attachments.answers import (
 )
 from reflection_app.attachments.produced import looked_at_by_check
 from reflection_app.loops.completeness.checks import CheckState, Completeness
+from reflection_app.loops.completeness.estimates import Measure
 from reflection_app.loops.diagnosis.diagnoses import (
     CorrectiveAction,
     ErrorType,
@@ -28,6 +29,12 @@ from reflection_app.loops.diagnosis.diagnoses import (
 )
 from reflection_app.loops.effects import RecordCompleteness
 from reflection_app.loops.task_spec import Mode
+from reflection_app.repairs.answers.completeness import (
+    DroppedAnswer,
+    SupplementAnswer,
+    dropped_answers,
+    supplement_answers,
+)
 from reflection_app.repairs.models import FixPair, ToolFailure
 from reflection_app.runs.models import Run, RunState, Step, StepState
 
@@ -202,19 +209,6 @@ class CheckStateAnswer(StrEnum):
     UNCHECKED = CheckState.UNCHECKED.value
 
 
-class SupplementAnswer(Answer):
-    operation: str
-    reason: str
-    suggested_tools: list[str]
-
-
-class DroppedAnswer(Answer):
-    """A supplement, or a tool of one, that a guard left out, and why."""
-
-    operation: str
-    why: str
-
-
 class CheckLine(Answer):
     """One check in a list."""
 
@@ -246,6 +240,10 @@ class CheckAnswer(CheckLine):
         description="what is missing or faulty of them: it is incomplete by that, whatever the model says"
     )
     looked: LookedAnswer | None = Field(description="what a model saw on the files; null where none must show anything")
+    ordered_by: Measure | None = Field(
+        description="what the supplements were put in order by, the best first: their worth for its price in dollars "
+        "or in tokens, or their worth alone"
+    )
     steps_ok: bool | None = Field(description="whether all steps worked, which is apart from nothing being missing")
     error: str | None = Field(description="why it is unchecked")
     tokens: int
@@ -288,6 +286,7 @@ NOT_FOUND: dict[str, Any] = {
     "missing_aspects": [],
     "supplements": [],
     "dropped": [],
+    "ordered_by": None,
     "steps_ok": None,
 }
 
@@ -295,8 +294,13 @@ NOT_FOUND: dict[str, Any] = {
 def check_answer(run: Run) -> CheckAnswer:
     found = found_by(run)
     # Of a check that is not made, or failed, everything that it would have found is empty.
-    told = found.model_dump(include=set(NOT_FOUND)) if found else NOT_FOUND
     is_of_files = found is not None and found.files is not None
+    told = NOT_FOUND
+    if found:
+        told = found.model_dump(include=set(NOT_FOUND)) | {
+            "supplements": supplement_answers(found),
+            "dropped": dropped_answers(found.dropped),
+        }
     return CheckAnswer.from_row(
         run,
         **_line(run),

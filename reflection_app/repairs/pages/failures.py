@@ -22,6 +22,7 @@ from reflection_app.metrics.completeness_figures import (
     completeness_figures,
     recurring_supplements,
 )
+from reflection_app.metrics.worth_figures import accuracy_of, bought, left_out
 from reflection_app.notebook.views.entry import learned_from_failure
 from reflection_app.repairs.cheat_sheet import cheat_sheet
 from reflection_app.repairs.completeness import RECURS_FROM, source_of
@@ -171,6 +172,9 @@ def completeness_page(request: DeskRequest) -> HttpResponse:
     }
     context = {
         "figures": completeness_figures(project.pk),
+        "bought": bought(project.pk),
+        "accuracy": accuracy_of(project.pk),
+        "left_out": left_out(project.pk),
         # What keeps being missing, with the state of the notebook's entry where it was offered, else nothing.
         "recurring": [(one, offered.get(source, "")) for one, source in found],
         "newest": CompletenessCheck.objects.filter(project=project).select_related("run__task")[:NEWEST_SHOWN],

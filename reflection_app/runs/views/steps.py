@@ -30,6 +30,7 @@ from reflection_app.loops.effects import (
     AwaitTurns,
     ChooseLoop,
     CompareSupplements,
+    EstimateSupplements,
     FindSimilarIssues,
     IssueTicket,
     ProposeEntry,
@@ -41,6 +42,7 @@ from reflection_app.loops.effects import (
     RecordPlanStep,
     RecordReflection,
     RecordReport,
+    RecordSecondLook,
     RecordStage,
     RecordSupplements,
     RecordToolFailure,
@@ -73,8 +75,10 @@ KINDS = {
     RecordFixOutcome.kind: "fix_outcome",
     CompareSupplements.kind: "likeness",
     RenderPages.kind: "render_pages",
+    EstimateSupplements.kind: "estimates",
     RecordCompleteness.kind: "completeness",
     RecordSupplements.kind: "supplements",
+    RecordSecondLook.kind: "second_look",
 }
 # Bookkeeping: it takes no time, and what it tells is shown elsewhere on the page.
 QUIET_PROTOCOL_KINDS = frozenset(KINDS) - {IssueTicket.kind, AskPerson.kind, RecordCompleteness.kind}
@@ -89,7 +93,7 @@ def protocol_what(step: Step) -> str:
     if step.kind != Generate.kind:
         return ""
     if step.role in ROLES:
-        return ROLES[step.role]
+        return "look_again" if "/second-look/" in step.key else ROLES[step.role]
     parts = step.key.split("/again-")[0].split("/")
     is_protocols = step.role == "reflector" or (parts[-2:-1] and parts[-2].startswith("repair-"))
     return ASKED_FOR.get(parts[-1], "") if is_protocols else ""

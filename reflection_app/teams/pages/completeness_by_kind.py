@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from django.http import QueryDict
@@ -13,7 +14,10 @@ from reflection_app.web.forms import Form, TypedField, problems_of
 
 LONGEST_KIND = 60
 NUMBERS = ("max_supplements", "temperature", "top_p", "max_retries")
-PARTS = ("kind", "enabled", *NUMBERS)
+# What supplements have to be worth and may cost: the share is typed in per cent, the rest in dollars.
+LINES = ("least_worth", "max_cost_per_completed_usd", "max_cost_usd")
+SWITCHES = ("enabled", "look_again")
+PARTS = ("kind", *SWITCHES, *NUMBERS, *LINES)
 SWITCH = ("on", "off")
 WORDS = {True: "on", False: "off", None: ""}
 _FIELD = re.compile(r"kinds\.(\d{1,3})\.kind")
@@ -21,7 +25,8 @@ _FIELD = re.compile(r"kinds\.(\d{1,3})\.kind")
 
 @dataclass(frozen=True)
 class KindRow:
-    """One row: the kind, whether it is checked (`on`, `off`, or as the project has it), and the numbers."""
+    """One row: the kind, whether it is checked and looked at again (`on`, `off`, or as the project has it), and the
+    numbers."""
 
     kind: TypedField
     enabled: TypedField
@@ -29,16 +34,40 @@ class KindRow:
     temperature: TypedField
     top_p: TypedField
     max_retries: TypedField
+    least_worth: TypedField
+    max_cost_per_completed_usd: TypedField
+    max_cost_usd: TypedField
+    look_again: TypedField
 
 
 def texts_of(chosen: Mapping[str, CheckChoice]) -> dict[str, str]:
     """The texts of the rows' fields for what is saved, with an empty row below."""
     texts = {}
     for number, (kind, choice) in enumerate([*chosen.items(), ("", CheckChoice())]):
-        values = choice.model_dump() | {"kind": kind, "enabled": WORDS[choice.enabled]}
+        values = choice.model_dump() | {"kind": kind}
+        values |= {name: WORDS[values[name]] for name in SWITCHES}
         for part in PARTS:
-            texts[f"kinds.{number}.{part}"] = "" if values[part] is None else str(values[part]).removesuffix(".0")
+            texts[f"kinds.{number}.{part}"] = as_typed(part, values[part])
     return texts
+
+
+def as_typed(name: str, value: object) -> str:
+    """A number as its field shows it; empty for none."""
+    if value is None:
+        return ""
+    if name == "least_worth" and isinstance(value, float):
+        value = round(value * 100, 6)
+    text = str(value)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def as_meant(typed: Mapping[str, str]) -> dict[str, object]:
+    """What was typed, the per cent as the share that they are; what is no number is left to be refused."""
+    values: dict[str, object] = dict(typed)
+    if "least_worth" in values:
+        with suppress(ValueError):
+            values["least_worth"] = float(typed["least_worth"]) / 100
+    return values
 
 
 def names_in(posted: QueryDict) -> list[str]:
@@ -52,9 +81,8 @@ def choices_in(form: Form) -> dict[str, CheckChoice]:
     choices: dict[str, CheckChoice] = {}
     for row in rows_of(form):
         kind = row.kind.value
-        typed = {part: getattr(row, part).value for part in NUMBERS if getattr(row, part).value}
-        if row.enabled.value in SWITCH:
-            typed["enabled"] = row.enabled.value
+        typed = {part: getattr(row, part).value for part in (*NUMBERS, *LINES) if getattr(row, part).value}
+        typed |= {part: getattr(row, part).value for part in SWITCHES if getattr(row, part).value in SWITCH}
         if not kind:
             if typed:
                 form.add_error(row.kind.name, _("Name the kind of task, or clear the row."))
@@ -64,7 +92,7 @@ def choices_in(form: Form) -> dict[str, CheckChoice]:
         if kind in choices:
             form.add_error(row.kind.name, _("This kind is named twice."))
         try:
-            choices[kind] = CheckChoice.model_validate(typed)
+            choices[kind] = CheckChoice.model_validate(as_meant(typed))
         except ValidationError as error:
             for problem in problems_of(error):
                 form.add_error(row.kind.name.removesuffix("kind") + problem["field"], problem["message"])

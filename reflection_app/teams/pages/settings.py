@@ -24,7 +24,16 @@ from reflection_app.loops.values import Value
 from reflection_app.teams.archive.writing import Pieces, PiecesOffTheLoop, headers_of, whole_file
 from reflection_app.teams.demo.loading import demo_there
 from reflection_app.teams.models import RetentionRun, Tool
-from reflection_app.teams.pages.completeness_by_kind import choices_in, names_in, rows_of, texts_of
+from reflection_app.teams.pages.completeness_by_kind import (
+    LINES,
+    NUMBERS,
+    as_meant,
+    as_typed,
+    choices_in,
+    names_in,
+    rows_of,
+    texts_of,
+)
 from reflection_app.teams.projects import (
     HandingIn,
     MayNotCreate,
@@ -45,7 +54,8 @@ from reflection_app.web.middleware import post_only
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
 THRESHOLDS = ("pass_from", "revise_from")
 CHECK_ENABLED = "completeness_enabled"
-CHECK = ("max_supplements", "temperature", "top_p", "max_retries")
+LOOK_AGAIN = "look_again"
+CHECK = (*NUMBERS, *LINES)
 KNOWLEDGE = "knowledge_tool"
 ONCE = "unique_external_ids"
 MODELS = "allowed_models"
@@ -57,13 +67,16 @@ def settings_page(request: DeskRequest) -> HttpResponse:
     project = request.place.project
     saved_check = project.get_completeness()
     saved = project.get_limits().model_dump() | project.get_thresholds().model_dump() | saved_check.model_dump()
-    texts = {name: "" if value is None else str(value).removesuffix(".0") for name, value in saved.items()}
+    texts = {name: as_typed(name, value) for name, value in saved.items()}
     texts |= {KNOWLEDGE: project.knowledge_tool, CHECK_ENABLED: "on" if saved_check.enabled else ""}
+    texts |= {LOOK_AGAIN: "on" if saved_check.look_again else ""}
     texts |= {ONCE: "on" if project.unique_external_ids else ""}
     by_kind = texts_of(project.get_completeness_by_kind())
     own = names_in(request.POST) if request.method == "POST" else by_kind
     form = read_form(
-        request, (*LIMITS, *THRESHOLDS, CHECK_ENABLED, *CHECK, *own, KNOWLEDGE, ONCE, MODELS), texts | by_kind
+        request,
+        (*LIMITS, *THRESHOLDS, CHECK_ENABLED, LOOK_AGAIN, *CHECK, *own, KNOWLEDGE, ONCE, MODELS),
+        texts | by_kind,
     )
     allowed = request.POST.getlist(MODELS) if request.method == "POST" else project.allowed_models
     if request.method == "POST":
@@ -71,7 +84,8 @@ def settings_page(request: DeskRequest) -> HttpResponse:
         limits = _read(UsualLimits, form, {name: form.values[name] or None for name in LIMITS})
         thresholds = _read(Thresholds, form, form.given(*THRESHOLDS))
         # A number that was left out is the desk's own.
-        check = form.given(*CHECK) | {"enabled": bool(form.values[CHECK_ENABLED])}
+        check = as_meant(form.given(*CHECK))
+        check |= {"enabled": bool(form.values[CHECK_ENABLED]), "look_again": bool(form.values[LOOK_AGAIN])}
         completeness = _read(CompletenessSettings, form, {**django_settings.COMPLETENESS, **check})
         kinds = choices_in(form)
         with form.collect_errors(plain_problems_of):

@@ -92,6 +92,7 @@ GROUPS: tuple[tuple[Promise, dict[EventType, Promise]], ...] = (
             EventType.REFLECTION: _("completeness was checked"),
             EventType.REFLECTION_PLAN: _("supplements were planned"),
             EventType.REFLECTION_EXEC: _("supplements were carried out"),
+            EventType.REFLECTION_AGAIN: _("supplemented work was looked at again"),
         },
     ),
 )

@@ -13,6 +13,7 @@ from reflection_app.loops.tool_calls import ToolResult, ToolSpec
 from tests.loops.playing import NO_AUDIT, Answer, Played, noted, play, said
 
 USUAL = CompletenessSettings()
+SECOND_LOOK = "attempt-1/second-look/completeness"
 DESCRIPTIONS = {
     "search": "Finds a list.",
     "write": "Saves a list to a file.",
@@ -69,7 +70,11 @@ def scene(objective: str, *tools: str, settings: CompletenessSettings | None = U
 
 
 def by_key(answers: Mapping[str, Any], results: Mapping[str, ToolResult]) -> Answer:
-    """Models answer by the step's key, tools by their name; what has no answer fails for good."""
+    """Models answer by the step's key, tools by their name; what has no answer fails for good.
+
+    A second look finds nothing missing, where the test says nothing else.
+    """
+    answers = {SECOND_LOOK: checked(analysis="all is there now")} | dict(answers)
 
     def answer(effect: AnyEffect) -> Any:
         if isinstance(effect, Generate):

@@ -10,6 +10,7 @@ from reflection_app.loops.completeness.checks import (
     HistoryStep,
     Likeness,
 )
+from reflection_app.loops.completeness.dropped import DropCode
 from reflection_app.loops.completeness.guards import guarded
 from reflection_app.loops.completeness.suggesting import CheckAnswer
 from reflection_app.loops.tool_calls import ToolSpec
@@ -52,25 +53,23 @@ def kept(found: Completeness) -> list[str]:
     return [one.operation for one in found.supplements]
 
 
-def whys(found: Completeness) -> list[str]:
-    return [one.why for one in found.dropped]
+def whys(found: Completeness) -> list[DropCode | None]:
+    return [one.code for one in found.dropped]
 
 
-def test_no_more_than_the_most_are_kept_and_those_are_the_first() -> None:
+def test_a_check_that_only_looks_keeps_none() -> None:
     four = [wanted(f"Save the summary as file {number}", "", "file_write", quote=SUMMARY) for number in range(4)]
-    found = check(*four, most=2)
-    assert kept(found) == ["Save the summary as file 0", "Save the summary as file 1"]
-    assert whys(found) == ["Only the first 2 are carried out."] * 2
+    assert len(kept(check(*four, most=2))) == 4, "which of them are carried out is told by their worth"
     assert kept(check(*four, most=0)) == []
-    assert set(whys(check(*four, most=0))) == {guards.CHECK_ONLY}
+    assert set(whys(check(*four, most=0))) == {DropCode.CHECK_ONLY}
 
 
 def test_a_tool_that_is_not_on_the_list_is_dropped_and_its_supplement_stays() -> None:
     found = check(wanted("Save the summary", "", "file_write", "telepathy", "FILE_WRITE ", quote=SUMMARY))
     [one] = found.supplements
     assert one.suggested_tools == ("file_write",)
-    assert [(drop.operation, drop.why) for drop in found.dropped] == [
-        ("Save the summary", "There is no tool 'telepathy' on the list.")
+    assert [(drop.operation, drop.code, drop.parameters) for drop in found.dropped] == [
+        ("Save the summary", DropCode.UNKNOWN_TOOL, {"name": "telepathy"})
     ]
 
 
@@ -80,7 +79,7 @@ def test_a_tool_that_is_not_on_the_list_is_dropped_and_its_supplement_stays() ->
 def test_what_was_done_already_is_dropped_whatever_reason_is_given(operation: str) -> None:
     for reason in ("", operation, "The first result is from last year.", "Do it again!", "再次搜索，务必重新执行"):
         found = check(wanted(operation, reason, repeat_quote=reason))
-        assert (kept(found), whys(found)) == ([], [guards.DONE_ALREADY]), reason
+        assert (kept(found), whys(found)) == ([], [DropCode.DONE_ALREADY]), reason
 
 
 @pytest.mark.parametrize(
@@ -88,7 +87,7 @@ def test_what_was_done_already_is_dropped_whatever_reason_is_given(operation: st
     ["再次搜索最新 AI 动态", "重新搜索AI动态", "Write the summary again", "Write the summary once more"],
 )
 def test_a_word_for_once_more_makes_nothing_new(operation: str) -> None:
-    assert whys(check(wanted(operation, "to be sure"))) == [guards.DONE_ALREADY]
+    assert whys(check(wanted(operation, "to be sure"))) == [DropCode.DONE_ALREADY]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +122,7 @@ MADE = (HistoryStep(operation="Tell them", tool="send_mail", arguments=MAILED, r
 )
 def test_a_proposed_call_that_was_made_is_dropped_whatever_words_ask_for_it(arguments: dict[str, Any]) -> None:
     one = wanted("Deliver the summary", "urgent", "send_mail", quote=TEAM, arguments=arguments)
-    assert whys(check(one, history=MADE)) == [guards.DONE_ALREADY]
+    assert whys(check(one, history=MADE)) == [DropCode.DONE_ALREADY]
     another = one | {"arguments": arguments | {"to": "board@example.com"}}
     assert kept(check(another | {"operation": "Send the summary by mail"}, history=MADE)) == [
         "Send the summary by mail"
@@ -142,11 +141,11 @@ def test_a_step_that_failed_is_not_done() -> None:
 
 
 def test_nothing_unrelated_is_carried_out() -> None:
-    assert whys(check(wanted("订购一台咖啡机", "大家都累了"))) == [guards.UNRELATED]
-    assert whys(check(wanted("Order a coffee machine", "All are tired.", "espresso"))) == [guards.UNRELATED]
+    assert whys(check(wanted("订购一台咖啡机", "大家都累了"))) == [DropCode.UNRELATED]
+    assert whys(check(wanted("Order a coffee machine", "All are tired.", "espresso"))) == [DropCode.UNRELATED]
     assert kept(check(wanted("Inform the team", ""))) == ["Inform the team"], "the objective names the team"
     self_made = check(wanted("通知大家", ""), missing_aspects=["通知大家看新闻"], analysis="通知大家")
-    assert whys(self_made) == [guards.UNRELATED], "the check's own words are no task"
+    assert whys(self_made) == [DropCode.UNRELATED], "the check's own words are no task"
 
 
 def test_a_tool_that_is_for_something_else_carries_nothing_out() -> None:
@@ -159,8 +158,10 @@ def test_a_tool_that_is_for_something_else_carries_nothing_out() -> None:
 
 def test_a_tool_that_changes_something_needs_words_of_the_task() -> None:
     mail = wanted("Send the summary by mail", "", "send_mail")
-    assert whys(check(mail)) == [guards.NO_TOOL]
-    assert whys(check(mail | {"quote": "send the summary to everybody"})) == [guards.NO_TOOL], "that is not the task's"
+    assert whys(check(mail)) == [DropCode.NO_TOOL]
+    assert whys(check(mail | {"quote": "send the summary to everybody"})) == [DropCode.NO_TOOL], (
+        "that is not the task's"
+    )
     assert kept(check(mail | {"quote": "MAIL it, to the team"})) == ["Send the summary by mail"]
     reads = (ToolSpec(name="search_news", description="Searches the news."),)
     assert kept(check(wanted("Search older news", "", "search_news"), tools=reads)) == ["Search older news"]
@@ -187,7 +188,7 @@ def test_meaning_decides_where_it_can_be_told(
 
 def test_what_is_unlike_its_quote_is_dropped() -> None:
     one = wanted("给我妈妈打电话", "", quote=TEAM)
-    assert whys(check(one, likeness=Likeness(to_quote=(-0.9,), to_tools=((0.1, 1.5),)))) == [guards.UNRELATED]
+    assert whys(check(one, likeness=Likeness(to_quote=(-0.9,), to_tools=((0.1, 1.5),)))) == [DropCode.UNRELATED]
 
 
 def test_what_a_question_needs_may_be_named_elsewhere_in_the_task_and_the_interpreter_computes_it() -> None:
@@ -197,7 +198,7 @@ def test_what_a_question_needs_may_be_named_elsewhere_in_the_task_and_the_interp
     unlike = Likeness(to_quote=(-0.2,), to_tools=((-1.5,),))
     assert kept(check(one, objective=objective, tools=(python,), likeness=unlike)) == [one["operation"]]
     other = one | {"operation": "Order a coffee machine"}
-    assert whys(check(other, objective=objective, tools=(python,), likeness=unlike)) == [guards.UNRELATED]
+    assert whys(check(other, objective=objective, tools=(python,), likeness=unlike)) == [DropCode.UNRELATED]
 
 
 def test_the_same_supplement_twice_is_carried_out_once() -> None:
@@ -206,17 +207,17 @@ def test_the_same_supplement_twice_is_carried_out_once() -> None:
         wanted("mail summary.", "", "send_mail", quote=TEAM),
     ]
     found = check(*twice)
-    assert (kept(found), whys(found)) == (["Mail the summary"], [guards.TWICE])
+    assert (kept(found), whys(found)) == (["Mail the summary"], [DropCode.TWICE])
 
 
 @pytest.mark.parametrize("operation", ["", "   ", "!!!", "\u200b"])
 def test_a_supplement_that_names_nothing_is_dropped(operation: str) -> None:
-    assert whys(check(wanted(operation, "because", "file_write"))) == [guards.NAMES_NOTHING]
+    assert whys(check(wanted(operation, "because", "file_write"))) == [DropCode.NAMES_NOTHING]
 
 
 def test_complete_with_supplements_is_a_contradiction_in_which_complete_stands() -> None:
     found = check(wanted("Mail the summary", "", "send_mail"), complete=True)
-    assert (found.state, kept(found), whys(found)) == (CheckState.COMPLETE, [], [guards.NOT_MISSING])
+    assert (found.state, kept(found), whys(found)) == (CheckState.COMPLETE, [], [DropCode.NOT_MISSING])
 
 
 def test_incomplete_without_supplements_stays_incomplete() -> None:
