@@ -33,7 +33,8 @@ from reflection_app.loops.diagnosis.diagnoses import (
 )
 from reflection_app.loops.diagnosis.error_texts import headline
 from reflection_app.loops.diagnosis.rules import RULES
-from reflection_app.loops.effects import RecordCompleteness, RecordSupplements
+from reflection_app.loops.completeness.sampling import CheckLots
+from reflection_app.loops.effects import DrawCheck, RecordCompleteness, RecordSupplements
 from reflection_app.loops.protocol.classification import NAMES, classify
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.reports import Report as ReportValue
@@ -275,6 +276,7 @@ class ChecksShown:
     history_left_out: int
     settings_from: SettingsFrom | None
     settings: CompletenessSettings | None
+    lots: CheckLots | None = None
 
 
 def has_checks(run: Run) -> bool:
@@ -288,11 +290,12 @@ def checks_of(run: Run) -> ChecksShown | None:
     """The checks of `run`; None where there are none to be."""
     if not has_checks(run):
         return None
-    kinds = (RecordCompleteness.kind, RecordSupplements.kind)
+    kinds = (RecordCompleteness.kind, RecordSupplements.kind, DrawCheck.kind)
     rows = list(Step.objects.filter(run=run, kind__in=kinds, state=StepState.DONE).only("kind", "result", "seq"))
     runs = [SupplementsRun.model_validate(row.result) for row in rows if row.kind == RecordSupplements.kind]
     done = {one.attempt: one for one in runs}
     found = [(Completeness.model_validate(row.result), row.seq) for row in rows if row.kind == RecordCompleteness.kind]
+    lots = next((CheckLots.model_validate(row.result) for row in rows if row.kind == DrawCheck.kind), None)
     asks = Step.objects.filter(run=run, role="completeness", state=StepState.STARTED)
     only_advises = run.mode == Mode.COMPLETENESS_CHECK.value
     spec = run.get_spec()
@@ -313,6 +316,7 @@ def checks_of(run: Run) -> ChecksShown | None:
         history_left_out=max(0, len(history) - MOST_HISTORY_SHOWN),
         settings_from=spec.completeness_from,
         settings=spec.completeness,
+        lots=lots,
     )
 
 

@@ -231,6 +231,14 @@ class ExecAnswer(Answer):
     success_rate: Annotated[float, AfterValidator(lambda share: round(share, 4))]
 
 
+class RunCheckLots(Answer):
+    """What chance made of the run's check: the lots stand in its journal."""
+
+    arm: CheckArm = Field(description="held_out: it would have been checked; not_sampled: it would not")
+    share: float = Field(description="the share of runs that is checked but for the hold-out")
+    holdout_share: float = Field(description="of those that would be checked, how many are not")
+
+
 class RunCompleteness(Answer):
     state: CheckState = Field(
         description="unchecked: the check itself failed, which says nothing of the work; completed_by_supplement: "

@@ -29,6 +29,7 @@ from reflection_app.loops.effects import (
     AwaitTurns,
     ChooseLoop,
     CompareSupplements,
+    DrawCheck,
     FindSimilarIssues,
     IssueTicket,
     ProposeEntry,
@@ -71,6 +72,7 @@ KINDS = {
     RecordToolFailure.kind: "diagnosis",
     RecordFixOutcome.kind: "fix_outcome",
     CompareSupplements.kind: "likeness",
+    DrawCheck.kind: "check_lots",
     RecordCompleteness.kind: "completeness",
     RecordSupplements.kind: "supplements",
 }
