@@ -6,8 +6,8 @@ the share of all steps that were done.
 
 Before the answer is written, a completeness check looks for what the plan left out, and supplements are planned and
 carried out (see completeness/supplementing.py); where not all runs of the project are checked, lots that are drawn once
-for the run say whether this one is (see completeness/sampling.py). What is missing after that is told in the answer and in the verdict's
-issues; it does not undo the steps that worked.
+for the run say whether this one is (see completeness/sampling.py). What is missing after that is told in the answer
+and in the verdict's issues; it does not undo the steps that worked.
 
 That every tool worked does not make the answer right. So after a plan that was done wholly, a critic judges the answer
 as in actor_critic, and an answer that it sends back is written again from the same results; without a critic the run

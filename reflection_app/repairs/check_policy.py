@@ -1,4 +1,4 @@
-"""How often tasks of a kind are to be checked, from what their checks found and turned around. Pure: facts in, advice out.
+"""How often tasks of a kind are to be checked, from what their checks found and turned around. Pure.
 
 The rates of a kind are told by Wilson's interval and the hold-out by the looks of notebook_app/lift.py. Less is advised
 only where even the upper end of the interval is small. More is advised on slighter signs: a check too many costs a
@@ -152,7 +152,7 @@ def advise(
 
 
 def has_changed(before: Evidence, now: Evidence) -> bool:
-    """Whether advice that a person declined may be given again: on twice the checks, or where the share left its bounds.
+    """Whether advice that was declined may be given again: on twice the checks, or where the share left its bounds.
 
     Of advice on supplements the checks that had more of them count.
     """

@@ -23,6 +23,7 @@ from reflection_app.loops.completeness.checks import (
     SupplementsRun,
     state_after,
 )
+from reflection_app.loops.completeness.sampling import CheckLots
 from reflection_app.loops.diagnosis.diagnoses import (
     ChangedParam,
     CorrectiveAction,
@@ -33,7 +34,6 @@ from reflection_app.loops.diagnosis.diagnoses import (
 )
 from reflection_app.loops.diagnosis.error_texts import headline
 from reflection_app.loops.diagnosis.rules import RULES
-from reflection_app.loops.completeness.sampling import CheckLots
 from reflection_app.loops.effects import DrawCheck, RecordCompleteness, RecordSupplements
 from reflection_app.loops.protocol.classification import NAMES, classify
 from reflection_app.loops.protocol.error_classes import ErrorClass

@@ -22,7 +22,8 @@ from reflection_app.loops.completeness.checks import (
     SupplementsRun,
     state_after,
 )
-from reflection_app.loops.effects import RecordCompleteness, RecordSupplements
+from reflection_app.loops.completeness.sampling import CheckArm, CheckLots
+from reflection_app.loops.effects import DrawCheck, RecordCompleteness, RecordSupplements
 from reflection_app.loops.protocol.stages import SubmitStatus
 from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.requirements import Lowered, RequirementsReport
@@ -254,6 +255,15 @@ class RunCompleteness(Answer):
     exec: ExecAnswer | None = Field(description="null where no supplements were carried out")
 
 
+def lots_of(run: Run) -> RunCheckLots | None:
+    """By the run's journal, which a fork has from its parent, too; None where nothing was drawn."""
+    if not run.spec.get("completeness"):
+        return None
+    drawn = Step.objects.filter(run=run, kind=DrawCheck.kind, state=StepState.DONE).values_list("result", flat=True)
+    found = drawn.first()
+    return RunCheckLots.from_row(CheckLots.model_validate(found)) if found else None
+
+
 def completeness_of(run: Run) -> RunCompleteness | None:
     """By the run's recorded steps, which a fork has from its parent, too; None where nothing was checked."""
     kinds = (RecordCompleteness.kind, RecordSupplements.kind)
@@ -472,6 +482,7 @@ class RunWithNext(RunAnswer):
 
     next: NextAnswer | None = Field(description="the attempt to hand in, where the run waits for one")
     completeness: RunCompleteness | None = Field(description="null where nothing was checked")
+    completeness_lots: RunCheckLots | None = Field(description="null where chance had no say in it")
     versions: Versions
     models: dict[str, str] = Field(
         description="the models that the run began with, by role, over those of the desk; each step names the one asked"
@@ -490,6 +501,7 @@ def run_with_next(run: Run) -> RunWithNext:
         run_answer(run),
         next=_next_answer(run),
         completeness=completeness_of(run),
+        completeness_lots=lots_of(run),
         versions=Versions.from_row(run, changed=changed_since(run.prompt_versions)),
         models=run.spec.get("models", {}),
     )

@@ -41,6 +41,8 @@ class EventType(models.TextChoices):
     REFLECTION = "reflection"
     REFLECTION_PLAN = "reflection_plan"
     REFLECTION_EXEC = "reflection_exec"
+    # Another policy of checks is suggested for the kind of the run's task.
+    CHECKS_SUGGESTED = "checks.suggested"
 
 
 class Event(models.Model):

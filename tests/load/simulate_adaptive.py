@@ -36,7 +36,7 @@ CHECK_USD, SUPPLEMENT_USD = 0.004, 0.006
 
 @dataclass(frozen=True)
 class Kind:
-    """Tasks of a kind: how many of 20, how often they lack something (`later`: from half-way on), how often it helps."""
+    """Tasks of a kind: how many of 20, how often they lack something (`later`: in the second half) and are turned."""
 
     name: str
     weight: float

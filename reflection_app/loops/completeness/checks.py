@@ -42,7 +42,7 @@ class CompletenessSettings(Value):
 
     @property
     def is_drawn(self) -> bool:
-        """Whether chance has a say in it. Runs that are all checked draw nothing, as none did before there were lots."""
+        """Whether chance has a say. Runs that are all checked draw nothing, as none did before there were lots."""
         return self.enabled and (self.checked_share < 1 or self.holdout_share > 0)
 
 
