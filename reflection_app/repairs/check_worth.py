@@ -113,9 +113,13 @@ def worth_of_checks(project_id: UUID) -> WorthOfChecks:
 
 def _outcomes(rows: QuerySet[CheckDraw], *, by: str) -> dict[Any, Outcomes]:
     """The outcomes of each group in their order, and between which shares was drawn."""
-    found = rows.values(by).annotate(
-        letters=StringAgg(LETTERS, delimiter=Literal(""), order_by=("settled_at", "id")),
-        lowest=Min("holdout_share"),
-        highest=Max("holdout_share"),
-    ).order_by()
+    found = (
+        rows.values(by)
+        .annotate(
+            letters=StringAgg(LETTERS, delimiter=Literal(""), order_by=("settled_at", "id")),
+            lowest=Min("holdout_share"),
+            highest=Max("holdout_share"),
+        )
+        .order_by()
+    )
     return {row[0]: Outcomes(*row[1:]) for row in found.values_list()}

@@ -24,7 +24,7 @@ from reflection_app.loops.values import Value
 from reflection_app.teams.archive.writing import Pieces, PiecesOffTheLoop, headers_of, whole_file
 from reflection_app.teams.demo.loading import demo_there
 from reflection_app.teams.models import RetentionRun, Tool
-from reflection_app.teams.pages.completeness_by_kind import choices_in, names_in, rows_of, texts_of
+from reflection_app.teams.pages.completeness_by_kind import SHARES, choices_in, names_in, rows_of, texts_of
 from reflection_app.teams.projects import (
     HandingIn,
     MayNotCreate,
@@ -45,7 +45,7 @@ from reflection_app.web.middleware import post_only
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
 THRESHOLDS = ("pass_from", "revise_from")
 CHECK_ENABLED = "completeness_enabled"
-CHECK = ("max_supplements", "temperature", "top_p", "max_retries")
+CHECK = ("when", *SHARES, "max_supplements", "temperature", "top_p", "max_retries")
 KNOWLEDGE = "knowledge_tool"
 ONCE = "unique_external_ids"
 MODELS = "allowed_models"
