@@ -152,14 +152,13 @@ def advise(
 
 
 def has_changed(before: Evidence, now: Evidence) -> bool:
-    """Whether advice that was declined may be given again: on twice the checks, or where the share left its bounds.
+    """Whether advice that was declined may be given again: on twice the checks, or where the intervals do not meet.
 
     Of advice on supplements the checks that had more of them count.
     """
     if now.with_more and before.with_more:
         return now.with_more >= 2 * before.with_more
-    share = now.incomplete / now.checks if now.checks else 0.0
-    return now.total >= 2 * before.total or not before.low <= share <= before.high
+    return now.total >= 2 * before.total or now.low > before.high or now.high < before.low
 
 
 def evidence_of(facts: Sequence[CheckFact], *, total: int, before_high: float | None = None) -> Evidence:
@@ -257,9 +256,11 @@ def _fewer_supplements(facts: Sequence[CheckFact], *, policy: CompletenessSettin
 
 
 def since_fall(facts: Sequence[CheckFact]) -> Sequence[CheckFact]:
-    """The checks since the kind came to lack less; all where it did not."""
+    """The checks since the kind came to lack less, from where that shows most; all where it did not."""
+    falls = []
     for size in FALLEN:
         newest, before = _arm(facts[-size:]), _arm(facts[:-size])
-        if (newest.rate or 0.0) < (before.rate or 0.0) and fisher(newest, before) <= FALLEN_LEVEL:
-            return facts[-size:]
-    return facts
+        if (newest.rate or 0.0) < (before.rate or 0.0):
+            falls.append((fisher(newest, before), size))
+    level, size = min(falls, default=(1.0, 0))
+    return facts[-size:] if level <= FALLEN_LEVEL else facts
