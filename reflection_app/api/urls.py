@@ -8,7 +8,7 @@ from reflection_app.comparisons import api as comparisons
 from reflection_app.metrics.api import datasets, figures, judgements
 from reflection_app.notebook.api import conflicts, curation, entries, files, recall
 from reflection_app.queues.api import Queues, SavedViews, Skills
-from reflection_app.repairs.api import failures, reports
+from reflection_app.repairs.api import failures, policies, reports
 from reflection_app.reviews.api.bulk import BulkDecisions, Comments
 from reflection_app.reviews.api.policy import Agreement, ReviewPolicies
 from reflection_app.reviews.api.reviews import AskForReview, HeldReview, Reviews
@@ -226,6 +226,18 @@ urlpatterns = [
         "completeness-settings",
         CompletenessSettingsView.as_view({"get": "retrieve", "patch": "partial_update"}),
         name="api-completeness-settings",
+    ),
+    path("check-policies", policies.Policies.as_view({"get": "list", "post": "set"}), name="api-check-policies"),
+    path("check-suggestions", policies.Suggestions.as_view({"get": "list"}), name="api-check-suggestions"),
+    path(
+        "check-suggestions/<uuid:suggestion_id>",
+        policies.Suggestions.as_view({"get": "retrieve"}),
+        name="api-check-suggestion",
+    ),
+    path(
+        "check-suggestions/<uuid:suggestion_id>/decision",
+        policies.Suggestions.as_view({"post": "decide"}),
+        name="api-check-suggestion-decision",
     ),
     path("notebook/rules-prompt", recall.Rules.as_view({"get": "retrieve"}), name="api-rules-prompt"),
     path("notebook/recall", recall.Recall.as_view({"get": "recall", "post": "recall_for_text"}), name="api-recall"),

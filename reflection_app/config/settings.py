@@ -445,6 +445,27 @@ COMPLETENESS: dict[str, object] = {
     "enabled": env.flag(
         "ENABLE_REFLECTION", default=True, meaning="no: work with tools is not checked for what it still lacks"
     ),
+    "when": env.choice(
+        "FC_REFLECTION_WHEN",
+        "always",
+        ("always", "sampled", "never"),
+        "how often work is checked: always, sampled (a share of the runs), never (the least share)",
+    ),
+    "share": env.number(
+        "FC_REFLECTION_SHARE", 0.1, "the share of runs that is checked where they are sampled", at_most=1
+    ),
+    "least_share": env.number(
+        "FC_REFLECTION_LEAST_SHARE",
+        0.05,
+        "the share of runs that is checked at least, so that it is noticed when they come to lack more",
+        at_most=1,
+    ),
+    "holdout_share": env.number(
+        "FC_REFLECTION_HOLDOUT_SHARE",
+        0.0,
+        "of the runs that would be checked, the share that is not, to learn what checks are worth",
+        at_most=0.5,
+    ),
     "max_supplements": env.number(
         "REFLECTION_MAX_SUPPLEMENTS", 3, "the most supplements of one check; 0: check only", at_most=20
     ),

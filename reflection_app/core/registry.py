@@ -289,7 +289,7 @@ STEP_ICONS = {
         "flask": ("tests",),
         "person": ("review", "question"),
         "scale": ("verdict",),
-        "dice": ("draw", "audit"),
+        "dice": ("draw", "audit", "check_lots"),
         "repeat": ("ticket",),
         "clock": ("wait",),
     }.items()

@@ -21,6 +21,7 @@ from reflection_app.loops.attempt_effects import (
 from reflection_app.loops.completeness.checks import Completeness, Likeness, SupplementsRun
 from reflection_app.loops.completeness.estimates import Histories
 from reflection_app.loops.completeness.looked import RenderPages
+from reflection_app.loops.completeness.sampling import Chance, CheckLots, Half
 from reflection_app.loops.diagnosis.diagnoses import DiagnosedFailure, FixOutcome, FixRecall
 from reflection_app.loops.effect import Effect
 from reflection_app.loops.lessons import RecallLessons
@@ -138,6 +139,15 @@ class RecordMemories(Effect[MemoriesFound]):
 
 
 # Effects of the completeness check.
+
+
+class DrawCheck(Effect[CheckLots]):
+    """Draw whether the run is checked. The lots are chance and stand in the journal: a replay checks as before."""
+
+    kind = "draw_check"
+
+    share: Chance
+    holdout_share: Half
 
 
 class CompareSupplements(Effect[Likeness]):
@@ -293,11 +303,12 @@ Waiting = AskReviewer | AwaitAttempt | AwaitTurns | AskPerson | Wait
 Lookup = FindSimilarIssues | RecallFix | ReadSession
 # Gets a name and a time when it is kept.
 Naming = IssueTicket | RecordReport
-# Is kept as it is; Draw has chance in it.
+# Is kept as it is; Draw and DrawCheck have chance in them.
 Noted = (
     RecordVerdict
     | KeepAttempt
     | Draw
+    | DrawCheck
     | RequestAudit
     | RecordReflection
     | ChooseLoop

@@ -32,7 +32,7 @@ PASSED = "PASS"
 QUIET = word_set(
     "draw record_pick record_plan_step record_reflection find_similar_issues record_report propose_entry "
     "propose_instruction wait recall_fix record_tool_failure record_fix_outcome record_supplements "
-    "compare_supplements estimate_supplements"
+    "compare_supplements estimate_supplements draw_check"
 )
 CHECKS = frozenset({NodeKind.VALIDATION, NodeKind.TOOL_CALL, NodeKind.TOOL_FAILURE})
 CALLS = frozenset({NodeKind.TOOL_CALL, NodeKind.TOOL_FAILURE})

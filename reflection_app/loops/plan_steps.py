@@ -10,6 +10,7 @@ from reflection_app.loops.answers import Answer, NoAnswer, NoUsableAnswer, ask, 
 from reflection_app.loops.attempts import task_with_lessons
 from reflection_app.loops.completeness.calls_made import CallsMade
 from reflection_app.loops.completeness.checks import HistoryStep
+from reflection_app.loops.completeness.sampling import CheckArm
 from reflection_app.loops.diagnosis.acting import Refused, Skipped, call_with_diagnosis
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.effects import RecordPlan, RecordPlanStep
@@ -74,8 +75,8 @@ class Work:
 
     Supplements that were not done are kept apart: the plan was carried out all the same. `still_missing` is what the
     last completeness check found and nobody did. `file_faults` are those of the files that the newest plan has left,
-    and decide. `refusal` says why a step must not make a call, where it must not, and `stops` why no further one is
-    begun.
+    and decide. `check_arm` is what the lots made of the run, where any were drawn. `refusal` says why a step must not
+    make a call, where it must not, and `stops` why no further one is begun.
     """
 
     done: dict[str, StepRun] = field(default_factory=dict)
@@ -87,6 +88,7 @@ class Work:
     stops: Callable[[PlanStep], str] | None = None
     still_missing: tuple[str, ...] = ()
     file_faults: tuple[str, ...] = ()
+    check_arm: CheckArm | None = None
     done_by_newest: int = 0
     is_planned: bool = False
     is_supplementing: bool = False

@@ -5,8 +5,9 @@ far, as the next attempt. An attempt's content is the answer written from the re
 the share of all steps that were done.
 
 Before the answer is written, a completeness check looks for what the plan left out, and supplements are planned and
-carried out (see completeness/supplementing.py). What is missing after that is told in the answer and in the verdict's
-issues; it does not undo the steps that worked.
+carried out (see completeness/supplementing.py); where not all runs of the project are checked, lots that are drawn once
+for the run say whether this one is (see completeness/sampling.py). What is missing after that is told in the answer
+and in the verdict's issues; it does not undo the steps that worked.
 
 That every tool worked does not make the answer right. So after a plan that was done wholly, a critic judges the answer
 as in actor_critic, and an answer that it sends back is written again from the same results; without a critic the run
@@ -18,6 +19,7 @@ A run that a limit or an error stops in the middle keeps what its steps came to 
 
 from reflection_app.loops.actor_critic import Earlier, actor_messages, evaluate
 from reflection_app.loops.attempts import end_by, keep_attempt, make_attempt, settle, unfinished
+from reflection_app.loops.completeness.drawing import is_to_be_checked
 from reflection_app.loops.completeness.file_checks import fault_in_words
 from reflection_app.loops.completeness.supplementing import supply_what_is_missing
 from reflection_app.loops.effect import EffectFailed
@@ -63,7 +65,8 @@ async def _attempt(spec: TaskSpec, run: Progress, *, work: Work, earlier: list[E
         plan = await make_plan(spec, run, work, number=number)
         work.begin()
         await carry_out(plan, spec=spec, run=run, work=work, number=number)
-        await supply_what_is_missing(spec, run, work, number=number)
+        if await is_to_be_checked(spec, run, work):
+            await supply_what_is_missing(spec, run, work, number=number)
     text = await make_attempt(spec, run, number=number, messages=answer_messages(spec, work, earlier))
     if number in run.unfinished:
         await _record(run, judge_steps(work, attempt=number, stopped="The answer was cut off before its end."))

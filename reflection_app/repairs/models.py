@@ -10,6 +10,7 @@ from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
 from reflection_app.loops import tickets
 from reflection_app.loops.completeness.checks import CheckState
+from reflection_app.loops.completeness.sampling import CheckArm
 from reflection_app.loops.diagnosis.diagnoses import ErrorType, FailureSeverity, Source
 from reflection_app.loops.protocol import reports
 from reflection_app.loops.protocol.error_classes import ErrorClass
@@ -321,6 +322,7 @@ class CompletenessCheck(models.Model):
         indexes = (
             models.Index(fields=("project", "-created_at", "-id"), name="completeness_newest"),
             models.Index(fields=("run", "created_at"), name="completeness_of_run"),
+            models.Index(fields=("project", "task_kind", "-created_at", "-id"), name="completeness_of_kind"),
         )
 
     def __str__(self) -> str:
@@ -368,3 +370,71 @@ class Supplement(models.Model):
 
     def __str__(self) -> str:
         return self.operation[:80]
+
+
+# How often kinds of tasks are checked: the lots of each run, and what is suggested from what the checks found.
+
+
+class CheckDraw(models.Model):
+    """What the lots made of a run's check, and how the run ended: its worth is told from these (see check_worth.py).
+
+    What begins with more than a task, or was scripted, is kept but not counted: its like without a check does not
+    exist. The row goes with its step where that is taken back.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="check_draws", db_index=False)
+    run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="check_draw")
+    step = models.OneToOneField(Step, on_delete=models.CASCADE, related_name="check_draw")
+    task_kind = models.CharField(max_length=60, blank=True, default="")
+    arm = models.CharField(max_length=12, choices=[(one.value, one.value) for one in CheckArm])
+    share = models.FloatField()
+    holdout_share = models.FloatField()
+    is_counted = models.BooleanField()
+    succeeded = models.BooleanField(null=True, blank=True)
+    settled_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = (models.Index(fields=("project", "task_kind", "settled_at"), name="check_draw_of_kind"),)
+
+    def __str__(self) -> str:
+        return f"{self.arm} ({self.run_id})"
+
+
+class SuggestionState(models.TextChoices):
+    OPEN = "open", "Open"
+    ACCEPTED = "accepted", "Accepted"
+    DECLINED = "declined", "Declined"
+    # The figures no longer speak for it, or they speak for something else.
+    WITHDRAWN = "withdrawn", "Withdrawn"
+
+
+class CheckSuggestion(models.Model):
+    """A policy that is suggested for a kind of task: `change` are the settings it changes, `evidence` why."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="check_suggestions")
+    task_kind = models.CharField(max_length=60)
+    why = models.CharField(max_length=24)
+    change = models.JSONField()
+    evidence = models.JSONField()
+    state = models.CharField(max_length=10, choices=SuggestionState, default=SuggestionState.OPEN)
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    decided_by_label = models.CharField(max_length=200, blank=True, default="")
+    decided_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("-created_at", "-id")
+        constraints = (
+            models.UniqueConstraint(
+                fields=("project", "task_kind"), name="check_suggestion_once", condition=models.Q(state="open")
+            ),
+        )
+        indexes = (models.Index(fields=("project", "-created_at", "-id"), name="check_suggestion_newest"),)
+
+    def __str__(self) -> str:
+        return f"{self.why} ({self.task_kind})"

@@ -26,6 +26,7 @@ from reflection_app.loops.completeness.checks import (
 )
 from reflection_app.loops.completeness.dropped import Dropped
 from reflection_app.loops.completeness.estimates import Estimate
+from reflection_app.loops.completeness.sampling import CheckLots
 from reflection_app.loops.diagnosis.diagnoses import (
     ChangedParam,
     CorrectiveAction,
@@ -36,7 +37,7 @@ from reflection_app.loops.diagnosis.diagnoses import (
 )
 from reflection_app.loops.diagnosis.error_texts import headline
 from reflection_app.loops.diagnosis.rules import RULES
-from reflection_app.loops.effects import RecordCompleteness, RecordSecondLook, RecordSupplements
+from reflection_app.loops.effects import DrawCheck, RecordCompleteness, RecordSecondLook, RecordSupplements
 from reflection_app.loops.protocol.classification import NAMES, classify
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.reports import Report as ReportValue
@@ -347,6 +348,7 @@ class ChecksShown:
     history_left_out: int
     settings_from: SettingsFrom | None
     settings: CompletenessSettings | None
+    lots: CheckLots | None = None
 
 
 def has_checks(run: Run) -> bool:
@@ -360,7 +362,7 @@ def checks_of(run: Run) -> ChecksShown | None:
     """The checks of `run`; None where there are none to be."""
     if not has_checks(run):
         return None
-    kinds = (RecordCompleteness.kind, RecordSupplements.kind, RecordSecondLook.kind)
+    kinds = (RecordCompleteness.kind, RecordSupplements.kind, RecordSecondLook.kind, DrawCheck.kind)
     rows = list(Step.objects.filter(run=run, kind__in=kinds, state=StepState.DONE).only("kind", "result", "seq"))
     runs = [SupplementsRun.model_validate(row.result) for row in rows if row.kind == RecordSupplements.kind]
     done = {one.attempt: one for one in runs}
@@ -371,6 +373,7 @@ def checks_of(run: Run) -> ChecksShown | None:
         if row.kind == RecordSecondLook.kind
         for one in [Completeness.model_validate(row.result)]
     }
+    lots = next((CheckLots.model_validate(row.result) for row in rows if row.kind == DrawCheck.kind), None)
     asks = Step.objects.filter(run=run, role="completeness", state=StepState.STARTED)
     only_advises = run.mode == Mode.COMPLETENESS_CHECK.value
     spec = run.get_spec()
@@ -403,6 +406,7 @@ def checks_of(run: Run) -> ChecksShown | None:
         history_left_out=max(0, len(history) - MOST_HISTORY_SHOWN),
         settings_from=spec.completeness_from,
         settings=spec.completeness,
+        lots=lots,
     )
 
 

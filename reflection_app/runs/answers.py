@@ -32,7 +32,8 @@ from reflection_app.loops.completeness.checks import (
     state_after,
 )
 from reflection_app.loops.completeness.estimates import Measure
-from reflection_app.loops.effects import RecordCompleteness, RecordSecondLook, RecordSupplements
+from reflection_app.loops.completeness.sampling import CheckArm, CheckLots
+from reflection_app.loops.effects import DrawCheck, RecordCompleteness, RecordSecondLook, RecordSupplements
 from reflection_app.loops.protocol.stages import SubmitStatus
 from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.requirements import Lowered, RequirementsReport
@@ -251,6 +252,14 @@ class ExecAnswer(Answer):
     success_rate: Annotated[float, AfterValidator(lambda share: round(share, 4))]
 
 
+class RunCheckLots(Answer):
+    """What chance made of the run's check: the lots stand in its journal."""
+
+    arm: CheckArm = Field(description="held_out: it would have been checked; not_sampled: it would not")
+    share: float = Field(description="the share of runs that is checked but for the hold-out")
+    holdout_share: float = Field(description="of those that would be checked, how many are not")
+
+
 class RunCompleteness(Answer):
     state: CheckState = Field(
         description="unchecked: the check itself failed, which says nothing of the work; completed_by_supplement: "
@@ -277,6 +286,15 @@ class RunCompleteness(Answer):
     spent: SpentAnswer
     steps_ok: bool = Field(description="whether all steps worked, which is apart from nothing being missing")
     exec: ExecAnswer | None = Field(description="null where no supplements were carried out")
+
+
+def lots_of(run: Run) -> RunCheckLots | None:
+    """By the run's journal, which a fork has from its parent, too; None where nothing was drawn."""
+    if not run.spec.get("completeness"):
+        return None
+    drawn = Step.objects.filter(run=run, kind=DrawCheck.kind, state=StepState.DONE).values_list("result", flat=True)
+    found = drawn.first()
+    return RunCheckLots.from_row(CheckLots.model_validate(found)) if found else None
 
 
 def completeness_of(run: Run) -> RunCompleteness | None:
@@ -510,6 +528,7 @@ class RunWithNext(RunAnswer):
 
     next: NextAnswer | None = Field(description="the attempt to hand in, where the run waits for one")
     completeness: RunCompleteness | None = Field(description="null where nothing was checked")
+    completeness_lots: RunCheckLots | None = Field(description="null where chance had no say in it")
     versions: Versions
     models: dict[str, str] = Field(
         description="the models that the run began with, by role, over those of the desk; each step names the one asked"
@@ -528,6 +547,7 @@ def run_with_next(run: Run) -> RunWithNext:
         run_answer(run),
         next=_next_answer(run),
         completeness=completeness_of(run),
+        completeness_lots=lots_of(run),
         versions=Versions.from_row(run, changed=changed_since(run.prompt_versions)),
         models=run.spec.get("models", {}),
     )

@@ -43,6 +43,8 @@ class EventType(models.TextChoices):
     REFLECTION_EXEC = "reflection_exec"
     # Work whose supplements all worked was looked at once more.
     REFLECTION_AGAIN = "reflection_again"
+    # Another policy of checks is suggested for the kind of the run's task.
+    CHECKS_SUGGESTED = "checks.suggested"
 
 
 class Event(models.Model):

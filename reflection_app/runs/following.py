@@ -20,6 +20,7 @@ SUBJECTS = (
     "runs.lessons",
     "reviews.rows",
     "repairs.rows",
+    "repairs.check_worth",
     "repairs.completeness",
     "sessions.rows",
     "attachments.produced",

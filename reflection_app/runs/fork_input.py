@@ -26,6 +26,7 @@ from reflection_app.loops.attempt_effects import (
 from reflection_app.loops.catalogue import LOOPS
 from reflection_app.loops.effects import (
     AnyEffect,
+    DrawCheck,
     IssueTicket,
     ProposeEntry,
     ProposeInstruction,
@@ -125,7 +126,7 @@ def edited_result(
 
     Raises InvalidInput, which names each field, also where this kind of step has no result that a person could give.
     """
-    if isinstance(effect, Draw):
+    if isinstance(effect, Draw | DrawCheck):
         raise wrong_result(("", "a random draw cannot be edited: the sample would be none"))
     if isinstance(effect, WITHOUT_RESULT):
         raise wrong_result(("", f"a step of the kind {effect.kind} has no result to edit"))

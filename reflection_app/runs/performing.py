@@ -46,12 +46,14 @@ from reflection_app.loops.attempt_effects import (
     fault_of,
 )
 from reflection_app.loops.completeness.looked import RenderPages
+from reflection_app.loops.completeness.sampling import CheckLots
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed, Spent
 from reflection_app.loops.effects import (
     AnyEffect,
     AwaitTurns,
     ChooseLoop,
     CompareSupplements,
+    DrawCheck,
     EstimateSupplements,
     FindSimilarIssues,
     IssueTicket,
@@ -292,6 +294,9 @@ def value_of(effect: Lookup | Naming | Noted, *, run_id: UUID) -> Any:  # noqa: 
             return KeptReport(reflection_id=reflection_id, timestamp=now)
         case Draw(share=share):
             return Drawn(value=secrets.SystemRandom().random(), share=share)
+        case DrawCheck(share=share, holdout_share=held):
+            chance = secrets.SystemRandom().random
+            return CheckLots(share=share, holdout_share=held, sampled_by=chance(), held_by=chance())
         case KeepAttempt() | RequestAudit():
             return None
         case RecordMergeSuggestion(suggestion=suggestion):

@@ -32,6 +32,7 @@ from reflection_app.loops.effects import (
 )
 from reflection_app.loops.protocol.reports import Instruction, KeptReport, Proposal
 from reflection_app.loops.verdicts import Ended, Outcome
+from reflection_app.repairs.check_worth import settle_check
 from reflection_app.repairs.completeness import source_of, withdraw_what_recurred
 from reflection_app.repairs.fix_pairs import uncount_outcome
 from reflection_app.repairs.models import (
@@ -320,3 +321,4 @@ def _settle(run: Run) -> None:
     run.mode = Route.model_validate(chosen.result).mode.value if chosen else run.spec["mode"]
     run.save(update_fields=RUN_FIELDS)
     settle_first_attempt(run)
+    settle_check(run)

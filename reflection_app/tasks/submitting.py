@@ -187,8 +187,14 @@ def knowledge_tool_of(project: Project) -> ToolSpec | None:
 
 
 def completeness_of(project: Project, submission: TaskSubmission) -> CompletenessSettings | None:
-    """The settings of the completeness check: the task's own, over its kind's, over the project's. None: it is off."""
-    settings = submission.completeness.over(project.get_completeness(submission.kind))
+    """The settings of the completeness check: the task's own, over its kind's, over the project's. None: it is off.
+
+    A task that asks for its check gets it: it takes no part in the hold-out unless it says so.
+    """
+    chosen = submission.completeness
+    settings = chosen.over(project.get_completeness(submission.kind))
+    if chosen.decides_whether and chosen.holdout_share is None:
+        settings = settings.model_copy(update={"holdout_share": 0.0})
     return settings if settings.enabled else None
 
 

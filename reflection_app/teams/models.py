@@ -197,17 +197,20 @@ class NotificationKind(models.TextChoices):
     WEBHOOK_GONE = "webhook_gone", "Webhook switched off"
     CHANNEL_OFF = "channel_off", "Channel switched off"
     OVERDUE = "overdue", "Overdue"
+    CHECKS_SUGGESTED = "checks_suggested", "Checks suggested"
 
 
 # What notifications are about beside the things that people comment on.
 ABOUT_WEBHOOK = "webhook"
 ABOUT_CHANNEL = "channel"
 ABOUT_QUESTION = "question"
+ABOUT_CHECKS = "checks"
 ABOUT = [
     *About.choices,
     (ABOUT_WEBHOOK, "Webhook"),
     (ABOUT_CHANNEL, "Channel"),
     (ABOUT_QUESTION, "Question"),
+    (ABOUT_CHECKS, "Completeness checks"),
 ]
 
 

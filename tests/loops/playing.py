@@ -23,11 +23,13 @@ from reflection_app.loops.catalogue import run_loop
 from reflection_app.loops.code_tests import CallCase, CodeTests, FailureReason, TestReport, TestResult
 from reflection_app.loops.completeness.checks import Likeness
 from reflection_app.loops.completeness.estimates import Histories
+from reflection_app.loops.completeness.sampling import CheckLots
 from reflection_app.loops.diagnosis.diagnoses import FixRecall
 from reflection_app.loops.effect import EffectFailed, Performed, Spent
 from reflection_app.loops.effects import (
     AnyEffect,
     CompareSupplements,
+    DrawCheck,
     EstimateSupplements,
     FindSimilarIssues,
     IssueTicket,
@@ -123,6 +125,8 @@ def noted(effect: AnyEffect) -> Any:
     """
     if isinstance(effect, Draw):
         return Drawn(value=0.999, share=effect.share)
+    if isinstance(effect, DrawCheck):
+        return CheckLots(share=effect.share, holdout_share=effect.holdout_share, sampled_by=0.0, held_by=0.999)
     if isinstance(effect, RequestAudit | KeepAttempt | Wait):
         return None
     if isinstance(effect, ReadSession):

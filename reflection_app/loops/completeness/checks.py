@@ -13,6 +13,7 @@ from reflection_app.loops.completeness.dropped import DropCode, Dropped
 from reflection_app.loops.completeness.estimates import Estimate, Measure
 from reflection_app.loops.completeness.files import FileFault, FilesInspected
 from reflection_app.loops.completeness.looked import Looked
+from reflection_app.loops.completeness.sampling import Chance, Half, When, share_of
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 
@@ -27,9 +28,16 @@ class CompletenessSettings(Value):
     `least_worth` is the share of runs that a supplement has to turn complete, `max_cost_per_completed_usd` what one of
     them may come to, and `max_cost_usd` what a check may with all its supplements. `look_again`: a run whose
     supplements all worked is complete only once a second look says so.
+
+    Not `enabled` is never at all; `when` is how often (see sampling.py), and `holdout_share` of the runs that would be
+    checked are not, so that it can be told what checks are worth.
     """
 
     enabled: bool = True
+    when: When = When.ALWAYS
+    share: Chance = 0.1
+    least_share: Chance = 0.05
+    holdout_share: Half = 0.0
     max_supplements: int = Field(default=3, ge=0, le=20)
     temperature: float = Field(default=0.2, ge=0, le=2)
     top_p: float = Field(default=1.0, gt=0, le=1)
@@ -38,6 +46,18 @@ class CompletenessSettings(Value):
     max_cost_per_completed_usd: Usd | None = None
     max_cost_usd: Usd | None = None
     look_again: bool = True
+
+    @property
+    def checked_share(self) -> float:
+        """The share of runs that is checked but for the hold-out."""
+        if not self.enabled:
+            return 0.0
+        return share_of(self.when, share=self.share, least_share=self.least_share)
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether chance has a say. Runs that are all checked draw nothing, as none did before there were lots."""
+        return self.enabled and (self.checked_share < 1 or self.holdout_share > 0)
 
 
 class SettingsFrom(StrEnum):
@@ -66,14 +86,31 @@ class CheckNumbers(Value):
         return self.model_dump(mode="json", exclude_none=True)
 
     def over(self, settings: CompletenessSettings) -> CompletenessSettings:
-        """`settings` with these in front."""
-        return CompletenessSettings.model_validate(settings.model_dump() | self.chosen)
+        """`settings` with these in front. Whoever switches the check on and says no more has it made always."""
+        chosen = self.chosen
+        if chosen.get("enabled"):
+            chosen = {"when": When.ALWAYS} | chosen
+        return CompletenessSettings.model_validate(settings.model_dump() | chosen)
 
 
 class CheckChoice(CheckNumbers):
     """Settings of the completeness check for a kind of task or for one task; what is left out is as for the rest."""
 
-    enabled: bool | None = None
+    enabled: bool | None = Field(default=None, description="false: never, and nothing is drawn")
+    when: When | None = Field(
+        default=None,
+        description="sampled: a `share` of the runs; never: the `least_share`, so that a change is noticed",
+    )
+    share: Chance | None = None
+    least_share: Chance | None = None
+    holdout_share: Half | None = Field(
+        default=None, description="of the runs that would be checked, how many are not, to learn what checks are worth"
+    )
+
+    @property
+    def decides_whether(self) -> bool:
+        """Whether it says by itself if and how often there is a check."""
+        return self.enabled is not None or self.when is not None
 
 
 MOST_KINDS = 30

@@ -24,6 +24,7 @@ from reflection_app.loops.attempt_effects import (
     RunTests,
 )
 from reflection_app.loops.code_tests import TestReport
+from reflection_app.loops.effects import DrawCheck
 from reflection_app.loops.verdicts import Referee
 from reflection_app.reviews.views.decision import read_issue_rows, with_spare_rows
 from reflection_app.reviews.views.issue_rows import MarkableText, issue_row, issues_of_rows, outputs_of
@@ -43,7 +44,7 @@ MOST_MESSAGES = 200
 
 def kind_of(step: Step | None) -> Kind:
     """How the result of this step is edited."""
-    if step is None or step.kind in {Draw.kind, KeepAttempt.kind, RequestAudit.kind}:
+    if step is None or step.kind in {Draw.kind, DrawCheck.kind, KeepAttempt.kind, RequestAudit.kind}:
         return "none"
     named: dict[str, Kind] = {
         RecordVerdict.kind: "verdict",

@@ -32,6 +32,8 @@ from reflection_app.metrics.models import (
 from reflection_app.queues.models import QueueMember, ReviewQueue, SavedView
 from reflection_app.repairs.models import (
     AgentInstruction,
+    CheckDraw,
+    CheckSuggestion,
     ClassCorrection,
     CompletenessCheck,
     FixPair,
@@ -170,6 +172,8 @@ TABLES: tuple[TakenTable, ...] = (
     TakenTable("labels", Label),
     TakenTable("completeness_checks", CompletenessCheck),
     TakenTable("supplements", Supplement),
+    TakenTable("check_draws", CheckDraw),
+    TakenTable("check_suggestions", CheckSuggestion),
     TakenTable("transcripts", Transcript),
     TakenTable("transcript_turns", TranscriptTurn, path="transcript__project_id"),
     TakenTable("transcript_files", TranscriptFile, path="transcript__project_id"),

@@ -10,26 +10,33 @@ from django.utils.translation import gettext as _
 from pydantic import ValidationError
 
 from reflection_app.loops.completeness.checks import MOST_KINDS, CheckChoice
+from reflection_app.loops.completeness.sampling import When
 from reflection_app.web.forms import Form, TypedField, problems_of
 
 LONGEST_KIND = 60
-NUMBERS = ("max_supplements", "temperature", "top_p", "max_retries")
+SHARES = ("share", "least_share", "holdout_share")
+NUMBERS = (*SHARES, "max_supplements", "temperature", "top_p", "max_retries")
 # What supplements have to be worth and may cost: the share is typed in per cent, the rest in dollars.
 LINES = ("least_worth", "max_cost_per_completed_usd", "max_cost_usd")
 SWITCHES = ("enabled", "look_again")
-PARTS = ("kind", *SWITCHES, *NUMBERS, *LINES)
+PARTS = ("kind", *SWITCHES, "when", *NUMBERS, *LINES)
 SWITCH = ("on", "off")
+OFTEN = tuple(when.value for when in When)
 WORDS = {True: "on", False: "off", None: ""}
 _FIELD = re.compile(r"kinds\.(\d{1,3})\.kind")
 
 
 @dataclass(frozen=True)
 class KindRow:
-    """One row: the kind, whether it is checked and looked at again (`on`, `off`, or as the project has it), and the
-    numbers."""
+    """One row: the kind, whether it is checked and looked at again (`on`, `off`, or as the project has it), how often,
+    and the numbers."""
 
     kind: TypedField
     enabled: TypedField
+    when: TypedField
+    share: TypedField
+    least_share: TypedField
+    holdout_share: TypedField
     max_supplements: TypedField
     temperature: TypedField
     top_p: TypedField
@@ -83,6 +90,8 @@ def choices_in(form: Form) -> dict[str, CheckChoice]:
         kind = row.kind.value
         typed = {part: getattr(row, part).value for part in (*NUMBERS, *LINES) if getattr(row, part).value}
         typed |= {part: getattr(row, part).value for part in SWITCHES if getattr(row, part).value in SWITCH}
+        if row.when.value in OFTEN:
+            typed["when"] = row.when.value
         if not kind:
             if typed:
                 form.add_error(row.kind.name, _("Name the kind of task, or clear the row."))
