@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("reflection_app", "0030_keys"),
+        ("reflection_app", "0033_seen"),
     ]
 
     operations = [

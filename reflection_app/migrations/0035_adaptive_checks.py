@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("reflection_app", "0030_keys"),
+        ("reflection_app", "0034_supplements_by_worth"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
