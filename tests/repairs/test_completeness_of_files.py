@@ -59,9 +59,7 @@ def test_a_torn_row_makes_it_incomplete_though_the_model_says_complete() -> None
 
 def test_whole_files_leave_the_models_word_as_it_is() -> None:
     required = [{"path": "*.csv", "columns": ["region", "sales"], "min_rows": 2}]
-    check = checked_by(
-        caller_saying(), files=[file_part(GOOD_CSV, name="out/sales.csv")], required_files=required
-    )
+    check = checked_by(caller_saying(), files=[file_part(GOOD_CSV, name="out/sales.csv")], required_files=required)
     assert (check["state"], check["faulty_files"]) == ("complete", [])
     assert check["files"][0]["rows"] == 2
 
