@@ -11,6 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from notebook_app.public import KeptEntry
+from reflection_app.attachments.produced import looked_at_by_check
+from reflection_app.attachments.views import FileShown, files_shown
 from reflection_app.loops.catalogue import PLACE
 from reflection_app.loops.completeness.checks import (
     CheckState,
@@ -247,6 +249,7 @@ class CheckShown:
     supplements: tuple[SupplementShown, ...]
     done: SupplementsRun | None
     seq: int
+    looked: tuple[FileShown, ...] = ()
 
     @property
     def attempt(self) -> int:
@@ -305,7 +308,10 @@ def checks_of(run: Run) -> ChecksShown | None:
             SupplementShown(supplement, results.get(place), _state(results.get(place), run.is_finished, only_advises))
             for place, supplement in enumerate(one.supplements if one.state is CheckState.INCOMPLETE else ())
         )
-        checks.append(CheckShown(found=one, supplements=supplements, done=ran, seq=seq))
+        looked = looked_at_by_check(run.pk, attempt=one.attempt).prefetch_related("attachment") if one.files else ()
+        checks.append(
+            CheckShown(found=one, supplements=supplements, done=ran, seq=seq, looked=tuple(files_shown(looked)))
+        )
     return ChecksShown(
         checks=tuple(checks),
         is_checking=not run.is_finished and (asks.exists() or (only_advises and not found)),
