@@ -198,7 +198,7 @@ STEP_ICONS = {
         "tool": ("call", "diagnosis", "fix_outcome", "known_fix"),
         "plan": (
             *("plan", "planning", "revising", "outcome"),
-            *("stage", "plan_repairs", "completeness", "likeness", "supplements"),
+            *("stage", "plan_repairs", "completeness", "likeness", "supplements", "files"),
         ),
         "star": ("kept",),
         "flask": ("tests",),
