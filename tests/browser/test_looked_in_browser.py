@@ -53,5 +53,5 @@ def test_pages_that_a_model_looked_at_are_shown_and_enlarged(
     page.keyboard.press("Escape")
 
     page = visitor.go(f"/p/{project.slug}/runs/{unseen.pk}/")
-    expect(page.locator(".looked")).to_contain_text("Nobody looked: no model that sees is configured")
+    expect(page.locator(".seen")).to_contain_text("Nobody looked: no model that sees is configured")
     is_clean(page)

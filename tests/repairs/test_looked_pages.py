@@ -46,7 +46,7 @@ def test_the_page_shows_what_was_seen_with_the_place_of_each_finding(
     assert "A model looks at 2 pages" in told, "the step of the timeline"
     assert HOSTILE not in page
     file = Attachment.objects.get()
-    address = f"/p/{run.project.slug}/attachments/{file.pk}/pages/2/"
+    address = f"/p/{run.project.slug}/attachments/{file.pk}/seen/2/"
     assert f'src="{address}"' in page
     shown = RenderedPage.objects.get(page=2)
     scale = min(340 / shown.width, 260 / shown.height)
@@ -74,7 +74,7 @@ def test_that_nobody_looked_is_told_and_is_no_good_word(client: Client) -> None:
     page = page_of(client, looked_check(looking_project(), {"report.pdf": REPORT}))
     told = " ".join(page.split())
     assert "Nobody looked: no model that sees is configured (LLM_VISION_MODEL)." in told
-    looked = told[told.index('class="looked"') :]
+    looked = told[told.index('class="seen"') :]
     looked = looked[: looked.index("</section>")]
     assert "mark-good" not in looked
     assert "<img" not in looked
@@ -91,7 +91,7 @@ def test_a_page_whose_picture_is_gone_is_told_by_its_number(client: Client, monk
 
 def test_a_check_without_anything_to_be_seen_has_no_such_part(client: Client) -> None:
     page = page_of(client, looked_check(looking_project(), {"chart.png": png(40, 30)}, shows=""))
-    assert 'class="looked"' not in page
+    assert 'class="seen"' not in page
 
 
 def test_the_settings_name_the_model_that_looks_or_say_that_nobody_does(client: Client) -> None:

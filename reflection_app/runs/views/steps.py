@@ -16,6 +16,7 @@ from reflection_app.loops.attempt_effects import (
     CallTool,
     Draw,
     Generate,
+    InspectFiles,
     KeepAttempt,
     RecordPick,
     RecordVerdict,
@@ -71,13 +72,14 @@ KINDS = {
     RecallLessons.kind: "lessons",
     RecordToolFailure.kind: "diagnosis",
     RecordFixOutcome.kind: "fix_outcome",
+    InspectFiles.kind: "files",
     CompareSupplements.kind: "likeness",
     RenderPages.kind: "render_pages",
     RecordCompleteness.kind: "completeness",
     RecordSupplements.kind: "supplements",
 }
 # Bookkeeping: it takes no time, and what it tells is shown elsewhere on the page.
-QUIET_PROTOCOL_KINDS = frozenset(KINDS) - {IssueTicket.kind, AskPerson.kind, RecordCompleteness.kind}
+QUIET_PROTOCOL_KINDS = frozenset(KINDS) - {IssueTicket.kind, AskPerson.kind, RecordCompleteness.kind, InspectFiles.kind}
 ASKED_FOR = {"plan": "plan_repairs", "work": "repair", "resume": "resume"}
 ROLES = {"diagnoser": "diagnose", "completeness": "check_completeness", "vision": "look"}
 
