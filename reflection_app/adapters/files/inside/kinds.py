@@ -1,6 +1,10 @@
 """What kind of file some bytes are, and what kind a name promises."""
 
+import io
 import json
+import re
+import struct
+import zipfile
 from collections.abc import Iterable
 
 from reflection_app.core.recognizing import PDF, PICTURES, SOUNDS, UNKNOWN, recognize
@@ -69,6 +73,11 @@ TYPES = {
 MEDIA_TYPES = {media_type: kind for kind, media_types in ENDINGS.items() for media_type in media_types}
 ZIP = "application/zip"
 OLE = "application/x-ole-storage"
+SIGNS_OF_OFFICE = {
+    *("[Content_Types].xml", "_rels/.rels", "docProps/app.xml", "docProps/core.xml", "xl/workbook.xml"),
+    *("word/document.xml", "ppt/presentation.xml"),
+}
+NAME_OF_PART = re.compile(rb"PK\x03\x04.{26}([!-~]{1,60}?\.(?:xml|rels))", re.DOTALL)
 PARTS_OF_OFFICE = {"xl/": FileKind.XLSX, "word/": FileKind.DOCX, "ppt/": FileKind.PPTX}
 TEXTUAL = frozenset(
     {
@@ -135,12 +144,22 @@ def kind_of_bytes(content: bytes) -> tuple[FileKind, str] | None:
 
 
 def kind_of_zip(content: bytes) -> tuple[FileKind, str]:
-    """A zip file, or what of Office it is: told by its parts' names, which stand before each of them."""
-    if b"[Content_Types].xml" in content or b"_rels/.rels" in content:
+    """A zip file, or what of Office it is: told by the names of its parts."""
+    names = names_in_zip(content)
+    if names & SIGNS_OF_OFFICE:
         for folder, kind in PARTS_OF_OFFICE.items():
-            if folder.encode() in content:
+            if any(name.startswith(folder) for name in names):
                 return kind, next(iter(ENDINGS[kind]))
     return FileKind.ARCHIVE, ZIP
+
+
+def names_in_zip(content: bytes) -> set[str]:
+    """The names in the list at its end; where that was cut off, those that stand before each entry."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return set(archive.namelist())
+    except (zipfile.BadZipFile, ValueError, EOFError, NotImplementedError, OSError, OverflowError, struct.error):
+        return {match.group(1).decode("utf-8", "replace") for match in NAME_OF_PART.finditer(content)}
 
 
 def is_texty(content: bytes) -> bool:
