@@ -120,7 +120,7 @@ def picture(form: str = "PNG", size: tuple[int, int] = (64, 48), mode: str = "RG
 
 
 def animation() -> bytes:
-    frames = [Image.new("P", (20, 20), color) for color in (1, 2, 3)]
+    frames = [Image.new("RGB", (20, 20), color) for color in ("red", "green", "blue")]
     return written(lambda file: frames[0].save(file, "GIF", save_all=True, append_images=frames[1:], duration=50))
 
 

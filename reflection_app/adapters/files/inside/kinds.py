@@ -136,11 +136,22 @@ def kind_of_bytes(content: bytes) -> tuple[FileKind, str] | None:
             if media_type == ZIP:
                 return kind_of_zip(content)
             return MEDIA_TYPES.get(media_type, FileKind.OTHER), media_type
+    if is_old_tar(content):
+        return FileKind.ARCHIVE, "application/x-tar"
     if content.startswith(b"BM") and int.from_bytes(content[14:18], "little") in {12, 40, 52, 56, 64, 108, 124}:
         return FileKind.IMAGE, "image/bmp"
     if content.startswith((b"\0\0\1\0", b"\0\0\2\0")) and content[4:6] != b"\0\0" and content[9:10] == b"\0":
         return FileKind.IMAGE, "image/vnd.microsoft.icon"
     return None
+
+
+def is_old_tar(content: bytes) -> bool:
+    """Whether the first block is the head of a tar from before there was a sign: its sum is written in it."""
+    head = content[:512]
+    told = head[148:156].strip(b" \0")
+    if len(head) < 512 or not told.isdigit() or b"8" in told or b"9" in told:
+        return False
+    return sum(head[:148]) + 8 * 32 + sum(head[156:]) == int(told, 8) > 256
 
 
 def kind_of_zip(content: bytes) -> tuple[FileKind, str]:
@@ -167,7 +178,7 @@ def is_texty(content: bytes) -> bool:
     head = content[:HEADER]
     if head.startswith(UTF_16):
         return True
-    controls = sum(head.count(byte) for byte in b"\0\1\2\3\4\5\6\7\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17")
+    controls = sum(head.count(byte) for byte in b"\0\1\2\3\4\5\6\7\x10\x11\x12\x13\x14\x15\x16\x17")
     return b"\0" not in head and controls * 200 <= len(head)
 
 

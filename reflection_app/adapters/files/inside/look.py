@@ -1,6 +1,5 @@
 """One file in a process of its own: looked into, or a page of it drawn, and told on the pipe."""
 
-import contextlib
 import os
 import resource
 import sys
@@ -25,6 +24,7 @@ from reflection_app.adapters.files.inside.office import look_at_document, look_a
 from reflection_app.adapters.files.inside.packages import check_office_package, look_at_archive
 from reflection_app.adapters.files.inside.pages import draw_page, look_at_pdf
 from reflection_app.adapters.files.inside.pictures import (
+    TooManyPixels,
     as_png,
     draw_picture,
     look_at_picture,
@@ -223,7 +223,7 @@ def draw(item: dict[str, Any]) -> bytes:
     known = kind_of_bytes(item["content"])
     kind = known[0] if known else FileKind.OTHER
     page, side = item["draw"]["page"], item["draw"]["max_side_px"]
-    why: dict[str, Any] = {"code": FaultCode.UNREADABLE.value}
+    why: dict[str, Any]
     try:
         if kind is FileKind.PDF:
             return as_png(draw_page(item["content"], page=page, max_side_px=side), max_side_px=side)
@@ -234,10 +234,14 @@ def draw(item: dict[str, Any]) -> bytes:
         why = {"why_not": WhyNot.NO_LIBRARY.value, "lacks": str(error)}
     except IndexError:
         why = {"code": FaultCode.TOO_FEW_PAGES.value}
+    except TooManyPixels:
+        why = {"code": FaultCode.UNFOLDS.value}
     except MemoryError:
         make_room()
         why = {"code": FaultCode.UNFOLDS.value}
     except Exception as error:  # noqa: BLE001 - libraries raise what they like at files that are broken
-        with contextlib.suppress(Exception):
-            why["actual"] = str(error)[:200]
+        words = str(error)[:200]
+        is_locked, is_cut = "password" in words.casefold(), "truncated" in words
+        code = FaultCode.ENCRYPTED if is_locked else FaultCode.TRUNCATED if is_cut else FaultCode.UNREADABLE
+        why = {"code": code.value, "actual": words}
     return as_json(why)

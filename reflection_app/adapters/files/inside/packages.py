@@ -11,8 +11,8 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from typing import Any, Protocol
 from posixpath import dirname, join, normpath
+from typing import Any, Protocol
 from urllib.parse import unquote
 from xml.etree import ElementTree
 from xml.parsers import expat
