@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from reflection_app.adapters.files import child, inspect_file, inspect_files, inspecting
+from reflection_app.adapters.files.libraries import get_libraries
 from reflection_app.adapters.sandbox import bwrap
 from reflection_app.loops.completeness.files import FaultCode, FileFacts, FileKind, FileRequirement, WhyNot
 from tests.adapters.files import broken, whole
@@ -98,7 +99,7 @@ def look(item, report_end):
 
 
 def test_the_process_sees_the_libraries_and_nothing_of_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    libraries = child.get_libraries()
+    libraries = get_libraries()
     folders = [path for path in libraries.shown if Path(path).is_dir()]
     assert any(path.endswith("/PIL") for path in folders)
     beside = [f"{libraries.path[0]}/django", "/proc/1", "/etc/passwd", __file__]
@@ -167,7 +168,7 @@ def test_without_a_sandbox_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_without_its_library_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    libraries = child.get_libraries()
+    libraries = get_libraries()
     fewer = replace(libraries, shown=tuple(path for path in libraries.shown if not path.endswith("/pyarrow")))
     monkeypatch.setattr(child, "get_libraries", lambda: fewer)
     facts = inspect_file(whole.parquet(), name="sales.parquet")

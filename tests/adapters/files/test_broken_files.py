@@ -67,7 +67,7 @@ BROKEN: list[tuple[str, bytes, dict[str, Any], FaultCode, str]] = [
         FaultCode.SCHEMA,
         "$[1].sales",
     ),
-    ("sales.json", "[" * 100_000 + "]" * 100_000, {}, FaultCode.UNFOLDS, ""),
+    ("sales.json", b"[" * 100_000 + b"]" * 100_000, {}, FaultCode.UNFOLDS, ""),
     ("sales.parquet", cut(whole.parquet()), {}, FaultCode.TRUNCATED, ""),
     ("report.docx", whole.document(), {"sections": ["Summary", "Conclusion"]}, FaultCode.MISSING_SECTION, ""),
     ("report.docx", cut(whole.document()), {}, FaultCode.TRUNCATED, ""),
@@ -128,7 +128,7 @@ BROKEN: list[tuple[str, bytes, dict[str, Any], FaultCode, str]] = [
 
 @pytest.mark.parametrize(
     ("name", "content", "asked", "code", "place"),
-    [(name, content.encode() if isinstance(content, str) else content, *rest) for name, content, *rest in BROKEN],
+    BROKEN,
     ids=[f"{number}-{name}-{code.value}" for number, (name, _, _, code, _) in enumerate(BROKEN)],
 )
 def test_what_is_broken_is_named_and_nothing_else(

@@ -19,7 +19,12 @@ from PIL import Image
 from reportlab.lib.pdfencrypt import StandardEncryption
 from reportlab.pdfgen.canvas import Canvas
 
-ROWS = [("region", "quarter", "sales"), ("North", "Q1", 120), ("South", "Q1", 95), ("East", "Q2", 143)]
+ROWS: list[tuple[Any, ...]] = [
+    ("region", "quarter", "sales"),
+    ("North", "Q1", 120),
+    ("South", "Q1", 95),
+    ("East", "Q2", 143),
+]
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["region", "sales"],
@@ -89,7 +94,7 @@ def slides(count: int = 3) -> bytes:
         slide = made.slides.add_slide(made.slide_layouts[1])
         assert slide.shapes.title is not None
         slide.shapes.title.text = f"Part {number}"
-        slide.placeholders[1].text = "What was sold, and where."  # type: ignore[attr-defined]
+        slide.placeholders[1].text = "What was sold, and where."
     return written(made.save)
 
 

@@ -57,9 +57,10 @@ def look(item: dict[str, Any], report_end: int) -> NoReturn:
 
 def look_into(item: dict[str, Any]) -> dict[str, Any]:
     """What was found. Whatever a library raises is a fault of the file."""
-    found = start(item)
+    found = Found(kind=FileKind.OTHER, media_type="", time_s=item["time_s"])
     told: dict[str, Any] = {"could_look": True, "why_not": "", "lacks": ""}
     try:
+        start(found, item)
         if item["content"]:
             open_kind(found, item)
         elif os.path.basename(item["name"]) not in MAY_BE_EMPTY:  # noqa: PTH119 - pathlib takes longer to import
@@ -90,23 +91,16 @@ def make_room() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
 
 
-def start(item: dict[str, Any]) -> Found:
+def start(found: Found, item: dict[str, Any]) -> None:
     """What the file is by its bytes, and where it is not what was promised, a fault."""
     content, name = item["content"], item["name"]
     by_name = promised(name)
     wanted = next((FileKind(asked["kind"]) for asked in item["asked"] if asked.get("kind")), None)
     promise = wanted or (by_name[0] if by_name else None)
-    if not content:
-        media_type = by_name[1] if by_name and by_name[0] is promise else ""
-        return Found(kind=promise or FileKind.OTHER, media_type=media_type, time_s=item["time_s"])
-    known = kind_of_bytes(content)
-    if known is None:
-        kind, media_type = kind_of_plain(content, promise, by_name)
-    else:
-        kind, media_type = known
-    found = Found(kind=kind, media_type=media_type, time_s=item["time_s"])
-    compare(found, by_name, wanted, name)
-    return found
+    found.kind, found.media_type = promise or FileKind.OTHER, by_name[1] if by_name and by_name[0] is promise else ""
+    if content:
+        found.kind, found.media_type = kind_of_bytes(content) or kind_of_plain(content, promise, by_name)
+        compare(found, by_name, wanted, name)
 
 
 def kind_of_plain(
