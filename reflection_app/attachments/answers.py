@@ -139,7 +139,7 @@ class SeenPageAnswer(Answer):
     height: int
 
 
-class LookAnswer(Answer):
+class FileLookAnswer(Answer):
     """One file and one thing that it must show."""
 
     file: str
@@ -163,6 +163,6 @@ class LookAnswer(Answer):
 class LookedAnswer(Answer):
     """All that was to be looked at. Tokens and costs are among those of the check."""
 
-    looks: list[LookAnswer]
+    looks: list[FileLookAnswer]
     tokens: int
     cost_usd: Money

@@ -1,12 +1,15 @@
-"""The bytes of an attachment for whoever reads the project's runs on the pages."""
+"""The bytes of an attachment, and a drawn page of it, for whoever reads the project's runs on the pages."""
 
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.views.decorators.http import require_safe
 
-from reflection_app.attachments.serving import respond_with, respond_with_page
+from reflection_app.attachments.serving import respond_with, respond_with_page, respond_with_seen_page
 from reflection_app.web.access import DeskRequest, get_attachment_for, get_rendered_page_for, project_page
+
+# A drawn page takes seconds of a processor; whoever wants more has the file.
+MOST_PAGES = 20
 
 
 @project_page()
@@ -18,6 +21,19 @@ def attachment_file(request: DeskRequest, attachment_id: UUID) -> HttpResponse:
 
 @project_page()
 @require_safe
-def attachment_page(request: DeskRequest, attachment_id: UUID, page: int) -> HttpResponse:
+def attachment_page(request: DeskRequest, attachment_id: UUID, number: int) -> HttpResponse:
+    """A page of a PDF of the project as a picture. Raises Http404 where there is none, or nobody can draw it here."""
+    attachment = get_attachment_for(request.place, attachment_id)
+    if not attachment.is_pdf or not 1 <= number <= MOST_PAGES:
+        raise Http404
+    response = respond_with_page(request, attachment, number=number)
+    if response is None:
+        raise Http404
+    return response
+
+
+@project_page()
+@require_safe
+def seen_page(request: DeskRequest, attachment_id: UUID, page: int) -> HttpResponse:
     """A page of a file as it was shown to a model, a PNG. Raises Http404, also where it never was."""
-    return respond_with_page(request, get_rendered_page_for(request.place, attachment_id, page=page))
+    return respond_with_seen_page(request, get_rendered_page_for(request.place, attachment_id, page=page))

@@ -18,7 +18,7 @@ from reflection_app.core.errors import InvalidInput
 from reflection_app.core.ids import new_id
 from reflection_app.loops.attempt_effects import CallTool, InspectFiles
 from reflection_app.loops.completeness.file_checks import files_written_in
-from reflection_app.loops.completeness.files import MOST_LISTED, FileFacts, FilesInspected
+from reflection_app.loops.completeness.files import MOST_LISTED, FileFacts, FilesInspected, WhyNot
 from reflection_app.loops.content_parts import MediaPart
 from reflection_app.loops.tool_calls import ToolResult
 from reflection_app.runs.following import StepCommit, follows_from
@@ -26,7 +26,6 @@ from reflection_app.runs.models import Attempt, Run, Step
 
 # What is opened at once: the worker has all of it in its memory.
 MOST_BYTES = 100_000_000
-NOT_READ = "the run's files are together larger than 100 MB"
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,7 @@ def with_identity(inspected: FilesInspected, produced: Sequence[Produced]) -> Fi
         for facts in inspected.files
     )
     unread = tuple(
-        FileFacts(name=one.name, sha256=one.sha256, size=one.size, could_look=False, why_not=NOT_READ)
+        FileFacts(name=one.name, sha256=one.sha256, size=one.size, could_look=False, why_not=WhyNot.NO_TIME)
         for one in produced
         if not one.is_read
     )

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from reflection_app.attachments.models import Attachment, AttemptAttachment
+from reflection_app.attachments.models import Attachment, AttemptAttachment, ProducedFile
 from reflection_app.core.errors import wrong
 from reflection_app.loops.regions import box_in, page_in, time_in
 from reflection_app.loops.verdicts import Issue
@@ -20,6 +20,9 @@ def check_regions(issues: Sequence[Issue], *, of: Iterable[Attempt]) -> None:
         return
     rows = AttemptAttachment.objects.filter(attempt__in=of, attachment__isnull=False).prefetch_related("attachment")
     held = {row.attachment_id: row.attachment for row in rows}
+    # What was produced beside an attempt's answer is no part of it, and is looked at as its own.
+    beside = ProducedFile.objects.filter(attempt__in=of, attachment__isnull=False).prefetch_related("attachment")
+    held |= {row.attachment_id: row.attachment for row in beside}
     for number, issue in enumerate(issues):
         if issue.region is None:
             continue

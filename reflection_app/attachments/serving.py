@@ -5,13 +5,17 @@ that cannot hold a script, and treat what is opened by itself as a stranger's.
 """
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 
+from django.core.cache import cache
 from django.db.models import BinaryField, F, Func
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header
+from redis.exceptions import RedisError
 
+from reflection_app.adapters.files import FileNotOpened, render_page
 from reflection_app.attachments.models import Attachment, RenderedPage
 from reflection_app.core.recognizing import UNKNOWN
 
@@ -51,13 +55,27 @@ def respond_with(request: HttpRequest, attachment: Attachment, *, name: str = ""
     return _with_headers(response, attachment, name=name, etag=etag)
 
 
-def respond_with_page(request: HttpRequest, page: RenderedPage) -> HttpResponse:
-    """The picture of a page: made by the desk itself, and served as strangers' files are."""
-    etag = f'"{page.pk}"'
-    response = get_conditional_response(request, etag=etag)
+# How long a drawn page stays, and within how many pixels it is drawn.
+DRAWN_KEPT_S = 86_400
+DRAWN_WITHIN = 1_200
+
+
+def respond_with_page(request: HttpRequest, attachment: Attachment, *, number: int) -> HttpResponse | None:
+    """The page as a picture that the desk itself has drawn; None where it cannot be drawn here."""
+    etag = f'"{attachment.sha256}-{number}"'
+    unchanged = get_conditional_response(request, etag=etag)
+    response = unchanged
     if response is None:
-        response = HttpResponse(bytes(page.content), content_type="image/png")
+        drawn = _drawn(attachment, number=number)
+        if drawn is None:
+            return None
+        response = HttpResponse(drawn)
+    return _with_headers_of_drawn(response, etag=etag)
+
+
+def _with_headers_of_drawn(response: HttpResponse, *, etag: str) -> HttpResponse:
     headers = {
+        "Content-Type": "image/png",
         "Content-Security-Policy": SANDBOX,
         "X-Content-Type-Options": "nosniff",
         "Cross-Origin-Resource-Policy": "same-origin",
@@ -67,6 +85,30 @@ def respond_with_page(request: HttpRequest, page: RenderedPage) -> HttpResponse:
     for header, value in headers.items():
         response[header] = value
     return response
+
+
+def _drawn(attachment: Attachment, *, number: int) -> bytes | None:
+    key = f"page-{attachment.sha256}-{number}"
+    with suppress(ConnectionError, TimeoutError, RedisError):
+        known = cache.get(key)
+        if known is not None:
+            return bytes(known)
+    try:
+        drawn = render_page(_piece(attachment, Span(0, attachment.size)), page=number, max_side_px=DRAWN_WITHIN)
+    except FileNotOpened:
+        return None
+    with suppress(ConnectionError, TimeoutError, RedisError):
+        cache.set(key, drawn, DRAWN_KEPT_S)
+    return drawn
+
+
+def respond_with_seen_page(request: HttpRequest, page: RenderedPage) -> HttpResponse:
+    """The picture of a page as a model was shown it: made by the desk itself, and served as strangers' files are."""
+    etag = f'"{page.pk}"'
+    response = get_conditional_response(request, etag=etag)
+    if response is None:
+        response = HttpResponse(bytes(page.content))
+    return _with_headers_of_drawn(response, etag=etag)
 
 
 def _with_headers(response: HttpResponse, attachment: Attachment, *, name: str, etag: str) -> HttpResponse:

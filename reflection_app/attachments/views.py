@@ -1,5 +1,10 @@
-"""What an attempt holds besides its text, as its card shows it, with the issues that are about parts of it."""
+"""What an attempt holds besides its text, as its card shows it, with the issues that are about parts of it.
 
+And the files that were opened, with what was found in them and a look at how they begin.
+"""
+
+import csv
+import io
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,7 +14,9 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 from pydantic import ValidationError
 
-from reflection_app.attachments.models import Attachment, AttemptAttachment, RenderedPage
+from reflection_app.attachments.models import Attachment, AttemptAttachment, ProducedFile, RenderedPage
+from reflection_app.loops.completeness.file_checks import could_tell
+from reflection_app.loops.completeness.files import FileFacts, FileKind
 from reflection_app.loops.completeness.looked import Look
 from reflection_app.loops.regions import Region, box_in, page_in, time_in
 
@@ -138,6 +145,83 @@ def _kind_of(attachment: Attachment | None) -> str:
     if attachment.is_sound:
         return _("Sound %(number)s")
     return _("File %(number)s")
+
+
+# The files that were opened.
+
+TABLES = frozenset({FileKind.CSV, FileKind.TSV, FileKind.XLSX, FileKind.PARQUET})
+# Their beginning is kept with tabs between the cells, whatever stands in the file.
+WRITTEN_WITH_TABS = frozenset({FileKind.XLSX, FileKind.PARQUET})
+MOST_ROWS, MOST_COLUMNS = 8, 12
+LONGEST_CELL = 80
+
+
+@dataclass(frozen=True)
+class FileShown:
+    """A file that was opened, with how it begins: as rows, as text, or as a picture of it."""
+
+    place: int
+    facts: FileFacts
+    attachment: Attachment | None
+
+    @property
+    def name(self) -> str:
+        return self.facts.name
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether somebody looked, to an end that says something of the file."""
+        return could_tell(self.facts)
+
+    @property
+    def is_picture(self) -> bool:
+        return self.attachment is not None and self.attachment.is_picture
+
+    @property
+    def has_page(self) -> bool:
+        """Whether its first page can be drawn."""
+        return self.attachment is not None and self.attachment.is_pdf and bool(self.facts.pages)
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """The first rows of a table, its columns' names first; empty where it is none."""
+        if self.facts.kind not in TABLES or not self.facts.begins:
+            return []
+        return _first_rows(self.facts)
+
+    @property
+    def text(self) -> str:
+        """How it begins, where that is no table and no picture."""
+        return "" if self.rows or self.is_picture or self.has_page else self.facts.begins
+
+    @property
+    def size_shown(self) -> tuple[int, int]:
+        """How large a picture of it is shown."""
+        assert self.attachment is not None
+        return _display_size(self.attachment)
+
+
+def _first_rows(facts: FileFacts) -> list[list[str]]:
+    begins = facts.begins.removeprefix("\ufeff")
+    # The last line may be cut, unless it is the only one.
+    lines = begins.splitlines()
+    if len(lines) > 1 and facts.rows is not None and len(lines) <= facts.rows:
+        lines = lines[:-1]
+    sign = "\t" if facts.kind in WRITTEN_WITH_TABS else max("\t,;|", key=lines[0].count)
+    read = csv.reader(io.StringIO("\n".join(lines[: MOST_ROWS + 1])), delimiter=sign)
+    try:
+        return [[cell[:LONGEST_CELL] for cell in row[:MOST_COLUMNS]] for row in read if row]
+    except csv.Error:
+        return []
+
+
+def files_shown(rows: Iterable[ProducedFile]) -> list[FileShown]:
+    """The files that were opened, in their order; of rows fetched with attachments no query is made."""
+    return [
+        FileShown(place=row.place, facts=FileFacts.model_validate(row.facts), attachment=row.attachment)
+        for row in rows
+        if row.facts is not None
+    ]
 
 
 # What a model saw of files, with the pages as they were shown to it.

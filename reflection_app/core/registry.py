@@ -14,6 +14,7 @@ from reflection_app.loops.code_tests import FailureReason
 from reflection_app.loops.completeness.checks import CheckState, SettingsFrom
 from reflection_app.loops.completeness.dropped import DropCode
 from reflection_app.loops.completeness.estimates import Basis, Measure
+from reflection_app.loops.completeness.file_codes import FaultCode, FileKind, WhyNot
 from reflection_app.loops.completeness.looked import Holds, WhyNotLooked
 from reflection_app.loops.diagnosis.diagnoses import ErrorType, Remedy
 from reflection_app.loops.protocol.reports import ProposalKind
@@ -148,7 +149,7 @@ HOLDS: Looks = {
     Holds.CANNOT_TELL: Look(_("cannot be told"), "question", "muted"),
     Holds.NOT_LOOKED_AT: Look(_("nobody looked"), "question", "muted"),
 }
-WHY_NOT_LOOKED: Looks = {
+WHY_NOT_SEEN: Looks = {
     WhyNotLooked.NO_MODEL: Look(_("Nobody looked: no model that sees is configured (LLM_VISION_MODEL).")),
     WhyNotLooked.NO_PAGES: Look(_("Nobody looked: files of this kind have no pages that could be shown.")),
     WhyNotLooked.NOT_RENDERED: Look(_("Nobody looked: no picture could be made of its pages.")),
@@ -282,7 +283,7 @@ STEP_ICONS = {
         "tool": ("call", "diagnosis", "fix_outcome", "known_fix"),
         "plan": (
             *("plan", "planning", "revising", "outcome"),
-            *("stage", "plan_repairs", "completeness", "likeness", "estimates", "supplements", "second_look"),
+            *("stage", "plan_repairs", "completeness", "likeness", "estimates", "supplements", "second_look", "files"),
             *("look", "render_pages"),
         ),
         "star": ("kept",),
@@ -467,6 +468,61 @@ CHANNEL_MESSAGES: Looks = {
     "obsolete": Look(_("not needed any more"), "check"),
 }
 
+FILE_KINDS: Looks = {
+    FileKind.JSON: Look("JSON"),
+    FileKind.JSON_LINES: Look("JSON Lines"),
+    FileKind.CSV: Look("CSV"),
+    FileKind.TSV: Look("TSV"),
+    FileKind.XLSX: Look(_("workbook")),
+    FileKind.PARQUET: Look("Parquet"),
+    FileKind.PDF: Look("PDF"),
+    FileKind.DOCX: Look(_("document")),
+    FileKind.PPTX: Look(_("slides")),
+    FileKind.HTML: Look("HTML"),
+    FileKind.MARKDOWN: Look("Markdown"),
+    FileKind.IMAGE: Look(_("picture")),
+    FileKind.SOUND: Look(_("sound")),
+    FileKind.ARCHIVE: Look(_("archive")),
+    FileKind.SOURCE: Look(_("source code")),
+    FileKind.TEXT: Look(_("text")),
+    FileKind.OTHER: Look(_("of another kind")),
+}
+FILE_FAULTS: Looks = {
+    FaultCode.NOT_THERE: Look(_("There is no such file.")),
+    FaultCode.TOO_FEW: Look(_("There are too few such files.")),
+    FaultCode.EMPTY: Look(_("It is empty.")),
+    FaultCode.OTHER_KIND: Look(_("It is of another kind than required.")),
+    FaultCode.OTHER_ENDING: Look(_("Its content is not what its name says.")),
+    FaultCode.TRUNCATED: Look(_("It breaks off before its end.")),
+    FaultCode.UNREADABLE: Look(_("It cannot be opened.")),
+    FaultCode.ENCRYPTED: Look(_("It is encrypted.")),
+    FaultCode.ENCODING: Look(_("Its encoding is broken.")),
+    FaultCode.SYNTAX: Look(_("It cannot be parsed.")),
+    FaultCode.TORN_ROW: Look(_("A row has another number of fields than the others.")),
+    FaultCode.BAD_LINE: Look(_("A line cannot be parsed.")),
+    FaultCode.NO_TEXT: Look(_("It has no text.")),
+    FaultCode.SCHEMA: Look(_("Its data does not fit the schema.")),
+    FaultCode.MISSING_COLUMN: Look(_("A column is missing.")),
+    FaultCode.MISSING_SHEET: Look(_("A sheet is missing.")),
+    FaultCode.MISSING_SECTION: Look(_("A section is missing.")),
+    FaultCode.MISSING_ENTRY: Look(_("An entry is missing.")),
+    FaultCode.TOO_FEW_ROWS: Look(_("It has too few rows.")),
+    FaultCode.TOO_FEW_PAGES: Look(_("It has too few pages.")),
+    FaultCode.TOO_FEW_WORDS: Look(_("It has too few words.")),
+    FaultCode.TOO_SMALL: Look(_("It is too small.")),
+    FaultCode.BROKEN_LINK: Look(_("A link in it leads nowhere.")),
+    FaultCode.FORMULA_ERROR: Look(_("A formula in it comes to an error.")),
+    FaultCode.UNFOLDS: Look(_("It unfolds to far more than it says.")),
+    FaultCode.UNSAFE_ENTRY: Look(_("An entry in it would be written outside of its folder.")),
+    FaultCode.TOO_LARGE: Look(_("It is too large to be looked at.")),
+    FaultCode.TOO_SLOW: Look(_("Looking at it took too long.")),
+}
+WHY_NOT_LOOKED: Looks = {
+    WhyNot.NO_SANDBOX: Look(_("There is no sandbox here to open it in.")),
+    WhyNot.NO_LIBRARY: Look(_("The library that reads it is not installed here.")),
+    WhyNot.NO_READER: Look(_("Nothing here reads this format.")),
+    WhyNot.NO_TIME: Look(_("The time for all files was up.")),
+}
 REGISTRY: dict[str, Looks] = {
     "outcome": OUTCOMES,
     "run": RUN_STATES,
@@ -482,7 +538,10 @@ REGISTRY: dict[str, Looks] = {
     "tool_error": TOOL_ERRORS,
     "check": CHECK_STATES,
     "settings_from": CHECK_SETTINGS,
+    "file_kind": FILE_KINDS,
+    "file_fault": FILE_FAULTS,
     "holds": HOLDS,
+    "why_not_seen": WHY_NOT_SEEN,
     "why_not_looked": WHY_NOT_LOOKED,
     "supplement": SUPPLEMENT_STATES,
     "dropped": DROPPED,

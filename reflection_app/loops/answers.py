@@ -135,7 +135,7 @@ LONGEST_SHOWN_AGAIN = 4_000
 # 64 bits: whoever wants a text to hold its own hash tries for centuries.
 NONCE_LENGTH = 16
 # Of which the role is no name that a sentence can begin with.
-SAID_BY = {"self": "The model, judging itself,"}
+SAID_BY = {"self": "The model, judging itself,", "vision": "The model that looked"}
 
 
 class NoUsableAnswer(EffectFailed):

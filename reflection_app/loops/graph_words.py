@@ -269,6 +269,7 @@ READERS: dict[str, Callable[[RecordedStep], Words]] = {
     "await_attempt": _attempt,
     "call_tool": _call,
     "run_tests": lambda step: (NodeKind.VALIDATION, "Tests", _tests(step)),
+    "inspect_files": lambda _step: (NodeKind.VALIDATION, "Files", "opened"),
     "record_verdict": lambda step: (NodeKind.VALIDATION, _referee(step), _requirements(step)),
     "ask_reviewer": lambda step: (NodeKind.REVIEW, "Review", _decision(step)),
     "recall_lessons": lambda _step: (NodeKind.STEP, "Lessons", ""),

@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from notebook_app.public import KeptEntry
-from reflection_app.attachments.views import LookShown, looks_shown
+from reflection_app.attachments.produced import looked_at_by_check
+from reflection_app.attachments.views import FileShown, LookShown, files_shown, looks_shown
 from reflection_app.loops.catalogue import PLACE
 from reflection_app.loops.completeness.checks import (
     CheckState,
@@ -298,7 +299,8 @@ class CheckShown:
     supplements: tuple[SupplementShown, ...]
     done: SupplementsRun | None
     seq: int
-    looked: tuple[LookShown, ...] = ()
+    looked: tuple[FileShown, ...] = ()
+    seen: tuple[LookShown, ...] = ()
     second_look: Completeness | None = None
     second_seq: int | None = None
 
@@ -386,7 +388,9 @@ def checks_of(run: Run) -> ChecksShown | None:
             SupplementShown(supplement, results.get(place), _state(results.get(place), run.is_finished, only_advises))
             for place, supplement in enumerate(one.supplements if one.state is CheckState.INCOMPLETE else ())
         )
-        looked = looks_shown(one.looked.looks if one.looked else (), project_id=run.project_id)
+        looked = looked_at_by_check(run.pk, attempt=one.attempt).prefetch_related("attachment") if one.files else ()
+        seen = looks_shown(one.looked.looks if one.looked else (), project_id=run.project_id)
+        opened = tuple(files_shown(looked))
         second_look, second_seq = seconds.get(one.attempt, (None, None))
         checks.append(
             CheckShown(
@@ -394,9 +398,10 @@ def checks_of(run: Run) -> ChecksShown | None:
                 supplements=supplements,
                 done=ran,
                 seq=seq,
+                looked=opened,
+                seen=seen,
                 second_look=second_look,
                 second_seq=second_seq,
-                looked=looked,
             )
         )
     return ChecksShown(

@@ -36,10 +36,9 @@ project_pages: list[URLPattern | URLResolver] = [
     path("runs/<uuid:run_id>/steps/<int:seq>/", runs_pages.step_page, name="step"),
     path("attachments/<uuid:attachment_id>/", attachments_pages.attachment_file, name="attachment"),
     path(
-        "attachments/<uuid:attachment_id>/pages/<int:page>/",
-        attachments_pages.attachment_page,
-        name="attachment-page",
+        "attachments/<uuid:attachment_id>/page/<int:number>/", attachments_pages.attachment_page, name="attachment_page"
     ),
+    path("attachments/<uuid:attachment_id>/seen/<int:page>/", attachments_pages.seen_page, name="seen_page"),
     path("tasks/new/", tasks_pages.new_task, name="new_task"),
     path("reviews/", queue.queue, name="reviews"),
     path("reviews/agreement/", policy.agreement_page, name="agreement"),

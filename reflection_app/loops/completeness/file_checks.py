@@ -6,7 +6,6 @@ That nobody could look at a file says nothing of it: it is no fault, and no requ
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 from reflection_app.loops.completeness.checks import FileAspect
 from reflection_app.loops.completeness.files import (
@@ -15,6 +14,8 @@ from reflection_app.loops.completeness.files import (
     FileFault,
     FileRequirement,
     FilesInspected,
+    WhyNot,
+    fits,
 )
 from reflection_app.loops.framing import framed
 from reflection_app.loops.requirements import RequirementKind, RequirementResult
@@ -60,22 +61,12 @@ WORDS: dict[FaultCode, str] = {
     FaultCode.TOO_FEW_WORDS: "it has too few words",
     FaultCode.TOO_SMALL: "it is too small",
     FaultCode.BROKEN_LINK: "a link in it leads nowhere",
+    FaultCode.FORMULA_ERROR: "a formula in it comes to an error",
     FaultCode.UNFOLDS: "it unfolds to far more than it says",
     FaultCode.UNSAFE_ENTRY: "an entry in it would be written outside of its folder",
     FaultCode.TOO_LARGE: "it is too large to be looked at",
     FaultCode.TOO_SLOW: "looking at it took too long",
 }
-
-
-def fits(name: str, path: str) -> bool:
-    """Whether a file of this name is meant by the requirement's path; its last part alone will do where that has one.
-
-    Agents name files by the folder that they wrote them to, or by nothing but their names.
-    """
-    name, path = name.replace("\\", "/").removeprefix("./").casefold(), path.removeprefix("./").casefold()
-    if fnmatchcase(name, path) or name.endswith(f"/{path}"):
-        return True
-    return "/" not in name and fnmatchcase(name, path.rsplit("/", 1)[-1])
 
 
 def fault_in_words(fault: FileFault) -> str:
@@ -88,6 +79,14 @@ def fault_in_words(fault: FileFault) -> str:
     if fault.actual:
         told += f", found {one_line(fault.actual)}"
     return cut(told, LONGEST_TOLD)
+
+
+WHY_NOT: dict[str, str] = {
+    WhyNot.NO_SANDBOX: "there is no sandbox to open it in",
+    WhyNot.NO_LIBRARY: "the library for it is not installed",
+    WhyNot.NO_READER: "nothing here reads this format",
+    WhyNot.NO_TIME: "the time for all files was up",
+}
 
 
 @dataclass(frozen=True)
@@ -250,7 +249,8 @@ def required_in_words(one: FileRequirement) -> str:
 def facts_in_words(facts: FileFacts) -> str:
     """What was found in a file, on one line; that nobody could look where nobody did."""
     if not facts.could_look:
-        return f"nobody could look at it: {one_line(facts.why_not) or 'no reason is known'}"
+        why = WHY_NOT.get(facts.why_not, one_line(facts.why_not) or "no reason is known")
+        return f"nobody could look at it: {why}{f' ({one_line(facts.lacks)})' if facts.lacks else ''}"
     counted = {
         "rows": facts.rows,
         "pages": facts.pages,

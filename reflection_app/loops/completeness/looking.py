@@ -9,8 +9,7 @@ import math
 from collections.abc import Sequence
 
 from reflection_app.loops.answers import NoUsableAnswer, ask
-from reflection_app.loops.completeness.file_checks import fits
-from reflection_app.loops.completeness.files import FileFacts, FileKind, FileRequirement
+from reflection_app.loops.completeness.files import FileFacts, FileKind, FileRequirement, fits
 from reflection_app.loops.completeness.looked import (
     Holds,
     Look,

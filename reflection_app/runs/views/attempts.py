@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import prefetch_related_objects
 from django.utils.safestring import SafeString
 
-from reflection_app.attachments.views import AttachedShown, shown
+from reflection_app.attachments.views import AttachedShown, FileShown, files_shown, shown
 from reflection_app.loops.chain_of_thought import ChainOfThought
 from reflection_app.loops.effects import IssueTicket
 from reflection_app.repairs.views import FailureShown, failures_by_place
@@ -155,6 +155,16 @@ class AttemptCard:
         prefetch_related_objects([self.attempt], "attachments__attachment")
         return shown(self.attempt.attachments.all(), issues=chain.from_iterable(one.issues for one in self.verdicts))
 
+    @cached_property
+    def looked(self) -> list[FileShown]:
+        """The files of the attempt that were opened."""
+        prefetch_related_objects([self.attempt], "looked_at__attachment")
+        return files_shown(self.attempt.looked_at.all())
+
+    @property
+    def faulty_count(self) -> int:
+        return sum(bool(one.facts.faults) for one in self.looked if one.is_seen)
+
     @property
     def self_check(self) -> list[tuple[str, Any]]:
         return self_check_of(self.attempt)
@@ -173,7 +183,7 @@ class AttemptCard:
 def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
     verdicts: dict[Any, list[Verdict]] = defaultdict(list)
     reviews: dict[Any, list[Review]] = defaultdict(list)
-    attempts = list(run.attempts.prefetch_related("attachments__attachment"))
+    attempts = list(run.attempts.prefetch_related("attachments__attachment", "looked_at__attachment"))
     # By the number of the attempt, the ticket with which it went back.
     issued = Step.objects.filter(run=run, kind=IssueTicket.kind, state=StepState.DONE)
     tickets = {number: str(name or "") for number, name in issued.values_list("attempt_number", "result__ticket_id")}

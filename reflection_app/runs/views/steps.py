@@ -16,6 +16,7 @@ from reflection_app.loops.attempt_effects import (
     CallTool,
     Draw,
     Generate,
+    InspectFiles,
     KeepAttempt,
     RecordPick,
     RecordVerdict,
@@ -74,6 +75,7 @@ KINDS = {
     RecallLessons.kind: "lessons",
     RecordToolFailure.kind: "diagnosis",
     RecordFixOutcome.kind: "fix_outcome",
+    InspectFiles.kind: "files",
     CompareSupplements.kind: "likeness",
     RenderPages.kind: "render_pages",
     EstimateSupplements.kind: "estimates",
@@ -83,7 +85,7 @@ KINDS = {
     RecordSecondLook.kind: "second_look",
 }
 # Bookkeeping: it takes no time, and what it tells is shown elsewhere on the page.
-QUIET_PROTOCOL_KINDS = frozenset(KINDS) - {IssueTicket.kind, AskPerson.kind, RecordCompleteness.kind}
+QUIET_PROTOCOL_KINDS = frozenset(KINDS) - {IssueTicket.kind, AskPerson.kind, RecordCompleteness.kind, InspectFiles.kind}
 ASKED_FOR = {"plan": "plan_repairs", "work": "repair", "resume": "resume"}
 ROLES = {"diagnoser": "diagnose", "completeness": "check_completeness", "vision": "look"}
 

@@ -2,14 +2,14 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from reflection_app.adapters.llm import LOCAL_MODEL, NoModelConfigured, complete, model_for
-from reflection_app.adapters.llm.roles import has_critic
+from reflection_app.adapters.llm.roles import has_critic, has_vision, offered_models
 from tests.adapters.llm.conftest import asking
 
 
 @pytest.fixture(autouse=True)
 def nothing_configured(settings: Settings) -> None:
     settings.LLM_MODEL = settings.LLM_ACTOR_MODEL = settings.LLM_CRITIC_MODEL = settings.LOCAL_MODEL_URL = ""
-    settings.LLM_SELF_MODEL = settings.LLM_REFLECTOR_MODEL = ""
+    settings.LLM_SELF_MODEL = settings.LLM_REFLECTOR_MODEL = settings.LLM_VISION_MODEL = ""
 
 
 def test_each_source_of_a_name_goes_before_the_next(settings: Settings) -> None:
@@ -81,3 +81,22 @@ def test_no_model_says_what_to_set() -> None:
 def test_the_local_model_is_not_called_where_none_runs() -> None:
     with pytest.raises(NoModelConfigured, match=r"manage\.py up"):
         complete(asking(LOCAL_MODEL))
+
+
+def test_no_other_model_stands_in_for_one_that_sees(settings: Settings) -> None:
+    settings.LOCAL_MODEL_URL, settings.LLM_MODEL = "http://127.0.0.1:9", "openai/general"
+    chosen = {"default": "openai/project", "actor": "openai/task-actor"}
+    assert not has_vision(chosen)
+    with pytest.raises(NoModelConfigured, match=r"Set LLM_VISION_MODEL to"):
+        model_for("vision", chosen)
+    settings.LLM_VISION_MODEL = "openai/eyes"
+    assert has_vision(chosen)
+    assert model_for("vision", chosen) == "openai/eyes"
+    assert model_for("vision", chosen | {"vision": "openai/task-eyes"}) == "openai/task-eyes"
+    assert "openai/eyes" in offered_models()
+
+
+@pytest.mark.parametrize("name", ["none", " NONE ", LOCAL_MODEL])
+def test_nobody_sees_by_the_word_none_nor_by_the_local_model(settings: Settings, name: str) -> None:
+    settings.LLM_VISION_MODEL = "openai/eyes"
+    assert not has_vision({"vision": name})

@@ -112,10 +112,12 @@ def check_completeness(
     kind: str | None = None,
     agent: str | None = None,
     external_id: str | None = None,
+    files: Sequence[Mapping[str, Any]] | None = None,
+    required_files: Sequence[Mapping[str, Any]] | None = None,
     wait_s: float = 0.0,
     idempotency_key: str | None = None,
 ) -> Call[CompletenessCheck]:
-    """What the work still lacks, before it is summed up."""
+    """What the work still lacks, before it is summed up. The `files` are opened, and their faults count."""
     body = {
         "objective": objective,
         "history": list(history),
@@ -123,6 +125,8 @@ def check_completeness(
         "kind": kind,
         "agent": agent,
         "external_id": external_id,
+        "files": files,
+        "required_files": required_files,
     }
     return post("completeness-checks", CompletenessCheck, body, idempotency_key=idempotency_key, wait_s=wait_s)
 

@@ -168,11 +168,18 @@ def length_of(text: str | None) -> int | None:
 # A picture drawn anew.
 
 
+class TooManyPixels(Exception):
+    """The picture would fill the memory."""
+
+
 def draw_picture(content: bytes, *, page: int, max_side_px: int) -> Any:
     """The frame, counted from 1, upright and no larger than asked. Raises IndexError, ValueError or OSError."""
+    known = recognize(content)
+    if (known.width or 0) * (known.height or 0) > MOST_PIXELS:
+        raise TooManyPixels
     picture = open_picture(content)
     if picture.width * picture.height > MOST_PIXELS:
-        raise ValueError("too many pixels")
+        raise TooManyPixels
     if not 1 <= page <= getattr(picture, "n_frames", 1):
         raise IndexError(page)
     if page > 1:

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from reflection_app.adapters.files.inside.data import RowReader, SchemaCheck
-from reflection_app.adapters.files.inside.found import CannotLook, Found
+from reflection_app.adapters.files.inside.found import LONGEST_BEGIN, CannotLook, Found
 from reflection_app.loops.completeness.file_codes import FaultCode
 
 HEADER_AMONG = 10
 ERRORS = frozenset({"#REF!", "#DIV/0!", "#NAME?", "#VALUE!", "#NUM!", "#NULL!", "#SPILL!", "#CALC!"})
 WIDEST = 2_000
+WIDEST_BEGIN = 20
+ROWS_BEGIN = 10
 BATCH = 10_000
 
 
@@ -55,12 +57,17 @@ def filled_rows(sheet: Any, found: Found, *, letter: Any) -> Iterator[tuple[int,
         if all(cell is None for cell in row):
             continue
         for column, cell in enumerate(row, 1):
-            if isinstance(cell, str):
-                if cell in ERRORS:
-                    found.fault(FaultCode.FORMULA_ERROR, place=f"{sheet.title}!{letter(column)}{number}", actual=cell)
-                if len(found.begins) < 1_000:
-                    found.begins = f"{found.begins} {cell[:200]}".strip()
+            if isinstance(cell, str) and cell in ERRORS:
+                found.fault(FaultCode.FORMULA_ERROR, place=f"{sheet.title}!{letter(column)}{number}", actual=cell)
+        begin_with(found, row)
         yield number, row[:WIDEST]
+
+
+def begin_with(found: Found, row: tuple[Any, ...]) -> None:
+    """Adds the row to the beginning as long as there is room: a line of its own, its cells parted by tabs."""
+    if len(found.begins) < LONGEST_BEGIN:
+        cells = ["" if cell is None else " ".join(str(cell)[:200].split()) for cell in row[:WIDEST_BEGIN]]
+        found.begins = f"{found.begins}\n{'\t'.join(cells)}".lstrip("\n")[:LONGEST_BEGIN]
 
 
 def header_of(rows: list[tuple[Any, ...]]) -> int:
@@ -126,7 +133,11 @@ def read_batches(file: Any, found: Found, *, schema: dict[str, Any] | None) -> i
     """How many rows there truly are; reading them is what tells that none is torn."""
     check = SchemaCheck(schema, found) if schema is not None else None
     count = 0
+    begin_with(found, tuple(found.columns))
     for batch in file.iter_batches(batch_size=BATCH, use_threads=False):
+        if not count:
+            for row in batch.slice(0, ROWS_BEGIN).to_pylist():
+                begin_with(found, tuple(row.values()))
         if check is not None:
             for number, row in enumerate(batch.to_pylist(), count + 1):
                 check.check({name: plain_deep(cell) for name, cell in row.items()}, place=f"row {number}")

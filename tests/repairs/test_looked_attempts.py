@@ -1,0 +1,91 @@
+"""Attempts whose files a model looks at: sent back with the place on the picture, and passed by no word of it."""
+
+import pytest
+from django.test import Client
+
+from reflection_app.attachments.models import Attachment
+from reflection_app.attachments.regions import check_regions
+from reflection_app.core.errors import InvalidInput
+from reflection_app.loops.regions import Region
+from reflection_app.loops.verdicts import Issue
+from reflection_app.runs.advance import advance
+from reflection_app.runs.models import Attempt, Run, Verdict
+from tests.api.caller import Caller
+from tests.attachments.produced import file_part
+from tests.pictures import png
+from tests.repairs.looked import CHART, eyes, seen
+from tests.runs.critiques import critique
+from tests.runs.test_attempts import asked, hand_in
+from tests.web.stories import logged_in
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+APPROVED = {f"attempt-{number}/critique": critique(90, approved=True) for number in (1, 2)}
+FINDING = {
+    "what": "There is no legend.",
+    "severity": "high",
+    "requirement": 1,
+    "picture": 1,
+    "box": {"x": 0.5, "y": 0.25, "width": 0.25, "height": 0.5},
+}
+
+
+def asked_for_chart(caller: Caller, *, model: str) -> Run:
+    caller.project.models_by_role = {"vision": model} if model else {}
+    caller.project.save(update_fields=["models_by_role"])
+    requirements = {"files": [{"path": "chart.png", "kind": "image", "shows": CHART}]}
+    return asked(caller, APPROVED, mode="actor_critic", objective="Draw the sales.", requirements=requirements)
+
+
+def verdicts_of(run: Run) -> list[str]:
+    return [row.verdict for row in Verdict.objects.filter(attempt__run=run).order_by("created_at", "id")]
+
+
+def test_a_chart_without_its_legend_is_sent_back_with_the_place_and_the_next_one_passes(
+    caller: Caller, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = iter([{"holds": "no", "findings": [FINDING]}, {"holds": "yes"}])
+    with eyes("anthropic", lambda text: seen(text, **next(said)), monkeypatch) as model:  # type: ignore[arg-type]
+        run = asked_for_chart(caller, model=model.model)
+        first = file_part(png(400, 200), name="chart.png")
+        assert hand_in(caller, run, ["Here is the chart.", first]).status == 202
+        advance(run.pk)
+        assert verdicts_of(run) == ["REVISE"], "though the critic approved"
+        asks = caller.get(f"runs/{run.pk}").body["next"]
+        whole, place = asks["ticket"]["issues"]
+        assert CHART in whole["description"]
+        file = Attachment.objects.get()
+        assert place["region"] == {"attachment": str(file.pk), "fragment": "xywh=percent:50,25,25,50"}
+        assert "There is no legend." in asks["messages"][-1]["content"]
+
+        page = logged_in(client, run.project).get(f"/p/{run.project.slug}/runs/{run.pk}/").text
+        assert 'class="box" x="170.0"' in page, "half way along the picture as the card shows it"
+        attempt = Attempt.objects.get(run=run)
+        check_regions([Issue.model_validate(place)], of=[attempt])
+
+        second = file_part(png(400, 200, colour=(0, 0, 90)), name="chart.png")
+        assert hand_in(caller, run, ["Here it is.", second], attempt=2).status == 202
+        advance(run.pk)
+        run.refresh_from_db()
+    assert (run.outcome, verdicts_of(run)) == ("succeeded", ["REVISE", "PASS"])
+
+
+def test_a_model_that_says_yes_makes_no_pass_of_a_picture_that_is_cut_off(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with eyes("openai", seen, monkeypatch) as model:
+        run = asked_for_chart(caller, model=model.model)
+        cut = file_part(png(400, 200)[:-20], name="chart.png")
+        assert hand_in(caller, run, ["Here is the chart.", cut]).status == 202
+        advance(run.pk)
+    assert verdicts_of(run) == ["REVISE"]
+
+
+def test_where_nobody_looks_the_critic_decides_as_ever(caller: Caller) -> None:
+    run = asked_for_chart(caller, model="")
+    assert hand_in(caller, run, ["Here.", file_part(png(400, 200), name="chart.png")]).status == 202
+    advance(run.pk)
+    assert verdicts_of(run) == ["PASS"]
+    stranger = Region(attachment=run.pk, fragment="")
+    with pytest.raises(InvalidInput):
+        check_regions([Issue(description="x", region=stranger)], of=Attempt.objects.filter(run=run))

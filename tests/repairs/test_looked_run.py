@@ -1,0 +1,183 @@
+"""Produced files looked at by a model behind HTTP, from what is handed in to what stands in the rows and goes out."""
+
+import base64
+import json
+
+import pytest
+from django.db import connection
+
+from reflection_app.attachments.keeping import KEPT_UNUSED, sweep_unused
+from reflection_app.attachments.models import Attachment, RenderedPage
+from reflection_app.loops.completeness.checks import CheckState, Completeness
+from reflection_app.loops.completeness.looked import Holds, Look, WhyNotLooked
+from reflection_app.loops.completeness.looking import MAX_SIDE_PX
+from reflection_app.loops.effects import RecordCompleteness
+from reflection_app.repairs.answers.failures import check_answer, checks_to_show
+from reflection_app.runs.models import Run, Step
+from tests.openai_server import Reply
+from tests.pictures import pdf, png
+from tests.repairs.looked import CHART, eyes, looked_check, looking_project, seen
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+FORMS = ("openai", "anthropic")
+NO_PICTURES = "This model does not support image input."
+REPORT = pdf("Sales per region", "Legend")
+NO_LEGEND = {
+    "what": "The chart has no legend.",
+    "severity": "high",
+    "requirement": 1,
+    "picture": 2,
+    "box": {"x": 0.5, "y": 0.25, "width": 0.25, "height": 0.5},
+    "confidence": 0.9,
+}
+
+
+def found_by(run: Run) -> Completeness:
+    return Completeness.model_validate(Step.objects.get(run=run, kind=RecordCompleteness.kind).result)
+
+
+def look_of(run: Run) -> Look:
+    looked = found_by(run).looked
+    assert looked is not None
+    (look,) = looked.looks
+    return look
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_pages_of_a_report_are_drawn_shown_and_judged(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def reply(asked: str) -> Reply:
+        return Reply(seen(asked), prompt_tokens=4_000, completion_tokens=90)
+
+    with eyes(form, reply, monkeypatch) as model:
+        run = looked_check(looking_project(model.model), {"report.pdf": REPORT})
+        assert (run.outcome, run.error) == ("succeeded", "")
+        first, second = model.pictures()
+        parts = model.parts()
+    assert [one for one in parts if isinstance(one, str)][:2] == ["Picture 1:", "Picture 2:"]
+    assert isinstance(parts[-1], str)
+    assert CHART in parts[-1]
+    assert "Picture 2: page 2 of 2" in parts[-1]
+    for picture in (first, second):
+        assert picture.media_type == "image/png"
+        assert max(picture.size) == MAX_SIDE_PX
+    assert first.content != second.content
+
+    look = look_of(run)
+    assert (look.holds, look.saw, look.pages_in_all) == (Holds.YES, "A bar chart of four regions.", 2)
+    assert [(one.page, one.width, one.height) for one in look.pages] == [(1, *first.size), (2, *second.size)]
+    found = found_by(run)
+    assert found.state is CheckState.COMPLETE
+    assert found.looked is not None
+    assert found.looked.tokens == 4_090
+    assert run.total_tokens >= 4_090
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_not_there_makes_the_check_incomplete_and_names_its_place(
+    form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with eyes(form, lambda asked: seen(asked, holds="no", findings=[NO_LEGEND]), monkeypatch) as model:
+        run = looked_check(looking_project(model.model), {"report.pdf": REPORT})
+    found = found_by(run)
+    assert (found.state, found.missing_aspects) == (CheckState.INCOMPLETE, (f"report.pdf: {CHART}",))
+    (finding,) = look_of(run).findings
+    assert (finding.page, finding.fragment) == (2, "xywh=percent:50,25,25,50")
+    answer = check_answer(checks_to_show(Run.objects.all()).get(pk=run.pk)).model_dump(mode="json")
+    assert answer["state"] == "incomplete"
+    (told,) = answer["looked"]["looks"]
+    assert (told["holds"], told["findings"][0]["fragment"]) == ("no", "xywh=percent:50,25,25,50")
+    assert told["attachment"] == str(Attachment.objects.get().pk)
+
+
+def test_no_picture_stands_in_the_journal_or_any_row_but_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    with eyes("openai", seen, monkeypatch) as model:
+        run = looked_check(looking_project(model.model), {"report.pdf": REPORT})
+        sent = [one.content for one in model.pictures()]
+    (asked,) = Step.objects.filter(run=run, role="vision")
+    named = asked.request["messages"][1]["pictures"]
+    assert [(one["page"], set(one)) for one in named] == [
+        (1, {"sha256", "page", "max_side_px"}),
+        (2, {"sha256", "page", "max_side_px"}),
+    ]
+    kept = {bytes(one) for one in RenderedPage.objects.values_list("content", flat=True)}
+    assert kept == set(sent)
+    inside = [base64.b64encode(one).decode()[40:100] for one in sent]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'")
+        columns = cursor.fetchall()
+        for table, column in columns:
+            counted = f'SELECT count(*) FROM "{table}" WHERE "{column}"::text LIKE ANY(%s)'
+            cursor.execute(counted, [[f"%{one}%" for one in inside]])
+            assert cursor.fetchone() == (0,), f"{table}.{column} holds a picture"
+
+
+def test_a_picture_is_scaled_down_and_a_hostile_one_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    with eyes("openai", seen, monkeypatch) as model:
+        run = looked_check(looking_project(model.model), {"chart.png": png(3_000, 1_500)})
+        (picture,) = model.pictures()
+        assert picture.size == (MAX_SIDE_PX, MAX_SIDE_PX // 2)
+        assert look_of(run).holds is Holds.YES
+        bomb = png(2, 2).replace((2).to_bytes(4) + (2).to_bytes(4), (60_000).to_bytes(4) + (60_000).to_bytes(4))
+        run = looked_check(looking_project(model.model), {"bomb.png": bomb})
+        assert len(model.server.requests) == 1, "nobody is asked about what cannot be shown"
+    look = look_of(run)
+    assert (look.holds, look.why_not, look.has_faults) == (Holds.NOT_LOOKED_AT, WhyNotLooked.NOT_RENDERED, True)
+    assert found_by(run).state is CheckState.INCOMPLETE, "by what opening it told"
+
+
+@pytest.mark.parametrize(
+    ("form", "reply", "why_not", "words"),
+    [
+        ("anthropic", Reply(NO_PICTURES, status=400), WhyNotLooked.MODEL_FAILED, "does not support"),
+        ("openai", Reply("That key is not known.", status=401), WhyNotLooked.MODEL_FAILED, "not known"),
+        ("anthropic", Reply("I see a lovely chart."), WhyNotLooked.NO_ANSWER, "no JSON"),
+        ("openai", Reply(None, refusal="I cannot look at that."), WhyNotLooked.NO_ANSWER, "I cannot look at that"),
+        # What litellm makes of Anthropic's word for it.
+        ("anthropic", Reply("", finish_reason="refusal"), WhyNotLooked.NO_ANSWER, "filter stopped it"),
+    ],
+    ids=["takes no pictures", "a wrong key", "prose", "a refusal", "another refusal"],
+)
+def test_a_model_that_does_not_look_leaves_the_check_and_says_why(
+    form: str, reply: Reply, why_not: WhyNotLooked, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with eyes(form, lambda _asked: reply, monkeypatch) as model:
+        run = looked_check(looking_project(model.model), {"report.pdf": REPORT})
+        assert all(model.pictures(at) for at in range(len(model.server.requests))), "never asked without the pictures"
+    look = look_of(run)
+    assert (look.holds, look.why_not) == (Holds.NOT_LOOKED_AT, why_not)
+    assert words in look.error
+    assert (run.outcome, found_by(run).state) == ("succeeded", CheckState.COMPLETE)
+
+
+def test_a_malformed_answer_is_asked_for_again_with_the_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    cut = json.dumps({"saw": "A chart.", "requirements": [{"number": 1, "holds": "yes", "why": "left"}]})[:-4]
+    answers = iter([cut, ""])
+    with eyes("anthropic", lambda asked: next(answers) or seen(asked, holds="no"), monkeypatch) as model:
+        run = looked_check(looking_project(model.model), {"report.pdf": REPORT})
+        assert len(model.server.requests) == 2
+        assert model.pictures(0) == model.pictures(1)
+    assert look_of(run).holds is Holds.NO
+
+
+def test_nobody_looks_without_a_model_that_is_named_for_it() -> None:
+    run = looked_check(looking_project(), {"report.pdf": REPORT})
+    look = look_of(run)
+    assert (look.holds, look.why_not) == (Holds.NOT_LOOKED_AT, WhyNotLooked.NO_MODEL)
+    assert not Step.objects.filter(run=run, role="vision").exists()
+    assert not RenderedPage.objects.exists()
+
+
+def test_the_same_page_is_drawn_once_and_goes_with_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    with eyes("openai", seen, monkeypatch) as model:
+        project = looking_project(model.model)
+        for _ in range(2):
+            looked_check(project, {"report.pdf": REPORT})
+            # Its script answers once.
+            project.models_by_role |= looking_project(model.model).models_by_role
+            project.save()
+    assert RenderedPage.objects.count() == 2
+    Run.objects.all().delete()
+    file = Attachment.objects.get()
+    assert sweep_unused(file.handed_in_at + KEPT_UNUSED * 2) == 1
+    assert not RenderedPage.objects.exists()
