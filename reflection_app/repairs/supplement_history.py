@@ -5,6 +5,7 @@ worth is tried again once what spoke against it is old. Forks are no runs of the
 """
 
 import logging
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -48,6 +49,7 @@ MOST_SAMPLES = 50
 MOST_RUNS = 100
 MOST_STEPS = 4_000
 USD_PLACES = Decimal("1e-8")
+PLAN_STEP = re.compile(r".*/step-\d+(?=/)")
 
 # Two operations say the same where they share so much of their telling words, or of their meaning.
 ALIKE_BY_WORDS = 0.6
@@ -266,7 +268,10 @@ def planned_steps(project_id: UUID, *, without: UUID) -> list[PlanStepCost]:
     )
     found: dict[tuple[UUID, str], PlanStepCost] = {}
     for run, key, kind, role, tool, prompt, completion, cost_usd, cost_known, seconds in rows:
-        place = key if role == "planner" else "/".join(key.split("/")[:-1]).partition("/again-")[0]
+        step = PLAN_STEP.match(key)
+        if role != "planner" and step is None:
+            continue
+        place = key.partition("/again-")[0] if step is None else step[0]
         before = found.get(
             (run, place), PlanStepCost(role == "planner", tool="", tokens=0, cost_usd=Decimal(0), seconds=0.0)
         )
