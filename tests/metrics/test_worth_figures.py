@@ -21,12 +21,13 @@ from tests.factories import make_project
 from tests.repairs.past_supplements import past_supplement
 
 
-def spent(checks: str, supplements: str, looks: str, *, is_known: bool = True) -> list[Spending]:
-    return [Spending(1_000, Decimal(usd), is_known=is_known) for usd in (checks, supplements, looks)]
+def found_of(usd: tuple[str, str, str], *, supplied: int, completed: int, is_known: bool = True) -> Bought:
+    checks, supplements, looks = (Spending(1_000, Decimal(one), is_known=is_known) for one in usd)
+    return Bought(checks, supplements=supplements, second_looks=looks, supplied=supplied, completed=completed)
 
 
 def test_a_completed_run_costs_all_that_was_spent_for_each_with_the_interval_of_the_share() -> None:
-    found = Bought(*spent("0.10", "0.80", "0.10"), supplied=10, completed=5)
+    found = found_of(("0.10", "0.80", "0.10"), supplied=10, completed=5)
     assert found.share is not None
     assert (round(found.share.low, 3), round(found.share.high, 3)) == (0.237, 0.763)
     each = found.cost_each_usd
@@ -38,8 +39,8 @@ def test_a_completed_run_costs_all_that_was_spent_for_each_with_the_interval_of_
 
 
 def test_no_cost_is_told_of_a_run_that_was_not_completed_or_has_no_price() -> None:
-    assert Bought(*spent("1", "1", "1"), supplied=4, completed=0).cost_each_usd is None
-    unpriced = Bought(*spent("1", "1", "1", is_known=False), supplied=4, completed=2)
+    assert found_of(("1", "1", "1"), supplied=4, completed=0).cost_each_usd is None
+    unpriced = found_of(("1", "1", "1"), supplied=4, completed=2, is_known=False)
     assert unpriced.cost_each_usd is None
     assert unpriced.tokens_each is not None
     assert not unpriced.total.is_known

@@ -7,7 +7,7 @@ from reflection_app.core.registry import REGISTRY
 from reflection_app.loops.completeness.dropped import DropCode, Dropped
 from reflection_app.repairs.dropped_words import why_dropped, why_dropped_in_english
 
-PARAMETERS = {
+PARAMETERS: dict[DropCode, dict[str, str | int | float]] = {
     DropCode.TOO_MANY: {"most": 3},
     DropCode.UNKNOWN_TOOL: {"name": "100 % fax"},
     DropCode.UNFIT_TOOL: {"name": "<b>fax</b>"},

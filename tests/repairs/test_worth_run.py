@@ -31,6 +31,24 @@ def check_of(run: Run) -> CompletenessCheck:
     return CompletenessCheck.objects.get(run=run)
 
 
+def estimate_of(one: Supplement) -> dict[str, Any]:
+    assert isinstance(one.estimate, dict)
+    return one.estimate
+
+
+def second_look_of(run: Run) -> dict[str, Any]:
+    found = check_of(run).second_look
+    assert isinstance(found, dict)
+    return found
+
+
+def result_of(run: Run, kind: str) -> dict[str, Any]:
+    """What the run's one step of this kind has recorded."""
+    result = Step.objects.get(run=run, kind=kind).result
+    assert isinstance(result, dict)
+    return result
+
+
 def test_supplements_are_ordered_and_dropped_by_the_projects_own_history() -> None:
     project = reading_project(completeness={"least_worth": 0.15})
     for _ in range(6):
@@ -41,20 +59,20 @@ def test_supplements_are_ordered_and_dropped_by_the_projects_own_history() -> No
     assert run.outcome == "succeeded"
     [supplement] = Supplement.objects.filter(completeness_check=check_of(run))
     assert (supplement.operation, supplement.succeeded) == (SAVE["operation"], True)
-    assert supplement.estimate["tokens"]["middle"] == 400
-    assert (supplement.estimate["worth_completed"], supplement.estimate["worth_basis"]) == (6, "same")
+    assert estimate_of(supplement)["tokens"]["middle"] == 400
+    assert (estimate_of(supplement)["worth_completed"], estimate_of(supplement)["worth_basis"]) == (6, "same")
     assert supplement.seconds is not None
     [dropped] = check_of(run).dropped
     assert (dropped["operation"], dropped["code"], dropped["why"]) == (FIRST_AGAIN["operation"], "below_worth", "")
     estimates = Step.objects.get(run=run, kind="estimate_supplements")
     assert estimates.key == "attempt-1/completeness/estimates"
-    assert len(estimates.result["supplements"]) == 2
+    assert len(result_of(run, "estimate_supplements")["supplements"]) == 2
 
 
 def test_a_run_that_its_second_look_calls_complete_is_told_so_by_row_and_event() -> None:
     run = supplemented(reading_project())
     check = check_of(run)
-    assert (check.state, check.second_look["state"]) == ("completed_by_supplement", "complete")
+    assert (check.state, second_look_of(run)["state"]) == ("completed_by_supplement", "complete")
     assert check.second_tokens > 0
     event = Event.objects.get(run=run, type="reflection_again")
     assert event.payload == {"isComplete": True, "analysis": "两个文件都读了", "missingsCount": 0}
@@ -64,7 +82,7 @@ def test_a_run_that_its_second_look_calls_complete_is_told_so_by_row_and_event()
 def test_a_run_in_which_the_second_look_misses_something_stays_incomplete() -> None:
     run = supplemented(reading_project(), INCOMPLETE_STILL)
     check = check_of(run)
-    assert (check.state, check.second_look["missing_aspects"]) == ("incomplete", ["颜色是否相同"])
+    assert (check.state, second_look_of(run)["missing_aspects"]) == ("incomplete", ["颜色是否相同"])
     assert Supplement.objects.get(completeness_check=check).succeeded is True
     answer = Step.objects.get(run=run, key="attempt-1/answer")
     assert "颜色是否相同" in answer.request["messages"][-1]["content"]
@@ -122,8 +140,8 @@ def test_a_worker_that_dies_after_any_commit_changes_nothing(monkeypatch: pytest
         assert [(step.key, step.kind) for step in Step.objects.filter(run=run)] == expected, killed_after
         check = check_of(run)
         assert (check.state, check.supplements.count()) == ("completed_by_supplement", 1), killed_after
-        recorded = Step.objects.get(run=run, kind="estimate_supplements").result["supplements"][0]
-        estimate = check.supplements.get().estimate
+        recorded = result_of(run, "estimate_supplements")["supplements"][0]
+        estimate = estimate_of(check.supplements.get())
         assert estimate["worth_runs"] in {one["runs"] for one in recorded["completed"]}
         assert Event.objects.filter(run=run, type="reflection_again").count() == 1
     assert killed_after > 12, "there are that many commits to die after"
@@ -155,7 +173,7 @@ def test_a_history_that_is_handed_in_is_estimated_too_and_ordered_so_that_the_pi
         past_supplement(project, FIRST_AGAIN["operation"], cost_usd=Decimal("0.5"))
     run = completeness_check(project, TWO["attempt-1/completeness"], kind="compare")
     advance(run.pk)
-    found = Step.objects.get(run=run, kind="record_completeness").result
+    found = result_of(run, "record_completeness")
     assert [one["operation"] for one in found["supplements"]] == [SAVE["operation"]]
     assert found["supplements"][0]["estimate"]["cost_usd"]["middle"] == "0.00200000"
     assert [(one["code"], one["operation"]) for one in found["dropped"]] == [("too_dear", FIRST_AGAIN["operation"])]
@@ -166,5 +184,5 @@ def test_a_call_of_the_first_plan_is_what_is_known_of_a_tool_before_any_suppleme
     supplemented(project, {"attempt-1/completeness": checked(analysis="都有了")})
     run = supplemented(project)
     [one] = Supplement.objects.filter(completeness_check=check_of(run))
-    assert (one.estimate["cost_basis"], one.estimate["worth_basis"]) == ("calls", "nothing")
-    assert one.estimate["tokens"]["middle"] > 0
+    assert (estimate_of(one)["cost_basis"], estimate_of(one)["worth_basis"]) == ("calls", "nothing")
+    assert estimate_of(one)["tokens"]["middle"] > 0

@@ -108,8 +108,8 @@ def test_it_is_dropped_below_the_line_only_where_its_history_leaves_no_doubt(
 
 
 def test_it_is_dropped_where_a_run_that_it_completes_costs_too_much() -> None:
-    line = {"max_cost_per_completed_usd": "0.05"}
-    found = weigh(known(100, "0.02", 20, 100), known(100, "0.02", 90, 100), NONE_KNOWN, **line)
+    told = (known(100, "0.02", 20, 100), known(100, "0.02", 90, 100), NONE_KNOWN)
+    found = weigh(*told, max_cost_per_completed_usd="0.05")
     assert set(kept(found)) == set("bc")
     [dropped] = found.dropped
     assert dropped.code is DropCode.TOO_DEAR
@@ -119,7 +119,7 @@ def test_it_is_dropped_where_a_run_that_it_completes_costs_too_much() -> None:
 
 
 @pytest.mark.parametrize("limit", [{"max_cost_usd": "1"}, {"max_cost_per_completed_usd": "1"}])
-def test_without_a_known_price_nothing_is_carried_out_under_a_limit_of_money(limit: dict[str, str]) -> None:
+def test_without_a_known_price_nothing_is_carried_out_under_a_limit_of_money(limit: dict[str, Any]) -> None:
     unpriced = Left(is_priced=False, check_usd=Decimal(1))
     found = weigh(known(100, None, 9, 10), NONE_KNOWN, left=unpriced, **limit)
     assert left_out(found) == {"a": DropCode.PRICE_UNKNOWN, "b": DropCode.PRICE_UNKNOWN}
