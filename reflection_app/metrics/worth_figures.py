@@ -98,18 +98,18 @@ class Each:
 def bought(project_id: UUID) -> Bought:
     checks = CompletenessCheck.objects.filter(project=project_id).order_by()
     looked = checks.aggregate(
-        tokens=Sum("tokens"),
-        cost_usd=Sum("cost_usd"),
-        second_tokens=Sum("second_tokens"),
-        second_cost_usd=Sum("second_cost_usd"),
+        all_tokens=Sum("tokens"),
+        usd=Sum("cost_usd"),
+        again_tokens=Sum("second_tokens"),
+        again_usd=Sum("second_cost_usd"),
         unpriced=Count("pk", filter=Q(cost_known=False) | Q(tokens__gt=0, run__unpriced_calls__gt=0)),
         supplied=Count("run", distinct=True, filter=Q(used=True)),
         completed=Count("run", distinct=True, filter=Q(used=True, state=CheckState.SUPPLEMENTED.value)),
     )
     supplements = Supplement.objects.filter(project=project_id).order_by()
     supplied = supplements.aggregate(
-        tokens=Sum("tokens"),
-        cost_usd=Sum("cost_usd"),
+        all_tokens=Sum("tokens"),
+        usd=Sum("cost_usd"),
         unpriced=Count(
             "pk",
             filter=Q(cost_known=False)
@@ -118,13 +118,11 @@ def bought(project_id: UUID) -> Bought:
     )
     checks_known = not looked["unpriced"]
     return Bought(
-        checks=Spending(looked["tokens"] or 0, looked["cost_usd"] or Decimal(0), is_known=checks_known),
+        checks=Spending(looked["all_tokens"] or 0, looked["usd"] or Decimal(0), is_known=checks_known),
         supplements=Spending(
-            supplied["tokens"] or 0, supplied["cost_usd"] or Decimal(0), is_known=not supplied["unpriced"]
+            supplied["all_tokens"] or 0, supplied["usd"] or Decimal(0), is_known=not supplied["unpriced"]
         ),
-        second_looks=Spending(
-            looked["second_tokens"] or 0, looked["second_cost_usd"] or Decimal(0), is_known=checks_known
-        ),
+        second_looks=Spending(looked["again_tokens"] or 0, looked["again_usd"] or Decimal(0), is_known=checks_known),
         supplied=looked["supplied"],
         completed=looked["completed"],
     )

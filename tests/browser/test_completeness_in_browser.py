@@ -11,6 +11,8 @@ from tests.browser.looks import is_clean
 from tests.factories import make_member
 from tests.loops.completeness.scenes import checked, wanted
 from tests.repairs.completeness import SAVE, reading_project, supplemented
+from tests.repairs.past_supplements import past_supplement
+from tests.repairs.test_worth_run import FIRST_AGAIN, INCOMPLETE_STILL, TWO
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -36,6 +38,34 @@ def test_a_supplemented_run_and_the_page_of_its_project(visit: Callable[..., Vis
     expect(page.get_by_role("region", name="What keeps being missing")).to_contain_text("读取第二个文件")
     expect(page.get_by_text("offered to the notebook: proposed")).to_be_visible()
     is_clean(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_estimates_and_what_was_bought_are_read_in_every_width(visit: Callable[..., Visitor], scheme: str) -> None:
+    lines = {"least_worth": 0.15, "max_cost_usd": "0.5"}
+    project = reading_project(slug=f"worth-{scheme}", completeness=lines)
+    for number in range(6):
+        past_supplement(project, tokens=1_000 + 150 * number)
+    for _ in range(30):
+        past_supplement(project, FIRST_AGAIN["operation"], completed=False, tokens=9_000)
+    runs = [supplemented(project, TWO) for _ in range(5)]
+    supplemented(project, TWO | INCOMPLETE_STILL)
+    visitor = visit(make_member(project, Role.ADMIN), scheme=scheme)
+    page = visitor.go(f"/p/{project.slug}/runs/{runs[-1].pk}/")
+    card = page.locator("#run-completeness")
+    expect(card).to_contain_text("Estimate:")
+    card.get_by_text("1 suggestion left out").click()
+    expect(card.get_by_text("the line is 15 %")).to_be_visible()
+    is_clean(page, f"worth-run-{scheme}", widths=(390, 1280))
+
+    page.get_by_role("link", name="Completeness", exact=True).click()
+    expect(page.get_by_role("region", name="What was left out")).to_contain_text("worth less than the line")
+    expect(page.get_by_text("Cost of a run turned complete")).to_be_visible()
+    is_clean(page, f"worth-project-{scheme}", widths=(390, 1280))
+
+    visitor.go(f"/p/{project.slug}/settings/")
+    expect(page.get_by_label("Least worth (%)").first).to_have_value("15")
+    is_clean(page, f"worth-settings-{scheme}", widths=(390, 1280))
 
 
 def test_the_check_is_turned_off_in_the_settings(visit: Callable[..., Visitor]) -> None:

@@ -63,14 +63,22 @@ def test_a_history_is_checked_and_told_with_what_the_guards_left_out() -> None:
         "不完整：查询后未发送通知",
         ["用户通知"],
     )
-    assert check["supplements"] == [
-        {
-            "operation": "发送搜索结果通知",
-            "reason": "任务明确要求通知用户",
-            "suggested_tools": ["qq_message_send"],
-        }
+    [supplement] = check["supplements"]
+    assert (supplement["estimate"]["tokens"], supplement["estimate"]["worth_runs"]) == (None, 0)
+    assert {name: told for name, told in supplement.items() if name != "estimate"} == {
+        "operation": "发送搜索结果通知",
+        "reason": "任务明确要求通知用户",
+        "suggested_tools": ["qq_message_send"],
+    }
+    assert [(one["operation"], one["code"], one["parameters"], one["why"]) for one in check["dropped"]] == [
+        ("发送搜索结果通知", "unknown_tool", {"name": "fax"}, "There is no tool “fax” on the list."),
+        (
+            "搜索最新AI动态",
+            "done_already",
+            {},
+            "It is done already, and the task does not ask for it to be done again.",
+        ),
     ]
-    assert [one["operation"] for one in check["dropped"]] == ["发送搜索结果通知", "搜索最新AI动态"]
     assert (check["steps_ok"], check["error"], check["supplements_count"]) == (True, None, 1)
     assert (check["kind"], check["agent"], check["external_id"]) == ("news", "小助手", "job-7")
     assert check["tokens"] > 0
@@ -162,6 +170,8 @@ def test_the_same_key_sent_again_checks_once() -> None:
         ({"settings": {"temperature": -1}}, "settings.temperature"),
         ({"settings": {"top_p": 0}}, "settings.top_p"),
         ({"settings": {"max_retries": 6}}, "settings.max_retries"),
+        ({"settings": {"max_cost_usd": 0}}, "settings.max_cost_usd"),
+        ({"settings": {"least_worth": 2}}, "settings.least_worth"),
         ({"settings": {"enabled": False}}, "settings.enabled"),
         ({"mode": "planning"}, "mode"),
         ({"kind": "x" * 61}, "kind"),
@@ -206,6 +216,14 @@ def test_a_fork_of_a_check_is_a_check() -> None:
 def test_a_run_tells_its_check_and_its_statistics_and_one_without_a_check_nothing() -> None:
     run = supplemented(reading_project())
     told = make_caller(run.project).get(f"runs/{run.pk}").body
+    [supplement] = told["completeness"].pop("supplements")
+    assert (supplement["operation"], supplement["succeeded"], supplement["left_out"]) == ("读取第二个文件", True, None)
+    assert (supplement["estimate"]["worth"], supplement["estimate"]["worth_basis"]) == (0.5, "nothing")
+    assert supplement["tokens"] > 0
+    look = told["completeness"].pop("second_look")
+    assert (look["state"], look["analysis"], look["error"]) == ("complete", "两个文件都读了", None)
+    spent = told["completeness"].pop("spent")
+    assert spent["tokens"] == 250 + supplement["tokens"] + look["tokens"]
     assert told["completeness"] == {
         "state": "completed_by_supplement",
         "settings_from": "desk",
@@ -214,6 +232,8 @@ def test_a_run_tells_its_check_and_its_statistics_and_one_without_a_check_nothin
         "supplements_count": 1,
         "files": [],
         "faulty_files": [],
+        "dropped": [],
+        "ordered_by": "worth",
         "steps_ok": True,
         "exec": {"used": True, "attempted": 2, "succeeded": 2, "success_rate": 1.0},
     }

@@ -1,5 +1,6 @@
 """Whose settings the completeness check of a run goes by: the task's, its kind's, the project's, the desk's."""
 
+import json
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.completeness.checks import MOST_KINDS
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.runs.models import Run
-from tests.api.caller import assert_problem, make_caller
+from tests.api.caller import assert_problem, fields, make_caller
 from tests.factories import make_project
 from tests.repairs.completeness import reading_project, supplemented
 from tests.teams.test_settings import TYPED
@@ -82,7 +83,8 @@ def test_a_run_that_its_kind_leaves_unchecked_says_so(client: Client) -> None:
 
 
 def row(number: int, kind: str, **parts: str) -> dict[str, str]:
-    empty = dict.fromkeys(("enabled", "max_supplements", "temperature", "top_p", "max_retries"), "")
+    names = ("enabled", "max_supplements", "temperature", "top_p", "max_retries", "least_worth", "look_again")
+    empty = dict.fromkeys((*names, "max_cost_per_completed_usd", "max_cost_usd"), "")
     return {f"kinds.{number}.{part}": text for part, text in (empty | {"kind": kind} | parts).items()}
 
 
@@ -101,9 +103,90 @@ def test_kinds_are_set_on_the_page_changed_and_removed(client: Client) -> None:
     assert Project.objects.get(slug="set").completeness_by_kind == {"news": {"enabled": True, "temperature": 0.5}}
 
 
+def test_a_kind_has_lines_of_its_own(client: Client) -> None:
+    admin = logged_in(client, make_project("set"))
+    typed = row(0, "news", least_worth="20", max_cost_usd="0.02", look_again="off")
+    page = admin.post(PAGE, TYPED | typed, follow=True).text
+    project = Project.objects.get(slug="set")
+    assert project.completeness_by_kind == {"news": {"least_worth": 0.2, "max_cost_usd": "0.02", "look_again": False}}
+    assert 'name="kinds.0.least_worth" value="20"' in page
+    found = project.get_completeness("news")
+    assert (found.least_worth, str(found.max_cost_usd), found.look_again) == (0.2, "0.02", False)
+    assert project.get_completeness().look_again
+
+
+def test_a_task_has_a_limit_of_money_of_its_own() -> None:
+    project = reading_project(completeness={"max_cost_usd": "1"})
+    spec = spec_of(project, tools=["read_file"], completeness={"max_cost_usd": "0.25", "look_again": False})
+    assert spec.completeness is not None
+    assert (str(spec.completeness.max_cost_usd), spec.completeness.look_again) == ("0.25", False)
+
+
+def test_settings_are_read_and_changed_in_part_by_rest() -> None:
+    admin = make_caller(reading_project(), ["admin"])
+    usual = admin.get("completeness-settings").body
+    assert (usual["max_supplements"], usual["max_cost_usd"], usual["look_again"]) == (3, None, True)
+    assert (usual["chosen"], usual["kinds"]) == ([], {})
+
+    change = {"max_cost_usd": 0.05, "least_worth": 0.1, "kinds": {"news": {"max_supplements": 1, "top_p": 0.5}}}
+    for _ in range(2):
+        answer = admin.call("PATCH", "completeness-settings", data=json.dumps(change))
+        assert answer.status == 200, answer.body
+    told = answer.body
+    assert (told["max_cost_usd"], told["least_worth"], told["chosen"]) == (
+        "0.05000000",
+        0.1,
+        ["least_worth", "max_cost_usd"],
+    )
+    assert (told["kinds"]["news"]["max_supplements"], told["kinds"]["news"]["enabled"]) == (1, None)
+    assert AuditEntry.objects.filter(action="settings.changed").count() == 1, "the second changed nothing"
+
+    back = {"least_worth": None, "kinds": {"news": {"top_p": None, "look_again": False}, "gone": None}}
+    told = admin.call("PATCH", "completeness-settings", data=json.dumps(back)).body
+    assert (told["least_worth"], told["max_cost_usd"], told["chosen"]) == (0, "0.05000000", ["max_cost_usd"])
+    project = Project.objects.get(pk=admin.project.pk)
+    assert project.completeness_by_kind == {"news": {"max_supplements": 1, "look_again": False}}
+    told = admin.call("PATCH", "completeness-settings", data=json.dumps({"kinds": {"news": None}})).body
+    assert told["kinds"] == {}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"max_cost_usd": 0}, "max_cost_usd"),
+        ({"least_worth": 1.1}, "least_worth"),
+        ({"kinds": {"news": {"max_supplements": 21}}}, "kinds.news.max_supplements"),
+        ({"kinds": {str(number): {"enabled": True} for number in range(MOST_KINDS + 1)}}, "kinds"),
+        ({"model": "x"}, "model"),
+    ],
+)
+def test_what_is_wrong_with_settings_by_rest_is_named_and_nothing_changes(wrong: dict[str, Any], field: str) -> None:
+    admin = make_caller(reading_project(), ["admin"])
+    answer = admin.call("PATCH", "completeness-settings", data=json.dumps(wrong))
+    assert_problem(answer, 400)
+    assert field in fields(answer)
+    project = Project.objects.get(pk=admin.project.pk)
+    assert (project.completeness, project.completeness_by_kind) == ({}, {})
+
+
+def test_kinds_are_bounded_over_all_that_were_set_by_rest() -> None:
+    kinds = {f"kind-{number}": {"enabled": True} for number in range(MOST_KINDS)}
+    admin = make_caller(reading_project(completeness_by_kind=kinds), ["admin"])
+    answer = admin.call("PATCH", "completeness-settings", data=json.dumps({"kinds": {"more": {"enabled": False}}}))
+    assert_problem(answer, 400)
+
+
+def test_only_an_admin_key_changes_settings_by_rest() -> None:
+    caller = make_caller(reading_project(), ["runs:read", "tasks:write"])
+    assert caller.get("completeness-settings").status == 200
+    assert_problem(caller.call("PATCH", "completeness-settings", data="{}"), 403)
+
+
 @pytest.mark.parametrize(
     ("typed", "field"),
     [
+        (row(0, "news", least_worth="101"), "kinds.0.least_worth"),
+        (row(0, "news", max_cost_usd="-1"), "kinds.0.max_cost_usd"),
         (row(0, "news", max_supplements="21"), "kinds.0.max_supplements"),
         (row(0, "news", top_p="much"), "kinds.0.top_p"),
         (row(0, "", max_supplements="1"), "kinds.0.kind"),

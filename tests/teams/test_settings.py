@@ -17,6 +17,7 @@ TYPED = {
     "pass_from": "50",
     "revise_from": "30",
     "completeness_enabled": "on",
+    "look_again": "on",
     "max_supplements": "3",
     "temperature": "0.2",
     "top_p": "1",
@@ -77,6 +78,10 @@ def test_the_completeness_check_is_set_and_what_is_as_usual_follows_the_desk(adm
         {"temperature": "hot"},
         {"top_p": "0"},
         {"max_retries": "-1"},
+        {"least_worth": "101"},
+        {"least_worth": "some"},
+        {"max_cost_per_completed_usd": "0"},
+        {"max_cost_usd": "much"},
         {"pass_from": "101"},
         {"revise_from": "60", "pass_from": "50"},
     ],
@@ -111,3 +116,20 @@ def test_the_tool_that_is_asked_for_knowledge_is_one_of_the_projects(admin: Clie
     asked = submit(Project.objects.get(slug="set"), objective="What is the tariff?").get_spec().knowledge_tool
     assert asked is not None
     assert asked.name == "python"
+
+
+def test_what_supplements_may_cost_is_set_in_per_cent_and_dollars(admin: Client) -> None:
+    typed = TYPED | {"least_worth": "12.5", "max_cost_per_completed_usd": "0.5", "max_cost_usd": "0.05"}
+    typed.pop("look_again")
+    page = admin.post("/p/set/settings/", typed, follow=True).text
+    project = Project.objects.get(slug="set")
+    assert project.completeness == {
+        "least_worth": 0.125,
+        "max_cost_per_completed_usd": "0.5",
+        "max_cost_usd": "0.05",
+        "look_again": False,
+    }
+    for name, text in (("least_worth", "12.5"), ("max_cost_per_completed_usd", "0.5"), ("max_cost_usd", "0.05")):
+        assert f'name="{name}" value="{text}"' in page
+    assert 'name="look_again" checked' not in page
+    assert str(project.get_completeness().max_cost_usd) == "0.05"

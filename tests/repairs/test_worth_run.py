@@ -1,0 +1,188 @@
+"""Supplements by worth and the second look in runs, with rows of a real history."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from reflection_app.adapters.llm.scripted import ScriptedAnswer
+from reflection_app.core.audit import Actor
+from reflection_app.repairs.models import CompletenessCheck, Supplement
+from reflection_app.runs import journal_writes
+from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
+from reflection_app.runs.fork_input import ForkInput
+from reflection_app.runs.forks import fork_run
+from reflection_app.runs.models import Run, Step
+from reflection_app.runs.undo import unmake_supplements
+from tests.loops.completeness.scenes import checked, planned, wanted
+from tests.repairs.completeness import SAVE, completeness_check, planned_run, reading_project, supplemented
+from tests.repairs.past_supplements import past_supplement
+from tests.runs.test_crashes import Killed, killing_after, let_lease_run_out
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+FIRST_AGAIN = wanted("核对第一个文件里的颜色", "以免看错", "read_file", quote="比较两个文件里的颜色")
+TWO = {"attempt-1/completeness": checked(FIRST_AGAIN, SAVE, missing=["核对", "第二个文件"])}
+INCOMPLETE_STILL = {"attempt-1/second-look/completeness": checked(analysis="还缺少结论", missing=["颜色是否相同"])}
+
+
+def check_of(run: Run) -> CompletenessCheck:
+    return CompletenessCheck.objects.get(run=run)
+
+
+def estimate_of(one: Supplement) -> dict[str, Any]:
+    assert isinstance(one.estimate, dict)
+    return one.estimate
+
+
+def second_look_of(run: Run) -> dict[str, Any]:
+    found = check_of(run).second_look
+    assert isinstance(found, dict)
+    return found
+
+
+def result_of(run: Run, kind: str) -> dict[str, Any]:
+    """What the run's one step of this kind has recorded."""
+    result = Step.objects.get(run=run, kind=kind).result
+    assert isinstance(result, dict)
+    return result
+
+
+def test_supplements_are_ordered_and_dropped_by_the_projects_own_history() -> None:
+    project = reading_project(completeness={"least_worth": 0.15})
+    for _ in range(6):
+        past_supplement(project, tokens=400)
+    for _ in range(40):
+        past_supplement(project, FIRST_AGAIN["operation"], completed=False, tokens=9_000)
+    run = supplemented(project, TWO)
+    assert run.outcome == "succeeded"
+    [supplement] = Supplement.objects.filter(completeness_check=check_of(run))
+    assert (supplement.operation, supplement.succeeded) == (SAVE["operation"], True)
+    assert estimate_of(supplement)["tokens"]["middle"] == 400
+    assert (estimate_of(supplement)["worth_completed"], estimate_of(supplement)["worth_basis"]) == (6, "same")
+    assert supplement.seconds is not None
+    [dropped] = check_of(run).dropped
+    assert (dropped["operation"], dropped["code"], dropped["why"]) == (FIRST_AGAIN["operation"], "below_worth", "")
+    estimates = Step.objects.get(run=run, kind="estimate_supplements")
+    assert estimates.key == "attempt-1/completeness/estimates"
+    assert len(result_of(run, "estimate_supplements")["supplements"]) == 2
+
+
+def test_a_run_that_its_second_look_calls_complete_is_told_so_by_row_and_event() -> None:
+    run = supplemented(reading_project())
+    check = check_of(run)
+    assert (check.state, second_look_of(run)["state"]) == ("completed_by_supplement", "complete")
+    assert check.second_tokens > 0
+    event = Event.objects.get(run=run, type="reflection_again")
+    assert event.payload == {"isComplete": True, "analysis": "两个文件都读了", "missingsCount": 0}
+    assert Step.objects.get(run=run, key="attempt-1/second-look/found").attempt_number == 1
+
+
+def test_a_run_in_which_the_second_look_misses_something_stays_incomplete() -> None:
+    run = supplemented(reading_project(), INCOMPLETE_STILL)
+    check = check_of(run)
+    assert (check.state, second_look_of(run)["missing_aspects"]) == ("incomplete", ["颜色是否相同"])
+    assert Supplement.objects.get(completeness_check=check).succeeded is True
+    answer = Step.objects.get(run=run, key="attempt-1/answer")
+    assert "颜色是否相同" in answer.request["messages"][-1]["content"]
+
+
+def test_a_project_without_second_looks_ends_as_it_used_to() -> None:
+    run = supplemented(reading_project(completeness={"look_again": False}))
+    check = check_of(run)
+    assert (check.state, check.second_look) == ("completed_by_supplement", None)
+    assert not Event.objects.filter(run=run, type="reflection_again").exists()
+
+
+def test_money_that_runs_out_is_recorded_at_what_was_not_begun() -> None:
+    answers: dict[str, Any] = TWO | {
+        "attempt-1/supplement/plan/make": ScriptedAnswer(
+            text=planned(("s1-check", "核对", "read_file"), ("s2-read", "读取第二个文件", "read_file")),
+            prompt_tokens=100,
+            completion_tokens=50,
+            cost_usd="0.02",
+        )
+    }
+    run = supplemented(reading_project(completeness={"max_cost_usd": "0.01"}), answers)
+    assert run.outcome == "succeeded", "the run itself goes on"
+    rows = Supplement.objects.filter(completeness_check=check_of(run))
+    assert {row.left_out for row in rows} == {"money_spent"}
+    assert [row.attempted for row in rows] == [False, False]
+    assert sum(row.cost_usd for row in rows) == Decimal("0.02")
+    assert check_of(run).state == "incomplete"
+
+
+def test_a_worker_that_dies_after_any_commit_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    project = reading_project()
+    for _ in range(5):
+        past_supplement(project)
+    whole = supplemented(project)
+    expected = [(step.key, step.kind) for step in Step.objects.filter(run=whole)]
+    for killed_after in range(1, 60):
+        run = planned_run(project)
+        with monkeypatch.context() as patched:
+            killing_after(killed_after, patched, journal_writes, "commit")
+            patched.setattr("reflection_app.runs.journal.commit", journal_writes.commit)
+            try:
+                advance(run.pk)
+            except Killed:
+                pass
+            else:
+                break
+        # Somebody else's history in between must not be read by what is recorded.
+        past_supplement(project, completed=False, tokens=50_000)
+        let_lease_run_out(run)
+        Run.objects.filter(pk=run.pk, state="running").update(state="queued", lease_token=None, lease_until=None)
+        advance(run.pk)
+        run.refresh_from_db()
+        assert (run.outcome, run.error) == ("succeeded", ""), killed_after
+        assert [(step.key, step.kind) for step in Step.objects.filter(run=run)] == expected, killed_after
+        check = check_of(run)
+        assert (check.state, check.supplements.count()) == ("completed_by_supplement", 1), killed_after
+        recorded = result_of(run, "estimate_supplements")["supplements"][0]
+        estimate = estimate_of(check.supplements.get())
+        assert estimate["worth_runs"] in {one["runs"] for one in recorded["completed"]}
+        assert Event.objects.filter(run=run, type="reflection_again").count() == 1
+    assert killed_after > 12, "there are that many commits to die after"
+
+
+def test_what_is_taken_back_of_a_second_look_leaves_the_supplements_as_they_went() -> None:
+    run = supplemented(reading_project())
+    unmake_supplements(run, Step.objects.filter(run=run, kind="record_second_look"))
+    check = check_of(run)
+    assert (check.state, check.second_look, check.second_tokens, check.used) == ("incomplete", None, 0, True)
+    assert check.supplements.get().succeeded is True
+
+
+def test_a_fork_of_the_second_look_writes_no_row_of_its_parents_check() -> None:
+    parent = supplemented(reading_project(), INCOMPLETE_STILL)
+    step = Step.objects.get(run=parent, key="attempt-1/second-look/completeness")
+    fork = fork_run(parent, ForkInput(from_step=step.seq), actor=Actor())
+    advance(fork.pk)
+    fork.refresh_from_db()
+    assert (fork.outcome, fork.error) == ("succeeded", "")
+    assert check_of(parent).state == "incomplete"
+    assert Event.objects.filter(run=fork, type="reflection_again").exists()
+
+
+def test_a_history_that_is_handed_in_is_estimated_too_and_ordered_so_that_the_pipeline_can_choose() -> None:
+    project = reading_project(completeness={"max_cost_per_completed_usd": "0.01"})
+    for _ in range(10):
+        past_supplement(project, cost_usd=Decimal("0.002"))
+        past_supplement(project, FIRST_AGAIN["operation"], cost_usd=Decimal("0.5"))
+    run = completeness_check(project, TWO["attempt-1/completeness"], kind="compare")
+    advance(run.pk)
+    found = result_of(run, "record_completeness")
+    assert [one["operation"] for one in found["supplements"]] == [SAVE["operation"]]
+    assert found["supplements"][0]["estimate"]["cost_usd"]["middle"] == "0.00200000"
+    assert [(one["code"], one["operation"]) for one in found["dropped"]] == [("too_dear", FIRST_AGAIN["operation"])]
+
+
+def test_a_call_of_the_first_plan_is_what_is_known_of_a_tool_before_any_supplement() -> None:
+    project = reading_project()
+    supplemented(project, {"attempt-1/completeness": checked(analysis="都有了")})
+    run = supplemented(project)
+    [one] = Supplement.objects.filter(completeness_check=check_of(run))
+    assert (estimate_of(one)["cost_basis"], estimate_of(one)["worth_basis"]) == ("calls", "nothing")
+    assert estimate_of(one)["tokens"]["middle"] > 0
