@@ -168,7 +168,7 @@ def _tell(row: CheckSuggestion) -> None:
     newest = checks_that_tell(row.project_id).filter(task_kind=row.task_kind).order_by("-created_at", "-id")
     run = Run.objects.select_for_update(of=("self",)).filter(pk__in=newest.values("run")[:1]).first()
     if run is not None:
-        told = {"suggestion": str(row.pk), "kind": row.task_kind, "why": row.why, "change": row.change}
+        told = {"suggestion": str(row.pk), "task_kind": row.task_kind, "why": row.why, "change": row.change}
         add_event(run, EventType.CHECKS_SUGGESTED, **told)
         run.save(update_fields=["last_event_seq"])
         transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))

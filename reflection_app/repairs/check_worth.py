@@ -122,4 +122,4 @@ def _outcomes(rows: QuerySet[CheckDraw], *, by: str) -> dict[Any, Outcomes]:
         )
         .order_by()
     )
-    return {row[0]: Outcomes(*row[1:]) for row in found.values_list()}
+    return {row[0]: Outcomes(*row[1:]) for row in found.values_list(by, "letters", "lowest", "highest")}

@@ -138,7 +138,7 @@ def _found_by_kind(project_id: UUID) -> dict[str, KindChecks]:
 # Setting it by hand.
 
 
-class PolicyInput(Value):
+class CheckPolicyInput(Value):
     """The settings of checks for a kind of task, in place of those that it had; empty, it follows the project again."""
 
     kind: Text = Field(default="", max_length=60, description="empty: the project's own, for all other tasks")
@@ -146,7 +146,7 @@ class PolicyInput(Value):
 
 
 @transaction.atomic
-def set_policy(project: Project, data: PolicyInput, *, actor: Actor) -> Project:
+def set_policy(project: Project, data: CheckPolicyInput, *, actor: Actor) -> Project:
     """The project with these settings. Raises InvalidInput where it has settings for as many kinds as it can."""
     locked = Project.objects.select_for_update().get(pk=project.pk)
     before = {"completeness": locked.completeness, "completeness_by_kind": locked.completeness_by_kind}

@@ -7,6 +7,7 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from notebook_app.public import Claim
 from reflection_app.core.models import Project
 from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.completeness.sampling import When
@@ -124,7 +125,7 @@ class KindShown:
         return policy_words(self.one.policy)
 
     @property
-    def worth(self) -> LiftView | None:
+    def worth(self) -> WorthView | None:
         return worth_view(self.one.worth)
 
     @property
@@ -133,11 +134,24 @@ class KindShown:
         return SuggestionShown(row, self.one.policy) if row else None
 
 
-def worth_view(worth: Worth | None) -> LiftView | None:
+@dataclass(frozen=True)
+class WorthView(LiftView):
+    """The hold-out of checks, in the words of lessons' lift but where those speak of lessons."""
+
+    @property
+    def why(self) -> str:
+        decisive = self.measured.judged.decisive
+        if decisive is None or self.claim not in {Claim.PERHAPS_HARMS, Claim.PERHAPS_HELPS}:
+            return super().why
+        said = _("At the look with %(size)s outcomes in the smaller arm.") % {"size": decisive.size}
+        return f"{said} {_('Among so many kinds of tasks, one may look like this by chance.')}"
+
+
+def worth_view(worth: Worth | None) -> WorthView | None:
     """What the hold-out says; None where there was none."""
     if worth is None or not worth.measured.total:
         return None
-    return LiftView(worth.measured, worth.claim)
+    return WorthView(worth.measured, worth.claim)
 
 
 def how_often(project: Project) -> dict[str, object]:

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 from reflection_desk import Desk
 from reflection_desk.call import Call
-from reflection_desk.calls import datasets, notebook, reviews, sessions, work
+from reflection_desk.calls import checks, datasets, notebook, reviews, sessions, work
 
 from tests.client.samples import Described
 
@@ -18,7 +18,7 @@ ID = UUID("01a203a7-9f22-70ed-a6c6-7cc37409ca31")
 NUMBERS = {"wait_s", "after", "limit", "n"}
 CALLS: dict[str, Callable[..., Call[Any]]] = {
     name: build
-    for module in (work, sessions, notebook, reviews, datasets)
+    for module in (work, sessions, notebook, reviews, datasets, checks)
     for name, build in inspect.getmembers(module, inspect.isfunction)
     if build.__module__ == module.__name__
 }

@@ -273,6 +273,43 @@ class CompletenessCheck(Answer):
     error: str | None
 
 
+class CheckSuggestion(Answer):
+    """A policy of completeness checks that is suggested for a kind of task; `change` is what would be set."""
+
+    id: UUID
+    kind: str
+    why: str
+    change: dict[str, Any]
+    evidence: dict[str, Any]
+    state: str
+    decided_by: str | None
+
+
+class CheckPolicy(Answer):
+    """How often tasks of a kind are checked, and what that found. `worth` is null without a hold-out."""
+
+    kind: str
+    settings: dict[str, Any]
+    settings_from: str
+    checked_share: float
+    checks: int
+    incomplete: int
+    turned: int
+    not_checked: int
+    held_out: int
+    worth: dict[str, Any] | None
+    suggestion: CheckSuggestion | None
+
+
+class CheckPolicies(Answer):
+    """`settings` are the project's, `own` what is set for kinds of tasks, `worth` what checks are worth in all."""
+
+    settings: dict[str, Any]
+    own: dict[str, Any]
+    worth: dict[str, Any]
+    kinds: list[CheckPolicy]
+
+
 class Lesson(Answer):
     id: UUID
     kind: str

@@ -16,7 +16,7 @@ import httpx
 
 from reflection_desk.answers import DatasetColumn, Event, Page, Run
 from reflection_desk.call import TIMEOUT_S, Call, address_and_headers
-from reflection_desk.calls import datasets, notebook, reviews, sessions, work
+from reflection_desk.calls import checks, datasets, notebook, reviews, sessions, work
 from reflection_desk.calls.datasets import DatasetFilters
 from reflection_desk.pulling import Puller, WorkFields
 from reflection_desk.reflecting import Loop, Made, Prompt, Reflected
@@ -277,6 +277,10 @@ class Desk:
     report_fix_outcome = _sent(sessions.report_fix_outcome)
     check_completeness = _sent(sessions.check_completeness)
     get_completeness_check = _sent(sessions.get_completeness_check)
+    get_check_policies = _sent(checks.get_check_policies)
+    set_check_policy = _sent(checks.set_check_policy)
+    list_check_suggestions = _sent(checks.list_check_suggestions)
+    decide_check_suggestion = _sent(checks.decide_check_suggestion)
     recall = _sent(notebook.recall)
     rules_prompt = _sent(notebook.rules_prompt)
     propose_entry = _sent(notebook.propose_entry)

@@ -17,7 +17,7 @@ from reflection_app.repairs.kind_policies import KindPolicies, KindPolicy
 from reflection_app.repairs.models import CheckSuggestion, SuggestionState
 
 
-class EvidenceAnswer(Answer):
+class SuggestionEvidence(Answer):
     """The figures that the suggestion rests on, as they were when it was made."""
 
     checks: int
@@ -50,7 +50,7 @@ class CheckSuggestionAnswer(Answer):
     kind: str = Field(validation_alias="task_kind")
     why: Why
     change: PolicyChange
-    evidence: EvidenceAnswer
+    evidence: SuggestionEvidence
     state: SuggestionState
     decided_by: Annotated[str | None, OrNull] = Field(validation_alias="decided_by_label")
     decided_at: AwareDatetime | None
@@ -114,7 +114,7 @@ def suggestion_answer(row: CheckSuggestion) -> CheckSuggestionAnswer:
     return CheckSuggestionAnswer.from_row(
         row,
         change=PolicyChange(**row.change),
-        evidence=EvidenceAnswer.from_row(evidence, cost_each_usd=cost),
+        evidence=SuggestionEvidence.from_row(evidence, cost_each_usd=cost),
     )
 
 

@@ -17,7 +17,7 @@ from reflection_app.repairs.answers.policies import (
     suggestion_answer,
 )
 from reflection_app.repairs.check_suggestions import SuggestionInput, decide_suggestion
-from reflection_app.repairs.kind_policies import PolicyInput, kind_policies, set_policy
+from reflection_app.repairs.kind_policies import CheckPolicyInput, kind_policies, set_policy
 from reflection_app.repairs.models import CheckSuggestion, SuggestionState
 
 POLICIES = {
@@ -41,7 +41,7 @@ class Policies(DeskView):
         what="policy",
         examples=POLICIES,
     )
-    def set(self, body: PolicyInput) -> CheckPolicies:
+    def set(self, body: CheckPolicyInput) -> CheckPolicies:
         """Runs under way keep the settings they began with."""
         return _policies(set_policy(self.project, body, actor=self.actor))
 

@@ -93,7 +93,7 @@ def test_a_run_that_is_held_out_or_left_out_answers_without_a_check() -> None:
 def test_a_run_in_the_sample_is_checked_as_any_other_and_drawn_for_once() -> None:
     run = run_of(CompletenessSettings(when=When.SAMPLED, holdout_share=0.5), 0.01, 0.6)
     without = run_of(CompletenessSettings())
-    drawn = [effect for effect in run.effects if effect.kind == DrawCheck.kind]
+    drawn = [effect for effect in run.effects if isinstance(effect, DrawCheck)]
     assert [(effect.key, effect.share) for effect in drawn] == [("completeness/draw", 0.1)]
     assert [kind for kind in kinds_of(run) if kind != DrawCheck.kind] == kinds_of(without)
 
