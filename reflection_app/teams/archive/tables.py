@@ -37,6 +37,7 @@ from reflection_app.repairs.models import (
     FixPair,
     Report,
     Supplement,
+    SupplementGroup,
     Ticket,
     ToolFailure,
 )
@@ -168,6 +169,8 @@ TABLES: tuple[TakenTable, ...] = (
     TakenTable("tool_failures", ToolFailure),
     TakenTable("labels", Label),
     TakenTable("completeness_checks", CompletenessCheck),
+    # What began a group may be gone; the vectors of the others are made anew.
+    TakenTable("supplement_groups", SupplementGroup, without=frozenset({"vector"})),
     TakenTable("supplements", Supplement),
     TakenTable("transcripts", Transcript),
     TakenTable("transcript_turns", TranscriptTurn, path="transcript__project_id"),
