@@ -31,9 +31,13 @@ HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 CHINESE = re.compile(f"[{HAN}]")
 _QUOTED = r"[“\"'‘「《]([^”\"'’」》]{2,60})[”\"'’」》]"
 _STUCK = rf"[^\s,;:，。；：、{HAN}]*[\w-](?:[@/\\_][\w.@/\\-]*\w|\.\w+)[^\s,;:，。；：、{HAN}]*"
-_NAME = re.compile(rf"{_STUCK}|\d+(?:[.,:]\d+)*|{_QUOTED}")
+# “Send it to A”: an article never ends what is said.
+_LETTER = rf"(?<![A-Za-z0-9])(?:[B-HJ-Z](?![A-Za-z0-9'])|A(?=\s*(?:$|[,;.、，]|and\b|[{HAN}])))"
+_NAME = re.compile(rf"{_STUCK}|\d+(?:[.,:]\d+)*|{_QUOTED}|{_LETTER}")
 _PIECE = re.compile(rf"[{HAN}]+|[^\W_{HAN}]+")
 _WAY = re.compile(rf"(?:\b(from|to|into)\s+(?:the\s+)?|(从|到|至|往|为)\s*)([a-z0-9_-]+|[{HAN}]{{2}})")
+# What is written into a file is saved.
+_INTO = re.compile(r"\bwrit\w+ .*\b(?:into|to|as)\b")
 _SAME_WAY = {"into": "to", "从": "from", "到": "to", "至": "to", "往": "to", "为": "to"}
 
 # All that a word may stand for.
@@ -122,6 +126,8 @@ def pieces(text: str) -> Pieces:
     runs = [word for word in words if not word.isascii()]
     english = [stem(word) for word in words if word.isascii()]
     senses = _english(english) + [sense for run in runs for sense in _chinese(run)]
+    if _INTO.search(plain) and (names or any("file" in sense for sense in senses)):
+        senses = [sense | {f"{ACTION}save"} if f"{ACTION}write" in sense else sense for sense in senses]
     actions = [sense for sense in senses if all(name.startswith(ACTION) for name in sense)]
     ways = {(match[1] or match[2], stem(match[3])) for match in _WAY.finditer(plain)}
     return Pieces(
