@@ -198,11 +198,16 @@ def completeness_figures(project_id: UUID) -> CompletenessFigures:
     )
 
 
-def recurring_supplements(project_id: UUID) -> list[Recurring]:
-    """What keeps recurring, by kind of task, the most frequent first. Forks are no runs of their own here."""
+def recurring_supplements(project_id: UUID, *, task_kind: str | None = None) -> list[Recurring]:
+    """What keeps recurring, by kind of task, the most frequent first; of one kind alone where it is named.
+
+    Forks are no runs of their own here.
+    """
     rows = Supplement.objects.filter(
         project=project_id, group__isnull=False, completeness_check__run__parent=None
     ).order_by()
+    if task_kind is not None:
+        rows = rows.filter(task_kind=task_kind)
     done = Q(succeeded=True) & FINISHED
     groups = (
         rows.values("group", "task_kind", source=F("group__source"))

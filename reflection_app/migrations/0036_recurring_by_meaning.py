@@ -34,6 +34,40 @@ SET CONSTRAINTS ALL IMMEDIATE;
 """
 
 
+EVENT_TYPES = [
+    ("run.created", "Run Created"),
+    ("run.waiting", "Run Waiting"),
+    ("run.resumed", "Run Resumed"),
+    ("run.retried", "Run Retried"),
+    ("run.forked", "Run Forked"),
+    ("run.redone", "Run Redone"),
+    ("run.finished", "Run Finished"),
+    ("step.started", "Step Started"),
+    ("step.finished", "Step Finished"),
+    ("review.opened", "Review Opened"),
+    ("review.claimed", "Review Claimed"),
+    ("review.released", "Review Released"),
+    ("review.decided", "Review Decided"),
+    ("review.assigned", "Review Assigned"),
+    ("review.opinion", "Review Opinion"),
+    ("review.undone", "Review Undone"),
+    ("ticket.issued", "Ticket Issued"),
+    ("ticket.started", "Ticket Started"),
+    ("ticket.ended", "Ticket Ended"),
+    ("report.kept", "Report Kept"),
+    ("question.asked", "Question Asked"),
+    ("question.answered", "Question Answered"),
+    ("comment.added", "Comment Added"),
+    ("tool_failure.diagnosed", "Tool Failure Diagnosed"),
+    ("run.reflected", "Reflected"),
+    ("reflection", "Reflection"),
+    ("reflection_plan", "Reflection Plan"),
+    ("reflection_exec", "Reflection Exec"),
+    ("completeness.incomplete", "Found Incomplete"),
+    ("completeness.completed", "Completed"),
+]
+
+
 class Migration(migrations.Migration):
     dependencies = [
         ("reflection_app", "0030_keys"),
@@ -83,6 +117,11 @@ class Migration(migrations.Migration):
                 related_name="supplements",
                 to="reflection_app.supplementgroup",
             ),
+        ),
+        migrations.AlterField(
+            model_name="event",
+            name="type",
+            field=models.CharField(choices=EVENT_TYPES, max_length=30),
         ),
         migrations.RunSQL(GROUP, migrations.RunSQL.noop),
     ]

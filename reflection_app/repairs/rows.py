@@ -398,6 +398,9 @@ def write_check(effect: RecordCompleteness, _value: object, commit: StepCommit) 
         supplementsCount=len(found.supplements),
     )
     batch.insert(event)
+    if found.state is CheckState.INCOMPLETE:
+        said = {"attempt": found.attempt, "missing": len(found.missing_aspects), "supplements": len(found.supplements)}
+        batch.insert(next_event(run, EventType.FOUND_INCOMPLETE, **said))
 
 
 @follows_from(RecordPlan)
@@ -453,3 +456,5 @@ def write_supplements(effect: RecordSupplements, _value: object, commit: StepCom
         },
     )
     batch.insert(event)
+    if done.completes:
+        batch.insert(next_event(run, EventType.COMPLETED, attempt=done.attempt, supplements=len(done.results)))

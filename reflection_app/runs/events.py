@@ -41,6 +41,9 @@ class EventType(models.TextChoices):
     REFLECTION = "reflection"
     REFLECTION_PLAN = "reflection_plan"
     REFLECTION_EXEC = "reflection_exec"
+    # What a check comes to, for who wants nothing of the rest: something is missing, and then it was done.
+    FOUND_INCOMPLETE = "completeness.incomplete"
+    COMPLETED = "completeness.completed"
 
 
 class Event(models.Model):

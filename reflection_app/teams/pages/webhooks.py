@@ -82,6 +82,8 @@ GROUPS: tuple[tuple[Promise, dict[EventType, Promise]], ...] = (
             EventType.QUESTION_ASKED: _("an agent asks a person"),
             EventType.QUESTION_ANSWERED: _("a question was answered"),
             EventType.TOOL_FAILURE_DIAGNOSED: _("a failed call was diagnosed"),
+            EventType.FOUND_INCOMPLETE: _("a completeness check found something missing"),
+            EventType.COMPLETED: _("what was missing was done"),
         },
     ),
     (

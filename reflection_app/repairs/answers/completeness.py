@@ -1,0 +1,134 @@
+"""Completeness of a project as REST tells it: all checks with what came of them, what keeps being missing, figures.
+
+A check here is the row that the figures are made of: of a run at work, or of a history that was handed in.
+"""
+
+from typing import Self
+from uuid import UUID
+
+from pydantic import AwareDatetime, Field
+
+from reflection_app.api.reading import Answer, Money, PageAnswer
+from reflection_app.loops.completeness.checks import CheckState
+from reflection_app.metrics.completeness_figures import CompletenessFigures, Recurring, SupplementValue, Worth
+from reflection_app.repairs.answers.failures import DroppedAnswer
+from reflection_app.repairs.models import CompletenessCheck, Supplement
+
+
+class MissingAnswer(Answer):
+    """One operation that was found missing. `recurring_as` is the same in every check that lacked the same."""
+
+    operation: str
+    reason: str
+    suggested_tools: list[str]
+    recurring_as: str | None = Field(description="the `source` of what recurs; null for what a fork lacked")
+    attempted: bool | None = Field(description="null until the supplements were carried out")
+    succeeded: bool | None
+    error: str
+    tokens: int
+
+    @classmethod
+    def of(cls, row: Supplement) -> Self:
+        """Needs the row's group."""
+        return cls.from_row(row, recurring_as=row.group.source if row.group else None)
+
+
+class RunCheckAnswer(Answer):
+    """One check of a run, with what it found and what came of it."""
+
+    id: UUID
+    run_id: UUID
+    attempt: int = Field(validation_alias="attempt_number")
+    kind: str = Field(validation_alias="task_kind")
+    state: CheckState = Field(description="completed_by_supplement: it was incomplete, and then all of it was done")
+    analysis: str
+    missing_aspects: list[str]
+    supplements: list[MissingAnswer]
+    dropped: list[DroppedAnswer]
+    steps_ok: bool
+    error: str
+    tokens: int = Field(description="of the check itself")
+    created_at: AwareDatetime
+
+    @classmethod
+    def of(cls, row: CompletenessCheck) -> Self:
+        """Needs the row's supplements with their groups."""
+        return cls.from_row(row, supplements=[MissingAnswer.of(one) for one in row.supplements.all()])
+
+
+class RunCheckPage(PageAnswer):
+    results: list[RunCheckAnswer]
+
+
+class WordingAnswer(Answer):
+    operation: str
+    runs: int
+
+
+class SideAnswer(Answer):
+    """Runs that ended, and how many of them succeeded."""
+
+    runs: int
+    succeeded: int
+
+
+class ValueAnswer(Answer):
+    """What it brought and cost. Nobody chose by lot which runs got it: a hint and no proof."""
+
+    worth: Worth
+    with_it: SideAnswer = Field(validation_alias="done")
+    without: SideAnswer = Field(validation_alias="others")
+    tokens: int
+    cost_usd: Money | None = Field(description="null where the cost of some call is not known")
+
+    @classmethod
+    def of(cls, value: SupplementValue) -> Self:
+        return cls.from_row(value, cost_usd=value.cost_usd if value.cost_known else None)
+
+
+class RecurringAnswer(Answer):
+    """A supplement that several runs of a kind of task lacked, in whatever words."""
+
+    source: str = Field(description="what the notebook's entry has as its `source`, where it was offered")
+    kind: str = Field(validation_alias="task_kind")
+    operation: str = Field(description="as it was said first")
+    found: int = Field(description="how often it was found missing")
+    runs: int
+    attempted: int
+    succeeded: int
+    reworded: int = Field(description="in how many other wordings it was said")
+    wordings: list[WordingAnswer] = Field(description="the most frequent of them")
+    value: ValueAnswer
+
+    @classmethod
+    def of(cls, one: Recurring) -> Self:
+        return cls.from_row(one, value=ValueAnswer.of(one.value))
+
+
+class RecurringList(Answer):
+    """The most frequent first."""
+
+    results: list[RecurringAnswer]
+
+
+class CompletenessFiguresAnswer(Answer):
+    """Over all checks of the project: `incomplete` were found so; of them, `supplemented` were completed."""
+
+    checks: int
+    complete: int
+    incomplete: int
+    supplemented: int
+    unchecked: int
+    share_incomplete: float | None = Field(description="of the checks that could tell")
+    share_supplemented: float | None
+    tasks: int
+    supplements: int
+    supplements_per_task: float | None
+    runs_with_supplements: int
+    tokens: int
+    cost_usd: Money | None = Field(description="of the checks themselves; null where some cost is not known")
+
+    @classmethod
+    def of(cls, figures: CompletenessFigures) -> Self:
+        cost_usd = figures.cost_usd if figures.cost_known else None
+        return cls.from_row(figures, cost_usd=cost_usd, runs_with_supplements=figures.exec.used)
