@@ -8,7 +8,7 @@ from reflection_app.comparisons import api as comparisons
 from reflection_app.metrics.api import datasets, figures, judgements
 from reflection_app.notebook.api import conflicts, curation, entries, files, recall
 from reflection_app.queues.api import Queues, SavedViews, Skills
-from reflection_app.repairs.api import failures, policies, reports
+from reflection_app.repairs.api import completeness, failures, policies, reports
 from reflection_app.reviews.api.bulk import BulkDecisions, Comments
 from reflection_app.reviews.api.policy import Agreement, ReviewPolicies
 from reflection_app.reviews.api.reviews import AskForReview, HeldReview, Reviews
@@ -238,6 +238,13 @@ urlpatterns = [
         "check-suggestions/<uuid:suggestion_id>/decision",
         policies.Suggestions.as_view({"post": "decide"}),
         name="api-check-suggestion-decision",
+    ),
+    path("completeness/checks", completeness.Completeness.as_view({"get": "checks"}), name="api-run-checks"),
+    path("completeness/recurring", completeness.Completeness.as_view({"get": "recurring"}), name="api-recurring"),
+    path(
+        "completeness/figures",
+        completeness.Completeness.as_view({"get": "figures"}),
+        name="api-completeness-figures",
     ),
     path("notebook/rules-prompt", recall.Rules.as_view({"get": "retrieve"}), name="api-rules-prompt"),
     path("notebook/recall", recall.Recall.as_view({"get": "recall", "post": "recall_for_text"}), name="api-recall"),

@@ -5,7 +5,8 @@ from decimal import Decimal
 from enum import StrEnum
 from uuid import UUID
 
-from django.db.models import Avg, Count, F, Max, Q, Sum
+from django.db.models import Avg, Count, F, Max, Min, Q, QuerySet, Sum, Window
+from django.db.models.functions import RowNumber
 
 from reflection_app.loops.completeness.checks import CheckState
 from reflection_app.loops.task_spec import Mode
@@ -82,6 +83,7 @@ class SupplementValue:
 # One run alone lacked something; from the second on it recurs.
 FEWEST_RECURRING = 2
 MOST_SHOWN = 50
+MOST_WORDINGS = 10
 
 FINISHED = Q(completeness_check__run__state=RunState.FINISHED)
 SUCCEEDED = Q(completeness_check__run__outcome=Outcome.SUCCEEDED.value)
@@ -135,17 +137,30 @@ class CompletenessFigures:
 
 
 @dataclass(frozen=True)
+class Wording:
+    """Other words of a supplement, and how many runs lacked it in these."""
+
+    operation: str
+    runs: int
+
+
+@dataclass(frozen=True)
 class Recurring:
-    """A supplement that several runs of a kind of task lacked; `operation` is as it was said last."""
+    """A supplement that several runs of a kind of task lacked; `operation` is as it was said first.
+
+    `source` is what the notebook knows it by. Of `wordings`, the most frequent are here, and there are `reworded`.
+    """
 
     task_kind: str
-    operation_key: str
+    source: str
     operation: str
     found: int
     runs: int
     attempted: int
     succeeded: int
     value: SupplementValue
+    wordings: tuple[Wording, ...] = ()
+    reworded: int = 0
 
 
 def completeness_figures(project_id: UUID) -> CompletenessFigures:
@@ -183,12 +198,19 @@ def completeness_figures(project_id: UUID) -> CompletenessFigures:
     )
 
 
-def recurring_supplements(project_id: UUID) -> list[Recurring]:
-    """What keeps recurring, by kind of task, the most frequent first. Forks are no runs of their own here."""
-    rows = Supplement.objects.filter(project=project_id, completeness_check__run__parent=None).order_by()
+def recurring_supplements(project_id: UUID, *, task_kind: str | None = None) -> list[Recurring]:
+    """What keeps recurring, by kind of task, the most frequent first; of one kind alone where it is named.
+
+    Forks are no runs of their own here.
+    """
+    rows = Supplement.objects.filter(
+        project=project_id, group__isnull=False, completeness_check__run__parent=None
+    ).order_by()
+    if task_kind is not None:
+        rows = rows.filter(task_kind=task_kind)
     done = Q(succeeded=True) & FINISHED
     groups = (
-        rows.values("task_kind", "operation_key")
+        rows.values("group", "task_kind", source=F("group__source"))
         .annotate(
             found=Count("pk"),
             runs=Count("completeness_check__run", distinct=True),
@@ -202,7 +224,7 @@ def recurring_supplements(project_id: UUID) -> list[Recurring]:
             newest=Max("created_at"),
         )
         .filter(runs__gte=FEWEST_RECURRING)
-        .order_by("-runs", "-newest", "operation_key")[:MOST_SHOWN]
+        .order_by("-runs", "-newest", "group")[:MOST_SHOWN]
     )
     found = list(groups)
     # The checked runs of each kind of task that have ended, with their mean tokens.
@@ -224,21 +246,10 @@ def recurring_supplements(project_id: UUID) -> list[Recurring]:
         )
     )
     kinds = {row["kind"]: (Side(row["total"], row["good"]), float(row["tokens"] or 0)) for row in ended}
-    # Each group's operation in the words of its newest supplement.
-    newest = (
-        Supplement.objects.filter(
-            project=project_id,
-            task_kind__in={group["task_kind"] for group in found},
-            operation_key__in={group["operation_key"] for group in found},
-        )
-        .order_by("task_kind", "operation_key", "-created_at", "-id")
-        .distinct("task_kind", "operation_key")
-        .values_list("task_kind", "operation_key", "operation")
-    )
-    operations = {(kind, key): operation for kind, key, operation in newest}
+    said = _wordings(rows.filter(group__in=[group["group"] for group in found]))
     recurring = []
     for group in found:
-        kind, key, done_runs = group["task_kind"], group["operation_key"], group["done_runs"]
+        kind, done_runs = group["task_kind"], group["done_runs"]
         all_runs, tokens_per_run = kinds.get(kind, (Side(), 0.0))
         others = Side(max(0, all_runs.runs - done_runs), max(0, all_runs.succeeded - group["done_succeeded"]))
         value = SupplementValue(
@@ -250,5 +261,32 @@ def recurring_supplements(project_id: UUID) -> list[Recurring]:
             tokens_per_run=tokens_per_run,
         )
         counts = (group["found"], group["runs"], group["tried"], group["did"])
-        recurring.append(Recurring(kind, key, operations[kind, key], *counts, value))
+        first, others_said, reworded = said[group["group"]]
+        recurring.append(
+            Recurring(kind, group["source"], first, *counts, value, wordings=others_said, reworded=reworded)
+        )
     return recurring
+
+
+def _wordings(rows: QuerySet[Supplement]) -> dict[UUID, tuple[str, tuple[Wording, ...], int]]:
+    """Of each group the words that it began with, the most frequent other ones, and how many other ones there are."""
+    first, frequent = (
+        Window(RowNumber(), partition_by=F("group"), order_by=order)
+        for order in (("first", "operation_key"), ("-runs", "first", "operation_key"))
+    )
+    by_words = (
+        rows.values("group", "operation_key")
+        .annotate(said=Min("operation"), first=Min("created_at"), runs=Count("completeness_check__run", distinct=True))
+        .annotate(age=first, rank=frequent, many=Window(Count("operation_key"), partition_by=F("group")))
+        .filter(Q(age=1) | Q(rank__lte=MOST_WORDINGS + 1))
+        .order_by("rank")
+    )
+    found: dict[UUID, tuple[str, tuple[Wording, ...], int]] = {}
+    for row in by_words:
+        name, others, many = found.get(row["group"], ("", (), row["many"] - 1))
+        if row["age"] == 1:
+            name = row["said"]
+        elif len(others) < MOST_WORDINGS:
+            others = (*others, Wording(row["said"], row["runs"]))
+        found[row["group"]] = (name, others, many)
+    return found

@@ -1,6 +1,5 @@
 """Completeness checks of histories that are handed in, and supplements that keep being missing."""
 
-import hashlib
 from dataclasses import replace
 from typing import Annotated, Any, Self
 from uuid import UUID
@@ -32,7 +31,8 @@ from reflection_app.loops.storable import is_storable
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.tool_calls import DEEPEST, ToolSpec, is_too_deep
 from reflection_app.loops.values import Value
-from reflection_app.repairs.models import Supplement
+from reflection_app.repairs.models import Supplement, SupplementGroup
+from reflection_app.repairs.recurring import Vectors, drop_empty_groups, group_of, oldest_of, vectors_before
 from reflection_app.reviews.own_work import hands_of
 from reflection_app.runs.following import goes_to_notebook
 from reflection_app.runs.models import Run, Step
@@ -209,8 +209,8 @@ MOST_RECURRING_TOOLS = 30
 KIND = EntryKind.SUPPLEMENT
 
 
-@goes_to_notebook(RecordCompleteness)
-def propose_what_recurs(_effect: RecordCompleteness, run: Run, step: Step) -> None:
+@goes_to_notebook(RecordCompleteness, prepare=vectors_before)
+def propose_what_recurs(_effect: RecordCompleteness, run: Run, step: Step, *, prepared: Vectors) -> None:
     """Offers each supplement that was found missing by this step, and that runs of this kind of task lacked before.
 
     Call it in a transaction after the one that wrote their rows, so that of two runs at the same moment the second sees
@@ -218,16 +218,16 @@ def propose_what_recurs(_effect: RecordCompleteness, run: Run, step: Step) -> No
     """
     if run.parent_id is not None:
         return
-    supplements = Supplement.objects.filter(completeness_check__step=step)
-    keyed = {source_of(one.task_kind, one.operation_key): one for one in supplements}
     lock_notebook(run.project_id)
-    for source, one in sorted(keyed.items(), key=lambda item: item[0]):
+    supplements = Supplement.objects.filter(completeness_check__step=step)
+    groups = {group.source: group for group in (group_of(one, vectors=prepared) for one in supplements)}
+    for source, group in sorted(groups.items(), key=lambda item: item[0]):
         if proposed_from(run.project_id, sources=[source]):
-            keep_all(run.project_id, [_proposal(one, source=source, run_id=run.pk)])
+            keep_all(run.project_id, [_proposal(group, run_id=run.pk)])
             continue
-        runs = runs_that_lacked(run.project_id, task_kind=one.task_kind, key=one.operation_key)
+        runs = runs_that_lacked(group)
         if len(runs) >= RECURS_FROM:
-            keep_all(run.project_id, [_proposal(one, source=source, run_id=each) for each in runs[-MOST_EVIDENCE:]])
+            keep_all(run.project_id, [_proposal(group, run_id=each) for each in runs[-MOST_EVIDENCE:]])
 
 
 def withdraw_what_recurred(run: Run, one: Supplement) -> None:
@@ -235,34 +235,33 @@ def withdraw_what_recurred(run: Run, one: Supplement) -> None:
 
     Call it with the notebook locked.
     """
-    key, source = one.operation_key, source_of(one.task_kind, one.operation_key)
-    lacked = runs_that_lacked(run.project_id, task_kind=one.task_kind, key=key)
-    if run.pk in lacked:
+    group = one.group
+    if group is None:
         return
-    recurs = len(lacked) >= RECURS_FROM
-    for run_id in [run.pk, *([] if recurs else lacked)]:
-        take_back_proposal(run.project_id, _proposal(one, source=source, run_id=run_id))
+    lacked = runs_that_lacked(group)
+    if run.pk not in lacked:
+        recurs = len(lacked) >= RECURS_FROM
+        for run_id in [run.pk, *([] if recurs else lacked)]:
+            take_back_proposal(run.project_id, _proposal(group, run_id=run_id, gone=one))
+    drop_empty_groups(SupplementGroup.objects.filter(pk=group.pk))
 
 
-def source_of(task_kind: str, key: str) -> str:
-    """The name by which the notebook knows this supplement for this kind of task."""
-    return f"{KIND}:{hashlib.sha256(f'{task_kind}\0{key}'.encode()).hexdigest()[:40]}"
-
-
-def runs_that_lacked(project_id: UUID, *, task_kind: str, key: str) -> list[UUID]:
-    """The runs in which it was found missing, oldest first. Forks are no evidence of their own."""
-    rows = Supplement.objects.filter(project=project_id, task_kind=task_kind, operation_key=key)
-    found = rows.filter(completeness_check__run__parent=None).order_by("created_at", "id")
+def runs_that_lacked(group: SupplementGroup) -> list[UUID]:
+    """The runs in which it was found missing, in whatever words, oldest first. Forks are no evidence of their own."""
+    found = group.supplements.filter(completeness_check__run__parent=None).order_by("created_at", "id")
     return list(dict.fromkeys(found.values_list("completeness_check__run", flat=True)))
 
 
-def _proposal(one: Supplement, *, source: str, run_id: UUID) -> Proposal:
+def _proposal(group: SupplementGroup, *, run_id: UUID, gone: Supplement | None = None) -> Proposal:
+    """The offer in the words of the group's oldest supplement, or of the one that is `gone` where it was the last."""
+    one = oldest_of(group) or gone
+    assert one is not None, "a group is only asked about with a supplement in hand"
     kind = f"of the kind “{one.task_kind}”" if one.task_kind else "without a kind"
     reason = f"\n\nWhy: {one.reason}" if one.reason else ""
     return Proposal(
         kind=KIND,
         name=one.operation,
-        source=source,
+        source=group.source,
         category=one.task_kind,
         description=f"Tasks {kind} were found to lack this again and again.",
         content=f"Before it is summed up: {one.operation}{reason}",

@@ -5,6 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import MD5
+from pgvector.django import HalfVectorField
 
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
@@ -333,11 +334,35 @@ class CompletenessCheck(models.Model):
         return self.succeeded / self.attempted if self.attempted and self.succeeded is not None else None
 
 
-class Supplement(models.Model):
-    """One operation that was found missing. `operation_key` is equal for operations that say the same.
+class SupplementGroup(models.Model):
+    """What keeps being missing in tasks of one kind: supplements that say the same, in whatever words.
 
-    `estimate` is what it was taken to cost and to be worth before it was carried out, null where nobody did; `left_out`
-    is why it was not begun after all.
+    It is called as its oldest supplement says it. `source` is what the notebook knows it by. `vector` is that of the
+    words it began with; null where no model gave one yet.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="supplement_groups")
+    task_kind = models.CharField(max_length=60, blank=True, default="")
+    source = models.CharField(max_length=60)
+    vector = HalfVectorField(dimensions=384, null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("created_at", "id")
+        constraints = (models.UniqueConstraint(fields=("project", "source"), name="supplement_group_once"),)
+        indexes = (models.Index(fields=("project", "task_kind", "-created_at"), name="supplement_group_of_kind"),)
+
+    def __str__(self) -> str:
+        return self.source
+
+
+class Supplement(models.Model):
+    """One operation that was found missing. `operation_key` is equal for operations that say the same word for word.
+
+    `group` holds all that say it by meaning; null for what a fork lacked, which is no evidence of its own. `estimate`
+    is what it was taken to cost and to be worth before it was carried out, null where nobody did; `left_out` is why it
+    was not begun after all.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -347,6 +372,9 @@ class Supplement(models.Model):
     task_kind = models.CharField(max_length=60, blank=True, default="")
     operation = models.TextField()
     operation_key = models.CharField(max_length=300)
+    group = models.ForeignKey(
+        SupplementGroup, null=True, blank=True, on_delete=models.SET_NULL, related_name="supplements"
+    )
     reason = models.TextField(blank=True, default="")
     suggested_tools = models.JSONField(default=list)
     estimate = models.JSONField(null=True, blank=True)

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from notebook_app.public import EntryKind, keep
 from notebook_app.public import Proposal as EntryProposal
-from reflection_app.loops.completeness.checks import CheckState, Completeness, operation_key
+from reflection_app.loops.completeness.checks import CheckState, Completeness, SupplementsRun, operation_key
 from reflection_app.loops.completeness.supplementing import PART
 from reflection_app.loops.diagnosis.diagnoses import FailedCall, FixRecall
 from reflection_app.loops.effects import (
@@ -403,6 +403,9 @@ def write_check(effect: RecordCompleteness, _value: object, commit: StepCommit) 
         **_files_told(found),
     )
     batch.insert(event)
+    if found.state is CheckState.INCOMPLETE:
+        said = {"attempt": found.attempt, "missing": len(found.missing_aspects), "supplements": len(found.supplements)}
+        batch.insert(next_event(run, EventType.FOUND_INCOMPLETE, **said))
 
 
 def _files_told(found: Completeness) -> dict[str, int]:
@@ -468,12 +471,14 @@ def write_supplements(effect: RecordSupplements, _value: object, commit: StepCom
         },
     )
     batch.insert(event)
+    if done.completes and not done.looks_again:
+        batch.insert(next_event(run, EventType.COMPLETED, attempt=done.attempt, supplements=len(done.results)))
 
 
 @follows_from(RecordSecondLook)
 def write_second_look(effect: RecordSecondLook, _value: object, commit: StepCommit) -> None:
     """What the second look found, with the check's state by its word, and the event."""
-    run, batch, found = commit.run, commit.batch, effect.found
+    run, step, batch, found = commit.run, commit.step, commit.batch, effect.found
     batch.write()
     check = CompletenessCheck.objects.filter(run=run, attempt_number=found.attempt).last()
     if check is not None:
@@ -491,3 +496,8 @@ def write_second_look(effect: RecordSecondLook, _value: object, commit: StepComm
         missingsCount=len(found.missing_aspects),
     )
     batch.insert(event)
+    if found.state is CheckState.COMPLETE:
+        # By the journal, which a fork has from its parent, too.
+        steps = Step.objects.filter(run=run, kind=RecordSupplements.kind, attempt_number=step.attempt_number)
+        done = SupplementsRun.model_validate(steps.values_list("result", flat=True).latest("seq"))
+        batch.insert(next_event(run, EventType.COMPLETED, attempt=found.attempt, supplements=len(done.results)))

@@ -42,7 +42,8 @@ from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.values import Message
 from reflection_app.loops.verdicts import Feedback, Issue, Outcome, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.repairs.answers.completeness import (
+from reflection_app.repairs.answers.reports import SentBack, sent_back_answer
+from reflection_app.repairs.answers.supplements import (
     DroppedAnswer,
     SecondLookAnswer,
     SpentAnswer,
@@ -52,7 +53,6 @@ from reflection_app.repairs.answers.completeness import (
     spent_answer,
     supplied_answers,
 )
-from reflection_app.repairs.answers.reports import SentBack, sent_back_answer
 from reflection_app.runs.events import EventType
 from reflection_app.runs.handing_in import next_attempt_of
 from reflection_app.runs.models import VOID, Attempt, QuestionState, Run, RunState, Step, StepState, Verdict

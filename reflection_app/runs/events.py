@@ -45,6 +45,9 @@ class EventType(models.TextChoices):
     REFLECTION_AGAIN = "reflection_again"
     # Another policy of checks is suggested for the kind of the run's task.
     CHECKS_SUGGESTED = "checks.suggested"
+    # What a check comes to, for who wants nothing of the rest: something is missing, and then it was done.
+    FOUND_INCOMPLETE = "completeness.incomplete"
+    COMPLETED = "completeness.completed"
 
 
 class Event(models.Model):

@@ -33,7 +33,7 @@ from reflection_app.loops.effects import (
 from reflection_app.loops.protocol.reports import Instruction, KeptReport, Proposal
 from reflection_app.loops.verdicts import Ended, Outcome
 from reflection_app.repairs.check_worth import settle_check
-from reflection_app.repairs.completeness import source_of, withdraw_what_recurred
+from reflection_app.repairs.completeness import withdraw_what_recurred
 from reflection_app.repairs.fix_pairs import uncount_outcome
 from reflection_app.repairs.models import (
     AgentInstruction,
@@ -82,11 +82,11 @@ class Proposals:
             run=run,
             entries=tuple(entries),
             instructions=tuple(proposed_instructions(run, gone).filter(state=InstructionState.PROPOSED)),
-            supplements=tuple(Supplement.objects.filter(completeness_check__step__in=gone)),
+            supplements=tuple(Supplement.objects.filter(completeness_check__step__in=gone).select_related("group")),
         )
 
     def withdraw(self) -> None:
-        by_source = {source_of(one.task_kind, one.operation_key): one for one in self.supplements}
+        by_source = {one.group.source: one for one in self.supplements if one.group}
         # Whoever else counts who lacked a supplement waits from here on.
         lock_notebook(self.run.project_id)
         for proposal in sorted(self.entries, key=lambda one: one.source):

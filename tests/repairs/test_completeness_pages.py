@@ -8,7 +8,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from reflection_app.core.models import Membership
-from reflection_app.repairs.models import CompletenessCheck, Supplement
+from reflection_app.repairs.models import CompletenessCheck, Supplement, SupplementGroup
 from reflection_app.repairs.views import checks_of
 from reflection_app.runs import advance as advancing
 from reflection_app.runs.advance import advance
@@ -169,6 +169,9 @@ def test_the_page_asks_the_database_as_often_for_many_recurring_supplements_as_f
     runs = [supplemented(project) for _ in range(2)]
     with CaptureQueriesContext(connection) as few:
         assert SAVE["operation"] in project_page(client, runs[0])
+    groups = SupplementGroup.objects.bulk_create(
+        SupplementGroup(project=project, task_kind="compare", source=f"supplement:{number}") for number in range(12)
+    )
     for check in CompletenessCheck.objects.filter(run__in=runs):
         Supplement.objects.bulk_create(
             Supplement(
@@ -178,6 +181,7 @@ def test_the_page_asks_the_database_as_often_for_many_recurring_supplements_as_f
                 task_kind=check.task_kind,
                 operation=f"missing {number}",
                 operation_key=f"missing {number}",
+                group=groups[number],
             )
             for number in range(2, 12)
         )

@@ -310,6 +310,53 @@ class CheckPolicies(Answer):
     kinds: list[CheckPolicy]
 
 
+class RunCheck(Answer):
+    """`state` is `complete`, `incomplete`, `completed_by_supplement`, or `unchecked` where the check itself failed."""
+
+    id: UUID
+    run_id: UUID
+    attempt: int
+    kind: str
+    state: str
+    analysis: str
+    missing_aspects: list[str]
+    supplements: list[dict[str, Any]]
+    error: str
+    created_at: datetime
+
+
+class RecurringSupplement(Answer):
+    """What several runs of a kind of task lacked; `operation` is as it was said first, `wordings` how else it was."""
+
+    source: str
+    kind: str
+    operation: str
+    runs: int
+    attempted: int
+    succeeded: int
+    reworded: int
+    wordings: list[dict[str, Any]]
+    value: dict[str, Any]
+
+
+class RecurringSupplements(Answer):
+    results: list[RecurringSupplement]
+
+
+class CompletenessFigures(Answer):
+    """Over all checks of the project. Of the `incomplete` ones, `supplemented` were completed."""
+
+    checks: int
+    complete: int
+    incomplete: int
+    supplemented: int
+    unchecked: int
+    share_incomplete: float | None
+    share_supplemented: float | None
+    tokens: int
+    cost_usd: Decimal | None
+
+
 class Lesson(Answer):
     id: UUID
     kind: str

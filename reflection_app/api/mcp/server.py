@@ -29,7 +29,9 @@ from reflection_app.loops.json_paths import MOST_VALUES, has_more_values
 from reflection_app.notebook.answers import ProposalAnswer
 from reflection_app.notebook.api.recall import RecallAnswer, RecallInput, RulesPromptAnswer, RulesQuery
 from reflection_app.notebook.input import EntryInput
+from reflection_app.repairs.answers.completeness import RecurringList, RunCheckPage
 from reflection_app.repairs.answers.failures import CheckAnswer, ToolFailureAnswer
+from reflection_app.repairs.api.completeness import RecurringQuery, RunCheckFilters
 from reflection_app.repairs.completeness import CheckSubmission
 from reflection_app.repairs.tool_failures import FixOutcomeSubmission, ToolFailureSubmission
 from reflection_app.runs.agent_leases import TokenInput, WorkInput
@@ -280,6 +282,26 @@ TOOLS: dict[str, DeskTool] = {
             CheckAnswer,
             ids=("check_id",),
             query=WaitQuery,
+        ),
+        DeskTool(
+            "list_completeness_checks",
+            "List completeness checks",
+            "What checks of this project's runs found missing and what came of it, the newest first, by state, kind of "
+            "task, time and run.",
+            "GET",
+            f"{BASE}/completeness/checks",
+            RunCheckPage,
+            query=RunCheckFilters,
+        ),
+        DeskTool(
+            "list_recurring_supplements",
+            "List what keeps being missing",
+            "What runs of a kind of task lacked again and again, in whatever words, and whether it was worth doing: "
+            "ask before you plan a task of that kind.",
+            "GET",
+            f"{BASE}/completeness/recurring",
+            RecurringList,
+            query=RecurringQuery,
         ),
     )
 }

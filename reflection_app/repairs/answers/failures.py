@@ -29,7 +29,7 @@ from reflection_app.loops.diagnosis.diagnoses import (
 )
 from reflection_app.loops.effects import RecordCompleteness
 from reflection_app.loops.task_spec import Mode
-from reflection_app.repairs.answers.completeness import (
+from reflection_app.repairs.answers.supplements import (
     DroppedAnswer,
     SupplementAnswer,
     dropped_answers,

@@ -27,7 +27,7 @@ from reflection_app.metrics.worth_figures import accuracy_of, bought, left_out
 from reflection_app.notebook.views.entry import learned_from_failure
 from reflection_app.repairs.cheat_sheet import cheat_sheet
 from reflection_app.repairs.check_suggestions import SuggestionInput, decide_suggestion
-from reflection_app.repairs.completeness import RECURS_FROM, source_of
+from reflection_app.repairs.completeness import RECURS_FROM
 from reflection_app.repairs.models import CheckSuggestion, CompletenessCheck, SuggestionState, ToolFailure
 from reflection_app.repairs.policy_views import how_often
 from reflection_app.repairs.tool_failures import (
@@ -170,17 +170,15 @@ NEWEST_SHOWN = 20
 @require_safe
 def completeness_page(request: DeskRequest) -> HttpResponse:
     project = request.place.project
-    found = [(one, source_of(one.task_kind, one.operation_key)) for one in recurring_supplements(project.pk)]
-    offered = {
-        entry.source: entry.state for entry in proposed_from(project.pk, sources=[source for _one, source in found])
-    }
+    found = recurring_supplements(project.pk)
+    offered = {entry.source: entry.state for entry in proposed_from(project.pk, sources=[one.source for one in found])}
     context = {
         "figures": completeness_figures(project.pk),
         "bought": bought(project.pk),
         "accuracy": accuracy_of(project.pk),
         "left_out": left_out(project.pk),
         # What keeps being missing, with the state of the notebook's entry where it was offered, else nothing.
-        "recurring": [(one, offered.get(source, "")) for one, source in found],
+        "recurring": [(one, offered.get(one.source, "")) for one in found],
         "newest": CompletenessCheck.objects.filter(project=project).select_related("run__task")[:NEWEST_SHOWN],
         "settings": project.get_completeness(),
         "how_often": how_often(project),

@@ -39,6 +39,7 @@ from reflection_app.repairs.models import (
     FixPair,
     Report,
     Supplement,
+    SupplementGroup,
     Ticket,
     ToolFailure,
 )
@@ -171,6 +172,8 @@ TABLES: tuple[TakenTable, ...] = (
     TakenTable("tool_failures", ToolFailure),
     TakenTable("labels", Label),
     TakenTable("completeness_checks", CompletenessCheck),
+    # What began a group may be gone; the vectors of the others are made anew.
+    TakenTable("supplement_groups", SupplementGroup, without=frozenset({"vector"})),
     TakenTable("supplements", Supplement),
     TakenTable("check_draws", CheckDraw),
     TakenTable("check_suggestions", CheckSuggestion),

@@ -1,10 +1,20 @@
 """Sessions of agents, and their calls of tools that failed."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from reflection_desk.answers import CompletenessCheck, ToolFailure, Transcript, Turns
+from reflection_desk.answers import (
+    CompletenessCheck,
+    CompletenessFigures,
+    Page,
+    RecurringSupplements,
+    RunCheck,
+    ToolFailure,
+    Transcript,
+    Turns,
+)
 from reflection_desk.call import Call, get, post
 
 
@@ -114,10 +124,15 @@ def check_completeness(
     external_id: str | None = None,
     files: Sequence[Mapping[str, Any]] | None = None,
     required_files: Sequence[Mapping[str, Any]] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, Any] | None = None,
     wait_s: float = 0.0,
     idempotency_key: str | None = None,
 ) -> Call[CompletenessCheck]:
-    """What the work still lacks, before it is summed up. The `files` are opened, and their faults count."""
+    """What the work still lacks, before it is summed up. The `files` are opened, and their faults count.
+
+    `settings` are of this check alone: `max_supplements` …
+    """
     body = {
         "objective": objective,
         "history": list(history),
@@ -127,6 +142,8 @@ def check_completeness(
         "external_id": external_id,
         "files": files,
         "required_files": required_files,
+        "settings": settings,
+        "metadata": metadata,
     }
     return post("completeness-checks", CompletenessCheck, body, idempotency_key=idempotency_key, wait_s=wait_s)
 
@@ -134,3 +151,25 @@ def check_completeness(
 def get_completeness_check(check_id: UUID | str) -> Call[CompletenessCheck]:
     """The check, which may still be going on."""
     return get(f"completeness-checks/{check_id}", CompletenessCheck)
+
+
+def list_run_checks(
+    *,
+    state: str | None = None,
+    kind: str | None = None,
+    since: datetime | str | None = None,
+    run_id: UUID | str | None = None,
+    limit: int | None = None,
+) -> Call[Page[RunCheck]]:
+    """Completeness checks of runs at work and of histories, the newest first, with what came of the supplements."""
+    return get("completeness/checks", Page[RunCheck], state=state, kind=kind, since=since, run_id=run_id, limit=limit)
+
+
+def recurring_supplements(*, kind: str | None = None) -> Call[RecurringSupplements]:
+    """What keeps being missing, in whatever words, the most frequent first."""
+    return get("completeness/recurring", RecurringSupplements, kind=kind)
+
+
+def completeness_figures() -> Call[CompletenessFigures]:
+    """How often something was missing in this project, and what became of it."""
+    return get("completeness/figures", CompletenessFigures)

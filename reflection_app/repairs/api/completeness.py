@@ -1,0 +1,60 @@
+"""Completeness of a project: its checks, what keeps being missing, and the figures."""
+
+from typing import Annotated
+from uuid import UUID
+
+from django.db.models import Prefetch
+from pydantic import BaseModel, ConfigDict, Field
+
+from reflection_app.api.actions import read
+from reflection_app.api.pages import PageQuery
+from reflection_app.api.view import DeskView
+from reflection_app.core.permissions import Permission
+from reflection_app.loops.completeness.checks import CheckState
+from reflection_app.loops.storable import Moment
+from reflection_app.metrics.completeness_figures import completeness_figures, recurring_supplements
+from reflection_app.repairs.answers.completeness import (
+    CompletenessFiguresAnswer,
+    RecurringAnswer,
+    RecurringList,
+    RunCheckAnswer,
+    RunCheckPage,
+)
+from reflection_app.repairs.models import CompletenessCheck, Supplement
+
+Kind = Annotated[str, Field(max_length=60)]
+
+
+class RunCheckFilters(PageQuery):
+    state: CheckState | None = None
+    kind: Kind | None = Field(
+        default=None, serialization_alias="task_kind", description="the kind of task; empty: none"
+    )
+    since: Moment | None = Field(
+        default=None, serialization_alias="created_at__gte", description="those made at that moment or after it"
+    )
+    run_id: UUID | None = None
+
+
+class RecurringQuery(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: Kind | None = Field(default=None, description="the kind of task; empty: none")
+
+
+class Completeness(DeskView):
+    @read("list_run_checks", "Completeness checks of runs and of histories, newest first", may=Permission.READ)
+    def checks(self, query: RunCheckFilters) -> RunCheckPage:
+        supplements = Prefetch("supplements", Supplement.objects.select_related("group"))
+        rows = CompletenessCheck.objects.filter(project=self.project, **query.get_filters())
+        return self.page(RunCheckPage, rows.prefetch_related(supplements), query, each=RunCheckAnswer.of)
+
+    @read("list_recurring_supplements", "What keeps being missing, the most frequent first", may=Permission.READ)
+    def recurring(self, query: RecurringQuery) -> RecurringList:
+        """A supplement is counted whatever words it was asked for in."""
+        found = recurring_supplements(self.project.pk, task_kind=query.kind)
+        return RecurringList(results=[RecurringAnswer.of(one) for one in found])
+
+    @read("get_completeness_figures", "How often something was missing, and what became of it", may=Permission.READ)
+    def figures(self) -> CompletenessFiguresAnswer:
+        return CompletenessFiguresAnswer.of(completeness_figures(self.project.pk))

@@ -1,0 +1,112 @@
+"""Whether two operations are one in other words: what has to stay apart, and how well it does on pairs left out."""
+
+import json
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgement.linear import Numbers
+from judgement.operation_words import meanings
+from judgement.same_operation import Operation, is_same, says_the_same
+from judgement.training.same_operation import train
+
+SIZE = 384
+
+
+def vector(text: str) -> Numbers:
+    made = np.random.default_rng(zlib.crc32(text.encode())).normal(size=SIZE)
+    return np.asarray(made / np.linalg.norm(made), float)
+
+
+def embed(texts: Sequence[str], as_query: bool) -> Numbers:
+    assert as_query
+    # Texts that begin with the same letter lie together.
+    return np.array([vector(text) + 2 * vector(text[:1]) for text in texts])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Save the summary to a file", "Write the summary into a file"),
+        ("Mail the summary to the team", "Send the team the summary by e-mail"),
+        ("Roll the service back", "Revert the service"),
+        ("Book the flight from Rome to Paris", "Reserve the flight from Rome to Paris"),
+        ("Save the result as out/report.md", "Write the result to out/report.md"),
+        ("读取第二个文件", "打开第二个文件并阅读"),
+        ("读取第二个文件", "Read the second file"),
+        ("Deduct the discount from the order", "Apply the discount to the order"),
+    ],
+)
+def test_the_same_in_other_words_is_the_same(one: str, other: str) -> None:
+    assert says_the_same(one, other)
+    assert says_the_same(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Send mail to A", "Send mail to B"),
+        ("给A发邮件", "给B发邮件"),
+        ("Send a mail to Anna", "Send a mail to Berta"),
+        ("给安娜发邮件", "给贝塔发邮件"),
+        ("Mail it to sales@acme.com", "Mail it to sales@acme.org"),
+        ("Book the flight", "Cancel the flight"),
+        ("预订航班", "取消航班"),
+        ("Book the flight from Rome to Paris", "Book the flight from Paris to Rome"),
+        ("把文件从收件箱移到归档", "把文件从归档移到收件箱"),
+        ("Rename the column amount to total", "Rename the column total to amount"),
+        ("Read file 2", "Read file 3"),
+        ("Delete the file", "Do not delete the file"),
+        ("Check the licence before the merge", "Check the licence after the merge"),
+        ("Turn on the lights", "Turn off the lights"),
+        ("Save the summary as out/a.md", "Save the summary as out/b.md"),
+        ("Write unit tests", "Run unit tests"),
+        ("Design the survey", "Send out the survey"),
+        ("", "Read the file"),
+    ],
+)
+def test_what_looks_alike_and_is_another_thing_stays_apart(one: str, other: str) -> None:
+    assert not says_the_same(one, other)
+    assert not says_the_same(other, one)
+
+
+@given(st.text(max_size=120), st.text(max_size=120))
+def test_it_is_the_same_from_both_sides_whatever_the_texts_hold(one: str, other: str) -> None:
+    assert says_the_same(one, other) == says_the_same(other, one)
+
+
+def test_words_that_agree_are_not_enough_where_the_vectors_lie_far_apart() -> None:
+    one, other = "Save the summary to a file", "Write the summary into a file"
+    near = vector(one)
+    assert is_same(Operation(one, near), Operation(other, near))
+    assert not is_same(Operation(one, near), Operation(other, -near))
+
+
+def test_every_line_of_the_table_has_words_in_both_languages_or_says_why_not() -> None:
+    known = meanings()
+    english = {name for names in known.english.values() for name in names}
+    chinese = {name for names in known.chinese.values() for name in names}
+    # “User's” has no word of its own in Chinese.
+    assert english ^ chinese == {"of the user"}
+
+
+def test_training_tells_the_half_left_out_and_keeps_the_threshold_only_when_told_to(tmp_path: Path) -> None:
+    rows = [
+        {
+            "root": f"{letter} root",
+            "same": [f"Save the {letter}list to a file", f"Write the {letter}list into a file"],
+            "apart": [f"Delete the {letter}list"],
+        }
+        for letter in "abcdefghijklmnopqrst"
+    ]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "same_operation.jsonl").write_text(text, encoding="utf-8")
+    figures = train(embed, data=tmp_path, labels=None, judged=None, write=False)
+    assert (figures["chosen_pairs"] + figures["pairs"], figures["falsely_said_far"]) == (60, 0)
+    assert (figures["precision"], figures["chosen_precision"]) == (1, 1)
+    assert figures["recall"] > 0.5
