@@ -63,6 +63,8 @@ EVENT_TYPES = [
     ("reflection", "Reflection"),
     ("reflection_plan", "Reflection Plan"),
     ("reflection_exec", "Reflection Exec"),
+    ("reflection_again", "Reflection Again"),
+    ("checks.suggested", "Checks Suggested"),
     ("completeness.incomplete", "Found Incomplete"),
     ("completeness.completed", "Completed"),
 ]
