@@ -7,17 +7,23 @@ from dataclasses import dataclass
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from pydantic import ValidationError
 
 from reflection_app.loops.completeness.checks import MOST_KINDS, CheckChoice
 from reflection_app.loops.completeness.sampling import When
-from reflection_app.web.forms import Form, TypedField, problems_of
+from reflection_app.web.forms import Form, Problems, Refused, TypedField, problems_of
 
 LONGEST_KIND = 60
 SHARES = ("share", "least_share", "holdout_share")
 NUMBERS = (*SHARES, "max_supplements", "temperature", "top_p", "max_retries")
-# What supplements have to be worth and may cost: the share is typed in per cent, the rest in dollars.
+# What supplements have to be worth and may cost.
 LINES = ("least_worth", "max_cost_per_completed_usd", "max_cost_usd")
+# Kept as shares of one; typed and shown in per cent.
+PERCENT = frozenset({*SHARES, "least_worth"})
+SENTENCES = dict.fromkeys(PERCENT, gettext_lazy("A number from 0 to 100.")) | {
+    "holdout_share": gettext_lazy("A number from 0 to 50.")
+}
 SWITCHES = ("enabled", "look_again")
 PARTS = ("kind", *SWITCHES, "when", *NUMBERS, *LINES)
 SWITCH = ("on", "off")
@@ -62,7 +68,7 @@ def as_typed(name: str, value: object) -> str:
     """A number as its field shows it; empty for none."""
     if value is None:
         return ""
-    if name == "least_worth" and isinstance(value, float):
+    if name in PERCENT and isinstance(value, float):
         value = round(value * 100, 6)
     text = str(value)
     return text.rstrip("0").rstrip(".") if "." in text else text
@@ -71,10 +77,18 @@ def as_typed(name: str, value: object) -> str:
 def as_meant(typed: Mapping[str, str]) -> dict[str, object]:
     """What was typed, the per cent as the share that they are; what is no number is left to be refused."""
     values: dict[str, object] = dict(typed)
-    if "least_worth" in values:
+    for name in PERCENT & typed.keys():
         with suppress(ValueError):
-            values["least_worth"] = float(typed["least_worth"]) / 100
+            values[name] = float(typed[name]) / 100
     return values
+
+
+def problems_in_percent(error: Refused) -> Problems:
+    """What is wrong with settings of the check, in the words of this form."""
+    return [
+        problem | {"message": str(SENTENCES.get(problem["field"], problem["message"]))}
+        for problem in problems_of(error)
+    ]
 
 
 def names_in(posted: QueryDict) -> list[str]:
@@ -103,7 +117,7 @@ def choices_in(form: Form) -> dict[str, CheckChoice]:
         try:
             choices[kind] = CheckChoice.model_validate(as_meant(typed))
         except ValidationError as error:
-            for problem in problems_of(error):
+            for problem in problems_in_percent(error):
                 form.add_error(row.kind.name.removesuffix("kind") + problem["field"], problem["message"])
     if len(choices) > MOST_KINDS:
         form.add_error("", _("At most %(most)s kinds of tasks can have settings of their own.") % {"most": MOST_KINDS})
