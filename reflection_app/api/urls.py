@@ -227,7 +227,7 @@ urlpatterns = [
         CompletenessSettingsView.as_view({"get": "retrieve", "patch": "partial_update"}),
         name="api-completeness-settings",
     ),
-    path("check-policies", policies.Policies.as_view({"get": "list", "post": "set"}), name="api-check-policies"),
+    path("check-policies", policies.Policies.as_view({"get": "list"}), name="api-check-policies"),
     path("check-suggestions", policies.Suggestions.as_view({"get": "list"}), name="api-check-suggestions"),
     path(
         "check-suggestions/<uuid:suggestion_id>",

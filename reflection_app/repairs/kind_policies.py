@@ -1,31 +1,20 @@
-"""How often each kind of task is checked, what its checks found and are worth, and what is suggested; setting it."""
+"""How often each kind of task is checked, what its checks found and are worth, and what is suggested."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 from uuid import UUID
 
-from django.conf import settings
-from django.db import transaction
 from django.db.models import Count, Max, Q, Sum
-from django.utils.translation import gettext as _
-from pydantic import Field
 
 from notebook_app.public import Arm, Interval, wilson
-from reflection_app.core.audit import Actor, audit
-from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.loops.completeness.checks import (
-    MOST_KINDS,
-    CheckChoice,
     CheckState,
     CompletenessSettings,
     SettingsFrom,
 )
 from reflection_app.loops.completeness.sampling import CheckArm
-from reflection_app.loops.storable import Text
-from reflection_app.loops.values import Value
 from reflection_app.repairs.check_suggestions import FOUND, checks_that_tell
 from reflection_app.repairs.check_worth import Worth, WorthOfChecks, worth_of_checks
 from reflection_app.repairs.models import CheckDraw, CheckSuggestion, SuggestionState
@@ -133,36 +122,3 @@ def _found_by_kind(project_id: UUID) -> dict[str, KindChecks]:
     for kind in [kind for kind in missed if kind not in names][:MOST_SHOWN]:
         found[kind] = KindChecks(not_checked=missed[kind][0], held_out=missed[kind][1])
     return found
-
-
-# Setting it by hand.
-
-
-class CheckPolicyInput(Value):
-    """The settings of checks for a kind of task, in place of those that it had; empty, it follows the project again."""
-
-    kind: Text = Field(default="", max_length=60, description="empty: the project's own, for all other tasks")
-    settings: CheckChoice
-
-
-@transaction.atomic
-def set_policy(project: Project, data: CheckPolicyInput, *, actor: Actor) -> Project:
-    """The project with these settings. Raises InvalidInput where it has settings for as many kinds as it can."""
-    locked = Project.objects.select_for_update().get(pk=project.pk)
-    before = {"completeness": locked.completeness, "completeness_by_kind": locked.completeness_by_kind}
-    chosen: dict[str, Any] = data.settings.model_dump(mode="json", exclude_none=True)
-    if data.kind:
-        by_kind = {name: own for name, own in locked.completeness_by_kind.items() if name != data.kind}
-        if chosen:
-            by_kind[data.kind] = chosen
-        if len(by_kind) > MOST_KINDS:
-            message = _("At most %(most)s kinds of tasks can have settings of their own.") % {"most": MOST_KINDS}
-            raise InvalidInput(message, errors=[{"field": "kind", "message": message}])
-        locked.completeness_by_kind = dict(sorted(by_kind.items()))
-    else:
-        usual = CompletenessSettings.model_validate(settings.COMPLETENESS).model_dump(mode="json")
-        locked.completeness = {name: value for name, value in chosen.items() if value != usual[name]}
-    locked.save(update_fields=list(before))
-    after = {"completeness": locked.completeness, "completeness_by_kind": locked.completeness_by_kind}
-    audit(locked.pk, actor, "settings.changed", target=locked, before=before, after=after)
-    return locked

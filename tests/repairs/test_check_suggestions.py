@@ -228,14 +228,16 @@ def test_rest_tells_and_sets_policies() -> None:
     assert (maps["worth"]["claim"], maps["worth"]["held_out"]["outcomes"], maps["held_out"]) == ("open", 20, 20)
     assert told["worth"]["checked"]["outcomes"] == 20
 
-    body = {"kind": "news", "settings": {"when": "sampled", "share": 0.3, "holdout_share": 0.2}}
-    assert_problem(make_caller(project).post("check-policies", body), 403)
-    assert admin.post("check-policies", body).body["own"]["news"]["share"] == 0.3
-    assert kinds_of(project) == {"news": body["settings"]}
-    assert_problem(admin.post("check-policies", {"kind": "news", "settings": {"share": 2}}), 400)
-    admin.post("check-policies", {"settings": {"holdout_share": 0.1, "when": "always"}})
+    news_settings = {"when": "sampled", "share": 0.3, "holdout_share": 0.2}
+    body = {"kinds": {"news": news_settings}}
+    assert_problem(make_caller(project).patch("completeness-settings", body), 403)
+    assert admin.patch("completeness-settings", body).body["kinds"]["news"]["share"] == 0.3
+    assert kinds_of(project) == {"news": news_settings}
+    assert_problem(admin.patch("completeness-settings", {"kinds": {"news": {"share": 2}}}), 400)
+    admin.patch("completeness-settings", {"holdout_share": 0.1, "when": "always"})
     assert Project.objects.get(pk=project.pk).completeness == {"holdout_share": 0.1}
-    admin.post("check-policies", {"kind": "news", "settings": {}})
+    assert admin.get("completeness-settings").body["holdout_share"] == 0.1
+    admin.patch("completeness-settings", {"kinds": {"news": None}})
     assert kinds_of(project) == {}
     assert AuditEntry.objects.filter(action="settings.changed").count() == 3
 
@@ -281,15 +283,16 @@ def test_the_settings_page_keeps_how_often_a_kind_is_checked(client: Client) -> 
     project = make_project("set", completeness_by_kind={"news": {"when": "sampled", "share": 0.25}})
     admin = logged_in(client, project)
     page = admin.get("/p/set/settings/").text
-    assert 'name="kinds.0.share" value="0.25"' in page
-    row = {"kinds.0.kind": "news", "kinds.0.when": "never", "kinds.0.least_share": "0", "kinds.0.holdout_share": "0.1"}
-    admin.post("/p/set/settings/", TYPED | row | {"when": "sampled", "share": "0.5"})
+    assert 'name="kinds.0.share" value="25"' in page
+    row = {"kinds.0.kind": "news", "kinds.0.when": "never", "kinds.0.least_share": "0", "kinds.0.holdout_share": "10"}
+    admin.post("/p/set/settings/", TYPED | row | {"when": "sampled", "share": "50"})
     saved = Project.objects.get(slug="set")
     assert saved.completeness_by_kind == {"news": {"when": "never", "least_share": 0.0, "holdout_share": 0.1}}
     assert saved.completeness == {"when": "sampled", "share": 0.5}
-    wrong = admin.post("/p/set/settings/", TYPED | row | {"kinds.0.holdout_share": "0.6"})
+    wrong = admin.post("/p/set/settings/", TYPED | row | {"kinds.0.holdout_share": "60"})
     assert wrong.status_code == 400
     assert 'id="error-kinds.0.holdout_share"' in wrong.text
+    assert "A number from 0 to 50." in wrong.text
 
 
 def test_a_small_project_saves_checks_by_suggestions_that_are_accepted_through_the_desk() -> None:

@@ -302,12 +302,27 @@ class CheckPolicy(Answer):
 
 
 class CheckPolicies(Answer):
-    """`settings` are the project's, `own` what is set for kinds of tasks, `worth` what checks are worth in all."""
+    """`worth` is what checks are worth over all kinds."""
 
-    settings: dict[str, Any]
-    own: dict[str, Any]
     worth: dict[str, Any]
     kinds: list[CheckPolicy]
+
+
+class CompletenessSettings(Answer):
+    """As they hold; `chosen` names those that the project set itself, `kinds` what is set for kinds of tasks."""
+
+    enabled: bool
+    when: str
+    share: float
+    least_share: float
+    holdout_share: float
+    max_supplements: int
+    max_cost_usd: Decimal | None
+    max_cost_per_completed_usd: Decimal | None
+    least_worth: float
+    look_again: bool
+    chosen: list[str]
+    kinds: dict[str, dict[str, Any]]
 
 
 class RunCheck(Answer):

@@ -7,9 +7,10 @@ from pydantic import AwareDatetime, Field
 
 from notebook_app.public import Claim
 from reflection_app.api.reading import Answer, Money, OrNull, PageAnswer
-from reflection_app.loops.completeness.checks import CheckChoice, CompletenessSettings, SettingsFrom
+from reflection_app.loops.completeness.checks import SettingsFrom
 from reflection_app.loops.completeness.sampling import When
 from reflection_app.notebook.answers import IntervalAnswer, LookAnswer
+from reflection_app.repairs.answers.check_settings import CheckSettingsAnswer
 from reflection_app.repairs.check_policy import Why
 from reflection_app.repairs.check_suggestions import evidence_in
 from reflection_app.repairs.check_worth import Worth
@@ -86,7 +87,7 @@ class CheckPolicy(Answer):
     """How often tasks of a kind are checked, what that found, and what is suggested."""
 
     kind: str = Field(description="empty: tasks without a kind, for which the project's own settings hold")
-    settings: CompletenessSettings
+    settings: CheckSettingsAnswer
     settings_from: SettingsFrom
     checked_share: float = Field(description="of the runs, but for the hold-out")
     checks: int
@@ -102,8 +103,8 @@ class CheckPolicy(Answer):
 
 
 class CheckPolicies(Answer):
-    settings: CompletenessSettings = Field(description="the project's own, for all kinds that have none")
-    own: dict[str, CheckChoice] = Field(description="what is set for kinds of tasks")
+    """What holds for each kind; it is set by the settings of the completeness check."""
+
     worth: CheckWorth = Field(description="over all kinds")
     kinds: list[CheckPolicy]
 
@@ -137,7 +138,7 @@ def policy_answer(one: KindPolicy) -> CheckPolicy:
     told: dict[str, Any] = {name: getattr(found, name) for name in ("checks", "incomplete", "turned")}
     return CheckPolicy.from_row(
         one,
-        settings=one.policy,
+        settings=CheckSettingsAnswer.from_row(one.policy),
         checked_share=one.policy.checked_share,
         **told,
         share_incomplete=found.share_incomplete,
@@ -150,6 +151,5 @@ def policy_answer(one: KindPolicy) -> CheckPolicy:
     )
 
 
-def policies_answer(told: KindPolicies, *, usual: CompletenessSettings, own: dict[str, CheckChoice]) -> CheckPolicies:
-    kinds = [policy_answer(one) for one in told.kinds]
-    return CheckPolicies(settings=usual, own=own, worth=worth_answer(told.worth.overall), kinds=kinds)
+def policies_answer(told: KindPolicies) -> CheckPolicies:
+    return CheckPolicies(worth=worth_answer(told.worth.overall), kinds=[policy_answer(one) for one in told.kinds])

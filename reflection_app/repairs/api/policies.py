@@ -1,4 +1,4 @@
-"""How often kinds of tasks are checked for completeness: reading and setting it, and deciding on suggestions."""
+"""How often kinds of tasks are checked for completeness, and deciding on what is suggested of it."""
 
 from uuid import UUID
 
@@ -7,7 +7,6 @@ from pydantic import Field
 from reflection_app.api.actions import change, read
 from reflection_app.api.pages import PageQuery
 from reflection_app.api.view import DeskView, get_row
-from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.repairs.answers.policies import (
     CheckPolicies,
@@ -17,14 +16,9 @@ from reflection_app.repairs.answers.policies import (
     suggestion_answer,
 )
 from reflection_app.repairs.check_suggestions import SuggestionInput, decide_suggestion
-from reflection_app.repairs.kind_policies import CheckPolicyInput, kind_policies, set_policy
+from reflection_app.repairs.kind_policies import kind_policies
 from reflection_app.repairs.models import CheckSuggestion, SuggestionState
 
-POLICIES = {
-    "A tenth of the news": {"kind": "news", "settings": {"when": "sampled", "share": 0.1}},
-    "As the project has it": {"kind": "news", "settings": {}},
-    "A hold-out for all kinds": {"settings": {"holdout_share": 0.1}},
-}
 DECISIONS = {"Accept": {"decision": "accept"}, "Decline": {"decision": "decline"}}
 
 
@@ -32,24 +26,7 @@ class Policies(DeskView):
     @read("list_check_policies", "How often each kind of task is checked, and what that is worth", may=Permission.READ)
     def list(self) -> CheckPolicies:
         """The kinds with an open suggestion first, then those that were checked last."""
-        return _policies(self.project)
-
-    @change(
-        "set_check_policy",
-        "Set how a kind of task is checked, in place of what was set for it",
-        may=Permission.CHANGE_SETTINGS,
-        what="policy",
-        examples=POLICIES,
-    )
-    def set(self, body: CheckPolicyInput) -> CheckPolicies:
-        """Runs under way keep the settings they began with."""
-        return _policies(set_policy(self.project, body, actor=self.actor))
-
-
-def _policies(project: Project) -> CheckPolicies:
-    return policies_answer(
-        kind_policies(project), usual=project.get_completeness(), own=project.get_completeness_by_kind()
-    )
+        return policies_answer(kind_policies(self.project))
 
 
 class SuggestionFilters(PageQuery):

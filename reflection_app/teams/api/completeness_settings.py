@@ -3,39 +3,16 @@
 from pydantic import Field
 
 from reflection_app.api.actions import change, read
-from reflection_app.api.reading import Answer, Money
 from reflection_app.api.view import DeskView
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
+from reflection_app.repairs.answers.check_settings import CheckSettingsAnswer, KindAnswer
 from reflection_app.teams.completeness_settings import CompletenessChange, change_completeness
 
 
-class KindAnswer(Answer):
-    """What a project chose for a kind of task; null, where it is as for the rest."""
-
-    enabled: bool | None
-    max_supplements: int | None
-    temperature: float | None
-    top_p: float | None
-    max_retries: int | None
-    least_worth: float | None
-    max_cost_per_completed_usd: Money | None
-    max_cost_usd: Money | None
-    look_again: bool | None
-
-
-class CompletenessSettingsAnswer(Answer):
+class CompletenessSettingsAnswer(CheckSettingsAnswer):
     """The settings as they hold: the desk's, with the project's own in front."""
 
-    enabled: bool
-    max_supplements: int = Field(description="0: the check only looks")
-    temperature: float
-    top_p: float
-    max_retries: int
-    least_worth: float = Field(description="the share of runs that a supplement has to turn complete, 0 to 1")
-    max_cost_per_completed_usd: Money | None = Field(description="null: whatever it costs")
-    max_cost_usd: Money | None = Field(description="of a check with its supplements; null: no such limit")
-    look_again: bool
     chosen: list[str] = Field(description="which of these the project set itself")
     kinds: dict[str, KindAnswer]
 

@@ -31,6 +31,7 @@ from reflection_app.teams.pages.completeness_by_kind import (
     as_typed,
     choices_in,
     names_in,
+    problems_in_percent,
     rows_of,
     texts_of,
 )
@@ -86,7 +87,9 @@ def settings_page(request: DeskRequest) -> HttpResponse:
         # A number that was left out is the desk's own.
         check = as_meant(form.given(*CHECK))
         check |= {"enabled": bool(form.values[CHECK_ENABLED]), "look_again": bool(form.values[LOOK_AGAIN])}
-        completeness = _read(CompletenessSettings, form, {**django_settings.COMPLETENESS, **check})
+        completeness = None
+        with form.collect_errors(problems_in_percent):
+            completeness = CompletenessSettings.model_validate({**django_settings.COMPLETENESS, **check})
         kinds = choices_in(form)
         with form.collect_errors(plain_problems_of):
             if limits and thresholds and completeness and not form.errors:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from reflection_desk.answers import CheckPolicies, CheckSuggestion, Page
-from reflection_desk.call import Call, get, post
+from reflection_desk.answers import CheckPolicies, CheckSuggestion, CompletenessSettings, Page
+from reflection_desk.call import Call, get, patch, post
 
 
 def get_check_policies() -> Call[CheckPolicies]:
@@ -13,15 +13,17 @@ def get_check_policies() -> Call[CheckPolicies]:
     return get("check-policies", CheckPolicies)
 
 
-def set_check_policy(
-    settings: Mapping[str, Any], *, kind: str | None = None, idempotency_key: str | None = None
-) -> Call[CheckPolicies]:
-    """Sets how tasks of the kind are checked, in place of what was set for it; without one, all tasks of the project.
+def get_completeness_settings() -> Call[CompletenessSettings]:
+    """How work is checked for what it still lacks: for the project, and for kinds of tasks."""
+    return get("completeness-settings", CompletenessSettings)
 
-    No settings: the kind follows the project again.
-    """
-    body = {"settings": settings, "kind": kind}
-    return post("check-policies", CheckPolicies, body, idempotency_key=idempotency_key)
+
+def change_completeness_settings(
+    *, kinds: Mapping[str, Mapping[str, Any] | None] | None = None, **settings: Any
+) -> Call[CompletenessSettings]:
+    """What is given changes, None follows the desk; of a kind, None removes all that was set for it."""
+    body = settings | ({"kinds": kinds} if kinds is not None else {})
+    return patch("completeness-settings", CompletenessSettings, body)
 
 
 def list_check_suggestions(*, state: str = "", kind: str = "", limit: int | None = None) -> Call[Page[CheckSuggestion]]:
