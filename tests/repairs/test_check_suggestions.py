@@ -1,5 +1,6 @@
 """Suggested policies of checks: made from what checks found, decided by people, withdrawn when figures change."""
 
+import json
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -230,14 +231,16 @@ def test_rest_tells_and_sets_policies() -> None:
 
     news_settings = {"when": "sampled", "share": 0.3, "holdout_share": 0.2}
     body = {"kinds": {"news": news_settings}}
-    assert_problem(make_caller(project).patch("completeness-settings", body), 403)
-    assert admin.patch("completeness-settings", body).body["kinds"]["news"]["share"] == 0.3
+    assert_problem(make_caller(project).call("PATCH", "completeness-settings", data=json.dumps(body)), 403)
+    assert admin.call("PATCH", "completeness-settings", data=json.dumps(body)).body["kinds"]["news"]["share"] == 0.3
     assert kinds_of(project) == {"news": news_settings}
-    assert_problem(admin.patch("completeness-settings", {"kinds": {"news": {"share": 2}}}), 400)
-    admin.patch("completeness-settings", {"holdout_share": 0.1, "when": "always"})
+    assert_problem(
+        admin.call("PATCH", "completeness-settings", data=json.dumps({"kinds": {"news": {"share": 2}}})), 400
+    )
+    admin.call("PATCH", "completeness-settings", data=json.dumps({"holdout_share": 0.1, "when": "always"}))
     assert Project.objects.get(pk=project.pk).completeness == {"holdout_share": 0.1}
     assert admin.get("completeness-settings").body["holdout_share"] == 0.1
-    admin.patch("completeness-settings", {"kinds": {"news": None}})
+    admin.call("PATCH", "completeness-settings", data=json.dumps({"kinds": {"news": None}}))
     assert kinds_of(project) == {}
     assert AuditEntry.objects.filter(action="settings.changed").count() == 3
 
