@@ -13,6 +13,8 @@ from reflection_app.loops.completeness.file_codes import FileKind
 MODULES = (
     *("openpyxl", "et_xmlfile", "docx", "pptx", "lxml", "xlsxwriter", "typing_extensions", "PIL"),
     *("pypdfium2", "pypdfium2_raw", "pypdfium2_cfg", "pyarrow", "markdown_it", "mdurl", "jsonschema_rs"),
+    *("tree_sitter", "tree_sitter_javascript", "tree_sitter_typescript", "tree_sitter_java", "tree_sitter_go"),
+    "tree_sitter_rust",
 )
 # Shared libraries that wheels keep in folders of their own.
 BESIDE = ("pillow.libs", "lxml.libs", "pyarrow.libs")

@@ -177,7 +177,7 @@ def test_without_its_library_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_what_no_library_reads_is_not_called_good() -> None:
-    for name, content in (("main.go", b"package main\n"), ("a.7z", b"7z\xbc\xaf\x27\x1c\0\4"), ("a.bin", b"\0\1\2")):
+    for name, content in (("main.c", b"int main;\n"), ("a.7z", b"7z\xbc\xaf\x27\x1c\0\4"), ("a.bin", b"\0\1\2")):
         facts = inspect_file(content, name=name)
         assert (facts.could_look, facts.why_not, facts.faults) == (False, WhyNot.NO_READER, ()), facts
 

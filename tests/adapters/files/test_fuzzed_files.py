@@ -7,6 +7,7 @@ import pytest
 
 from reflection_app.adapters.files import inspect_files
 from reflection_app.loops.completeness.files import FaultCode, FileFacts
+from tests.adapters.files import whole
 from tests.adapters.files.test_whole_files import WHOLE
 
 SEED = 21
@@ -47,12 +48,14 @@ def looked_at(files: list[File]) -> list[FileFacts]:
 
 
 def test_files_that_break_off_anywhere_are_named() -> None:
-    """Half of them at random, the rest near their ends, where little is missing."""
+    """Also near their ends, where little is missing."""
     chance = random.Random(SEED)
-    files = []
-    for name, content, _, _ in WHOLE:
-        if name.endswith(SURE) and not name.endswith(".ipynb"):
-            files += [File(name, content[: chance.randrange(1, len(content))]), File(name, content[:-2])]
+    named = [(name, content) for name, content, *_ in WHOLE if name.endswith(SURE)]
+    cuts = [
+        (chance.randrange(1, len(content)), len(content) - 2)[number % 2] for number, (_, content) in enumerate(named)
+    ]
+    files = [File(name, content[:at]) for (name, content), at in zip(named, cuts, strict=True)]
+    files.append(File("chart.png", whole.picture()[:-2]))
     assert [one.name for one in looked_at(files) if not one.faults] == []
 
 

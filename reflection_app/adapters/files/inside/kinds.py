@@ -52,7 +52,8 @@ ENDINGS: dict[FileKind, dict[str, str]] = {
     FileKind.SOURCE: {
         "text/x-python": ".py .pyi .pyw",
         "text/javascript": ".js .mjs .cjs .jsx",
-        "text/x-typescript": ".ts .tsx .mts .cts",
+        "text/x-typescript": ".ts .mts .cts",
+        "text/x-tsx": ".tsx",
         "text/x-java": ".java",
         "text/x-go": ".go",
         "text/x-rust": ".rs",

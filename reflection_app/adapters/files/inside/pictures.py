@@ -74,7 +74,8 @@ def load_frames(picture: Any, found: Found) -> None:
 def is_cut(content: bytes) -> bool:
     """Whether the mark of the end is missing; libraries are content with less."""
     if content.startswith(b"\x89PNG"):
-        return b"IEND" not in content[-MARK_WITHIN:]
+        end = content.rfind(b"IEND")
+        return end < 0 or end + 8 > len(content)
     if content.startswith(b"\xff\xd8\xff"):
         return content.rfind(b"\xff\xd9") < max(content.rfind(b"\xff\xda"), 2)
     if content.startswith(b"GIF8"):
@@ -82,10 +83,6 @@ def is_cut(content: bytes) -> bool:
     if content.startswith(b"RIFF"):
         return int.from_bytes(content[4:8], "little") + 8 > len(content) + 1
     return False
-
-
-# Some writers put data of their own behind the end.
-MARK_WITHIN = 1_000_000
 
 
 def plain(error: Exception) -> str:
