@@ -143,7 +143,6 @@ class FilesChecked:
                         met=False,
                         expected=expected,
                         actual=_listed(faults),
-                        path=faults[0].place,
                     )
                 )
         return tuple(results)
@@ -162,7 +161,6 @@ class FilesChecked:
             met=not told,
             expected=required_in_words(requirement),
             actual="; ".join(told) or _found(files),
-            path=faulty[0][1][0].place if faulty else "",
         )
 
     @property
@@ -207,7 +205,6 @@ def file_issue(name: str, fault: FileFault) -> Issue:
         severity=Severity.HIGH if is_missing or fault.code in DECIDES_ALWAYS else Severity.MEDIUM,
         description=f"{name}: {fault_in_words(fault)}",
         suggested_fix=f"Produce {name}" if is_missing else f"Make {name} anew, so that it opens and is whole",
-        path=fault.place,
     )
 
 
