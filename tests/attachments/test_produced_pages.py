@@ -11,7 +11,7 @@ from reflection_app.runs.models import Run
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.attachments.produced import GOOD_CSV, TORN_CSV, file_part, workbook
 from tests.attachments.samples import UNSEEN, pdf
-from tests.attachments.test_produced_files import asked_for_report
+from tests.attachments.test_produced_files import asked_for_report, with_files
 from tests.factories import make_project
 from tests.repairs.test_completeness_of_files import caller_saying, checked_by
 from tests.runs.test_attempts import hand_in
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def run(caller: Caller) -> Run:
     run = asked_for_report(caller, requirements=None)
     files = {"sales.csv": TORN_CSV, "report.xlsx": workbook(), "a.pdf": pdf(1), "odd.zzz": UNSEEN}
-    content = ["Done.", *(file_part(one, name=name) for name, one in files.items())]
+    content = with_files(*(file_part(one, name=name) for name, one in files.items()))
     assert hand_in(caller, run, content).status == 202
     advance(run.pk)
     return run
@@ -91,6 +91,7 @@ def test_a_checks_section_says_that_no_models_word_stands_against_the_files(clie
 
 def test_what_nobody_could_look_at_is_told_apart_from_what_is_whole(client: Client, run: Run) -> None:
     row = ProducedFile.objects.filter(run=run, name="report.xlsx").get()
+    assert row.facts is not None
     row.facts |= {"could_look": False, "why_not": "no_sandbox", "faults": []}
     row.save()
     page = logged_in(client, run.project, Role.VIEWER).get(reverse("run", args=[run.project.slug, run.pk]))

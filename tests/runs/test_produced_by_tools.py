@@ -76,6 +76,7 @@ def test_a_whole_file_of_a_tool_passes_and_its_bytes_are_no_part_of_the_journal(
     run = exported(workbook())
     assert run.outcome == "succeeded"
     step = Step.objects.get(run=run, kind="call_tool")
+    assert step.result is not None
     assert [one["name"] for one in step.result["files"]] == ["report.xlsx"]
     kept = Attachment.objects.get(project=run.project, sha256=step.result["files"][0]["sha256"])
     assert kept.size == step.result["files"][0]["size"]
