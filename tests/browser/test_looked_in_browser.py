@@ -46,7 +46,7 @@ def test_pages_that_a_model_looked_at_are_shown_and_enlarged(
     picture = page.get_by_role("img", name="Page 2 of report.pdf")
     picture.scroll_into_view_if_needed()
     page.wait_for_function("document.querySelectorAll('.seen-page img')[1].naturalHeight > 1000")
-    is_clean(page)
+    is_clean(page, f"seen-{scheme}", widths=(390, 1280))
     picture.click()
     expect(page.get_by_role("dialog", name="Page 2 of report.pdf")).to_be_visible()
     expect(page.locator("dialog[open] .boxes .box")).to_have_count(1)
@@ -54,4 +54,4 @@ def test_pages_that_a_model_looked_at_are_shown_and_enlarged(
 
     page = visitor.go(f"/p/{project.slug}/runs/{unseen.pk}/")
     expect(page.locator(".seen")).to_contain_text("Nobody looked: no model that sees is configured")
-    is_clean(page)
+    is_clean(page, f"unseen-{scheme}", widths=(390, 1280))

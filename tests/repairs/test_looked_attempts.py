@@ -15,7 +15,7 @@ from tests.attachments.produced import file_part
 from tests.pictures import png
 from tests.repairs.looked import CHART, eyes, seen
 from tests.runs.critiques import critique
-from tests.runs.test_attempts import asked, hand_in
+from tests.runs.test_attempts import asked
 from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -37,6 +37,12 @@ def asked_for_chart(caller: Caller, *, model: str) -> Run:
     return asked(caller, APPROVED, mode="actor_critic", objective="Draw the sales.", requirements=requirements)
 
 
+def hand_in(caller: Caller, run: Run, picture: bytes, *, attempt: int = 1) -> None:
+    content = ["Here is the chart.", file_part(picture, name="chart.png")]
+    assert caller.post(f"runs/{run.pk}/attempts", {"content": content, "attempt": attempt}).status == 202
+    advance(run.pk)
+
+
 def verdicts_of(run: Run) -> list[str]:
     return [row.verdict for row in Verdict.objects.filter(attempt__run=run).order_by("created_at", "id")]
 
@@ -47,9 +53,7 @@ def test_a_chart_without_its_legend_is_sent_back_with_the_place_and_the_next_one
     said = iter([{"holds": "no", "findings": [FINDING]}, {"holds": "yes"}])
     with eyes("anthropic", lambda text: seen(text, **next(said)), monkeypatch) as model:  # type: ignore[arg-type]
         run = asked_for_chart(caller, model=model.model)
-        first = file_part(png(400, 200), name="chart.png")
-        assert hand_in(caller, run, ["Here is the chart.", first]).status == 202
-        advance(run.pk)
+        hand_in(caller, run, png(400, 200))
         assert verdicts_of(run) == ["REVISE"], "though the critic approved"
         asks = caller.get(f"runs/{run.pk}").body["next"]
         whole, place = asks["ticket"]["issues"]
@@ -63,9 +67,7 @@ def test_a_chart_without_its_legend_is_sent_back_with_the_place_and_the_next_one
         attempt = Attempt.objects.get(run=run)
         check_regions([Issue.model_validate(place)], of=[attempt])
 
-        second = file_part(png(400, 200, colour=(0, 0, 90)), name="chart.png")
-        assert hand_in(caller, run, ["Here it is.", second], attempt=2).status == 202
-        advance(run.pk)
+        hand_in(caller, run, png(400, 200, colour=(0, 0, 90)), attempt=2)
         run.refresh_from_db()
     assert (run.outcome, verdicts_of(run)) == ("succeeded", ["REVISE", "PASS"])
 
@@ -75,16 +77,13 @@ def test_a_model_that_says_yes_makes_no_pass_of_a_picture_that_is_cut_off(
 ) -> None:
     with eyes("openai", seen, monkeypatch) as model:
         run = asked_for_chart(caller, model=model.model)
-        cut = file_part(png(400, 200)[:-20], name="chart.png")
-        assert hand_in(caller, run, ["Here is the chart.", cut]).status == 202
-        advance(run.pk)
+        hand_in(caller, run, png(400, 200)[:-20])
     assert verdicts_of(run) == ["REVISE"]
 
 
 def test_where_nobody_looks_the_critic_decides_as_ever(caller: Caller) -> None:
     run = asked_for_chart(caller, model="")
-    assert hand_in(caller, run, ["Here.", file_part(png(400, 200), name="chart.png")]).status == 202
-    advance(run.pk)
+    hand_in(caller, run, png(400, 200))
     assert verdicts_of(run) == ["PASS"]
     stranger = Region(attachment=run.pk, fragment="")
     with pytest.raises(InvalidInput):
