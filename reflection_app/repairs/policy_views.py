@@ -115,26 +115,6 @@ class SuggestionShown:
 
 
 @dataclass(frozen=True)
-class KindShown:
-    """One kind of the page."""
-
-    one: KindPolicy
-
-    @property
-    def words(self) -> str:
-        return policy_words(self.one.policy)
-
-    @property
-    def worth(self) -> WorthView | None:
-        return worth_view(self.one.worth)
-
-    @property
-    def suggestion(self) -> SuggestionShown | None:
-        row = self.one.suggestion
-        return SuggestionShown(row, self.one.policy) if row else None
-
-
-@dataclass(frozen=True)
 class WorthView(LiftView):
     """The hold-out of checks, in the words of lessons' lift but where those speak of lessons."""
 
@@ -152,6 +132,26 @@ def worth_view(worth: Worth | None) -> WorthView | None:
     if worth is None or not worth.measured.total:
         return None
     return WorthView(worth.measured, worth.claim)
+
+
+@dataclass(frozen=True)
+class KindShown:
+    """One kind of the page."""
+
+    one: KindPolicy
+
+    @property
+    def words(self) -> str:
+        return policy_words(self.one.policy)
+
+    @property
+    def worth(self) -> WorthView | None:
+        return worth_view(self.one.worth)
+
+    @property
+    def suggestion(self) -> SuggestionShown | None:
+        row = self.one.suggestion
+        return SuggestionShown(row, self.one.policy) if row else None
 
 
 def how_often(project: Project) -> dict[str, object]:
