@@ -55,6 +55,8 @@ class DeskRequest(HttpRequest):
     last_decision: Any
     # The named queues that its reader works from, asked for once (queues/views/named.py).
     worked_from: Any
+    # How much waits for a person, where the page has counted it already (reviews/pages/queue.py).
+    open_reviews: int
 
 
 def back_to(

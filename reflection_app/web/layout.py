@@ -85,6 +85,9 @@ class Desk:
 
     @cached_property
     def open_reviews(self) -> int:
+        counted: int | None = getattr(self._request, "open_reviews", None)
+        if counted is not None:
+            return counted
         return open_reviews(self.project) if self.project else 0
 
     @cached_property

@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.db.models import Count, Exists, IntegerField, Q, QuerySet, Subquery, Value
+from django.contrib.auth.models import User
+from django.db.models import Count, Exists, IntegerField, JSONField, Prefetch, QuerySet, Subquery, Value
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
 from django.http import QueryDict
 from django.utils import timezone
@@ -19,12 +22,14 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.loops.storable import storable
+from reflection_app.queues.models import ReviewQueue
 from reflection_app.reviews.claiming import IN_ORDER, skipped_by
 from reflection_app.reviews.filters import LONGEST_SEARCH, SCORES_REVERSED, VALUE_ALONE
-from reflection_app.reviews.models import OPEN, Review, ReviewState, is_hidden
+from reflection_app.reviews.models import OPEN, Panel, Review, ReviewState, is_hidden
 from reflection_app.reviews.own_work import is_own, may_decide_own
 from reflection_app.reviews.queue import QueueSort, QueueView, SortedFilter, in_view
 from reflection_app.runs.models import Question, QuestionState
+from reflection_app.runs.models import Verdict as VerdictRow
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.list_pages import beyond, position_of
 
@@ -41,9 +46,21 @@ ROWS = 30
 BY_DECISION = ("-decided_at", "-id")
 # A verdict that says nothing of its confidence comes after all that do.
 UNSAID = 2.0
-RELATED = ("run__task", "attempt", "verdict", "panel", "assignee", "decided_verdict", "queue")
-HEAVY = ("run__spec", "run__edited_prompts", "run__task__tests", "run__task__metadata", "attempt__content")
-HEAVY_OF_VERDICTS = ("issues", "feedback", "tests", "requirements")
+# What a row shows of what every review has: joined. What few have is asked for beside them, where any of the page does:
+# PostgreSQL takes ten milliseconds to plan a query that joins it all, and two for this one.
+JOINED = ("run__task", "attempt", "verdict")
+SHOWN = (
+    *("project", "state", "reason", "holds_run", "handed_in_by", "created_at", "holder_label", "lease_until"),
+    *("panel", "queue", "assignee", "decision", "decided_verdict", "edited_answer", "decided_by_label", "decided_at"),
+    *("run__task__objective", "run__task__agent", "attempt__number"),
+    *("verdict__verdict", "verdict__score", "verdict__confidence", "verdict__referee"),
+)
+OF_FEW = (
+    Prefetch("panel", Panel.objects.only("wanted", "state")),
+    Prefetch("assignee", User.objects.only("username")),
+    Prefetch("decided_verdict", VerdictRow.objects.only("verdict")),
+    Prefetch("queue", ReviewQueue.objects.only("name", "goal_minutes")),
+)
 SPOKE = (ReviewState.CLAIMED, ReviewState.DECIDED)
 
 
@@ -90,13 +107,12 @@ def queue_page(project: Project, asked: SortedFilter, *, actor: Actor, after: UU
     rows = everything.filter(asked.where(actor, project=project))
     if after is not None:
         rows = rows.filter(beyond(order, position_of(everything, after, order=order)))
-    heavy = [*HEAVY, *(f"{which}__{name}" for which in ("verdict", "decided_verdict") for name in HEAVY_OF_VERDICTS)]
     if order != IN_ORDER or asked.is_narrowed:
         # Found by their ids first: to sort a hundred thousand reviews with all that is shown of them takes seconds.
         # Not in one query: PostgreSQL would join everything before it looks at the ids.
         rows = everything.filter(pk__in=list(rows.order_by(*order).values_list("pk", flat=True)[: ROWS + 1]))
-    shown = rows.select_related(*RELATED).defer(*heavy).annotate(is_skipped=Exists(skipped_by(actor)))
-    found = list(shown.order_by(*order)[: ROWS + 1])
+    shown = rows.select_related(*JOINED).only(*SHOWN).annotate(is_skipped=Exists(skipped_by(actor)))
+    found = list(shown.prefetch_related(*OF_FEW).order_by(*order)[: ROWS + 1])
     page = found[:ROWS]
     return QueuePage(_rows(page, project=project, actor=actor), page[-1].pk if len(found) > ROWS else None)
 
@@ -147,7 +163,7 @@ def _rows(reviews: Sequence[Review], *, project: Project, actor: Actor) -> list[
 # How many reviews stand in each view of the queue. Nobody needs more than "999+", and counting further costs time.
 
 MOST = 999
-COUNTED_VIEWS = (QueueView.ALL, QueueView.MINE, QueueView.UNCLAIMED, QueueView.SKIPPED)
+COUNTED_VIEWS = (QueueView.MINE, QueueView.UNCLAIMED, QueueView.SKIPPED)
 
 
 class CountUpTo(Subquery):
@@ -160,15 +176,52 @@ class CountUpTo(Subquery):
         super().__init__(rows.order_by().values("pk")[: most + 1])
 
 
-def count_views(project: Project, *, actor: Actor) -> dict[str, int]:
-    """By the name of a view or of a reason, how many open reviews it has; one query."""
+@dataclass(frozen=True)
+class Counts:
+    """How many open reviews stand in each view and have each reason, and how many questions are open besides."""
+
+    views: Mapping[QueueView, int]
+    reasons: Mapping[ReviewReason, int]
+    questions: int
+
+    @property
+    def waiting(self) -> int:
+        """How many of all wait for a person, as far as anybody tells it."""
+        return min(self.views[QueueView.ALL] + self.questions, MOST + 1)
+
+
+# One text for all reasons: as a subquery for each of them, made by the ORM, it takes as long to write as to answer.
+BY_REASON = """(
+    SELECT jsonb_object_agg(reason, (
+        SELECT count(*) FROM (
+            SELECT FROM reflection_app_review review
+            WHERE review.project_id = reflection_app_project.id AND review.reason = named.reason
+                AND review.state IN ('waiting', 'claimed')
+            LIMIT %s
+        ) counted
+    )) FROM unnest(%s::text[]) named (reason)
+)"""
+
+
+def count_views(project: Project, *, actor: Actor) -> Counts:
+    """One query."""
     rows, now = Review.objects.filter(project=project), timezone.now()
-    wanted = {view.value: in_view(view, actor=actor, now=now) for view in COUNTED_VIEWS}
-    wanted |= {f"reason_{reason.value}": Q(state__in=OPEN, reason=reason.value) for reason in ReviewReason}
-    counted = Project.objects.filter(pk=project.pk)
-    counted = counted.annotate(**{f"count_{name}": CountUpTo(rows.filter(which)) for name, which in wanted.items()})
-    found = counted.values(*(f"count_{name}" for name in wanted)).get()
-    return {name: found[f"count_{name}"] for name in wanted}
+    reasons = [reason.value for reason in ReviewReason]
+    views = {view.value: CountUpTo(rows.filter(in_view(view, actor=actor, now=now))) for view in COUNTED_VIEWS}
+    counted = Project.objects.filter(pk=project.pk).annotate(
+        **{f"count_{name}": count for name, count in views.items()},
+        by_reason=RawSQL(BY_REASON, (MOST + 1, reasons), output_field=JSONField()),  # noqa: S611 - a text of ours
+        count_questions=CountUpTo(open_questions(project)),
+    )
+    found = counted.values(*(f"count_{name}" for name in views), "by_reason", "count_questions").get()
+    by_reason = {ReviewReason(name): count for name, count in found["by_reason"].items()}
+    return Counts(
+        # Each open review has one reason.
+        views={QueueView.ALL: min(sum(by_reason.values()), MOST + 1)}
+        | {view: found[f"count_{view.value}"] for view in COUNTED_VIEWS},
+        reasons=by_reason,
+        questions=found["count_questions"],
+    )
 
 
 def count_up_to(rows: QuerySet[Review]) -> int:
@@ -176,9 +229,13 @@ def count_up_to(rows: QuerySet[Review]) -> int:
     return rows.order_by().values("pk")[: MOST + 1].count()
 
 
+def open_questions(project: Project) -> QuerySet[Question]:
+    return Question.objects.filter(project=project, state=QuestionState.OPEN)
+
+
 def open_reviews(project: Project) -> int:
     """How many verdicts and questions of the project wait for a person, as far as anybody tells it."""
-    questions = Question.objects.filter(project=project, state=QuestionState.OPEN)[: MOST + 1].count()
+    questions = open_questions(project)[: MOST + 1].count()
     return min(count_up_to(Review.objects.filter(project=project, state__in=OPEN)) + questions, MOST + 1)
 
 
@@ -209,7 +266,8 @@ class AskedQueue:
     filter: SortedFilter
     errors: list[dict[str, str]] = field(default_factory=list)
 
-    @property
+    # Asked for by each row of the queue.
+    @cached_property
     def query(self) -> str:
         return query_of(self.filter)
 
@@ -218,7 +276,7 @@ class AskedQueue:
         """The query as a saved view keeps it: without the view that it came from."""
         return query_of(self.filter.model_copy(update={"saved": None}))
 
-    @property
+    @cached_property
     def within(self) -> str:
         """The query of an item's page that remembers this queue."""
         return urlencode({"queue": self.query}) if self.query else ""
@@ -340,11 +398,11 @@ class Tab:
     is_current: bool
 
 
-def tab(view: QueueView, asked: AskedQueue, counts: dict[str, int]) -> Tab:
+def tab(view: QueueView, asked: AskedQueue, counts: Counts) -> Tab:
     return Tab(
         name=view.value,
         label=VIEWS[view],
         query=asked.with_view(view),
-        count=counts.get(view.value),
+        count=counts.views.get(view),
         is_current=view is asked.filter.view and asked.filter.queue is None and asked.filter.saved is None,
     )
