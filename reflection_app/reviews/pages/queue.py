@@ -17,6 +17,7 @@ from reflection_app.reviews.claiming import IN_ORDER
 from reflection_app.reviews.models import OPEN, Review
 from reflection_app.reviews.pages.moving import go_to_next
 from reflection_app.reviews.queue import QueueView, held
+from reflection_app.reviews.views.counting import count_up_to, count_views, open_questions, open_reviews
 from reflection_app.reviews.views.queue import (
     SENTENCES,
     SORTS,
@@ -24,11 +25,7 @@ from reflection_app.reviews.views.queue import (
     AskedQueue,
     Tab,
     carried,
-    count_up_to,
-    count_views,
     heads_of,
-    open_questions,
-    open_reviews,
     queue_page,
     read_queue,
     tab,

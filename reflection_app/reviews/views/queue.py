@@ -8,8 +8,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import Count, Exists, IntegerField, JSONField, Prefetch, QuerySet, Subquery, Value
-from django.db.models.expressions import RawSQL
+from django.db.models import Count, Exists, F, Prefetch, Value
 from django.db.models.functions import Coalesce
 from django.http import QueryDict
 from django.utils import timezone
@@ -20,16 +19,18 @@ from pydantic import ValidationError
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.loops.storable import storable
+from reflection_app.loops.verdicts import Referee
 from reflection_app.queues.models import ReviewQueue
 from reflection_app.reviews.claiming import IN_ORDER, skipped_by
 from reflection_app.reviews.filters import LONGEST_SEARCH, SCORES_REVERSED, VALUE_ALONE
-from reflection_app.reviews.models import OPEN, Panel, Review, ReviewState, is_hidden
+from reflection_app.reviews.goals import Due, due_of
+from reflection_app.reviews.models import Panel, Review, ReviewState, is_hidden
 from reflection_app.reviews.own_work import is_own, may_decide_own
-from reflection_app.reviews.queue import QueueSort, QueueView, SortedFilter, in_view
-from reflection_app.runs.models import Question, QuestionState
+from reflection_app.reviews.queue import QueueSort, QueueView, SortedFilter
+from reflection_app.reviews.views.counting import Counts
 from reflection_app.runs.models import Verdict as VerdictRow
+from reflection_app.tasks.models import title_of
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.list_pages import beyond, position_of
 
@@ -46,15 +47,22 @@ ROWS = 30
 BY_DECISION = ("-decided_at", "-id")
 # A verdict that says nothing of its confidence comes after all that do.
 UNSAID = 2.0
-# What a row shows of what every review has: joined. What few have is asked for beside them, where any of the page does:
-# PostgreSQL takes ten milliseconds to plan a query that joins it all, and two for this one.
-JOINED = ("run__task", "attempt", "verdict")
-SHOWN = (
+# What a row shows of what every review has: joined, and read as values, since thirty rows of five tables as objects
+# take as long as all else. What few have is asked for beside them, where any of the page does: PostgreSQL takes ten
+# milliseconds to plan a query that joins it all, and one for this one.
+OF_REVIEW = (
     *("project", "state", "reason", "holds_run", "handed_in_by", "created_at", "holder_label", "lease_until"),
     *("panel", "queue", "assignee", "decision", "decided_verdict", "edited_answer", "decided_by_label", "decided_at"),
-    *("run__task__objective", "run__task__agent", "attempt__number"),
-    *("verdict__verdict", "verdict__score", "verdict__confidence", "verdict__referee"),
 )
+BESIDE = {
+    "of_objective": F("run__task__objective"),
+    "of_agent": F("run__task__agent"),
+    "of_number": F("attempt__number"),
+    "of_verdict": F("verdict__verdict"),
+    "of_score": F("verdict__score"),
+    "of_confidence": F("verdict__confidence"),
+    "of_referee": F("verdict__referee"),
+}
 OF_FEW = (
     Prefetch("panel", Panel.objects.only("wanted", "state")),
     Prefetch("assignee", User.objects.only("username")),
@@ -66,9 +74,17 @@ SPOKE = (ReviewState.CLAIMED, ReviewState.DECIDED)
 
 @dataclass(frozen=True)
 class QueueRow:
-    """One review as the queue shows it to one person, at one moment."""
+    """One review as the queue shows it to one person, at one moment. `due` is None where it has no goal."""
 
     review: Review
+    title: str
+    agent: str
+    number: int
+    verdict: str
+    score: float
+    confidence: float | None
+    referee: str
+    due: Due | None
     is_held: bool
     is_mine: bool
     is_kept_for_me: bool
@@ -111,7 +127,7 @@ def queue_page(project: Project, asked: SortedFilter, *, actor: Actor, after: UU
         # Found by their ids first: to sort a hundred thousand reviews with all that is shown of them takes seconds.
         # Not in one query: PostgreSQL would join everything before it looks at the ids.
         rows = everything.filter(pk__in=list(rows.order_by(*order).values_list("pk", flat=True)[: ROWS + 1]))
-    shown = rows.select_related(*JOINED).only(*SHOWN).annotate(is_skipped=Exists(skipped_by(actor)))
+    shown = rows.only(*OF_REVIEW).annotate(is_skipped=Exists(skipped_by(actor)), **BESIDE)
     found = list(shown.prefetch_related(*OF_FEW).order_by(*order)[: ROWS + 1])
     page = found[:ROWS]
     return QueuePage(_rows(page, project=project, actor=actor), page[-1].pk if len(found) > ROWS else None)
@@ -141,16 +157,27 @@ def _rows(reviews: Sequence[Review], *, project: Project, actor: Actor) -> list[
         spoken = Review.objects.filter(panel__in=wanted, state=ReviewState.DECIDED, opinion__isnull=False)
         given = dict(spoken.values_list("panel").annotate(Count("pk")).order_by())
     missing = {panel: number - given.get(panel, 0) for panel, number in wanted.items()}
-    now, rows = timezone.now(), []
+    now, rows, usual = timezone.now(), [], project.get_waiting().review_goal_minutes
     for review in reviews:
+        of: Any = review  # with what BESIDE adds
+        own = review.queue.goal_minutes if review.queue else None
+        goal = usual if own is None else own
         is_held = review.state == ReviewState.CLAIMED and review.lease_until is not None and review.lease_until > now
         rows.append(
             QueueRow(
                 review=review,
+                title=title_of(of.of_objective),
+                agent=of.of_agent,
+                number=of.of_number,
+                verdict=of.of_verdict,
+                score=of.of_score,
+                confidence=of.of_confidence,
+                referee=Referee(of.of_referee).label,
+                due=due_of(review.created_at, goal_minutes=goal, now=now) if review.is_open else None,
                 is_held=is_held,
                 is_mine=is_held and review.holder_label == actor.label,
                 is_kept_for_me=actor.user is not None and review.assignee_id == actor.user.pk,
-                is_skipped=review.is_open and bool(review.is_skipped),  # type: ignore[attr-defined]  # annotated above
+                is_skipped=review.is_open and bool(of.is_skipped),
                 sits_elsewhere=any(panel == review.panel_id and seat != review.pk for panel, seat in own_seats),
                 is_own=not may_decide and is_own(review.handed_in_by, actor=actor),
                 tells_decision=review.decision is not None and not is_hidden(review, reader=actor),
@@ -158,85 +185,6 @@ def _rows(reviews: Sequence[Review], *, project: Project, actor: Actor) -> list[
             )
         )
     return rows
-
-
-# How many reviews stand in each view of the queue. Nobody needs more than "999+", and counting further costs time.
-
-MOST = 999
-COUNTED_VIEWS = (QueueView.MINE, QueueView.UNCLAIMED, QueueView.SKIPPED)
-
-
-class CountUpTo(Subquery):
-    """How many rows there are, none counted past the first that is too many to tell."""
-
-    template = "(SELECT count(*) FROM (%(subquery)s) counted)"
-    output_field = IntegerField()
-
-    def __init__(self, rows: QuerySet[Any], *, most: int = MOST) -> None:
-        super().__init__(rows.order_by().values("pk")[: most + 1])
-
-
-@dataclass(frozen=True)
-class Counts:
-    """How many open reviews stand in each view and have each reason, and how many questions are open besides."""
-
-    views: Mapping[QueueView, int]
-    reasons: Mapping[ReviewReason, int]
-    questions: int
-
-    @property
-    def waiting(self) -> int:
-        """How many of all wait for a person, as far as anybody tells it."""
-        return min(self.views[QueueView.ALL] + self.questions, MOST + 1)
-
-
-# One text for all reasons: as a subquery for each of them, made by the ORM, it takes as long to write as to answer.
-BY_REASON = """(
-    SELECT jsonb_object_agg(reason, (
-        SELECT count(*) FROM (
-            SELECT FROM reflection_app_review review
-            WHERE review.project_id = reflection_app_project.id AND review.reason = named.reason
-                AND review.state IN ('waiting', 'claimed')
-            LIMIT %s
-        ) counted
-    )) FROM unnest(%s::text[]) named (reason)
-)"""
-
-
-def count_views(project: Project, *, actor: Actor) -> Counts:
-    """One query."""
-    rows, now = Review.objects.filter(project=project), timezone.now()
-    reasons = [reason.value for reason in ReviewReason]
-    views = {view.value: CountUpTo(rows.filter(in_view(view, actor=actor, now=now))) for view in COUNTED_VIEWS}
-    counted = Project.objects.filter(pk=project.pk).annotate(
-        **{f"count_{name}": count for name, count in views.items()},
-        by_reason=RawSQL(BY_REASON, (MOST + 1, reasons), output_field=JSONField()),  # noqa: S611 - a text of ours
-        count_questions=CountUpTo(open_questions(project)),
-    )
-    found = counted.values(*(f"count_{name}" for name in views), "by_reason", "count_questions").get()
-    by_reason = {ReviewReason(name): count for name, count in found["by_reason"].items()}
-    return Counts(
-        # Each open review has one reason.
-        views={QueueView.ALL: min(sum(by_reason.values()), MOST + 1)}
-        | {view: found[f"count_{view.value}"] for view in COUNTED_VIEWS},
-        reasons=by_reason,
-        questions=found["count_questions"],
-    )
-
-
-def count_up_to(rows: QuerySet[Review]) -> int:
-    """How many rows there are, none counted past the first that is too many to tell."""
-    return rows.order_by().values("pk")[: MOST + 1].count()
-
-
-def open_questions(project: Project) -> QuerySet[Question]:
-    return Question.objects.filter(project=project, state=QuestionState.OPEN)
-
-
-def open_reviews(project: Project) -> int:
-    """How many verdicts and questions of the project wait for a person, as far as anybody tells it."""
-    questions = open_questions(project)[: MOST + 1].count()
-    return min(count_up_to(Review.objects.filter(project=project, state__in=OPEN)) + questions, MOST + 1)
 
 
 # The queue's filter in addresses: read by its own fields alone, and written again so that an address can be shared.
