@@ -9,8 +9,9 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.errors import Conflict, wrong
-from reflection_app.core.models import Project
+from reflection_app.core.errors import Conflict, NotTheAuthor, wrong
+from reflection_app.core.models import Membership, Project
+from reflection_app.core.permissions import Permission, member_may
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.metrics.models import Dashboard
@@ -45,8 +46,9 @@ def keep_dashboard(
 ) -> Dashboard:
     """The dashboard as it was asked for: a new one, or `dashboard` changed.
 
-    What is or becomes shared is audited. Raises InvalidInput for a name that its owner has given already, and Conflict
-    where the person has too many, or where somebody deleted it meanwhile.
+    What is or becomes shared is audited. Raises InvalidInput for a name that its owner has given already and where
+    who may not review would share; NotTheAuthor; and Conflict where the person has too many, or where somebody deleted
+    it meanwhile.
     """
     name = data.name.strip()
     if not name:
@@ -64,11 +66,15 @@ def keep_dashboard(
                 locked = Dashboard.objects.select_for_update().filter(pk=dashboard.pk).first()
                 if locked is None:
                     raise Conflict(_("Somebody deleted the dashboard meanwhile."))
+                # As it and the person's role are now, not as they were when the page was opened.
+                refuse_change(locked, actor=actor)
                 kept, was_shared = locked, locked.is_shared
                 before = {"name": kept.name, "tiles": kept.tiles, "is_shared": kept.is_shared}
                 for field, value in values.items():
                     setattr(kept, field, value)
                 kept.save()
+            if kept.is_shared and not was_shared and not may_share(project, actor=actor):
+                raise wrong("is_shared", _("Reviewers may share dashboards."))
             if was_shared or kept.is_shared:
                 audit(project.pk, actor, "dashboard.changed", target=kept, before=before, after=values)
     except IntegrityError:
@@ -78,11 +84,29 @@ def keep_dashboard(
 
 @transaction.atomic
 def delete_dashboard(dashboard: Dashboard, *, actor: Actor) -> None:
-    """Takes it away; whoever does so after another changes nothing."""
-    deleted, _by_model = Dashboard.objects.filter(pk=dashboard.pk).delete()
-    if deleted and dashboard.is_shared:
-        before = {"name": dashboard.name, "tiles": dashboard.tiles}
-        audit(dashboard.project_id, actor, "dashboard.deleted", target=dashboard, before=before)
+    """Takes it away; whoever does so after another changes nothing. Raises NotTheAuthor."""
+    locked = Dashboard.objects.select_for_update().filter(pk=dashboard.pk).first()
+    if locked is None:
+        return
+    refuse_change(locked, actor=actor)
+    if locked.is_shared:
+        before = {"name": locked.name, "tiles": locked.tiles}
+        audit(locked.project_id, actor, "dashboard.deleted", target=locked, before=before)
+    locked.delete()
+
+
+def may_share(project: Project, *, actor: Actor) -> bool:
+    """Whether the person may show the whole project what they made, as with saved views."""
+    membership = Membership.objects.filter(project=project, user=actor.user).first()
+    return membership is not None and member_may(membership, Permission.REVIEW)
+
+
+def refuse_change(dashboard: Dashboard, *, actor: Actor) -> None:
+    """Raises NotTheAuthor where it is not the person's to change or delete."""
+    membership = Membership.objects.filter(project=dashboard.project_id, user=actor.user).first()
+    is_admin = membership is not None and member_may(membership, Permission.CHANGE_SETTINGS)
+    if membership is None or not may_change(dashboard, user_id=membership.user_id, is_admin=is_admin):
+        raise NotTheAuthor(_("Only who made this dashboard, or an admin where it is shared, can change it."))
 
 
 def get_dashboard(project: Project, dashboard_id: UUID, *, user_id: int) -> Dashboard | None:

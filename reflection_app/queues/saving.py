@@ -103,8 +103,8 @@ def change_view(view: SavedView, change: ViewChange, *, actor: Actor) -> SavedVi
         ViewPin.objects.filter(view=locked).exclude(user=actor.user).delete()
     _write(locked)
     after = _audit_fields(locked)
-    if changed := [name for name in after if after[name] != before[name]]:
-        told = ({name: fields[name] for name in changed} for fields in (before, after))
+    if changed := [name for name in after | before if after.get(name) != before.get(name)]:
+        told = ({name: fields[name] for name in changed if name in fields} for fields in (before, after))
         audit(locked.project_id, actor, "view.changed", target=locked, before=next(told), after=next(told))
     return locked
 
@@ -154,4 +154,6 @@ def _write(view: SavedView) -> None:
 
 
 def _audit_fields(view: SavedView) -> dict[str, object]:
-    return {"list": view.list, "name": view.name, "query": view.query, "is_shared": view.is_shared}
+    """What all admins read. How somebody calls what only they see is nobody else's business."""
+    fields: dict[str, object] = {"list": view.list, "query": view.query, "is_shared": view.is_shared}
+    return fields | ({"name": view.name} if view.is_shared else {})

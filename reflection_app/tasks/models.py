@@ -16,6 +16,13 @@ from reflection_app.loops.task_spec import Execution
 ONCE = "task_external_id_once"
 
 
+def title_of(objective: str) -> str:
+    """The first line of the objective, without Markdown's marks and shortened for lists."""
+    lines = (line.strip().lstrip("#").strip().replace("`", "") for line in objective.splitlines())
+    first = next((line for line in lines if line), "")
+    return first if len(first) <= 110 else first[:109].rstrip() + "…"
+
+
 class Task(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="tasks")
@@ -61,10 +68,7 @@ class Task(models.Model):
 
     @property
     def title(self) -> str:
-        """The first line of the objective, without Markdown's marks and shortened for lists."""
-        lines = (line.strip().lstrip("#").strip().replace("`", "") for line in self.objective.splitlines())
-        first = next((line for line in lines if line), "")
-        return first if len(first) <= 110 else first[:109].rstrip() + "…"
+        return title_of(self.objective)
 
 
 class TaskFile(models.Model):

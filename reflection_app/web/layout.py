@@ -15,8 +15,9 @@ from reflection_app.core.models import Membership, Project, Role
 from reflection_app.core.permissions import Permission
 from reflection_app.notebook.views.words import waiting_entries
 from reflection_app.queues.views.navigation import NavLink, nav_links
+from reflection_app.reviews.views.counting import open_reviews
 from reflection_app.reviews.views.decision import LastDecision, last_decision
-from reflection_app.reviews.views.queue import carried, open_reviews, read_queue
+from reflection_app.reviews.views.queue import carried, read_queue
 from reflection_app.teams.notifications import count_unread
 from reflection_app.teams.projects import may_create_projects
 from reflection_app.web.access import DeskRequest, Place, place_of
@@ -58,7 +59,7 @@ class Desk:
     @cached_property
     def projects(self) -> list[Project]:
         """All projects of the user, for changing between them."""
-        return list(Project.objects.of(self._request.user))
+        return list(Project.objects.of(self._request.user).only("slug", "name"))
 
     @cached_property
     def may_create_projects(self) -> bool:
@@ -85,6 +86,9 @@ class Desk:
 
     @cached_property
     def open_reviews(self) -> int:
+        counted: int | None = getattr(self._request, "open_reviews", None)
+        if counted is not None:
+            return counted
         return open_reviews(self.project) if self.project else 0
 
     @cached_property

@@ -43,6 +43,7 @@ project_pages: list[URLPattern | URLResolver] = [
     path("reviews/", queue.queue, name="reviews"),
     path("reviews/agreement/", policy.agreement_page, name="agreement"),
     path("reviews/count/", queue.count, name="review_count"),
+    path("reviews/suggestions/", queue.suggestions, name="review_suggestions"),
     path("reviews/next/", queue.take_next, name="next_review"),
     path("reviews/peek/", item.peek, name="peek_review"),
     path("reviews/<uuid:review_id>/", item.review_page, name="review"),

@@ -1,15 +1,24 @@
 """Dashboards: picked, arranged, one's own or shared; nobody else's are seen, and nothing typed is lost."""
 
+import re
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
 from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import NotTheAuthor
 from reflection_app.core.models import Project, Role
-from reflection_app.metrics.dashboards import MOST_OF_ONE, MOST_TILES, DashboardInput, keep_dashboard
+from reflection_app.metrics.dashboards import (
+    MOST_OF_ONE,
+    MOST_TILES,
+    DashboardInput,
+    delete_dashboard,
+    keep_dashboard,
+)
 from reflection_app.metrics.models import Dashboard
 from reflection_app.metrics.pages.dashboards import rearranged
 from tests.factories import make_member, make_project
@@ -122,6 +131,39 @@ def test_what_is_shared_all_see_and_only_its_owner_and_admins_change(client: Cli
     assert admin.post(page_of(dashboard, "drop_dashboard")).status_code == 302
     assert not Dashboard.objects.exists()
     assert AuditEntry.objects.filter(action="dashboard.deleted").count() == 1
+
+
+def test_who_only_reads_makes_dashboards_for_themselves_alone(client: Client, project: Project) -> None:
+    logged_in(client, project, Role.VIEWER)
+    assert b'name="is_shared"' not in client.get(NEW).content
+    answer = client.post(NEW, {"name": "For all", "tile": TILES, "is_shared": "on", "do": "save"})
+    assert answer.status_code == 400
+    assert "Reviewers may share dashboards." in answer.content.decode()
+    assert not Dashboard.objects.exists()
+    assert client.post(NEW, {"name": "For me", "tile": TILES, "do": "save"}).status_code == 302
+
+
+def test_the_rights_are_those_of_the_moment_of_saving(client: Client, project: Project) -> None:
+    logged_in(client, project, Role.ADMIN)
+    admin = Actor(user=User.objects.get(pk=int(client.session["_auth_user_id"])))
+    reviewer = Client()
+    logged_in(reviewer, project, Role.REVIEWER)
+    dashboard = own(project, reviewer, is_shared=True)
+    # Taken back to be its owner's alone, while the admin had the editor open.
+    Dashboard.objects.filter(pk=dashboard.pk).update(is_shared=False)
+    with pytest.raises(NotTheAuthor):
+        keep_dashboard(project, DashboardInput(name="Ours"), actor=admin, dashboard=dashboard)
+    with pytest.raises(NotTheAuthor):
+        delete_dashboard(dashboard, actor=admin)
+    dashboard.refresh_from_db()
+    assert dashboard.name == "Mine"
+
+
+@pytest.mark.parametrize("page", ["dashboards", "new_dashboard"])
+def test_pages_of_dashboards_stand_below_metrics(client: Client, project: Project, page: str) -> None:
+    logged_in(client, project)
+    marked = re.findall(r'href="([^"]+)"\s+aria-current="[a-z]+"', client.get(reverse(page, args=("boards",))).text)
+    assert "/p/boards/metrics/" in marked
 
 
 def test_who_saves_what_was_deleted_meanwhile_is_told(client: Client, project: Project) -> None:

@@ -164,6 +164,8 @@ def _editor(
         "is_full": len(tiles) >= MOST_TILES,
         "most": MOST_TILES,
         "longest": LONGEST_NAME,
+        # What is shared already can be taken back.
+        "may_share": request.place.may(Permission.REVIEW) or (dashboard is not None and dashboard.is_shared),
     }
     return render(request, "metrics/dashboards/edit.html", context, status=status)
 

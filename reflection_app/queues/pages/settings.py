@@ -31,7 +31,7 @@ from reflection_app.queues.routing import read_rule
 from reflection_app.queues.views.named import lines_of, reviewers_of
 from reflection_app.reviews.filters import SCORES_REVERSED, VALUE_ALONE
 from reflection_app.reviews.models import OPEN, Review
-from reflection_app.reviews.views.queue import count_up_to
+from reflection_app.reviews.views.counting import count_up_to
 from reflection_app.runs.views.list import MODES
 from reflection_app.web.access import DeskRequest, Place, back_to, project_page
 from reflection_app.web.forms import Form, Problems, Refused, read_form

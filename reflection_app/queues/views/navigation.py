@@ -17,7 +17,7 @@ from reflection_app.queues.views.named import query_for, working_from
 from reflection_app.queues.views.saved import LISTS, address_of, as_data, count_entries_of
 from reflection_app.reviews.goals import due_before
 from reflection_app.reviews.models import OPEN, Review
-from reflection_app.reviews.views.queue import CountUpTo
+from reflection_app.reviews.views.counting import CountUpTo
 from reflection_app.web.access import DeskRequest
 
 # Nobody needs more than "99+" here, and to count further on every page takes time.

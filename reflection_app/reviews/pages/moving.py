@@ -22,8 +22,9 @@ from reflection_app.reviews.deciding import undo_decision
 from reflection_app.reviews.models import OPEN, Review, ReviewState
 from reflection_app.reviews.own_work import work_of_others
 from reflection_app.reviews.queue import QueueSort, QueueView, SortedFilter, held, mine
+from reflection_app.reviews.views.counting import count_up_to
 from reflection_app.reviews.views.item import UndoOffer
-from reflection_app.reviews.views.queue import ORDERS, AskedQueue, beside, carried, count_up_to, order_of
+from reflection_app.reviews.views.queue import ORDERS, AskedQueue, beside, carried, order_of
 from reflection_app.web.access import DeskRequest, back_to, get_review_for, lead_to, project_page
 from reflection_app.web.middleware import post_only
 

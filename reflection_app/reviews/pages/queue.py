@@ -17,6 +17,7 @@ from reflection_app.reviews.claiming import IN_ORDER
 from reflection_app.reviews.models import OPEN, Review
 from reflection_app.reviews.pages.moving import go_to_next
 from reflection_app.reviews.queue import QueueView, held
+from reflection_app.reviews.views.counting import count_up_to, count_views, open_questions, open_reviews
 from reflection_app.reviews.views.queue import (
     SENTENCES,
     SORTS,
@@ -24,16 +25,12 @@ from reflection_app.reviews.views.queue import (
     AskedQueue,
     Tab,
     carried,
-    count_up_to,
-    count_views,
     heads_of,
-    open_reviews,
     queue_page,
     read_queue,
     tab,
     usual_order,
 )
-from reflection_app.runs.models import Question, QuestionState
 from reflection_app.runs.views.list import MODES
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.list_pages import list_response
@@ -57,9 +54,10 @@ def queue(request: DeskRequest) -> HttpResponse:
         asked = AskedQueue(asked.filter.model_copy(update={"queue": None}), [*asked.errors, gone])
     after = id_from(request.GET.get("after", ""))
     page = queue_page(project, asked.filter, actor=actor, after=after)
-    counts, rows = count_views(project, actor=actor), Review.objects.filter(project=project)
-    questions = Question.objects.filter(project=project, state=QuestionState.OPEN).select_related("run__task")
-    questions = questions.defer("run__spec", "run__task__tests").order_by("created_at", "id")
+    counts = count_views(project, actor=actor)
+    # The navigation around the page says the same number.
+    request.open_reviews = counts.waiting
+    questions = open_questions(project).select_related("run__task").defer("run__spec", "run__task__tests")
     context = {
         "asked": asked,
         "filter": asked.filter,
@@ -72,11 +70,11 @@ def queue(request: DeskRequest) -> HttpResponse:
                 name=reason.value,
                 label="",
                 query=asked.with_reason(None if reason is asked.filter.reason else reason),
-                count=counts[f"reason_{reason.value}"],
+                count=counts.reasons[reason],
                 is_current=reason is asked.filter.reason,
             )
             for reason in ReviewReason
-            if counts[f"reason_{reason.value}"] or reason is asked.filter.reason
+            if counts.reasons[reason] or reason is asked.filter.reason
         ],
         "rows": page.rows,
         "heads": heads_of(asked),
@@ -84,34 +82,44 @@ def queue(request: DeskRequest) -> HttpResponse:
         "next_page": page.last,
         "after": after,
         # Not of a named queue as it is, which says so itself.
-        "matches": count_up_to(rows.filter(asked.filter.where(actor, project=project)))
+        "matches": count_up_to(Review.objects.filter(asked.filter.where(actor, project=project), project=project))
         if asked.filter.model_copy(update={"queue": None}).is_narrowed
         else None,
-        "waiting": counts[QueueView.ALL],
+        "waiting": counts.views[QueueView.ALL],
         "now": timezone.now(),
         "named": named,
         "queues": queue_tabs(request, asked),
         "saved": saved_views(request, ListName.REVIEWS, asked.own_query),
-        "questions": questions[:QUESTIONS_SHOWN],
+        "questions": questions.order_by("created_at", "id")[:QUESTIONS_SHOWN] if counts.questions else [],
     }
     if not request.headers.get("HX-Request") or request.headers.get("HX-History-Restore-Request"):
         # What the form of filters offers.
-        waiting = rows.filter(state__in=OPEN).order_by(*IN_ORDER)
-        first = rows.filter(pk__in=list(waiting.values_list("pk", flat=True)[:LOOKED_AT]))
-        told = list(first.values_list("run__task__agent", "run__task__kind").distinct())
-        holders = rows.filter(held(timezone.now())).order_by("holder_label")
         elsewhere = {"view", "reason", "sort", "q", "queue", "saved"}
         further = asked.filter.model_dump(exclude=elsewhere, exclude_defaults=True)
         context |= {
             "sorts": SORTS,
             "modes": MODES,
             "verdicts": list(Verdict),
-            "agents": sorted({agent for agent, _kind in told if agent})[:SUGGESTED],
-            "kinds": sorted({kind for _agent, kind in told if kind})[:SUGGESTED],
-            "holders": list(holders.values_list("holder_label", flat=True).distinct()[:SUGGESTED]),
             "has_more_filters": bool(further or asked.errors),
         }
     return list_response(request, "reviews/queue.html", context)
+
+
+@project_page(Permission.READ_QUEUE)
+@require_safe
+def suggestions(request: DeskRequest) -> HttpResponse:
+    """What the further filters suggest, asked for once somebody opens them."""
+    rows = Review.objects.filter(project=request.place.project)
+    waiting = rows.filter(state__in=OPEN).order_by(*IN_ORDER)
+    first = rows.filter(pk__in=list(waiting.values_list("pk", flat=True)[:LOOKED_AT]))
+    told = list(first.values_list("run__task__agent", "run__task__kind").distinct())
+    holders = rows.filter(held(timezone.now())).order_by("holder_label")
+    context = {
+        "agents": sorted({agent for agent, _kind in told if agent})[:SUGGESTED],
+        "kinds": sorted({kind for _agent, kind in told if kind})[:SUGGESTED],
+        "holders": list(holders.values_list("holder_label", flat=True).distinct()[:SUGGESTED]),
+    }
+    return render(request, "reviews/_queue_suggestions.html", context)
 
 
 @project_page(Permission.READ_QUEUE)

@@ -341,6 +341,10 @@ FRESH = timedelta(minutes=15)
 # The pages of the queue and its items, and the addresses whose answers an open item's page takes in.
 REVIEWING = frozenset({"reviews", "review", "decide_review", "skip_review", "claim_review", "peek_review"})
 NO_LEASE = UUID(int=0)
+NOT_TOLD = (
+    *("run__spec", "run__edited_prompts", "run__task__tests", "run__task__metadata"),
+    *(f"{which}__{name}" for which in ("verdict", "decided_verdict") for name in ("issues", "feedback", "tests")),
+)
 
 
 @dataclass(frozen=True)
@@ -382,18 +386,24 @@ def last_decision(request: HttpRequest) -> LastDecision | None:
     if place is None or match is None or match.url_name not in REVIEWING or not place.may(Permission.REVIEW):
         return None
     since = timezone.now() - FRESH
-    related = ("run__task", "step", "panel", "attempt", "verdict", "decided_verdict__attempt")
-    reviews = Review.objects.filter(project=place.project).select_related(*related).defer("run__spec")
+    reviews = Review.objects.filter(project=place.project)
     decided = reviews.filter(decided_by=place.actor.user, state=ReviewState.DECIDED, decided_at__gt=since)
-    review = decided.order_by("-decided_at", "-id").first()
+    # Which it is, before it is asked for with all that its words need: there often is none, and PostgreSQL takes as
+    # long to plan the whole question as the rest of the page takes.
+    newest = decided.order_by("-decided_at", "-id").values_list("pk", "decided_at").first()
     skips = ReviewSkip.objects.filter(by_label=place.actor.label, review__project=place.project, created_at__gt=since)
-    if review is not None and review.decided_at is not None:
-        skips = skips.filter(created_at__gt=review.decided_at)
-    skip = skips.order_by("-created_at").first()
-    if skip is not None:
-        return LastDecision(reviews.get(pk=skip.review_id), said="")
+    if newest is not None:
+        skips = skips.filter(created_at__gt=newest[1])
+    skipped = skips.order_by("-created_at").values_list("review", flat=True).first()
+    found = skipped or (newest and newest[0])
+    if found is None:
+        return None
+    told_of = reviews.select_related("run__task", "verdict", "decided_verdict").defer(*NOT_TOLD)
+    review = told_of.filter(pk=found).first()
     if review is None:
         return None
+    if skipped is not None:
+        return LastDecision(review, said="")
     is_told = review.decided_seq is not None and review.run.told_seq >= review.decided_seq
     return LastDecision(
         review, said=decision_message(review, decision_input_of(review), slug=place.project.slug), is_told=is_told

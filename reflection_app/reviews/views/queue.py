@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.db.models import Count, Exists, IntegerField, Q, QuerySet, Subquery, Value
+from django.contrib.auth.models import User
+from django.db.models import Count, Exists, F, Prefetch, Value
 from django.db.models.functions import Coalesce
 from django.http import QueryDict
 from django.utils import timezone
@@ -17,14 +19,18 @@ from pydantic import ValidationError
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.loops.storable import storable
+from reflection_app.loops.verdicts import Referee
+from reflection_app.queues.models import ReviewQueue
 from reflection_app.reviews.claiming import IN_ORDER, skipped_by
 from reflection_app.reviews.filters import LONGEST_SEARCH, SCORES_REVERSED, VALUE_ALONE
-from reflection_app.reviews.models import OPEN, Review, ReviewState, is_hidden
+from reflection_app.reviews.goals import Due, due_of
+from reflection_app.reviews.models import Panel, Review, ReviewState, is_hidden
 from reflection_app.reviews.own_work import is_own, may_decide_own
-from reflection_app.reviews.queue import QueueSort, QueueView, SortedFilter, in_view
-from reflection_app.runs.models import Question, QuestionState
+from reflection_app.reviews.queue import QueueSort, QueueView, SortedFilter
+from reflection_app.reviews.views.counting import Counts
+from reflection_app.runs.models import Verdict as VerdictRow
+from reflection_app.tasks.models import title_of
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.list_pages import beyond, position_of
 
@@ -41,17 +47,44 @@ ROWS = 30
 BY_DECISION = ("-decided_at", "-id")
 # A verdict that says nothing of its confidence comes after all that do.
 UNSAID = 2.0
-RELATED = ("run__task", "attempt", "verdict", "panel", "assignee", "decided_verdict", "queue")
-HEAVY = ("run__spec", "run__edited_prompts", "run__task__tests", "run__task__metadata", "attempt__content")
-HEAVY_OF_VERDICTS = ("issues", "feedback", "tests", "requirements")
+# What a row shows of what every review has: joined, and read as values, since thirty rows of five tables as objects
+# take as long as all else. What few have is asked for beside them, where any of the page does: PostgreSQL takes ten
+# milliseconds to plan a query that joins it all, and one for this one.
+OF_REVIEW = (
+    *("project", "state", "reason", "holds_run", "handed_in_by", "created_at", "holder_label", "lease_until"),
+    *("panel", "queue", "assignee", "decision", "decided_verdict", "edited_answer", "decided_by_label", "decided_at"),
+)
+BESIDE = {
+    "of_objective": F("run__task__objective"),
+    "of_agent": F("run__task__agent"),
+    "of_number": F("attempt__number"),
+    "of_verdict": F("verdict__verdict"),
+    "of_score": F("verdict__score"),
+    "of_confidence": F("verdict__confidence"),
+    "of_referee": F("verdict__referee"),
+}
+OF_FEW = (
+    Prefetch("panel", Panel.objects.only("wanted", "state")),
+    Prefetch("assignee", User.objects.only("username")),
+    Prefetch("decided_verdict", VerdictRow.objects.only("verdict")),
+    Prefetch("queue", ReviewQueue.objects.only("name", "goal_minutes")),
+)
 SPOKE = (ReviewState.CLAIMED, ReviewState.DECIDED)
 
 
 @dataclass(frozen=True)
 class QueueRow:
-    """One review as the queue shows it to one person, at one moment."""
+    """One review as the queue shows it to one person, at one moment. `due` is None where it has no goal."""
 
     review: Review
+    title: str
+    agent: str
+    number: int
+    verdict: str
+    score: float
+    confidence: float | None
+    referee: str
+    due: Due | None
     is_held: bool
     is_mine: bool
     is_kept_for_me: bool
@@ -90,13 +123,12 @@ def queue_page(project: Project, asked: SortedFilter, *, actor: Actor, after: UU
     rows = everything.filter(asked.where(actor, project=project))
     if after is not None:
         rows = rows.filter(beyond(order, position_of(everything, after, order=order)))
-    heavy = [*HEAVY, *(f"{which}__{name}" for which in ("verdict", "decided_verdict") for name in HEAVY_OF_VERDICTS)]
     if order != IN_ORDER or asked.is_narrowed:
         # Found by their ids first: to sort a hundred thousand reviews with all that is shown of them takes seconds.
         # Not in one query: PostgreSQL would join everything before it looks at the ids.
         rows = everything.filter(pk__in=list(rows.order_by(*order).values_list("pk", flat=True)[: ROWS + 1]))
-    shown = rows.select_related(*RELATED).defer(*heavy).annotate(is_skipped=Exists(skipped_by(actor)))
-    found = list(shown.order_by(*order)[: ROWS + 1])
+    shown = rows.only(*OF_REVIEW).annotate(is_skipped=Exists(skipped_by(actor)), **BESIDE)
+    found = list(shown.prefetch_related(*OF_FEW).order_by(*order)[: ROWS + 1])
     page = found[:ROWS]
     return QueuePage(_rows(page, project=project, actor=actor), page[-1].pk if len(found) > ROWS else None)
 
@@ -125,16 +157,27 @@ def _rows(reviews: Sequence[Review], *, project: Project, actor: Actor) -> list[
         spoken = Review.objects.filter(panel__in=wanted, state=ReviewState.DECIDED, opinion__isnull=False)
         given = dict(spoken.values_list("panel").annotate(Count("pk")).order_by())
     missing = {panel: number - given.get(panel, 0) for panel, number in wanted.items()}
-    now, rows = timezone.now(), []
+    now, rows, usual = timezone.now(), [], project.get_waiting().review_goal_minutes
     for review in reviews:
+        of: Any = review  # with what BESIDE adds
+        own = review.queue.goal_minutes if review.queue else None
+        goal = usual if own is None else own
         is_held = review.state == ReviewState.CLAIMED and review.lease_until is not None and review.lease_until > now
         rows.append(
             QueueRow(
                 review=review,
+                title=title_of(of.of_objective),
+                agent=of.of_agent,
+                number=of.of_number,
+                verdict=of.of_verdict,
+                score=of.of_score,
+                confidence=of.of_confidence,
+                referee=Referee(of.of_referee).label,
+                due=due_of(review.created_at, goal_minutes=goal, now=now) if review.is_open else None,
                 is_held=is_held,
                 is_mine=is_held and review.holder_label == actor.label,
                 is_kept_for_me=actor.user is not None and review.assignee_id == actor.user.pk,
-                is_skipped=review.is_open and bool(review.is_skipped),  # type: ignore[attr-defined]  # annotated above
+                is_skipped=review.is_open and bool(of.is_skipped),
                 sits_elsewhere=any(panel == review.panel_id and seat != review.pk for panel, seat in own_seats),
                 is_own=not may_decide and is_own(review.handed_in_by, actor=actor),
                 tells_decision=review.decision is not None and not is_hidden(review, reader=actor),
@@ -142,44 +185,6 @@ def _rows(reviews: Sequence[Review], *, project: Project, actor: Actor) -> list[
             )
         )
     return rows
-
-
-# How many reviews stand in each view of the queue. Nobody needs more than "999+", and counting further costs time.
-
-MOST = 999
-COUNTED_VIEWS = (QueueView.ALL, QueueView.MINE, QueueView.UNCLAIMED, QueueView.SKIPPED)
-
-
-class CountUpTo(Subquery):
-    """How many rows there are, none counted past the first that is too many to tell."""
-
-    template = "(SELECT count(*) FROM (%(subquery)s) counted)"
-    output_field = IntegerField()
-
-    def __init__(self, rows: QuerySet[Any], *, most: int = MOST) -> None:
-        super().__init__(rows.order_by().values("pk")[: most + 1])
-
-
-def count_views(project: Project, *, actor: Actor) -> dict[str, int]:
-    """By the name of a view or of a reason, how many open reviews it has; one query."""
-    rows, now = Review.objects.filter(project=project), timezone.now()
-    wanted = {view.value: in_view(view, actor=actor, now=now) for view in COUNTED_VIEWS}
-    wanted |= {f"reason_{reason.value}": Q(state__in=OPEN, reason=reason.value) for reason in ReviewReason}
-    counted = Project.objects.filter(pk=project.pk)
-    counted = counted.annotate(**{f"count_{name}": CountUpTo(rows.filter(which)) for name, which in wanted.items()})
-    found = counted.values(*(f"count_{name}" for name in wanted)).get()
-    return {name: found[f"count_{name}"] for name in wanted}
-
-
-def count_up_to(rows: QuerySet[Review]) -> int:
-    """How many rows there are, none counted past the first that is too many to tell."""
-    return rows.order_by().values("pk")[: MOST + 1].count()
-
-
-def open_reviews(project: Project) -> int:
-    """How many verdicts and questions of the project wait for a person, as far as anybody tells it."""
-    questions = Question.objects.filter(project=project, state=QuestionState.OPEN)[: MOST + 1].count()
-    return min(count_up_to(Review.objects.filter(project=project, state__in=OPEN)) + questions, MOST + 1)
 
 
 # The queue's filter in addresses: read by its own fields alone, and written again so that an address can be shared.
@@ -209,7 +214,8 @@ class AskedQueue:
     filter: SortedFilter
     errors: list[dict[str, str]] = field(default_factory=list)
 
-    @property
+    # Asked for by each row of the queue.
+    @cached_property
     def query(self) -> str:
         return query_of(self.filter)
 
@@ -218,7 +224,7 @@ class AskedQueue:
         """The query as a saved view keeps it: without the view that it came from."""
         return query_of(self.filter.model_copy(update={"saved": None}))
 
-    @property
+    @cached_property
     def within(self) -> str:
         """The query of an item's page that remembers this queue."""
         return urlencode({"queue": self.query}) if self.query else ""
@@ -340,11 +346,11 @@ class Tab:
     is_current: bool
 
 
-def tab(view: QueueView, asked: AskedQueue, counts: dict[str, int]) -> Tab:
+def tab(view: QueueView, asked: AskedQueue, counts: Counts) -> Tab:
     return Tab(
         name=view.value,
         label=VIEWS[view],
         query=asked.with_view(view),
-        count=counts.get(view.value),
+        count=counts.views.get(view),
         is_current=view is asked.filter.view and asked.filter.queue is None and asked.filter.saved is None,
     )
