@@ -7,6 +7,7 @@ import statistics
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from reflection_app.adapters.files import inspect_file, inspect_files, render_page
@@ -22,6 +23,12 @@ class File:
     content: bytes
 
 
+def large_picture() -> Any:
+    from PIL import Image
+
+    return Image.linear_gradient("L").resize((4_000, 3_000))
+
+
 LARGE = {
     "20 MB of CSV": File("large.csv", whole.csv_file() * 450_000),
     "10 MB of JSON Lines": File("large.jsonl", whole.json_lines() * 60_000),
@@ -29,12 +36,6 @@ LARGE = {
     "PDF of 200 pages": File("large.pdf", whole.pdf(200)),
     "PNG of 4,000 × 3,000": File("large.png", whole.written(lambda f: large_picture().save(f, "PNG"))),
 }
-
-
-def large_picture() -> Any:
-    from PIL import Image
-
-    return Image.linear_gradient("L").resize((4_000, 3_000))
 
 
 def main() -> None:
@@ -45,7 +46,7 @@ def main() -> None:
     print_medians("a bare program in the sandbox", [timed(lambda: run_program("pass")) for _ in range(rounds)])
     print(f"{'':28} {'in all':>9} {'the process':>12}")
     for name, file in files.items():
-        taken = [timed(lambda file=file: inspect_file(file.content, name=file.name)) for _ in range(rounds)]
+        taken = [timed(partial(inspect_file, file.content, name=file.name)) for _ in range(rounds)]
         print_medians(name, taken, [own_ms(file) for _ in range(rounds)])
     several = [File(f"{number}-{name}", content) for number, (name, content, *_) in enumerate(WHOLE)]
     print_medians(f"{len(several)} files at once, each", [timed(lambda: inspect_files(several)) / len(several)])
@@ -54,7 +55,7 @@ def main() -> None:
 
 def own_ms(file: File) -> float:
     """The time of the process that opens it, from its fork to its end."""
-    item = {"name": file.name, "content": file.content, "asked": [], "beside": None, "time_s": 10.0}
+    item: dict[str, Any] = {"name": file.name, "content": file.content, "asked": [], "beside": None, "time_s": 10.0}
     answer = next(ask([item], limits=LIMITS))
     return answer.record.duration_ms if answer.record is not None else 0.0
 

@@ -1,5 +1,8 @@
 """The libraries that read files, where they are installed: the folders that the sandbox shows, read-only."""
 
+import compileall
+import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -28,6 +31,8 @@ PRELOADED = {
     FileKind.MARKDOWN: ("markdown_it",),
 }
 
+TESTS = re.compile(r"/tests?/|/include/")
+
 
 @dataclass(frozen=True)
 class Libraries:
@@ -42,11 +47,22 @@ def get_libraries() -> Libraries:
     """Those that are installed; what is missing is found out by whoever needs it."""
     places = list(dict.fromkeys(place for name in MODULES for place in places_of(name)))
     folders = list(dict.fromkeys(place.parent for place in places))
+    compile_once(places)
     places += [folder / name for folder in folders for name in BESIDE if (folder / name).is_dir()]
     return Libraries(
         shown=(*map(str, places), *system_libraries(places)),
         path=tuple(map(str, folders)),
     )
+
+
+def compile_once(places: list[Path]) -> None:
+    """Compiles what is not: nothing may be written inside, and so each process would compile it again for itself.
+
+    It takes some seconds once, and nothing where it may not be written.
+    """
+    for place in places:
+        if place.is_dir() and os.access(place, os.W_OK):
+            compileall.compile_dir(place, quiet=2, rx=TESTS)
 
 
 def places_of(name: str) -> Iterator[Path]:

@@ -217,7 +217,7 @@ def plain_text(children: Iterable[Any]) -> str:
 
 def as_anchor(text: str) -> str:
     """Letters and digits alone: each renderer makes its own of all other signs."""
-    return "".join(one for one in unicodedata.normalize("NFKC", text).casefold() if one.isalnum())
+    return "".join(one for one in unicodedata.normalize("NFC", text).casefold() if one.isalnum())
 
 
 def leads_to(fragment: str, there: set[str]) -> bool:

@@ -141,7 +141,7 @@ def read_table(
             torn(*held, width=width, found=found, is_end=False)
             held = None
         if len(row) != width and not (len(row) == width + 1 and not row[-1]):
-            held = (line, row)
+            held = None if row[0].startswith("#") else (line, row)
         elif check is not None and reader is not None:
             check.check(reader.read(list(row)), place=line_place(line))
     found.rows = count
