@@ -15,13 +15,14 @@ from statistics import quantiles
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q, Value
 from django.db.models.fields.json import KeyTextTransform
 from django.utils import timezone
 
 from reflection_app.adapters.llm import ModelError, screening_model
 from reflection_app.loops.attempt_effects import CallTool, Generate
 from reflection_app.loops.completeness.checks import CheckState, content_of, operation_key
+from reflection_app.loops.completeness.dropped import BY_WORTH, DropCode
 from reflection_app.loops.completeness.estimates import (
     Basis,
     CompletedBefore,
@@ -51,6 +52,9 @@ MOST_STEPS = 4_000
 USD_PLACES = Decimal("1e-8")
 PLAN_STEP = re.compile(r".*/step-\d+(?=/)")
 
+# One that worked is not worth less because another one was left out: else what is dropped would drag down the rest.
+LEFT_OUT = f"$[*] ? ({' || '.join(f'@.code == "{code}"' for code in sorted([*BY_WORTH, DropCode.TOO_MANY]))})"
+
 # Two operations say the same where they share so much of their telling words, or, by the same tools, of their meaning.
 # By meaning alone half of 16 rewordings reach the line, and 6 of 16 others that differ in one word (the first file and
 # the second): of those that are done by the same tool the cost is alike, and that is what is asked here.
@@ -63,7 +67,11 @@ COMPARED_WITHIN_S = 5.0
 
 @dataclass(frozen=True)
 class Past:
-    """One supplement that was paid for: whose it was, what it cost, and whether its run was complete after it."""
+    """One supplement that was paid for: whose it was, what it cost, and whether its run was complete after it.
+
+    `is_curtailed`: something else of its check was left out for its worth or its price, so that the run could not become
+    complete, whatever this one did.
+    """
 
     run: UUID
     kind: str
@@ -74,6 +82,7 @@ class Past:
     cost_usd: Decimal | None
     seconds: float | None
     completed: bool
+    is_curtailed: bool
 
 
 def estimate_supplements(effect: EstimateSupplements, *, run_id: UUID) -> Performed[Any]:
@@ -106,6 +115,17 @@ def past_supplements(project_id: UUID, *, kind: str, without: UUID) -> list[Past
             completeness_check__run__parent=None,
         )
         .exclude(completeness_check__run=without)
+        .annotate(
+            lacks=Func(
+                F("completeness_check__dropped"),
+                Value(LEFT_OUT),
+                template="jsonb_path_exists(%(expressions)s::jsonpath)",
+                output_field=BooleanField(),
+            ),
+            lacks_another=Exists(
+                Supplement.objects.filter(completeness_check=OuterRef("completeness_check")).exclude(left_out="")
+            ),
+        )
         .order_by("-created_at")
         .values_list(
             "completeness_check__run",
@@ -120,6 +140,8 @@ def past_supplements(project_id: UUID, *, kind: str, without: UUID) -> list[Past
             "seconds",
             "succeeded",
             "completeness_check__state",
+            "lacks",
+            "lacks_another",
         )
     )
     newest = [
@@ -130,7 +152,7 @@ def past_supplements(project_id: UUID, *, kind: str, without: UUID) -> list[Past
 
 
 def _past(row: tuple[Any, ...]) -> Past:
-    run, kind, key, operation, tools, tokens, cost_usd, cost_known, unpriced, seconds, succeeded, state = row
+    run, kind, key, operation, tools, tokens, cost_usd, cost_known, unpriced, seconds, succeeded, state, *lacks = row
     # Rows from before their price was kept with them are known by their run.
     is_priced = cost_known and not (seconds is None and unpriced)
     return Past(
@@ -143,6 +165,7 @@ def _past(row: tuple[Any, ...]) -> Past:
         cost_usd=cost_usd if is_priced else None,
         seconds=seconds,
         completed=bool(succeeded) and state == CheckState.SUPPLEMENTED,
+        is_curtailed=any(lacks),
     )
 
 
@@ -192,10 +215,11 @@ def history_of(past: Sequence[Past], *, kind: str, tools: frozenset[str], same: 
             continue
         samples = [(float(one.tokens), one.cost_usd, one.seconds) for one in found[:MOST_SAMPLES]]
         costs.append(costs_of(basis, samples))
-        runs = {one.run for one in found}
+        runs = {one.run for one in found if one.completed or not one.is_curtailed}
         turned = {one.run for one in found if one.completed}
         interval = wilson(len(turned), len(runs))
-        assert interval is not None
+        if interval is None:
+            continue
         completed.append(
             CompletedBefore(
                 basis=basis,

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from django.conf import settings
 from django.db import transaction
+from django.utils.translation import gettext as _
 from pydantic import Field
 
 from reflection_app.core.audit import Actor, audit
@@ -43,7 +44,7 @@ def change_completeness(project: Project, change: CompletenessChange, *, actor: 
         kinds[kind] = merged(kinds.get(kind, {}), choice) if choice is not None else {}
     chosen = {kind: own for kind, own in sorted(kinds.items()) if own}
     if len(chosen) > MOST_KINDS:
-        message = f"At most {MOST_KINDS} kinds of tasks can have settings of their own."
+        message = _("At most %(most)s kinds of tasks can have settings of their own.") % {"most": MOST_KINDS}
         raise InvalidInput(message, errors=[{"field": "kinds", "message": message}])
     locked.completeness_by_kind = chosen
     after = {"completeness": locked.completeness, "completeness_by_kind": locked.completeness_by_kind}

@@ -63,8 +63,8 @@ def test_estimates_and_what_was_bought_are_read_in_every_width(visit: Callable[.
     expect(page.get_by_text("Cost of a run turned complete")).to_be_visible()
     is_clean(page, f"worth-project-{scheme}", widths=(390, 1280))
 
-    visitor.go(f"/p/{project.slug}/settings/")
-    expect(page.get_by_label("Least worth (%)").first).to_have_value("15")
+    page = visitor.go(f"/p/{project.slug}/settings/")
+    expect(page.locator("#id_least_worth")).to_have_value("15")
     is_clean(page, f"worth-settings-{scheme}", widths=(390, 1280))
 
 

@@ -107,6 +107,21 @@ def test_a_runs_own_supplements_are_no_evidence_for_it() -> None:
     assert estimate_supplements(effect, run_id=own).value.supplements == (SupplementHistory(),)
 
 
+def test_one_that_worked_is_not_worth_less_because_another_was_left_out() -> None:
+    project = make_project("alone")
+    past_supplement(project)
+    alone = past_supplement(project, completed=False, succeeded=True)
+    dropped = [{"operation": "x", "code": "below_worth", "parameters": {}}]
+    CompletenessCheck.objects.filter(pk=alone.completeness_check_id).update(dropped=dropped)
+    told = history(project)
+    assert [(one.completed, one.runs) for one in told.completed[:1]] == [(1, 1)]
+    assert told.costs[0].count == 2, "what it cost is known all the same"
+    CompletenessCheck.objects.filter(pk=alone.completeness_check_id).update(
+        dropped=[{"operation": "x", "code": "unrelated"}, {"operation": "y", "why": "It was suggested twice."}]
+    )
+    assert history(project).completed[0].runs == 2
+
+
 def planned_step(project: Project, tool: str, tokens: int) -> None:
     """A run that made a plan and carried out a step of it with a tool."""
     run = submit(project, kind="compare")
