@@ -124,7 +124,7 @@ class WorthView(LiftView):
         if decisive is None or self.claim not in {Claim.PERHAPS_HARMS, Claim.PERHAPS_HELPS}:
             return super().why
         said = _("At the look with %(size)s outcomes in the smaller arm.") % {"size": decisive.size}
-        return f"{said} {_('Among so many kinds of tasks, one may look like this by chance.')}"
+        return said + " " + _("Among so many kinds of tasks, one may look like this by chance.")
 
 
 def worth_view(worth: Worth | None) -> WorthView | None:
