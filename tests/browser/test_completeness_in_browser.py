@@ -24,8 +24,9 @@ pytestmark = [
 def test_a_supplemented_run_and_the_page_of_its_project(visit: Callable[..., Visitor], scheme: str) -> None:
     project = reading_project(slug=f"desk-{scheme}")
     dropped = checked(SAVE, wanted("订购一台咖啡机"), analysis="不完整：只读了一个文件", missing=["第二个文件"])
-    for _ in range(3):
-        run = supplemented(project, {"attempt-1/completeness": dropped})
+    for said in ("打开第二个文件并阅读", "Read the second file"):
+        supplemented(project, {"attempt-1/completeness": checked(SAVE | {"operation": said}, missing=["第二个文件"])})
+    run = supplemented(project, {"attempt-1/completeness": dropped})
     visitor = visit(make_member(project, Role.ADMIN), scheme=scheme)
     page = visitor.go(f"/p/{project.slug}/runs/{run.pk}/")
     card = page.locator("#run-completeness")
@@ -35,9 +36,13 @@ def test_a_supplemented_run_and_the_page_of_its_project(visit: Callable[..., Vis
     is_clean(page)
 
     page.get_by_role("link", name="Completeness", exact=True).click()
-    expect(page.get_by_role("region", name="What keeps being missing")).to_contain_text("读取第二个文件")
+    recurring = page.get_by_role("region", name="What keeps being missing")
+    expect(recurring).to_contain_text("打开第二个文件并阅读")
     expect(page.get_by_text("offered to the notebook: proposed")).to_be_visible()
     is_clean(page)
+    recurring.get_by_text("Also in 2 other wordings").click()
+    expect(recurring.get_by_text("读取第二个文件")).to_be_visible()
+    is_clean(page, f"recurring-{scheme}", widths=(390, 1280))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

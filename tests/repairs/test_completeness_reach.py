@@ -41,7 +41,7 @@ def test_checks_are_listed_with_what_came_of_them_and_narrowed_by_state_kind_tim
     assert narrowed(kind="") == narrowed(state="unchecked") == []
     CompletenessCheck.objects.filter(run=done).update(created_at=timezone.now() - timedelta(days=2))
     assert narrowed(since=(timezone.now() - timedelta(days=1)).isoformat()) == [str(complete.pk)]
-    assert_problem(agent.get("completeness/checks?since=yesterday"), 422)
+    assert_problem(agent.get("completeness/checks?since=yesterday"), 400)
     assert make_caller(reading_project()).get("completeness/checks").body["results"] == []
 
 
