@@ -128,10 +128,10 @@ def get_ticket_for(place: Place, ticket_id: str) -> Ticket:
 
 def get_review_for(place: Place, review_id: UUID) -> Review:
     """The project's review with all that its page shows."""
-    reviews = Review.objects.filter(project=place.project).select_related("run__task", "attempt", "verdict")
+    reviews = Review.objects.filter(project=place.project).select_related("run__task", "attempt", "verdict", "step")
     review = get_object_or_404(reviews, pk=review_id)
-    # What else there is of it is asked for where it is used: joined in, thirteen tables would be planned and read for
-    # each heartbeat and each decision.
+    # What few reviews have is asked for where it is used: joined in, thirteen tables would be planned and read for each
+    # heartbeat and each decision.
     review.project = place.project
     for verdict in (review.verdict, review.decided_verdict):
         if verdict is not None and verdict.attempt_id == review.attempt_id:
