@@ -108,7 +108,8 @@ WHOLE: list[tuple[str, bytes, dict[str, Any], dict[str, Any]]] = [
     ("latin.py", b"# -*- coding: latin-1 -*-\nname = 'Caf\xe9'\n", {}, {}),
     ("notes.txt", "Nothing to say. 没有。\n".encode(), {"min_words": 5}, {"words": 5}),
     ("signs.md", "# C++ & Rust™ (part 1)\n\n[a](#c--rust-part-1) [b](#top) [c](x.md#y)\n".encode(), {}, {"links": 3}),
-    ("commented.csv", b"# made by hand\na,b\n1,2\n# two, three, four\n3,4\n", {"columns": ["a"]}, {"rows": 3}),
+    ("commented.csv", b"# made by hand\na,b\n1,2\n# two, three, four\n3,4\n", {"columns": ["a"]}, {"rows": 2}),
+    ("signed.csv", b"#id,name\n1,Anna\n2,Li\n", {"columns": ["id", "name"]}, {"rows": 2}),
     ("feed.xml", b"<?xml version='1.0'?><feed><title>a</title></feed>", {}, {}),
 ]
 

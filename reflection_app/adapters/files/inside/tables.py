@@ -16,8 +16,6 @@ SAMPLE = 65_536
 LEAST_ALIKE = 0.6
 LARGEST_CELL = 50_000_000
 NUMBER = re.compile(r"[\s$€£¥]*[+-]?[\d.,]+\s*%?")
-# So far into a file a line that begins with # is a comment, whatever else is in it.
-PREAMBLE = 30
 type Row = tuple[int, list[str]]
 
 
@@ -30,9 +28,10 @@ def look_at_table(text: str, found: Found, *, kind: FileKind, schema: dict[str, 
     rows = read_rows(text, delimiter, found)
     first = list(itertools.islice(rows, 1_000))
     width = width_of([row for _, row in first])
-    # Lines above the table say what it is, each in one cell.
+    # Lines above the table say what it is, each in one cell, or begin with the sign of a comment.
     table: Iterator[Row] = itertools.dropwhile(
-        lambda one: len(one[1]) != width and sum(map(bool, one[1])) <= 1, itertools.chain(first, rows)
+        lambda one: len(one[1]) != width and (sum(map(bool, one[1])) <= 1 or one[1][0].startswith("#")),
+        itertools.chain(first, rows),
     )
     header = next(table, None)
     if header is None:
@@ -43,6 +42,7 @@ def look_at_table(text: str, found: Found, *, kind: FileKind, schema: dict[str, 
         table = itertools.chain([header], table)
     else:
         found.columns = [cell.strip() for cell in header[1]]
+        found.more_columns.add(found.columns[0].lstrip("# "))
         if len(header[1]) != width:
             found.fault(FaultCode.TORN_ROW, place=line_place(header[0]), expected=width, actual=len(header[1]))
     read_table(table, found, width=width, ends_open=not text.endswith(("\n", "\r")), schema=schema)
@@ -97,7 +97,7 @@ def read_rows(text: str, delimiter: str, found: Found) -> Iterator[Row]:
     """Rows that are neither blank nor a comment, up to the first torn quote."""
     try:
         for line, row in parsed(text, delimiter, strict=has_open_quote(text, delimiter)):
-            if not any(row) or (row[0].startswith("#") and (len(row) == 1 or line <= PREAMBLE)):
+            if not any(row) or (len(row) == 1 and row[0].startswith("#")):
                 continue
             yield line, row
     except TornQuote as torn:
@@ -133,6 +133,8 @@ def read_table(
     reader = RowReader(schema, found.columns) if schema is not None else None
     count, held = 0, None
     for line, row in table:
+        if len(row) != width and row[0].startswith("#"):
+            continue
         count += 1
         found.rows = count
         if count % 5_000 == 0 and not found.has_time():
@@ -141,7 +143,7 @@ def read_table(
             torn(*held, width=width, found=found, is_end=False)
             held = None
         if len(row) != width and not (len(row) == width + 1 and not row[-1]):
-            held = None if row[0].startswith("#") else (line, row)
+            held = (line, row)
         elif check is not None and reader is not None:
             check.check(reader.read(list(row)), place=line_place(line))
     found.rows = count
