@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from reflection_app.attachments.views import where_in_words
+from reflection_app.core.file_places import place_in_words
 from reflection_app.core.models import Project
 from reflection_app.core.registry import REVIEW_SENTENCES, Look, look_of
 from reflection_app.reviews.goals import Due, question_due, review_due
@@ -28,6 +29,7 @@ from reflection_app.web.labels import in_words
 
 register = Library()
 register.filter("in_words", in_words)
+register.filter("place_in_words", place_in_words)
 register.filter("where_in_file", where_in_words)
 
 SHORT_ERROR = 160

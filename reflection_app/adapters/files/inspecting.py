@@ -206,6 +206,8 @@ def _end_of(one: Wanted, answer: Answer, *, deadline_s: float) -> FileFacts | No
     number = os.WTERMSIG(record.status) if os.WIFSIGNALED(record.status) else 0
     if record.over_memory:
         return one.stopped(FaultCode.UNFOLDS)
+    if record.outcome == "output":
+        return one.stopped(FaultCode.UNREADABLE)
     if record.outcome == "timeout" or number in {signal.SIGXCPU, signal.SIGKILL}:
         return one.stopped(FaultCode.TOO_SLOW, actual=f"{deadline_s:g} s")
     if record.outcome != "ended" or number or not os.WIFEXITED(record.status) or os.WEXITSTATUS(record.status):

@@ -1,5 +1,8 @@
 """The libraries that read files, where they are installed: the folders that the sandbox shows, read-only."""
 
+import compileall
+import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +16,8 @@ from reflection_app.loops.completeness.file_codes import FileKind
 MODULES = (
     *("openpyxl", "et_xmlfile", "docx", "pptx", "lxml", "xlsxwriter", "typing_extensions", "PIL"),
     *("pypdfium2", "pypdfium2_raw", "pypdfium2_cfg", "pyarrow", "markdown_it", "mdurl", "jsonschema_rs"),
+    *("tree_sitter", "tree_sitter_javascript", "tree_sitter_typescript", "tree_sitter_java", "tree_sitter_go"),
+    "tree_sitter_rust",
 )
 # Shared libraries that wheels keep in folders of their own.
 BESIDE = ("pillow.libs", "lxml.libs", "pyarrow.libs")
@@ -25,6 +30,8 @@ PRELOADED = {
     FileKind.IMAGE: ("PIL.Image",),
     FileKind.MARKDOWN: ("markdown_it",),
 }
+
+TESTS = re.compile(r"/tests?/|/include/")
 
 
 @dataclass(frozen=True)
@@ -40,11 +47,22 @@ def get_libraries() -> Libraries:
     """Those that are installed; what is missing is found out by whoever needs it."""
     places = list(dict.fromkeys(place for name in MODULES for place in places_of(name)))
     folders = list(dict.fromkeys(place.parent for place in places))
+    compile_once(places)
     places += [folder / name for folder in folders for name in BESIDE if (folder / name).is_dir()]
     return Libraries(
         shown=(*map(str, places), *system_libraries(places)),
         path=tuple(map(str, folders)),
     )
+
+
+def compile_once(places: list[Path]) -> None:
+    """Compiles what is not: nothing may be written inside, and so each process would compile it again for itself.
+
+    It takes some seconds once, and nothing where it may not be written.
+    """
+    for place in places:
+        if place.is_dir() and os.access(place, os.W_OK):
+            compileall.compile_dir(place, quiet=2, rx=TESTS)
 
 
 def places_of(name: str) -> Iterator[Path]:

@@ -73,7 +73,7 @@ def fits(name: str, path: str) -> bool:
     Agents name files by the folder that they wrote them to, or by nothing but their names.
     """
     name, path = name.replace("\\", "/").removeprefix("./").casefold(), path.removeprefix("./").casefold()
-    if fnmatchcase(name, path) or name.endswith(f"/{path}"):
+    if fnmatchcase(name, path) or fnmatchcase(name, f"*/{path}") or name.endswith(f"/{path}"):
         return True
     return "/" not in name and fnmatchcase(name, path.rsplit("/", 1)[-1])
 

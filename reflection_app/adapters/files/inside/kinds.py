@@ -1,6 +1,10 @@
 """What kind of file some bytes are, and what kind a name promises."""
 
+import io
 import json
+import re
+import struct
+import zipfile
 from collections.abc import Iterable
 
 from reflection_app.core.recognizing import PDF, PICTURES, SOUNDS, UNKNOWN, recognize
@@ -48,7 +52,8 @@ ENDINGS: dict[FileKind, dict[str, str]] = {
     FileKind.SOURCE: {
         "text/x-python": ".py .pyi .pyw",
         "text/javascript": ".js .mjs .cjs .jsx",
-        "text/x-typescript": ".ts .tsx .mts .cts",
+        "text/x-typescript": ".ts .mts .cts",
+        "text/x-tsx": ".tsx",
         "text/x-java": ".java",
         "text/x-go": ".go",
         "text/x-rust": ".rs",
@@ -69,6 +74,11 @@ TYPES = {
 MEDIA_TYPES = {media_type: kind for kind, media_types in ENDINGS.items() for media_type in media_types}
 ZIP = "application/zip"
 OLE = "application/x-ole-storage"
+SIGNS_OF_OFFICE = {
+    *("[Content_Types].xml", "_rels/.rels", "docProps/app.xml", "docProps/core.xml", "xl/workbook.xml"),
+    *("word/document.xml", "ppt/presentation.xml"),
+}
+NAME_OF_PART = re.compile(rb"PK\x03\x04.{26}([!-~]{1,60}?\.(?:xml|rels))", re.DOTALL)
 PARTS_OF_OFFICE = {"xl/": FileKind.XLSX, "word/": FileKind.DOCX, "ppt/": FileKind.PPTX}
 TEXTUAL = frozenset(
     {
@@ -127,6 +137,8 @@ def kind_of_bytes(content: bytes) -> tuple[FileKind, str] | None:
             if media_type == ZIP:
                 return kind_of_zip(content)
             return MEDIA_TYPES.get(media_type, FileKind.OTHER), media_type
+    if is_old_tar(content):
+        return FileKind.ARCHIVE, "application/x-tar"
     if content.startswith(b"BM") and int.from_bytes(content[14:18], "little") in {12, 40, 52, 56, 64, 108, 124}:
         return FileKind.IMAGE, "image/bmp"
     if content.startswith((b"\0\0\1\0", b"\0\0\2\0")) and content[4:6] != b"\0\0" and content[9:10] == b"\0":
@@ -134,13 +146,32 @@ def kind_of_bytes(content: bytes) -> tuple[FileKind, str] | None:
     return None
 
 
+def is_old_tar(content: bytes) -> bool:
+    """Whether the first block is the head of a tar from before there was a sign: its sum is written in it."""
+    head = content[:512]
+    told = head[148:156].strip(b" \0")
+    if len(head) < 512 or not told.isdigit() or b"8" in told or b"9" in told:
+        return False
+    return sum(head[:148]) + 8 * 32 + sum(head[156:]) == int(told, 8) > 256
+
+
 def kind_of_zip(content: bytes) -> tuple[FileKind, str]:
-    """A zip file, or what of Office it is: told by its parts' names, which stand before each of them."""
-    if b"[Content_Types].xml" in content or b"_rels/.rels" in content:
+    """A zip file, or what of Office it is: told by the names of its parts."""
+    names = names_in_zip(content)
+    if names & SIGNS_OF_OFFICE:
         for folder, kind in PARTS_OF_OFFICE.items():
-            if folder.encode() in content:
+            if any(name.startswith(folder) for name in names):
                 return kind, next(iter(ENDINGS[kind]))
     return FileKind.ARCHIVE, ZIP
+
+
+def names_in_zip(content: bytes) -> set[str]:
+    """The names in the list at its end; where that was cut off, those that stand before each entry."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return set(archive.namelist())
+    except (zipfile.BadZipFile, ValueError, EOFError, NotImplementedError, OSError, OverflowError, struct.error):
+        return {match.group(1).decode("utf-8", "replace") for match in NAME_OF_PART.finditer(content)}
 
 
 def is_texty(content: bytes) -> bool:
@@ -148,7 +179,7 @@ def is_texty(content: bytes) -> bool:
     head = content[:HEADER]
     if head.startswith(UTF_16):
         return True
-    controls = sum(head.count(byte) for byte in b"\0\1\2\3\4\5\6\7\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17")
+    controls = sum(head.count(byte) for byte in b"\0\1\2\3\4\5\6\7\x10\x11\x12\x13\x14\x15\x16\x17")
     return b"\0" not in head and controls * 200 <= len(head)
 
 

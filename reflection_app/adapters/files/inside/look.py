@@ -1,6 +1,5 @@
 """One file in a process of its own: looked into, or a page of it drawn, and told on the pipe."""
 
-import contextlib
 import os
 import resource
 import sys
@@ -25,6 +24,7 @@ from reflection_app.adapters.files.inside.office import look_at_document, look_a
 from reflection_app.adapters.files.inside.packages import check_office_package, look_at_archive
 from reflection_app.adapters.files.inside.pages import draw_page, look_at_pdf
 from reflection_app.adapters.files.inside.pictures import (
+    TooManyPixels,
     as_png,
     draw_picture,
     look_at_picture,
@@ -57,9 +57,10 @@ def look(item: dict[str, Any], report_end: int) -> NoReturn:
 
 def look_into(item: dict[str, Any]) -> dict[str, Any]:
     """What was found. Whatever a library raises is a fault of the file."""
-    found = start(item)
+    found = Found(kind=FileKind.OTHER, media_type="", time_s=item["time_s"])
     told: dict[str, Any] = {"could_look": True, "why_not": "", "lacks": ""}
     try:
+        start(found, item)
         if item["content"]:
             open_kind(found, item)
         elif os.path.basename(item["name"]) not in MAY_BE_EMPTY:  # noqa: PTH119 - pathlib takes longer to import
@@ -90,23 +91,16 @@ def make_room() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
 
 
-def start(item: dict[str, Any]) -> Found:
+def start(found: Found, item: dict[str, Any]) -> None:
     """What the file is by its bytes, and where it is not what was promised, a fault."""
     content, name = item["content"], item["name"]
     by_name = promised(name)
     wanted = next((FileKind(asked["kind"]) for asked in item["asked"] if asked.get("kind")), None)
     promise = wanted or (by_name[0] if by_name else None)
-    if not content:
-        media_type = by_name[1] if by_name and by_name[0] is promise else ""
-        return Found(kind=promise or FileKind.OTHER, media_type=media_type, time_s=item["time_s"])
-    known = kind_of_bytes(content)
-    if known is None:
-        kind, media_type = kind_of_plain(content, promise, by_name)
-    else:
-        kind, media_type = known
-    found = Found(kind=kind, media_type=media_type, time_s=item["time_s"])
-    compare(found, by_name, wanted, name)
-    return found
+    found.kind, found.media_type = promise or FileKind.OTHER, by_name[1] if by_name and by_name[0] is promise else ""
+    if content:
+        found.kind, found.media_type = kind_of_bytes(content) or kind_of_plain(content, promise, by_name)
+        compare(found, by_name, wanted, name)
 
 
 def kind_of_plain(
@@ -223,7 +217,7 @@ def draw(item: dict[str, Any]) -> bytes:
     known = kind_of_bytes(item["content"])
     kind = known[0] if known else FileKind.OTHER
     page, side = item["draw"]["page"], item["draw"]["max_side_px"]
-    why: dict[str, Any] = {"code": FaultCode.UNREADABLE.value}
+    why: dict[str, Any]
     try:
         if kind is FileKind.PDF:
             return as_png(draw_page(item["content"], page=page, max_side_px=side), max_side_px=side)
@@ -234,10 +228,14 @@ def draw(item: dict[str, Any]) -> bytes:
         why = {"why_not": WhyNot.NO_LIBRARY.value, "lacks": str(error)}
     except IndexError:
         why = {"code": FaultCode.TOO_FEW_PAGES.value}
+    except TooManyPixels:
+        why = {"code": FaultCode.UNFOLDS.value}
     except MemoryError:
         make_room()
         why = {"code": FaultCode.UNFOLDS.value}
     except Exception as error:  # noqa: BLE001 - libraries raise what they like at files that are broken
-        with contextlib.suppress(Exception):
-            why["actual"] = str(error)[:200]
+        words = str(error)[:200]
+        is_locked, is_cut = "password" in words.casefold(), "truncated" in words
+        code = FaultCode.ENCRYPTED if is_locked else FaultCode.TRUNCATED if is_cut else FaultCode.UNREADABLE
+        why = {"code": code.value, "actual": words}
     return as_json(why)

@@ -48,7 +48,7 @@ class Outline(HTMLParser):
         self.open: list[str] = []
         self.heading: list[str] | None = None
         self.block: list[str] = []
-        self.has_html = self.has_end = False
+        self.has_html = self.has_body = self.has_end = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.note(attrs)
@@ -57,6 +57,7 @@ class Outline(HTMLParser):
             if name in values and tag not in {"base", "use", "image"}:
                 self.links.append((self.getpos()[0], values[name]))
         self.has_html |= tag == "html"
+        self.has_body |= tag == "body"
         if tag in MUST_END:
             self.open.append(tag)
         if HEADING.fullmatch(tag):
@@ -100,10 +101,11 @@ def look_at_html(text: str, found: Found, *, name: str, beside: set[str] | None)
     unread = outline.rawdata
     if found.is_whole:
         is_torn = bool(re.match(r"<(?:[a-zA-Z/!?])", unread.lstrip())) and ">" not in unread
-        is_open = bool(outline.open) and not outline.has_end
         in_raw = bool(outline.open) and outline.open[-1] in {"script", "style", "textarea"}
-        if is_torn or in_raw or (is_open and outline.has_html):
-            last = "<" + (outline.open[-1] if outline.open else unread.strip()[1:20]) + ">"
+        # The end tags may be left out, and who writes all of the beginning leaves out none of them.
+        is_open = outline.has_html and outline.has_body and not outline.has_end
+        if is_torn or in_raw or is_open:
+            last = f"<{outline.open[-1]}>" if outline.open else unread.strip()[:20]
             found.fault(FaultCode.TRUNCATED, place=line_place(text.count("\n", 0, len(text.rstrip())) + 1), actual=last)
     outline.close()
     found.headings = outline.headings
@@ -215,7 +217,7 @@ def plain_text(children: Iterable[Any]) -> str:
 
 def as_anchor(text: str) -> str:
     """Letters and digits alone: each renderer makes its own of all other signs."""
-    return "".join(one for one in unicodedata.normalize("NFKC", text).casefold() if one.isalnum())
+    return "".join(one for one in unicodedata.normalize("NFC", text).casefold() if one.isalnum())
 
 
 def leads_to(fragment: str, there: set[str]) -> bool:

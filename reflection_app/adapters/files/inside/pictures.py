@@ -74,7 +74,8 @@ def load_frames(picture: Any, found: Found) -> None:
 def is_cut(content: bytes) -> bool:
     """Whether the mark of the end is missing; libraries are content with less."""
     if content.startswith(b"\x89PNG"):
-        return b"IEND" not in content[-MARK_WITHIN:]
+        end = content.rfind(b"IEND")
+        return end < 0 or end + 8 > len(content)
     if content.startswith(b"\xff\xd8\xff"):
         return content.rfind(b"\xff\xd9") < max(content.rfind(b"\xff\xda"), 2)
     if content.startswith(b"GIF8"):
@@ -82,10 +83,6 @@ def is_cut(content: bytes) -> bool:
     if content.startswith(b"RIFF"):
         return int.from_bytes(content[4:8], "little") + 8 > len(content) + 1
     return False
-
-
-# Some writers put data of their own behind the end.
-MARK_WITHIN = 1_000_000
 
 
 def plain(error: Exception) -> str:
@@ -168,11 +165,18 @@ def length_of(text: str | None) -> int | None:
 # A picture drawn anew.
 
 
+class TooManyPixels(Exception):
+    """The picture would fill the memory."""
+
+
 def draw_picture(content: bytes, *, page: int, max_side_px: int) -> Any:
     """The frame, counted from 1, upright and no larger than asked. Raises IndexError, ValueError or OSError."""
+    known = recognize(content)
+    if (known.width or 0) * (known.height or 0) > MOST_PIXELS:
+        raise TooManyPixels
     picture = open_picture(content)
     if picture.width * picture.height > MOST_PIXELS:
-        raise ValueError("too many pixels")
+        raise TooManyPixels
     if not 1 <= page <= getattr(picture, "n_frames", 1):
         raise IndexError(page)
     if page > 1:

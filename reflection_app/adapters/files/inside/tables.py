@@ -16,7 +16,7 @@ SAMPLE = 65_536
 LEAST_ALIKE = 0.6
 LARGEST_CELL = 50_000_000
 NUMBER = re.compile(r"[\s$€£¥]*[+-]?[\d.,]+\s*%?")
-# From here on, the rows decide by their number what the width is; before, all of them do.
+# So far into a file a line that begins with # is a comment, whatever else is in it.
 PREAMBLE = 30
 type Row = tuple[int, list[str]]
 
@@ -94,10 +94,10 @@ class TornQuote(Exception):
 
 
 def read_rows(text: str, delimiter: str, found: Found) -> Iterator[Row]:
-    """Rows that are neither blank nor a comment at the beginning, up to the first torn quote."""
+    """Rows that are neither blank nor a comment, up to the first torn quote."""
     try:
         for line, row in parsed(text, delimiter, strict=has_open_quote(text, delimiter)):
-            if not any(row) or (row[0].startswith("#") and line <= PREAMBLE and not found.rows):
+            if not any(row) or (row[0].startswith("#") and (len(row) == 1 or line <= PREAMBLE)):
                 continue
             yield line, row
     except TornQuote as torn:
@@ -117,12 +117,12 @@ def has_open_quote(text: str, delimiter: str) -> bool:
 
 
 def width_of(rows: list[list[str]]) -> int:
-    """The number of cells that most rows have; of the first row, where as many have as many."""
+    """The number of cells that most rows have; of the first row, where no row has more: some leave out empty ends."""
     counts = Counter(map(len, rows))
     if not counts:
         return 0
-    most = max(counts.values())
-    return len(rows[0]) if counts[len(rows[0])] == most else counts.most_common(1)[0][0]
+    first = len(rows[0])
+    return first if first == max(counts) or counts[first] == max(counts.values()) else counts.most_common(1)[0][0]
 
 
 def read_table(
@@ -141,7 +141,7 @@ def read_table(
             torn(*held, width=width, found=found, is_end=False)
             held = None
         if len(row) != width and not (len(row) == width + 1 and not row[-1]):
-            held = (line, row)
+            held = None if row[0].startswith("#") else (line, row)
         elif check is not None and reader is not None:
             check.check(reader.read(list(row)), place=line_place(line))
     found.rows = count

@@ -12,6 +12,9 @@ COMMON = re.compile(rb"[\xa1-\xa3\xb0-\xd7][\xa1-\xfe]")
 PAIR = re.compile(rb"[\x81-\xfe](?:[\x40-\x7e\x80-\xfe]|[\x30-\x39][\x81-\xfe][\x30-\x39])")
 LEAST_COMMON = 0.85
 LEAST_CHINESE = 4
+# All of Korean in EUC-KR lies before this byte, and four of ten characters of Chinese text from it on.
+BEHIND_KOREAN = 0xC9
+LEAST_BEHIND = 0.1
 
 # UTF-8 that was taken for Windows-1252 and written as UTF-8 again: each byte is now a character.
 HIGH = "".join(bytes([code]).decode("cp1252", "ignore") or chr(code) for code in range(0x80, 0xC0))
@@ -81,8 +84,10 @@ def decoded(content: bytes, encoding: str) -> str | None:
 def is_chinese(content: bytes) -> bool:
     """Whether the bytes above ASCII are characters of GB 18030, nearly all of them common ones."""
     pairs = PAIR.findall(content[:2_000_000])
-    common = sum(COMMON.fullmatch(pair) is not None for pair in pairs)
-    return len(pairs) >= LEAST_CHINESE and common >= LEAST_COMMON * len(pairs)
+    common = [pair for pair in pairs if COMMON.fullmatch(pair)]
+    behind = sum(pair[0] >= BEHIND_KOREAN for pair in common)
+    enough = len(pairs) >= LEAST_CHINESE and len(common) >= LEAST_COMMON * len(pairs)
+    return enough and behind >= LEAST_BEHIND * len(common)
 
 
 def line_of(content: bytes, at: int) -> int:
