@@ -3,13 +3,16 @@
 from collections.abc import Callable
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import expect
 
 from reflection_app.core.models import Project, Role
+from reflection_app.repairs.check_suggestions import suggest_due
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member
 from tests.loops.completeness.scenes import checked, wanted
+from tests.repairs.check_rows import checked_runs, drawn_runs
 from tests.repairs.completeness import SAVE, reading_project, supplemented
 from tests.repairs.past_supplements import past_supplement
 from tests.repairs.test_worth_run import FIRST_AGAIN, INCOMPLETE_STILL, TWO
@@ -83,3 +86,22 @@ def test_the_check_is_turned_off_in_the_settings(visit: Callable[..., Visitor]) 
     page.get_by_role("link", name="Completeness", exact=True).click()
     expect(page.get_by_text("The check is off.")).to_be_visible()
     is_clean(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_suggestion_is_read_and_accepted_on_every_width(visit: Callable[..., Visitor], scheme: str) -> None:
+    project = reading_project(slug=f"often-{scheme}", completeness={"holdout_share": 0.2})
+    checked_runs(project, "news", "." * 40)
+    checked_runs(project, "a-kind-with-a-very-long-name-that-has-no-place-to-be-broken", "x" * 30, supplements=3)
+    drawn_runs(project, "maps", "GgGWw" * 12)
+    suggest_due(timezone.now())
+    visitor = visit(make_member(project, Role.ADMIN), scheme=scheme)
+    page = visitor.go(f"/p/{project.slug}/completeness/")
+    is_clean(page, f"how-often-{scheme}", widths=(1280, 390))
+    news = page.locator("li").filter(has=page.get_by_role("heading", name="news", exact=True))
+    expect(news).to_contain_text("A sample of 10 %")
+    news.get_by_role("button", name="Accept").click()
+    expect(page.get_by_text("Accepted. Runs that begin from now on are checked so.")).to_be_visible()
+    assert Project.objects.get(pk=project.pk).get_completeness("news").checked_share == 0.1
+    page.goto(page.url.split("completeness")[0] + "settings/")
+    is_clean(page, f"how-often-settings-{scheme}", widths=(1280, 390))
