@@ -92,6 +92,9 @@ class SuggestionShown:
 
     def _supplements(self) -> str:
         told, most = self.evidence, self.row.change["max_supplements"]
+        if not most:
+            said = _("Of %(checks)s checks that asked for supplements, %(turned)s were completed.")
+            return said % {"checks": told.with_more, "turned": told.turned_with_more}
         said = ngettext(
             "Of %(checks)s checks that asked for more than %(most)s supplement, %(turned)s were completed.",
             "Of %(checks)s checks that asked for more than %(most)s supplements, %(turned)s were completed.",
