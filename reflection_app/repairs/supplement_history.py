@@ -69,8 +69,8 @@ COMPARED_WITHIN_S = 5.0
 class Past:
     """One supplement that was paid for: whose it was, what it cost, and whether its run was complete after it.
 
-    `is_curtailed`: something else of its check was left out for its worth or its price, so that the run could not become
-    complete, whatever this one did.
+    `is_curtailed`: something else of its check was left out for its worth or its price, so that the run could not
+    become complete, whatever this one did.
     """
 
     run: UUID
