@@ -115,6 +115,8 @@ def _code(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any
 
 def _fence(_self: Any, tokens: Sequence[Token], index: int, _options: Any, env: Any) -> str:
     token = tokens[index]
+    if not token.content:
+        return in_code_box("")
     name = token.info.strip().split(maxsplit=1)[0] if token.info.strip() else ""
     env["coloured"] = env.get("coloured", 0) + len(token.content)
     lines = token.content.removesuffix("\n").split("\n")

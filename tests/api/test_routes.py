@@ -39,8 +39,8 @@ from tests.factories import make_member
 from tests.notebook.entries import make_entry
 from tests.queues.queues import make_queue
 from tests.repairs.completeness import completeness_check
-from tests.repairs.test_check_suggestions import suggested
 from tests.repairs.reports import begun_run, kept_report
+from tests.repairs.test_check_suggestions import suggested
 from tests.repairs.tickets import external_run, ticket_of
 from tests.repairs.tool_failures import report
 from tests.reviews.bulk import done_bulk
@@ -110,6 +110,7 @@ BODIES = {
     "answer": {"choice": "skip"},
     "decision": {"lease_token": str(uuid4()), "decision": "approve"},
     "instructions/decision": {"decision": "accept"},
+    "check-suggestions/decision": {"decision": "accept"},
     "class": {"type": "3.3.1", "reason": "The fourth time."},
     "assign": {"to": None},
     "skills": {"skills": ["python"]},

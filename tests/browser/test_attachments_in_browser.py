@@ -46,7 +46,7 @@ def test_a_picture_is_shown_and_enlarged(visit: Visit, review: Review) -> None:
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(page.locator("audio[controls]")).to_have_attribute("preload", "none")
-    expect(page.get_by_text("2 pages")).to_be_visible()
+    expect(page.get_by_text("2 pages · 742 bytes")).to_be_visible()
     assert problems(page) == []
 
 

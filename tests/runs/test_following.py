@@ -10,7 +10,9 @@ def test_what_leaves_rows_behind_is_registered_when_django_has_started() -> None
     assert FOLLOWERS.keys() == {
         attempt_effects.AskPerson,
         attempt_effects.AskReviewer,
+        attempt_effects.CallTool,
         attempt_effects.Generate,
+        attempt_effects.InspectFiles,
         attempt_effects.KeepAttempt,
         attempt_effects.RecordPick,
         attempt_effects.RecordVerdict,
@@ -22,6 +24,7 @@ def test_what_leaves_rows_behind_is_registered_when_django_has_started() -> None
         effects.RecordCompleteness,
         effects.RecordPlan,
         effects.RecordReport,
+        effects.RecordSecondLook,
         effects.RecordStage,
         effects.RecordSupplements,
         effects.RecordToolFailure,

@@ -74,7 +74,7 @@ def test_a_history_takes_few_queries(
 ) -> None:
     run = finished_run(caller.project)
     caller.get("runs")
-    with django_assert_max_num_queries(6):
+    with django_assert_max_num_queries(7):
         caller.get(f"runs/{run.pk}/{part}")
 
 

@@ -85,6 +85,7 @@ def test_a_cancelled_run_is_finished_and_keeps_its_best_attempt(caller: Caller) 
     assert caller.get(f"runs/{run_id}").body == answer.body | {
         "next": None,
         "completeness": None,
+        "completeness_lots": None,
         "versions": ANY,
         "models": ANY,
     }

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.django_db
 NO_DESTINATION = {
     "search",
     "review_count",
+    "review_suggestions",
     "notebook_count",
     "next_review",
     "peek_review",

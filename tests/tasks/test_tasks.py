@@ -62,6 +62,7 @@ def test_a_task_is_answered_with_its_queued_run(caller: Caller) -> None:
     assert caller.get(f"runs/{run['id']}").body == run | {
         "next": None,
         "completeness": None,
+        "completeness_lots": None,
         "versions": ANY,
         "models": {},
     }

@@ -4,7 +4,7 @@ import html
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reflection_app.web.placed import Passage, find_shown, placed_answer, placed_code, placed_text, with_passages
@@ -73,6 +73,7 @@ def test_whatever_is_written_each_piece_stands_where_it_says_so(text: str) -> No
         assert text[start : start + len(shown)] == shown
 
 
+@example("~~~")
 @given(st.text(alphabet="ab *_`[]()#>-\\&;!~<\"'\n 😀", max_size=80))
 def test_it_looks_as_it_does_without_places(text: str) -> None:
     assert stripped(placed_answer(text, is_code=False)) == stripped(render_answer(text, is_code=False))

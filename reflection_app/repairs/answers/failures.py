@@ -297,7 +297,7 @@ def check_answer(run: Run) -> CheckAnswer:
     is_of_files = found is not None and found.files is not None
     told = NOT_FOUND
     if found:
-        told = found.model_dump(include=set(NOT_FOUND)) | {
+        told = NOT_FOUND | found.model_dump(include=set(NOT_FOUND)) | {
             "supplements": supplement_answers(found),
             "dropped": dropped_answers(found.dropped),
         }

@@ -195,6 +195,7 @@ WORDS: dict[str, Promise] = {
     "bulk.done": _("decided many reviews together"),
     "bulk.undo_begun": _("began to take back a bulk decision"),
     "bulk.undone": _("undid a bulk decision"),
+    "check_suggestion.decided": _("decided on a suggestion of how often to check"),
     "comment.added": _("commented"),
     "comment.changed": _("changed a comment"),
     "comment.deleted": _("deleted a comment"),
