@@ -30,4 +30,5 @@ def is_clean(page: Page, name: str = "", *, widths: tuple[int, ...] = ()) -> Non
         if PICTURES and name:
             page.screenshot(path=Path(PICTURES) / f"{name}{f'-{width}' if width else ''}.png", full_page=True)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (page.url, width)
-        assert problems(page) == [], (page.url, width)
+        found = problems(page)
+        assert not found, (page.url, width, found)
