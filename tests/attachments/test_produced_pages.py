@@ -109,7 +109,7 @@ def test_pages_that_cannot_be_drawn_are_tried_once_and_no_more_at_once_than_a_fe
     viewer = logged_in(client, run.project, Role.VIEWER)
     assert viewer.get(address).status_code == 404
     monkeypatch.setattr(serving, "WAITED_S", 0.05)
-    taken = [serving._drawing.acquire() for _ in range(serving.DRAWN_AT_ONCE)]  # noqa: SLF001 - as others do who draw
+    taken = [serving._drawing.acquire() for _ in range(serving.DRAWN_AT_ONCE)]
     try:
         # Known by now, so that nothing has to be drawn.
         assert viewer.get(address).status_code == 404
@@ -117,5 +117,5 @@ def test_pages_that_cannot_be_drawn_are_tried_once_and_no_more_at_once_than_a_fe
         assert (busy.status_code, busy["Retry-After"]) == (503, "5")
     finally:
         for _ in taken:
-            serving._drawing.release()  # noqa: SLF001 - as above
+            serving._drawing.release()
     assert viewer.get(address.replace("/page/7/", "/page/8/")).status_code == 404

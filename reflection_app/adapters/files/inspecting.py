@@ -82,7 +82,8 @@ def inspect_files(
     wanted = [Wanted(one.name, one.content, _asked_of(one.name, requirements), beside) for one in files]
     told = {id(one) for one in sorted(wanted, key=lambda one: not one.asked)[:MOST_LISTED]}
     facts = _inspect([one for one in wanted if id(one) in told], deadline_s=each_s, total_s=deadline_s)
-    return FilesInspected(files=tuple(facts), missing=tuple(_missing([*(one.name for one in files), *unread], requirements)))
+    missing = tuple(_missing([*(one.name for one in files), *unread], requirements))
+    return FilesInspected(files=tuple(facts), missing=missing)
 
 
 def _plain(path: str) -> str:

@@ -44,7 +44,8 @@ def test_a_file_is_found_under_whatever_form_of_its_name(name: str, path: str) -
 
 
 @pytest.mark.parametrize(
-    ("name", "path"), [("report1.csv.exe", "report[1].csv"), ("myreport.csv", "report.csv"), ("a/report.csv", "b/*.csv")]
+    ("name", "path"),
+    [("report1.csv.exe", "report[1].csv"), ("myreport.csv", "report.csv"), ("a/report.csv", "b/*.csv")],
 )
 def test_a_file_of_another_name_is_another_file(name: str, path: str) -> None:
     assert not fits(name, path)
@@ -98,6 +99,6 @@ def test_a_process_that_opened_one_file_cannot_tell_of_another() -> None:
     forged = b'{"name": "required.csv", "sha256": "0", "size": 1, "kind": "csv", "rows": 1000}'
     record = Record(0, "ended", 0, 1.0, forged, b"", b"")
     wanted = inspecting.Wanted("other.csv", b"a,b\n", (), None)
-    facts = inspecting._read(wanted, Answer(record), deadline_s=1.0)  # noqa: SLF001 - what it makes of an answer
+    facts = inspecting._read(wanted, Answer(record), deadline_s=1.0)
     assert (facts.name, facts.size, facts.rows) == ("other.csv", 4, 1000)
     assert len(facts.sha256) == 64
