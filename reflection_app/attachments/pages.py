@@ -5,7 +5,12 @@ from uuid import UUID
 from django.http import Http404, HttpResponse
 from django.views.decorators.http import require_safe
 
-from reflection_app.attachments.serving import respond_with, respond_with_page, respond_with_seen_page
+from reflection_app.attachments.serving import (
+    DrawingBusy,
+    respond_with,
+    respond_with_page,
+    respond_with_seen_page,
+)
 from reflection_app.web.access import DeskRequest, get_attachment_for, get_rendered_page_for, project_page
 
 # A drawn page takes seconds of a processor; whoever wants more has the file.
@@ -26,7 +31,10 @@ def attachment_page(request: DeskRequest, attachment_id: UUID, number: int) -> H
     attachment = get_attachment_for(request.place, attachment_id)
     if not attachment.is_pdf or not 1 <= number <= MOST_PAGES:
         raise Http404
-    response = respond_with_page(request, attachment, number=number)
+    try:
+        response = respond_with_page(request, attachment, number=number)
+    except DrawingBusy:
+        return HttpResponse(status=503, headers={"Retry-After": "5"})
     if response is None:
         raise Http404
     return response

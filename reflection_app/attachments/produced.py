@@ -55,22 +55,27 @@ def produced_by(run_id: UUID, *, attempt: int | None, is_written: bool) -> list[
             assert attachment is not None
             name = row.claimed or attachment.claimed or row.name or attachment.name
             named[name or f"file {row.place}"] = attachment.pk
-        texts = {one["name"]: one["content"].encode() for one in made.artifacts if one.get("content") is not None}
+        texts = {
+            claimed_name(one["name"]) or "file": one["content"].encode()
+            for one in made.artifacts
+            if one.get("content") is not None
+        }
         if is_written:
-            texts |= {name: text.encode() for name, text in files_written_in(made.content)}
+            texts |= {claimed_name(name) or "file": text.encode() for name, text in files_written_in(made.content)}
     for source in ProducedFile.objects.filter(run=run_id, facts__isnull=True, attachment__isnull=False).order_by("-id"):
         assert source.attachment_id is not None
-        if source.name not in texts:
-            named.setdefault(source.name, source.attachment_id)
+        name = claimed_name(source.name) or f"file {source.place}"
+        if name not in texts:
+            named.setdefault(name, source.attachment_id)
     found = [_of_text(name, content, project_id=project_id) for name, content in texts.items()]
-    return [*_read(named, project_id=project_id, room=MOST_BYTES - sum(one.size for one in found)), *found][
+    # What stands in the attempt is newest: however many files tools have answered with, it is among those told of.
+    return [*found, *_read(named, project_id=project_id, room=MOST_BYTES - sum(one.size for one in found))][
         :MOST_LISTED
     ]
 
 
 def _of_text(name: str, content: bytes, *, project_id: UUID) -> Produced:
     keep_if_there_is_room(project_id, content, name=name)
-    name = claimed_name(name) or "file"
     return Produced(name, content, len(content), hashlib.sha256(content).hexdigest())
 
 
@@ -80,10 +85,11 @@ def _read(named: Mapping[str, UUID], *, project_id: UUID, room: int) -> Iterable
         row = rows.get(attachment_id)
         if row is None:
             continue
-        room -= row.size
+        is_read = row.size <= room  # one that is too large keeps no smaller one out
+        room -= row.size if is_read else 0
         # Fetched one by one, as deferred columns are.
-        content = bytes(row.content) if room >= 0 else b""
-        yield Produced(name, content, row.size, row.sha256, is_read=room >= 0)
+        content = bytes(row.content) if is_read else b""
+        yield Produced(name, content, row.size, row.sha256, is_read=is_read)
 
 
 def keep_if_there_is_room(project_id: UUID, content: bytes, *, name: str) -> Attachment | None:

@@ -5,6 +5,7 @@ that cannot hold a script, and treat what is opened by itself as a stranger's.
 """
 
 import re
+import threading
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -58,10 +59,23 @@ def respond_with(request: HttpRequest, attachment: Attachment, *, name: str = ""
 # How long a drawn page stays, and within how many pixels it is drawn.
 DRAWN_KEPT_S = 86_400
 DRAWN_WITHIN = 1_200
+# A page that cannot be drawn is not tried again for a while: each try takes seconds and much memory. Where nobody could
+# try, that may be over soon.
+UNDRAWN_KEPT_S = 3_600
+UNTRIED_KEPT_S = 60
+DRAWN_IN_S = 10.0
+# What one process of the desk draws at once, and how long others wait for it: they are in the way of whole pages.
+DRAWN_AT_ONCE = 2
+WAITED_S = 5.0
+_drawing = threading.BoundedSemaphore(DRAWN_AT_ONCE)
+
+
+class DrawingBusy(Exception):
+    """Others have pages drawn; ask again in some seconds."""
 
 
 def respond_with_page(request: HttpRequest, attachment: Attachment, *, number: int) -> HttpResponse | None:
-    """The page as a picture that the desk itself has drawn; None where it cannot be drawn here."""
+    """The page as a picture that the desk itself has drawn; None where it cannot be drawn here. Raises DrawingBusy."""
     etag = f'"{attachment.sha256}-{number}"'
     unchanged = get_conditional_response(request, etag=etag)
     response = unchanged
@@ -89,16 +103,36 @@ def _with_headers_of_drawn(response: HttpResponse, *, etag: str) -> HttpResponse
 
 def _drawn(attachment: Attachment, *, number: int) -> bytes | None:
     key = f"page-{attachment.sha256}-{number}"
+    known = _known(key)
+    if known is None:
+        if not _drawing.acquire(timeout=WAITED_S):
+            raise DrawingBusy
+        try:
+            # Who was here before may have drawn just this one.
+            known = _known(key)
+            if known is None:
+                known = _draw(attachment, number=number, key=key)
+        finally:
+            _drawing.release()
+    return known or None
+
+
+def _known(key: str) -> bytes | None:
+    """The page as it was drawn before, empty where it could not be; None where nobody tried lately."""
     with suppress(ConnectionError, TimeoutError, RedisError):
         known = cache.get(key)
-        if known is not None:
-            return bytes(known)
+        return None if known is None else bytes(known)
+    return None
+
+
+def _draw(attachment: Attachment, *, number: int, key: str) -> bytes:
+    content, kept_s = _piece(attachment, Span(0, attachment.size)), DRAWN_KEPT_S
     try:
-        drawn = render_page(_piece(attachment, Span(0, attachment.size)), page=number, max_side_px=DRAWN_WITHIN)
-    except FileNotOpened:
-        return None
+        drawn = render_page(content, page=number, max_side_px=DRAWN_WITHIN, timeout_s=DRAWN_IN_S)
+    except FileNotOpened as error:
+        drawn, kept_s = b"", UNTRIED_KEPT_S if error.why_not else UNDRAWN_KEPT_S
     with suppress(ConnectionError, TimeoutError, RedisError):
-        cache.set(key, drawn, DRAWN_KEPT_S)
+        cache.set(key, drawn, kept_s)
     return drawn
 
 

@@ -1,6 +1,7 @@
 """Tools as loops know them: what can be called, a call, and what came back."""
 
 import hashlib
+import unicodedata
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
@@ -52,6 +53,12 @@ class ToolFile(Value):
     size: int = Field(ge=0)
 
 
+def _plain_name(name: str) -> str:
+    """The name on one line, without signs that are not seen or turn writing around: prompts and pages show it."""
+    seen = "".join(sign for sign in name if sign.isspace() or not unicodedata.category(sign).startswith("C"))
+    return " ".join(seen.split())[-LONGEST_FILE_NAME:] or "file"
+
+
 class ToolResult(Value):
     """What a call came to. `content` is what the tool said, also where it failed and said something."""
 
@@ -75,7 +82,7 @@ class ToolResult(Value):
     def with_files(self, files: Sequence[tuple[str, bytes]]) -> "ToolResult":
         """The result with these files, by their names."""
         listed = tuple(
-            ToolFile(name=name[-LONGEST_FILE_NAME:], sha256=hashlib.sha256(content).hexdigest(), size=len(content))
+            ToolFile(name=_plain_name(name), sha256=hashlib.sha256(content).hexdigest(), size=len(content))
             for name, content in files
         )
         made = self.model_copy(update={"files": listed})

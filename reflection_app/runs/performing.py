@@ -143,7 +143,8 @@ def perform(
         produced = produced_by(run_id, attempt=effect.attempt, is_written=effect.is_written)
         connection.close()
         read = [one for one in produced if one.is_read]
-        inspected = inspect_files(read, effect.requirements, deadline_s=effect.timeout_s)
+        unread = [one.name for one in produced if not one.is_read]
+        inspected = inspect_files(read, effect.requirements, unread=unread, deadline_s=effect.timeout_s)
         return Performed(value=with_identity(inspected, produced), spent=Spent(duration_s=time.monotonic() - began))
     if isinstance(effect, CallTool):
         began = time.monotonic()

@@ -3,7 +3,10 @@
 from typing import Any
 
 import pytest
+from django.db import transaction
 
+from reflection_app.attachments import produced
+from reflection_app.attachments.keeping import keep
 from reflection_app.attachments.models import ProducedFile
 from reflection_app.loops.attempt_effects import InspectFiles
 from reflection_app.runs.advance import advance
@@ -120,3 +123,40 @@ def test_an_attempt_delivered_twice_is_looked_at_once(caller: Caller) -> None:
     advance(run.pk)
     assert ProducedFile.objects.filter(run=run).count() == 1
     assert Step.objects.filter(run=run, kind=InspectFiles.kind).count() == 1
+
+
+def test_what_is_handed_in_anew_as_a_text_takes_the_place_of_a_tools_file_however_its_folder_is_written(
+    caller: Caller,
+) -> None:
+    run = asked_for_report(caller, requirements={"files": [{"path": "out/sales.csv"}]})
+    with transaction.atomic():
+        older = keep(run.project_id, TORN_CSV, name="out/sales.csv", field="file")
+        ProducedFile.objects.create(run=run, place=1, name="out/sales.csv", attachment=older)
+    artifacts = [{"name": "./out//sales.csv", "content": GOOD_CSV.decode()}]
+    assert hand_in(caller, run, "Done.", artifacts=artifacts).status == 202
+    advance(run.pk)
+    run.refresh_from_db()
+    assert run.outcome == "succeeded"
+    assert [facts["name"] for facts in facts_of(run)] == ["out/sales.csv"]
+
+
+def test_neither_a_file_too_large_to_be_read_nor_very_many_keep_a_required_one_from_being_found(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(produced, "MOST_BYTES", 400)
+    requirements = {"files": [{"path": "sales.csv"}, {"path": "large.csv"}]}
+    run = asked_for_report(caller, requirements=requirements)
+    large = b"a,b\n" + b"1,2\n" * 200
+    with transaction.atomic():
+        kept = [keep(run.project_id, one, name="x.csv", field="file") for one in (large, GOOD_CSV)]
+        # From now on the newest comes first: the large one, then very many, and the required one is older.
+        names = [("sales.csv", kept[1]), *((f"{n}.csv", kept[1]) for n in range(5)), ("large.csv", kept[0])]
+        for place, (name, attachment) in enumerate(names, start=1):
+            ProducedFile.objects.create(run=run, place=place, name=name, attachment=attachment)
+    assert hand_in(caller, run, "Done.").status == 202
+    advance(run.pk)
+    told = {facts["name"]: facts for facts in facts_of(run)}
+    assert (told["large.csv"]["could_look"], told["large.csv"]["why_not"]) == (False, "no_time")
+    assert told["sales.csv"]["could_look"]
+    # It is there, though nobody could look at it: so it is not missing, and the critic's word decides.
+    assert verdicts_of(run) == [("PASS", "critic")]

@@ -4,6 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from reflection_app.attachments import serving
 from reflection_app.attachments.models import Attachment, ProducedFile
 from reflection_app.core.models import Role
 from reflection_app.runs.advance import advance
@@ -98,3 +99,23 @@ def test_what_nobody_could_look_at_is_told_apart_from_what_is_whole(client: Clie
     text = page.content.decode()
     assert "Nobody could look into it, which says nothing of the file." in text
     assert "There is no sandbox here to open it in." in text
+
+
+def test_pages_that_cannot_be_drawn_are_tried_once_and_no_more_at_once_than_a_few(
+    client: Client, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attachment = Attachment.objects.get(name="a.pdf")
+    address = reverse("attachment_page", args=[run.project.slug, attachment.pk, 7])
+    viewer = logged_in(client, run.project, Role.VIEWER)
+    assert viewer.get(address).status_code == 404
+    monkeypatch.setattr(serving, "WAITED_S", 0.05)
+    taken = [serving._drawing.acquire() for _ in range(serving.DRAWN_AT_ONCE)]
+    try:
+        # Known by now, so that nothing has to be drawn.
+        assert viewer.get(address).status_code == 404
+        busy = viewer.get(address.replace("/page/7/", "/page/8/"))
+        assert (busy.status_code, busy["Retry-After"]) == (503, "5")
+    finally:
+        for _ in taken:
+            serving._drawing.release()
+    assert viewer.get(address.replace("/page/7/", "/page/8/")).status_code == 404

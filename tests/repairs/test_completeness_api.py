@@ -228,6 +228,7 @@ def test_a_run_tells_its_check_and_its_statistics_and_one_without_a_check_nothin
         "state": "completed_by_supplement",
         "settings_from": "desk",
         "analysis": "不完整：只读了一个文件",
+        "looked": None,
         "missing_aspects": ["第二个文件"],
         "supplements_count": 1,
         "files": [],

@@ -68,19 +68,22 @@ def inspect_files(
     files: Sequence[Produced],
     requirements: Sequence[FileRequirement] = (),
     *,
+    unread: Sequence[str] = (),
     deadline_s: float = DEADLINE_OF_ALL_S,
     each_s: float = DEADLINE_S,
 ) -> FilesInspected:
     """The facts of the files, in their order, and what of the requirements none of them meets.
 
     Each file is opened once for all requirements that its name fits, by a process of its own that has `each_s`. Where
-    there are more files than can be told of, those come first that something is asked of.
+    there are more files than can be told of, those come first that something is asked of. `unread` are the names of
+    files that were produced as well, and that nobody opens: they are not missing.
     """
-    beside = [_plain(one.name) for one in files]
+    beside = [_plain(name) for name in (*(one.name for one in files), *unread)]
     wanted = [Wanted(one.name, one.content, _asked_of(one.name, requirements), beside) for one in files]
     told = {id(one) for one in sorted(wanted, key=lambda one: not one.asked)[:MOST_LISTED]}
     facts = _inspect([one for one in wanted if id(one) in told], deadline_s=each_s, total_s=deadline_s)
-    return FilesInspected(files=tuple(facts), missing=tuple(_missing([one.name for one in files], requirements)))
+    missing = tuple(_missing([*(one.name for one in files), *unread], requirements))
+    return FilesInspected(files=tuple(facts), missing=missing)
 
 
 def _plain(path: str) -> str:
@@ -194,7 +197,8 @@ def _read(one: Wanted, answer: Answer, *, deadline_s: float) -> FileFacts:
     assert record is not None
     try:
         told = storable_value(read_message(record.report))
-        return one.facts(**told)
+        # Whose facts these are, no process that opened a file has a say in.
+        return one.facts(**{name: value for name, value in told.items() if name not in {"name", "sha256", "size"}})
     except (MalformedValue, ValidationError, TypeError, RecursionError):
         return one.stopped(FaultCode.UNREADABLE)
 

@@ -33,7 +33,7 @@ DECIDES_ALWAYS = frozenset(
     {FaultCode.OTHER_KIND, FaultCode.OTHER_ENDING, FaultCode.TRUNCATED, FaultCode.UNREADABLE, FaultCode.UNFOLDS}
 )
 # Is about the look, and not about the file.
-OF_THE_LOOK = frozenset({FaultCode.TOO_SLOW})
+OF_THE_LOOK = frozenset({FaultCode.TOO_SLOW, FaultCode.TOO_LARGE})
 NOT_PRODUCED = frozenset({FaultCode.NOT_THERE, FaultCode.TOO_FEW})
 
 # As models and agents are told; pages have the words of the registry.
@@ -113,8 +113,8 @@ class FilesChecked:
 
     @property
     def lacks_a_look(self) -> bool:
-        """Whether some requirement neither holds nor fails, because nobody could look."""
-        return any(self.is_required(one) for one in self.unseen)
+        """Whether some requirement neither holds nor fails, because nobody could look, or not to the file's end."""
+        return any(self.is_required(one) and not looked_through(one) for one in self.inspected.files)
 
     @property
     def deciding(self) -> tuple[FileAspect, ...]:
@@ -151,7 +151,7 @@ class FilesChecked:
         files = self.of(requirement)
         missing = [one for one in self.inspected.missing if _path_of(one, self.required) == requirement.path]
         faulty = [(facts, faults) for facts in files if (faults := _of_the_file(facts))]
-        if not missing and not faulty and any(not could_tell(one) for one in files):
+        if not missing and not faulty and not all(map(looked_through, files)):
             return None
         told = [_listed(missing)] if missing else []
         told += [f"{facts.name}: {_listed(faults)}" for facts, faults in faulty[:MOST_TOLD]]
@@ -159,7 +159,8 @@ class FilesChecked:
             kind=RequirementKind.FILE,
             name=requirement.path,
             met=not told,
-            expected=required_in_words(requirement),
+            # What is to be seen on it, no code can tell.
+            expected=required_in_words(requirement.model_copy(update={"shows": ""})),
             actual="; ".join(told) or _found(files),
         )
 
@@ -177,6 +178,11 @@ class FilesChecked:
 def could_tell(facts: FileFacts) -> bool:
     """Whether somebody looked, to an end that says something of the file."""
     return facts.could_look and not any(fault.code in OF_THE_LOOK for fault in facts.faults)
+
+
+def looked_through(facts: FileFacts) -> bool:
+    """Whether somebody looked to the file's end: what a fault may stand in behind it, no requirement holds by."""
+    return could_tell(facts) and facts.is_whole
 
 
 def _of_the_file(facts: FileFacts) -> list[FileFault]:
@@ -240,7 +246,7 @@ def required_in_words(one: FileRequirement) -> str:
     parts += [f"at least {number:,} {unit}" for unit, number in least.items() if number]
     parts += ["data that fits its schema"] if one.schema_ is not None else []
     parts += [f"shows: {one_line(one.shows)}"] if one.shows else []
-    return cut("; ".join(parts), LONGEST_TOLD * 2)
+    return cut(one_line("; ".join(parts)), LONGEST_TOLD * 2)
 
 
 def facts_in_words(facts: FileFacts) -> str:

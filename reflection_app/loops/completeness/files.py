@@ -3,6 +3,8 @@
 Names and claims are never believed: all of a file's facts were found in its own bytes, in the sandbox, within bounds.
 """
 
+import re
+import unicodedata
 from fnmatch import fnmatchcase
 from typing import Annotated, Any
 
@@ -70,12 +72,20 @@ class FileRequirement(Value):
 def fits(name: str, path: str) -> bool:
     """Whether a file of this name is meant by the requirement's path; its last part alone will do where that has one.
 
-    Agents name files by the folder that they wrote them to, or by nothing but their names.
+    Agents name files by the folder that they wrote them to, or by nothing but their names. A path that has signs of a
+    pattern in it, as in `report[1].csv`, means the file of just that name as well.
     """
-    name, path = name.replace("\\", "/").removeprefix("./").casefold(), path.removeprefix("./").casefold()
-    if fnmatchcase(name, path) or fnmatchcase(name, f"*/{path}") or name.endswith(f"/{path}"):
+    name, path = _plain(name), _plain(path)
+    if f"/{name}".endswith(f"/{path}") or fnmatchcase(name, path) or fnmatchcase(name, f"*/{path}"):
         return True
-    return "/" not in name and fnmatchcase(name, path.rsplit("/", 1)[-1])
+    last = path.rsplit("/", 1)[-1]
+    return "/" not in name and (name == last or fnmatchcase(name, last))
+
+
+def _plain(path: str) -> str:
+    """The path without what systems write in ways of their own: accents, case, slashes, white space."""
+    spaced = " ".join(unicodedata.normalize("NFC", path).replace("\\", "/").split())
+    return unicodedata.normalize("NFC", re.sub(r"^(?:\.?/)+", "", spaced).casefold())
 
 
 class FileFault(Value):

@@ -118,6 +118,11 @@ class Looked(Value):
     def not_looked_at(self) -> tuple[Look, ...]:
         return tuple(one for one in self.looks if one.holds is Holds.NOT_LOOKED_AT)
 
+    @property
+    def undecided(self) -> tuple[Look, ...]:
+        """Where nobody has said whether a file shows what it must."""
+        return tuple(one for one in self.looks if one.holds in {Holds.NOT_LOOKED_AT, Holds.CANNOT_TELL})
+
 
 class PageRendered(Value):
     """A page made a picture of: its size, and how many bytes that takes. `error` is why there is none.

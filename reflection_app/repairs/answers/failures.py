@@ -297,7 +297,9 @@ def check_answer(run: Run) -> CheckAnswer:
     is_of_files = found is not None and found.files is not None
     told = NOT_FOUND
     if found:
-        told = NOT_FOUND | found.model_dump(include=set(NOT_FOUND)) | {
+        # What was not looked at is left out of what is dumped.
+        told = NOT_FOUND | {
+            **found.model_dump(include=set(NOT_FOUND)),
             "supplements": supplement_answers(found),
             "dropped": dropped_answers(found.dropped),
         }

@@ -8,12 +8,17 @@ from uuid import UUID
 import pytest
 from django.apps import apps
 from django.core.management import call_command
+from django.test import Client
 
 from notebook_app.public import propose
+from reflection_app.attachments.models import Attachment, ProducedFile, RenderedPage
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import Membership, Project, Role
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.metrics.models import DayFigure
+from reflection_app.repairs.check_suggestions import SuggestionInput, decide_suggestion
+from reflection_app.repairs.models import CheckDraw, CheckSuggestion, Supplement
+from reflection_app.repairs.recurring import group_of
 from reflection_app.reviews.asking import AskInput, ask_for_review
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.deciding import decide_review
@@ -28,12 +33,18 @@ from reflection_app.teams.archive.reading import Identities
 from reflection_app.teams.archive.tables import STAYS, TABLES, columns_of, key_in_file
 from reflection_app.teams.demo.loading import load_demo
 from reflection_app.teams.models import Delivery, Secret, Webhook
+from tests.api.caller import Caller
+from tests.attachments.produced import file_part, workbook
+from tests.attachments.test_produced_files import asked_for_report, with_files
 from tests.factories import make_member, make_project, make_user, submit
+from tests.repairs.check_rows import checked_runs, drawn_runs
+from tests.repairs.test_check_suggestions import suggested
 from tests.reviews.editing import edited, reviewer
 from tests.reviews.panels import open_panel, panel_project, people, say
 from tests.reviews.review_items import audited
+from tests.runs.test_attempts import hand_in
 from tests.teams.archive.archives import manifest_of, rows_of, written
-from tests.web.stories import finished, unsure_project, waiting_review
+from tests.web.stories import finished, logged_in, unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -209,3 +220,42 @@ def test_the_commands_take_a_project_along(tmp_path: Path) -> None:
     assert AuditEntry.objects.filter(action="project.imported").count() == 1
     with pytest.raises(SystemExit, match="short name already"):
         call_command("import_project", path, slug="again")
+
+
+def test_produced_files_groups_draws_and_suggestions_come_along_and_work_in_the_copy(
+    tmp_path: Path, caller: Caller, client: Client
+) -> None:
+    project = caller.project
+    run = asked_for_report(caller)
+    file = file_part(workbook(), name="报告/report.xlsx")
+    assert hand_in(caller, run, with_files(file)).status == 202
+    advance(run.pk)
+    drawn_runs(project, "news", "GgWw")
+    open_one = suggested(project, kind="<b>weather")
+    checked_runs(project, "files", "x")
+    lacked = Supplement.objects.filter(project=project, task_kind="files").get()
+    group_of(lacked, vectors={lacked.operation: [0.1] * 384})
+    page = {"attachment": Attachment.objects.get(project=project), "page": 1, "max_side_px": 100}
+    RenderedPage.objects.create(project=project, **page, width=1, height=1, content=b"x")
+
+    Run.objects.filter(project=project, spec={}).update(spec=run.spec)
+    copy = imported(written(project), tmp_path)
+    looked = ProducedFile.objects.get(run__project=copy, facts__isnull=False)
+    assert looked.attachment is not None
+    assert looked.attachment.project == copy
+    assert looked.attempt is not None
+    assert looked.attempt.run == looked.run
+    assert CheckDraw.objects.filter(project=copy, run__project=copy).count() == 4
+    again = Supplement.objects.get(project=copy, task_kind="files")
+    assert again.group is not None
+    assert (again.group.project, again.group.vector) == (copy, None)
+    assert group_of(again, vectors={again.operation: [0.1] * 384}) == again.group
+    assert not RenderedPage.objects.filter(project=copy).exists()
+    suggestion = CheckSuggestion.objects.get(project=copy, state="open")
+    decide_suggestion(suggestion, SuggestionInput.model_validate({"decision": "accept"}), actor=Actor())
+    copy.refresh_from_db()
+    open_one.refresh_from_db()
+    assert (list(copy.completeness_by_kind), open_one.state) == (["<b>weather"], "open")
+    viewer = logged_in(client, copy, Role.VIEWER)
+    text = viewer.get(f"/p/{copy.slug}/runs/{looked.run_id}/").text
+    assert "report.xlsx" in text

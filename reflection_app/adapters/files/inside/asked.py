@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from reflection_app.adapters.files.inside.found import Found
+from reflection_app.adapters.files.inside.kinds import ZIP
 from reflection_app.loops.completeness.file_codes import FaultCode
 
 # 1. 2.3 IV. (a) 第三章 一、 Chapter 2:
@@ -45,9 +46,11 @@ def check_names(found: Found, asked: dict[str, Any]) -> None:
     for name in asked.get("sheets", ()):
         if same(name) not in sheets:
             found.fault(FaultCode.MISSING_SHEET, expected=name, actual=", ".join(found.sheets))
-    for name in asked.get("entries", ()):
-        if not any(entry == name or fnmatchcase(entry, name) for entry in found.entries):
-            found.fault(FaultCode.MISSING_ENTRY, expected=name)
+    if found.is_whole or found.media_type == ZIP:  # whose list is read before its entries
+        entries = [same(entry) for entry in found.entries]
+        for name in asked.get("entries", ()):
+            if not any(entry == same(name) or fnmatchcase(entry, same(name)) for entry in entries):
+                found.fault(FaultCode.MISSING_ENTRY, expected=name)
     if found.is_whole:
         for name in asked.get("sections", ()):
             if not has_section(found, name):

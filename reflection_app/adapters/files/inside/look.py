@@ -14,6 +14,7 @@ from reflection_app.adapters.files.inside.kinds import (
     OLE,
     TEXTUAL,
     ending_of,
+    is_json,
     is_texty,
     kind_of_bytes,
     kind_of_text,
@@ -41,6 +42,8 @@ from reflection_app.loops.completeness.file_codes import FaultCode, FileKind, Wh
 DEEPEST_CALLS = 2_000
 OFFICE = {FileKind.XLSX, FileKind.DOCX, FileKind.PPTX}
 XML_TYPES = {"application/xml", "image/svg+xml"}
+# What can be held against a schema.
+DATA = {FileKind.JSON, FileKind.JSON_LINES, FileKind.CSV, FileKind.TSV, FileKind.XLSX, FileKind.PARQUET}
 # Empty by their nature.
 MAY_BE_EMPTY = {"__init__.py", ".gitkeep", ".keep", "py.typed", ".nojekyll"}
 
@@ -95,16 +98,23 @@ def start(found: Found, item: dict[str, Any]) -> None:
     """What the file is by its bytes, and where it is not what was promised, a fault."""
     content, name = item["content"], item["name"]
     by_name = promised(name)
-    wanted = next((FileKind(asked["kind"]) for asked in item["asked"] if asked.get("kind")), None)
+    kinds = [FileKind(asked["kind"]) for asked in item["asked"] if asked.get("kind")]
+    wanted = next(iter(kinds), None)
     promise = wanted or (by_name[0] if by_name else None)
     found.kind, found.media_type = promise or FileKind.OTHER, by_name[1] if by_name and by_name[0] is promise else ""
     if content:
-        found.kind, found.media_type = kind_of_bytes(content) or kind_of_plain(content, promise, by_name)
+        has_schema = any(asked.get("schema") is not None for asked in item["asked"])
+        found.kind, found.media_type = kind_of_bytes(content) or kind_of_plain(
+            content, promise, by_name, has_schema=has_schema
+        )
         compare(found, by_name, wanted, name)
+        for other in kinds:
+            if other not in {wanted, FileKind.OTHER, found.kind} and not is_near(other, found.kind):
+                found.fault(FaultCode.OTHER_KIND, expected=other, actual=found.media_type)
 
 
 def kind_of_plain(
-    content: bytes, promise: FileKind | None, by_name: tuple[FileKind, str] | None
+    content: bytes, promise: FileKind | None, by_name: tuple[FileKind, str] | None, *, has_schema: bool
 ) -> tuple[FileKind, str]:
     """The kind of what has no sign of its own in front."""
     if not is_texty(content):
@@ -114,6 +124,8 @@ def kind_of_plain(
         return by_name
     text = content.decode("utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8", "replace")
     kind = kind_of_text(text, promise)
+    if has_schema and promise is None and is_json(text):
+        kind = FileKind.JSON
     if by_name is not None and by_name[0] is kind:
         return by_name
     return kind, next(media_type for media_type, one in MEDIA_TYPES.items() if one is kind)
@@ -144,8 +156,26 @@ def is_near(promise: FileKind | None, kind: FileKind) -> bool:
 
 
 def open_kind(found: Found, item: dict[str, Any]) -> None:
+    """What is in the file, against each schema that is asked of it. Raises CannotLook."""
+    schemas: list[dict[str, Any]] = []
+    for asked in item["asked"]:
+        if (schema := asked.get("schema")) is not None and schema not in schemas:
+            schemas.append(schema)
+    open_with(found, item, schemas[0] if schemas else None)
+    if schemas and found.kind not in DATA and not found.faults:
+        raise CannotLook(found.media_type)  # nobody here finds data in it
+    for other in schemas[1:]:
+        again = Found(kind=found.kind, media_type=found.media_type, time_s=0)
+        again.until = found.until
+        open_with(again, item, other)
+        for one in again.faults:
+            if one["code"] == FaultCode.SCHEMA.value:
+                found.fault(FaultCode.SCHEMA, **{name: one[name] for name in ("place", "expected", "actual")})
+        found.is_whole = found.is_whole and again.is_whole
+
+
+def open_with(found: Found, item: dict[str, Any], schema: dict[str, Any] | None) -> None:
     content: bytes = item["content"]
-    schema = next((asked["schema"] for asked in item["asked"] if asked.get("schema")), None)
     if found.media_type in XML_TYPES:
         look_at_xml(content, found)
         if found.kind is FileKind.TEXT:

@@ -1,6 +1,7 @@
 """PDF: pages, words, what its links lead to, and a page drawn."""
 
 import ctypes
+import re
 from typing import Any
 
 from reflection_app.adapters.files.inside.found import CannotLook, Found
@@ -9,6 +10,7 @@ from reflection_app.loops.completeness.file_codes import FaultCode
 MOST_PAGES = 2_000
 # Where the mark of the end is looked for: some writers put a signature or a line of their server behind it.
 TAIL = 8_192
+OBJECT = re.compile(rb"[\r\n]\s*\d{1,10}\s+\d{1,5}\s+obj\b")
 LARGEST_SIDE = 20_000
 LINKS_OF_A_PAGE = 2_000
 
@@ -23,7 +25,7 @@ def open_pdf(content: bytes) -> Any:
 
 
 def look_at_pdf(content: bytes, found: Found) -> None:
-    is_cut = b"%%EOF" not in content[-TAIL:]
+    is_cut = lacks_end(content)
     try:
         document = open_pdf(content)
         found.pages = len(document)
@@ -46,6 +48,13 @@ def look_at_pdf(content: bytes, found: Found) -> None:
     found.is_whole = found.is_whole and found.pages <= MOST_PAGES
     if not found.words and found.is_whole and not found.has(FaultCode.UNREADABLE):
         found.fault(FaultCode.NO_TEXT, actual=found.pages)
+
+
+def lacks_end(content: bytes) -> bool:
+    """Whether the mark of the end is missing: one with objects behind it is that of an older state, or of a page that
+    is to be shown first."""
+    at = content.rfind(b"%%EOF", -TAIL)
+    return at < 0 or OBJECT.search(content, at) is not None
 
 
 def look_at_page(document: Any, number: int, found: Found) -> None:
