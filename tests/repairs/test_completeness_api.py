@@ -233,7 +233,6 @@ def test_a_run_tells_its_check_and_its_statistics_and_one_without_a_check_nothin
         "supplements_count": 1,
         "files": [],
         "faulty_files": [],
-        "looked": None,
         "dropped": [],
         "ordered_by": "worth",
         "steps_ok": True,
