@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from reflection_app.loops.attempt_effects import InspectFiles
-from reflection_app.loops.attempts import Outcome
 from reflection_app.loops.completeness.files import FileFacts, FileKind, FileRequirement, FilesInspected
 from reflection_app.loops.effects import AnyEffect
 from reflection_app.loops.requirements import Requirements
+from reflection_app.loops.verdicts import Outcome
 from tests.loops.playing import play
 from tests.loops.protocol.playing import Desk, protocol_spec
 
