@@ -263,13 +263,20 @@ class ToolFailure(Answer):
 
 
 class CompletenessCheck(Answer):
-    """`state` is `checking`, `complete`, `incomplete`, or `unchecked` where the check itself failed."""
+    """`state` is `checking`, `complete`, `incomplete`, or `unchecked` where the check itself failed.
+
+    `faulty_files` are those that keep it from being complete, `looked` what a model saw on the files.
+    """
 
     id: UUID
     state: str
     analysis: str
     missing_aspects: list[str]
     supplements: list[dict[str, Any]]
+    dropped: list[dict[str, Any]]
+    files: list[dict[str, Any]]
+    faulty_files: list[dict[str, Any]]
+    looked: dict[str, Any] | None
     error: str | None
 
 
