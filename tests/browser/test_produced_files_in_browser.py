@@ -43,6 +43,8 @@ def test_what_was_found_is_read_beside_the_attempt(visit: Visit, review: Review,
     expect(page.locator(".looked-page")).to_have_js_property("naturalWidth", 1200, timeout=30_000)
     files.scroll_into_view_if_needed()
     is_clean(page, f"produced-{page_of}", widths=(1_280, 390))
-    # Without the passing of one colour into the other, which is neither.
+    # Drawn anew: one colour passes into the other, and on the way is neither.
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    page.reload()
+    expect(files).to_be_visible()
     is_clean(page, f"produced-{page_of}-dark")
