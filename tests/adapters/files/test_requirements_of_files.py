@@ -102,3 +102,18 @@ def test_a_process_that_opened_one_file_cannot_tell_of_another() -> None:
     facts = inspecting._read(wanted, Answer(record), deadline_s=1.0)
     assert (facts.name, facts.size, facts.rows) == ("other.csv", 4, 1000)
     assert len(facts.sha256) == 64
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "required"),
+    [
+        ("a.xlsx", whole.workbook(), {"columns": ["name", "no such column"], "sheets": ["no such sheet"]}),
+        ("a.docx", whole.document(), {"sections": ["Results"]}),
+        ("a.zip", whole.zip_file(), {"entries": ["data.csv"]}),
+    ],
+)
+def test_names_of_a_file_that_breaks_off_are_not_said_to_be_missing(
+    name: str, content: bytes, required: dict[str, Any]
+) -> None:
+    found = checked(File(name, content[: len(content) * 2 // 3]), {"path": name} | required)
+    assert [(one.fault.code, one.fault.actual) for one in found.deciding] == [(FaultCode.TRUNCATED, "")]

@@ -16,6 +16,10 @@ NUMBERING = re.compile(
     re.IGNORECASE,
 )
 
+# Of a file that these kept from being read at all nobody knows its names: that they are missing would be a second,
+# wrong reason.
+UNREAD = (FaultCode.TRUNCATED, FaultCode.UNREADABLE, FaultCode.ENCRYPTED, FaultCode.UNFOLDS)
+
 
 def check_asked(found: Found, asked: dict[str, Any], *, size: int) -> None:
     """Faults for what the requirement wants and the file has not. What nobody could tell is no fault."""
@@ -38,20 +42,21 @@ def check_asked(found: Found, asked: dict[str, Any], *, size: int) -> None:
 
 def check_names(found: Found, asked: dict[str, Any]) -> None:
     """Columns and sheets are what code reads, by their very names; sections are what people read."""
+    is_read = not any(found.has(code) for code in UNREAD)
     columns = {same(name) for name in (*found.columns, *found.more_columns)}
-    for name in asked.get("columns", ()):
+    for name in asked.get("columns", ()) if is_read or columns else ():
         if same(name) not in columns:
             found.fault(FaultCode.MISSING_COLUMN, expected=name, actual=", ".join(found.columns))
     sheets = {same(name) for name in found.sheets}
-    for name in asked.get("sheets", ()):
+    for name in asked.get("sheets", ()) if is_read or sheets else ():
         if same(name) not in sheets:
             found.fault(FaultCode.MISSING_SHEET, expected=name, actual=", ".join(found.sheets))
     if found.is_whole or found.media_type == ZIP:  # whose list is read before its entries
         entries = [same(entry) for entry in found.entries]
-        for name in asked.get("entries", ()):
+        for name in asked.get("entries", ()) if is_read or entries else ():
             if not any(entry == same(name) or fnmatchcase(entry, same(name)) for entry in entries):
                 found.fault(FaultCode.MISSING_ENTRY, expected=name)
-    if found.is_whole:
+    if found.is_whole and (is_read or found.headings or found.lines):
         for name in asked.get("sections", ()):
             if not has_section(found, name):
                 found.fault(FaultCode.MISSING_SECTION, expected=name)

@@ -97,7 +97,7 @@ def open_zip(content: bytes, found: Found, *, path: str = "") -> zipfile.ZipFile
         archive = zipfile.ZipFile(io.BytesIO(content))
     except (zipfile.BadZipFile, ValueError, EOFError, NotImplementedError, OSError, OverflowError) as error:
         is_cut = b"PK\x05\x06" not in content[-66_000:]
-        found.fault(FaultCode.TRUNCATED if is_cut else FaultCode.UNREADABLE, place=path, actual=str(error))
+        found.fault(FaultCode.TRUNCATED if is_cut else FaultCode.UNREADABLE, place=path, actual="" if is_cut else error)
         return None
     return archive
 
