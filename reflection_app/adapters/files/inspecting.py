@@ -80,8 +80,10 @@ def inspect_files(
     """
     beside = [_plain(name) for name in (*(one.name for one in files), *unread)]
     wanted = [Wanted(one.name, one.content, _asked_of(one.name, requirements), beside) for one in files]
-    told = {id(one) for one in sorted(wanted, key=lambda one: not one.asked)[:MOST_LISTED]}
-    facts = _inspect([one for one in wanted if id(one) in told], deadline_s=each_s, total_s=deadline_s)
+    # Opened first as well: slow ones beside them must not use up their time.
+    told = sorted(wanted, key=lambda one: not one.asked)[:MOST_LISTED]
+    known = dict(zip(map(id, told), _inspect(told, deadline_s=each_s, total_s=deadline_s), strict=True))
+    facts = [known[id(one)] for one in wanted if id(one) in known]
     missing = tuple(_missing([*(one.name for one in files), *unread], requirements))
     return FilesInspected(files=tuple(facts), missing=missing)
 

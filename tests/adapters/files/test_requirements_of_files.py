@@ -1,10 +1,12 @@
 """Ways in which a faulty file could pass for what is required, and a good one could fail."""
 
+import io
 import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from openpyxl import Workbook
 
 from reflection_app.adapters.files import inspect_file, inspect_files, inspecting
 from reflection_app.adapters.files.child import Answer
@@ -117,3 +119,42 @@ def test_names_of_a_file_that_breaks_off_are_not_said_to_be_missing(
 ) -> None:
     found = checked(File(name, content[: len(content) * 2 // 3]), {"path": name} | required)
     assert [(one.fault.code, one.fault.actual) for one in found.deciding] == [(FaultCode.TRUNCATED, "")]
+    ("name", "content"), [("sales.csv", b",,,,\n,,,,\n"), ("sales.csv", b"# nothing yet\n"), ("sales.csv", b"a,b\n")]
+)
+def test_a_table_without_a_row_does_not_have_the_least_of_rows(name: str, content: bytes) -> None:
+    told = checked(File(name, content), {"path": name, "min_rows": 1})
+    assert [one.fault.code for one in told.deciding] == [FaultCode.TOO_FEW_ROWS]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "least"),
+    [
+        ("data.json", b'{"rows": []}', {"min_rows": 100}),
+        ("report.docx", whole.document(), {"min_pages": 10}),
+        ("chart.svg", b"<svg xmlns='http://www.w3.org/2000/svg'/>", {"min_width": 800}),
+    ],
+    ids=["rows of an object", "pages of a document that has none", "the size of a drawing without one"],
+)
+def test_what_nobody_can_count_in_a_file_is_neither_met_nor_missed(
+    name: str, content: bytes, least: dict[str, int]
+) -> None:
+    told = checked(File(name, content), {"path": name, **least})
+    assert (told.deciding, told.results, told.lacks_a_look) == ((), (), True)
+
+
+def test_slow_files_beside_a_required_one_do_not_use_up_its_time() -> None:
+    slow = [File(f"{number}.md", b"<div>\n" + b"<a " * 300_000) for number in range(3)]
+    files = [*slow, File("sales.csv", whole.csv_file())]
+    told = inspect_files(files, [FileRequirement(path="sales.csv")], each_s=2, deadline_s=3)
+    assert [one.name for one in told.files] == ["0.md", "1.md", "2.md", "sales.csv"]
+    assert told.files[-1].rows == len(whole.csv_file().splitlines()) - 1
+
+
+def test_rows_of_very_many_cells_end_in_time_and_their_columns_are_known() -> None:
+    book, written = Workbook(write_only=True), io.BytesIO()
+    sheet = book.create_sheet()
+    for _ in range(20):
+        sheet.append([f"c{number}" for number in range(16_384)])
+    book.save(written)
+    facts = inspect_file(written.getvalue(), name="wide.xlsx", deadline_s=2)
+    assert (facts.is_whole, facts.columns[:2], facts.faults) == (False, ("c0", "c1"), ())

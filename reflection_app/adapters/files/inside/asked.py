@@ -22,7 +22,10 @@ UNREAD = (FaultCode.TRUNCATED, FaultCode.UNREADABLE, FaultCode.ENCRYPTED, FaultC
 
 
 def check_asked(found: Found, asked: dict[str, Any], *, size: int) -> None:
-    """Faults for what the requirement wants and the file has not. What nobody could tell is no fault."""
+    """Faults for what the requirement wants and the file has not.
+
+    What nobody could tell, as the pages of what has none, is no fault, and the look is not whole for it.
+    """
     least = (
         ("min_rows", found.rows, FaultCode.TOO_FEW_ROWS),
         ("min_pages", found.pages, FaultCode.TOO_FEW_PAGES),
@@ -38,6 +41,9 @@ def check_asked(found: Found, asked: dict[str, Any], *, size: int) -> None:
         expected = f"{width or '…'} × {height or '…'} px"
         found.fault(FaultCode.TOO_SMALL, expected=expected, actual=f"{found.width} × {found.height} px")
     check_names(found, asked)
+    untold = [name for name, there, _code in least if asked.get(name) and there is None]
+    if untold or (width and found.width is None) or (height and found.height is None):
+        found.is_whole = False
 
 
 def check_names(found: Found, asked: dict[str, Any]) -> None:

@@ -21,6 +21,7 @@ type Row = tuple[int, list[str]]
 
 def look_at_table(text: str, found: Found, *, kind: FileKind, schema: dict[str, Any] | None) -> None:
     csv.field_size_limit(LARGEST_CELL)
+    found.rows = 0
     text = text.removeprefix("\ufeff")
     found.begins = text[:1_000].strip()
     delimiter, text = named_delimiter(text)
