@@ -18,6 +18,7 @@ from reflection_app.loops.completeness.checks import (
     CheckState,
     Completeness,
     CompletenessSettings,
+    FileAspect,
     HistoryStep,
     SettingsFrom,
     Supplement,
@@ -25,7 +26,7 @@ from reflection_app.loops.completeness.checks import (
     SupplementsRun,
     state_after,
 )
-from reflection_app.loops.completeness.dropped import Dropped
+from reflection_app.loops.completeness.dropped import Dropped, code_of
 from reflection_app.loops.completeness.estimates import Estimate
 from reflection_app.loops.completeness.sampling import CheckLots
 from reflection_app.loops.diagnosis.diagnoses import (
@@ -269,7 +270,11 @@ class SupplementShown:
 
     @property
     def why_left_out(self) -> str:
-        return words_of_code(self.result.left_out, {}) if self.result and self.result.left_out else ""
+        """In the reader's language, also where the journal holds the sentence alone."""
+        if not self.result:
+            return ""
+        code = self.result.left_out or code_of(self.result.error)[0]
+        return words_of_code(code, {}) if code else ""
 
 
 @dataclass(frozen=True)
@@ -315,6 +320,12 @@ class CheckShown:
     @property
     def dropped(self) -> list[DroppedShown]:
         return [DroppedShown(one) for one in self.found.dropped]
+
+    @property
+    def faulty_not_opened(self) -> list[FileAspect]:
+        """What the files lack, but for what is told beside each of those that were opened."""
+        told = {(one.name, fault) for one in self.looked for fault in one.facts.faults}
+        return [one for one in self.found.faulty_files if (one.file, one.fault) not in told]
 
     @property
     def is_looked_at_again(self) -> bool:

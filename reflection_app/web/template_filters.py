@@ -120,6 +120,12 @@ def cost_within(usd: Decimal, run: Run) -> str:
 
 
 @register.filter
+def part_cost(usd: Decimal, run: Run) -> str:
+    """As `cost_within`, in words that stand by themselves beside tokens: `cost unknown`."""
+    return cost_within(usd, run) if usd or not run.unpriced_calls else _("cost unknown")
+
+
+@register.filter
 def run_tokens(run: Run) -> str:
     """`12,345`; `≈ 12,345` where the desk counted some itself, and `at least 12,345` where an agent told none."""
     if run.unmetered_calls:
@@ -128,9 +134,9 @@ def run_tokens(run: Run) -> str:
 
 
 @register.filter
-def thousands(number: int | None) -> str:
+def thousands(number: float | None) -> str:
     """`12,345`"""
-    return "–" if number is None else f"{number:,}"
+    return "–" if number is None else f"{round(number):,}"
 
 
 @register.filter

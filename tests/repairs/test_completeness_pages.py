@@ -6,15 +6,20 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import translation
 
 from reflection_app.core.models import Membership
+from reflection_app.loops.completeness.checks import Supplement as SupplementFound
+from reflection_app.loops.completeness.checks import SupplementResult
+from reflection_app.loops.completeness.supplementing import DONE_ALREADY
 from reflection_app.repairs.models import CompletenessCheck, Supplement, SupplementGroup
-from reflection_app.repairs.views import checks_of
+from reflection_app.repairs.views import SupplementShown, checks_of
 from reflection_app.runs import advance as advancing
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.views.live import fragments_of
 from reflection_app.runs.views.story import tell
+from tests.attachments.produced import TORN_CSV, file_part
 from tests.factories import make_project
 from tests.loops.completeness.scenes import checked, wanted
 from tests.repairs.completeness import SAVE, completeness_check, planned_run, reading_project, supplemented
@@ -37,7 +42,8 @@ def test_a_run_tells_what_was_missing_and_how_each_supplement_went(client: Clien
     run = supplemented(reading_project())
     page = page_of(client, run)
     assert "completed by supplement" in page
-    assert "something missing" not in page
+    # The step that found it says so still; the card has what became of it.
+    assert page.count("something missing") == page.count("Completeness: something missing") == 1
     assert "Checked as the desk has it." in page
     assert "不完整：只读了一个文件" in page
     assert "任务要求比较两个文件" in page
@@ -103,6 +109,31 @@ def test_a_handed_in_history_is_shown_with_what_it_lacks(client: Client) -> None
     assert "读取第一个文件" in page
     assert "suggested" in page
     assert "A check makes none." in page
+    assert "What was handed in was checked." in page
+    assert "was accepted" not in page
+
+
+def test_a_faulty_file_is_told_once_and_before_the_models_word_that_all_is_there(client: Client) -> None:
+    files = [file_part(TORN_CSV, name="sales.csv")]
+    said = checked(analysis="All is there.")
+    run = completeness_check(reading_project(), said, files=files, required_files=[{"path": "chart.pdf"}])
+    advance(run.pk)
+    run.refresh_from_db()
+    page = page_of(client, run)
+    torn = "A row has another number of fields than the others."
+    assert page.count(torn) == page.count("There is no such file.") == 1
+    assert page.index(torn) < page.index("All is there.")
+    assert "Completeness: something missing" in page
+    of_project = project_page(client, run)
+    assert "There is no such file." in of_project
+    assert "All is there." not in of_project
+
+
+def test_a_supplement_done_already_says_so_in_the_readers_language() -> None:
+    done = SupplementResult(operation="Save", attempted=False, succeeded=False, error=DONE_ALREADY)
+    shown = SupplementShown(SupplementFound(operation="Save"), done, "not_tried")
+    with translation.override("zh-hans"):
+        assert shown.why_left_out not in {"", DONE_ALREADY}
 
 
 def test_hostile_texts_of_models_are_shown_as_text(client: Client) -> None:

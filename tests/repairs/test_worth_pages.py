@@ -34,8 +34,9 @@ def test_a_supplement_is_shown_with_its_estimate_beside_what_it_came_to(client: 
     page = text_of(page_of(client, with_history()))
     assert "usually 1,400 tokens (1,400–1,400)" in page
     assert "worth 88 % (61 % to 100 %): completed 6 of 6" in page
-    assert "Cost by 6: the same supplement in tasks of this kind." in page
-    assert "Worth by runs with the same supplement in tasks of this kind." in page
+    assert "Estimate: 1,400 tokens, worth 88 %" in page
+    assert "cost by 6 before it: the same supplement in tasks of this kind" in page
+    assert "completed 6 of 6 · the same supplement in tasks of this kind" in page
 
 
 def test_what_was_left_out_for_its_worth_says_why_with_its_estimate(client: Client) -> None:

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
@@ -179,7 +179,9 @@ def completeness_page(request: DeskRequest) -> HttpResponse:
         "left_out": left_out(project.pk),
         # What keeps being missing, with the state of the notebook's entry where it was offered, else nothing.
         "recurring": [(one, offered.get(one.source, "")) for one in found],
-        "newest": CompletenessCheck.objects.filter(project=project).select_related("run__task")[:NEWEST_SHOWN],
+        "newest": CompletenessCheck.objects.filter(project=project)
+        .select_related("run__task")
+        .annotate(faulty_files=F("step__result__faulty_files"))[:NEWEST_SHOWN],
         "settings": project.get_completeness(),
         "how_often": how_often(project),
         "may_change": request.place.may(Permission.CHANGE_SETTINGS),
