@@ -119,6 +119,9 @@ def test_names_of_a_file_that_breaks_off_are_not_said_to_be_missing(
 ) -> None:
     found = checked(File(name, content[: len(content) * 2 // 3]), {"path": name} | required)
     assert [(one.fault.code, one.fault.actual) for one in found.deciding] == [(FaultCode.TRUNCATED, "")]
+
+
+@pytest.mark.parametrize(
     ("name", "content"), [("sales.csv", b",,,,\n,,,,\n"), ("sales.csv", b"# nothing yet\n"), ("sales.csv", b"a,b\n")]
 )
 def test_a_table_without_a_row_does_not_have_the_least_of_rows(name: str, content: bytes) -> None:
