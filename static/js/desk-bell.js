@@ -5,6 +5,8 @@ const address = document.body.dataset.bell && document.body.dataset.bell + (docu
 const AGAIN_MS = 10000;
 const QUIET_MS = 1000; // of many changes, one ring a second
 const REFUSED = [4401, 4403, 4404];
+// While a decision is under way nothing else is asked: a person waits for its answer, and what it changes is told then.
+const DECIDING = "#review-item[inert], [data-decision][aria-busy]";
 let socket = null;
 let tries = 0;
 let rang = Date.now();
@@ -14,6 +16,10 @@ let refused = false;
 function ring() {
   asked = null;
   if (document.hidden || refused) return;
+  if (document.querySelector(DECIDING)) {
+    asked = setTimeout(ring, QUIET_MS);
+    return;
+  }
   rang = Date.now();
   document.body.dispatchEvent(new CustomEvent("desk:rang"));
 }
@@ -43,7 +49,7 @@ function connect() {
 if (address) {
   connect();
   setInterval(() => {
-    if (Date.now() - rang >= AGAIN_MS) ring();
+    if (Date.now() - rang >= AGAIN_MS) ringSoon();
   }, 1000);
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) ringSoon();

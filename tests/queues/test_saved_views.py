@@ -186,7 +186,7 @@ def test_each_list_has_its_views_and_the_navigation_counts_them(browser: Client,
     make_entry(project, tags=["x"])
     for name, query in (("runs", "agent=porter"), ("sessions", "q=nothing"), ("entries", "tag=x"), ("reviews", "")):
         pin_view(save_view(project, ViewInput(list=name, name=name, query=query), actor=me), actor=me)
-    links = browser.get("/p/desk/views/navigation/", headers={"HX-Request": "true"}).text
+    links = browser.get("/p/desk/navigation/", headers={"HX-Request": "true"}).text
     # Of the sessions there are none, and a count of none is left out.
     assert re.findall(r'count-quiet">(\d+)', links) == ["1", "1", "3"]
     for page, name in (("runs", "runs"), ("transcripts", "sessions"), ("notebook", "entries")):

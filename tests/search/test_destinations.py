@@ -15,9 +15,7 @@ pytestmark = pytest.mark.django_db
 # Pages without an id in their address that are no place to go to: they change something, or are parts of others.
 NO_DESTINATION = {
     "search",
-    "review_count",
     "review_suggestions",
-    "notebook_count",
     "next_review",
     "peek_review",
     "next_pair",
@@ -36,7 +34,7 @@ NO_DESTINATION = {
     "waiting_goals",
     "save_guidelines",
     "new_dashboard",
-    "nav_links",
+    "navigation_news",
     "new_view",
 }
 

@@ -113,9 +113,11 @@ def test_a_list_asks_as_often_for_twelve_rows_as_for_two(
         client.get(f"/p/counted/{path}")
 
 
-def test_the_count_of_open_reviews_is_a_small_answer(client: Client) -> None:
+def test_what_changes_in_the_navigation_comes_in_one_small_answer(client: Client) -> None:
     project = unsure_project("counting")
     logged_in(client, project)
-    assert client.get("/p/counting/reviews/count/").text.strip() == ""
+    assert 'class="count' not in client.get("/p/counting/navigation/").text
     waiting_review(project)
-    assert ">1<" in client.get("/p/counting/reviews/count/").text
+    answer = client.get("/p/counting/navigation/").text
+    assert "[data-news=reviews]\"><span class=\"count\">1<" in answer
+    assert len(answer) < 1_000

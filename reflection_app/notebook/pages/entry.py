@@ -158,13 +158,6 @@ def inbox(request: DeskRequest) -> HttpResponse:
     return response
 
 
-@project_page(Permission.READ_NOTEBOOK)
-@require_safe
-def count(request: DeskRequest) -> HttpResponse:
-    """The number in the navigation, for its own refresh."""
-    return render(request, "_review_count.html", {"count": waiting_entries(request.place.project)})
-
-
 def inbox_context(
     request: DeskRequest,
     found: Inbox,

@@ -25,7 +25,6 @@ from reflection_app.queues.saving import (
     unpin_view,
     views_for,
 )
-from reflection_app.queues.views.navigation import nav_links
 from reflection_app.queues.views.saved import LISTS, address_of, understood
 from reflection_app.web.access import DeskRequest, Place, back_to, lead_to, project_page
 from reflection_app.web.forms import Form, Problems, Refused, read_form
@@ -149,8 +148,11 @@ def remove_view(request: DeskRequest, view_id: UUID) -> HttpResponse:
 @project_page(Permission.READ)
 @require_safe
 def navigation(request: DeskRequest) -> HttpResponse:
-    """The queues and pinned views of the navigation, for its own refresh."""
-    return render(request, "queues/_nav_links.html", {"links": nav_links(request)})
+    """All that changes in the navigation: the counts, the queues and the pinned views.
+
+    In one answer: each open page of the project asks for it whenever somebody decides.
+    """
+    return render(request, "_navigation_news.html")
 
 
 def _pin(request: DeskRequest, view: SavedView) -> str:

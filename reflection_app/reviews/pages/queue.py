@@ -17,7 +17,7 @@ from reflection_app.reviews.claiming import IN_ORDER
 from reflection_app.reviews.models import OPEN, Review
 from reflection_app.reviews.pages.moving import go_to_next
 from reflection_app.reviews.queue import QueueView, held
-from reflection_app.reviews.views.counting import count_up_to, count_views, open_questions, open_reviews
+from reflection_app.reviews.views.counting import count_up_to, count_views, open_questions
 from reflection_app.reviews.views.queue import (
     SENTENCES,
     SORTS,
@@ -120,13 +120,6 @@ def suggestions(request: DeskRequest) -> HttpResponse:
         "holders": list(holders.values_list("holder_label", flat=True).distinct()[:SUGGESTED]),
     }
     return render(request, "reviews/_queue_suggestions.html", context)
-
-
-@project_page(Permission.READ_QUEUE)
-@require_safe
-def count(request: DeskRequest) -> HttpResponse:
-    """The number in the navigation, for its own refresh."""
-    return render(request, "_review_count.html", {"count": open_reviews(request.place.project)})
 
 
 @project_page(Permission.REVIEW)
