@@ -7,19 +7,23 @@ globalThis.reviewItem = (() => {
   const idOf = (item) => item?.dataset.review ?? "";
 
   // Keys wait until the item has been painted: a key meant for the last item must not decide this one.
-  function settle() {
+  function settle({ isPainted = false } = {}) {
     const item = current();
     painted = null;
     delete document.body.dataset.keys;
     document.dispatchEvent(new CustomEvent("review:shown", { detail: { item } }));
+    if (isPainted) return open(item);
     requestAnimationFrame(() => requestAnimationFrame(() => {
-      if (current() !== item) return;
-      painted = idOf(item);
-      paintedAt = performance.now();
-      document.body.dataset.keys = "ready";
-      document.body.dataset.painted = painted;
-      document.dispatchEvent(new CustomEvent("review:ready", { detail: { item } }));
+      if (current() === item) open(item);
     }));
+  }
+
+  function open(item) {
+    painted = idOf(item);
+    paintedAt = performance.now();
+    document.body.dataset.keys = "ready";
+    document.body.dataset.painted = painted;
+    document.dispatchEvent(new CustomEvent("review:ready", { detail: { item } }));
   }
 
   // To be read already, while it is not known yet whose it is: nothing in it can be pressed before `replace`.
@@ -39,6 +43,8 @@ globalThis.reviewItem = (() => {
 
   function replace(next, { address } = {}) {
     next.inert = false;
+    // Of what is read already only the hold is new; what came with the answer is another version of it.
+    const isPainted = current() === next && document.body.dataset.read === idOf(next);
     if (current() !== next) current().replaceWith(next);
     globalThis.htmx?.process(next);
     if (next.dataset.title) document.title = next.dataset.title;
@@ -50,7 +56,7 @@ globalThis.reviewItem = (() => {
     delete document.body.dataset.read;
     told.focus({ preventScroll: true });
     if (!isRead) scrollTo(0, 0);
-    settle();
+    settle({ isPainted });
   }
 
   // Whether there was a preview, which gives way to the item before it, with all that was typed into that.
