@@ -12,10 +12,10 @@ globalThis.reviewItem = (() => {
     painted = null;
     delete document.body.dataset.keys;
     document.dispatchEvent(new CustomEvent("review:shown", { detail: { item } }));
-    if (isPainted) return open(item);
-    requestAnimationFrame(() => requestAnimationFrame(() => {
-      if (current() === item) open(item);
-    }));
+    const openIt = () => { if (current() === item) open(item); };
+    // Not at once: keys that wait are pressed then, and whoever brought the item in has not finished yet.
+    if (isPainted) setTimeout(openIt);
+    else requestAnimationFrame(() => requestAnimationFrame(openIt));
   }
 
   function open(item) {

@@ -66,7 +66,7 @@ def test_keys_move_approve_reject_and_undo(visit: Visit, project: Project, entri
     assert state_of(entries[0]) is EntryState.APPROVED
     expect(page.locator("#notebook-said")).to_contain_text("Approved: First")
     expect(page.locator(f"#row-{entries[0].id}")).to_have_count(0)
-    expect(page.locator("#notebook-waiting .count")).to_contain_text("3")
+    expect(page.locator(".tabs [data-news=entries] .count")).to_contain_text("3")
 
     page.keyboard.press("r")
     page.keyboard.type("Nobody needs it")
