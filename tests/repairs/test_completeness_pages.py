@@ -16,6 +16,7 @@ from reflection_app.repairs.models import CompletenessCheck, Supplement, Supplem
 from reflection_app.repairs.views import SupplementShown, checks_of
 from reflection_app.runs import advance as advancing
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.views.live import fragments_of
 from reflection_app.runs.views.story import tell
@@ -127,6 +128,20 @@ def test_a_faulty_file_is_told_once_and_before_the_models_word_that_all_is_there
     of_project = project_page(client, run)
     assert "There is no such file." in of_project
     assert "All is there." not in of_project
+
+
+def test_files_that_are_faulty_make_a_check_incomplete_though_no_model_could_be_asked(client: Client) -> None:
+    files = [file_part(TORN_CSV, name="sales.csv")]
+    run = completeness_check(reading_project(), "no answer", files=files)
+    advance(run.pk)
+    run.refresh_from_db()
+    assert run.outcome == "succeeded"
+    assert CompletenessCheck.objects.get(run=run).state == "incomplete"
+    told = Event.objects.filter(run=run, type="completeness.incomplete").values_list("payload", flat=True)
+    assert [one["attempt"] for one in told] == [1]
+    page = page_of(client, run)
+    assert "No model could be asked" in page
+    assert "A row has another number of fields than the others." in page
 
 
 def test_a_supplement_done_already_says_so_in_the_readers_language() -> None:

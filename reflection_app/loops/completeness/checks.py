@@ -134,7 +134,7 @@ class HistoryStep(Value):
 
 
 class CheckState(StrEnum):
-    """UNCHECKED: the check itself failed, which says nothing about the work.
+    """UNCHECKED: the check itself failed, and its files say nothing against the work either.
 
     SUPPLEMENTED: it was found incomplete, and then all that was missing was done.
     """

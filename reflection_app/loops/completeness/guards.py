@@ -109,17 +109,16 @@ def guarded(
 
 
 def against_files(found: Completeness, checked: FilesChecked | None) -> Completeness:
-    """What was found with what the files say: nothing is complete while one that decides is missing or faulty.
+    """What was found with what the files say: while one that decides is missing or faulty, the work is incomplete.
 
-    A check that failed stays one; what the files lack is known all the same.
+    So it is where the model could not be asked, too: what code knows needs no model's word.
     """
     if checked is None:
         return found
     faulty = checked.deciding
-    is_contradicted = bool(faulty) and found.state is CheckState.COMPLETE
     return found.model_copy(
         update={
-            "state": CheckState.INCOMPLETE if is_contradicted else found.state,
+            "state": CheckState.INCOMPLETE if faulty else found.state,
             "files": checked.inspected,
             "faulty_files": faulty,
         }

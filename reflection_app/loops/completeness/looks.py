@@ -31,16 +31,15 @@ def as_history(looked: Looked | None) -> tuple[HistoryStep, ...]:
 def with_looked(found: Completeness, looked: Looked | None) -> Completeness:
     """The check with what was seen. It is lowered by what a file does not show, and never lifted.
 
-    A check that failed stays one; what was not seen is known all the same.
+    What was not seen is missing also where the rest of the check failed.
     """
     if looked is None:
         return found
     missing = dict.fromkeys(f"{one.file}: {one.shows}" for one in looked.not_shown)
-    is_contradicted = bool(missing) and found.state is CheckState.COMPLETE
     return found.model_copy(
         update={
             "looked": looked,
-            "state": CheckState.INCOMPLETE if is_contradicted else found.state,
+            "state": CheckState.INCOMPLETE if missing else found.state,
             "missing_aspects": tuple(dict.fromkeys((*found.missing_aspects, *missing))),
         }
     )

@@ -296,7 +296,7 @@ def test_where_the_tokens_end_what_was_seen_is_recorded_before_the_run_ends() ->
         (Holds.NO, None),
         (Holds.NOT_LOOKED_AT, WhyNotLooked.LIMIT),
     ]
-    assert (found.state, found.missing_aspects) == (CheckState.UNCHECKED, (f"a.pdf: {CHART}",))
+    assert (found.state, found.missing_aspects) == (CheckState.INCOMPLETE, (f"a.pdf: {CHART}",))
     assert not [one for one in effects if isinstance(one, Generate) and one.role == "completeness"]
 
 
@@ -409,5 +409,4 @@ def test_no_verdict_is_better_for_what_was_seen(holds: Holds, verdict: Verdict) 
 @pytest.mark.parametrize("holds", list(Holds))
 def test_no_check_is_better_for_what_was_seen(state: CheckState, holds: Holds) -> None:
     weighed = with_looked(Completeness(state=state), Looked(looks=(look(holds=holds),)))
-    is_lowered = state is CheckState.COMPLETE and holds is Holds.NO
-    assert weighed.state is (CheckState.INCOMPLETE if is_lowered else state)
+    assert weighed.state is (CheckState.INCOMPLETE if holds is Holds.NO else state)
