@@ -333,6 +333,11 @@ class CheckShown:
         return self.second_look is not None or bool(self.done and self.done.looks_again)
 
     @property
+    def were_tried(self) -> bool:
+        """Whether any supplement was carried out, or begun."""
+        return any(one.attempted for one in self.done.results) if self.done else False
+
+    @property
     def all_tokens(self) -> int:
         """What the check, its supplements and the second look took."""
         return self.found.tokens + self.supplements_tokens + (self.second_look.tokens if self.second_look else 0)

@@ -229,7 +229,7 @@ def has_plans(run: Run) -> bool:
 
 
 def plans_of(run: Run) -> tuple[PlanShown, ...]:
-    """The plans of `run`, the newest first; none where it does not plan."""
+    """The plans of `run`, the newest first and supplements never carried out last; none where it does not plan."""
     if not has_plans(run):
         return ()
     recorded: dict[Place, list[CheckedPlan]] = defaultdict(list)
@@ -275,4 +275,4 @@ def plans_of(run: Run) -> tuple[PlanShown, ...]:
             steps=tuple(shown),
         )
         plans.append(plan)
-    return tuple(plans)
+    return tuple(sorted(plans, key=lambda plan: plan.is_supplementary and not plan.steps))
