@@ -249,6 +249,14 @@ PLAN_STEP_STATES: Looks = {
     "skipped": Look("skipped", "cross"),
     "not_reached": Look(_("not reached"), "cross"),
 }
+STAGES: Looks = {
+    "explore": Look(_("Explore")),
+    "reflect": Look(_("Reflect")),
+    "classify": Look(_("Classify")),
+    "plan": Look(_("Plan")),
+    "execute": Look(_("Execute")),
+    "submit": Look(_("Submit")),
+}
 STAGE_STATES: Looks = {
     "done": Look("", "check"),
     "failed": Look(_("not all worked"), "warning"),
@@ -549,6 +557,7 @@ REGISTRY: dict[str, Looks] = {
     "basis": BASES,
     "ordered_by": ORDERED_BY,
     "plan_step": PLAN_STEP_STATES,
+    "stage_name": STAGES,
     "stage": STAGE_STATES,
     "stage_repair": STAGE_REPAIR_STATES,
     "step": STEP_STATES,

@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
 from reflection_app.core.models import Project, Role
@@ -82,6 +83,17 @@ def test_the_six_steps_stand_on_the_runs_page_with_what_each_came_to(client: Cli
     assert "Reflection protocol" in said
     assert HOSTILE not in page
     assert "<script>alert" not in page
+
+
+def test_the_six_steps_have_their_names_and_states_in_the_readers_language(client: Client) -> None:
+    run = protocol_run()
+    logged_in(client, run.project)
+    client.cookies[settings.LANGUAGE_COOKIE_NAME] = "zh-hans"
+    said = words(client.get(f"/p/six/runs/{run.pk}/").text)
+    for english in ("Explore", "Reflect ", "Classify", "Execute", "Submit", "修复步骤 1:"):
+        assert english not in said
+    assert "1. 探查" in said
+    assert "修复步骤 1：" in said
 
 
 def test_every_step_of_the_timeline_has_words(client: Client) -> None:
