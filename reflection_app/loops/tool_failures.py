@@ -7,6 +7,8 @@ from contextlib import suppress
 from typing import Any
 
 from reflection_app.loops.content_parts import text_of_parts
+from reflection_app.loops.diagnosis.diagnoses import ErrorType
+from reflection_app.loops.diagnosis.rules import RULES
 
 # Reading the messages of a session, which come in the form of OpenAI's chat completions and never quite alike.
 
@@ -57,10 +59,16 @@ def tool_name_of(message: Mapping[str, Any], *, called: Mapping[str, str]) -> st
 
 
 LONGEST_LOOKED_AT = 2_000
+LONGEST_BARE = 200
+MOSTLY = 0.5
+SEPARATOR = re.compile(r"[:：]\s")
+OUTSIDE = (ErrorType.PERMISSION_DENIED, ErrorType.EXTERNAL_SERVICE_ERROR)
 LONGEST_PARSED = 200_000
 TOOL_ROLES = frozenset({"tool", "function"})
 MARKS = ("is_error", "isError")
 STATUS_KEYS = ("status", "status_code", "statusCode", "http_status", "code")
+EXIT_KEYS = ("exit_code", "exitCode", "exit_status", "returncode", "return_code")
+REASON_KEYS = frozenset({"message", "msg", "detail", "details", "reason", "stderr"})
 BAD_STATUS = re.compile(r"(?:error|errored|fail|failed|failure|exception|timeout|错误|失败)", re.IGNORECASE)
 
 # Words that begin an answer, or its last line where a command's output comes first. Prose about errors has other forms.
@@ -81,22 +89,48 @@ ENGLISH = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+# The one word that programs of other languages print before an error, as their C libraries and frameworks write it.
+LABEL = re.compile(
+    r"\W*(?:fehler|erreur|errore|erro|fout|fel|feil|fejl|virhe|błąd|chyba|hiba|eroare|hata|ошибка|помилка|lỗi|kesalahan"
+    r"|エラー|오류|錯誤)\s?[:：]",
+    re.IGNORECASE,
+)
 CHINESE = re.compile(r"\W*(?:(?![无未没])[\u4e00-\u9fff]){0,8}?(?:错误|出错|异常|失败)(?:[:：!！。,，]|了|$)")
 
 
 def is_tool_failure(message: Mapping[str, Any]) -> bool:
-    """Whether `message` is a tool's answer that tells of a failure. The sender's `is_error` outweighs all signs."""
+    """Return True if `message` is a tool's answer that reports a failure. The sender's own mark decides first."""
     if message.get("role") not in TOOL_ROLES:
         return False
     for mark in MARKS:
         if isinstance(message.get(mark), bool):
             return bool(message[mark])
-    text = content_text(message.get("content")).strip()
+    return reports_failure(content_text(message.get("content")))
+
+
+def reports_failure(content: str) -> bool:
+    """Return True if a tool's answer is an error, by its JSON envelope or by how its first or last line is written."""
+    text = content.strip()
     if text[:1] in {"{", "["} and len(text) <= LONGEST_PARSED:
         with suppress(ValueError, RecursionError):
             return _is_failed_value(json.loads(text))
     last = text[-LONGEST_LOOKED_AT:].rsplit("\n", 1)[-1]
-    return any(pattern.match(part[:LONGEST_LOOKED_AT]) for part in (text, last) for pattern in (ENGLISH, CHINESE))
+    written = (
+        pattern.match(part[:LONGEST_LOOKED_AT]) for part in (text, last) for pattern in (ENGLISH, CHINESE, LABEL)
+    )
+    return any(written) or _is_bare_error(text)
+
+
+def _is_bare_error(text: str) -> bool:
+    """Return True if the answer is one short line that ends in the bare name of an error, as in "x: Permission denied".
+
+    The rules of diagnosis know these names. What a call's parameters or results can be about does not count.
+    """
+    if len(text) > LONGEST_BARE or "\n" in text:
+        return False
+    name = " ".join(SEPARATOR.split(text)[-1].casefold().split()).strip(" .!。！")
+    named = (rule.words.search(name) for rule in RULES if rule.words is not None and rule.error_type in OUTSIDE)
+    return bool(name) and any(found is not None and len(found[0]) >= MOSTLY * len(name) for found in named)
 
 
 def _is_failed_value(value: Any) -> bool:
@@ -110,9 +144,14 @@ def _is_failed_value(value: Any) -> bool:
         return True
     if value.get("success") is False or value.get("ok") is False:
         return True
+    exits = (value.get(key) for key in EXIT_KEYS)
+    if any(isinstance(code, int) and not isinstance(code, bool) and code != 0 for code in exits):
+        return True
+    # A status beside data, without a reason, is that of what was asked about: {"order": 7, "status": "failed"}.
+    is_envelope = value.keys() <= set(STATUS_KEYS) or bool(value.keys() & REASON_KEYS)
     for status in (value.get(key) for key in STATUS_KEYS):
         if isinstance(status, int) and not isinstance(status, bool) and 400 <= status <= 599:
             return True
-        if isinstance(status, str) and BAD_STATUS.fullmatch(status.strip()):
+        if is_envelope and isinstance(status, str) and BAD_STATUS.fullmatch(status.strip()):
             return True
     return False

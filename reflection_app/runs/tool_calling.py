@@ -26,6 +26,7 @@ from reflection_app.adapters.tools.secrets import Secrets, load_secrets
 from reflection_app.attachments.produced import keep_tool_files
 from reflection_app.loops.attempt_effects import CallTool
 from reflection_app.loops.tool_calls import SchemaUnusable, ToolFailure, ToolResult, violations
+from reflection_app.loops.tool_failures import reports_failure
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import TaskFile
 from reflection_app.teams.models import Tool
@@ -86,6 +87,10 @@ def call_registered(
     if not connection.in_atomic_block:
         connection.close()  # back to the pool: others need it while this thread waits
     result = _call(prepared, arguments, key=key, deadline_s=min(most_s, prepared.timeout_s))
+    # A built-in tool knows if it failed, and the files that it reads may be about errors.
+    if result.ok and not isinstance(prepared.config, BuiltinConfig) and reports_failure(result.content):
+        error = result.content or "The tool answered with an error."
+        result = result.model_copy(update={"ok": False, "failure": ToolFailure.TOOL_ERROR, "error": error})
     redact = prepared.secrets.redact
     return result.model_copy(update={"content": redact(result.content), "error": redact(result.error)})
 

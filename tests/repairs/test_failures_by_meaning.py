@@ -11,6 +11,7 @@ from reflection_app.loops.diagnosis.diagnose import diagnose_by_meaning, diagnos
 from reflection_app.loops.diagnosis.diagnoses import (
     ErrorType,
     FailedCall,
+    FailureSeverity,
     FixRecall,
     JudgedRemedy,
     Remedy,
@@ -56,6 +57,71 @@ def test_errors_in_words_that_no_rule_knows_are_understood(error: str, remedy: R
     found = judged_remedy(FailedCall(tool="office", params={"date": "1 May"}, error=error))
     assert found is not None
     assert found.remedy is remedy
+
+
+SEARCH = ToolSpec(name="search_papers", description="Searches papers.", parameters={"type": "object"})
+DOWNLOAD = ToolSpec(name="download_paper", description="Downloads a paper.")
+
+
+@pytest.mark.usefixtures("_worker")
+@pytest.mark.parametrize("tools", [(), (SEARCH,), (SEARCH, DOWNLOAD), (SEARCH, DOWNLOAD, FETCH)])
+@pytest.mark.parametrize(
+    "error",
+    [
+        "Unknown tool: search_paper",
+        "Tool 'search_paper' not found",
+        "工具选择错误",
+        "wrong_tool: search_paper",
+    ],
+)
+def test_a_tool_that_is_not_on_the_list_is_the_wrong_tool(error: str, tools: tuple[ToolSpec, ...]) -> None:
+    failed = FailedCall(tool="search_paper", params={"query": "loops"}, error=error, tools=tools)
+    found = by_memory_or_rules(failed, None, FixRecall(judged=judged_remedy(failed)))
+    assert found is not None
+    assert (found.error_type, found.action.remedy) == (ErrorType.WRONG_TOOL, Remedy.SWITCH_TOOL)
+    assert found.action.fallback_tool == (SEARCH.name if tools else None)
+
+
+@pytest.mark.usefixtures("_worker")
+@pytest.mark.parametrize("error", ["没有名为 search_paper 的工具", "Werkzeug search_paper unbekannt"])
+def test_a_misspelt_tool_is_the_wrong_tool_in_any_language(error: str) -> None:
+    failed = FailedCall(tool="search_paper", params={"query": "loops"}, error=error, tools=(SEARCH,))
+    found = by_memory_or_rules(failed, None, FixRecall(judged=judged_remedy(failed)))
+    assert found is not None
+    assert (found.error_type, found.action.fallback_tool) == (ErrorType.WRONG_TOOL, SEARCH.name)
+
+
+@pytest.mark.usefixtures("_worker")
+def test_a_listed_tool_or_another_error_is_not_taken_for_an_unknown_tool() -> None:
+    for failed in (
+        FailedCall(tool="search_papers", error="search_papers: query is required", tools=(SEARCH,)),
+        FailedCall(tool="search_paper", error="search_paper: rate limit exceeded", tools=(SEARCH,)),
+    ):
+        found = by_memory_or_rules(failed, None, FixRecall(judged=judged_remedy(failed)))
+        assert found is None or found.error_type is not ErrorType.WRONG_TOOL
+
+
+@pytest.mark.usefixtures("_worker")
+@pytest.mark.parametrize(
+    "error", ["download failed", "Failed to download paper 2401.1", "下载失败", "下载文件失败：2401.1"]
+)
+def test_a_failed_download_is_tried_again_later(error: str) -> None:
+    failed = FailedCall(tool="download_paper", params={"paper_id": "2401.1"}, error=error, tools=(SEARCH, DOWNLOAD))
+    found = by_memory_or_rules(failed, None, FixRecall(judged=judged_remedy(failed)))
+    assert found is not None
+    assert (found.error_type, found.action.remedy) == (ErrorType.EXTERNAL_SERVICE_ERROR, Remedy.RETRY_LATER)
+    assert found.severity is FailureSeverity.LOW
+
+
+@pytest.mark.usefixtures("_worker")
+@pytest.mark.parametrize(
+    ("error", "remedy"), [("download failed: 403 Forbidden", Remedy.ASK_PERSON), ("Download failed: timed out", None)]
+)
+def test_a_download_that_failed_for_a_stated_reason_is_diagnosed_by_it(error: str, remedy: Remedy | None) -> None:
+    ruled = diagnose_by_rules(FailedCall(tool="download_paper", error=error))
+    assert ruled is not None
+    assert ruled.rule != "transfer-failed"
+    assert remedy in (None, ruled.action.remedy)
 
 
 @pytest.mark.usefixtures("_worker")

@@ -19,6 +19,7 @@ from reflection_app.loops.diagnosis.diagnose import (
     diagnose_by_meaning,
     diagnose_by_rules,
     from_known_fix,
+    is_fact,
     signature_of,
     symptoms_of,
 )
@@ -292,7 +293,11 @@ def _by_rules_and_meaning(failed: FailedCall, judged: JudgedRemedy | None) -> Di
     # What our own callers say of a call is no guess, and a third try is none of a first failure's. Of an error that
     # says no more than "403 Forbidden" there is no meaning to judge.
     is_bare = BESIDE_PHRASES.sub(" ", failed.error.casefold()).strip() in PHRASES
-    if judged is None or failed.failure or (ruled is not None and (judged.is_exact or is_bare)):
+    if (
+        judged is None
+        or failed.failure
+        or (ruled is not None and (judged.is_exact or is_bare or is_fact(ruled, failed)))
+    ):
         return ruled
     if ruled is not None and ruled.action.remedy is judged.remedy:
         return ruled if judged.is_sure else None

@@ -60,6 +60,7 @@ class Rule(Value):
     delay_s: int | None = None
     changes: tuple[Change, ...] = ()
     may_have_worked: bool = False
+    is_final: bool = False
     root_cause: str
     action: str
     alternative: str = ""

@@ -13,7 +13,7 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.performing import perform
 from tests.adapters.outgoing.server import Heard, RawServer, reply
-from tests.adapters.tools.making import SECRET_VALUE, http_tool, run_of, secret
+from tests.adapters.tools.making import SECRET_VALUE, call, http_tool, run_of, secret
 from tests.factories import make_project
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
@@ -38,6 +38,26 @@ def test_a_tasks_tool_call_is_a_step_of_its_run_and_its_secret_is_in_none() -> N
     assert step.result["content"] == "Bearer [secret TOKEN]"
     stored = json.dumps([list(Step.objects.filter(run=run).values()), list(run.events.values())], default=str)
     assert SECRET_VALUE not in stored
+
+
+@pytest.mark.parametrize(
+    ("answered", "ok"),
+    [
+        (b'{"isError": true, "content": [{"type": "text", "text": "no such city"}]}', False),
+        (b'{"exit_code": 1, "stderr": "no such city"}', False),
+        (b"Permission denied", False),
+        (b"Fehler: Stadt unbekannt", False),
+        (b'{"city": "Bern", "status": "failed", "trains": 4}', True),
+    ],
+)
+def test_an_answer_with_status_200_that_reports_an_error_is_a_failed_call(answered: bytes, ok: bool) -> None:
+    project = make_project()
+    with RawServer(reply(answered)) as server:
+        http_tool(project, server.url)
+        result = call(run_of(project), "lookup", city="Bern")
+    assert (result.ok, result.failure) == (ok, None if ok else ToolFailure.TOOL_ERROR)
+    assert result.content == answered.decode()
+    assert result.error == ("" if ok else answered.decode())
 
 
 def test_a_call_made_again_after_a_crash_carries_the_same_key() -> None:
