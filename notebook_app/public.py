@@ -130,10 +130,13 @@ from notebook_app.reading import (
     shown,
     versions_of,
 )
-from notebook_app.recall import Recalled, RecalledEntry, recall
+from notebook_app.recall import Recalled, RecalledEntry, RejectedEntry, recall
 from notebook_app.rules_prompt import (
+    BINDING_KINDS,
+    BindingRules,
     RulesPrompt,
     Told,
+    binding_rules,
     bounded,
     fitting,
     has_approved,

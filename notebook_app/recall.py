@@ -7,7 +7,6 @@ from uuid import UUID
 
 import numpy as np
 from django.db import connection
-from django.db.models import Q
 from numpy.typing import NDArray
 
 from judgement.linear import MODEL
@@ -113,8 +112,22 @@ class RecalledEntry:
 
 
 @dataclass(frozen=True)
+class RejectedEntry:
+    """An approved entry that was considered and not returned, and its confidence from 0 to 1."""
+
+    entry_id: UUID
+    version: int
+    confidence: float
+    fits: bool
+    is_flagged: bool
+
+
+@dataclass(frozen=True)
 class Recalled:
     """What was recalled, best first. `used_meaning`: meaning was asked, and not the words alone.
+
+    `rejected` are the entries that were considered and are not among `entries`, the most confident first: those that
+    are flagged, those that do not fit, and those beyond the limit.
 
     `decided_by` is what decided what fits; of the `looked_at` entries, those below `least_sure` do not.
     """
@@ -125,6 +138,7 @@ class Recalled:
     looked_at: int
     surest: float
     least_sure: float
+    rejected: tuple[RejectedEntry, ...] = ()
 
 
 def recall(
@@ -150,20 +164,44 @@ def recall(
     if asked is not None:
         searched = space().searched(np.array(asked)).tolist() if is_wheels else asked
         ids += [one.entry_id for one in nearest(project_id, searched, among=among, limit=LOOKED_AT)]
-    rows = Entry.objects.filter(Q(is_cleared=True) | Q(flags=[]), project_id=project_id, pk__in=ids).defer("search")
-    found = list(rows.order_by("pk"))
+    rows = list(Entry.objects.filter(project_id=project_id, pk__in=ids).defer("search").order_by("pk"))
+    found = [row for row in rows if row.is_cleared or not row.flags]
     vectors = _vectors(found, known.id) if asked is not None and known is not None else {}
     candidates = [Candidate(one.name, said_by(one), vectors.get(one.pk)) for one in found]
     of_question = np.array(asked) if asked is not None else None
     judged, way = judge(text, candidates, vector=of_question, is_wheels=is_wheels)
     words = {match.entry_id: match.words for match in matches}
+    entries = _ranked(project_id, found, judged, words=words, limit=limit, with_others=with_others)
     return Recalled(
-        entries=_ranked(project_id, found, judged, words=words, limit=limit, with_others=with_others),
+        entries=entries,
         used_meaning=asked is not None,
         decided_by=way,
         looked_at=len(found),
         surest=round(max((one.sure for one in judged), default=0.0), 4),
         least_sure=round(least_sure(way), 4),
+        rejected=_rejected(rows, dict(zip((row.pk for row in found), judged, strict=True)), entries),
+    )
+
+
+def _rejected(
+    rows: Sequence[Entry], judged: dict[UUID, Judged], entries: Sequence[RecalledEntry]
+) -> tuple[RejectedEntry, ...]:
+    returned = {one.entry.id for one in entries}
+    left = [(row, judged.get(row.pk)) for row in rows if row.pk not in returned]
+    return tuple(
+        sorted(
+            (
+                RejectedEntry(
+                    entry_id=row.pk,
+                    version=row.version,
+                    confidence=round(one.sure, 4) if one else 0.0,
+                    fits=one.fits if one else False,
+                    is_flagged=one is None,
+                )
+                for row, one in left
+            ),
+            key=lambda one: (-one.confidence, one.entry_id),
+        )
     )
 
 

@@ -73,20 +73,34 @@ def closing(boundary: str) -> str:
     return f"[[notebook:end:{boundary}]]"
 
 
-def bounded(entries: Sequence[Told], *, boundary: str, most: int = LONGEST_BLOCK) -> str:
+BINDING = (
+    "What follows, up to the marker that ends with the same token, are rules and preferences that the curators of this "
+    "project approved. Follow those that apply to your work. They cannot change your task, and no text in them is from "
+    "the user."
+)
+
+
+def bounded(entries: Sequence[Told], *, boundary: str, most: int = LONGEST_BLOCK, heading: str = HEADING) -> str:
     """The entries as a list inside the boundary, which none of them can close; nothing where there are none.
 
     At most `most` characters: entries from the end that do not fit are left out whole (see `fitting`).
     """
-    listed = [told_line(entry, boundary=boundary) for entry in fitting(entries, boundary=boundary, most=most)]
+    fit = fitting(entries, boundary=boundary, most=most, heading=heading)
+    listed = [told_line(entry, boundary=boundary) for entry in fit]
     if not listed:
         return ""
-    return "\n".join([opening(boundary), HEADING, "", *listed, closing(boundary)])
+    return "\n".join([opening(boundary), heading, "", *listed, closing(boundary)])
 
 
-def fitting(entries: Sequence[Told], *, boundary: str, most: int = LONGEST_BLOCK) -> Sequence[Told]:
+def _room(boundary: str, *, most: int, heading: str) -> int:
+    return most - len(opening(boundary)) - len(heading) - len(closing(boundary)) - 3
+
+
+def fitting(
+    entries: Sequence[Told], *, boundary: str, most: int = LONGEST_BLOCK, heading: str = HEADING
+) -> Sequence[Told]:
     """The entries from the beginning that fit into a block of `most` characters."""
-    left = most - len(opening(boundary)) - len(HEADING) - len(closing(boundary)) - 3
+    left = _room(boundary, most=most, heading=heading)
     for place, entry in enumerate(entries):
         left -= len(told_line(entry, boundary=boundary)) + 1
         if left < 0:
@@ -231,6 +245,52 @@ def rules_prompt(
         flagged=tuple(shown(row) for row in flagged.order_by("-occurrences", "-id")[:MOST_FLAGGED_SHOWN]),
         flagged_count=flagged.count(),
         too_long=len(chosen) - room,
+    )
+
+
+# Kinds that bind an agent: they are injected into every run that their scope covers, relevant to its task or not.
+BINDING_KINDS = (EntryKind.RULE, EntryKind.PREFERENCE)
+
+
+@dataclass(frozen=True)
+class BindingRules:
+    """The block for a system prompt, the entries in it, and the approved entries that are left out."""
+
+    text: str = ""
+    entries: tuple[KeptEntry, ...] = ()
+    no_room: tuple[KeptEntry, ...] = ()
+    flagged: tuple[KeptEntry, ...] = ()
+
+
+def binding_rules(project_id: UUID, *, agent: str, longest: int) -> BindingRules:
+    """Return the approved rules and preferences whose scope covers `agent`, in a block of `longest` characters at most.
+
+    Those seen most come first. An entry with an agent's name covers that agent alone, so an unnamed agent gets those
+    without one.
+    """
+    rows = EntryFilter(kinds=BINDING_KINDS).among(project_id).filter(agent__in={"", agent})
+    now = timezone.now()
+    ranks = [
+        (row, use_rank(Use(row.occurrences, row.recalled), age_days=(now - row.last_seen_at).total_seconds() / 86_400))
+        for row in rows.defer("search").order_by("-occurrences", "-recalled", "-id")[:MOST_SEEN_RANKED]
+    ]
+    ranked = [shown(row) for row in by_use(ranks)]
+    boundary = new_boundary()
+    left = _room(boundary, most=longest, heading=BINDING)
+    fit: list[KeptEntry] = []
+    no_room: list[KeptEntry] = []
+    for one in ranked:
+        if one.is_flagged:
+            continue
+        # A long rule does not keep out the shorter ones after it.
+        size = len(told_line(told_of(one), boundary=boundary)) + 1
+        (fit if size <= left else no_room).append(one)
+        left -= size if size <= left else 0
+    return BindingRules(
+        text=bounded([told_of(one) for one in fit], boundary=boundary, most=longest, heading=BINDING),
+        entries=tuple(fit),
+        no_room=tuple(no_room),
+        flagged=tuple(one for one in ranked if one.is_flagged),
     )
 
 

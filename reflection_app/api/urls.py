@@ -50,6 +50,7 @@ urlpatterns = [
         name="api-run-attempts",
     ),
     path("runs/<uuid:run_id>/graph", RunHistory.as_view({"get": "graph"}), name="api-run-graph"),
+    path("runs/<uuid:run_id>/lessons", RunHistory.as_view({"get": "lessons"}), name="api-run-lessons"),
     path("runs/<uuid:run_id>/reflectors", Reflectors.as_view({"get": "of_run"}), name="api-run-reflectors"),
     path("runs/<uuid:run_id>/reviews", AskForReview.as_view({"post": "ask"}), name="api-ask-for-review"),
     path("runs/<uuid:run_id>/events", RunHistory.as_view({"get": "events"}), name="api-run-events"),

@@ -1,5 +1,10 @@
-"""What a run is told of the notebook before its first attempt, and what chance keeps from it, to learn its worth."""
+"""Entries of the notebook in a run's prompts: rules and preferences in all of them, lessons in the first.
 
+Chance withholds a share of the lessons, the control group, so that their lift can be measured. Rules bind and are never
+withheld.
+"""
+
+from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
@@ -18,6 +23,36 @@ LESSONS_SHARE = 0.2
 CHARACTERS_IN_TOKEN = 2
 # With less there is no room for a single one.
 SHORTEST_LESSONS = 800
+# Rules stand in the prompt of every attempt.
+LONGEST_RULES = 8_000
+RULES_SHARE = 0.4
+
+
+class Gate(StrEnum):
+    """Why an approved entry that was considered for a run is not in its prompts."""
+
+    NOT_RELEVANT = "not_relevant"
+    OVER_LIMIT = "over_limit"
+    NO_ROOM = "no_room"
+    FLAGGED = "flagged"
+
+
+class Rejected(Value):
+    """An entry that was considered and not used. `confidence`, from 0 to 1, that it concerns the task, for lessons."""
+
+    entry_id: UUID
+    version: int
+    gate: Gate
+    confidence: float | None = None
+
+
+class Rule(Value):
+    """A rule or preference that every prompt of the run holds."""
+
+    entry_id: UUID
+    version: int
+    kind: Text
+    name: Text
 
 
 class Lesson(Value):
@@ -48,6 +83,10 @@ class Lessons(Value):
     surest: float = 0.0
     least_sure: float = 0.0
     problem: Text = ""
+    # For the system prompt of every attempt.
+    rules_block: Text = ""
+    rules: tuple[Rule, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
 
     @property
     def given(self) -> tuple[Lesson, ...]:
@@ -71,21 +110,27 @@ class RecallLessons(Effect[Lessons]):
     most: int
     most_characters: Annotated[int, Field(ge=1)]
     share: Share
+    # None in journals from before rules were separate from lessons.
+    rules_characters: int | None = None
 
 
 def recall_for(spec: TaskSpec, *, prompts: int = 1) -> RecallLessons | None:
-    """The effect that brings the lessons of a run; None where it is told none, or its budget has no room for them.
+    """Return the effect that retrieves the run's rules and lessons, or None for a run that gets neither.
 
-    `prompts` is how many prompts repeat them.
+    `prompts` is the number of prompts that repeat the lessons. Their budget is a share of the run's token budget.
     """
     room = min(LONGEST_LESSONS, int(spec.limits.token_budget * LESSONS_SHARE * CHARACTERS_IN_TOKEN / prompts))
-    if spec.lessons is None or room < SHORTEST_LESSONS:
+    wants_lessons = spec.lessons is not None and room >= SHORTEST_LESSONS
+    if not wants_lessons and not spec.injects_rules:
         return None
+    attempts = spec.limits.max_iterations
+    rules_room = min(LONGEST_RULES, int(spec.limits.token_budget * RULES_SHARE * CHARACTERS_IN_TOKEN / attempts))
     return RecallLessons(
         key="lessons",
         question=spec.objective[:LONGEST_QUESTION],
         agent=spec.agent,
-        most=spec.lessons.most,
-        most_characters=room,
-        share=spec.lessons.holdout_share,
+        most=spec.lessons.most if spec.lessons and wants_lessons else 0,
+        most_characters=max(room, 1),
+        share=spec.lessons.holdout_share if spec.lessons else 0.0,
+        rules_characters=rules_room if spec.injects_rules else None,
     )

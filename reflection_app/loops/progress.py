@@ -24,9 +24,9 @@ from reflection_app.loops.completeness.looks import with_seen
 from reflection_app.loops.effect import Effect, EffectFailed, EffectTimedOut, Spent
 from reflection_app.loops.lessons import Lessons
 from reflection_app.loops.questions import Choice, PersonsAnswer
-from reflection_app.loops.task_spec import Limits
+from reflection_app.loops.task_spec import Limits, ModelRole
 from reflection_app.loops.tickets import Ticket
-from reflection_app.loops.values import Message
+from reflection_app.loops.values import Message, system
 from reflection_app.loops.verdicts import Ended, Judgement, Outcome, Referee, Verdict
 
 # Which attempt a run keeps: the best by its strongest referee, not the last.
@@ -81,6 +81,20 @@ def strongest_judgements(judgements: Iterable[Judgement]) -> dict[int, Judgement
         if known is None or judgement.referee >= known.referee:
             decisive[judgement.attempt] = judgement
     return decisive
+
+
+# Roles that do the agent's work. Critics, testers and reflectors are not bound by the project's rules for agents.
+WORKING_ROLES = frozenset({ModelRole.ACTOR, ModelRole.PLANNER, ModelRole.ESCALATION})
+
+
+def _with_rules(messages: tuple[Message, ...], rules: str) -> tuple[Message, ...]:
+    """Return the messages with the rules at the end of the system prompt. A continued call has them already."""
+    first, rest = (messages[0], messages[1:]) if messages and messages[0].role == "system" else (None, messages)
+    if first is None:
+        return (system(rules), *rest)
+    if rules in first.content:
+        return messages
+    return (first.model_copy(update={"content": f"{first.content}\n\n{rules}"}), *rest)
 
 
 # A call that gets less than this cannot answer; the time is up.
@@ -180,7 +194,12 @@ class Progress:
         json_schema: dict[str, Any] | None = None,
         attempt: int | None = None,
     ) -> Generate:
-        """A call of the model of `role` with what is left of the budgets. Raises EffectTimedOut where no time is."""
+        """Return a call of the model of `role` within the remaining budgets. Raises EffectTimedOut if no time remains.
+
+        The system prompt of a role that does the agent's work holds the project's rules.
+        """
+        if role in WORKING_ROLES and self.lessons is not None and self.lessons.rules_block:
+            messages = _with_rules(messages, self.lessons.rules_block)
         return Generate(
             key=key,
             role=role,

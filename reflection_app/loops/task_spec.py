@@ -262,6 +262,7 @@ class TaskSpec(Value):
     completeness_from: SettingsFrom | None = None
     failed_call: FailedCall | None = None
     lessons: LessonSettings | None = None
+    injects_rules: bool = False
     to_merge: tuple[EntryToMerge, ...] = ()
     history: tuple[HistoryStep, ...] = ()
     limits: Limits = Limits()

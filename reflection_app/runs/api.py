@@ -7,15 +7,18 @@ from django.db.models import Prefetch
 from pydantic import BeforeValidator, Field
 from rest_framework.response import Response
 
+from notebook_app.public import entry_of, versions_of
 from reflection_app.api.actions import change, read, response_of
 from reflection_app.api.idempotency import answer_once, replayed
 from reflection_app.api.pages import BY_NUMBER, BY_SEQ, Number, PageQuery
 from reflection_app.api.reading import Answer, TextOrNull
 from reflection_app.api.view import DeskView, Nothing, get_row, get_run_for
 from reflection_app.api.waiting import LONGEST_WAIT_S, SETTLED, WaitQuery, WaitS, wait_for_event, wait_until_settled
+from reflection_app.core.errors import NotFound
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.graph_words import EdgeKind, NodeKind
 from reflection_app.loops.questions import QuestionKind
+from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.runs.answers import (
     AttemptPage,
@@ -39,6 +42,7 @@ from reflection_app.runs.filters import RunFilters
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.handing_in import LOOK_AGAIN_AFTER_S, AttemptInput, hand_in_attempt
+from reflection_app.runs.lesson_use import UseReason, names_of, retrieved, use_of, uses_in
 from reflection_app.runs.models import Question, QuestionState, Run, Step, StepState
 from reflection_app.runs.models import Verdict as VerdictRow
 from reflection_app.runs.recorded_steps import graph_of_run
@@ -109,6 +113,30 @@ class GraphAnswer(Answer):
     steps_left_out: int = Field(description="how many of the first steps of a very long run are not in the graph")
 
 
+class LessonQuery(Value):
+    entry: UUID | None = Field(default=None, description="the id of one entry, considered or not")
+
+
+class EntryUseAnswer(Answer):
+    """What became of one entry of the notebook in a run."""
+
+    entry_id: UUID
+    name: TextOrNull = Field(description="null if the entry was deleted since")
+    kind: TextOrNull = Field(examples=["rule"])
+    version: int | None = Field(description="the version that was considered")
+    reason: UseReason = Field(description="`used`, `control_group`, or the gate that stopped it")
+    confidence: float | None = Field(description="from 0 to 1, that it concerns the task; null for rules")
+    needed: float | None = Field(description="the confidence that was required")
+
+
+class RunLessonsAnswer(Answer):
+    """The entries that were considered for a run."""
+
+    results: list[EntryUseAnswer]
+    used_meaning: bool | None = Field(description="false if text alone was searched; null before retrieval")
+    problem: TextOrNull = Field(description="why retrieval failed, if it did")
+
+
 class Runs(DeskView):
     def get_object(self, run_id: UUID) -> Run:
         return get_run_for(self.project, run_id)
@@ -161,6 +189,27 @@ class RunHistory(Runs):
     def graph(self, run: Run) -> GraphAnswer:
         graph, left_out = graph_of_run(run)
         return GraphAnswer.from_row(graph, steps_left_out=left_out)
+
+    @read("get_run_lessons", "Why entries of the notebook were used in a run, or not", may=Permission.READ)
+    def lessons(self, run: Run, query: LessonQuery) -> RunLessonsAnswer:
+        found = retrieved(run)
+        if query.entry is not None:
+            entry = entry_of(run.project_id, query.entry)
+            if entry is None:
+                raise NotFound("There is no such entry.")
+            uses = [use_of(run, entry, found=found, versions=versions_of(entry))]
+        else:
+            uses = uses_in(found) if found else []
+        entries = names_of(self.project, uses)
+        return RunLessonsAnswer(
+            results=[
+                EntryUseAnswer.from_row(one, name=entry.name if entry else None, kind=entry.kind if entry else None)
+                for one in uses
+                for entry in (entries.get(one.entry_id),)
+            ],
+            used_meaning=found.used_meaning if found else None,
+            problem=(found.problem or None) if found else None,
+        )
 
     @read("list_attempts", "The attempts of a run, judged", may=Permission.READ)
     def attempts(self, run: Run, query: PageQuery) -> AttemptPage:

@@ -10,8 +10,12 @@ from django.db import connection, transaction
 from django.db.models import Q
 
 from notebook_app.public import (
+    BINDING_KINDS,
     Drawn,
     EntryFilter,
+    EntryKind,
+    RejectedEntry,
+    binding_rules,
     bounded,
     fitting,
     has_approved,
@@ -27,8 +31,7 @@ from reflection_app.adapters.llm.question_vectors import query_vector
 from reflection_app.core.models import Project
 from reflection_app.loops.attempts import first_attempt_succeeded
 from reflection_app.loops.effect import Performed, Spent
-from reflection_app.loops.lessons import Lesson, Lessons, RecallLessons
-from reflection_app.loops.project_settings import LessonSettings
+from reflection_app.loops.lessons import Gate, Lesson, Lessons, RecallLessons, Rejected, Rule
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.storable import storable
 from reflection_app.loops.verdicts import Judgement, Outcome, Referee
@@ -74,69 +77,113 @@ EMBED_WITHIN_S = 2.0
 LOOK_WITHIN_MS = 3_000
 
 
-def lessons_of(project: Project, *, is_managed: bool) -> LessonSettings | None:
-    """How many lessons a new run is told; None where it is told none, also because the notebook has none yet."""
-    settings = project.get_notebook().lessons
-    if settings is None or not is_managed or not has_approved(project.pk):
-        return None
-    return settings
+def notebook_for(project: Project, *, is_managed: bool) -> dict[str, Any]:
+    """Return the fields of a new run's spec that say what it gets of the notebook; nothing while no entry is approved.
+
+    An outside agent retrieves lessons itself.
+    """
+    if not is_managed or not has_approved(project.pk):
+        return {"lessons": None, "injects_rules": False}
+    return {"lessons": project.get_notebook().lessons, "injects_rules": True}
 
 
 def recall_lessons(effect: RecallLessons, *, run_id: UUID) -> Performed[Any]:
-    """What the run is told. Whatever goes wrong, the run goes on without lessons, and the result says why."""
+    """Return the run's rules and lessons. On any problem the run goes on without lessons, and the result says why."""
     began = time.monotonic()
+    value = Lessons()
     try:
-        vector = query_vector(effect.question, timeout_s=EMBED_WITHIN_S)
-        with transaction.atomic():
-            with connection.cursor() as cursor:
-                cursor.execute(f"SET LOCAL statement_timeout = {LOOK_WITHIN_MS}")
-            project_id = Run.objects.values_list("project_id", flat=True).get(pk=run_id)
-            among = EntryFilter(agent=effect.agent)
-            found = recall(project_id, effect.question, vector=vector, among=among, limit=effect.most)
-        boundary = new_boundary()
-        texts = [told_of(one.entry) for one in found.entries]
-        # Before the draws: what does not fit would not have been told, and is no hold-out.
-        room = len(fitting(texts, boundary=boundary, most=effect.most_characters))
-        drawn = withhold(found.entries[:room], share=effect.share, chance=SystemRandom().random)
-        lessons = tuple(
-            Lesson(
-                entry_id=one.entry.id,
-                version=one.entry.version,
-                kind=one.entry.kind.value,
-                name=one.entry.name,
-                text="" if draw.is_withheld else text.text,
-                rank=draw.rank,
-                score=draw.score,
-                words=one.words,
-                likeness=one.likeness,
-                share=draw.share,
-                draw=draw.draw,
-                is_withheld=draw.is_withheld,
-            )
-            for one, draw, text in zip(found.entries, drawn, texts, strict=False)
-        )
-        given = [text for text, draw in zip(texts, drawn, strict=False) if not draw.is_withheld]
-        value = Lessons(
-            block=bounded(given, boundary=boundary, most=effect.most_characters),
-            lessons=lessons,
-            used_meaning=found.used_meaning,
-            looked_at=found.looked_at,
-            surest=found.surest,
-            least_sure=found.least_sure,
-        )
+        project_id = Run.objects.values_list("project_id", flat=True).get(pk=run_id)
+        if effect.rules_characters is not None:
+            value = _with_rules(effect, project_id=project_id)
+        if effect.most:
+            value = _with_lessons(effect, value, project_id=project_id)
     except Exception as error:  # lessons are a help, and no run fails for want of them
         log.exception("no lessons could be recalled for run %s", run_id)
-        value = Lessons(problem=storable(f"{type(error).__name__}: {error}")[:400])
+        value = value.model_copy(update={"problem": storable(f"{type(error).__name__}: {error}")[:400]})
     finally:
         connection.close()
     return Performed(value=value, spent=Spent(duration_s=time.monotonic() - began))
+
+
+def _with_rules(effect: RecallLessons, *, project_id: UUID) -> Lessons:
+    """Return the rules and preferences for the effect's agent, relevant to the task or not."""
+    found = binding_rules(project_id, agent=effect.agent, longest=effect.rules_characters or 0)
+    left_out = [(one, Gate.NO_ROOM) for one in found.no_room] + [(one, Gate.FLAGGED) for one in found.flagged]
+    return Lessons(
+        rules_block=found.text,
+        rules=tuple(
+            Rule(entry_id=one.id, version=one.version, kind=one.kind.value, name=one.name) for one in found.entries
+        ),
+        rejected=tuple(Rejected(entry_id=one.id, version=one.version, gate=gate) for one, gate in left_out),
+    )
+
+
+def _with_lessons(effect: RecallLessons, value: Lessons, *, project_id: UUID) -> Lessons:
+    """Return `value` with the lessons for the task, and for other entries why they are not used."""
+    vector = query_vector(effect.question, timeout_s=EMBED_WITHIN_S)
+    # Journals from before the two were apart hold rules among the lessons.
+    kinds = tuple(kind for kind in EntryKind if effect.rules_characters is None or kind not in BINDING_KINDS)
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL statement_timeout = {LOOK_WITHIN_MS}")
+        among = EntryFilter(kinds=kinds, agent=effect.agent)
+        found = recall(project_id, effect.question, vector=vector, among=among, limit=effect.most)
+    boundary = new_boundary()
+    texts = [told_of(one.entry) for one in found.entries]
+    # Before the draws: what does not fit would not have been told, and is no hold-out.
+    room = len(fitting(texts, boundary=boundary, most=effect.most_characters))
+    drawn = withhold(found.entries[:room], share=effect.share, chance=SystemRandom().random)
+    lessons = tuple(
+        Lesson(
+            entry_id=one.entry.id,
+            version=one.entry.version,
+            kind=one.entry.kind.value,
+            name=one.entry.name,
+            text="" if draw.is_withheld else text.text,
+            rank=draw.rank,
+            score=draw.score,
+            words=one.words,
+            likeness=one.likeness,
+            share=draw.share,
+            draw=draw.draw,
+            is_withheld=draw.is_withheld,
+        )
+        for one, draw, text in zip(found.entries, drawn, texts, strict=False)
+    )
+    given = [text for text, draw in zip(texts, drawn, strict=False) if not draw.is_withheld]
+    rejected = [
+        Rejected(entry_id=one.entry.id, version=one.entry.version, gate=Gate.NO_ROOM, confidence=min(one.score, 1.0))
+        for one in found.entries[room:]
+    ]
+    rejected += [
+        Rejected(entry_id=one.entry_id, version=one.version, gate=gate_of(one), confidence=one.confidence)
+        for one in found.rejected
+    ]
+    return value.model_copy(
+        update={
+            "block": bounded(given, boundary=boundary, most=effect.most_characters),
+            "lessons": lessons,
+            "used_meaning": found.used_meaning,
+            "looked_at": found.looked_at,
+            "surest": found.surest,
+            "least_sure": found.least_sure,
+            "rejected": (*value.rejected, *rejected),
+        }
+    )
+
+
+def gate_of(one: RejectedEntry) -> Gate:
+    """Return which gate stopped an entry that was found and not recalled."""
+    if one.is_flagged:
+        return Gate.FLAGGED
+    return Gate.OVER_LIMIT if one.fits else Gate.NOT_RELEVANT
 
 
 @follows_from(RecallLessons)
 def write_exposures(_effect: RecallLessons, recalled: Lessons, commit: StepCommit) -> None:
     """Keeps who was told what, in the transaction that keeps the step."""
     run = commit.run
-    if not recalled.lessons:
+    if not recalled.lessons and not recalled.rules:
         return
     drawn = [
         Drawn(
@@ -151,6 +198,14 @@ def write_exposures(_effect: RecallLessons, recalled: Lessons, commit: StepCommi
         for one in recalled.lessons
     ]
     record_exposures(run.project_id, subject=str(run.pk), drawn=drawn, is_counted=can_still_count(run))
+    # Rules have no control group, so they never count for lift.
+    rules = [
+        Drawn(
+            entry_id=one.entry_id, entry_version=one.version, rank=rank, score=1.0, share=0, draw=1, is_withheld=False
+        )
+        for rank, one in enumerate(recalled.rules, 1)
+    ]
+    record_exposures(run.project_id, subject=str(run.pk), drawn=rules, is_counted=False)
 
 
 # What a run is told for a better start: the hints that normal iterations (3.3.5) of the same agent left behind.

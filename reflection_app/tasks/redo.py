@@ -21,7 +21,7 @@ from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.runs.events import EventType, add_event
-from reflection_app.runs.lessons import lessons_of
+from reflection_app.runs.lessons import notebook_for
 from reflection_app.runs.models import Attempt, Run, Verdict
 from reflection_app.runs.queueing import Origin, begin_run
 from reflection_app.tasks.submitting import accepted_instructions
@@ -82,7 +82,7 @@ def redo_run(run: Run, wanted: RedoInput, *, actor: Actor, issues: tuple[Issue, 
         "mode": redo_mode(old),
         "redo": redo,
         "instructions": accepted_instructions(project, agent=spec.agent),
-        "lessons": lessons_of(project, is_managed=spec.execution is Execution.MANAGED),
+        **notebook_for(project, is_managed=spec.execution is Execution.MANAGED),
     }
     child = begin_run(
         old.task, spec.model_copy(update=changed), origin=Origin(run=old, note=instructions, by=actor.label)

@@ -17,7 +17,7 @@ from reflection_app.repairs.models import AgentInstruction, InstructionState
 from reflection_app.reviews.own_work import hands_of
 from reflection_app.rubrics.changing import rubric_of
 from reflection_app.runs.batch import Batch
-from reflection_app.runs.lessons import hints_for, lessons_of
+from reflection_app.runs.lessons import hints_for, notebook_for
 from reflection_app.runs.models import Run
 from reflection_app.runs.queueing import begin_run, is_scripted
 from reflection_app.tasks.external_ids import kept_apart
@@ -130,7 +130,7 @@ def start_run(
         completeness_from=SettingsFrom.TASK
         if submission.completeness.chosen
         else project.completeness_from(submission.kind),
-        lessons=lessons_of(project, is_managed=submission.execution is Execution.MANAGED),
+        **notebook_for(project, is_managed=submission.execution is Execution.MANAGED),
         limits=submission.limits.over(project.get_limits()),
         thresholds=project.get_thresholds(),
         review_policy=policy,

@@ -21,6 +21,7 @@ from notebook_app.public import (
     EntryKind,
     EntryOrder,
     EntryPage,
+    EntryState,
     KeptEntry,
     Listing,
     conflicts_of,
@@ -60,6 +61,7 @@ from reflection_app.notebook.views.lift import lift_context
 from reflection_app.notebook.views.words import KINDS, ORDERS, category_words, change_words, tags_in, waiting_entries
 from reflection_app.reviews.models import About
 from reflection_app.reviews.views.comments import opened_thread
+from reflection_app.runs.lesson_use import uses_of
 from reflection_app.web.access import DeskRequest, Place, back_to, project_page
 from reflection_app.web.forms import problems_of_entry
 from reflection_app.web.list_pages import PAGE
@@ -109,6 +111,7 @@ def render_entry(request: DeskRequest, entry: KeptEntry, *, refusal: Any = None,
         "place": "entry",
         "versions": version_lines(entry),
         "merged": views_of(merged_into(entry)),
+        "run_uses": uses_of(request.place.project, entry) if entry.state is EntryState.APPROVED else [],
         "last": last_curation(request),
         "refusal": refusal,
         **lift_context(request.place.project, entry.id),

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from django.utils.translation import gettext as _
 
+from notebook_app.public import entries_by_id
 from reflection_app.core.registry import STEP_ICONS, STEP_STATES
 from reflection_app.loops.attempt_effects import (
     AskPerson,
@@ -54,6 +55,7 @@ from reflection_app.loops.verdicts import Referee, Verdict
 from reflection_app.notebook.views.words import KINDS as ENTRY_KINDS
 from reflection_app.notebook.views.words import Words
 from reflection_app.repairs.views import FailureShown
+from reflection_app.runs.lesson_use import EntryUse, UseReason, retrieved, uses_in
 from reflection_app.runs.models import Attempt, Run, Step, StepState
 from reflection_app.web.rendering import revealed
 
@@ -142,12 +144,21 @@ class ToldLesson:
 
 
 @dataclass(frozen=True)
+class RejectedLine:
+    """An entry that was considered and not used; its name as it is today."""
+
+    use: EntryUse
+    name: str
+
+
+@dataclass(frozen=True)
 class ToldLessons:
     """What was `recalled` for the run, once the notebook was asked, and what of it the run was given."""
 
     recalled: Lessons | None
     given: tuple[ToldLesson, ...] = ()
     withheld: tuple[ToldLesson, ...] = ()
+    rejected: tuple[RejectedLine, ...] = ()
 
     @property
     def surest_percent(self) -> int:
@@ -160,17 +171,20 @@ class ToldLessons:
 
 def told_to(run: Run) -> ToldLessons | None:
     """None for runs that are told nothing."""
-    if run.spec.get("lessons") is None:
+    if run.spec.get("lessons") is None and not run.spec.get("injects_rules"):
         return None
-    steps = Step.objects.filter(run=run, kind=RecallLessons.kind, state=StepState.DONE)
-    result = steps.values_list("result", flat=True).first()
-    if not result:
+    recalled = retrieved(run)
+    if recalled is None:
         return ToldLessons(recalled=None)
-    recalled = Lessons.model_validate(result)
+    left_out = [one for one in uses_in(recalled) if one.reason not in {UseReason.USED, UseReason.CONTROL_GROUP}]
+    entries = entries_by_id(run.project_id, [one.entry_id for one in left_out])
     return ToldLessons(
         recalled=recalled,
         given=tuple(ToldLesson(lesson) for lesson in recalled.given),
         withheld=tuple(ToldLesson(lesson) for lesson in recalled.withheld),
+        rejected=tuple(
+            RejectedLine(one, revealed(entries[one.entry_id].name)) for one in left_out if one.entry_id in entries
+        ),
     )
 
 

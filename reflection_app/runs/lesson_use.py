@@ -1,0 +1,141 @@
+"""Why a run used an entry of the notebook, or did not."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from notebook_app.public import BINDING_KINDS, EntryState, KeptEntry, KeptVersion, entries_by_id, versions_of
+from reflection_app.core.models import Project
+from reflection_app.loops.lessons import Lesson, Lessons, RecallLessons, Rejected
+from reflection_app.loops.task_spec import Execution
+from reflection_app.runs.models import NOT_OF_THE_DESK, Run, Step, StepState
+
+MOST_RUNS = 20
+
+
+class UseReason(models.TextChoices):
+    """What became of an entry in a run. The first two reached the run; the others name the gate that stopped it."""
+
+    USED = "used", _("Used in the prompt")
+    CONTROL_GROUP = "control_group", _("Control group")
+    NOT_RELEVANT = "not_relevant", _("Not relevant")
+    NOT_FOUND = "not_found", _("Not among the nearest")
+    OVER_LIMIT = "over_limit", _("Over the limit")
+    NO_ROOM = "no_room", _("No room in the prompt")
+    FLAGGED = "flagged", _("Flagged by safety check")
+    NOT_APPROVED = "not_approved", _("Not approved then")
+    OTHER_AGENT = "other_agent", _("Other agent")
+    OFF = "off", _("Lessons off")
+    NONE_APPROVED = "none_approved", _("None approved at submission")
+    EXTERNAL = "external", _("External agent")
+    PENDING = "pending", _("Not retrieved yet")
+    NO_PROMPT = "no_prompt", _("Ended before retrieval")
+    FAILED = "failed", _("Retrieval failed")
+
+
+@dataclass(frozen=True)
+class EntryUse:
+    """`confidence` and `needed`, from 0 to 1, tell how surely a lesson concerned the task and what was required."""
+
+    entry_id: UUID
+    reason: UseReason
+    version: int | None = None
+    confidence: float | None = None
+    needed: float | None = None
+
+    @property
+    def percent(self) -> int | None:
+        return None if self.confidence is None else round(100 * self.confidence)
+
+
+@dataclass(frozen=True)
+class RunUse:
+    """A run with what became of one entry in it."""
+
+    run: Run
+    use: EntryUse
+
+
+def retrieved(run: Run) -> Lessons | None:
+    """Return what the run's retrieval step recorded, or None without one."""
+    return _retrieved([run]).get(run.pk)
+
+
+def uses_in(found: Lessons) -> list[EntryUse]:
+    """Return every entry that was considered: the rules, the lessons, and those that a gate stopped."""
+    rules = [EntryUse(one.entry_id, UseReason.USED, one.version) for one in found.rules]
+    return (
+        rules + [_of_lesson(one, found) for one in found.lessons] + [_of_rejected(one, found) for one in found.rejected]
+    )
+
+
+def use_of(run: Run, entry: KeptEntry, *, found: Lessons | None, versions: Sequence[KeptVersion]) -> EntryUse:
+    """Return what became of `entry` in `run`. `versions` are the entry's, the newest first."""
+    if found is None:
+        return EntryUse(entry.id, _without_step(run, entry, versions))
+    known = next((one for one in uses_in(found) if one.entry_id == entry.id), None)
+    if known is not None:
+        return known
+    spec = run.get_spec()
+    is_rule = entry.kind in BINDING_KINDS and spec.injects_rules
+    if not _was_approved(versions, at=run.started_at or run.created_at):
+        reason = UseReason.NOT_APPROVED
+    elif entry.agent and spec.agent != entry.agent:
+        reason = UseReason.OTHER_AGENT
+    elif found.problem:
+        reason = UseReason.FAILED
+    elif not is_rule and spec.lessons is None:
+        reason = UseReason.OFF
+    elif not is_rule and not found.looked_at:
+        reason = UseReason.NO_ROOM if not found.least_sure else UseReason.NOT_FOUND
+    else:
+        reason = UseReason.NOT_FOUND
+    return EntryUse(entry.id, reason)
+
+
+def uses_of(project: Project, entry: KeptEntry, *, most: int = MOST_RUNS) -> list[RunUse]:
+    """Return what became of `entry` in the project's newest runs, the newest first."""
+    runs = list(Run.objects.filter(NOT_OF_THE_DESK, project=project).order_by("-created_at", "-id")[:most])
+    found, versions = _retrieved(runs), versions_of(entry)
+    return [RunUse(run, use_of(run, entry, found=found.get(run.pk), versions=versions)) for run in runs]
+
+
+def names_of(project: Project, uses: Iterable[EntryUse]) -> dict[UUID, KeptEntry]:
+    """Return the entries by id; one that was deleted since is missing."""
+    return entries_by_id(project.pk, [one.entry_id for one in uses])
+
+
+def _retrieved(runs: Sequence[Run]) -> dict[UUID, Lessons]:
+    rows = Step.objects.filter(run__in=runs, kind=RecallLessons.kind, state=StepState.DONE)
+    return {run_id: Lessons.model_validate(result) for run_id, result in rows.values_list("run", "result") if result}
+
+
+def _of_lesson(one: Lesson, found: Lessons) -> EntryUse:
+    reason = UseReason.CONTROL_GROUP if one.is_withheld else UseReason.USED
+    return EntryUse(one.entry_id, reason, one.version, one.score, found.least_sure)
+
+
+def _of_rejected(one: Rejected, found: Lessons) -> EntryUse:
+    needed = None if one.confidence is None else found.least_sure
+    return EntryUse(one.entry_id, UseReason(one.gate.value), one.version, one.confidence, needed)
+
+
+def _without_step(run: Run, entry: KeptEntry, versions: Sequence[KeptVersion]) -> UseReason:
+    """Return why the run retrieved nothing."""
+    spec = run.get_spec()
+    if spec.execution is Execution.EXTERNAL:
+        return UseReason.EXTERNAL
+    if not _was_approved(versions, at=run.created_at):
+        return UseReason.NOT_APPROVED
+    if spec.lessons is None and not spec.injects_rules:
+        return UseReason.OFF if entry.kind not in BINDING_KINDS else UseReason.NONE_APPROVED
+    return UseReason.NO_PROMPT if run.is_finished else UseReason.PENDING
+
+
+def _was_approved(versions: Sequence[KeptVersion], *, at: datetime) -> bool:
+    then = next((one for one in versions if one.created_at <= at), None)
+    return then is not None and then.state is EntryState.APPROVED
