@@ -11,6 +11,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from reflection_app.adapters.live import ring_reviews
+from reflection_app.adapters.sandbox import queued_for_memory
 from reflection_app.loops.attempt_effects import AwaitAttempt, Generate
 from reflection_app.loops.catalogue import run_loop, version_of
 from reflection_app.loops.effect import EffectFailed, Performed
@@ -216,14 +217,16 @@ def _perform(effect: Performing, *, journal: Journal, spec: TaskSpec) -> Result:
     step = journal.start(effect, model=model)
     try:
         if failure is None:
-            performed = perform(
-                effect,
-                run=journal.lease.run,
-                model=model,
-                seq=step.seq,
-                tries=step.tries,
-                used_s=step.duration_s,
-            )
+            # The run keeps its lease while it waits: the keeper renews it.
+            with queued_for_memory():
+                performed = perform(
+                    effect,
+                    run=journal.lease.run,
+                    model=model,
+                    seq=step.seq,
+                    tries=step.tries,
+                    used_s=step.duration_s,
+                )
             follow = consequences(effect, performed.value, attempts=journal.attempts, judgements=journal.judgements)
             return journal.complete(step, effect, performed, follow=follow)
     except EffectFailed as error:
