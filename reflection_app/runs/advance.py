@@ -33,6 +33,7 @@ from reflection_app.runs.lessons import settle_first_attempt
 from reflection_app.runs.models import Run, RunState
 from reflection_app.runs.performing import TryLater, model_of, perform, value_of, wait_for
 from reflection_app.runs.queueing import look_back_soon
+from reflection_app.runs.spool import find as find_spooled
 from reflection_app.sessions.models import LookBackDue
 from reflection_app.sessions.reflectors import may_be_looked_back_at
 from reflection_app.sessions.rows import end_reflector
@@ -209,6 +210,10 @@ def _result_of(effect: AnyEffect, *, journal: Journal, spec: TaskSpec) -> Result
 
 
 def _perform(effect: Performing, *, journal: Journal, spec: TaskSpec) -> Result:
+    if (found := find_spooled(effect, run_id=journal.lease.run_id, seq=journal.seq)) is not None:
+        pending, performed = found
+        follow = consequences(effect, performed.value, attempts=journal.attempts, judgements=journal.judgements)
+        return journal.adopt(effect, performed, pending=pending, follow=follow)
     model, failure = "", None
     try:
         model = model_of(effect, spec=spec)
@@ -228,7 +233,7 @@ def _perform(effect: Performing, *, journal: Journal, spec: TaskSpec) -> Result:
                     used_s=step.duration_s,
                 )
             follow = consequences(effect, performed.value, attempts=journal.attempts, judgements=journal.judgements)
-            return journal.complete(step, effect, performed, follow=follow)
+            return journal.answered(step, effect, performed, follow=follow)
     except EffectFailed as error:
         failure = error
     except TryLater as error:
