@@ -187,9 +187,9 @@ def warn(*, threads: int) -> None:
 
 
 def exit_if_database_is_newer() -> None:
-    """Exit with the reason if a newer version migrated the database. One that does not answer stops nobody.
+    """Exit with the reason if a newer version migrated the database. Return if the database does not answer.
 
-    On a connection of its own, since the pool waits for a server that is away.
+    Uses an unpooled connection, since the pool waits for a server that is away.
     """
     own = connection.copy()
     own.settings_dict["OPTIONS"] = {"connect_timeout": "2"} | {

@@ -155,7 +155,7 @@ def serve_questions(**_: object) -> None:
 
 @worker_ready.connect
 def offer_what_is_on_disk(**_: object) -> None:
-    """Beside the worker's first tasks; where the database is away, the sweep does it later."""
+    """Offer spooled answers in a thread while the worker starts. Without a database the sweep does it later."""
     threading.Thread(target=_offer_once, name="offer-spooled", daemon=True).start()
 
 

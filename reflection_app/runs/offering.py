@@ -56,7 +56,7 @@ def _offer(path: Path, answer: SpooledAnswer) -> bool:
         return False
     is_held = run == (RunState.RUNNING, answer.token)
     if is_held or step is None or step.key != answer.key or sha256_of(step.request) != answer.request_sha256:
-        # Its own worker goes on with it, or whoever comes to the step here finds it on disk.
+        # Its worker still has it, or the next worker that performs the step on this machine finds it on disk.
         return False
     if offer([_change(step, answer)]) is None:
         return False

@@ -1,8 +1,8 @@
 """Answers that were paid for and that the database does not have yet, on the local disk.
 
-An answer that is not committed soon after it came is written to a file, by a thread of its own: whoever waits for a
-connection cannot. The file goes once the answer is committed. Files whose process died are found by whoever performs
-the same effect on this machine, and by `offering.py`.
+A separate thread writes an answer that is not committed in time to a file, since the run's own thread may be waiting
+for a connection. The file is deleted once the answer is committed. If the process dies first, the file is found by the next
+worker that performs the same effect on this machine, and by `offering.py`.
 """
 
 import hashlib
@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 
 # Commits take milliseconds, and under load below a second.
 WRITTEN_AFTER_S = 0.5
+CHECK_EVERY_S = 0.25
 MOST_BYTES = 256 * 1024 * 1024
 SET_ASIDE = ".bad"
 UNFINISHED = ".tmp"
@@ -98,7 +99,7 @@ class Pending:
                 log.warning("an answer that the database does not have could not be written to disk either: %s", error)
 
     def settle(self) -> None:
-        """Remove the file, if there is one: the answer is committed, or nobody wants it any more."""
+        """Remove the file, if there is one: the answer is committed or no longer needed."""
         with self._lock:
             self._is_settled = True
             if self._path is not None:
@@ -137,7 +138,7 @@ class Spool:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: bool(self._pending))
-            time.sleep(WRITTEN_AFTER_S / 2)
+            time.sleep(CHECK_EVERY_S)
             now = time.monotonic()
             with self._changed:
                 late = [one for one in self._pending if one.due <= now]

@@ -20,7 +20,7 @@ TESTS = {"entry_point": "f", "cases": [{"args": [1], "expected": 2}]}
 
 @pytest.fixture
 def own_desk(models: OpenAIServer) -> Iterator[Desk]:
-    """A desk with a PostgreSQL of its own, and short leases."""
+    """Run a desk with a separate PostgreSQL and short leases."""
     # Not pytest's temporary folder: PostgreSQL may run as another user, to whom that one is closed.
     data = Path(os.environ["REFLECTION_DATA_DIR"]) / "answers-on-disk"
     provider = {"LLM_MODEL": "openai/playback", "OPENAI_API_BASE": models.url, "OPENAI_API_KEY": "none"}
@@ -47,7 +47,7 @@ def test_an_answer_outlives_the_worker_and_the_stop_of_the_database(
     run_id = own_desk.hand_in(objective=f"{playback.add('answer-on-disk', right)}Add one.", tests=TESTS)
     own_desk.wait_until(is_asked.is_set)
     database, worker = own_desk.pid_of("postgres"), own_desk.pid_of("worker")
-    # Whoever would start them again is stopped meanwhile.
+    # Else `up` would restart both at once.
     own_desk.process.send_signal(signal.SIGSTOP)
     try:
         os.kill(database, signal.SIGINT)

@@ -1,4 +1,4 @@
-"""The memory that all sandboxes of a machine may reserve together, and who waits until some is free.
+"""The memory that all sandboxes of a machine may reserve together, and the queue of runs that wait for it.
 
 A reservation is a set of locked bytes of one file in the data folder, each byte a share of memory. The locks belong to
 an open file (Linux' OFD locks): threads and processes exclude each other, and a process that dies frees its own.
@@ -22,9 +22,9 @@ from reflection_app.adapters.sandbox.limits import MEBIBYTE, SandboxBusy, Sandbo
 
 SHARE_BYTES = 64 * MEBIBYTE
 CHECK_EVERY_S = 0.05
-# Of callers outside the queue: somebody is looking at a page meanwhile.
+# For callers outside the queue, which answer a request of a page.
 PATIENCE_S = 20.0
-# Behind all shares: whoever holds this byte is first in the queue.
+# A byte after all shares. Its holder is first in the queue.
 HEAD_OF_QUEUE = 2**40
 NO_LIMIT = 2**60
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
@@ -41,7 +41,7 @@ def working_clock() -> float:
 
 @contextmanager
 def queued_for_memory() -> Iterator[None]:
-    """Inside, wait for memory in the order of arrival, however long. Outside, SandboxBusy is raised after a while."""
+    """Inside, wait for memory without limit, in the order of arrival. Outside, SandboxBusy is raised after 20 s."""
     token = _is_queued.set(True)
     try:
         yield
@@ -129,7 +129,7 @@ def available_memory() -> int:
 
 
 def _limits_of_control_groups() -> Iterator[int]:
-    """Yield the limit of each group from ours up to the root, as far as they can be seen; at least one value."""
+    """Yield the readable limits of our control group and of its parents; at least one value."""
     yield NO_LIMIT
     for line in OWN_GROUPS.read_text().splitlines():
         _, controllers, group = line.split(":", 2)

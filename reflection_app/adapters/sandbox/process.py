@@ -211,8 +211,8 @@ def run_job(
     """The records of the job's tests as they end, until all had their turn or the time is up.
 
     `modules` are more of ours for inside, as `compiled` makes them, and `shown` the host's paths that it may read
-    beside the interpreter. The time begins once there is memory for it. SandboxBusy if there was none, SandboxFailed
-    if the harness never began, HarnessDied if it began and did not end well.
+    in addition to the interpreter. The time begins once there is memory for it. SandboxBusy if there was none,
+    SandboxFailed if the harness never began, HarnessDied if it began and did not end well.
     """
     status = check(shown)
     with reserved_memory(limits):

@@ -89,7 +89,7 @@ def test_a_killed_process_frees_what_it_reserved(settings: Settings) -> None:
         pass
 
 
-def is_somebody_first(data_dir: Path) -> bool:
+def has_queue_head(data_dir: Path) -> bool:
     file = os.open(data_dir / "sandbox-memory", os.O_RDWR)
     try:
         return not sandbox_memory._lock(file, sandbox_memory.HEAD_OF_QUEUE)
@@ -97,7 +97,7 @@ def is_somebody_first(data_dir: Path) -> bool:
         os.close(file)
 
 
-def waiting_behind_the_first(data_dir: Path) -> int:
+def count_waiting(data_dir: Path) -> int:
     """How many threads the kernel makes wait for a byte of the file."""
     inode = f":{(data_dir / 'sandbox-memory').stat().st_ino} "
     return sum("->" in line and inode in line for line in Path("/proc/locks").read_text().splitlines())
@@ -119,7 +119,7 @@ def test_waiting_is_in_the_order_of_arrival_and_uses_none_of_the_time_of_the_cod
     with reserved_memory(QUICK):
         for number, thread in enumerate(threads):
             thread.start()
-            while waiting_behind_the_first(settings.DATA_DIR) < number or not is_somebody_first(settings.DATA_DIR):
+            while count_waiting(settings.DATA_DIR) < number or not has_queue_head(settings.DATA_DIR):
                 time.sleep(0.01)
         time.sleep(0.2)
     for thread in threads:
