@@ -35,7 +35,6 @@ FORMER = {
 NEEDED = frozenset(f"{app}.{names[-1]}" for app, names in FORMER.items())
 
 
-
 class NewerDatabase(Exception):
     """A newer version migrated the database; this version cannot use it."""
 

@@ -1,8 +1,8 @@
 """Answers that were paid for and that the database does not have yet, on the local disk.
 
 A separate thread writes an answer that is not committed in time to a file, since the run's own thread may be waiting
-for a connection. The file is deleted once the answer is committed. If the process dies first, the file is found by the next
-worker that performs the same effect on this machine, and by `offering.py`.
+for a connection. The file is deleted once the answer is committed. If the process dies first, the file is found by the
+next worker that performs the same effect on this machine, and by `offering.py`.
 """
 
 import hashlib
