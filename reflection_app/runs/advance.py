@@ -211,9 +211,9 @@ def _result_of(effect: AnyEffect, *, journal: Journal, spec: TaskSpec) -> Result
 
 def _perform(effect: Performing, *, journal: Journal, spec: TaskSpec) -> Result:
     if (found := find_spooled(effect, run_id=journal.lease.run_id, seq=journal.seq)) is not None:
-        pending, performed = found
-        follow = consequences(effect, performed.value, attempts=journal.attempts, judgements=journal.judgements)
-        return journal.adopt(effect, performed, pending=pending, follow=follow)
+        value = found.performed.value
+        follow = consequences(effect, value, attempts=journal.attempts, judgements=journal.judgements)
+        return journal.adopt(effect, found, follow=follow)
     model, failure = "", None
     try:
         model = model_of(effect, spec=spec)

@@ -22,7 +22,7 @@ from reflection_app.runs.events import EventType
 from reflection_app.runs.journal_writes import Change, Follow, Unstorable, commit, salvaged
 from reflection_app.runs.lease import Lease, LeaseLost
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState
-from reflection_app.runs.spool import Pending, spool, spooled_form
+from reflection_app.runs.spool import Found, Pending, spool, spooled_form
 
 LONGEST_ERROR = 4_000
 LONGEST_MODEL_NAME = 200
@@ -153,13 +153,14 @@ class Journal:
         self._answers.append(pending)
         return completed
 
-    def adopt(
-        self, effect: AnyEffect, performed: Performed[Any], *, pending: Pending, follow: Follow
-    ) -> Performed[Any]:
+    def adopt(self, effect: AnyEffect, found: Found, *, follow: Follow) -> Performed[Any]:
         """Complete the present step with an answer from disk. Nothing is performed, so this is no further try."""
         step = self.steps.get(self.seq) or self._new_step(effect)
-        self._answers.append(pending)
-        return self.complete(step, effect, performed, follow=follow)
+        self._answers.append(found.pending)
+        completed = self.complete(step, effect, found.performed, follow=follow)
+        # By this a commit of the same answer by `offering.py` is recognized, and not charged twice.
+        step.finished_at = found.finished_at
+        return completed
 
     def complete(self, step: Step, effect: AnyEffect, performed: Performed[Any], *, follow: Follow) -> Performed[Any]:
         """Keeps the result and, by `follow`, every row that follows from it; written with what comes next.

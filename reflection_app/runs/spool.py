@@ -13,6 +13,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -83,7 +85,7 @@ def spooled_form(step: Step, effect: AnyEffect, performed: Performed[Any], *, to
 class Pending:
     """An answer until it is committed. It is put into its form only where it has to be written."""
 
-    def __init__(self, make: Callable[[], SpooledAnswer], *, path: Path | None = None) -> None:
+    def __init__(self, make: Callable[[], SpooledAnswer] | None = None, *, path: Path | None = None) -> None:
         self._make, self._path = make, path
         self._is_settled = False
         self._lock = threading.Lock()
@@ -91,7 +93,7 @@ class Pending:
 
     def write(self) -> None:
         with self._lock:
-            if self._is_settled or self._path is not None:
+            if self._is_settled or self._path is not None or self._make is None:
                 return
             try:
                 self._path = write(self._make())
@@ -200,7 +202,16 @@ def set_aside(path: Path, *, why: str) -> None:
         path.rename(path.with_name(f"{path.name}{SET_ASIDE}"))
 
 
-def find(effect: AnyEffect, *, run_id: UUID, seq: int) -> tuple[Pending, Performed[Any]] | None:
+@dataclass(frozen=True)
+class Found:
+    """An answer on disk as the result of its effect, and the file's way to be settled."""
+
+    performed: Performed[Any]
+    finished_at: datetime
+    pending: Pending
+
+
+def find(effect: AnyEffect, *, run_id: UUID, seq: int) -> Found | None:
     """The answer to this very effect that a worker on this machine left on disk, if any."""
     for path, answer in read_all(f"{run_id}.{seq}.*"):
         if answer.answers(effect):
@@ -209,7 +220,7 @@ def find(effect: AnyEffect, *, run_id: UUID, seq: int) -> tuple[Pending, Perform
             except ValidationError as error:
                 set_aside(path, why=str(error).splitlines()[0])
                 continue
-            return Pending(lambda answer=answer: answer, path=path), performed  # type: ignore[misc]
+            return Found(performed, answer.finished_at, Pending(path=path))
     return None
 
 

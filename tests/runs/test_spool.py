@@ -4,6 +4,7 @@ import json
 import os
 import threading
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,11 @@ def test_the_next_worker_on_the_machine_goes_on_with_the_answer_on_disk(
     run, calls = run_with_spooled_answer(monkeypatch)
     (file,) = folder.iterdir()
     assert file.stat().st_mode & 0o777 == 0o600
+    finished_at = datetime.fromisoformat(json.loads(file.read_text())["finished_at"])
     check_it_ends_right(run, calls)
     assert list(folder.iterdir()) == []
+    # Else another worker that gave the same answer meanwhile would be charged for as well.
+    assert Step.objects.get(run=run, seq=1).finished_at == finished_at
 
 
 def test_the_sweep_offers_the_answer_so_that_any_worker_can_go_on(
