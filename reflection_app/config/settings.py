@@ -300,6 +300,11 @@ SWEEP_INTERVAL_S = env.number("SWEEP_INTERVAL_S", 2.0, "how often lost and expir
 ENQUEUE_LOST_AFTER_S = env.number(
     "ENQUEUE_LOST_AFTER_S", 30.0, "a queued run that nobody took this long is enqueued again", at_least=0.1
 )
+SANDBOX_MEMORY_MB = env.number(
+    "SANDBOX_MEMORY_MB",
+    0,
+    "memory that all sandboxes of a machine may use together, the others wait; 0: half of the machine's or container's",
+)
 REVIEW_LEASE_S = env.number(
     "REVIEW_LEASE_S", 600.0, "how long a claimed review is held without a heartbeat", at_least=1.0
 )

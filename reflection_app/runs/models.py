@@ -415,6 +415,7 @@ class Question(models.Model):
         ordering = ("created_at", "id")
         indexes = (
             models.Index(fields=("project", "created_at", "id"), name="question_open", condition=Q(state="open")),
+            models.Index(fields=("project", "-created_at", "-id"), name="question_newest"),
             models.Index(fields=("run",), name="question_of_run"),
         )
 

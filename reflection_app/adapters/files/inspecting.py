@@ -5,7 +5,6 @@ import math
 import os
 import re
 import signal
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,6 +16,7 @@ from reflection_app.adapters.files.child import LIMITS, Answer, ask
 from reflection_app.adapters.files.inside.kinds import promised
 from reflection_app.adapters.files.libraries import PRELOADED
 from reflection_app.adapters.sandbox.limits import SandboxFailed, SandboxUnavailable
+from reflection_app.adapters.sandbox.memory import working_clock
 from reflection_app.adapters.sandbox.values import MalformedValue, read_message
 from reflection_app.loops.completeness.files import (
     MOST_LISTED,
@@ -145,9 +145,9 @@ class Wanted:
 
 
 def _inspect(wanted: list[Wanted], *, deadline_s: float, total_s: float) -> Iterator[FileFacts]:
-    until = time.monotonic() + total_s
+    until = working_clock() + total_s
     for batch in _batches(wanted):
-        yield from _inspect_batch(batch, deadline_s=deadline_s, total_s=max(0.0, until - time.monotonic()))
+        yield from _inspect_batch(batch, deadline_s=deadline_s, total_s=max(0.0, until - working_clock()))
 
 
 def _batches(wanted: list[Wanted]) -> Iterator[list[Wanted]]:
