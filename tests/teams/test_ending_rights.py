@@ -247,14 +247,14 @@ def test_the_page_asks_about_the_keys(client: Client, *, ticked: bool, works: bo
     tick = {"revoke_keys": "on"} if ticked else {}
     role_page = reverse("change_member", args=(project.slug, maker.pk))
     asked = client.post(role_page, {"role": "curator"}).text
-    assert "Revoke their API key" in asked
+    assert "Revoke their 1 API key" in asked
     assert caller.key.name in asked
     assert Membership.objects.get(user=maker).role == Role.ADMIN, "nothing is done before it is answered"
     client.post(role_page, {"role": "curator", "asked_about_keys": "1"} | tick)
     assert Membership.objects.get(user=maker).role == Role.CURATOR
     assert (caller.get("runs").status == 200) is works
     remove_page = reverse("remove_member", args=(project.slug, maker.pk))
-    assert ("Revoke their API key" in client.get(remove_page).text) is works
+    assert ("Revoke their 1 API key" in client.get(remove_page).text) is works
     client.post(remove_page, {"asked_about_keys": "1"} | tick)
     assert (caller.get("runs").status == 200) is works
 

@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop, ngettext
+from django.utils.translation import gettext_lazy, gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -152,11 +152,8 @@ def _revokes_keys(request: DeskRequest) -> bool:
 
 
 def _keys_message(keys: KeysLeft) -> str:
-    number = len(keys.revoked)
-    if not number:
-        return ""
-    told = {"number": number, "names": ", ".join(key.name for key in keys.revoked)}
-    return ngettext("One API key was revoked: %(names)s", "%(number)s API keys were revoked: %(names)s", number) % told
+    names = ", ".join(key.name for key in keys.revoked)
+    return _("API keys revoked: %(names)s.") % {"names": names} if names else ""
 
 
 @project_page()
