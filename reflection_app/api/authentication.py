@@ -64,7 +64,7 @@ def find_key(digest: str) -> ApiKey | None:
     return key
 
 
-# Stands for the digest among the statement's parameters.
+# Replaced by the digest among the statement's parameters.
 MARK = "digest"
 
 

@@ -33,7 +33,7 @@ def permission_for(view: type | object, method: str) -> Permission | None:
 
 
 def refuse_without(key: ApiKey, permission: Permission) -> None:
-    """Raise PermissionDenied if the key's scopes do not allow what a call needs besides its own permission."""
+    """Raise PermissionDenied if the key's scopes do not allow a call's second permission."""
     if not key_may(key, permission):
         raise PermissionDenied(f"This needs a key with the scope {GRANTS[permission].scope_words()} as well.")
 

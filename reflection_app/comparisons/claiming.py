@@ -219,8 +219,8 @@ def _end_seats(seats: QuerySet[PairJudgement], *, actor: Actor) -> None:
         seat.delete()
 
 
-def lost_comparison_rights() -> set[tuple[UUID, int]]:
-    """Return each project and person where a pair is held by somebody who may not review."""
+def comparisons_without_right() -> set[tuple[UUID, int]]:
+    """Return the project and person of each pair held by a person who may not review."""
     held = PairJudgement.objects.filter(state=JudgementState.CLAIMED, is_by_key=False, person__isnull=False)
     return without_review_right(held, project="project", person="person")
 

@@ -215,7 +215,7 @@ def new_secret() -> str:
 
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
     def usable(self) -> "ApiKeyQuerySet":
-        """Return the keys that are neither revoked nor expired, nor made by somebody whose account is disabled."""
+        """Return the keys that are neither revoked nor expired, and whose maker's account is active."""
         alive = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
         return self.of_active_makers().filter(alive, revoked_at__isnull=True)
 
@@ -259,7 +259,7 @@ class ApiKey(models.Model):
 
     @cached_property
     def granted_scopes(self) -> frozenset[str]:
-        """The scopes in force. `admin` is not, once whoever made the key is no longer an admin of the project.
+        """The scopes in force. `admin` is not, once the key's maker is no longer an admin of the project.
 
         Keys of the `create_api_key` command have no maker and keep it.
         """

@@ -106,7 +106,7 @@ def violations(arguments: dict[str, Any], *, schema: dict[str, Any]) -> tuple[Is
     if is_too_deep(arguments):
         return (format_issue(f"it is nested more than {DEEPEST} levels deep", path="$"),)
     if json_schema.draft_of(schema) is None:
-        # Servers name whatever draft they know. Most keywords mean the same in all drafts.
+        # Servers may name an unknown draft. Most keywords mean the same in all drafts.
         schema = {keyword: value for keyword, value in schema.items() if keyword != "$schema"}
     try:
         json_schema.check_schema(schema)

@@ -206,8 +206,8 @@ def _leave_all(*, project_id: UUID, user_id: int, actor: Actor, **_signal: Any) 
     _leave(ReviewQueue.objects.filter(project=project_id, deleted_at=None), user_id=user_id, actor=actor)
 
 
-def lost_queue_rights() -> set[tuple[UUID, int]]:
-    """Return each project and person where somebody who may not review has a place in a queue."""
+def queues_without_right() -> set[tuple[UUID, int]]:
+    """Return the project and person of each queue place of a person who may not review."""
     places = QueueMember.objects.filter(queue__deleted_at=None)
     return without_review_right(places, project="queue__project", person="user")
 

@@ -45,7 +45,7 @@ def release_where(held: Q, *, project_id: UUID, actor: Actor) -> None:
 
 
 def release(review: Review, *, actor: Actor) -> None:
-    """Give a locked review back to the queue, whoever holds it."""
+    """Give a locked review back to the queue without its lease token."""
     before = {"holder": review.holder_label}
     review.state = ReviewState.WAITING
     for name, value in NOBODY.items():
@@ -74,8 +74,8 @@ def _locked(reviews: QuerySet[Review]) -> list[Review]:
     return list(rows.order_by("pk"))
 
 
-def lost_review_rights() -> set[tuple[UUID, int]]:
-    """Return each project and person where reviews are held by, or assigned to, somebody who may not review."""
+def reviews_without_right() -> set[tuple[UUID, int]]:
+    """Return the project and person of each review held by, or assigned to, a person who may not review."""
     assigned = Review.objects.filter(state__in=OPEN, assignee__isnull=False)
     held = Review.objects.filter(~HELD_BY_KEY, state=ReviewState.CLAIMED, holder_person__isnull=False)
     return without_review_right(assigned, project="project", person="assignee") | without_review_right(

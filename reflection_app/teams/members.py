@@ -66,7 +66,7 @@ def _revoke(project_id: UUID, made: Q, *, actor: Actor) -> None:
         audit(project_id, actor, "invitation.revoked", target=invitation, before=before)
 
 
-# Keys that remain when whoever made them leaves, loses a role, or has their account disabled.
+# Keys of a person who leaves, gets a lower role, or has their account disabled.
 
 
 @dataclass(frozen=True)
@@ -143,8 +143,8 @@ def change_role(project: Project, user_id: int, *, role: str, actor: Actor, revo
     """Give the member another role. Raises InvalidInput, NotFound, LastAdmin, or PeopleOnly.
 
     Who came by a key's invitation stays from then on when the key is revoked. A lower role revokes the keys that the
-    member made, unless `revoke_keys` is False. Of whoever is an admin no more, open invitations are revoked. Of whoever
-    may no longer review, holds, assignments and queue places end.
+    member made, unless `revoke_keys` is False. Open invitations of a former admin are revoked. Holds, assignments and
+    queue places end with the right to review.
     """
     membership = _locked_member(project, user_id)
     wanted = read_role(role)

@@ -98,7 +98,7 @@ def test_an_encoded_body_is_refused_by_its_encoding(caller: Caller, encoding: st
     assert encoding in answer.body["detail"]
 
 
-def test_a_body_said_to_be_as_it_is_is_read(caller: Caller) -> None:
+def test_an_identity_encoding_is_accepted(caller: Caller) -> None:
     answer = caller.call("POST", "tasks", data='{"objective": "x"}', headers={"Content-Encoding": "Identity"})
     assert answer.status == 201
 

@@ -119,7 +119,7 @@ def test_every_common_draft_is_read(draft: str) -> None:
     assert found(schema, {"a": "x"}) == [("$.a", 'the value is not of type "integer" (found "x")')]
 
 
-def test_words_of_a_draft_mean_what_they_mean_there() -> None:
+def test_keywords_are_read_by_their_draft() -> None:
     tuples = DRAFT_07 | {"items": [{"type": "integer"}], "additionalItems": False}
     check_schema(tuples)
     assert [path for path, _why in found(tuples, ["x", 2])] == ["$[0]", "$"]

@@ -39,7 +39,7 @@ def removed(project: Project, user: User) -> None:
     remove_member(project, user.pk, actor=SYSTEM)
 
 
-def left(project: Project, user: User) -> None:
+def went(project: Project, user: User) -> None:
     remove_member(project, user.pk, actor=Actor(user=user))
 
 
@@ -61,7 +61,7 @@ def deleted(project: Project, user: User) -> None:
     lapse()
 
 
-WAYS = [removed, left, demoted, disabled, disabled_elsewhere, deleted]
+WAYS = [removed, went, demoted, disabled, disabled_elsewhere, deleted]
 
 
 @pytest.mark.parametrize("end", WAYS)
@@ -115,7 +115,7 @@ def test_a_role_that_may_still_review_keeps_what_it_holds() -> None:
     assert held.holder == anna.user
 
 
-def test_a_panel_offers_the_seat_of_who_left_to_another() -> None:
+def test_a_panel_offers_a_released_seat_to_another_reviewer() -> None:
     panel = open_panel(reviewers=2)
     anna, ben, cem = (reviewer(panel.project, name=name) for name in ("anna", "ben", "cem"))
     say(panel, ben)
@@ -127,7 +127,7 @@ def test_a_panel_offers_the_seat_of_who_left_to_another() -> None:
     assert panel.state == "settled"
 
 
-def test_a_skill_taken_away_ends_holds_and_places_in_its_queues_alone() -> None:
+def test_removing_a_skill_ends_holds_and_places_in_its_queues_only() -> None:
     project = make_project()
     anna = reviewer(project, "legal", "zh", name="anna")
     reviews = waiting_rows(project, 4)
@@ -155,7 +155,7 @@ def boss_and_maker() -> tuple[Project, User, User]:
     return project, make_member(project, Role.ADMIN), make_member(project, Role.ADMIN, user=make_user("maker"))
 
 
-@pytest.mark.parametrize("end", [removed, left, demoted, disabled])
+@pytest.mark.parametrize("end", [removed, went, demoted, disabled])
 def test_keys_are_revoked_with_the_right_of_who_made_them(end: Ending) -> None:
     project, _boss, maker = boss_and_maker()
     caller = key_of(project, maker)
@@ -181,7 +181,7 @@ def test_a_key_that_remains_loses_admin_and_goes_on_with_its_other_scopes(role: 
     assert_problem(caller.post("invitations", {}), 403)
 
 
-def test_a_key_has_admin_only_as_its_maker_has_whichever_way_they_lost_it() -> None:
+def test_a_key_loses_admin_with_its_maker_however_that_happened() -> None:
     project, _boss, maker = boss_and_maker()
     caller = key_of(project, maker)
     Membership.objects.filter(user=maker).update(role=Role.CURATOR)

@@ -71,7 +71,7 @@ EMPTY_REPORT: dict[str, Any] = {
 }
 
 
-def shown_of_reports() -> list[str]:
+def report_sentences() -> list[str]:
     """The sentences that code writes into reports, requirements and reviews of a pick."""
     items = [*report_checklist(EMPTY_REPORT), *revised_output_checklist(
         issues=[Issue(description="甲")], attempt=1, revised_attempt=2, requirements=None,
@@ -113,7 +113,7 @@ def shown_of_reports() -> list[str]:
 
 def test_what_code_writes_into_reports_has_no_english_sentence_for_chinese_readers() -> None:
     with translation.override("zh-hans"):
-        read = {said: in_words(said) for said in shown_of_reports() if said}
+        read = {said: in_words(said) for said in report_sentences() if said}
     left = {said: words for said, words in read.items() if re.search(r"[A-Za-z]+ [A-Za-z]+", words)}
     assert left == {}
     assert len(read) > 40

@@ -26,7 +26,7 @@ Whoever is no member of a project is told that there is none, and another projec
 - Removing a member, giving them a lower role or disabling their account (`manage.py deactivate_user NAME`) revokes the
   API keys that they made, unless you untick the box (pages) or send `revoke_keys=false` (REST). The answer of
   `PATCH` and `DELETE /members/{id}` names the keys: `revoked_keys` and `remaining_keys`.
-- A key that remains keeps its scopes without `admin`: that scope works only while whoever made the key is an admin of
+- A key that remains keeps its scopes without `admin`: that scope works only while the key's maker is an admin of
   the project. Keys of the `create_api_key` command have no maker and keep it.
 - No key of a disabled account works.
 - When the right to review ends, so do the person's holds of reviews and pairs, their assignments and their places in
