@@ -194,7 +194,7 @@ def rests_on(*transcripts: Transcript) -> tuple[dict[str, str], ...]:
 def sessions_named(project: Project, external_id: str) -> Sequence[Transcript]:
     """Return the newest sessions with this id of the caller's. Raises NotFound if there is none."""
     rows = Transcript.objects.filter(project=project, external_id=external_id).only("pk", "run_id")
-    found = rows.order_by("-created_at", "-id")[:MOST_SESSIONS]
+    found = list(rows.order_by("-created_at", "-id")[:MOST_SESSIONS])
     if not found:
         raise NotFound("There is no session with this id.")
     return found
