@@ -336,8 +336,8 @@ def actor_messages(objective: str, earlier: list[Earlier]) -> tuple[Message, ...
             f"- {issue.in_words}" + (f" ({issue.suggested_fix})" if issue.suggested_fix else "")
             for issue in judgement.issues
         ]
-        problems += [f"- {weakness}" for weakness in judgement.feedback.weaknesses]
-        problems += [f"- To do: {suggestion}" for suggestion in judgement.feedback.suggestions]
+        problems += [f"- {weakness}" for weakness in judgement.further_weaknesses]
+        problems += [f"- To do: {suggestion}" for suggestion in judgement.further_suggestions]
         attempts.append(
             prompt(
                 "write_earlier",

@@ -116,6 +116,8 @@ class Desk:
                 settings.PORT = port
             if unused := processes.keys_without_model(os.environ):
                 self.log.say(f"{', '.join(unused)} set, but not LLM_MODEL: no provider is used until it names a model")
+            if ignored := processes.names_without_effect(os.environ):
+                self.log.say(f"{', '.join(ignored)} set, without effect: every step is in the run's journal and page")
             shared, behind = self._plan()
             sockets = socket_dir(settings.DATA_DIR)
             if not settings.REDIS_URL:

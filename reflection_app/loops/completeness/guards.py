@@ -173,13 +173,15 @@ class _Sieve:
             tool = listed.get(name.casefold())
             if tool not in fit:
                 self.drop(operation, DropCode.UNFIT_TOOL if tool else DropCode.UNKNOWN_TOOL, name=name[:LONGEST_NAME])
+        names = tuple(tool.name for tool in fit[:MOST_TOOLS])
         self.kept.append(
             Supplement(
                 operation=operation,
                 reason=suggested.reason.strip()[:LONGEST_REASON],
                 missing=self.aspects.get(operation_key(suggested.missing[:LONGEST_ASPECT]), ""),
                 quote=quote[:LONGEST_ASPECT],
-                suggested_tools=tuple(tool.name for tool in fit[:MOST_TOOLS]),
+                suggested_tools=names if named else (),
+                fitting_tools=() if named else names,
                 may_repeat=may_repeat,
             )
         )
