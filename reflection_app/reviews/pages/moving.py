@@ -17,7 +17,7 @@ from reflection_app.core.errors import StillStands
 from reflection_app.core.ids import id_from
 from reflection_app.core.permissions import Permission
 from reflection_app.queues.eligibility import closed_to, live_queues, person_of, why_closed
-from reflection_app.reviews.claiming import claim_next, free, skip_review, skipped_by, unskip_all, unskip_review
+from reflection_app.reviews.claiming import claim_next, free, seats_of, skip_review, skipped_by, unskip_all, unskip_review
 from reflection_app.reviews.deciding import undo_decision
 from reflection_app.reviews.models import OPEN, Review, ReviewState
 from reflection_app.reviews.own_work import work_of_others
@@ -114,10 +114,11 @@ def _say_why_none(request: DeskRequest, asked: AskedQueue) -> None:
         again = _("Look at them again")
         messages.info(request, format_html('{} <a href="{}?{}">{}</a>', said, address, query, again))
     place = request.place
-    # Some of them are the user's own work, and the project does not let them decide on it.
-    is_own = scope.exclude(work_of_others(place.project, actor=place.actor)).exists()
+    others_work = work_of_others(place.project, actor=place.actor)
+    # An empty condition excludes nothing: where everybody may decide on their own work, no review is refused for it.
+    is_own = bool(others_work) and scope.exclude(others_work).exists()
     if is_own:
-        said = _("What is left was handed in by you, or by a key that you made: somebody else has to decide on it.")
+        said = _("The remaining reviews were submitted by you or by an API key of yours. Another reviewer decides them.")
         if place.may(Permission.CHANGE_SETTINGS):
             address = reverse("review_policy", args=(place.project.slug,))
             who_may = _("Who may decide on their own work")
@@ -130,10 +131,11 @@ def _say_why_none(request: DeskRequest, asked: AskedQueue) -> None:
     if until is not None:
         said = _("Others hold what is left. The next one comes free at %(time)s UTC.")
         messages.info(request, said % {"time": f"{until:%H:%M}"})
-    elif not skipped and not is_own and not is_elsewhere:
-        said = _("What is left is for others: it is kept for them, or you have judged it yourself already.")
-        messages.info(request, said)
-    return None
+    is_judged = scope.filter(Exists(seats_of(place.actor)), free(now)).exists()
+    if is_judged:
+        messages.info(request, _("You have given your verdict on the remaining reviews. They wait for other reviewers."))
+    if until is None and not (skipped or is_own or is_elsewhere or is_judged):
+        messages.info(request, _("The remaining reviews are assigned to other reviewers."))
 
 
 def _say_what_is_for_other_queues(request: DeskRequest, scope: QuerySet[Review], *, named: UUID | None) -> bool:
