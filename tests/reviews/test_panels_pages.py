@@ -221,6 +221,6 @@ def test_who_has_given_a_verdict_is_told_that_the_remaining_seats_are_for_others
     anna = people(project, 2)[0]
     say(open_panel(project), anna)
     page = client_of(anna).post("/p/desk/reviews/next/", follow=True).text
-    assert "You have given your verdict on the remaining reviews. They wait for other reviewers." in page
-    assert "submitted by you" not in page
+    assert "You have reviewed the remaining items. They wait for other reviewers." in page
+    assert "submitted the remaining reviews" not in page
     assert "assigned to other reviewers" not in page
