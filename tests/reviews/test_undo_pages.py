@@ -86,12 +86,12 @@ def test_what_the_agent_was_told_stands_and_a_rewind_is_offered(reviewer: Client
     rewind = f'href="/p/desk/runs/{review.run_id}/fork/?step={review.step.seq}"'
     for page in ("/p/desk/reviews/", f"/p/desk/reviews/{review.pk}/"):
         told = reviewer.get(page).text
-        assert "The agent or a pipeline has been told of it." in told
+        assert "The agent has it already." in told
         assert rewind in told
         assert f'action="/p/desk/reviews/{review.pk}/undo/"' not in told
     refused = reviewer.post(f"/p/desk/reviews/{review.pk}/undo/")
     assert refused.status_code == 409
-    assert "The agent or a pipeline has been told of it." in refused.text
+    assert "The agent has it already." in refused.text
     assert rewind in refused.text
     assert reviewer.get(f"/p/desk/runs/{review.run_id}/fork/?step={review.step.seq}").status_code == 200
 
