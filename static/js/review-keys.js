@@ -61,7 +61,7 @@
     control.focus();
     if (isFinal(control)) return goToReason(form);
     // To overrule is to rate, or to give a verdict: go on there.
-    const next = form.querySelector("[data-criterion]:not(:has(:checked)) [type=radio]");
+    const next = form.querySelector("[data-criterion]:not(:has(:checked)) [type=radio]") ?? form.querySelector("[data-criterion] :checked");
     (next ?? form.querySelector("[name=verdict]:checked") ?? form.querySelector("[name=verdict]"))?.focus();
   }
 
