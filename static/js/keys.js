@@ -6,7 +6,7 @@ globalThis.deskKeys = (() => {
   const FIELDS = "main :is(textarea, select, input:not([type=hidden], [type=submit]))";
   // Filters and searches begin no decision. A selection in the notebook's inbox outlasts moving through it.
   const ASIDE = "form[method=get] *, [name=entry], [data-select-all] *, [data-bulk-all] *";
-  const BEGUN = "main [data-issue-row] details[open], main [data-typed], main [data-chosen]";
+  const BEGUN = "main [data-issue-row] details[open], main [data-typed], main [data-chosen], main [data-begun]";
   const MOST_EARLY = 20;
   let early = [];
   let isSaid = false;

@@ -51,6 +51,7 @@
   function choose(control) {
     const form = control.form;
     forget(form);
+    form.dataset.begun = "";
     if (control.type !== "radio") {
       control.dataset.chosen = "";
       return goToReason(form);
@@ -70,13 +71,14 @@
   function forget(form) {
     for (const button of document.querySelectorAll("[data-chosen]")) delete button.dataset.chosen;
     delete form?.dataset.enterDecides;
+    delete form?.dataset.begun;
   }
 
   // A choice without a word is dropped; what was typed or rated is not.
   function dropChoice() {
     const chosen = deskKeys.touched();
     if (chosen.some((field) => field.type !== "radio" || field.closest("[data-criterion]"))) return;
-    forget(document.querySelector("[data-decision]"));
+    forget(document.querySelector("[data-begun]"));
     for (const radio of chosen) radio.checked = radio.defaultChecked;
     for (const radio of chosen) radio.dispatchEvent(new Event("change", { bubbles: true }));
     if (chosen.includes(document.activeElement)) document.activeElement.blur();

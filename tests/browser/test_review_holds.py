@@ -220,7 +220,7 @@ def test_a_decision_that_is_refused_or_gets_no_answer_comes_back_with_all_that_w
     expect(page.get_by_label("Reason")).to_have_value("No verdict yet")
     painted(page, review).route("**/decision/**", lambda route: route.abort())
     page.keyboard.press("1")
-    page.keyboard.press("Enter")
+    page.keyboard.press("Control+Enter")
     expect(page.get_by_text("The desk did not answer")).to_be_visible()
     expect(page.get_by_label("Reason")).to_have_value("No verdict yet")
     page.unroute("**/decision/**")

@@ -101,9 +101,6 @@ def test_two_reviewers_type_sentences_into_their_decisions(visit: Visit) -> None
         expect(page.get_by_label("Reason")).to_have_value(SENTENCE)
         assert page.url == address
     assert what_happened() == before
-    page.get_by_label("Reason").press("Control+Enter")
-    page.wait_for_url("**/reviews/")
-    assert Review.objects.filter(decision_reason=SENTENCE).count() == 1
 
 
 def test_a_choice_by_mouse_is_followed_by_its_reason_and_esc_drops_a_choice_without_words(visit: Visit) -> None:
@@ -112,10 +109,11 @@ def test_a_choice_by_mouse_is_followed_by_its_reason_and_esc_drops_a_choice_with
     review = decided_one(project, Actor(user=user))
     page = ready(visit(user).go(f"/p/desk/reviews/{review.pk}/"))
     before = what_happened()
-    page.get_by_text("Overrule", exact=True).click()
+    page.locator("[name=decision][value=overrule]").click()
     page.locator("[name=verdict][value=REJECT]").click()
     page.keyboard.type(SENTENCE)
-    expect(page.get_by_label("Reason")).to_have_value(SENTENCE)
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Reason")).to_have_value(f"{SENTENCE}\n")
     expect(page.locator("[name=verdict][value=REJECT]")).to_be_checked()
     page.get_by_label("Reason").fill("")
     page.keyboard.press("Escape")
@@ -140,9 +138,9 @@ def test_in_a_criterion_digits_rate_and_words_go_to_the_reason(visit: Visit) -> 
     first = page.locator("[name='rating.tone']").first
     expect(first).to_be_checked()
     expect(page.locator("[name=verdict][value='']")).to_be_checked()
-    expect(page.get_by_label("Reason")).to_be_focused()
+    expect(page.locator("#id_reason")).to_be_focused()
     page.keyboard.type(SENTENCE)
-    expect(page.get_by_label("Reason")).to_have_value(SENTENCE)
+    expect(page.locator("#id_reason")).to_have_value(SENTENCE)
     page.locator("[name='rating.correct'][value='3']").click()
     page.keyboard.press("9")
     expect(page.locator("[name='rating.correct'][value='3']")).to_be_checked()
@@ -235,7 +233,7 @@ def test_a_key_pressed_while_the_list_loads_is_kept(visit: Visit) -> None:
     [row] = waiting_rows(project, 1)
     visitor = visit(make_member(project))
     held: list[Route] = []
-    visitor.page.route("**/htmx-2*.js", held.append)
+    visitor.page.route("**/htmx-2*.js", lambda route: route.continue_() if held else held.append(route))
     visitor.page.goto(f"{visitor.address}/p/desk/reviews/", wait_until="commit")
     expect(visitor.page.get_by_role("button", name="Review next")).to_be_visible()
     visitor.page.keyboard.press("n")
