@@ -49,7 +49,7 @@ globalThis.reviewItem = (() => {
     globalThis.htmx?.process(next);
     if (next.dataset.title) document.title = next.dataset.title;
     if (address) history.pushState({ review: idOf(next) }, "", address);
-    const told = next.querySelector("[role=alert]:not([hidden])") ?? next.querySelector("h1");
+    const told = next.querySelector(".alert[role=alert]:not([hidden])") ?? next.querySelector("h1");
     if (!told) return settle();
     told.tabIndex = -1;
     const isRead = document.body.dataset.read === idOf(next);
