@@ -1,4 +1,4 @@
-"""The address of a list is what was typed: after it has loaded, and after all that it loads by itself."""
+"""The address of a list is what was typed, after the list and everything that it requests have loaded."""
 
 from collections.abc import Callable
 

@@ -66,7 +66,7 @@ def what_happened() -> dict[str, object]:
 
 
 def each_alone(page: Page, text: str) -> None:
-    """Press each key of `text` where no field has the focus, as if it had been left in the middle of a sentence."""
+    """Press each key of `text` where no field has the focus, as after leaving it in the middle of a sentence."""
     for character in dict.fromkeys(text):
         page.evaluate("document.querySelector('dialog[open]')?.close(); document.activeElement.blur()")
         page.keyboard.press("Space" if character == " " else character)
@@ -103,7 +103,7 @@ def test_two_reviewers_type_sentences_into_their_decisions(visit: Visit) -> None
     assert what_happened() == before
 
 
-def test_a_choice_by_mouse_is_followed_by_its_reason_and_esc_drops_a_choice_without_words(visit: Visit) -> None:
+def test_a_mouse_choice_goes_to_the_reason_and_esc_clears_it(visit: Visit) -> None:
     project = unsure_project("desk")
     user = make_member(project)
     review = decided_one(project, Actor(user=user))
@@ -126,7 +126,7 @@ def test_a_choice_by_mouse_is_followed_by_its_reason_and_esc_drops_a_choice_with
     assert ReviewSkip.objects.count() == 1
 
 
-def test_in_a_criterion_digits_rate_and_words_go_to_the_reason(visit: Visit) -> None:
+def test_digits_rate_a_criterion_and_words_go_to_the_reason(visit: Visit) -> None:
     review = rated_review("rated")
     user = make_member(review.project)
     claim_review(review, actor=Actor(user=user))
@@ -215,7 +215,7 @@ def test_who_compares_types_why(visit: Visit) -> None:
     assert (what_happened(), page.url) == (before, address)
 
 
-def test_selected_rows_are_not_left_by_a_key(visit: Visit) -> None:
+def test_a_key_does_not_leave_selected_rows(visit: Visit) -> None:
     project = make_project("desk", review_policy={"audit_share": 0})
     rows = waiting_rows(project, 2)
     page = ready(visit(make_member(project)).go("/p/desk/reviews/"))
@@ -228,7 +228,7 @@ def test_selected_rows_are_not_left_by_a_key(visit: Visit) -> None:
     page.wait_for_url(f"**/reviews/{rows[0].pk}/")
 
 
-def test_a_key_pressed_while_the_list_loads_is_kept(visit: Visit) -> None:
+def test_a_key_pressed_while_a_list_loads_acts(visit: Visit) -> None:
     project = make_project("desk", review_policy={"audit_share": 0})
     [row] = waiting_rows(project, 1)
     visitor = visit(make_member(project))

@@ -215,7 +215,7 @@ def test_the_page_of_agreement_shows_nothing_of_other_projects() -> None:
 
 
 @pytest.mark.parametrize("own_work", list(OwnWork))
-def test_who_has_given_a_verdict_is_told_that_the_remaining_seats_are_for_others(own_work: OwnWork) -> None:
+def test_a_panel_member_who_has_reviewed_reads_that_others_are_awaited(own_work: OwnWork) -> None:
     project = panel_project("desk", reviewers=2)
     Project.objects.filter(pk=project.pk).update(own_work=own_work)
     anna = people(project, 2)[0]

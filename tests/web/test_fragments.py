@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern
 
-from reflection_app.core.models import Project
+from reflection_app.core.models import Project, Role
 from reflection_app.web.urls import project_pages, urlpatterns
 from tests.factories import make_member, make_project
 from tests.web.stories import logged_in
@@ -24,8 +24,8 @@ def is_whole(page: str) -> bool:
 def test_every_address_of_a_project_answers_a_plain_request_with_a_whole_page(
     client: Client, addresses: dict[str, str]
 ) -> None:
-    user = make_member(Project.objects.get(slug="walked"), "admin")
-    torn = {}
+    user = make_member(Project.objects.get(slug="walked"), Role.ADMIN)
+    torn: dict[str, str] = {}
     for name, address in addresses.items():
         for headers in ({}, RESTORED):
             client.force_login(user)
@@ -40,7 +40,7 @@ def test_every_address_of_a_project_answers_a_plain_request_with_a_whole_page(
 
 def test_parts_of_pages_are_marked_as_such(client: Client, addresses: dict[str, str]) -> None:
     """A view that answers htmx with a part of a page, and is no page itself, is a `fragment`."""
-    client.force_login(make_member(Project.objects.get(slug="walked"), "admin"))
+    client.force_login(make_member(Project.objects.get(slug="walked"), Role.ADMIN))
     marked = {
         str(one.name): one.callback.fragment_of
         for one in project_pages
@@ -58,7 +58,7 @@ def test_parts_of_pages_are_marked_as_such(client: Client, addresses: dict[str, 
     for name, page in marked.items():
         plain, part = client.get(addresses[name]), client.get(addresses[name], headers=PART)
         assert plain["Location"] == addresses[page], name
-        # An entry that nobody changed and a run that has ended have no news.
+        # Where nothing changed, there is no news.
         assert part.status_code in {200, 204} or name == "entry_news", name
 
 
