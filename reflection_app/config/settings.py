@@ -96,7 +96,6 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "django_htmx.middleware.HtmxMiddleware",
     "reflection_app.teams.pages.login.OwnPasswordFirst",
     "reflection_app.teams.pages.accounts.BrokerAway",
 ]

@@ -234,7 +234,7 @@ def test_a_suggestion_is_shown_and_put_into_the_form_and_changes_nothing() -> No
     advance(run.pk)
     run.refresh_from_db()
     assert (run.state, run.outcome) == ("finished", "succeeded")
-    said = client.get(page("conflict_suggestion", project, conflict)).content.decode()
+    said = client.get(page("conflict_suggestion", project, conflict), headers={"HX-Request": "true"}).content.decode()
     assert "&lt;b&gt;Ask&lt;/b&gt;" in said
     assert "tokens" in said
     filled = client.get(page("conflict", project, conflict), {"words": "suggestion"}).content.decode()

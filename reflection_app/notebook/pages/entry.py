@@ -64,8 +64,8 @@ from reflection_app.reviews.views.comments import opened_thread
 from reflection_app.runs.lesson_use import uses_of
 from reflection_app.web.access import DeskRequest, Place, back_to, project_page
 from reflection_app.web.forms import problems_of_entry
-from reflection_app.web.list_pages import PAGE
-from reflection_app.web.middleware import post_only
+from reflection_app.web.list_pages import PAGE, wants_part
+from reflection_app.web.middleware import fragment, post_only
 
 # The evidence shown beside the decision; the entry's page shows more.
 SHOWN_BESIDE = 5
@@ -152,8 +152,7 @@ def inbox(request: DeskRequest) -> HttpResponse:
     found = inbox_of(request, read_notebook(request.GET), after=id_from(request.GET.get("after", "")))
     named = id_from(request.GET.get("entry", ""))
     chosen = entry_of(request.place.project.pk, named) if named else None
-    is_part = request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request")
-    part = {LIST: "#list", ITEM: "#item"}.get(request.headers.get("HX-Target", ""), "") if is_part else ""
+    part = {LIST: "#list", ITEM: "#item"}.get(request.headers.get("HX-Target", ""), "") if wants_part(request) else ""
     context = inbox_context(request, found, chosen, with_filters=not part, with_item=part != "#list")
     context |= {"is_open": chosen is not None, "last": last_curation(request)}
     response = render(request, f"notebook/inbox.html{part}", context)
@@ -373,6 +372,7 @@ def _change(
 
 @project_page(Permission.READ_NOTEBOOK)
 @require_safe
+@fragment(page="entry")
 def news(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """For an open page: who changed the entry since the version that it shows, once somebody has."""
     entry = get_entry_for(request.place, entry_id)
