@@ -275,6 +275,7 @@ async def make_attempt(
         handed_in = await run.perform(AwaitAttempt(key=key, attempt=number, messages=messages))
         run.handed_in[number] = handed_in
         run.attempts.append(number)
+        run.contents[number] = handed_in.content
         await look_at_files(spec, run, number=number, content=handed_in.content, came=bool(handed_in.files))
         return handed_in.content
     request = run.model_call(key=key, role=role, messages=messages, attempt=number)
@@ -328,6 +329,7 @@ async def keep_attempt(run: Progress, *, number: int, content: str, cut_off: boo
     """Keeps an attempt that no single call of a model made."""
     await run.perform(KeepAttempt(key=f"attempt-{number}/kept", attempt=number, content=content, cut_off=cut_off))
     run.attempts.append(number)
+    run.contents[number] = content
     if cut_off:
         run.unfinished.add(number)
 
@@ -340,6 +342,7 @@ async def _keep(run: Progress, answer: Answer, *, number: int) -> None:
         await keep_attempt(run, number=number, content=answer.text, cut_off=not answer.is_whole)
     else:
         run.attempts.append(number)
+        run.contents[number] = answer.text
     if answer.is_whole and answer.reached_length:
         run.cut_off.add(number)
 

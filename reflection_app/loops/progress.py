@@ -5,6 +5,7 @@ results, never from a clock, and so comes out the same when a run is replayed fr
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -119,6 +120,21 @@ class PriceUnknown(EffectFailed):
         self.value = value
 
 
+@dataclass(frozen=True)
+class FailedCall:
+    """A model call that failed for good: its step's key, and the last step before it that worked."""
+
+    key: str
+    last_good_step: str
+    failure: EffectFailed
+
+    @property
+    def attempt(self) -> int | None:
+        """The number of the attempt that the call belongs to, or None."""
+        number = self.key.removeprefix("attempt-").split("/", 1)[0]
+        return int(number) if number.isdecimal() else None
+
+
 class Progress:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -148,6 +164,10 @@ class Progress:
         self.looks: dict[tuple[str, str], Look] = {}
         # What was seen on the files of the attempt of this number, where any of them had to show something.
         self.seen: dict[int, Looked] = {}
+        # The text of each attempt that was made.
+        self.contents: dict[int, str] = {}
+        self.failed_call: FailedCall | None = None
+        self._last_good_step = ""
         self._questions = 0
 
     async def perform[R](self, effect: Effect[R]) -> R:
@@ -159,8 +179,11 @@ class Progress:
             performed = await effect
         except EffectFailed as failure:
             self._charge(failure.spent)
+            if isinstance(effect, Generate) and not isinstance(failure, EffectTimedOut):
+                self.failed_call = FailedCall(effect.key, self._last_good_step, failure)
             raise
         self._charge(performed.spent)
+        self._last_good_step = effect.key
         if self.limits.cost_budget_usd is not None and not performed.spent.cost_known:
             raise PriceUnknown(
                 "the cost budget cannot be kept: the price of this model is not known. "
