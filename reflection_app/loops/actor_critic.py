@@ -146,15 +146,19 @@ def question(
     requirements: RequirementsReport | None = None,
     lowered: Lowered | None = None,
     rubric: Rubric | None = None,
+    uninspected: tuple[str, ...] = (),
 ) -> tuple[Message, ...]:
-    """What the critic is asked: two parts, or ratings by `rubric`.
+    """What the critic is asked: two parts, or ratings by `rubric`. `uninspected` names files that nobody could open.
 
     The work cannot close its own frame, whose name is a hash of the work."""
     checked = ""
-    if requirements is not None:
+    if requirements is not None or uninspected:
         results = "\n".join(
-            f"- {'met' if one.met else 'NOT met'}: {_shortened(one.in_words)} (found: {_shortened(one.actual)})"
-            for one in requirements.results
+            [
+                f"- {'met' if one.met else 'NOT met'}: {_shortened(one.in_words)} (found: {_shortened(one.actual)})"
+                for one in (requirements.results if requirements is not None else ())
+            ]
+            + [f"- UNKNOWN: {_shortened(one)} Do not count it as done." for one in uninspected]
         )
         # What was found is quoted from the work, which must not speak in it: so it is in a frame of its own.
         checked = prompt("critic_requirements", told=results, frame=frame_of(results + content, name="check"))
@@ -291,6 +295,7 @@ async def evaluate(
                 requirements=requirements,
                 lowered=lowered,
                 rubric=spec.rubric,
+                uninspected=run.uninspected(attempt),
             ),
             temperature=TEMPERATURE,
             json_schema=schema_for(spec.rubric) if spec.rubric else ANSWER_SCHEMA,

@@ -1,7 +1,7 @@
 """Making an attempt: by a model of ours or by the outside agent, in the same place of every loop."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from reflection_app.loops.answers import Answer, complete_answer
@@ -96,6 +96,8 @@ async def settle(spec: TaskSpec, run: Progress, judgement: Judgement, *, checkpo
     if waits is None:
         await draw_audit(spec, run, judgement)
         return judgement
+    if not waits.why and judgement.passed:
+        waits = replace(waits, why=run.uninspected(judgement.attempt))
     await ask_reviewer(run, judgement, waits)
     return run.judgements[-1]
 

@@ -247,7 +247,8 @@ def mode_for(spec: TaskSpec) -> Mode:
 async def run_loop(spec: TaskSpec) -> Ended:
     """Runs the loop of `spec` to its end. An effect that failed for good ends it as failed, with the error.
 
-    Where it was a model call, a rewind ticket and a report say so. Where only the judge failed, its words made no verdict and the attempt is kept as unverified.
+    Of a model call a rewind ticket and a report are stored. Where only the judge failed, its words made no verdict and
+    the attempt is kept as unverified.
     """
     run = Progress(spec.limits)
     try:

@@ -19,9 +19,9 @@ from reflection_app.loops.attempt_effects import (
     RecordVerdict,
     Wait,
 )
-from reflection_app.loops.completeness.file_checks import FilesChecked, with_files
+from reflection_app.loops.completeness.file_checks import FilesChecked, uninspected_in_words, with_files
 from reflection_app.loops.completeness.looked import Look, Looked
-from reflection_app.loops.completeness.looks import with_seen
+from reflection_app.loops.completeness.looks import undecided_in_words, with_seen
 from reflection_app.loops.effect import Effect, EffectFailed, EffectTimedOut, Spent
 from reflection_app.loops.lessons import Lessons
 from reflection_app.loops.questions import Choice, PersonsAnswer
@@ -269,12 +269,14 @@ class Progress:
         """The judgement as the journal keeps it: on replay the recorded one, however answers are read by then.
 
         Files that were produced speak against it whoever judged, and so does what was seen on them; a person alone may
-        pass over them.
+        pass over them. A PASS of an attempt with a required file that was not inspected has no confidence.
         """
         if judgement.attempt in self.files and judgement.referee is not Referee.PERSON:
             judgement = with_files(judgement, self.files[judgement.attempt])
         if judgement.attempt in self.seen and judgement.referee is not Referee.PERSON:
             judgement = with_seen(judgement, self.seen[judgement.attempt])
+        if judgement.passed and judgement.referee is not Referee.PERSON and self.uninspected(judgement.attempt):
+            judgement = judgement.model_copy(update={"confidence": 0.0})
         recorded = await self.perform(RecordVerdict(key=key, judgement=judgement))
         self.judgements.append(recorded)
         return recorded
@@ -283,6 +285,12 @@ class Progress:
         """The pick as the journal keeps it."""
         self.pick = await self.perform(RecordPick(key=key, pick=pick))
         return self.pick
+
+    def uninspected(self, number: int) -> tuple[str, ...]:
+        """Return which required files of attempt `number` were not inspected, one sentence each."""
+        checked, seen = self.files.get(number), self.seen.get(number)
+        files = [f"{uninspected_in_words(one)}." for one in checked.uninspected] if checked else []
+        return (*files, *(undecided_in_words(seen) if seen else ()))
 
     def over_corrected(self, *, counted: Referee | None = None) -> bool:
         """Whether the referees' scores, in order of the attempts, say to stop: three in a row that fall stop any loop.
@@ -304,8 +312,13 @@ class Progress:
         return len(scores) >= 2 and judgements[-1].referee.is_weak and scores[-1] <= max(scores[:-1])
 
     def ended(self, outcome: Outcome, *, error: str = "") -> Ended:
+        """Return the run's end. Only a person can let an attempt succeed whose required files were not inspected."""
         pick = self.pick.attempt if self.pick else None
         whole = [number for number in self.attempts if number not in self.unfinished]
         best = best_attempt(whole or self.attempts, self.judgements, pick=pick)
+        if outcome is Outcome.SUCCEEDED and best is not None and (open_files := self.uninspected(best)):
+            judged = strongest_judgements(self.judgements).get(best)
+            if judged is None or judged.referee is not Referee.PERSON:
+                outcome, self.why_unverified = Outcome.UNVERIFIED, " ".join(open_files)
         why = self.why_unverified if outcome is Outcome.UNVERIFIED else ""
         return Ended(outcome=outcome, best_attempt=best, error=error or why)

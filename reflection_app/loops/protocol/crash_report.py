@@ -1,4 +1,4 @@
-"""The ticket and the report of a run that a failed model call ends, in any loop. Code writes both: no model may be left.
+"""The ticket and the report of a run that a failed model call ends, in any loop. Code writes both without a model.
 
 A call that a loop recovers from, and one whose attempt was sent back already, get none here.
 """

@@ -71,12 +71,11 @@ async def _found(spec: TaskSpec, run: Progress, made: Made) -> Judged | None:
         return await _by_requirements(run, made, missed)
     if not spec.has_critic:
         report = requirements_of(spec, made.content, lowered=made.lowered, files=files)
-        # Where nobody could look at a required file, or tell what it shows, that everything else holds is no pass.
-        unseen = files is not None and files.lacks_a_look
-        if (looked := run.seen.get(made.number)) is not None:
-            unseen = unseen or bool(looked.undecided)
-        is_open = report is None or (report.all_met and unseen)
-        return None if report is None or is_open else await _by_requirements(run, made, report)
+        uninspected = run.uninspected(made.number)
+        if report is None or (report.all_met and uninspected):
+            run.why_unverified = " ".join(uninspected)
+            return None
+        return await _by_requirements(run, made, report)
     run.check_limits()
     try:
         judgement = await evaluate(spec, run, attempt=made.number, content=made.content, lowered=made.lowered)
