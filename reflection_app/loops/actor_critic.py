@@ -48,6 +48,8 @@ LONGEST_TOLD = 300
 
 
 Part = Annotated[Number, Field(ge=0, le=100)]
+# Who approves and gives no more than this scores on another scale, or contradicts itself.
+MOST_OF_ANOTHER_SCALE = 10
 
 
 class CriticIssue(Lenient):
@@ -77,8 +79,23 @@ class CriticAnswer(Lenient):
 
     @model_validator(mode="after")
     def check_it_has_a_score(self) -> "CriticAnswer":
-        if not self.ratings and self.score is None and (self.completeness is None or self.correctness is None):
+        """Bring a reply on a scale of 0 to 1 to 0 to 100. Raises ValueError where the scale cannot be told."""
+        if self.ratings:
+            return self
+        has_parts = self.completeness is not None and self.correctness is not None
+        if self.score is None and not has_parts:
             raise ValueError("completeness and correctness are missing")
+        given = {name: getattr(self, name) for name in (("completeness", "correctness") if has_parts else ("score",))}
+        most = max(given.values())
+        if 0 < most <= 1:
+            # 0 to 100 was asked for in whole numbers, and nobody approves what has 1 of 100.
+            if not self.approved and all(part in (0, 1) for part in given.values()):
+                raise ValueError(f"{' and '.join(given)} must be given from 0 to 100")
+            return self.model_copy(update={name: round(part * 100, 2) for name, part in given.items()})
+        if self.approved and most <= MOST_OF_ANOTHER_SCALE:
+            raise ValueError(
+                f"approved is true, and {' and '.join(given)} are at most {most:g}; give them from 0 to 100"
+            )
         return self
 
     @property

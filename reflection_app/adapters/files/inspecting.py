@@ -77,8 +77,8 @@ def inspect_files(
     """The facts of the files, in their order, and what of the requirements none of them meets.
 
     Each file is opened once for all requirements that its name fits, by a process of its own that has `each_s` of CPU
-    time. Where there are more files than can be told of, those come first that something is asked of. `unread` are the names of
-    files that were produced as well, and that nobody opens: they are not missing.
+    time. Where there are more files than can be told of, those come first that something is asked of. `unread` are the
+    names of files that were produced as well, and that nobody opens: they are not missing.
     """
     beside = [_plain(name) for name in (*(one.name for one in files), *unread)]
     wanted = [Wanted(one.name, one.content, _asked_of(one.name, requirements), beside) for one in files]
