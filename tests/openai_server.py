@@ -36,6 +36,8 @@ class Reply:
     """
 
     text: str | None = ""
+    # What is streamed in place of the text's words.
+    pieces: Sequence[str] = ()
     # In place of the text: the content as a list of parts.
     parts: Sequence[Mapping[str, Any]] = ()
     status: int = 200
@@ -355,6 +357,8 @@ async def _chunks(request: Request, reply: Reply) -> AsyncIterator[dict[str, Any
         for number, word in enumerate(text.split(" ") if text is not None else ()):
             delta: dict[str, Any] = {"role": "assistant", name: word if number == 0 else f" {word}"}
             yield shape | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    for piece in reply.pieces:
+        yield shape | {"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]}
     if reply.parts:
         yield shape | {"choices": [{"index": 0, "delta": {"content": list(reply.parts)}, "finish_reason": None}]}
     if reply.tool_calls:

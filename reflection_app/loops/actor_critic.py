@@ -94,7 +94,7 @@ class CriticAnswer(Lenient):
             return self.model_copy(update={name: round(part * 100, 2) for name, part in given.items()})
         if self.approved and most <= MOST_OF_ANOTHER_SCALE:
             raise ValueError(
-                f"approved is true, and {' and '.join(given)} are at most {most:g}; give them from 0 to 100"
+                f"approved is true, yet nothing is above {most:g}; give {' and '.join(given)} from 0 to 100"
             )
         return self
 

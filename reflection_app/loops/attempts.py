@@ -81,8 +81,7 @@ def end_by(judgement: Judgement, run: Progress, *, counted: Referee | None = Non
         return Outcome.SUCCEEDED
     if judgement.verdict is Verdict.REJECT:
         return Outcome.REJECTED
-    is_worse = judgement.referee is not Referee.PERSON and run.over_corrected(counted=counted)
-    return Outcome.OVER_CORRECTED if is_worse else None
+    return None if judgement.referee is Referee.PERSON else run.stop_by_scores(counted=counted)
 
 
 async def settle(spec: TaskSpec, run: Progress, judgement: Judgement, *, checkpoint: tuple[str, ...] = ()) -> Judgement:

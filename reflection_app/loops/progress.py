@@ -160,6 +160,8 @@ class Progress:
         self.waited_s = 0.0
         # Told with the run's end where that is unverified.
         self.why_unverified = ""
+        # The same of one that is exhausted before its last attempt.
+        self.why_exhausted = ""
         # What was seen on files, by their bytes and what they must show.
         self.looks: dict[tuple[str, str], Look] = {}
         # What was seen on the files of the attempt of this number, where any of them had to show something.
@@ -292,12 +294,12 @@ class Progress:
         files = [f"{uninspected_in_words(one)}." for one in checked.uninspected] if checked else []
         return (*files, *(undecided_in_words(seen) if seen else ()))
 
-    def over_corrected(self, *, counted: Referee | None = None) -> bool:
-        """Whether the referees' scores, in order of the attempts, say to stop: three in a row that fall stop any loop.
+    def stop_by_scores(self, *, counted: Referee | None = None) -> Outcome | None:
+        """Return the outcome if the evaluators' scores, in order of the attempts, say to stop, or None.
 
-        What a person judged otherwise says nothing about them.
-
-        Where only one referee's scores are `counted`, those of the others measure something else.
+        Three in a row that fall stop any loop. A weak evaluator's word is noisy: under one, so does the first attempt
+        that does not improve on the best. That is over-correction only if the score fell. Attempts that a person judged
+        do not count. With `counted`, only that evaluator's scores do: others measure something else.
         """
         by_people = {judged.attempt for judged in self.judgements if judged.referee is Referee.PERSON}
         judgements = [
@@ -307,9 +309,13 @@ class Progress:
         ]
         scores = [judged.score for judged in judgements]
         if len(scores) >= 3 and scores[-3] > scores[-2] > scores[-1]:
-            return True
-        # A weak referee's word is noisy: under one, the first attempt that does not improve on the best stops the loop.
-        return len(scores) >= 2 and judgements[-1].referee.is_weak and scores[-1] <= max(scores[:-1])
+            return Outcome.OVER_CORRECTED
+        if len(scores) < 2 or not judgements[-1].referee.is_weak or scores[-1] > max(scores[:-1]):
+            return None
+        if scores[-1] < max(scores[:-1]):
+            return Outcome.OVER_CORRECTED
+        self.why_exhausted = f"Attempt {judgements[-1].attempt} scored no higher than an earlier one ({scores[-1]:g})."
+        return Outcome.EXHAUSTED
 
     def ended(self, outcome: Outcome, *, error: str = "") -> Ended:
         """Return the run's end. Only a person can let an attempt succeed whose required files were not inspected."""
@@ -320,5 +326,6 @@ class Progress:
             judged = strongest_judgements(self.judgements).get(best)
             if judged is None or judged.referee is not Referee.PERSON:
                 outcome, self.why_unverified = Outcome.UNVERIFIED, " ".join(open_files)
-        why = self.why_unverified if outcome is Outcome.UNVERIFIED else ""
+        whys = {Outcome.UNVERIFIED: self.why_unverified, Outcome.EXHAUSTED: self.why_exhausted}
+        why = whys.get(outcome, "")
         return Ended(outcome=outcome, best_attempt=best, error=error or why)

@@ -14,6 +14,7 @@ from reflection_app.adapters.llm.litellm_import import litellm, text_of
 from reflection_app.adapters.llm.pictures import as_sent, check_pictures, picture_tokens, pictures_in
 from reflection_app.adapters.llm.roles import LOCAL_PREFIX, local_model_address
 from reflection_app.loops.attempt_effects import REFUSAL, STOP, means_whole
+from reflection_app.loops.storable import with_joined_halves
 
 # An answer that comes in pieces: shown while it grows, then read as if it had come in one.
 #
@@ -77,6 +78,8 @@ async def read_stream(stream: Any, *, messages: list[dict[str, Any]], on_text: O
                 continue
             first = first or chunk
             text += piece
+            if "\udc00" <= piece[0] <= "\udfff":
+                text = with_joined_halves(text)
             on_text(text)
     except litellm().exceptions.MidStreamFallbackError as error:
         raise error.original_exception or error from None
@@ -244,7 +247,10 @@ LONGEST_REASONING = 100_000
 def read_answer(
     response: Any, request: CompletionRequest, *, words: Sequence[str], latency_ms: int, tries: int, local: bool
 ) -> Completion:
-    """The completion in `response`, which the provider ended with `words`; where it tells no tokens they are still to be counted: `with_counted_tokens`."""
+    """The completion in `response`, which the provider ended with `words`.
+
+    Where it tells no tokens they are still to be counted: `with_counted_tokens`.
+    """
     choice = response.choices[0]
     text = text_of(choice.message.content)
     usage = getattr(response, "usage", None)

@@ -310,7 +310,7 @@ def files_written_in(content: str) -> tuple[tuple[str, str], ...]:
     found: dict[str, str] = {}
     fence = path = ""
     lines: list[str] = []
-    for line in content.splitlines(keepends=True):
+    for line in re.findall(r"[^\n]*\n|[^\n]+", content):
         bare = line.strip()
         if fence:
             if bare == fence:

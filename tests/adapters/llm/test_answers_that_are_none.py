@@ -161,3 +161,8 @@ def test_cached_and_reasoning_tokens_are_kept_where_they_are_told(configured: Co
 def test_a_long_text_without_a_space_is_counted(configured: Configured) -> None:
     answer = answered(configured, Reply("好" * 50_000, tells_usage=False), is_streamed=False)
     assert answer.completion_tokens >= 50_000
+
+
+def test_half_a_character_at_the_end_of_a_piece_is_joined_with_the_other_half(configured: Configured) -> None:
+    reply = Reply(None, pieces=["a \ud83d", "\ude00 b"])
+    assert answered(configured, reply, is_streamed=True).text == "a \U0001f600 b"
