@@ -119,7 +119,8 @@ def test_a_loop_that_recovers_from_a_failed_call_issues_no_ticket_for_it() -> No
 
 @pytest.mark.parametrize("step", ["reflect", "plan"])
 def test_a_reflector_that_cannot_be_reached_costs_its_analysis_and_not_the_report(step: str) -> None:
-    played = play(protocol_spec(), Desk(critic=[missing(), passing()], **{step: FAILED}))
+    answers: dict[str, Any] = {step: FAILED, "critic": [missing(), passing()]}
+    played = play(protocol_spec(), Desk(**answers))
     assert played.ended.outcome is Outcome.SUCCEEDED
     assert reports_of(played)[0].is_fallback
 
