@@ -297,13 +297,15 @@ def uuid_in(text: object) -> UUID | None:
 # What PostgreSQL can keep: proposals come from models and tools, whose texts may hold anything. Pure.
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 def storable[T](value: T) -> T:
     """The JSON value with NUL characters and halves of surrogate pairs shown as the replacement character."""
     match value:
         case str():
-            return cast("T", _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", value))
+            whole = _PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), value)
+            return cast("T", _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", whole))
         case dict():
             return cast("T", {storable(key): storable(item) for key, item in value.items()})
         case list() | tuple():

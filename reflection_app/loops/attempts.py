@@ -1,7 +1,7 @@
 """Making an attempt: by a model of ours or by the outside agent, in the same place of every loop."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from reflection_app.loops.answers import Answer, complete_answer
@@ -81,8 +81,7 @@ def end_by(judgement: Judgement, run: Progress, *, counted: Referee | None = Non
         return Outcome.SUCCEEDED
     if judgement.verdict is Verdict.REJECT:
         return Outcome.REJECTED
-    is_worse = judgement.referee is not Referee.PERSON and run.over_corrected(counted=counted)
-    return Outcome.OVER_CORRECTED if is_worse else None
+    return None if judgement.referee is Referee.PERSON else run.stop_by_scores(counted=counted)
 
 
 async def settle(spec: TaskSpec, run: Progress, judgement: Judgement, *, checkpoint: tuple[str, ...] = ()) -> Judgement:
@@ -96,6 +95,8 @@ async def settle(spec: TaskSpec, run: Progress, judgement: Judgement, *, checkpo
     if waits is None:
         await draw_audit(spec, run, judgement)
         return judgement
+    if not waits.why and judgement.passed:
+        waits = replace(waits, why=run.uninspected(judgement.attempt))
     await ask_reviewer(run, judgement, waits)
     return run.judgements[-1]
 
@@ -275,6 +276,7 @@ async def make_attempt(
         handed_in = await run.perform(AwaitAttempt(key=key, attempt=number, messages=messages))
         run.handed_in[number] = handed_in
         run.attempts.append(number)
+        run.contents[number] = handed_in.content
         await look_at_files(spec, run, number=number, content=handed_in.content, came=bool(handed_in.files))
         return handed_in.content
     request = run.model_call(key=key, role=role, messages=messages, attempt=number)
@@ -328,6 +330,7 @@ async def keep_attempt(run: Progress, *, number: int, content: str, cut_off: boo
     """Keeps an attempt that no single call of a model made."""
     await run.perform(KeepAttempt(key=f"attempt-{number}/kept", attempt=number, content=content, cut_off=cut_off))
     run.attempts.append(number)
+    run.contents[number] = content
     if cut_off:
         run.unfinished.add(number)
 
@@ -340,6 +343,7 @@ async def _keep(run: Progress, answer: Answer, *, number: int) -> None:
         await keep_attempt(run, number=number, content=answer.text, cut_off=not answer.is_whole)
     else:
         run.attempts.append(number)
+        run.contents[number] = answer.text
     if answer.is_whole and answer.reached_length:
         run.cut_off.add(number)
 

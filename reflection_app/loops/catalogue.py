@@ -1,6 +1,7 @@
 """The loops by name, and which one a task gets."""
 
 from collections.abc import Awaitable, Callable, Container, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
 
@@ -26,6 +27,7 @@ from reflection_app.loops.merge_suggestion import merge_suggestion
 from reflection_app.loops.planning import planning
 from reflection_app.loops.progress import AnsweredByPerson, LimitReached, PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
+from reflection_app.loops.protocol.crash_report import report_crash
 from reflection_app.loops.reflection_protocol import reflection_protocol
 from reflection_app.loops.reflexion import reflexion
 from reflection_app.loops.task_spec import OF_THE_DESK, Execution, Mode, TaskKind, TaskSpec
@@ -225,6 +227,8 @@ VERSIONS: dict[Mode, int] = {
 }
 
 JUDGES = frozenset({"critic", "self"})
+# What checks, diagnoses or reflects makes no attempt that could be sent back.
+WITHOUT_ATTEMPTS = OF_THE_DESK | {Mode.COMPLETENESS_CHECK, Mode.INLINE_REFLECTION, Mode.TOOL_DIAGNOSIS}
 
 
 def version_of(mode: Mode) -> int:
@@ -243,7 +247,8 @@ def mode_for(spec: TaskSpec) -> Mode:
 async def run_loop(spec: TaskSpec) -> Ended:
     """Runs the loop of `spec` to its end. An effect that failed for good ends it as failed, with the error.
 
-    Where only the judge failed, its words made no verdict and the attempt is kept as unverified.
+    Of a model call a rewind ticket and a report are stored. Where only the judge failed, its words made no verdict and
+    the attempt is kept as unverified.
     """
     run = Progress(spec.limits)
     try:
@@ -258,5 +263,9 @@ async def run_loop(spec: TaskSpec) -> Ended:
         only_unjudged = failure.role in JUDGES and bool(run.attempts)
         return run.ended(Outcome.UNVERIFIED if only_unjudged else Outcome.FAILED, error=str(failure))
     except EffectFailed as failure:
+        if spec.mode not in WITHOUT_ATTEMPTS:
+            # A fork may have edited a step of the report into another.
+            with suppress(EffectFailed):
+                await report_crash(spec, run, failure)
         return run.ended(Outcome.FAILED, error=str(failure))
     return run.ended(outcome)

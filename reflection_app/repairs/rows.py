@@ -71,8 +71,15 @@ WHERE id = %s AND state IN ('open', 'in_progress')
 
 @follows_from(IssueTicket)
 def write_ticket(_effect: IssueTicket, issued: IssuedTicket, commit: StepCommit) -> None:
-    """The row of a ticket; what was open on the run is superseded by it."""
-    run, step, batch, attempt = commit.run, commit.step, commit.batch, commit.attempt(issued.attempt)
+    """The row of a ticket; what was open on the run is superseded by it.
+
+    Of a call that failed before its attempt was made there is a ticket without an attempt.
+    """
+    run, step, batch = commit.run, commit.step, commit.batch
+    try:
+        attempt = commit.attempt(issued.attempt)
+    except Attempt.DoesNotExist:
+        attempt = None
     values = issued.model_dump(mode="json")
     row = Ticket(
         project_id=run.project_id,

@@ -238,9 +238,17 @@ def _perform(effect: Performing, *, journal: Journal, spec: TaskSpec) -> Result:
         failure = error
     except TryLater as error:
         journal.put_off(step, duration_s=error.duration_s, tries=error.tries)
-        raise
+        if not _is_last_try(journal.lease.run_id, error):
+            raise
+        failure = EffectFailed(str(error))
     assert failure is not None
     return journal.fail(step, failure)
+
+
+def _is_last_try(run_id: UUID, error: TryLater) -> bool:
+    """Return True if the run may not be put off once more. The loop then learns that the call failed."""
+    failures, asked_waits = Run.objects.values_list("failures", "asked_waits").get(pk=run_id)
+    return bool(asked_waits + 1 >= MOST_ASKED_WAITS if error.after_s else failures + 1 >= MOST_FAILURES)
 
 
 def _retry_later(journal: Journal, error: str, *, after_s: float | None = None) -> float | None:

@@ -87,6 +87,7 @@ from reflection_app.loops.protocol.reports import KeptReport
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.texts import cut_middle
+from reflection_app.loops.thinking import split_thinking
 from reflection_app.loops.tickets import Ticket
 from reflection_app.loops.values import Picture
 from reflection_app.repairs.likeness import compare_supplements
@@ -226,16 +227,17 @@ def _generate(
     except ModelError as error:
         spent = Spent(duration_s=time.monotonic() - began, tries=error.tries)
         raise EffectFailed(str(error), spent=spent) from None
+    thought, text = split_thinking(completion.text)
     return Performed(
         value=Generation(
-            text=storable(completion.text),
+            text=storable(text),
             model=storable(completion.model),
             finish_reason=storable(completion.finish_reason),
             refusal=completion.refusal,
-            reasoning=completion.reasoning,
+            reasoning="\n".join(filter(None, (completion.reasoning, thought))),
             tool_calls=completion.tool_calls,
             fault=fault_of(
-                completion.text,
+                text,
                 finish_reason=completion.finish_reason,
                 refusal=completion.refusal,
                 tool_calls=completion.tool_calls,

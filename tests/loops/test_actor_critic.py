@@ -62,11 +62,19 @@ def test_what_an_issue_says_is_not_listed_again_as_a_weakness() -> None:
     assert "season" not in first
 
 
+def test_under_a_critic_the_first_score_that_falls_is_an_over_correction() -> None:
+    answers = [said("one"), said(critique(60)), said("two"), said(critique(50))]
+    played = play(text_spec(max_iterations=9), sequence(answers))
+    assert (played.ended.outcome, played.ended.error) == (Outcome.OVER_CORRECTED, "")
+
+
 def test_under_a_critic_the_first_attempt_that_does_not_improve_stops_the_loop() -> None:
     answers = [said("one"), said(critique(60)), said("two"), said(critique(60))]
     played = play(text_spec(max_iterations=9), sequence(answers))
 
-    assert played.ended.outcome is Outcome.OVER_CORRECTED
+    # No score fell, so nothing was over-corrected.
+    assert played.ended.outcome is Outcome.EXHAUSTED
+    assert played.ended.error == "Attempt 2 scored no higher than an earlier one (60)."
     assert played.ended.best_attempt == 1
 
 
