@@ -242,6 +242,7 @@ class ReviewReason(StrEnum):
     POLICY = "policy"
     ASKED_FOR = "asked_for"
     ADJUDICATION = "adjudication"
+    REQUIRED = "required"
 
 
 class Decision(StrEnum):
