@@ -86,7 +86,7 @@ REFEREES: Looks = {
     "tests": Look(_("Tests")),
     "requirements": Look(_("Minimum requirements")),
     "person": Look(_("Person")),
-    "nobody": Look(_("Nobody")),
+    "unjudged": Look(_("Not judged")),
 }
 REVIEW_REASONS: Looks = {
     ReviewReason.REJECTED: Look(_("Rejected")),

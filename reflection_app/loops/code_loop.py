@@ -105,7 +105,7 @@ def failures_prompt(report: TestReport) -> str:
 
 
 def sent_back(judgement: Judgement, *, name: str = "code_sent_back") -> str:
-    """Return what the model is told of a person who sent the attempt back."""
+    """Return the prompt for an attempt that a person sent back."""
     problems = [f"- {issue.in_words}" for issue in judgement.issues]
     problems += [f"- {suggestion}" for suggestion in judgement.feedback.suggestions]
     return prompt(name, problems="\n".join(problems) or "- No reason was given.")

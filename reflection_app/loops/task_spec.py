@@ -281,5 +281,5 @@ class TaskSpec(Value):
 
     @property
     def requires_review(self) -> bool:
-        """True where a reviewer decides how the run ends, whatever the policy says."""
+        """True if a reviewer decides how the run ends, even where the policy asks for none."""
         return self.review is ReviewDemand.REQUIRED

@@ -51,7 +51,7 @@ def chance_of_review(policy: ReviewPolicy, facts: Facts) -> float:
 # The newest ones count; so many are compared in a moment.
 MOST_COMPARED = 20_000
 CHUNK = 2_000
-# Whatever the policy says, so that the chance of such a review is 1.
+# Independent of the policy's rules, so the chance of such a review is 1.
 ALWAYS_ASKED = (ReviewReason.CHECKPOINT, ReviewReason.REQUIRED)
 BY_POLICY = [
     reason.value

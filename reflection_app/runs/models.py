@@ -320,10 +320,10 @@ class Verdict(models.Model):
     def judge_label(self) -> str:
         """The referee as pages name it: minimum requirements are told apart from tests, which are as strong.
 
-        Of what nothing has judged it is nobody.
+        "unjudged" is the label of an attempt without a judge.
         """
         if self.is_void and not self.tests:
-            return "nobody"
+            return "unjudged"
         is_by_requirements = self.referee == verdicts.Referee.TESTS and self.requirements and not self.tests
         return "requirements" if is_by_requirements else self.referee_label
 

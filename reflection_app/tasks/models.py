@@ -49,7 +49,7 @@ class Task(models.Model):
     # Which of those who look back the task switches on or off; else as the project has it.
     reflector_switches = models.JSONField(default=dict, blank=True)
     chain_of_thought = models.BooleanField(default=False)
-    # Whether a reviewer has to decide how its runs end, whatever the policy says.
+    # Who decides whether its runs end without a reviewer.
     review = models.CharField(
         max_length=8,
         choices=[(demand.value, demand.value) for demand in ReviewDemand],

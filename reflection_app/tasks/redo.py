@@ -91,7 +91,7 @@ def redo_run(run: Run, wanted: RedoInput, *, actor: Actor, issues: tuple[Issue, 
         old.task,
         spec.model_copy(update=changed),
         origin=Origin(run=old, note=instructions, by=actor.label),
-        # Whoever wrote what the next attempt is made from has submitted a part of it.
+        # The authors of the text that the next attempt is made from count as submitters.
         handed_in_by=list(dict.fromkeys([*old.handed_in_by, *wrote, *hands_of(actor)])),
     )
     add_event(old, EventType.RUN_REDONE, redo=str(child.pk), attempt=attempt.number)

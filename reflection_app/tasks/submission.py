@@ -284,8 +284,8 @@ class TaskSubmission(Value):
     execution: Execution = Execution.MANAGED
     review: ReviewDemand = Field(
         default=ReviewDemand.POLICY,
-        description="`required`: the run waits for a reviewer before it ends, whatever the project's policy says, and "
-        "ends by that decision; `policy`: as the project's review policy says",
+        description="`required`: the run waits for a reviewer before it ends, and ends by that decision, even where "
+        "the project's policy asks for none; `policy`: as the project's review policy says",
     )
     metadata: Annotated[dict[str, JsonValue], at_most(LARGEST_METADATA)] = Field(default_factory=dict)
 

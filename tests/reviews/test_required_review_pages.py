@@ -1,4 +1,4 @@
-"""The page of a review that a task requires tells why it is asked and what each decision will cause."""
+"""The page of a required review shows its reason and the effect of each decision."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def test_at_the_end_of_a_run_the_page_says_that_no_attempt_can_follow(reviewer: 
     assert "No attempt can follow: the run ends, and keeps the best that it has." in page_of(reviewer, review)
 
 
-def test_an_attempt_that_nothing_judged_is_kept_by_one_press(reviewer: Client, project: Project) -> None:
+def test_an_unjudged_attempt_can_be_kept(reviewer: Client, project: Project) -> None:
     review = claimed(reviewer, project, "no verdict")
     page = page_of(reviewer, review)
     assert "Nothing has judged attempt 1." in page
@@ -63,5 +63,5 @@ def test_an_attempt_that_nothing_judged_is_kept_by_one_press(reviewer: Client, p
     run = Run.objects.get(pk=review.run_id)
     assert run.outcome == "succeeded"
     page = reviewer.get(f"/p/req/runs/{run.pk}/").text
-    assert "Nobody" in page
+    assert "Not judged" in page
     assert "No verdict" in page

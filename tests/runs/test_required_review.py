@@ -104,7 +104,7 @@ def test_a_run_waits_goes_on_with_what_was_sent_back_and_ends_once_by_the_decisi
     assert finished(run) == ["succeeded"]
     [delivery] = Delivery.objects.all()
     assert delivery.event.payload["outcome"] == "succeeded"
-    # No audit was drawn beside it.
+    # No audit was drawn as well.
     assert list(Review.objects.order_by("created_at").values_list("reason", flat=True)) == ["required", "required"]
 
     let_settle()
@@ -114,9 +114,7 @@ def test_a_run_waits_goes_on_with_what_was_sent_back_and_ends_once_by_the_decisi
     assert [one["verdict"] for one in row["decisions"]] == ["REVISE", "PASS"]
 
 
-def test_the_decision_can_be_undone_while_nobody_was_told_and_the_run_waits_again(
-    project: Project, caller: Caller
-) -> None:
+def test_an_undone_decision_makes_the_run_wait_again(project: Project, caller: Caller) -> None:
     run = submitted(caller)
     hand_in(caller, run, "one")
     decided = decide(run, decision="overrule", verdict="REJECT", reason="No.")
@@ -128,7 +126,7 @@ def test_the_decision_can_be_undone_while_nobody_was_told_and_the_run_waits_agai
     assert (run.state, run.outcome, run.waiting_for) == ("waiting_review", None, "required")
 
 
-def test_the_demand_is_stored_answered_and_kept_by_forks_and_redone_runs(project: Project, caller: Caller) -> None:
+def test_the_demand_is_stored_returned_and_inherited(project: Project, caller: Caller) -> None:
     run = submitted(caller)
     assert caller.get(f"tasks/{run.task_id}").body["review"] == "required"
     hand_in(caller, run, "one")
@@ -176,7 +174,7 @@ def test_an_attempt_that_nothing_judged_can_be_approved(project: Project) -> Non
     run.refresh_from_db()
     assert (run.state, run.waiting_for) == ("waiting_review", "unsettled_pick")
     review = Review.objects.get(run=run)
-    assert (review.verdict.is_void, review.verdict.judge_label) == (True, "nobody")
+    assert (review.verdict.is_void, review.verdict.judge_label) == (True, "unjudged")
     decide(run, decision="approve")
     run.refresh_from_db()
     assert (run.outcome, run.best_attempt is not None) == ("succeeded", True)

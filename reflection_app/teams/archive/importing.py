@@ -124,9 +124,9 @@ def import_project(path: Path, wishes: Wishes, *, actor: Actor) -> Imported:
 
 
 def _give_owners(runs: models.QuerySet[Run], *, project: Project, admin: str) -> None:
-    """Give the runs that nobody known here has submitted, such as those of a key, to somebody.
+    """Assign an owner to the runs whose submitters are unknown here, such as those of a key.
 
-    They belong to who submitted the task, or else to the admin who has brought them here, or else to the first admin.
+    The owner is the task's submitter, else the importing admin, else the first admin of the project.
     """
     unowned = runs.filter(handed_in_by=[UNKNOWN_HAND])
     by_task = Task.objects.filter(pk=OuterRef("task")).values(hands=HandsOf("created_by"))

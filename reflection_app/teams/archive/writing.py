@@ -79,7 +79,7 @@ def write_project(project: Project, file: IO[bytes], *, actor: Actor, hides_opin
                         told = blindness.told(table.name, dict(row))
                         if told is not None:
                             if table.model is Run:
-                                # By name, as all people are: whoever made a key is one with it. Other keys have none.
+                                # By name, as all people are; a key counts as its maker, and is unnamed without one.
                                 told["handed_in_by"] = [names.get(hand, "") for hand in row["handed_in_by"]]
                             text.write(json.dumps(told, ensure_ascii=False, default=_as_json) + "\n")
                             many += 1

@@ -45,7 +45,7 @@ def submit_task(
     idempotency_key: str | None = None,
     **more: Any,
 ) -> Call[Task]:
-    """Hands in a task, whose first run begins at once. With `execution="external"` your agent makes the attempts.
+    """Submit a task; its first run starts at once. With `execution="external"` your agent makes the attempts.
 
     With `review="required"` the run waits for a reviewer before it ends, and ends by that decision.
     """

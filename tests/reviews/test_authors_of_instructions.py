@@ -1,4 +1,4 @@
-"""Whoever writes what an attempt is made from has submitted a part of the work, and does not decide on it."""
+"""The author of text that an attempt is made from counts as a submitter and cannot decide on the result."""
 
 import pytest
 
@@ -40,7 +40,7 @@ def ended_run(project: Project) -> Run:
 
 
 @pytest.mark.parametrize("by_key", [False, True])
-def test_who_orders_work_again_with_words_may_not_claim_its_review(project: Project, by_key: bool) -> None:
+def test_the_author_of_a_redo_cannot_claim_its_review(project: Project, by_key: bool) -> None:
     run, member = ended_run(project), make_member(project)
     maker = Actor(user=member)
     key, _secret = make_api_key(project, (Scope.REVIEWS_WRITE,), made_by=member)
@@ -97,7 +97,7 @@ def test_who_edited_the_text_that_is_done_again_has_written_a_part_of_it() -> No
     assert {editor.hand, by.hand} <= set(again.handed_in_by)
 
 
-def test_who_answers_a_question_in_words_has_written_a_part_and_who_only_chooses_has_not() -> None:
+def test_an_answer_with_text_makes_its_author_a_submitter_and_a_mere_choice_does_not() -> None:
     project = make_project()
     actor = Actor(user=make_user())
     told = waiting_question(project, KNOWLEDGE)
