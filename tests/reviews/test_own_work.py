@@ -44,7 +44,7 @@ HARMLESS = {
     "comparisons/judgements/<uuid:judgement_id>/undo": "takes a judgement back; it is given anew under the same rules",
     "comments": "words, no decision",
     "comments/<uuid:comment_id>": "words, no decision",
-    "questions/<uuid:question_id>/answer": "what the task means, its author knows best (see test_authors_of_instructions)",
+    "questions/<uuid:question_id>/answer": "what the task means, its author knows best (test_authors_of_instructions)",
     "reviews/<uuid:review_id>/heartbeat": "needs a claim",
     "reviews/<uuid:review_id>/release": "gives a review away",
     "reviews/<uuid:review_id>/example": "shows others what was decided, and decides nothing",

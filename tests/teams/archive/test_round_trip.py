@@ -240,7 +240,7 @@ def test_all_who_have_a_part_in_a_run_have_it_in_the_copy(tmp_path: Path) -> Non
     project = unsure_project("parts")
     one, other = make_member(project), make_member(project)
     run = submit(project, actor=Actor(user=one))
-    run.handed_in_by += [Actor(user=other).hand, "key:gone"]
+    run.handed_in_by += [hand_of(other.pk), "key:gone"]
     run.save(update_fields=["handed_in_by"])
     content = written(project)
     [row] = rows_of(content)["runs"]
