@@ -12,7 +12,7 @@ from django.test import Client
 
 from notebook_app.public import propose
 from reflection_app.attachments.models import Attachment, ProducedFile, RenderedPage
-from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.audit import Actor, AuditEntry, hand_of
 from reflection_app.core.models import Membership, Project, Role
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.metrics.models import DayFigure
