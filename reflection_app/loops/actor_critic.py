@@ -280,7 +280,7 @@ async def actor_critic(spec: TaskSpec, run: Progress) -> Outcome:
             continue
         run.check_limits()
         judgement = await evaluate(spec, run, attempt=number, content=content)
-        judgement = await settle(spec, run, judgement)
+        judgement = await settle(spec, run, judgement, counted=Referee.CRITIC)
         if (end := end_by(judgement, run, counted=Referee.CRITIC)) is not None:
             return end
         earlier.append(Earlier(content, judgement))

@@ -253,6 +253,7 @@ class ReviewReason(StrEnum):
     POLICY = "policy"
     ASKED_FOR = "asked_for"
     ADJUDICATION = "adjudication"
+    REQUIRED = "required"
 
 
 class Decision(StrEnum):

@@ -84,33 +84,56 @@ def end_by(judgement: Judgement, run: Progress, *, counted: Referee | None = Non
     return None if judgement.referee is Referee.PERSON else run.stop_by_scores(counted=counted)
 
 
-async def settle(spec: TaskSpec, run: Progress, judgement: Judgement, *, checkpoint: tuple[str, ...] = ()) -> Judgement:
+async def settle(
+    spec: TaskSpec,
+    run: Progress,
+    judgement: Judgement,
+    *,
+    checkpoint: tuple[str, ...] = (),
+    counted: Referee | None = None,
+) -> Judgement:
     """The judgement that holds: the referee's own, or a person's where the policy makes the run wait for one.
 
-    A `checkpoint` makes it wait whatever the policy, and is why.
+    A `checkpoint` makes it wait whatever the policy, and is why. `counted` is as in `end_by`.
     """
     if judgement.referee is Referee.PERSON:  # a person edited it, in a fork; nobody needs to be asked again
         return judgement
     waits = Waits(ReviewReason.CHECKPOINT, why=checkpoint) if checkpoint else await why_it_waits(spec, run, judgement)
     if waits is None:
-        await draw_audit(spec, run, judgement)
-        return judgement
+        confirmed = await confirm(spec, run, judgement, counted=counted)
+        if confirmed is judgement:
+            await draw_audit(spec, run, judgement)
+        return confirmed
     if not waits.why and judgement.passed:
         waits = replace(waits, why=run.uninspected(judgement.attempt))
     await ask_reviewer(run, judgement, waits)
     return run.judgements[-1]
 
 
+async def confirm(spec: TaskSpec, run: Progress, judgement: Judgement, *, counted: Referee | None = None) -> Judgement:
+    """Return the judgement, or a reviewer's in its place where the task requires a review and the run would end by it.
+
+    Without such a task no effect is performed, so the loops' versions stay as they are.
+    """
+    if judgement.referee is Referee.PERSON or not spec.requires_review:
+        return judgement
+    if end_by(judgement, run, counted=counted) is None:
+        return judgement
+    why = run.uninspected(judgement.attempt) if judgement.passed else ()
+    await ask_reviewer(run, judgement, Waits(ReviewReason.REQUIRED, why=why))
+    return run.judgements[-1]
+
+
 async def ask_reviewer(
-    run: Progress, judgement: Judgement, waits: Waits, *, number: int | None = None
+    run: Progress, judgement: Judgement, waits: Waits, *, number: int | None = None, key: str = ""
 ) -> ReviewDecision:
-    """What a person decides of a judgement, noted; `number` names the attempt after which it is asked.
+    """What a person decides of a judgement, noted; `number` names the attempt after which it is asked, as `key` does.
 
     Raises AnsweredByPerson where the person edited the answer, once that text is kept as an attempt. No journal of
     before holds such a decision, so the loops' versions stay as they are.
     """
     review = AskReviewer(
-        key=f"attempt-{number or judgement.attempt}/review",
+        key=key or f"attempt-{number or judgement.attempt}/review",
         judgement=judgement,
         reason=waits.reason,
         why=waits.why,
@@ -119,6 +142,7 @@ async def ask_reviewer(
     )
     decision = await run.perform(review)
     run.judgements.append(decision.judgement_of(judgement.attempt))
+    run.reviewed = len(run.attempts)
     if decision.edited is not None:
         await keep_edited(run, decision.edited, edited_from=judgement.attempt, edited_by=decision.reviewer)
     return decision

@@ -30,6 +30,7 @@ from reflection_app.loops.prompts import prompt
 from reflection_app.loops.protocol.crash_report import report_crash
 from reflection_app.loops.reflection_protocol import reflection_protocol
 from reflection_app.loops.reflexion import reflexion
+from reflection_app.loops.required_review import reviewed_end
 from reflection_app.loops.task_spec import OF_THE_DESK, Execution, Mode, TaskKind, TaskSpec
 from reflection_app.loops.texts import cut_with
 from reflection_app.loops.tool_loop import tool_loop
@@ -245,15 +246,21 @@ def mode_for(spec: TaskSpec) -> Mode:
 
 
 async def run_loop(spec: TaskSpec) -> Ended:
-    """Runs the loop of `spec` to its end. An effect that failed for good ends it as failed, with the error.
+    """Runs the loop of `spec` to its end, which waits for a reviewer where the task requires one."""
+    run = Progress(spec.limits)
+    return await reviewed_end(spec, run, await _run_to_end(spec, run))
+
+
+async def _run_to_end(spec: TaskSpec, run: Progress) -> Ended:
+    """Runs the loop. An effect that failed for good ends it as failed, with the error.
 
     Of a model call a rewind ticket and a report are stored. Where only the judge failed, its words made no verdict and
     the attempt is kept as unverified.
     """
-    run = Progress(spec.limits)
     try:
         outcome = await LOOPS[spec.mode](spec, run)
     except AnsweredByPerson as answered:
+        run.reviewed = len(run.attempts)
         return Ended(outcome=Outcome.SUCCEEDED, best_attempt=answered.attempt)
     except LimitReached as limit:
         return run.ended(limit.outcome, error=limit.why)

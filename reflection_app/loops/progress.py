@@ -159,6 +159,8 @@ class Progress:
         self.unpriced_calls = 0
         self.attempts: list[int] = []
         self.judgements: list[Judgement] = []
+        # How many attempts there were when a person last decided.
+        self.reviewed = 0
         self.pick: Pick | None = None
         self.tickets: dict[int, Ticket] = {}
         self.handed_in: dict[int, HandedIn] = {}
@@ -300,6 +302,8 @@ class Progress:
             judgement = judgement.model_copy(update={"confidence": 0.0})
         recorded = await self.perform(RecordVerdict(key=key, judgement=judgement))
         self.judgements.append(recorded)
+        if recorded.referee is Referee.PERSON:
+            self.reviewed = len(self.attempts)
         return recorded
 
     async def record_pick(self, pick: Pick, *, key: str) -> Pick:

@@ -11,6 +11,7 @@ from reflection_app.loops.attempts import settle
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.protocol.rounds import Interruption, Judged, Made
 from reflection_app.loops.protocol.self_checks import is_content, judge_by
+from reflection_app.loops.required_review import ask_unjudged
 from reflection_app.loops.requirement_checks import judge_requirements
 from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.task_spec import TaskSpec
@@ -40,11 +41,14 @@ async def judge(spec: TaskSpec, run: Progress, made: Made) -> Judged | None:
         return Judged(await _record(run, ordered), Trigger.PERSONS_ORDER)
     found = await _found(spec, run, made)
     if found is None:
-        return None
+        if not spec.requires_review:
+            return None
+        await ask_unjudged(run, number=made.number)
+        return Judged(run.judgements[-1], Trigger.PERSONS_REVIEW)
     is_final = found.judgement.referee is Referee.SELF or _missed(made) is not None
     if is_final and not made.checkpoint:
         return found
-    settled = await settle(spec, run, found.judgement, checkpoint=made.checkpoint)
+    settled = await settle(spec, run, found.judgement, checkpoint=made.checkpoint, counted=Referee.CRITIC)
     by_person = settled.referee is Referee.PERSON
     return Judged(settled, Trigger.PERSONS_REVIEW if by_person else found.trigger)
 
