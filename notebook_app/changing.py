@@ -8,6 +8,7 @@ from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from notebook_app.identity import words_key
 from notebook_app.kinds import (
     ALLOWED,
     HOLDING,
@@ -71,6 +72,7 @@ def derive(entry: Entry) -> None:
     entry.is_cleared = entry.is_compared = False
     entry.read_by_weights = 0
     entry.flags = flags_of(entry)
+    entry.words_key = words_key({name: getattr(entry, name) for name in WORDS})
     entry.search = search_of(entry)
     announce(entry)
 

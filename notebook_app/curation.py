@@ -7,6 +7,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from notebook_app.changing import change, guard, locked
+from notebook_app.identity import nfc
 from notebook_app.kinds import By, Change, EntryKind, Refused, UnusableDetails, read_details
 from notebook_app.models import Entry
 from notebook_app.proposing import LONGEST_LABEL, LONGEST_NAME, LONGEST_TAG, LONGEST_TEXT, MOST_TAGS
@@ -81,7 +82,7 @@ def other_columns(entry: Entry, columns: dict[str, Any]) -> dict[str, Any]:
     """Those of `columns`, as they are kept, that the entry has otherwise. Raises Refused."""
     now = {name: getattr(entry, name) for name in KEPT}
     wanted = now | columns
-    name = " ".join(str(wanted["name"]).split())
+    name = " ".join(nfc(str(wanted["name"])).split())
     if not name or len(name) > LONGEST_NAME:
         raise Refused(_("a name of 1 to %(most)s characters") % {"most": LONGEST_NAME}, field="name")
     for field in ("description", "content"):
@@ -98,7 +99,8 @@ def other_columns(entry: Entry, columns: dict[str, Any]) -> dict[str, Any]:
     except ValueError:
         raise Refused(_("one of %(kinds)s") % {"kinds": ", ".join(EntryKind)}, field="kind") from None
     tags = checked_tags(list(wanted["tags"]))
-    wanted |= {"name": name, "kind": kind.value, "details": details, "tags": tags}
+    labels = {field: nfc(wanted[field]) for field in ("agent", "category")}
+    wanted |= {"name": name, "kind": kind.value, "details": details, "tags": tags, **labels}
     return {name: value for name, value in wanted.items() if value != now[name]}
 
 
@@ -165,7 +167,7 @@ def clear(project_id: UUID, entry_id: UUID, *, by: By, reason: str = "", expecte
 
 def checked_tags(tags: list[str]) -> list[str]:
     """The tags without doubles. Raises Refused."""
-    found = list(dict.fromkeys(" ".join(one.split()) for one in tags if one.strip()))
+    found = list(dict.fromkeys(" ".join(nfc(one).split()) for one in tags if one.strip()))
     if len(found) > MOST_TAGS:
         raise Refused(_("at most %(most)s tags") % {"most": MOST_TAGS}, field="tags")
     if any(len(one) > LONGEST_TAG for one in found):

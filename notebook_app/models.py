@@ -45,9 +45,15 @@ class Entry(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
+    # The agents that it was seen at, the first one first. All of them are told it while `agent` is one of them;
+    # a curator who sets another agent, or none, decides alone.
+    agents = ArrayField(models.CharField(max_length=120, blank=True), default=list, blank=True)
     source = models.CharField(max_length=200)
-    # Of the words it was first proposed in, whatever it was edited to since: found again, it is the same mistake.
+    # `words_key` (see identity.py) of the words it was first proposed in. Proposed again in these after an edit, it is
+    # counted here.
     fingerprint = models.CharField(max_length=64)
+    # The same of the words that it has now; empty in rows from an archive until they are indexed.
+    words_key = models.CharField(max_length=64, blank=True, default="")
     occurrences = models.PositiveIntegerField(default=1)
     last_seen_at = models.DateTimeField(default=timezone.now)
 
@@ -91,6 +97,7 @@ class Entry(models.Model):
             ),
             models.Index(fields=("project_id", "state", "last_recalled_at"), name="entry_by_last_recall"),
             models.Index(fields=("project_id", "owner", "state"), name="entry_by_owner"),
+            models.Index(fields=("project_id", "words_key"), name="entry_by_words_key"),
             models.Index(fields=("created_at", "id"), name="entry_to_compare", condition=Q(is_compared=False)),
             models.Index(fields=("read_by_weights", "updated_at"), name="entry_to_read"),
             GinIndex(fields=("tags",), name="entry_by_tag"),
@@ -146,6 +153,8 @@ class Evidence(models.Model):
     project_id = models.UUIDField()
     refs = models.JSONField()
     refs_key = models.CharField(max_length=64)
+    # What was said there otherwise than the entry said it then: columns by their names, once for each wording.
+    wordings = models.JSONField(default=list, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from notebook_app.changing import lock_notebook
@@ -211,6 +213,8 @@ def import_some(import_id: UUID) -> bool:
 
 def _carry_out(project_id: UUID, one: Planned, *, by: By, import_id: UUID) -> str:
     """What became of the item: its step, or `refused` where the notebook would not have it."""
+    if one.step is ImportStep.TWICE:
+        _keep_wording(project_id, one.item, import_id=import_id)
     if one.step not in {ImportStep.ADD, ImportStep.CHANGE}:
         return one.step.value
     try:
@@ -219,7 +223,9 @@ def _carry_out(project_id: UUID, one: Planned, *, by: By, import_id: UUID) -> st
                 kept = keep(project_id, proposal_of(one.item, import_id=import_id), by=by, made=Change.IMPORTED)
                 if kept.is_new:
                     kept.entry.occurrences = one.item.occurrences
-                    kept.entry.save(update_fields=["occurrences"])
+                    kept.entry.agents += [agent for agent in one.item.agents if agent not in kept.entry.agents]
+                    kept.entry.save(update_fields=["occurrences", "agents"])
+                    kept.entry.evidence.update(wordings=one.item.wordings)
                 return ImportStep.ADD.value if kept.is_new else ImportStep.SAME.value
             assert one.entry is not None
             words = {name: getattr(one.item, name) for name in COMPARED}
@@ -235,6 +241,15 @@ def _carry_out(project_id: UUID, one: Planned, *, by: By, import_id: UUID) -> st
             return ImportStep.CHANGE.value
     except NotebookError:
         return "refused"
+
+
+def _keep_wording(project_id: UUID, item: ImportItem, *, import_id: UUID) -> None:
+    """Store what an item says otherwise than the earlier one of the same name, which the entry was made of."""
+    proposal = proposal_of(item, import_id=import_id)
+    same = Q(source=proposal.source) if proposal.source else Q(fingerprint=proposal.fingerprint)
+    if Entry.objects.filter(same, project_id=project_id).exists():
+        with suppress(NotebookError), transaction.atomic():
+            keep(project_id, proposal)
 
 
 def imports_of(entry_id: UUID) -> list[str]:
