@@ -96,8 +96,12 @@ def _learned(
 
 
 def _says_the_same(proposal: Proposal, entry: Entry) -> bool:
-    """Return True if the proposal says nothing but what the entry says, under whatever name and in whichever fields."""
-    ours = {same_text(text) for text in (proposal.description, proposal.content, *words_of(proposal.details))} - {""}
+    """Return True if all that the proposal tells agents to do, or else describes, is said by the entry.
+
+    Names and summaries are worded anew each time; the same advice under them is an echo.
+    """
+    said = [proposal.content, *words_of(proposal.details)]
+    ours = {same_text(text) for text in (said if any(said) else [proposal.description])} - {""}
     theirs = {same_text(text) for text in entry.texts}
     if not ours:
         return same_text(proposal.name) in theirs

@@ -57,7 +57,7 @@ ORDERS: dict[EntryOrder, tuple[str, ...]] = {
 class Listing:
     """Which entries, in which order. `words` stand in them as they are, or `ids` were found by these otherwise.
 
-    `agent` is the entry's own agent or one that it was seen at, unlike that of an EntryFilter, which also lets through what holds for all.
+    `agent` is the entry's own agent, or one that it was seen at. An EntryFilter also lets through what applies to all.
     """
 
     among: EntryFilter = field(default_factory=lambda: EntryFilter(states=()))

@@ -216,10 +216,25 @@ def _add_evidence(entry: Entry, refs: dict[str, Any], *, at: datetime, wording: 
             "wordings": [wording] if wording else [],
         },
     )
-    if not is_new and wording and wording not in row.wordings:
+    if not is_new and wording:
+        _append_wording(row, wording)
+    return is_new
+
+
+def add_wording(entry: Entry, wording: dict[str, Any], *, refs: dict[str, Any]) -> None:
+    """Store what was said otherwise with the entry's evidence of `refs`, else with its newest; nothing is counted."""
+    rows = Evidence.objects.select_for_update().filter(entry=entry).order_by("-created_at", "-id")
+    row = rows.filter(refs_key=refs_key(refs)).first() or rows.first()
+    if row is None:
+        _add_evidence(entry, refs, at=timezone.now(), wording=wording)
+    else:
+        _append_wording(row, wording)
+
+
+def _append_wording(row: Evidence, wording: dict[str, Any]) -> None:
+    if wording not in row.wordings:
         row.wordings = [*row.wordings, wording][-MOST_WORDINGS:]
         row.save(update_fields=["wordings"])
-    return is_new
 
 
 def agents_of(entry: Entry, *, without: UUID | None = None) -> list[str]:

@@ -129,6 +129,7 @@ from notebook_app.reading import (
     runs_behind,
     shown,
     versions_of,
+    wordings_of,
 )
 from notebook_app.recall import Recalled, RecalledEntry, recall
 from notebook_app.rules_prompt import (

@@ -207,6 +207,9 @@ MARKS = re.compile(r"\\*[#*+-]")
 HELD_BACK = re.compile(r"^\\(?=\\*[#*+-])")
 UNSAFE = re.compile(r"[^\w-]+")
 LONGEST_STEM = 60
+# Written where an entry has none, and read as none.
+NO_SYMPTOMS = "(none were noted)"
+NO_PREVENTION = "(nothing was noted)"
 
 
 def read_markdown(text: str, *, file: str) -> ImportItem:
@@ -224,7 +227,7 @@ def read_markdown(text: str, *, file: str) -> ImportItem:
             parts[here].append(line.rstrip())
     if not name:
         raise Unreadable("there is no heading that names the anti-pattern")
-    symptoms: list[str] = []
+    symptoms, prevention = list[str](), _anti_pattern_text(parts["prevention"])
     for line in parts["symptoms"]:
         if item := ITEM.match(line):
             symptoms.append(item[1].strip())
@@ -239,7 +242,10 @@ def read_markdown(text: str, *, file: str) -> ImportItem:
         kind=EntryKind.ANTI_PATTERN,
         name=name[:200],
         description=_anti_pattern_text(parts[""]),
-        details={"symptoms": [one for one in symptoms if one], "prevention": _anti_pattern_text(parts["prevention"])},
+        details={
+            "symptoms": [one for one in symptoms if one not in ("", NO_SYMPTOMS)],
+            "prevention": "" if prevention == NO_PREVENTION else prevention,
+        },
     )
 
 
@@ -250,7 +256,7 @@ def key_of(name: str) -> str:
 
 def written_markdown(entry: KeptEntry) -> str:
     """The entry as such a file. Its words cannot end a list or begin a section."""
-    symptoms = [f"- {_line(one)}" for one in entry.details.get("symptoms", [])] or ["- (none were noted)"]
+    symptoms = [f"- {_line(one)}" for one in entry.details.get("symptoms", [])] or [f"- {NO_SYMPTOMS}"]
     return "\n".join(
         [
             f"# {_line(entry.name)}",
@@ -262,7 +268,7 @@ def written_markdown(entry: KeptEntry) -> str:
             "",
             "## Prevention",
             "",
-            _paragraph(str(entry.details.get("prevention") or entry.content)) or "(nothing was noted)",
+            _paragraph(str(entry.details.get("prevention") or entry.content)) or NO_PREVENTION,
             "",
         ]
     )

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from uuid import UUID
@@ -13,11 +12,24 @@ from django.utils import timezone
 
 from notebook_app.changing import lock_notebook
 from notebook_app.curation import edit
+from notebook_app.identity import same_text
 from notebook_app.interchange.formats import ImportItem, Problem, key_of
 from notebook_app.interchange.reading import HandedIn, read_files
-from notebook_app.kinds import HOLDING, By, Change, EntryKind, EntryState, NoSuchEntry, NotebookError, Refused, uuid_in
+from notebook_app.kinds import (
+    HOLDING,
+    By,
+    Change,
+    EntryKind,
+    EntryState,
+    NoSuchEntry,
+    NotebookError,
+    Refused,
+    uuid_in,
+    words_of,
+)
 from notebook_app.models import Entry, EntryVersion, ImportBatch, ImportState
-from notebook_app.proposing import Proposal, keep
+from notebook_app.proposing import Proposal, add_wording, keep
+from notebook_app.reading import differing_columns
 from notebook_app.versions import KEPT
 
 # What an import would do, entry by entry, before it does anything.
@@ -244,12 +256,18 @@ def _carry_out(project_id: UUID, one: Planned, *, by: By, import_id: UUID) -> st
 
 
 def _keep_wording(project_id: UUID, item: ImportItem, *, import_id: UUID) -> None:
-    """Store what an item says otherwise than the earlier one of the same name, which the entry was made of."""
-    proposal = proposal_of(item, import_id=import_id)
-    same = Q(source=proposal.source) if proposal.source else Q(fingerprint=proposal.fingerprint)
-    if Entry.objects.filter(same, project_id=project_id).exists():
-        with suppress(NotebookError), transaction.atomic():
-            keep(project_id, proposal)
+    """Store what an item says otherwise than the earlier one of the same name, which is the entry now.
+
+    The shorter forms of an entry that an archive holds beside it say nothing else.
+    """
+    names = _names(item)
+    ids = [as_id for name in names if (as_id := uuid_in(name)) is not None]
+    known = Q(source__in=names) | Q(fingerprint__in=names) | Q(pk__in=ids)
+    entry = Entry.objects.filter(known, project_id=project_id).order_by("created_at", "id").first()
+    said = [item.description, item.content, *words_of(item.details)]
+    if entry is None or {same_text(text) for text in said} <= {same_text(text) for text in ("", *entry.texts)}:
+        return
+    add_wording(entry, differing_columns(proposal_of(item).columns, entry), refs=imported_by(import_id))
 
 
 def imports_of(entry_id: UUID) -> list[str]:

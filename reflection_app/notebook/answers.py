@@ -36,6 +36,7 @@ class EntryAnswer(Answer):
     content: str
     details: dict[str, Any] = Field(description="the fields of its kind")
     agent: str
+    agents: list[str] = Field(description="the agents that it was seen at, the first one first")
     category: str
     tags: list[str]
     owner: str | None
@@ -109,6 +110,9 @@ class EvidenceAnswer(Answer):
 
     id: UUID
     refs: dict[str, Any] = Field(description="ids by kind of thing, such as `run`")
+    wordings: list[dict[str, Any]] = Field(
+        description="what was said there otherwise than the entry says it, by the names of its fields"
+    )
     created_at: AwareDatetime
 
 

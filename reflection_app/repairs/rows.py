@@ -28,7 +28,7 @@ from reflection_app.loops.effects import (
     RecordToolFailure,
 )
 from reflection_app.loops.protocol.error_classes import SimilarIssues
-from reflection_app.loops.protocol.reports import Instruction, KeptReport, Proposal
+from reflection_app.loops.protocol.reports import Instruction, KeptReport, Proposal, ProposalKind
 from reflection_app.loops.protocol.reports import Report as ReportValue
 from reflection_app.loops.protocol.similarity import bounded, similar_issues
 from reflection_app.loops.tickets import Ticket as IssuedTicket
@@ -314,11 +314,16 @@ def keep_proposal(run: Run, proposal: Proposal) -> None:
 
 
 def entry_proposal(run: Run, proposal: Proposal) -> EntryProposal:
-    """The proposal as the notebook gets it, and as it is taken back."""
+    """Return the proposal as the notebook gets it, and as it is taken back.
+
+    What a report teaches is known by its words alone. The source in the journal names an anti-pattern, whatever its
+    prevention says, and tells agents apart.
+    """
+    is_known_by_words = proposal.kind is not ProposalKind.FACT
     return EntryProposal(
         kind=EntryKind(proposal.kind.value),
         name=proposal.name,
-        source=proposal.source,
+        source="" if is_known_by_words else proposal.source,
         description=proposal.description,
         content=proposal.content,
         details=proposal.details,

@@ -47,7 +47,7 @@ from reflection_app.notebook.curating import (
     tag_entry,
 )
 from reflection_app.notebook.input import CurationInput, Guarded, OwnerInput, RestoreInput, TagsInput
-from reflection_app.notebook.views.entry import EntryView, lines_of, version_lines, views_of
+from reflection_app.notebook.views.entry import EntryView, lines_of, version_lines, views_of, wording_lines
 from reflection_app.notebook.views.filter import (
     AskedNotebook,
     carried,
@@ -109,6 +109,7 @@ def render_entry(request: DeskRequest, entry: KeptEntry, *, refusal: Any = None,
         "place": "entry",
         "versions": version_lines(entry),
         "merged": views_of(merged_into(entry)),
+        "wordings": wording_lines(entry, slug=request.place.project.slug),
         "last": last_curation(request),
         "refusal": refusal,
         **lift_context(request.place.project, entry.id),
