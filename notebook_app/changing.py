@@ -69,7 +69,7 @@ def derive(entry: Entry) -> None:
 
     Once the change is committed, those who listen to `words_changed` are told.
     """
-    entry.is_cleared = entry.is_compared = False
+    entry.is_cleared = entry.is_compared = entry.is_told_flagged = False
     entry.read_by_weights = 0
     entry.flags = flags_of(entry)
     entry.words_key = words_key({name: getattr(entry, name) for name in WORDS})
@@ -91,7 +91,7 @@ def screen_labels(entry: Entry) -> None:
     flags = [*flags_of(entry), *(flag for flag in entry.flags if flag["rule"] == RULE)]
     entry.read_by_weights = 0
     if any(flag not in entry.flags for flag in flags):
-        entry.is_cleared = False
+        entry.is_cleared = entry.is_told_flagged = False
     entry.flags = flags
 
 

@@ -4,12 +4,13 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from notebook_app.changing import change, guard, locked
+from notebook_app.changing import change, guard, lock_notebook, locked
 from notebook_app.identity import nfc
-from notebook_app.kinds import By, Change, EntryKind, Refused, UnusableDetails, read_details
-from notebook_app.models import Entry
+from notebook_app.kinds import By, Change, Contradicted, EntryKind, Refused, UnusableDetails, read_details
+from notebook_app.models import Conflict, ConflictKind, ConflictState, Entry
 from notebook_app.proposing import LONGEST_LABEL, LONGEST_NAME, LONGEST_TAG, LONGEST_TEXT, MOST_TAGS
 from notebook_app.versions import KEPT
 
@@ -24,7 +25,13 @@ def approve(
     expected_version: int | None = None,
     evidence: dict[str, Any] | None = None,
 ) -> Entry:
-    """The approved entry. Raises Refused where screening found something that nobody has cleared."""
+    """Return the approved entry.
+
+    Raises Refused if screening found something that nobody has cleared, Contradicted if an open conflict says that
+    another entry says the opposite: somebody has to settle that first.
+    """
+    # Conflicts are written under this lock: none is found between the check and the change.
+    lock_notebook(project_id)
     entry = change(
         project_id,
         entry_id,
@@ -36,7 +43,21 @@ def approve(
     )
     if entry.flags and not entry.is_cleared:
         raise Refused(_("Screening found something in this entry; clear it or edit it first."), field="flags")
+    if opposed := open_contradictions(project_id, entry_id):
+        raise Contradicted([*opposed], names=[*opposed.values()])
     return entry
+
+
+def open_contradictions(project_id: UUID, entry_id: UUID) -> dict[UUID, str]:
+    """Map the ids of the entry's open contradictions to the names of the other entries, oldest first."""
+    rows = Conflict.objects.filter(
+        Q(first=entry_id) | Q(second=entry_id),
+        project_id=project_id,
+        kind=ConflictKind.CONTRADICTION,
+        state=ConflictState.OPEN,
+    ).select_related("first", "second")
+    sides = {row.pk: row.second if row.first_id == entry_id else row.first for row in rows.order_by("created_at", "pk")}
+    return {conflict_id: other.name for conflict_id, other in sides.items()}
 
 
 def reject(project_id: UUID, entry_id: UUID, *, by: By, reason: str = "", expected_version: int | None = None) -> Entry:

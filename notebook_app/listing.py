@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce
 
 from notebook_app.entry_filter import EntryFilter, beyond
 from notebook_app.identity import nfc
-from notebook_app.kinds import EntryState
+from notebook_app.kinds import WAITING, EntryState
 from notebook_app.models import Conflict, ConflictKind, ConflictState, Entry, EntryVersion, Evidence
 from notebook_app.reading import KeptEntry, shown
 
@@ -23,6 +23,8 @@ MOST_COUNTED = 1_000
 LOOKED_AT = 2_000
 MOST_OFFERED = 50
 FLAGGED = ~Q(flags=[]) & Q(is_cleared=False)
+# What nobody is told until a curator has decided.
+LEFT_OUT = FLAGGED & Q(is_told_flagged=False)
 
 SEARCHED = ("name", "description", "content")
 
@@ -68,6 +70,8 @@ class Listing:
     owner_id: int | None = None
     is_unowned: bool = False
     is_flagged: bool = False
+    # Proposals, and approved entries that screening has flagged.
+    is_to_decide: bool = False
     is_in_conflict: bool = False
     # Entries with evidence that holds all of one of these, such as {"run": …}.
     resting_on: tuple[dict[str, str], ...] = ()
@@ -89,6 +93,8 @@ class Listing:
             rows = rows.filter(Q(agent=agent) | Q(agents__contains=[agent]))
         if self.owner_id is not None or self.is_unowned:
             rows = rows.filter(owner=self.owner_id)
+        if self.is_to_decide:
+            rows = rows.filter(Q(state__in=WAITING) | Q(state=EntryState.APPROVED) & FLAGGED)
         if self.is_flagged:
             rows = rows.filter(FLAGGED)
         if self.is_in_conflict:

@@ -60,6 +60,8 @@ class Entry(models.Model):
     # What screening found in the words that it has now; a curator who looked at it clears it.
     flags = models.JSONField(default=list, blank=True)
     is_cleared = models.BooleanField(default=False)
+    # The classifier flagged it after a person had approved it: agents are told it until somebody decides.
+    is_told_flagged = models.BooleanField(default=False)
     # Which version of the classifier's weights (see steering.py) has read its words; 0 where they are unread.
     read_by_weights = models.PositiveIntegerField(default=0)
     merged_into = models.ForeignKey(
@@ -98,6 +100,9 @@ class Entry(models.Model):
             models.Index(fields=("project_id", "state", "last_recalled_at"), name="entry_by_last_recall"),
             models.Index(fields=("project_id", "owner", "state"), name="entry_by_owner"),
             models.Index(fields=("project_id", "words_key"), name="entry_by_words_key"),
+            models.Index(
+                fields=("project_id", "state"), name="entry_flagged", condition=~Q(flags=[]) & Q(is_cleared=False)
+            ),
             models.Index(fields=("created_at", "id"), name="entry_to_compare", condition=Q(is_compared=False)),
             models.Index(fields=("read_by_weights", "updated_at"), name="entry_to_read"),
             GinIndex(fields=("tags",), name="entry_by_tag"),

@@ -23,7 +23,7 @@ from notebook_app.conflicts import (
     settle_conflict,
     unsettle_conflict,
 )
-from notebook_app.curation import approve, clear, edit, own, reject, restore, retire, tag
+from notebook_app.curation import approve, clear, edit, open_contradictions, own, reject, restore, retire, tag
 from notebook_app.entry_filter import EntryFilter
 from notebook_app.exposures import (
     Drawn,
@@ -58,6 +58,7 @@ from notebook_app.kinds import (
     ChangedMeanwhile,
     ClusterChanged,
     ConflictMovedOn,
+    Contradicted,
     EntryKind,
     EntryState,
     NoSuchConflict,
@@ -118,6 +119,7 @@ from notebook_app.reading import (
     KeptEntry,
     KeptVersion,
     Occurrence,
+    approver_of,
     conflicts_of,
     entries_by_id,
     entry_of,

@@ -42,6 +42,7 @@ class KeptEntry(BaseModel):
     last_seen_at: datetime
     flags: Annotated[tuple[dict[str, Any], ...], SkipValidation, BeforeValidator(tuple)]
     is_cleared: bool
+    is_told_flagged: bool
     merged_into_id: UUID | None
     reason: str
     decided_by: str = Field(validation_alias="decided_by_label")
@@ -53,8 +54,13 @@ class KeptEntry(BaseModel):
 
     @property
     def is_flagged(self) -> bool:
-        """Whether it holds something that a curator has to look at before anybody is told it."""
+        """Return True if screening found something in it that no curator has cleared."""
         return bool(self.flags) and not self.is_cleared
+
+    @property
+    def is_left_out(self) -> bool:
+        """Return True if nobody is told it before a curator has decided on what screening found."""
+        return self.is_flagged and not self.is_told_flagged
 
 
 def shown(entry: Entry) -> KeptEntry:
@@ -131,6 +137,12 @@ def versions_of(entry: KeptEntry, *, most: int = MOST_VERSIONS) -> list[KeptVers
 def last_version_of(entry: KeptEntry) -> KeptVersion | None:
     """Who changed the entry last, and how."""
     return next(iter(versions_of(entry, most=1)), None)
+
+
+def approver_of(entry: KeptEntry) -> int | None:
+    """Return the id of the person who approved the entry last; None if a key did, or nobody."""
+    rows = EntryVersion.objects.filter(entry=entry.id, change=Change.APPROVED).order_by("-number")
+    return rows.values_list("by", flat=True).first()
 
 
 def last_change_of(entry: KeptEntry) -> KeptVersion | None:

@@ -7,12 +7,12 @@ from uuid import UUID
 
 import numpy as np
 from django.db import connection
-from django.db.models import Q
 from numpy.typing import NDArray
 
 from judgement.linear import MODEL
 from judgement.recall import Candidate, Judged, Way, judge, least_sure, space
 from notebook_app.entry_filter import EntryFilter
+from notebook_app.listing import LEFT_OUT
 from notebook_app.meaning import active_space, nearest, said_by
 from notebook_app.models import Embedding, Entry
 from notebook_app.reading import KeptEntry, shown
@@ -139,7 +139,8 @@ def recall(
     """At most `limit` entries, and none that does not concern the text. `vector` is the text's, of `query_vector`.
 
     `with_others` ranks those that do not fit behind those that do, for people who search. Those that screening has
-    flagged are left out until a curator has cleared them.
+    flagged are left out until a curator has cleared them, but for what only the classifier flagged after a person had
+    approved it.
     """
     among = among or EntryFilter()
     known = active_space() if vector is not None else None
@@ -150,7 +151,7 @@ def recall(
     if asked is not None:
         searched = space().searched(np.array(asked)).tolist() if is_wheels else asked
         ids += [one.entry_id for one in nearest(project_id, searched, among=among, limit=LOOKED_AT)]
-    rows = Entry.objects.filter(Q(is_cleared=True) | Q(flags=[]), project_id=project_id, pk__in=ids).defer("search")
+    rows = Entry.objects.filter(project_id=project_id, pk__in=ids).exclude(LEFT_OUT).defer("search")
     found = list(rows.order_by("pk"))
     vectors = _vectors(found, known.id) if asked is not None and known is not None else {}
     candidates = [Candidate(one.name, said_by(one), vectors.get(one.pk)) for one in found]

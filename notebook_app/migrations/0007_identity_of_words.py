@@ -81,6 +81,11 @@ class Migration(migrations.Migration):
             field=models.CharField(blank=True, default="", max_length=64),
         ),
         migrations.AddField(
+            model_name="entry",
+            name="is_told_flagged",
+            field=models.BooleanField(default=False),
+        ),
+        migrations.AddField(
             model_name="evidence",
             name="wordings",
             field=models.JSONField(blank=True, default=list),
@@ -88,6 +93,14 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="entry",
             index=models.Index(fields=["project_id", "words_key"], name="entry_by_words_key"),
+        ),
+        migrations.AddIndex(
+            model_name="entry",
+            index=models.Index(
+                condition=models.Q(models.Q(("flags", []), _negated=True), ("is_cleared", False)),
+                fields=["project_id", "state"],
+                name="entry_flagged",
+            ),
         ),
         # After the index: rows that were updated in a transaction can stop an ALTER of their table.
         migrations.RunPython(give_keys, migrations.RunPython.noop, elidable=True),

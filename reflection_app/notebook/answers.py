@@ -47,7 +47,11 @@ class EntryAnswer(Answer):
         description="what screening found in it: `rule` and `quote`; where the classifier did (`steers the reader`) "
         "also how sure it is (`sureness`, 0 to 1) and by which `signs`"
     )
-    is_flagged: bool = Field(description="nobody is told it before a curator has looked at what screening found")
+    is_flagged: bool = Field(description="screening found something that no curator has cleared")
+    is_left_out: bool = Field(
+        description="nobody is told it until a curator has decided on what screening found; false if only the "
+        "classifier flagged it after a person had approved it"
+    )
     merged_into: UUID | None = Field(
         validation_alias="merged_into_id", description="where merged or superseded, the entry that holds instead"
     )

@@ -18,10 +18,7 @@ from tests.notebook.entries import SOMEBODY, make_entry
 pytestmark = pytest.mark.django_db(transaction=True)
 
 MISTAKES = [
-    *(
-        f"The {thing} of order 4711 was given without tax"
-        for thing in ("total", "price", "café", "rest", "discount")
-    ),
+    *(f"The {thing} of order 4711 was given without tax" for thing in ("total", "price", "café", "rest", "discount")),
     *(
         f"The tool {tool} was called with the id 0a0a0a0a-4a4a, which no answer had"
         for tool in ("refund", "lookup", "cancel", "book")
