@@ -1,10 +1,12 @@
 """Two entries are the same only if their words are. What is counted on another entry keeps its own words."""
 
 import json
+from importlib import import_module
 from unicodedata import normalize
 from uuid import uuid4
 
 import pytest
+from django.apps import apps
 
 from notebook_app.curation import edit
 from notebook_app.entry_filter import EntryFilter
@@ -181,3 +183,25 @@ def test_a_memory_of_a_name_that_is_taken_is_refused_in_either_unicode_form(form
     other = Proposal(EntryKind.RULE, normalize(form, "Café"), content="Two.", evidence=own_evidence())
     [became] = keep_learned(project_id, [other], work=[], told=[])
     assert became.became is Became.REFUSED
+
+
+def test_the_migration_gives_old_entries_their_keys_and_merges_and_loses_nothing() -> None:
+    project_id = uuid4()
+    old = [make_entry(project_id, name="Cafe\u0301", content="Pass >= 50", agent=agent) for agent in ("one", "two")]
+    edited = make_entry(project_id, name="Scores", content="Pass >= 60")
+    edit(project_id, edited.pk, by=ANNA, content="Pass <= 60")
+    Entry.objects.update(words_key="", agents=[])
+    fingerprints = [one.fingerprint for one in old]
+
+    import_module("notebook_app.migrations.0007_identity_of_words").give_keys(apps, None)
+
+    first, second = Entry.objects.filter(pk__in=[one.pk for one in old]).order_by("created_at", "id")
+    assert (first.name, first.agents, second.agents) == ("Caf\u00e9", ["one"], ["two"])
+    assert first.words_key == second.words_key
+    assert first.fingerprint == first.words_key
+    assert second.fingerprint in fingerprints
+    again = keep(project_id, Proposal(EntryKind.LESSON, "Caf\u00e9", content="Pass >= 50", evidence=own_evidence()))
+    assert (again.is_new, Entry.objects.filter(project_id=project_id).count()) == (False, 3)
+    for content in ("Pass >= 60", "Pass <= 60"):
+        told = keep(project_id, Proposal(EntryKind.LESSON, "Scores", content=content, evidence=own_evidence()))
+        assert told.entry.pk == edited.pk
