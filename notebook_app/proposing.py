@@ -244,7 +244,8 @@ def agents_of(entry: Entry, *, without: UUID | None = None) -> list[str]:
     """
     first = entry.agents[:1] or [entry.agent]
     wordings = [one for some in entry.evidence.values_list("wordings", flat=True) for one in some]
-    merged = entry.merged_entries.exclude(pk=without).values_list("agents", flat=True)
+    gave_way = entry.merged_entries.exclude(pk=without) if without else entry.merged_entries.all()
+    merged = gave_way.values_list("agents", flat=True)
     told = [one["agent"] for one in wordings if "agent" in one]
     return list(dict.fromkeys([*first, *told, *(agent for some in merged for agent in some)]))
 

@@ -16,7 +16,7 @@ from reflection_app.notebook.input import ApprovalInput, Contradictions, Curatio
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.factories import make_member
 from tests.notebook.at_once import at_once
-from tests.notebook.test_notebook_conflicts import conflicting
+from tests.notebook.test_comparing import conflicting
 from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -2,6 +2,7 @@
 
 import json
 from importlib import import_module
+from typing import Literal
 from unicodedata import normalize
 from uuid import uuid4
 
@@ -25,6 +26,7 @@ from tests.notebook.entries import make_entry
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ANNA = By("anna")
+type Form = Literal["NFC", "NFD"]
 OPPOSED = [
     ("Pass if score >= 50", "Pass if score <= 50"),
     ("Stop when x == y", "Stop when x != y"),
@@ -153,7 +155,7 @@ def test_a_merge_keeps_the_words_of_the_entry_that_gives_way_and_an_export_takes
 
 @pytest.mark.parametrize("typed", ["NFC", "NFD"])
 @pytest.mark.parametrize("asked", ["NFC", "NFD"])
-def test_names_labels_and_words_are_found_in_either_unicode_form(typed: str, asked: str) -> None:
+def test_names_labels_and_words_are_found_in_either_unicode_form(typed: Form, asked: Form) -> None:
     project_id = uuid4()
     said, wanted = normalize(typed, "Café résumé Việt"), normalize(asked, "Café résumé Việt")
     proposal = Proposal(
@@ -177,7 +179,7 @@ def test_names_labels_and_words_are_found_in_either_unicode_form(typed: str, ask
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
-def test_a_memory_of_a_name_that_is_taken_is_refused_in_either_unicode_form(form: str) -> None:
+def test_a_memory_of_a_name_that_is_taken_is_refused_in_either_unicode_form(form: Form) -> None:
     project_id = uuid4()
     keep(project_id, Proposal(EntryKind.RULE, normalize("NFC", "Café"), content="One.", evidence=own_evidence()))
     other = Proposal(EntryKind.RULE, normalize(form, "Café"), content="Two.", evidence=own_evidence())

@@ -324,7 +324,7 @@ def curate(request: DeskRequest, entry_id: UUID) -> HttpResponse:
         raise InvalidInput(_("There is no such thing to do with an entry."))
     do, said = ACTS[act]
     reason = request.POST.get("reason", "").strip()
-    given = {"reason": reason}
+    given: dict[str, Any] = {"reason": reason}
     if act == "approve":
         given["contradictions"] = request.POST.get("contradictions") or None
     kind = ApprovalInput if act == "approve" else CurationInput
