@@ -27,8 +27,8 @@ def approve(
 ) -> Entry:
     """Return the approved entry.
 
-    Raises Refused if screening found something that nobody has cleared, Contradicted if an open conflict says that
-    another entry says the opposite: somebody has to settle that first.
+    Raises Refused if it has flags that no curator has cleared, Contradicted if an open conflict says that another entry
+    says the opposite: a curator has to settle that first.
     """
     # Conflicts are written under this lock: none is found between the check and the change.
     lock_notebook(project_id)

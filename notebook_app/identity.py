@@ -24,7 +24,7 @@ def same_text(text: str) -> str:
 KEYED = ("kind", "name", "description", "content", "details")
 
 
-def words_key(columns: Mapping[str, Any]) -> str:
+def text_key(columns: Mapping[str, Any]) -> str:
     """Return 64 characters that are equal for entries of the same kind and the same words.
 
     Who proposed an entry, for which agent and under which labels is no part of its words.

@@ -96,7 +96,7 @@ def _learned(
 
 
 def _says_the_same(proposal: Proposal, entry: Entry) -> bool:
-    """Return True if all that the proposal tells agents to do, or else describes, is said by the entry.
+    """Return True if the entry holds all of the proposal's advice, or its description if it has none.
 
     Names and summaries are worded anew each time; the same advice under them is an echo.
     """

@@ -23,8 +23,8 @@ MOST_COUNTED = 1_000
 LOOKED_AT = 2_000
 MOST_OFFERED = 50
 FLAGGED = ~Q(flags=[]) & Q(is_cleared=False)
-# What nobody is told until a curator has decided.
-LEFT_OUT = FLAGGED & Q(is_told_flagged=False)
+# In no prompt until a curator has decided.
+EXCLUDED = FLAGGED & Q(is_used_while_flagged=False)
 
 SEARCHED = ("name", "description", "content")
 

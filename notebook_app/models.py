@@ -45,23 +45,23 @@ class Entry(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
-    # The agents that it was seen at, the first one first. All of them are told it while `agent` is one of them;
+    # The agents that it was seen at, the first one first. It is retrieved for all of them while `agent` is one of them;
     # a curator who sets another agent, or none, decides alone.
     agents = ArrayField(models.CharField(max_length=120, blank=True), default=list, blank=True)
     source = models.CharField(max_length=200)
-    # `words_key` (see identity.py) of the words it was first proposed in. Proposed again in these after an edit, it is
+    # `text_key` (see identity.py) of the words it was first proposed in. Proposed again in these after an edit, it is
     # counted here.
     fingerprint = models.CharField(max_length=64)
     # The same of the words that it has now; empty in rows from an archive until they are indexed.
-    words_key = models.CharField(max_length=64, blank=True, default="")
+    text_key = models.CharField(max_length=64, blank=True, default="")
     occurrences = models.PositiveIntegerField(default=1)
     last_seen_at = models.DateTimeField(default=timezone.now)
 
     # What screening found in the words that it has now; a curator who looked at it clears it.
     flags = models.JSONField(default=list, blank=True)
     is_cleared = models.BooleanField(default=False)
-    # The classifier flagged it after a person had approved it: agents are told it until somebody decides.
-    is_told_flagged = models.BooleanField(default=False)
+    # The classifier flagged it after a person had approved it: it stays in prompts until a curator decides.
+    is_used_while_flagged = models.BooleanField(default=False)
     # Which version of the classifier's weights (see steering.py) has read its words; 0 where they are unread.
     read_by_weights = models.PositiveIntegerField(default=0)
     merged_into = models.ForeignKey(
@@ -99,7 +99,7 @@ class Entry(models.Model):
             ),
             models.Index(fields=("project_id", "state", "last_recalled_at"), name="entry_by_last_recall"),
             models.Index(fields=("project_id", "owner", "state"), name="entry_by_owner"),
-            models.Index(fields=("project_id", "words_key"), name="entry_by_words_key"),
+            models.Index(fields=("project_id", "text_key"), name="entry_by_text_key"),
             models.Index(
                 fields=("project_id", "state"), name="entry_flagged", condition=~Q(flags=[]) & Q(is_cleared=False)
             ),

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from notebook_app.changing import derive, lock_notebook, lock_rows
-from notebook_app.identity import nfc, words_key
+from notebook_app.identity import nfc, text_key
 from notebook_app.kinds import (
     DESK,
     OF_THE_DESK,
@@ -62,7 +62,7 @@ class Proposal:
     @property
     def fingerprint(self) -> str:
         """Return the key of the proposal's words (see identity.py): equal for the same words from any agent."""
-        return words_key(self.columns)
+        return text_key(self.columns)
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def keep_all(
         # The source is what the proposer calls it, and goes before the words; present words go before earlier ones.
         same = max(
             rows.order_by("id"),
-            key=lambda row: (row.source == proposal.source, row.words_key == proposal.fingerprint),
+            key=lambda row: (row.source == proposal.source, row.text_key == proposal.fingerprint),
             default=None,
         )
         if same is None:
@@ -163,14 +163,14 @@ def _checked(proposal: Proposal) -> Proposal:
 def _same(proposal: Proposal) -> Q:
     """The rows that the proposal may be another occurrence of."""
     of_source = Q(source=proposal.source) if proposal.source else Q()
-    return Q(fingerprint=proposal.fingerprint) | Q(words_key=proposal.fingerprint) | of_source
+    return Q(fingerprint=proposal.fingerprint) | Q(text_key=proposal.fingerprint) | of_source
 
 
 def ids_known(project_id: UUID, proposals: Sequence[Proposal]) -> set[UUID]:
     """The entries that the proposals may be counted on, with those that they were merged into."""
     sources = {one.source for one in proposals if one.source}
     keys = {one.fingerprint for one in proposals}
-    same = Q(fingerprint__in=keys) | Q(words_key__in=keys) | Q(source__in=sources)
+    same = Q(fingerprint__in=keys) | Q(text_key__in=keys) | Q(source__in=sources)
     found: set[UUID] = set()
     left = set(Entry.objects.filter(same, project_id=project_id).values_list("pk", flat=True))
     while left:
@@ -202,7 +202,7 @@ def _that_counts(entry: Entry) -> Entry:
 def _add_evidence(entry: Entry, refs: dict[str, Any], *, at: datetime, wording: dict[str, Any] | None = None) -> bool:
     """Return True if the evidence is new to the entry, whose row is locked. Without any, nothing is counted.
 
-    Another `wording` of evidence that is known is stored beside the earlier ones.
+    Another `wording` of known evidence is added to the earlier ones.
     """
     if not refs:
         return False

@@ -42,7 +42,7 @@ class KeptEntry(BaseModel):
     last_seen_at: datetime
     flags: Annotated[tuple[dict[str, Any], ...], SkipValidation, BeforeValidator(tuple)]
     is_cleared: bool
-    is_told_flagged: bool
+    is_used_while_flagged: bool
     merged_into_id: UUID | None
     reason: str
     decided_by: str = Field(validation_alias="decided_by_label")
@@ -58,9 +58,9 @@ class KeptEntry(BaseModel):
         return bool(self.flags) and not self.is_cleared
 
     @property
-    def is_left_out(self) -> bool:
-        """Return True if nobody is told it before a curator has decided on what screening found."""
-        return self.is_flagged and not self.is_told_flagged
+    def is_excluded(self) -> bool:
+        """Return True if it is in no prompt until a curator has decided on its flags."""
+        return self.is_flagged and not self.is_used_while_flagged
 
 
 def shown(entry: Entry) -> KeptEntry:
@@ -140,7 +140,7 @@ def last_version_of(entry: KeptEntry) -> KeptVersion | None:
 
 
 def approver_of(entry: KeptEntry) -> int | None:
-    """Return the id of the person who approved the entry last; None if a key did, or nobody."""
+    """Return the id of the person who approved the entry last; None if a key did, or if it was never approved."""
     rows = EntryVersion.objects.filter(entry=entry.id, change=Change.APPROVED).order_by("-number")
     return rows.values_list("by", flat=True).first()
 
@@ -184,7 +184,7 @@ def wordings_of(entries: Sequence[KeptEntry]) -> dict[UUID, list[Wording]]:
 def differing_columns(said: Mapping[str, Any], entry: Entry | KeptEntry) -> dict[str, Any]:
     """Return the columns of `said` that the entry has otherwise: what is lost if it is only counted there.
 
-    An agent is named even if it is nobody in particular; other empty columns lose nothing.
+    An empty agent means every agent and is included; other empty columns lose nothing.
     """
     return {
         name: said[name]

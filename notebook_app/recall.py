@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from judgement.linear import MODEL
 from judgement.recall import Candidate, Judged, Way, judge, least_sure, space
 from notebook_app.entry_filter import EntryFilter
-from notebook_app.listing import LEFT_OUT
+from notebook_app.listing import EXCLUDED
 from notebook_app.meaning import active_space, nearest, said_by
 from notebook_app.models import Embedding, Entry
 from notebook_app.reading import KeptEntry, shown
@@ -151,7 +151,7 @@ def recall(
     if asked is not None:
         searched = space().searched(np.array(asked)).tolist() if is_wheels else asked
         ids += [one.entry_id for one in nearest(project_id, searched, among=among, limit=LOOKED_AT)]
-    rows = Entry.objects.filter(project_id=project_id, pk__in=ids).exclude(LEFT_OUT).defer("search")
+    rows = Entry.objects.filter(project_id=project_id, pk__in=ids).exclude(EXCLUDED).defer("search")
     found = list(rows.order_by("pk"))
     vectors = _vectors(found, known.id) if asked is not None and known is not None else {}
     candidates = [Candidate(one.name, said_by(one), vectors.get(one.pk)) for one in found]

@@ -13,7 +13,7 @@ from django.utils import timezone
 from notebook_app.disguises import folded
 from notebook_app.entry_filter import EntryFilter
 from notebook_app.kinds import EntryKind
-from notebook_app.listing import LEFT_OUT
+from notebook_app.listing import EXCLUDED
 from notebook_app.reading import KeptEntry, shown
 from notebook_app.recall import Use, by_use, lifts_of, use_rank
 
@@ -210,7 +210,7 @@ def rules_prompt(
 ) -> RulesPrompt:
     """The approved entries that were seen at least so often, ranked by use, at most `most` of them."""
     meant = EntryFilter(kinds=kinds, agent=agent).among(project_id).filter(occurrences__gte=least_occurrences)
-    unflagged = meant.exclude(LEFT_OUT)
+    unflagged = meant.exclude(EXCLUDED)
     seen_most = list(unflagged.order_by("-occurrences", "-recalled", "-id")[:MOST_SEEN_RANKED])
     newest = unflagged.order_by("-created_at", "-id")[:NEWEST_RANKED] if len(seen_most) == MOST_SEEN_RANKED else []
     entries = list({row.pk: row for row in [*seen_most, *newest]}.values())
@@ -223,7 +223,7 @@ def rules_prompt(
     boundary = new_boundary()
     told = [told_of(entry, times=entry.occurrences) for entry in chosen]
     room = len(fitting(told, boundary=boundary, most=longest))
-    flagged = meant.filter(LEFT_OUT)
+    flagged = meant.filter(EXCLUDED)
     return RulesPrompt(
         text=bounded(told[:room], boundary=boundary, most=longest),
         boundary=boundary,
@@ -236,4 +236,4 @@ def rules_prompt(
 
 def has_approved(project_id: UUID) -> bool:
     """Whether the project's notebook has anything that a run could be told."""
-    return EntryFilter().among(project_id).exclude(LEFT_OUT).exists()
+    return EntryFilter().among(project_id).exclude(EXCLUDED).exists()

@@ -68,8 +68,8 @@ def keep_reading(one: Unread, read: Sequence[str], vectors: Sequence[Sequence[fl
     """Record that the entry was read. Return it if it is flagged now and was not before.
 
     What is flagged has another version, so that nobody approves or clears what they have not seen. A curator's clearing
-    of the same words stays valid. So does a person's approval: the classifier may be wrong, and agents are told the
-    entry until somebody decides on the flag. What a key changed last is left out until then.
+    of the same words stays valid. So does a person's approval: the classifier may be wrong, and the entry stays in
+    prompts until a curator decides on the flag. An entry that a key changed last is excluded until then.
     """
     # Before the row is locked: of hostile words it takes up to a second.
     found = flag_of(read, vectors, weights())
@@ -85,7 +85,7 @@ def keep_reading(one: Unread, read: Sequence[str], vectors: Sequence[Sequence[fl
         columns: dict[str, Any] = {
             "flags": flags,
             "read_by_weights": weights().version,
-            "is_told_flagged": [flag["rule"] for flag in flags] == [RULE] and _was_approved_by_person(entry),
+            "is_used_while_flagged": [flag["rule"] for flag in flags] == [RULE] and _was_approved_by_person(entry),
         }
         if found is None or was_found or entry.is_cleared:
             # An update leaves `updated_at` as it is, which tells whether the words have their vector.

@@ -14,7 +14,7 @@ from django.contrib.postgres.search import SearchQuery
 from django.db import connection, transaction
 
 from notebook_app.entry_filter import EntryFilter
-from notebook_app.identity import KEYED, words_key
+from notebook_app.identity import KEYED, text_key
 from notebook_app.kinds import CJK, words_of
 from notebook_app.models import Entry
 
@@ -177,8 +177,8 @@ def _refresh_batch(ids: Iterable[UUID]) -> int:
     stems_of(token.text for fields in tokens.values() for found in fields.values() for token in found if token.is_word)
     for entry in entries:
         entry.search = _written(entry.project_id, tokens[entry.pk])
-        entry.words_key = words_key({name: getattr(entry, name) for name in KEYED})
-    Entry.objects.bulk_update(entries, ["search", "words_key"])
+        entry.text_key = text_key({name: getattr(entry, name) for name in KEYED})
+    Entry.objects.bulk_update(entries, ["search", "text_key"])
     return len(entries)
 
 

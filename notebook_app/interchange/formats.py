@@ -54,7 +54,7 @@ class ImportItem(BaseModel):
         said = "".join((*texts, *self.tags, *self.agents, *map(str, words_of(self.details))))
         if storable(said) != said:
             raise ValueError("a text holds a NUL character or half a surrogate pair, which cannot be stored")
-        # What tells an entry's words apart is compared in this form; descriptions and contents stay as written.
+        # Names and labels are compared in this form; descriptions and contents stay as written.
         self.name, self.agent, self.category = (nfc(text) for text in (self.name, self.agent, self.category))
         self.tags, self.agents = [nfc(tag) for tag in self.tags], [nfc(agent) for agent in self.agents]
         self.wordings = [

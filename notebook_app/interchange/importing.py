@@ -226,7 +226,7 @@ def import_some(import_id: UUID) -> bool:
 def _carry_out(project_id: UUID, one: Planned, *, by: By, import_id: UUID) -> str:
     """What became of the item: its step, or `refused` where the notebook would not have it."""
     if one.step is ImportStep.TWICE:
-        _keep_wording(project_id, one.item, import_id=import_id)
+        _store_wording(project_id, one.item, import_id=import_id)
     if one.step not in {ImportStep.ADD, ImportStep.CHANGE}:
         return one.step.value
     try:
@@ -255,10 +255,10 @@ def _carry_out(project_id: UUID, one: Planned, *, by: By, import_id: UUID) -> st
         return "refused"
 
 
-def _keep_wording(project_id: UUID, item: ImportItem, *, import_id: UUID) -> None:
+def _store_wording(project_id: UUID, item: ImportItem, *, import_id: UUID) -> None:
     """Store what an item says otherwise than the earlier one of the same name, which is the entry now.
 
-    The shorter forms of an entry that an archive holds beside it say nothing else.
+    An archive also holds shorter forms of its entries. These add nothing.
     """
     names = _names(item)
     ids = [as_id for name in names if (as_id := uuid_in(name)) is not None]

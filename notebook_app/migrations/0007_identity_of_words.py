@@ -27,7 +27,7 @@ def same_value(value):
     return " ".join(nfc(value).split()) if isinstance(value, str) else value
 
 
-def words_key(columns):
+def text_key(columns):
     details = {name: value for name, value in (columns["details"] or {}).items() if value}
     words = [same_value(details if name == "details" else str(columns[name])) for name in KEYED]
     return hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()
@@ -45,17 +45,17 @@ def give_keys(apps, schema_editor):
     version_class = apps.get_model("notebook_app", "EntryVersion")
     taken = set()
     batch = []
-    columns = ["name", "agent", "category", "tags", "agents", "fingerprint", "words_key"]
+    columns = ["name", "agent", "category", "tags", "agents", "fingerprint", "text_key"]
     rows = entry_class.objects.defer("search").order_by("created_at", "id")
     for entry in rows.iterator(chunk_size=BATCH):
-        first = words_key(first_words(entry, version_class))
+        first = text_key(first_words(entry, version_class))
         if (entry.project_id, first) not in taken:
             taken.add((entry.project_id, first))
             entry.fingerprint = first
         entry.name, entry.agent, entry.category = nfc(entry.name), nfc(entry.agent), nfc(entry.category)
         entry.tags = [nfc(tag) for tag in entry.tags]
         entry.agents = [entry.agent]
-        entry.words_key = words_key({name: getattr(entry, name) for name in KEYED})
+        entry.text_key = text_key({name: getattr(entry, name) for name in KEYED})
         batch.append(entry)
         if len(batch) == BATCH:
             entry_class.objects.bulk_update(batch, columns)
@@ -77,12 +77,12 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name="entry",
-            name="words_key",
+            name="text_key",
             field=models.CharField(blank=True, default="", max_length=64),
         ),
         migrations.AddField(
             model_name="entry",
-            name="is_told_flagged",
+            name="is_used_while_flagged",
             field=models.BooleanField(default=False),
         ),
         migrations.AddField(
@@ -92,7 +92,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="entry",
-            index=models.Index(fields=["project_id", "words_key"], name="entry_by_words_key"),
+            index=models.Index(fields=["project_id", "text_key"], name="entry_by_text_key"),
         ),
         migrations.AddIndex(
             model_name="entry",

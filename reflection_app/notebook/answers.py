@@ -48,9 +48,9 @@ class EntryAnswer(Answer):
         "also how sure it is (`sureness`, 0 to 1) and by which `signs`"
     )
     is_flagged: bool = Field(description="screening found something that no curator has cleared")
-    is_left_out: bool = Field(
-        description="nobody is told it until a curator has decided on what screening found; false if only the "
-        "classifier flagged it after a person had approved it"
+    is_excluded: bool = Field(
+        description="in no prompt until a curator has decided on its flags; false if only the classifier flagged it "
+        "after a person had approved it"
     )
     merged_into: UUID | None = Field(
         validation_alias="merged_into_id", description="where merged or superseded, the entry that holds instead"

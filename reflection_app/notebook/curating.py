@@ -51,7 +51,7 @@ PROPOSED = "entry.proposed"
 
 
 def approve_entry(project: Project, entry_id: UUID, data: CurationInput, *, actor: Actor) -> KeptEntry:
-    """Return the entry, which agents are told from now on. A key cannot approve words of its own.
+    """Return the approved entry. A key cannot approve what it proposed itself.
 
     Raises Contradicts if open conflicts say that other entries say the opposite. An ApprovalInput that says how settles
     them in the same transaction; undoing the approval opens them again.
@@ -182,7 +182,7 @@ def _curated(
     is_of_others: bool = False,
 ) -> KeptEntry:
     def make(by: By) -> Any:
-        # Before the entry, as wherever several rows may be locked.
+        # Before the entry's row: the order in which everything of a notebook is locked.
         public.lock_notebook(project.pk)
         was = public.held(project.pk, entry_id)
         entry = change(project.pk, entry_id, by=by, reason=data.reason, expected_version=data.expected_version)

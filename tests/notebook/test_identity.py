@@ -192,15 +192,15 @@ def test_the_migration_gives_old_entries_their_keys_and_merges_and_loses_nothing
     old = [make_entry(project_id, name="Cafe\u0301", content="Pass >= 50", agent=agent) for agent in ("one", "two")]
     edited = make_entry(project_id, name="Scores", content="Pass >= 60")
     edit(project_id, edited.pk, by=ANNA, content="Pass <= 60")
-    Entry.objects.update(words_key="", agents=[])
+    Entry.objects.update(text_key="", agents=[])
     fingerprints = [one.fingerprint for one in old]
 
     import_module("notebook_app.migrations.0007_identity_of_words").give_keys(apps, None)
 
     first, second = Entry.objects.filter(pk__in=[one.pk for one in old]).order_by("created_at", "id")
     assert (first.name, first.agents, second.agents) == ("Caf\u00e9", ["one"], ["two"])
-    assert first.words_key == second.words_key
-    assert first.fingerprint == first.words_key
+    assert first.text_key == second.text_key
+    assert first.fingerprint == first.text_key
     assert second.fingerprint in fingerprints
     again = keep(project_id, Proposal(EntryKind.LESSON, "Caf\u00e9", content="Pass >= 50", evidence=own_evidence()))
     assert (again.is_new, Entry.objects.filter(project_id=project_id).count()) == (False, 3)
