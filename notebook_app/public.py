@@ -34,6 +34,7 @@ from notebook_app.exposures import (
     was_drawn_for,
     withhold,
 )
+from notebook_app.identity import text_key
 from notebook_app.interchange.exporting import archive, every_entry, json_lines, sessions_of
 from notebook_app.interchange.importing import (
     Import,

@@ -74,7 +74,7 @@ class Proposals:
         stays = list(_entries(run, kept))
         entries = []
         for one in _entries(run, gone):
-            alike = [other for other in stays if _is_same(one, other)]
+            alike = [other for other in stays if other.source == one.source or other.fingerprint == one.fingerprint]
             # Else the two were counted as one.
             if all(other.evidence != one.evidence for other in alike):
                 entries.append(one)
@@ -108,10 +108,6 @@ class Proposals:
             instruction.save(update_fields=["report"])
         for source in sorted(by_source):
             withdraw_what_recurred(self.run, by_source[source])
-
-
-def _is_same(one: EntryProposal, other: EntryProposal) -> bool:
-    return one.fingerprint == other.fingerprint or (bool(one.source) and one.source == other.source)
 
 
 def proposed_entries(run: Run, gone: QuerySet[Step]) -> list[KeptEntry]:
