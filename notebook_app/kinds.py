@@ -1,6 +1,7 @@
 """Kinds of entries, their states, who changes them, and what can go wrong. Pure."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, cast
@@ -254,6 +255,14 @@ class ChangedMeanwhile(NotebookError):
     def __init__(self, *, version: int, by: str) -> None:
         super().__init__(f"{self.__doc__} It is at version {version} now, by {by}.")
         self.version, self.by = version, by
+
+
+class Contradicted(NotebookError):
+    """The entry is one side of open contradictions; nothing was changed. `names` are the other sides', in order."""
+
+    def __init__(self, conflict_ids: Sequence[UUID], *, names: Sequence[str]) -> None:
+        super().__init__(f"{self.__doc__} ({', '.join(map(str, conflict_ids))})")
+        self.conflict_ids, self.names = tuple(conflict_ids), tuple(names)
 
 
 class NoSuchConflict(NotebookError):

@@ -50,7 +50,7 @@ def test_entries_are_found_by_the_callers_own_session_id(pipeline: Caller) -> No
 
 def test_a_proposal_is_new_once_and_counted_after(pipeline: Caller) -> None:
     first = pipeline.post("notebook/entries", RULE)
-    again = pipeline.post("notebook/entries", RULE | {"content": "write DATES as 2026-01-31"})
+    again = pipeline.post("notebook/entries", RULE | {"content": " Write dates\nas 2026-01-31. "})
     assert (first.status, again.status) == (201, 200)
     assert (first.body["is_new"], again.body["is_new"], again.body["is_counted"]) == (True, False, True)
     assert again.body["entry"]["occurrences"] == 2

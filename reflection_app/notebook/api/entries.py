@@ -144,8 +144,9 @@ class Entries(DeskView):
     def create(self, body: EntryInput) -> Response:
         """201 where it is new, 200 where it was known. It is told to nobody before somebody has approved it.
 
-        What differs in case, spaces and punctuation alone is the same; mistakes are the same whatever their numbers and
-        ids. The same evidence is counted once; a proposal without evidence is an occurrence of its own.
+        Entries of one kind are the same only if their words are, apart from Unicode form (NFC) and runs of white space;
+        the agent and the labels do not matter. What is said otherwise under the same source is stored with the
+        evidence. The same evidence is counted once; a proposal without evidence is an occurrence of its own.
         """
         proposed = propose_entry(self.project, body, actor=self.actor)
         answer = ProposalAnswer.from_row(proposed, entry=entry_answer(proposed.entry))
