@@ -8,7 +8,7 @@ STATISTICS = {"task_kind_upper": "upper(kind)", "task_agent_upper": "upper(agent
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("reflection_app", "0036_recurring_by_meaning"),
+        ("reflection_app", "0039_supplementable_checks"),
     ]
 
     operations = [

@@ -19,7 +19,7 @@ WHERE total.is_total AND total.project_id = part.project_id AND total.day = part
 
 
 class Migration(migrations.Migration):
-    dependencies = [("reflection_app", "0036_recurring_by_meaning")]
+    dependencies = [("reflection_app", "0038_entry_flagged")]
 
     operations = [
         migrations.AddField("dayfigure", "checks_supplementable", models.BigIntegerField(default=0)),

@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("reflection_app", "0036_recurring_by_meaning")]
+    dependencies = [("reflection_app", "0037_required_review")]
 
     operations = [
         migrations.AlterField(
