@@ -37,7 +37,7 @@ from notebook_app.versions import KEPT, write_version
 
 # Mistakes are the same whatever the ids and the numbers in them; rules, facts and preferences are about their numbers.
 MASKED_KINDS = frozenset({EntryKind.ERROR_NOTE})
-_IDS = re.compile(r"\b(?=[0-9a-z-]*[0-9])[0-9a-f]{8,}(?:-[0-9a-f]{4,}){0,4}\b")
+_IDS = re.compile(r"\b(?=[0-9a-f]{8})(?=[0-9a-z-]{0,128}[0-9])[0-9a-f]{8,}(?:-[0-9a-f]{4,}){0,4}\b")
 _NUMBERS = re.compile(r"\d+(?:[.,:]\d+)*")
 _NOT_WORDS = re.compile(r"[^\w#]+")
 

@@ -66,7 +66,7 @@ BAD_STATUS = re.compile(r"(?:error|errored|fail|failed|failure|exception|timeout
 # Words that begin an answer, or its last line where a command's output comes first. Prose about errors has other forms.
 ENGLISH = re.compile(
     r"""
-    \W*(?:
+    \W*+(?:
       [\w.]*(?:error|exception)\s*(?:[:：(\]!]|-\s|$)
     | error\s+(?:while|when|executing|calling|running|occurred|invoking|\d)
     | an?\s+(?:\w+\s+)?(?:error|exception)\s+(?:occurred|was\s+raised)
@@ -81,7 +81,7 @@ ENGLISH = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-CHINESE = re.compile(r"\W*(?:(?![无未没])[\u4e00-\u9fff]){0,8}?(?:错误|出错|异常|失败)(?:[:：!！。,，]|了|$)")
+CHINESE = re.compile(r"\W*+(?:(?![无未没])[\u4e00-\u9fff]){0,8}?(?:错误|出错|异常|失败)(?:[:：!！。,，]|了|$)")
 
 
 def is_tool_failure(message: Mapping[str, Any]) -> bool:

@@ -12,7 +12,7 @@ from reflection_app.loops.completeness.file_codes import FaultCode
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "AVIF", "BMP", "TIFF", "ICO")
 MOST_FRAMES = 300
 FRAME_PIXELS = 200_000_000
-LENGTH = re.compile(r"\s*([\d.]+)\s*(?:px)?\s*")
+LENGTH = re.compile(r"\s*+([\d.]++)\s*+(?:px\s*+)?")
 
 
 def open_picture(content: bytes) -> Any:
