@@ -76,7 +76,7 @@ ENGLISH = re.compile(
     | (?:failure|fatal|panic)\s*[:：]
     | (?:http(?:/[\d.]+)?\s+)?(?:status\s+)?[45]\d\d\s+(?:bad\ request|unauthorized|forbidden|not\ found|conflict|
         method\ not\ allowed|gone|unprocessable|too\ many|internal\ server|bad\ gateway|service\ unavailable|gateway)
-    | (?:command\s+)?exit(?:ed)?\s+(?:with\s+)?(?:code|status)\s*[:=]?\s*[1-9]
+    | (?:command\s+)?exit(?:ed)?\s+(?:with\s+)?(?:code|status)\s*+[:=]?\s*+[1-9]
     )
     """,
     re.IGNORECASE | re.VERBOSE,

@@ -87,7 +87,7 @@ def is_cut(content: bytes) -> bool:
 
 def plain(error: Exception) -> str:
     """The library's words without the address of an object in them."""
-    return re.sub(r"<_io\.BytesIO[^>]*>", "", str(error))
+    return re.sub(r"<_io\.BytesIO[^<>]*+>", "", str(error))
 
 
 def look_at_sound(content: bytes, found: Found) -> None:
