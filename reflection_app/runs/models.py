@@ -233,7 +233,7 @@ class AttemptQuerySet(models.QuerySet["Attempt"]):
         )
 
 
-class ThoughtField(models.JSONField):  # type: ignore[type-arg]
+class ThoughtField(models.JSONField):
     """The parts of an attempt's content, read once, when its row is inserted; null where none were asked for.
 
     Rows of before this field are null as well.

@@ -21,7 +21,7 @@ from reflection_app.loops.protocol.classification import said_in_words
 from reflection_app.loops.referee.suspect_tests import examples_in
 from reflection_app.loops.storable import storable
 from reflection_app.loops.tool_failures import is_tool_failure
-from reflection_app.loops.tool_loop import CallAnswer
+from reflection_app.loops.tool_tries import CallAnswer
 from reflection_app.reviews.comments import mentions_in
 from reflection_app.web.placed import find_shown, placed_answer, placed_text
 from reflection_app.web.rendering import hidden_in, marked, render_answer, revealed
