@@ -286,7 +286,7 @@ class Attempt(models.Model):
         return ChainOfThought.model_validate(stored) if stored else None
 
     def read_thought(self) -> dict[str, Any] | None:
-        """The parts as JSON; empty where nothing tells them apart, None where none were asked for."""
+        """The parts as JSON; empty where they cannot be separated, None where none were asked for."""
         known = hasattr(self, "told_beside")
         if not (getattr(self, "asked_for_parts", False) if known else self.run.spec.get("chain_of_thought")):
             return None

@@ -117,7 +117,7 @@ def cpu_s(parser: Parser, pump: str, length: int, *, times: int) -> float:
 
 
 def growth(parser: Parser, pump: str) -> float:
-    """How many times as long twice the text takes; 0 where that is too little to be told, or the time is bounded."""
+    """How many times as long twice the text takes; 0 where that is too little to measure, or the time is bounded."""
     for factor in (1, 2, 4):
         shorter, longer = (cpu_s(parser, pump, factor * length, times=3) for length in LENGTHS)
         if longer < FLOOR_S or longer <= MOST_GROWTH * shorter:

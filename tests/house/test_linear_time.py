@@ -17,7 +17,7 @@ MOST_GROWTH = 2.5
 # What takes less at the longer length is not looked at twice: clocks and caches blur it.
 FLOOR_S = 0.02
 LENGTHS = (1_000, 4_000, 8_000)
-# What takes so long and grows too fast need not be looked at for longer.
+# What takes so long and grows too fast needs no longer attack.
 ENOUGH_S = 0.5
 BOUNDED = re.compile(r"`([^`]+)` ≤ ([\d,]+)")
 # Some 0.3 seconds.

@@ -124,7 +124,7 @@ def test_reasoning_in_a_layout_of_the_models_own_is_told_from_its_answer(client:
     assert attempts_of(plain)[0]["thought"] is None
 
 
-def test_the_parts_of_an_attempt_are_read_when_it_is_stored_and_not_when_it_is_shown(client: Client) -> None:
+def test_the_parts_of_an_attempt_are_read_once_and_stored(client: Client) -> None:
     answers = {"attempt-1/answer": "## Plan\nfirst\n## Execute\nthe work"}
     answers["attempt-1/critique"] = critique(90, approved=True)
     project = make_project(review_policy={"audit_share": 0})

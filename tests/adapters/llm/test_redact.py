@@ -40,7 +40,7 @@ def test_a_long_page_is_cut() -> None:
 
 
 @pytest.mark.parametrize("before", range(0, 700, 50))
-def test_no_part_of_a_secret_is_shown_wherever_the_message_is_cut(before: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_part_of_a_secret_is_shown_at_the_cut(before: int, monkeypatch: pytest.MonkeyPatch) -> None:
     secret = "s3cret" * 500
     monkeypatch.setenv("OTHER_API_KEY", secret)
     for text in ("x" * before + secret, f"{secret} " * 4 + "x" * before + secret, "x" * before + f" a://u:{secret}@b"):
