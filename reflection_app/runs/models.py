@@ -233,6 +233,19 @@ class AttemptQuerySet(models.QuerySet["Attempt"]):
         )
 
 
+class ThoughtField(models.JSONField):
+    """The parts of an attempt's content, read once, when its row is inserted; null where none were asked for.
+
+    Rows of before this field are null as well.
+    """
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
+        assert isinstance(model_instance, Attempt)
+        if add and model_instance.stored_thought is None:
+            model_instance.stored_thought = model_instance.read_thought()
+        return super().pre_save(model_instance, add)
+
+
 class Attempt(models.Model):
     """One candidate answer, numbered from 1 within its run."""
 
@@ -251,6 +264,7 @@ class Attempt(models.Model):
     repairs = models.JSONField(default=list, blank=True)
     # The beginning of an answer that never came to its end: no whole attempt.
     is_cut_off = models.BooleanField(default=False)
+    stored_thought = ThoughtField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = AttemptQuerySet.as_manager()
@@ -268,14 +282,22 @@ class Attempt(models.Model):
 
         Of rows `with_thought` no query is made.
         """
+        stored = self.read_thought() if self.stored_thought is None else self.stored_thought
+        return ChainOfThought.model_validate(stored) if stored else None
+
+    def read_thought(self) -> dict[str, Any] | None:
+        """The parts as JSON; empty where they cannot be separated, None where none were asked for."""
         known = hasattr(self, "told_beside")
         if not (getattr(self, "asked_for_parts", False) if known else self.run.spec.get("chain_of_thought")):
             return None
         if known or self.step_id is None:
             beside = getattr(self, "told_beside", "")
+        elif "step" in self._state.fields_cache and self.step is not None:
+            beside = self.step.result.get("reasoning", "") if isinstance(self.step.result, dict) else ""
         else:
             beside = Step.objects.filter(pk=self.step_id).values_list("result__reasoning", flat=True).first()
-        return parse_chain_of_thought(self.content, beside=beside if isinstance(beside, str) else "")
+        found = parse_chain_of_thought(self.content, beside=beside if isinstance(beside, str) else "")
+        return found.model_dump(mode="json") if found else {}
 
 
 # Of verdicts, those that are none: see Judgement.is_void.

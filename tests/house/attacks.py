@@ -102,14 +102,8 @@ def _examples(tree: Any, *, groups: Groups, most: int) -> list[str]:
 
 
 def _of_one(code: Any, value: Any, *, groups: Groups) -> list[str]:
-    if code is CODES.LITERAL:
-        return [chr(value)]
-    if code is CODES.NOT_LITERAL:
-        return [one for one in ("a", " ", "0") if ord(one) != value][:2]
-    if code is CODES.ANY:
-        return ["a", " "]
-    if code is CODES.IN:
-        return _of_set(value)
+    if code in {CODES.LITERAL, CODES.NOT_LITERAL, CODES.ANY, CODES.IN}:
+        return _of_sign(code, value)
     if code is CODES.BRANCH:
         return [one for branch in value[1] for one in _examples(branch, groups=groups, most=1)][:6]
     if code is CODES.SUBPATTERN:
@@ -123,6 +117,14 @@ def _of_one(code: Any, value: Any, *, groups: Groups) -> list[str]:
     if code is CODES.ATOMIC_GROUP:
         return _examples(value, groups=groups, most=2)
     return [groups.get(value, "")] if code is CODES.GROUPREF else [""]
+
+
+def _of_sign(code: Any, value: Any) -> list[str]:
+    if code is CODES.LITERAL:
+        return [chr(value)]
+    if code is CODES.IN:
+        return _of_set(value)
+    return [one for one in ("a", " ", "0") if code is CODES.ANY or ord(one) != value][:2]
 
 
 def _of_set(items: Any) -> list[str]:

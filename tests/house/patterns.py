@@ -142,12 +142,12 @@ def _written_out(source: Source) -> Iterator[Found]:
             continue
         at = FLAGS_AT.get(func.attr, 1)
         given = [*call.args[at : at + 1], *(one.value for one in call.keywords if one.arg == "flags")]
-        flags = eval(ast.unparse(given[0]), {"re": re}) if given else 0  # noqa: S307 - our own source
+        flags = eval(ast.unparse(given[0]), {"re": re}) if given else 0
         yield Found(source.name, f"line {call.lineno}", re.compile(text, flags), _as_measured({func.attr}))
 
 
 def _text(node: ast.expr, source: Source) -> Any:
-    """The pattern that an expression makes, with a word for each part that is known only when it runs; None of others."""
+    """The pattern that an expression makes, with a word for what is known only when it runs; None of others."""
     match node:
         case ast.Constant(value=str() | bytes() as value):
             return value

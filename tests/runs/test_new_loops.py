@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models import Run, Step, Verdict
+from reflection_app.runs.models import Attempt, Run, Step, Verdict
 from tests.api.caller import make_caller
 from tests.factories import make_project
 from tests.runs.critiques import critique
@@ -117,6 +117,20 @@ def test_reasoning_in_a_layout_of_the_models_own_is_told_from_its_answer(client:
     made = Step.objects.get(run=run, key="attempt-1/answer")
     assert made.result is not None
     Step.objects.filter(pk=made.pk).update(result=made.result | {"reasoning": "Told beside it."})
+    # A row of before parts were stored.
+    Attempt.objects.filter(run=run).update(stored_thought=None)
     assert attempts_of(run)[0]["thought"]["steps"][0] == "Told beside it."
     plain = ended(scripted_run(answers, project=project, kind="creative_writing"))
+    assert attempts_of(plain)[0]["thought"] is None
+
+
+def test_the_parts_of_an_attempt_are_read_once_and_stored(client: Client) -> None:
+    answers = {"attempt-1/answer": "## Plan\nfirst\n## Execute\nthe work"}
+    answers["attempt-1/critique"] = critique(90, approved=True)
+    project = make_project(review_policy={"audit_share": 0})
+    asked = ended(scripted_run(answers, project=project, kind="creative_writing", chain_of_thought=True))
+    plain = ended(scripted_run(answers, project=project, kind="creative_writing"))
+    Attempt.objects.filter(run__in=[asked, plain]).update(content="## Plan\nother\n## Execute\nother")
+    assert attempts_of(asked)[0]["thought"]["parts"]["plan"] == "first"
+    assert "the work" in page(client, asked)
     assert attempts_of(plain)[0]["thought"] is None

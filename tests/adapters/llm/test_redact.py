@@ -1,6 +1,6 @@
 import pytest
 
-from reflection_app.adapters.llm.errors import HIDDEN, redact
+from reflection_app.adapters.llm.errors import HIDDEN, LONGEST_MESSAGE, redact
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,18 @@ def test_ordinary_words_stay(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_long_page_is_cut() -> None:
     assert len(redact("x" * 10_000)) < 700
+
+
+@pytest.mark.parametrize("before", range(0, 700, 50))
+def test_no_part_of_a_secret_is_shown_at_the_cut(before: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = "s3cret" * 500
+    monkeypatch.setenv("OTHER_API_KEY", secret)
+    for text in ("x" * before + secret, f"{secret} " * 4 + "x" * before + secret, "x" * before + f" a://u:{secret}@b"):
+        assert "s3cret" not in redact(text + " and more" * 2_000)
+
+
+def test_a_message_is_cut_before_it_is_searched() -> None:
+    """Only as much is read as may be shown, and what a secret's length beyond that may hide."""
+    assert redact("a.a." * 5) == "a.a." * 5
+    assert redact("a" * 700) == "a" * LONGEST_MESSAGE + "…"
+    assert redact("a.a." * 20_000) == redact("a.a." * 2_000) == ("a.a." * 150) + "…"
