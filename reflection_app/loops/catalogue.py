@@ -246,6 +246,7 @@ async def run_loop(spec: TaskSpec) -> Ended:
     Where only the judge failed, its words made no verdict and the attempt is kept as unverified.
     """
     run = Progress(spec.limits)
+    run.gate = spec.gate()
     try:
         outcome = await LOOPS[spec.mode](spec, run)
     except AnsweredByPerson as answered:

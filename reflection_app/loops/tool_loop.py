@@ -16,7 +16,7 @@ from typing import Any
 
 from reflection_app.loops.answer_reading import UnusableAnswerError, read_answer
 from reflection_app.loops.attempts import keep_attempt, look_at_files, make_attempt, task_with_lessons
-from reflection_app.loops.diagnosis.acting import Calls
+from reflection_app.loops.diagnosis.acting import Calls, Refused
 from reflection_app.loops.effect import EffectTimedOut
 from reflection_app.loops.progress import LimitReached, Progress
 from reflection_app.loops.task_spec import Execution, TaskSpec
@@ -36,7 +36,7 @@ from reflection_app.loops.verdicts import LONGEST_TEXT, Feedback, Judgement, Out
 async def tool_loop(spec: TaskSpec, run: Progress) -> Outcome:
     """Calls until one works or the corrections are used up. Where no further call makes sense, it ends as failed.
 
-    So it does where a person was asked for a permission and says to go on without.
+    So it does where a reviewer refuses a call, or was asked for a permission and says to go on without.
     """
     is_external = spec.execution is Execution.EXTERNAL
     task = task_of(spec)
@@ -61,7 +61,7 @@ async def tool_loop(spec: TaskSpec, run: Progress) -> Outcome:
             call = given or await calls.next_call(number)
             try:
                 tried = await calls.make(call, number)
-            except (LimitReached, EffectTimedOut):
+            except (LimitReached, EffectTimedOut, Refused):
                 await keep_attempt(run, number=number, content=content_of(call))
                 raise
             await keep_attempt(run, number=number, content=content_of(call, tried.result))

@@ -39,6 +39,7 @@ from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.requirements import Lowered, RequirementsReport
 from reflection_app.loops.rubrics import Rating
 from reflection_app.loops.task_spec import Mode
+from reflection_app.loops.tool_permission import PreparedCall
 from reflection_app.loops.values import Message
 from reflection_app.loops.verdicts import Feedback, Issue, Outcome, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
@@ -473,6 +474,9 @@ class QuestionAnswer(Answer):
     text: str
     context: list[str] = Field(description="lines that help to answer")
     choices: list[Choice] = Field(description="what can be said to it")
+    prepared: PreparedCall | None = Field(
+        description="the call that `allow` makes, with exactly these arguments; null for other kinds"
+    )
     state: QuestionState
     choice: Annotated[Choice | None, OrNull]
     answer: str = Field(description="the person's words")

@@ -37,6 +37,7 @@ from reflection_app.loops.attempt_effects import (
     Generation,
     InspectFiles,
     KeepAttempt,
+    RecordPermission,
     RecordPick,
     RecordVerdict,
     RequestAudit,
@@ -306,6 +307,7 @@ def value_of(effect: Lookup | Naming | Noted, *, run_id: UUID) -> Any:  # noqa: 
         case (
             RecordVerdict(judgement=kept)
             | RecordPick(pick=kept)
+            | RecordPermission(permission=kept)
             | ChooseLoop(route=kept)
             | RecordPlan(plan=kept)
             | RecordPlanStep(outcome=kept)

@@ -113,7 +113,7 @@ def answer_question(question: Question, data: AnswerInput, *, actor: Actor) -> Q
         actor,
         "question.answered",
         target=question,
-        before={"kind": question.kind, "text": question.text},
+        before={"kind": question.kind, "text": question.text} | (question.prepared or {}),
         after={"choice": data.choice.value, "text": data.text},
     )
     transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
