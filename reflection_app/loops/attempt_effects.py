@@ -143,7 +143,6 @@ class RecordPermission(Effect[Permission]):
     kind = "record_permission"
 
     permission: Permission
-    attempt: int | None = None
 
 
 class KeepAttempt(Effect[None]):

@@ -62,7 +62,7 @@ async def permit(
     if ground is None and (quote := await _quote_of(run, gate, call, tool=tool, key=key)):
         ground = Ground.TASK_WORDS
     decided = Permission(call=gate.prepare(call), ground=ground, quote=quote)
-    recorded = await run.perform(RecordPermission(key=f"{key}/permitted", permission=decided, attempt=attempt))
+    recorded = await run.perform(RecordPermission(key=f"{key}/permitted", permission=decided))
     return recorded.ground or await _ask_reviewer(run, gate, call, key=key, attempt=attempt, purpose=purpose)
 
 

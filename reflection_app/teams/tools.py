@@ -71,8 +71,8 @@ def _free(name: str) -> str:
 
 
 EFFECT_MEANS = (
-    "how far a call reaches: `read`, `write` (in the project's own space) or `external`; `auto`: by the MCP annotations "
-    "or the HTTP method, external where neither tells"
+    "how far a call reaches: `read`, `write` (in the project's own space) or `external`; `auto`: by the MCP "
+    "annotations or the HTTP method, external where neither tells"
 )
 ALLOWED_MEANS = "calls that a model proposes are made without asking a reviewer"
 
