@@ -29,6 +29,7 @@ from reflection_app.reviews.views.item import undo_offer
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Question, QuestionState, Run, RunState, Step
+from reflection_app.runs.permissions import permissions_of
 from reflection_app.runs.resuming import AnswerInput, answer_question, cancel_run
 from reflection_app.runs.views.forks import ForkForm, as_input, compare, prefilled, read_fork
 from reflection_app.runs.views.graph import draw
@@ -223,6 +224,7 @@ def run_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
         "has_plans": has_plans(run),
         "plans": plans_of(run),
         "completeness": checks_of(run),
+        "permissions": permissions_of(run),
         "has_protocol": has_protocol(run),
         "rounds": rounds_of(run),
         "redo": redo_form_of(run) if may_redo else None,
@@ -283,6 +285,8 @@ BUTTONS = {
     Choice.TRY_AGAIN: gettext_noop("It is allowed now: try again"),
     Choice.SKIP: gettext_noop("Go on without it"),
     Choice.GIVE_UP: gettext_noop("Give up here"),
+    Choice.ALLOW: gettext_noop("Allow the call"),
+    Choice.REFUSE: gettext_noop("Refuse"),
 }
 
 
