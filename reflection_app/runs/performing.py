@@ -130,7 +130,8 @@ def perform(
 
     Raises EffectFailed (for good), TryLater, or SandboxFailed.
     """
-    connection.close()  # back to the pool: others need it while this thread waits
+    if not connection.in_atomic_block:
+        connection.close()  # back to the pool: others need it while this thread waits
     run_id = run.pk
     if isinstance(effect, RunTests):
         began = time.monotonic()
