@@ -19,11 +19,13 @@ from reflection_app.runs.models import Question, Run, Step
 from reflection_app.runs.permissions import Decided, permissions_of
 from reflection_app.runs.resuming import AlreadyAnswered, AnswerInput, answer_question
 from reflection_app.runs.tool_calling import call_tool
+from reflection_app.tasks.redo import RedoInput, redo_run
 from reflection_app.teams.models import Tool
 from reflection_app.teams.tools import ToolChange, ToolInput, change_tool, create_tool
 from tests.adapters.outgoing.conftest import loopback
 from tests.adapters.outgoing.server import RawServer, reply
 from tests.adapters.tools.making import http_tool
+from tests.api.caller import assert_problem, make_caller
 from tests.factories import make_project, make_user
 from tests.loops.completeness.scenes import call_of, checked, planned, wanted
 from tests.runs.critiques import critique
@@ -214,3 +216,37 @@ def test_a_worker_that_dies_after_the_approval_makes_the_call_under_one_key(
     calls = Step.objects.filter(run=run, kind="call_tool", request__tool="pay_invoice")
     assert calls.count() == 1
     assert Question.objects.filter(run=run).count() == 1
+
+
+def test_rest_tells_what_was_asked_and_who_allowed_it_and_another_project_can_neither_see_nor_answer(
+    project: Project, bank: RawServer
+) -> None:
+    caller, other = make_caller(project), make_caller(make_project(f"other-{next(_numbers)}"))
+    run = went_on(planning(project))
+    [asked] = caller.get("questions", kind="tool_call").body["results"]
+    assert asked["prepared"] == {"tool": "pay_invoice", "arguments": {"invoice": "77"}, "effect": "external"}
+    [listed] = caller.get(f"runs/{run.pk}").body["tool_permissions"]
+    assert (listed["state"], listed["question_id"], listed["ground"]) == ("asked", asked["id"], None)
+    assert_problem(other.get(f"questions/{asked['id']}"), 404)
+    assert_problem(other.post(f"questions/{asked['id']}/answer", {"choice": "allow"}), 404)
+    assert_problem(caller.post(f"questions/{asked['id']}/answer", {"choice": "try_again"}), 400)
+
+    assert caller.post(f"questions/{asked['id']}/answer", {"choice": "allow"}).status == 200
+    went_on(run)
+    assert len(bank.heard) == 1
+    [listed] = caller.get(f"runs/{run.pk}").body["tool_permissions"]
+    assert listed["state"] == "allowed"
+    assert listed["by"]
+
+
+def test_a_redo_goes_by_the_rules_of_now_and_a_run_by_its_own(
+    project: Project, bank: RawServer
+) -> None:
+    run = decide(went_on(planning(project)), Choice.REFUSE)
+    Tool.objects.filter(project=project, name="pay_invoice").update(is_allowed=True)
+    actor = Actor(user=make_user(f"redoing-{next(_numbers)}"))
+    again = redo_run(run, RedoInput(instructions="Look again."), actor=actor)
+    rules = again.get_spec().tool_rules
+    assert rules is not None
+    assert rules["pay_invoice"].is_allowed, "as admins have it now"
+    assert (run.get_spec().tool_rules or {})["pay_invoice"].is_allowed is False, "a run keeps what it began with"
