@@ -24,6 +24,7 @@ from reflection_app.queues.models import ListName
 from reflection_app.queues.views.saved import saved_views, understood
 from reflection_app.repairs.views import checks_of, failures_by_place
 from reflection_app.reviews.models import About, Review, ReviewState, is_hidden
+from reflection_app.reviews.own_work import OwnWorkRefused
 from reflection_app.reviews.views.comments import opened_thread
 from reflection_app.reviews.views.item import undo_offer
 from reflection_app.runs.fork_input import ForkInput
@@ -311,7 +312,7 @@ def answer(request: DeskRequest, question_id: UUID) -> HttpResponse:
     try:
         answered = read_input(AnswerInput, typed, refusal=_("Nothing was sent."))
         answer_question(question, answered, actor=request.place.actor)
-    except (InvalidInput, Conflict) as problem:
+    except (InvalidInput, Conflict, OwnWorkRefused) as problem:
         return _show_question(request, question, text=typed["text"], problem=problem)
     return back_to(request, "run", question.run_id, message=_("Your answer was sent. The run goes on with it."))
 

@@ -239,9 +239,7 @@ def test_rest_tells_what_was_asked_and_who_allowed_it_and_another_project_can_ne
     assert listed["by"]
 
 
-def test_a_redo_goes_by_the_rules_of_now_and_a_run_by_its_own(
-    project: Project, bank: RawServer
-) -> None:
+def test_a_redo_goes_by_the_rules_of_now_and_a_run_by_its_own(project: Project, bank: RawServer) -> None:
     run = decide(went_on(planning(project)), Choice.REFUSE)
     Tool.objects.filter(project=project, name="pay_invoice").update(is_allowed=True)
     actor = Actor(user=make_user(f"redoing-{next(_numbers)}"))
@@ -250,3 +248,13 @@ def test_a_redo_goes_by_the_rules_of_now_and_a_run_by_its_own(
     assert rules is not None
     assert rules["pay_invoice"].is_allowed, "as admins have it now"
     assert (run.get_spec().tool_rules or {})["pay_invoice"].is_allowed is False, "a run keeps what it began with"
+
+
+def test_who_submitted_the_task_may_refuse_the_call_and_not_allow_it(project: Project, bank: RawServer) -> None:
+    caller = make_caller(project)
+    run = went_on(planning(project, actor=Actor(api_key=caller.key)))
+    address = f"questions/{question_of(run).pk}/answer"
+    assert_problem(caller.post(address, {"choice": "allow"}), 403)
+    assert question_of(run).state == "open"
+    assert caller.post(address, {"choice": "refuse"}).status == 200
+    assert bank.heard == []
