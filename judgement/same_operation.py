@@ -105,7 +105,7 @@ def says_just_the_same(one: str, other: str) -> bool:
 
 
 def _numbered(found: Pieces) -> Pieces:
-    """The pieces with ordinals as the numbers that they stand for."""
+    """Return the pieces with ordinals as the numbers that they mean."""
     numbers = {sense: {name[1:] for name in sense if name.startswith(ORDINAL)} for sense in found.others}
     return replace(
         found,

@@ -451,7 +451,7 @@ GROUNDS: Looks = {
     Ground.TASK_WORDS: Look(_("the task asks for it")),
     Ground.REVIEWER: Look(_("a reviewer allowed it")),
 }
-# How it stands with such a call, as runs/permissions.py knows it.
+# The decision on such a call: runs/permissions.py.
 DECIDED: Looks = {
     "allowed": Look(_("Allowed")),
     "refused": Look(_("Refused")),

@@ -1,7 +1,7 @@
 """Asks whether a proposed call may be made: a model for the task's words first, then a reviewer.
 
 The model that is asked did not propose the call, sees the task and the call as data, and has to quote the task. Code
-checks the quote. Whatever keeps it from a yes that can be checked leads to the reviewer.
+checks the quote. Everything but a yes that can be checked leads to the reviewer.
 """
 
 import json
@@ -31,7 +31,7 @@ CHOICES = (Choice.ALLOW, Choice.REFUSE)
 
 
 class NotPermitted(EffectFailed):
-    """The call must not be made: a reviewer refused it, or nobody was left to ask."""
+    """The call must not be made: a reviewer refused it, or the run has asked too often."""
 
 
 class AskedFor(Lenient):

@@ -2,7 +2,7 @@
 
 A tool's effect class says how far a call reaches. A call that a model proposed needs a ground: the tool only reads, an
 admin allowed it, it saves what this run produced, or the task asks for this deed in its own words. Otherwise a
-reviewer decides. A wrong yes cannot be undone, so whatever cannot be shown is asked.
+reviewer decides. A wrong yes cannot be undone, so every doubt is asked.
 """
 
 import json
@@ -31,11 +31,11 @@ class ToolEffect(StrEnum):
     EXTERNAL = "external"
 
 
-def effect_shown(kind: str, config: Mapping[str, Any]) -> ToolEffect:
-    """Return the effect class that a tool's way of calling shows; external wherever it is not known.
+def effect_by_config(kind: str, config: Mapping[str, Any]) -> ToolEffect:
+    """Return the effect class by a tool's way of calling; external if it is not known.
 
-    An MCP server describes its own tools. Its hints are believed because an admin registered it, and only as far as
-    they agree with each other.
+    An MCP server describes its own tools. Its hints are believed because an admin registered it, unless they
+    contradict each other.
     """
     if kind == "builtin":
         # They see the files of the task and a sandbox without network, and change neither.
@@ -103,7 +103,7 @@ class CallGate:
         return PreparedCall(tool=call.tool, arguments=call.arguments, effect=effect)
 
     def ground_of(self, call: ToolCall, *, tool: ToolSpec) -> Ground | None:
-        """Return why the call may be made, as far as code alone can tell; None where the task's words decide."""
+        """Return why the call may be made; None where code alone cannot decide."""
         rule = self.rules.get(call.tool, ToolRule())
         if rule.effect is ToolEffect.READ:
             return Ground.READS
@@ -117,7 +117,7 @@ class CallGate:
         return None
 
     def refusal_of(self, call: ToolCall) -> str:
-        """Return what the reviewer said of this very call, or an empty text: nobody is asked for it twice."""
+        """Return what the reviewer said of this very call, or an empty text. A refused call is not asked for again."""
         return next((why for refused, why in self.refused if refused == call), "")
 
 
@@ -207,7 +207,7 @@ def leaves(value: JsonValue) -> Iterator[str | int | float | bool | None]:
 
 
 def asks_for_deed(quote: str, *, objective: str, call: ToolCall, tool: ToolSpec) -> bool:
-    """Return True if the quote stands in the task, names what the tool does, and the task names what it is done to."""
+    """Return True if the task has the quote, the quote names what the tool does, and the task each identifying value."""
     return (
         stands_in(quote, objective)
         and names_deed(quote, tool)
@@ -244,9 +244,9 @@ def _identifying(call: ToolCall, *, schema: Mapping[str, Any]) -> Iterator[str]:
 
 
 def is_named(value: str, objective: str) -> bool:
-    """Return True if the value stands in the task as a word of its own: 7 does not stand in 77."""
+    """Return True if the task has the value as a whole word: 77 does not name 7."""
     word, text = (unicodedata.normalize("NFKC", one).casefold() for one in (value, objective))
-    # Chinese has no spaces: a sign beside a name in letters is no part of it.
+    # Chinese has no spaces: a character next to a name in letters is no part of it.
     start = "" if _CHINESE.match(word[:1]) else rf"(?<![^\W{_HAN}])"
     end = "" if _CHINESE.match(word[-1:]) else rf"(?![^\W{_HAN}])"
     return bool(re.search(f"{start}{re.escape(word)}{end}", text))

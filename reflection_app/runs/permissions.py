@@ -11,7 +11,7 @@ from reflection_app.runs.models import Run, Step, StepState
 
 
 class Decided(StrEnum):
-    """How it stands with a call. NOT_ASKED: the run had asked too often, or ended before a reviewer answered."""
+    """The decision on a call. NOT_ASKED: the run had asked too often, or ended before a reviewer answered."""
 
     ALLOWED = "allowed"
     REFUSED = "refused"

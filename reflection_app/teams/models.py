@@ -9,7 +9,7 @@ from django.utils import timezone
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import ApiKey, Project, Role
 from reflection_app.loops.tool_calls import ToolSpec
-from reflection_app.loops.tool_permission import ToolEffect, ToolRule, effect_shown
+from reflection_app.loops.tool_permission import ToolEffect, ToolRule, effect_by_config
 from reflection_app.reviews.models import About, Comment
 from reflection_app.runs.events import Event
 
@@ -324,7 +324,7 @@ class Tool(models.Model):
         """The admin's setting, or else what the way of calling shows."""
         if self.effect != EffectSetting.AUTO:
             return ToolEffect(self.effect)
-        return effect_shown(self.kind, self.config)
+        return effect_by_config(self.kind, self.config)
 
     def get_rule(self) -> ToolRule:
         """What a run that begins now may do with the tool."""

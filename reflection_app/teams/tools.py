@@ -182,7 +182,7 @@ def change_tool(tool: Tool, change: ToolChange, *, actor: Actor) -> Tool:
     Runs under way call it as it is now.
     """
     wanted = change.model_dump(exclude_none=True)
-    # To switch off and to ask first must work whatever state the tool's server and secrets are in.
+    # Switching off and asking first must work even if the tool's server or secrets are gone.
     if wanted.keys() <= {"is_enabled", "effect", "is_allowed"} and not wanted.get("is_enabled"):
         return _write(tool, wanted, actor=actor)
     try:

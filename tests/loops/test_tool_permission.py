@@ -19,7 +19,7 @@ from reflection_app.loops.tool_permission import (
     ToolEffect,
     ToolRule,
     asks_for_deed,
-    effect_shown,
+    effect_by_config,
     is_coerced,
 )
 from reflection_app.loops.verdicts import Outcome
@@ -87,7 +87,7 @@ def called(run: Played) -> list[str]:
     return [effect.tool for effect in run.effects if isinstance(effect, CallTool)]
 
 
-def asked(run: Played) -> list[AskPerson]:
+def questions_of(run: Played) -> list[AskPerson]:
     return [effect for effect in run.effects if isinstance(effect, AskPerson)]
 
 
@@ -148,7 +148,7 @@ def test_a_supplement_does_not_act_where_the_task_does_not_ask_for_the_deed(scen
     )
     tool = spec.tools[-1].name
     assert tool not in called(run)
-    [question] = asked(run)
+    [question] = questions_of(run)
     prepared = question.question.prepared
     assert prepared is not None
     assert (prepared.tool, prepared.effect) == (tool, ToolEffect.EXTERNAL)
@@ -163,16 +163,16 @@ def test_a_reviewer_who_allows_it_has_just_the_prepared_call_made() -> None:
     run = play(spec, answering(answers, {tool.name: worked("a result") for tool in spec.tools}, by=ALLOW))
     assert called(run) == ["read_invoice", "pay_invoice"]
     [call] = [effect for effect in run.effects if isinstance(effect, CallTool) and effect.tool == "pay_invoice"]
-    [question] = asked(run)
+    [question] = questions_of(run)
     assert question.question.prepared is not None
     assert (call.arguments, call.ground) == (question.question.prepared.arguments, Ground.REVIEWER)
 
 
-def test_a_task_that_asks_for_the_deed_in_its_own_words_asks_nobody() -> None:
+def test_a_task_that_asks_for_the_deed_in_its_own_words_needs_no_reviewer() -> None:
     spec, answers, _ = SCENES["pay"]
     spec = spec.model_copy(update={"objective": "Check the invoice 77 for mistakes and pay it."})
     run = play(spec, answering(answers, {tool.name: worked("ok") for tool in spec.tools}, says="pay it"))
-    assert (called(run), asked(run)) == (["read_invoice", "pay_invoice"], [])
+    assert (called(run), questions_of(run)) == (["read_invoice", "pay_invoice"], [])
     [effect] = [effect for effect in run.effects if isinstance(effect, RecordPermission)]
     assert (effect.permission.ground, effect.permission.quote) == (Ground.TASK_WORDS, "pay it")
 
@@ -181,7 +181,7 @@ def test_an_allowed_tool_is_called_as_before_and_recorded() -> None:
     spec, answers, _ = SCENES["pay"]
     rules = {**(spec.tool_rules or {}), "pay_invoice": ToolRule(is_allowed=True)}
     run = play(spec.model_copy(update={"tool_rules": rules}), answering(answers, dict.fromkeys(rules, worked("ok"))))
-    assert (called(run), asked(run)) == (["read_invoice", "pay_invoice"], [])
+    assert (called(run), questions_of(run)) == (["read_invoice", "pay_invoice"], [])
     [effect] = [effect for effect in run.effects if isinstance(effect, RecordPermission)]
     assert effect.permission.ground is Ground.SETTING
 
@@ -193,7 +193,7 @@ PLAN_TO_PAY = {
 }
 
 
-def test_a_step_of_a_plan_asks_and_is_not_asked_again_after_a_refusal() -> None:
+def test_a_refused_step_of_a_plan_is_not_proposed_to_the_reviewer_again() -> None:
     again = {
         "attempt-2/plan/make": planned(("pay", "pay the invoice after all", "pay_invoice")),
         "attempt-2/step-1/arguments": call_of("pay_invoice", invoice="77"),
@@ -201,7 +201,7 @@ def test_a_step_of_a_plan_asks_and_is_not_asked_again_after_a_refusal() -> None:
     }
     spec = gated("Check the invoice 77.", PAY, iterations=2)
     run = play(spec, answering(PLAN_TO_PAY | again, {"pay_invoice": worked()}))
-    assert (called(run), len(asked(run)), run.ended.outcome) == ([], 1, Outcome.EXHAUSTED)
+    assert (called(run), len(questions_of(run)), run.ended.outcome) == ([], 1, Outcome.EXHAUSTED)
 
 
 def test_the_same_call_that_failed_needs_no_second_word_and_another_one_does() -> None:
@@ -210,7 +210,7 @@ def test_the_same_call_that_failed_needs_no_second_word_and_another_one_does() -
     broken = failed(ToolFailure.TIMED_OUT, "no answer in time")
     run = play(spec, answering(answers, {"pay_invoice": broken}, by=ALLOW))
     made = [effect.arguments["invoice"] for effect in run.effects if isinstance(effect, CallTool)]
-    shown = [one.question.prepared.arguments["invoice"] for one in asked(run) if one.question.prepared]
+    shown = [one.question.prepared.arguments["invoice"] for one in questions_of(run) if one.question.prepared]
     assert shown == list(dict.fromkeys(made)), "one question for each call that differs"
     assert len(made) > len(shown) or made == shown
 
@@ -224,7 +224,7 @@ def test_the_call_that_came_with_the_task_is_the_submitters_word() -> None:
         submitted(ToolCall(tool="pay_invoice", arguments={"invoice": "77"}), PAY),
         answering({}, {"pay_invoice": worked()}),
     )
-    assert (called(run), asked(run), run.ended.outcome) == (["pay_invoice"], [], Outcome.SUCCEEDED)
+    assert (called(run), questions_of(run), run.ended.outcome) == (["pay_invoice"], [], Outcome.SUCCEEDED)
 
 
 @pytest.mark.parametrize(("arguments", "asks"), [({"invoice": 77}, 0), ({"invoice": 78}, 1)])
@@ -234,7 +234,7 @@ def test_a_retry_is_the_submitters_call_only_where_nothing_but_a_type_changed(
     spec = submitted(ToolCall(tool="pay_invoice", arguments={"invoice": "77"}), PAY, iterations=2)
     answers = {"attempt-2/arguments": call_of("pay_invoice", **arguments)}
     run = play(spec, answering(answers, {"pay_invoice": failed(error="the invoice was not read")}))
-    assert (len(called(run)), len(asked(run))) == (2 - asks, asks)
+    assert (len(called(run)), len(questions_of(run))) == (2 - asks, asks)
 
 
 def test_another_tool_after_a_failure_is_a_models_word() -> None:
@@ -258,7 +258,7 @@ def test_another_tool_after_a_failure_is_a_models_word() -> None:
     spec = gated("Read the invoice 77.", READ_INVOICE, PAY)
     run = play(spec, answering(plan, {"read_invoice": failed(error="gibberish zzz"), "pay_invoice": worked()}))
     assert called(run) == ["read_invoice"]
-    assert [one.question.prepared.tool for one in asked(run) if one.question.prepared] == ["pay_invoice"]
+    assert [one.question.prepared.tool for one in questions_of(run) if one.question.prepared] == ["pay_invoice"]
 
 
 def test_a_call_of_an_outside_agent_is_a_models_word() -> None:
@@ -272,7 +272,7 @@ def test_a_call_of_an_outside_agent_is_a_models_word() -> None:
         return answering({}, {"pay_invoice": worked()})(effect)
 
     run = play(spec, answer)
-    assert (called(run), len(asked(run)), run.ended.outcome) == ([], 1, Outcome.FAILED)
+    assert (called(run), len(questions_of(run)), run.ended.outcome) == ([], 1, Outcome.FAILED)
     assert run.ended.error == "ada refused the call of pay_invoice."
 
 
@@ -292,7 +292,7 @@ def test_a_tool_that_writes_saves_what_the_run_produced_and_nothing_else(content
     }
     spec = gated("Give me a tip for Rome.", SAVE, rules={"save_file": ToolRule(effect=ToolEffect.WRITE)})
     run = play(spec, answering(answers, {"save_file": worked("saved")}))
-    assert (called(run) == ["save_file"], len(asked(run))) == (is_saved, int(not is_saved))
+    assert (called(run) == ["save_file"], len(questions_of(run))) == (is_saved, int(not is_saved))
 
 
 def test_a_result_is_known_again_by_the_name_that_its_tool_gave_it() -> None:
@@ -348,13 +348,13 @@ def test_wording_and_defaults_need_not_stand_in_the_task_and_a_recipient_must() 
 @pytest.mark.parametrize(
     "answer", ["I think so", '{"asked_for": false, "quote": "pay it"}', yes("pay it", confidence=0.2)]
 )
-def test_what_is_no_certain_yes_is_asked(answer: str) -> None:
+def test_an_uncertain_yes_goes_to_the_reviewer(answer: str) -> None:
     spec, answers, _ = SCENES["pay"]
     spec = spec.model_copy(update={"objective": "Check the invoice 77 for mistakes and pay it."})
     key = "attempt-1/supplement/step-1/call/asked-for"
     told = answers | {key: answer, f"{key}/again-1": answer}
     run = play(spec, answering(told, {tool.name: worked("ok") for tool in spec.tools}))
-    assert (called(run), len(asked(run))) == (["read_invoice"], 1)
+    assert (called(run), len(questions_of(run))) == (["read_invoice"], 1)
 
 
 # The effect class of a tool, and a call that is the submitter's but for types.
@@ -378,7 +378,7 @@ def test_what_is_no_certain_yes_is_asked(answer: str) -> None:
 def test_a_way_of_calling_shows_an_effect_class_and_what_is_unknown_is_external(
     kind: str, config: dict[str, Any], effect: str
 ) -> None:
-    assert effect_shown(kind, config).value == effect
+    assert effect_by_config(kind, config).value == effect
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import AlreadyAnswered
 from reflection_app.core.models import Project
 from reflection_app.loops.attempt_effects import CallTool
 from reflection_app.loops.effect import EffectFailed
@@ -17,7 +18,7 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Question, Run, Step
 from reflection_app.runs.permissions import Decided, permissions_of
-from reflection_app.runs.resuming import AlreadyAnswered, AnswerInput, answer_question
+from reflection_app.runs.resuming import AnswerInput, answer_question
 from reflection_app.runs.tool_calling import call_tool
 from reflection_app.tasks.redo import RedoInput, redo_run
 from reflection_app.teams.models import Tool
@@ -125,7 +126,7 @@ def test_an_allowed_call_is_made_once_with_just_the_arguments_that_were_shown(
     assert audited(project, "question.answered")[0]["choice"] == "allow"
 
 
-def test_a_refused_call_is_not_made_and_the_answer_is_told_what_is_missing(project: Project, bank: RawServer) -> None:
+def test_a_refused_call_is_not_made_and_the_answer_names_what_is_missing(project: Project, bank: RawServer) -> None:
     run = decide(went_on(planning(project)), Choice.REFUSE, text="We only check it.", name="grace")
 
     assert (bank.heard, run.state) == ([], "finished")
@@ -150,7 +151,7 @@ def test_of_two_reviewers_the_first_is_heard(project: Project, bank: RawServer) 
     assert bank.heard == []
 
 
-def test_a_task_that_asks_for_it_in_its_own_words_asks_nobody(project: Project, bank: RawServer) -> None:
+def test_a_task_that_asks_for_it_in_its_own_words_needs_no_reviewer(project: Project, bank: RawServer) -> None:
     objective = "Check the invoice 77 for mistakes and pay it."
     yes = json.dumps({"asked_for": True, "quote": "pay it", "confidence": 1.0})
     answers = {"attempt-1/supplement/step-1/call/asked-for": yes}
@@ -185,7 +186,7 @@ def test_a_call_that_came_with_the_task_is_made_and_its_changed_retry_asks(proje
             scripted_run({"attempt-2/arguments": changed}, project=project, mode="external_loop", tool_call=call)
         )
         assert (run.waiting_for, len(strict.heard)) == ("tool_call", 1)
-    assert question_of(run).prepared["arguments"] == {"invoice": "78"}
+    assert (question_of(run).prepared or {})["arguments"] == {"invoice": "78"}
 
 
 def test_no_loop_gets_a_call_past_the_gate(project: Project, bank: RawServer) -> None:
@@ -218,9 +219,7 @@ def test_a_worker_that_dies_after_the_approval_makes_the_call_under_one_key(
     assert Question.objects.filter(run=run).count() == 1
 
 
-def test_rest_tells_what_was_asked_and_who_allowed_it_and_another_project_can_neither_see_nor_answer(
-    project: Project, bank: RawServer
-) -> None:
+def test_rest_shows_each_approval_and_another_project_cannot_answer(project: Project, bank: RawServer) -> None:
     caller, other = make_caller(project), make_caller(make_project(f"other-{next(_numbers)}"))
     run = went_on(planning(project))
     [asked] = caller.get("questions", kind="tool_call").body["results"]

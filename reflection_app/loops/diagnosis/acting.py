@@ -37,7 +37,7 @@ class Skipped(EffectFailed):
 
 
 class Refused(Skipped):
-    """The call must not be made, whatever it is good for: it was made before, or no reviewer allows it."""
+    """The call must not be made: it was made before, or a reviewer refused it."""
 
 
 class GivenUp(EffectFailed):
@@ -63,7 +63,7 @@ async def call_with_diagnosis(
     `first` is the call to begin with; without it the actor chooses one of `tools` for `task`. `fallbacks` are tools
     that a diagnosis may switch to besides. `base` begins the keys of all effects: `{base}/call`, `{base}/call-2`, …
     Calls that were carried out are added to `made`. A call for which `refusal` has a reason is not made. `purpose` is
-    what a reviewer is told where the call needs one.
+    shown to the reviewer if the call needs one.
 
     Raises Refused there. Raises Skipped, NothingNew and NoUsableAnswer where no further call makes sense (the step
     failed, and the work can go on), GivenUp where a person ends all of it, and as every effect does LimitReached,

@@ -126,7 +126,7 @@ def arrange(project: Project, *, people: list[User], admin: Actor) -> None:
 
 def _propose_a_payment(project: Project, *, admin: Actor) -> None:
     """Start a run whose model wants to pay what was only to be checked: it waits for a reviewer."""
-    # There is no such server, so that nothing is paid whoever allows it.
+    # There is no such server: nothing is paid even if the call is allowed.
     Tool.objects.create(
         project=project,
         name="pay_invoice",

@@ -171,7 +171,7 @@ def test_knowledge_is_asked_of_the_tool_and_told_as_data_and_proposed() -> None:
     assert not [effect for effect in played.effects if isinstance(effect, AskPerson)]
 
 
-def test_a_knowledge_tool_that_acts_outside_waits_for_a_reviewer_and_then_a_person_is_asked() -> None:
+def test_a_refused_knowledge_tool_is_not_called_and_the_question_goes_to_a_reviewer() -> None:
     asked = call_text("weather", city="Rome")
     refused = PersonsAnswer(choice=Choice.REFUSE, by="ann")
     desk = Desk(
