@@ -207,7 +207,7 @@ def leaves(value: JsonValue) -> Iterator[str | int | float | bool | None]:
 
 
 def asks_for_deed(quote: str, *, objective: str, call: ToolCall, tool: ToolSpec) -> bool:
-    """Return True if the task has the quote, the quote names what the tool does, and the task each identifying value."""
+    """Return True if the task has the quote and each identifying value, and the quote names what the tool does."""
     return (
         stands_in(quote, objective)
         and names_deed(quote, tool)
