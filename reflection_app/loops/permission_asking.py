@@ -114,6 +114,6 @@ async def _ask_reviewer(
     if answer.choice is Choice.ALLOW:
         return Ground.REVIEWER
     reason = " ".join(answer.text.split())
-    why = f"{answer.by or 'A reviewer'} refused the call of {call.tool}{f': {reason}' if reason else '.'}"
+    why = f"{answer.by or 'A reviewer'} refused the call of {call.tool}{f': {reason}' if reason else ''}"
     gate.refused.append((call, why))
     raise NotPermitted(why)

@@ -155,7 +155,7 @@ def test_a_supplement_does_not_act_where_the_task_does_not_ask_for_the_deed(scen
     [effect] = [effect for effect in run.effects if isinstance(effect, RecordPermission)]
     assert effect.permission.ground is None
     outcomes = [effect.outcome for effect in run.effects if isinstance(effect, RecordPlanStep)]
-    assert (outcomes[-1].state.value, outcomes[-1].error) == ("skipped", f"ada refused the call of {tool}.")
+    assert (outcomes[-1].state.value, outcomes[-1].error) == ("skipped", f"ada refused the call of {tool}")
 
 
 def test_a_reviewer_who_allows_it_has_just_the_prepared_call_made() -> None:
@@ -273,7 +273,7 @@ def test_a_call_of_an_outside_agent_is_a_models_word() -> None:
 
     run = play(spec, answer)
     assert (called(run), len(questions_of(run)), run.ended.outcome) == ([], 1, Outcome.FAILED)
-    assert run.ended.error == "ada refused the call of pay_invoice."
+    assert run.ended.error == "ada refused the call of pay_invoice"
 
 
 # A tool that writes: only to save what the run produced.

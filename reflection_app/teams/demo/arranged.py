@@ -121,10 +121,10 @@ def arrange(project: Project, *, people: list[User], admin: Actor) -> None:
     change_guidelines(project, GuidelinesInput(text=GUIDELINES, note="After the first month"), actor=admin)
     _keep_examples(project, actor=actors[0])
     _compare(project, actors=actors, admin=admin)
-    _propose_a_payment(project, admin=admin)
+    propose_a_payment(project, admin=admin)
 
 
-def _propose_a_payment(project: Project, *, admin: Actor) -> None:
+def propose_a_payment(project: Project, *, admin: Actor) -> None:
     """Start a run whose model wants to pay what was only to be checked: it waits for a reviewer."""
     # There is no such server: nothing is paid even if the call is allowed.
     Tool.objects.create(

@@ -200,7 +200,7 @@ def test_a_repair_step_that_acts_outside_is_recorded_as_refused_and_the_run_goes
     played = play(protocol_spec(tools=(WEATHER,), tool_rules={}), desk)
     assert not [effect for effect in played.effects if isinstance(effect, CallTool)]
     first = repairs_of(played)[0]
-    assert (first.status, first.error) == (RepairStatus.FAILED, "ann refused the call of weather.")
+    assert (first.status, first.error) == (RepairStatus.FAILED, "ann refused the call of weather")
     assert played.ended.outcome is Outcome.SUCCEEDED
 
 
