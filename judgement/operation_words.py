@@ -21,6 +21,8 @@ PARTICLES = frozenset("up off out on back down away in".split())  # noqa: SIM905
 # Before the name of what is done.
 ACTION = "!"
 NOT = "not"
+# Prefix of a number that an ordinal means.
+ORDINAL = "#"
 # What many other words are said with: “set up a backup”, “calculate the sum”, “add a translation”.
 LIGHT = frozenset(f"{ACTION}{name}" for name in "make add compute change show apply run convert".split())  # noqa: SIM905
 

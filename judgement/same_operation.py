@@ -9,13 +9,13 @@ What no table knows is compared by its letters. In doubt two operations stay two
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 import numpy as np
 
 from judgement.linear import Numbers, load
-from judgement.operation_words import ACTION, HELPING, LIGHT, NOT, PARTICLES, PLAIN_SIGNS, meanings, stem
+from judgement.operation_words import ACTION, HELPING, LIGHT, NOT, ORDINAL, PARTICLES, PLAIN_SIGNS, meanings, stem
 from judgement.same_mistake import nearness, the_map
 
 NAME = "same_operation"
@@ -81,6 +81,9 @@ def near(one: Numbers, other: Numbers) -> float:
 def says_the_same(one: str, other: str) -> bool:
     """Whether each piece of the one has its counterpart in the other, but for what only helps another word."""
     a, b = pieces(one), pieces(other)
+    if a.names != b.names:
+        # “The first poster” is “poster 1”; where both name the same, an ordinal is a word like any other.
+        a, b = _numbered(a), _numbered(b)
     if a.names != b.names or _is_turned(a, b):
         return False
     actions = _left(a.actions, b.senses), _left(b.actions, a.senses)
@@ -91,6 +94,24 @@ def says_the_same(one: str, other: str) -> bool:
         return False
     # Across languages a run of signs may be one word, and a word one sign: how many there are says nothing.
     return a.is_chinese != b.is_chinese or max(map(len, others)) <= MOST_MORE
+
+
+def says_just_the_same(one: str, other: str) -> bool:
+    """Return True if each piece of either has its counterpart in the other, with no word more on any side."""
+    if not says_the_same(one, other):
+        return False
+    a, b = _numbered(pieces(one)), _numbered(pieces(other))
+    return bool(a.senses) and not (_left(a.senses, b.senses) or _left(b.senses, a.senses))
+
+
+def _numbered(found: Pieces) -> Pieces:
+    """Return the pieces with ordinals as the numbers that they mean."""
+    numbers = {sense: {name[1:] for name in sense if name.startswith(ORDINAL)} for sense in found.others}
+    return replace(
+        found,
+        others=tuple(sense for sense in found.others if not numbers[sense]),
+        names=found.names.union(*numbers.values()),
+    )
 
 
 def _left(mine: Iterable[Sense], theirs: Sequence[Sense]) -> list[Sense]:

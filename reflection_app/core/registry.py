@@ -23,6 +23,7 @@ from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.session_reflections import Finding
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.tickets import Trigger
+from reflection_app.loops.tool_permission import Ground, ToolEffect
 from reflection_app.loops.verdicts import Outcome, Verdict
 
 
@@ -298,7 +299,7 @@ STEP_ICONS = {
         ),
         "star": ("kept",),
         "flask": ("tests",),
-        "person": ("review", "question"),
+        "person": ("review", "question", "permission"),
         "scale": ("verdict",),
         "dice": ("draw", "audit", "check_lots"),
         "repeat": ("ticket",),
@@ -391,6 +392,7 @@ QUESTIONS: Looks = {
     QuestionKind.PERMISSION: Look(_("A permission is needed")),
     QuestionKind.KNOWLEDGE: Look(_("Knowledge is missing")),
     QuestionKind.REPAIR: Look(_("A repair needs a person")),
+    QuestionKind.TOOL_CALL: Look(_("Allow a tool call")),
     ANY_OTHER: Look(_("A question")),
 }
 CHOICES: Looks = {
@@ -398,6 +400,8 @@ CHOICES: Looks = {
     Choice.SKIP: Look(_("go on without it")),
     Choice.GIVE_UP: Look(_("give up")),
     Choice.ANSWER: Look(_("answered")),
+    Choice.ALLOW: Look(_("allowed the call")),
+    Choice.REFUSE: Look(_("refused the call")),
 }
 FINDINGS: Looks = {
     Finding.REASONING_ERROR: Look(_("reasoning error")),
@@ -434,6 +438,28 @@ TOOL_KINDS: Looks = {
     "http": Look(_("HTTP")),
     "mcp": Look(_("MCP server")),
     "builtin": Look(_("built in")),
+}
+TOOL_EFFECTS: Looks = {
+    ToolEffect.READ: Look(_("reads")),
+    ToolEffect.WRITE: Look(_("writes")),
+    ToolEffect.EXTERNAL: Look(_("acts outside")),
+    "auto": Look(_("automatic")),
+}
+# Why a call of a tool was made.
+GROUNDS: Looks = {
+    Ground.READS: Look(_("it only reads")),
+    Ground.SUBMITTED: Look(_("the task names this call")),
+    Ground.SETTING: Look(_("an admin allowed the tool")),
+    Ground.SAVES_RESULT: Look(_("it saves a result of this run")),
+    Ground.TASK_WORDS: Look(_("the task asks for it")),
+    Ground.REVIEWER: Look(_("a reviewer allowed it")),
+}
+# The decision on such a call: runs/permissions.py.
+DECIDED: Looks = {
+    "allowed": Look(_("Allowed")),
+    "refused": Look(_("Refused")),
+    "asked": Look(_("Waiting for a reviewer")),
+    "not_asked": Look(_("Not called")),
 }
 # Kinds of the notebook's entries: within a sentence, of a report's proposals, and what one of them says.
 ENTRY_KINDS: Looks = {
@@ -580,6 +606,9 @@ REGISTRY: dict[str, Looks] = {
     "unread_span": UNREAD_SPANS,
     "unread_span_sentence": UNREAD_SENTENCES,
     "tool": TOOL_KINDS,
+    "tool_effect": TOOL_EFFECTS,
+    "ground": GROUNDS,
+    "decided": DECIDED,
     "entry_kind": ENTRY_KINDS,
     "proposal": PROPOSALS,
     "entry_hint": ENTRY_HINTS,

@@ -15,6 +15,7 @@ from reflection_app.loops.requirements import Lowered, RequirementsReport
 from reflection_app.loops.rubrics import Ratings, shortcomings
 from reflection_app.loops.storable import Text
 from reflection_app.loops.tool_calls import ToolResult
+from reflection_app.loops.tool_permission import Ground, Permission
 from reflection_app.loops.values import Message, Value
 from reflection_app.loops.verdicts import Confidence, Feedback, Issue, Judgement, Referee, Score, Verdict
 
@@ -133,6 +134,8 @@ class CallTool(Effect[ToolResult]):
 
     A call in flight at a crash is made again; tools are told the same idempotency key both times. So they are where a
     call `repeats` an earlier one, named by its step's key, that may have been carried out though nothing came back.
+
+    `ground` says why it may be called. Only runs that began before calls were gated have calls without one.
     """
 
     kind = "call_tool"
@@ -142,6 +145,15 @@ class CallTool(Effect[ToolResult]):
     timeout_s: float = Field(gt=0)
     attempt: int | None = None
     repeats: str = ""
+    ground: Ground | None = Field(default=None, exclude_if=lambda ground: ground is None)
+
+
+class RecordPermission(Effect[Permission]):
+    """Record whether a call may be made, and why, before it is made or a reviewer is asked."""
+
+    kind = "record_permission"
+
+    permission: Permission
 
 
 class KeepAttempt(Effect[None]):

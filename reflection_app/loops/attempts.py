@@ -311,6 +311,7 @@ async def make_attempt(
         await _keep(run, answer, number=number)
         raise
     await _keep(run, answer, number=number)
+    run.note_result(answer.text)
     if number not in run.unfinished:
         await look_at_files(spec, run, number=number, content=answer.text)
     return answer.text

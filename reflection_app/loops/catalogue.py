@@ -248,6 +248,7 @@ def mode_for(spec: TaskSpec) -> Mode:
 async def run_loop(spec: TaskSpec) -> Ended:
     """Runs the loop of `spec` to its end, which waits for a reviewer where the task requires one."""
     run = Progress(spec.limits)
+    run.gate = spec.gate()
     return await reviewed_end(spec, run, await _run_to_end(spec, run))
 
 

@@ -12,6 +12,7 @@ from reflection_app.loops.attempt_effects import (
     Generate,
     InspectFiles,
     KeepAttempt,
+    RecordPermission,
     RecordPick,
     RecordVerdict,
     RequestAudit,
@@ -315,6 +316,7 @@ Noted = (
     | RecordPlan
     | RecordPlanStep
     | RecordPick
+    | RecordPermission
     | RecordStage
     | ProposeEntry
     | ProposeInstruction

@@ -319,6 +319,7 @@ async def _do(
         if not answer.is_whole or not answer.text.strip():
             why = "the answer was cut off" if answer.text.strip() else "the model said nothing"
             return _failed(step, why), "", None
+        run.note_result(answer.text)
         return PlanStepOutcome(step=step.id, state=PlanStepState.DONE), answer.text, None
     tools = tuple(tool for tool in spec.tools if tool.name == step.tool)
     try:
@@ -331,6 +332,7 @@ async def _do(
             fallbacks=spec.tools,
             made=work.made,
             refusal=partial(work.refusal, step) if work.refusal else None,
+            purpose=step.description,
         )
     except Refused as why:
         return PlanStepOutcome(step=step.id, state=PlanStepState.SKIPPED, error=str(why)), "", None

@@ -27,6 +27,7 @@ from reflection_app.loops.lessons import Lessons
 from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.loops.task_spec import Limits, ModelRole
 from reflection_app.loops.tickets import Ticket
+from reflection_app.loops.tool_permission import CallGate
 from reflection_app.loops.values import Message, system
 from reflection_app.loops.verdicts import Ended, Judgement, Outcome, Referee, Verdict
 
@@ -178,6 +179,8 @@ class Progress:
         self.why_unverified = ""
         # The same of one that is exhausted before its last attempt.
         self.why_exhausted = ""
+        # Decides about calls of tools; None in a run that began before there was one.
+        self.gate: CallGate | None = None
         # What was seen on files, by their bytes and what they must show.
         self.looks: dict[tuple[str, str], Look] = {}
         # What was seen on the files of the attempt of this number, where any of them had to show something.
@@ -238,6 +241,11 @@ class Progress:
             json_schema=json_schema,
             attempt=attempt,
         )
+
+    def note_result(self, text: str) -> None:
+        """Note a result of a step: a tool that writes may save it."""
+        if self.gate is not None and text.strip():
+            self.gate.produced.append(text)
 
     async def ask_person(self, asking: AskPerson) -> PersonsAnswer:
         """The person's answer; where the run has asked too often already nobody is asked, and the question skipped."""

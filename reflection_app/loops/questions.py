@@ -1,4 +1,4 @@
-"""Questions to a person that are no verdicts: for a permission, for knowledge, for a repair that only people can do."""
+"""Questions to a reviewer that are no verdicts: a permission, a call to allow, knowledge, a repair by hand."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from reflection_app.loops.storable import Text
+from reflection_app.loops.tool_permission import PreparedCall
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import LONGEST_TEXT
 
@@ -14,6 +15,7 @@ class QuestionKind(StrEnum):
     PERMISSION = "permission"
     KNOWLEDGE = "knowledge"
     REPAIR = "repair"
+    TOOL_CALL = "tool_call"
 
 
 class Choice(StrEnum):
@@ -23,15 +25,21 @@ class Choice(StrEnum):
     TRY_AGAIN = "try_again"
     SKIP = "skip"
     GIVE_UP = "give_up"
+    ALLOW = "allow"
+    REFUSE = "refuse"
 
 
 class Question(Value):
-    """`context` are lines that help to answer: the tool and its error, the objective, what was tried."""
+    """`context` are lines that help to answer: the tool and its error, the objective, what was tried.
+
+    `prepared` is the call that is made if the answer is ALLOW, with exactly these arguments.
+    """
 
     kind: QuestionKind
     text: Text = Field(min_length=1, max_length=LONGEST_TEXT)
     context: tuple[Text, ...] = ()
     choices: Annotated[tuple[Choice, ...], Field(min_length=1)] = (Choice.ANSWER, Choice.SKIP)
+    prepared: PreparedCall | None = Field(default=None, exclude_if=lambda prepared: prepared is None)
 
 
 class PersonsAnswer(Value):

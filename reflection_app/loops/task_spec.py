@@ -18,6 +18,7 @@ from reflection_app.loops.requirements import Requirements
 from reflection_app.loops.rubrics import Rubric
 from reflection_app.loops.storable import Text
 from reflection_app.loops.tool_calls import ToolCall, ToolSpec
+from reflection_app.loops.tool_permission import CallGate, ToolRule
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Confidence, Issue, Judgement, Score, Verdict
 
@@ -241,6 +242,8 @@ class TaskSpec(Value):
     `lessons` is None where the run is told nothing of the notebook.
     `knowledge_tool` is asked for knowledge that the agent lacks. `completeness` is None where nothing is checked;
     `completeness_from` says who set it. `rubric` is what critics and people rate attempts by, None where there is none.
+    `tool_rules` say by name which tools may be called without asking. They are None in runs that began before calls
+    were gated, so that their journals replay.
     """
 
     objective: str = Field(min_length=1, max_length=200_000)
@@ -257,6 +260,7 @@ class TaskSpec(Value):
     hints: tuple[Text, ...] = ()
     tools: tuple[ToolSpec, ...] = ()
     tool_call: ToolCall | None = None
+    tool_rules: dict[str, ToolRule] | None = None
     file_names: tuple[str, ...] = ()
     has_history_files: bool = False
     chain_of_thought: bool = False
@@ -284,3 +288,12 @@ class TaskSpec(Value):
     def requires_review(self) -> bool:
         """True if a reviewer decides how the run ends, even where the policy asks for none."""
         return self.review is ReviewDemand.REQUIRED
+
+    def gate(self) -> CallGate | None:
+        """What decides about the run's calls; None in a run that began before there was a gate."""
+        if self.tool_rules is None:
+            return None
+        # Done again by a reviewer's order, the task's own call is what was wrong: it is no longer a reason.
+        submitted = self.tool_call if self.redo is None else None
+        words = self.objective if self.redo is None else f"{self.objective}\n\n{self.redo.instructions}"
+        return CallGate(objective=words, rules=self.tool_rules, submitted=submitted)

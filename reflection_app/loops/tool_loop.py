@@ -23,7 +23,7 @@ from reflection_app.loops.attempts import (
     make_attempt,
     task_with_lessons,
 )
-from reflection_app.loops.diagnosis.acting import Calls
+from reflection_app.loops.diagnosis.acting import Calls, Refused
 from reflection_app.loops.effect import EffectTimedOut
 from reflection_app.loops.progress import LimitReached, Progress
 from reflection_app.loops.prompts import prompt
@@ -45,7 +45,7 @@ from reflection_app.loops.verdicts import LONGEST_TEXT, Feedback, Judgement, Out
 async def tool_loop(spec: TaskSpec, run: Progress) -> Outcome:
     """Calls until one works or the corrections are used up. Where no further call makes sense, it ends as failed.
 
-    So it does where a person was asked for a permission and says to go on without.
+    So it does where a reviewer refuses a call, or was asked for a permission and says to go on without.
     """
     is_external = spec.execution is Execution.EXTERNAL
     task = task_of(spec)
@@ -70,7 +70,7 @@ async def tool_loop(spec: TaskSpec, run: Progress) -> Outcome:
             call = given or await calls.next_call(number)
             try:
                 tried = await calls.make(call, number)
-            except (LimitReached, EffectTimedOut):
+            except (LimitReached, EffectTimedOut, Refused):
                 await keep_attempt(run, number=number, content=content_of(call))
                 raise
             await keep_attempt(run, number=number, content=content_of(call, tried.result))

@@ -6,7 +6,7 @@ asked for another.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import Field, JsonValue, field_validator
 
@@ -18,6 +18,7 @@ from reflection_app.loops.completeness.file_checks import required_in_words
 from reflection_app.loops.diagnosis.diagnoses import Diagnosis, Source
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.framing import framed
+from reflection_app.loops.permission_asking import permit
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.storable import is_storable
@@ -32,6 +33,7 @@ from reflection_app.loops.tool_calls import (
     is_too_deep,
     violations,
 )
+from reflection_app.loops.tool_permission import Ground
 from reflection_app.loops.values import Message, assistant, system, user
 from reflection_app.loops.verdicts import Issue, IssueCategory, Severity
 
@@ -75,7 +77,7 @@ ANSWER_SCHEMA = open_object(tool=TEXT, arguments={"type": "object"})
 class Try:
     """A proposed call and what it came to. `issues` say what is wrong; they are empty where it worked.
 
-    One that failed and is followed by another has a `diagnosis`.
+    One that failed and is followed by another has a `diagnosis`. `ground` says why the call could be made.
     """
 
     call: ToolCall
@@ -83,6 +85,7 @@ class Try:
     issues: tuple[Issue, ...] = ()
     was_called: bool = True
     diagnosis: Diagnosis | None = None
+    ground: Ground | None = None
 
     @property
     def known_diagnosis(self) -> Diagnosis:
@@ -97,13 +100,23 @@ class Try:
 
 
 async def try_call(
-    run: Progress, call: ToolCall, *, tools: Sequence[ToolSpec], key: str, attempt: int, repeats: str = ""
+    run: Progress,
+    call: ToolCall,
+    *,
+    tools: Sequence[ToolSpec],
+    key: str,
+    attempt: int,
+    repeats: str = "",
+    ground: Ground | None = None,
+    purpose: str = "",
 ) -> Try:
-    """What became of `call`; it is made only where it names one of `tools` and fits its schema.
+    """Make `call` and return what became of it; it must name one of `tools`, fit its schema and be permitted.
 
-    `repeats` is the key of the same call's earlier step, where that one may have been carried out unheard.
+    `repeats` is the key of the same call's earlier step, where that one may have been carried out unheard. `ground` is
+    that of an earlier try of this very call, which failed: its permission is not used up. `purpose` is shown to the
+    reviewer who is asked. This is the only place of the loops that calls a project's tool.
 
-    Raises LimitReached or EffectTimedOut where there is no room for a call.
+    Raises LimitReached or EffectTimedOut where there is no room for a call, NotPermitted where it must not be made.
     """
     tool = next((tool for tool in tools if tool.name == call.tool), None)
     if tool is None:
@@ -120,14 +133,25 @@ async def try_call(
         refusal = f"The arguments do not fit the tool's schema. {problem}"
         result = ToolResult(ok=False, failure=ToolFailure.INVALID_ARGUMENTS, error=refusal)
         return Try(call, result, wrong, was_called=False)
+    if ground is None:
+        ground = await permit(run, call, tool=tool, key=key, attempt=attempt, purpose=purpose)
     run.check_limits()
-    timeout_s = run.time_left_s()
     effect = CallTool(
-        key=key, tool=call.tool, arguments=call.arguments, timeout_s=timeout_s, attempt=attempt, repeats=repeats
+        key=key,
+        tool=call.tool,
+        arguments=call.arguments,
+        timeout_s=run.time_left_s(),
+        attempt=attempt,
+        repeats=repeats,
+        ground=ground,
     )
     result = await run.perform(effect)
     run.has_produced_files = run.has_produced_files or bool(result.files)
-    return Try(call, result) if result.ok else _failed(call, result)
+    if not result.ok:
+        return replace(_failed(call, result), ground=ground)
+    for text in (result.content, *(file.name for file in result.files)):
+        run.note_result(text)
+    return Try(call, result, ground=ground)
 
 
 async def ask_for_call(

@@ -39,6 +39,7 @@ from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.requirements import Lowered, RequirementsReport
 from reflection_app.loops.rubrics import Rating
 from reflection_app.loops.task_spec import Mode
+from reflection_app.loops.tool_permission import Ground, PreparedCall
 from reflection_app.loops.values import Message
 from reflection_app.loops.verdicts import Feedback, Issue, Outcome, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
@@ -56,6 +57,7 @@ from reflection_app.repairs.answers.supplements import (
 from reflection_app.runs.events import EventType
 from reflection_app.runs.handing_in import next_attempt_of
 from reflection_app.runs.models import VOID, Attempt, QuestionState, Run, RunState, Step, StepState, Verdict
+from reflection_app.runs.permissions import Decided, permissions_of
 
 # In its own words, since putting them together takes Django a tenth of an answer's time.
 FORKS = """
@@ -473,6 +475,9 @@ class QuestionAnswer(Answer):
     text: str
     context: list[str] = Field(description="lines that help to answer")
     choices: list[Choice] = Field(description="what can be said to it")
+    prepared: PreparedCall | None = Field(
+        description="the call that `allow` makes, with exactly these arguments; null for other kinds"
+    )
     state: QuestionState
     choice: Annotated[Choice | None, OrNull]
     answer: str = Field(description="the person's words")
@@ -523,12 +528,27 @@ class Versions(Answer):
     changed: list[str] = Field(description="prompts that read otherwise today, or are no more")
 
 
+class ToolPermissionAnswer(Answer):
+    """A call that a model proposed, and how it was decided whether it may be made."""
+
+    call: PreparedCall
+    state: Decided = Field(description="not_asked: it was not made, and no reviewer decided")
+    ground: Ground | None = Field(description="why it was made without asking; null where a reviewer was asked")
+    quote: TextOrNull = Field(description="the words of the task that ask for it")
+    by: TextOrNull = Field(description="the reviewer who decided")
+    reason: TextOrNull = Field(description="the reviewer's words")
+    question_id: UUID | None
+
+
 class RunWithNext(RunAnswer):
     """One run, with what it asks of its outside agent, and the versions that it began with."""
 
     next: NextAnswer | None = Field(description="the attempt to hand in, where the run waits for one")
     completeness: RunCompleteness | None = Field(description="null where nothing was checked")
     completeness_lots: RunCheckLots | None = Field(description="null where chance had no say in it")
+    tool_permissions: list[ToolPermissionAnswer] = Field(
+        description="the calls that a model proposed to tools that write or act outside, in order"
+    )
     versions: Versions
     models: dict[str, str] = Field(
         description="the models that the run began with, by role, over those of the desk; each step names the one asked"
@@ -548,6 +568,12 @@ def run_with_next(run: Run) -> RunWithNext:
         next=_next_answer(run),
         completeness=completeness_of(run),
         completeness_lots=lots_of(run),
+        tool_permissions=[
+            ToolPermissionAnswer.from_row(
+                one, call=one.permission.call, ground=one.permission.ground, quote=one.permission.quote
+            )
+            for one in permissions_of(run)
+        ],
         versions=Versions.from_row(run, changed=changed_since(run.prompt_versions)),
         models=run.spec.get("models", {}),
     )

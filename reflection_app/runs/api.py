@@ -250,6 +250,8 @@ ANSWERS = {
     "In words": {"choice": "answer", "text": "The tariff is 4.2 % since March; see the notice on the intranet."},
     "The permission was given": {"choice": "try_again"},
     "Go on without": {"choice": "skip"},
+    "The prepared call may be made": {"choice": "allow"},
+    "It must not be made": {"choice": "refuse", "text": "We check this invoice, we do not pay it."},
 }
 
 

@@ -10,11 +10,13 @@ from django.db.models import Subquery
 from pydantic import ValidationError
 
 from notebook_app.public import keep_suggestion
+from reflection_app.core.audit import Actor, audit
 from reflection_app.loops.attempt_effects import (
     AskPerson,
     Generate,
     Generation,
     KeepAttempt,
+    RecordPermission,
     RecordPick,
     RecordVerdict,
 )
@@ -26,6 +28,7 @@ from reflection_app.loops.effects import (
 from reflection_app.loops.merging import RecordMergeSuggestion
 from reflection_app.loops.progress import best_attempt
 from reflection_app.loops.requirements import RequirementsReport
+from reflection_app.loops.tool_permission import Permission
 from reflection_app.loops.verdicts import Judgement, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.runs.events import EventType, add_event
@@ -128,8 +131,23 @@ def write_question(effect: AskPerson, _value: object, commit: StepCommit) -> Non
         text=asked.text,
         context=list(asked.context),
         choices=[choice.value for choice in asked.choices],
+        prepared=asked.prepared.model_dump(mode="json") if asked.prepared else None,
     )
+    if row.prepared is not None:
+        audit(run.project_id, Actor(), "tool_call.asked", target=row, after={"run": str(run.pk), **row.prepared})
     add_event(run, EventType.QUESTION_ASKED, question=str(row.pk), about=asked.kind.value)
+
+
+@follows_from(RecordPermission)
+def audit_permission(effect: RecordPermission, value: Permission, commit: StepCommit) -> None:
+    """Record in the audit trail that a model's call is made without asking, and why."""
+    if value.ground is None:
+        return  # the question that follows is recorded
+    after = {"run": str(commit.run.pk), "ground": value.ground.value, "quote": value.quote}
+    after |= value.call.model_dump(mode="json")
+    audit(
+        commit.run.project_id, Actor(), "tool_call.allowed", target=commit.run, after=after, write=commit.batch.insert
+    )
 
 
 @follows_from(RecordMergeSuggestion)

@@ -430,6 +430,8 @@ class Question(models.Model):
     text = models.TextField()
     context = models.JSONField(default=list)
     choices = models.JSONField(default=list)
+    # A PreparedCall; None where no call of a tool waits for the answer.
+    prepared = models.JSONField(null=True, default=None)
     state = models.CharField(max_length=10, choices=QuestionState, default=QuestionState.OPEN)
     choice = models.CharField(max_length=10, blank=True, default="", choices=[(one.value, one.value) for one in Choice])
     answer = models.TextField(blank=True, default="")

@@ -24,11 +24,13 @@ from reflection_app.queues.models import ListName
 from reflection_app.queues.views.saved import saved_views, understood
 from reflection_app.repairs.views import checks_of, failures_by_place
 from reflection_app.reviews.models import About, Review, ReviewState, is_hidden
+from reflection_app.reviews.own_work import OwnWorkRefused
 from reflection_app.reviews.views.comments import opened_thread
 from reflection_app.reviews.views.item import undo_offer
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Question, QuestionState, Run, RunState, Step
+from reflection_app.runs.permissions import permissions_of
 from reflection_app.runs.resuming import AnswerInput, answer_question, cancel_run
 from reflection_app.runs.views.forks import ForkForm, as_input, compare, prefilled, read_fork
 from reflection_app.runs.views.graph import draw
@@ -223,6 +225,7 @@ def run_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
         "has_plans": has_plans(run),
         "plans": plans_of(run),
         "completeness": checks_of(run),
+        "permissions": permissions_of(run),
         "has_protocol": has_protocol(run),
         "rounds": rounds_of(run),
         "redo": redo_form_of(run) if may_redo else None,
@@ -284,6 +287,8 @@ BUTTONS = {
     Choice.TRY_AGAIN: gettext_noop("It is allowed now: try again"),
     Choice.SKIP: gettext_noop("Go on without it"),
     Choice.GIVE_UP: gettext_noop("Give up here"),
+    Choice.ALLOW: gettext_noop("Allow the call"),
+    Choice.REFUSE: gettext_noop("Refuse"),
 }
 
 
@@ -308,7 +313,7 @@ def answer(request: DeskRequest, question_id: UUID) -> HttpResponse:
     try:
         answered = read_input(AnswerInput, typed, refusal=_("Nothing was sent."))
         answer_question(question, answered, actor=request.place.actor)
-    except (InvalidInput, Conflict) as problem:
+    except (InvalidInput, Conflict, OwnWorkRefused) as problem:
         return _show_question(request, question, text=typed["text"], problem=problem)
     return back_to(request, "run", question.run_id, message=_("Your answer was sent. The run goes on with it."))
 

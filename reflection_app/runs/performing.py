@@ -37,6 +37,7 @@ from reflection_app.loops.attempt_effects import (
     Generation,
     InspectFiles,
     KeepAttempt,
+    RecordPermission,
     RecordPick,
     RecordVerdict,
     RequestAudit,
@@ -130,7 +131,8 @@ def perform(
 
     Raises EffectFailed (for good), TryLater, or SandboxFailed.
     """
-    connection.close()  # back to the pool: others need it while this thread waits
+    if not connection.in_atomic_block:
+        connection.close()  # back to the pool: others need it while this thread waits
     run_id = run.pk
     if isinstance(effect, RunTests):
         began = working_clock()
@@ -308,6 +310,7 @@ def value_of(effect: Lookup | Naming | Noted, *, run_id: UUID) -> Any:  # noqa: 
         case (
             RecordVerdict(judgement=kept)
             | RecordPick(pick=kept)
+            | RecordPermission(permission=kept)
             | ChooseLoop(route=kept)
             | RecordPlan(plan=kept)
             | RecordPlanStep(outcome=kept)

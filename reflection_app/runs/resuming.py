@@ -14,7 +14,7 @@ from reflection_app.core.errors import AlreadyAnswered, InvalidInput, RunFinishe
 from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Ended, Outcome
-from reflection_app.reviews.own_work import note_hand_in
+from reflection_app.reviews.own_work import note_hand_in, refuse_own_work
 from reflection_app.runs.advance import end_run
 from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.models import Question, QuestionState, Run, RunState, Step, StepState
@@ -84,13 +84,18 @@ class AnswerInput(Value):
 
 @transaction.atomic
 def answer_question(question: Question, data: AnswerInput, *, actor: Actor) -> Question:
-    """The answered question; its run is queued. Raises InvalidInput, or AlreadyAnswered: nothing changed then.
+    """The answered question; its run is queued.
+
+    Raises InvalidInput, AlreadyAnswered, or OwnWorkRefused for a call that a model proposed; nothing changed then.
 
     The state is checked by the very UPDATE that keeps the answer, so that of two people one is heard.
     """
     # The run's lock comes first everywhere, so that nobody waits in a circle.
     run = Run.objects.select_for_update().get(pk=question.run_id)
     check_answer(question, data)
+    if data.choice is Choice.ALLOW:
+        # Who submitted the work does not approve what its model proposes, and a key least of all.
+        refuse_own_work(run.handed_in_by, project_id=run.project_id, actor=actor)
     kept = Question.objects.filter(pk=question.pk, state=QuestionState.OPEN).update(
         state=QuestionState.ANSWERED,
         choice=data.choice.value,
@@ -118,7 +123,7 @@ def answer_question(question: Question, data: AnswerInput, *, actor: Actor) -> Q
         actor,
         "question.answered",
         target=question,
-        before={"kind": question.kind, "text": question.text},
+        before={"kind": question.kind, "text": question.text} | (question.prepared or {}),
         after={"choice": data.choice.value, "text": data.text},
     )
     transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
+from django.db.models import F
 from pydantic import ValidationError
 
 from reflection_app.adapters.outgoing import AddressRefused, OutgoingError, TimedOut, TooLarge, Unreachable
@@ -25,6 +26,7 @@ from reflection_app.adapters.tools.http import call_http
 from reflection_app.adapters.tools.secrets import Secrets, load_secrets
 from reflection_app.attachments.produced import keep_tool_files
 from reflection_app.loops.attempt_effects import CallTool
+from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.tool_calls import SchemaUnusable, ToolFailure, ToolResult, violations
 from reflection_app.loops.tool_failures import reports_failure
 from reflection_app.runs.models import Run
@@ -54,8 +56,13 @@ class Prepared:
 
 
 def call_tool(effect: CallTool, *, run_id: UUID) -> ToolResult:
-    """What the call came to; every failure is a result. No database connection is held while the tool works."""
-    run = Run.objects.only("project_id", "task_id").get(pk=run_id)
+    """Make the call and return its result; every failure of the tool is one. No database connection is held meanwhile.
+
+    Raises EffectFailed for a call without a ground, whichever loop asks for it.
+    """
+    run = Run.objects.only("project_id", "task_id").annotate(rules=F("spec__tool_rules")).get(pk=run_id)
+    if run.rules is not None and effect.ground is None:
+        raise EffectFailed(f"The call of {effect.tool} has no permission; it was not made.")
     tool = Tool.objects.filter(project_id=run.project_id, name=effect.tool, is_enabled=True).first()
     if tool is None:
         return failed(ToolFailure.UNKNOWN_TOOL, f"There is no tool named {effect.tool!r} any more.")

@@ -26,7 +26,7 @@ from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.lessons import notebook_for
 from reflection_app.runs.models import Attempt, Run, Verdict
 from reflection_app.runs.queueing import Origin, begin_run
-from reflection_app.tasks.submitting import accepted_instructions
+from reflection_app.tasks.submitting import accepted_instructions, rules_now
 from reflection_app.web.forms import Form
 
 # Judged by what a model thinks of it: such work is done again by the six steps. Others keep their real signal.
@@ -85,6 +85,7 @@ def redo_run(run: Run, wanted: RedoInput, *, actor: Actor, issues: tuple[Issue, 
         "mode": redo_mode(old),
         "redo": redo,
         "instructions": accepted_instructions(project, agent=spec.agent),
+        "tool_rules": rules_now(project, (tool.name for tool in (*spec.tools, spec.knowledge_tool) if tool)),
         **notebook_for(project, is_managed=spec.execution is Execution.MANAGED),
     }
     child = begin_run(

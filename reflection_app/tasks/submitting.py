@@ -1,6 +1,6 @@
 """Handing in a task and starting its first run."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -13,6 +13,7 @@ from reflection_app.loops.catalogue import mode_for
 from reflection_app.loops.completeness.checks import CompletenessSettings, SettingsFrom
 from reflection_app.loops.task_spec import Execution, Mode, ModelRole, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
+from reflection_app.loops.tool_permission import ToolRule
 from reflection_app.repairs.models import AgentInstruction, InstructionState
 from reflection_app.reviews.own_work import hands_of
 from reflection_app.rubrics.changing import rubric_of
@@ -121,6 +122,7 @@ def start_run(
         hints=hints_for(project, agent=submission.agent, kind=submission.kind),
         tools=tools_for(project, submission),
         tool_call=submission.tool_call,
+        tool_rules=rules_for(project, submission),
         file_names=tuple(file.path for file in submission.files),
         chain_of_thought=submission.chain_of_thought,
         has_critic=has_critic(models),
@@ -198,6 +200,21 @@ def completeness_of(project: Project, submission: TaskSubmission) -> Completenes
     if chosen.decides_whether and chosen.holdout_share is None:
         settings = settings.model_copy(update={"holdout_share": 0.0})
     return settings if settings.enabled else None
+
+
+def rules_for(project: Project, submission: TaskSubmission) -> dict[str, ToolRule]:
+    """Return what the run may do with each tool that it can reach, as admins have it now."""
+    named = [*submission.tools, project.knowledge_tool]
+    if submission.tool_call:
+        named.append(submission.tool_call.tool)
+    return rules_now(project, named)
+
+
+def rules_now(project: Project, named: Iterable[str]) -> dict[str, ToolRule]:
+    """Return the present rule of each named tool. One that is not there has none, and counts as external."""
+    names = {name for name in named if name}
+    found = Tool.objects.filter(project=project, name__in=names, is_enabled=True) if names else ()
+    return {tool.name: tool.get_rule() for tool in found}
 
 
 def tools_for(project: Project, submission: TaskSubmission) -> tuple[ToolSpec, ...]:

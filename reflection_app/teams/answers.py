@@ -6,8 +6,9 @@ from uuid import UUID
 from pydantic import AwareDatetime, Field
 
 from reflection_app.api.reading import Answer, OrNull, PageAnswer, Related, part
+from reflection_app.loops.tool_permission import ToolEffect
 from reflection_app.teams.import_tools import Imported
-from reflection_app.teams.models import DeliveryState, ToolKind
+from reflection_app.teams.models import DeliveryState, EffectSetting, ToolKind
 
 # Webhooks and what they are sent, as REST tells them; a secret once, where it was made.
 
@@ -103,6 +104,9 @@ class ToolAnswer(Answer):
     config: dict[str, Any] = Field(description="by kind; headers name secrets as {secret:NAME}")
     timeout_s: float
     is_enabled: bool
+    effect: EffectSetting = Field(description="the admin's setting")
+    effect_class: ToolEffect = Field(description="what counts: the setting, or else what the way of calling shows")
+    is_allowed: bool = Field(description="calls that a model proposes are made without asking a reviewer")
     created_at: AwareDatetime
     updated_at: AwareDatetime
 

@@ -10,14 +10,13 @@ from django.utils.translation import gettext as _
 from pydantic import Field, ValidationError
 
 from reflection_app.adapters.outgoing import OutgoingError
-from reflection_app.adapters.tools.config import Headers, McpConfig, ServerUrl, secrets_named
+from reflection_app.adapters.tools.config import Headers, McpConfig, McpTool, ServerUrl, secrets_named
 from reflection_app.adapters.tools.errors import Misconfigured
 from reflection_app.adapters.tools.secrets import Secrets, load_secrets
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.loops.storable import storable
-from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.values import Value
 from reflection_app.tasks.submission import invalid_input
 from reflection_app.teams.models import Tool, ToolKind
@@ -58,7 +57,7 @@ def read_server(given: object) -> McpServerInput:
         raise invalid_input(error, what=_("server")) from None
 
 
-def fetch_tools(project: Project, server: McpServerInput) -> list[ToolSpec]:
+def fetch_tools(project: Project, server: McpServerInput) -> list[McpTool]:
     """The tools that the server offers. Raises InvalidInput. Call it outside of transactions: it asks the server."""
     from reflection_app.adapters.tools.mcp import list_tools  # the SDK takes its time to load
 
@@ -75,10 +74,11 @@ def fetch_tools(project: Project, server: McpServerInput) -> list[ToolSpec]:
             _("Nothing was imported: the server did not tell its tools."), errors=[{"field": "url", "message": message}]
         ) from None
     return [
-        ToolSpec.model_construct(
+        McpTool.model_construct(
             name=secrets.redact(tool.name),
             description=secrets.redact(tool.description),
             parameters=_redacted_value(tool.parameters, secrets),
+            annotations=tool.annotations,
         )
         for tool in found
     ]
@@ -97,7 +97,7 @@ def _redacted_value(value: Any, secrets: Secrets) -> Any:
 
 
 @transaction.atomic
-def keep_tools(project: Project, server: McpServerInput, found: Sequence[ToolSpec], *, actor: Actor) -> Imported:
+def keep_tools(project: Project, server: McpServerInput, found: Sequence[McpTool], *, actor: Actor) -> Imported:
     """Registers what is new and renews what came from this server before; another tool's name is never taken over."""
     Project.objects.select_for_update().get(pk=project.pk)  # two imports at once would trip over each other's names
     imported = Imported()
@@ -110,7 +110,12 @@ def keep_tools(project: Project, server: McpServerInput, found: Sequence[ToolSpe
             imported.skipped.append((storable(spec.name)[:64], why))
             continue
         seen.add(name)
-        config = McpConfig(url=server.url, tool_name=storable(spec.name)[:200], headers=server.headers)
+        config = McpConfig(
+            url=server.url,
+            tool_name=storable(spec.name)[:200],
+            headers=server.headers,
+            annotations=spec.annotations,
+        )
         fields = {
             "description": storable(spec.description)[:LONGEST_DESCRIPTION],
             "parameters": spec.parameters,

@@ -9,6 +9,7 @@ from django.utils import timezone
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import ApiKey, Project, Role
 from reflection_app.loops.tool_calls import ToolSpec
+from reflection_app.loops.tool_permission import ToolEffect, ToolRule, effect_by_config
 from reflection_app.reviews.models import About, Comment
 from reflection_app.runs.events import Event
 
@@ -278,8 +279,20 @@ class ToolKind(models.TextChoices):
     BUILTIN = "builtin", "Built in"
 
 
+class EffectSetting(models.TextChoices):
+    """An admin's word on a tool's effect class. AUTO: by its MCP annotations or HTTP method, else external."""
+
+    AUTO = "auto", "Automatic"
+    READ = "read", "Reads"
+    WRITE = "write", "Writes"
+    EXTERNAL = "external", "Acts outside"
+
+
 class Tool(models.Model):
-    """`config` is what its kind needs, see adapters/tools/config.py: never a secret's value, only names of secrets."""
+    """`config` is what its kind needs, see adapters/tools/config.py: never a secret's value, only names of secrets.
+
+    Calls of a tool that `is_allowed` are made without asking a reviewer.
+    """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="tools")
@@ -290,6 +303,8 @@ class Tool(models.Model):
     config = models.JSONField(default=dict, blank=True)
     timeout_s = models.FloatField(default=10.0)
     is_enabled = models.BooleanField(default=True)
+    effect = models.CharField(max_length=8, choices=EffectSetting, default=EffectSetting.AUTO)
+    is_allowed = models.BooleanField(default=False)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -304,6 +319,17 @@ class Tool(models.Model):
     def get_spec(self) -> ToolSpec:
         """The tool as loops know it."""
         return ToolSpec(name=self.name, description=self.description, parameters=self.parameters)
+
+    @property
+    def effect_class(self) -> ToolEffect:
+        """The admin's setting, or else what the way of calling shows."""
+        if self.effect != EffectSetting.AUTO:
+            return ToolEffect(self.effect)
+        return effect_by_config(self.kind, self.config)
+
+    def get_rule(self) -> ToolRule:
+        """What a run that begins now may do with the tool."""
+        return ToolRule(effect=self.effect_class, is_allowed=self.is_allowed)
 
 
 class Secret(models.Model):

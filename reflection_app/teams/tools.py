@@ -30,7 +30,7 @@ from reflection_app.loops.tool_calls import SchemaUnusable, ToolResult, is_too_d
 from reflection_app.loops.values import Value
 from reflection_app.runs.tool_calling import call_registered
 from reflection_app.tasks.submission import invalid_input
-from reflection_app.teams.models import Secret, Tool, ToolKind
+from reflection_app.teams.models import EffectSetting, Secret, Tool, ToolKind
 
 # What a registration of a tool must hold, whoever hands it in.
 
@@ -70,6 +70,13 @@ def _free(name: str) -> str:
     return name
 
 
+EFFECT_MEANS = (
+    "how far a call reaches: `read`, `write` (in the project's own space) or `external`; `auto`: by the MCP "
+    "annotations or the HTTP method, external where neither tells"
+)
+ALLOWED_MEANS = "calls that a model proposes are made without asking a reviewer"
+
+
 class ToolInput(Value):
     """A tool as it is registered. `config` says how it is called, by kind.
 
@@ -87,6 +94,8 @@ class ToolInput(Value):
     config: dict[str, JsonValue]
     timeout_s: float = Field(default=10.0, gt=0, le=LONGEST_TIMEOUT_S, allow_inf_nan=False)
     is_enabled: bool = True
+    effect: EffectSetting = Field(default=EffectSetting.AUTO, description=EFFECT_MEANS)
+    is_allowed: bool = Field(default=False, description=ALLOWED_MEANS)
 
 
 def read_config(data: ToolInput) -> AnyConfig:
@@ -138,7 +147,7 @@ def refused(field: str, message: str) -> InvalidInput:
 
 
 LONGEST_TRY_S = 10.0
-FIELDS = ("name", "kind", "description", "parameters", "config", "timeout_s", "is_enabled")
+FIELDS = ("name", "kind", "description", "parameters", "config", "timeout_s", "is_enabled", "effect", "is_allowed")
 TAKEN = "there is a tool of this name already"
 
 
@@ -151,6 +160,8 @@ class ToolChange(Value):
     config: dict[str, JsonValue] | None = None
     timeout_s: float | None = None
     is_enabled: bool | None = Field(default=None, description="a tool that is not enabled is called by no run")
+    effect: EffectSetting | None = Field(default=None, description=EFFECT_MEANS)
+    is_allowed: bool | None = Field(default=None, description=ALLOWED_MEANS)
 
 
 def create_tool(project: Project, data: ToolInput, *, actor: Actor) -> Tool:
@@ -171,8 +182,8 @@ def change_tool(tool: Tool, change: ToolChange, *, actor: Actor) -> Tool:
     Runs under way call it as it is now.
     """
     wanted = change.model_dump(exclude_none=True)
-    # Switching off must work whatever state the tool's server and secrets are in.
-    if wanted.keys() <= {"is_enabled"} and not wanted.get("is_enabled"):
+    # Switching off and asking first must work even if the tool's server or secrets are gone.
+    if wanted.keys() <= {"is_enabled", "effect", "is_allowed"} and not wanted.get("is_enabled"):
         return _write(tool, wanted, actor=actor)
     try:
         given = ToolInput.model_validate({name: getattr(tool, name) for name in FIELDS} | wanted)

@@ -4,7 +4,7 @@ import pytest
 
 from reflection_app.adapters.llm import screening_model
 from reflection_app.loops.completeness.checks import Completeness, CompletenessSettings, Likeness
-from reflection_app.loops.completeness.guards import guarded, text_of
+from reflection_app.loops.completeness.guards import compared_with, guarded, text_of
 from reflection_app.loops.completeness.suggesting import CheckAnswer
 from reflection_app.loops.effects import CompareSupplements
 from reflection_app.loops.tool_calls import ToolSpec
@@ -41,7 +41,7 @@ def checked(objective: str, operation: str, *tools: str, quote: str) -> Complete
         tools=TOOLS,
         history=(),
         settings=CompletenessSettings(),
-        likeness=compared(operation, quote),
+        likeness=compared(operation, compared_with(quote, objective)),
     )
 
 
@@ -67,6 +67,7 @@ def test_an_unrelated_supplement_is_carried_out_by_no_tool_that_changes_somethin
     ("objective", "operation", "tool", "quote"),
     [
         ("Write a summary and mail it to the team.", "Mail the summary to the team", "mail_out", "mail it to the team"),
+        ("Generate an illustration of a lighthouse.", "Persist the generated image to disk", "file_write", ""),
         ("搜索最新 AI 动态并通知用户", "发送搜索结果通知", "mail_out", "通知用户"),
         ("Find the list and keep it in a file.", "Save the list to a file", "file_write", "keep it in a file"),
         ("把总结保存到文件", "Write the summary into a file", "file_write", "把总结保存到文件"),

@@ -86,6 +86,7 @@ def test_a_cancelled_run_is_finished_and_keeps_its_best_attempt(caller: Caller) 
         "next": None,
         "completeness": None,
         "completeness_lots": None,
+        "tool_permissions": [],
         "versions": ANY,
         "models": ANY,
     }

@@ -63,6 +63,7 @@ def test_a_task_is_answered_with_its_queued_run(caller: Caller) -> None:
         "next": None,
         "completeness": None,
         "completeness_lots": None,
+        "tool_permissions": [],
         "versions": ANY,
         "models": {},
     }

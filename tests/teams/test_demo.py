@@ -23,7 +23,8 @@ from reflection_app.metrics.figures import headline_of
 from reflection_app.metrics.models import RunFigure
 from reflection_app.repairs.models import FixPair, Report, Ticket, ToolFailure
 from reflection_app.reviews.models import Review, ReviewState
-from reflection_app.runs.models import Run, RunState
+from reflection_app.runs.advance import advance
+from reflection_app.runs.models import Question, Run, RunState
 from reflection_app.search.destinations import DESTINATIONS
 from reflection_app.teams.demo.loading import REVIEWERS, DemoIsThere, demo_there, load_demo
 from reflection_app.teams.demo.removing import remove_demo
@@ -211,3 +212,20 @@ def test_only_a_demo_is_removed_by_one_click_and_only_by_its_admin(staff: User, 
     assert client.post("/p/demo/settings/keeping/remove-demo/").status_code == 403
     assert "Remove the demo" not in client.get("/p/demo/").content.decode()
     assert demo_there() == demo
+
+
+def test_one_run_of_the_demo_waits_for_a_reviewer_to_allow_a_payment(staff: User, client: Client) -> None:
+    project = small(staff)
+    run = Run.objects.get(project=project, task__agent="invoice-checker")
+    assert (run.state, run.waiting_for) == (RunState.WAITING_REVIEW, "tool_call")
+    question = Question.objects.get(run=run)
+    client.force_login(staff)
+    page = client.get(reverse("question", args=(project.slug, question.pk))).content.decode()
+    assert "pay_invoice" in page
+    assert "153.5" in page
+    client.post(reverse("answer_question", args=(project.slug, question.pk)), {"choice": "refuse"})
+    advance(run.pk)
+    run.refresh_from_db()
+    assert run.state == RunState.FINISHED
+    shown = client.get(reverse("run", args=(project.slug, run.pk))).content.decode()
+    assert "Refused" in shown

@@ -165,3 +165,31 @@ def test_reading_needs_no_admin_and_changing_does() -> None:
     assert reader.get("tools").status == 200
     assert_problem(reader.post("tools", WEATHER), 403)
     assert_problem(reader.get("secrets"), 403)
+
+
+def test_a_tool_has_an_effect_class_that_an_admin_may_set_and_each_change_is_audited(admin: Caller) -> None:
+    reads = admin.post("tools", WEATHER).body
+    assert (reads["effect"], reads["effect_class"], reads["is_allowed"]) == ("auto", "read", False)
+    config = {"url": "http://127.0.0.1:9/pay", "method": "POST"}
+    pays = admin.post("tools", {"name": "pay", "kind": "http", "config": config}).body
+    assert (pays["effect_class"], pays["is_allowed"]) == ("external", False)
+    changed = admin.call("PATCH", "tools/pay", data='{"effect": "write", "is_allowed": true}').body
+    assert (changed["effect"], changed["effect_class"], changed["is_allowed"]) == ("write", "write", True)
+    entry = AuditEntry.objects.get(action="tool.changed")
+    assert (entry.before, entry.after) == (
+        {"effect": "auto", "is_allowed": False},
+        {"name": "pay", "effect": "write", "is_allowed": True},
+    )
+    assert_problem(admin.call("PATCH", "tools/pay", data='{"effect": "harmless"}'), 400)
+    assert admin.call("PATCH", "tools/pay", data='{"effect": "auto"}').body["effect_class"] == "external"
+
+
+def test_what_a_server_says_of_its_tool_is_imported_and_unknown_tools_are_external(
+    admin: Caller, mcp_server: McpServer
+) -> None:
+    admin.post("secrets", {"name": "MCP", "origin": mcp_server.url, "value": TOKEN})
+    server = {"url": mcp_server.url, "headers": {"Authorization": "Bearer {secret:MCP}"}}
+    assert admin.post("tools/import-mcp", server).status == 200
+    assert admin.get("tools/look_up").body["config"]["annotations"]["read_only"] is True
+    assert admin.get("tools/look_up").body["effect_class"] == "read"
+    assert admin.get("tools/add").body["effect_class"] == "external"

@@ -203,3 +203,35 @@ def test_a_server_that_is_none_is_told_and_the_address_kept(admin: Client) -> No
     assert 'id="error-url"' in page.text
     assert 'value="http://127.0.0.1:1/mcp"' in page.text
     assert "X-A: b" in page.text
+
+
+def test_an_admin_allows_a_tool_without_asking_and_takes_it_back(admin: Client, project: Project) -> None:
+    tool = http_tool(project, "http://127.0.0.1:9/pay", name="pay", method="POST")
+    page = admin.get(f"/p/desk/tools/{tool.pk}/").text
+    assert "acts outside" in page
+    assert "by a reviewer" in page
+    typed = TYPED | {"name": "pay", "method": "POST", "url": "http://127.0.0.1:9/pay", "parameters": "{}"}
+    page = admin.post(
+        f"/p/desk/tools/{tool.pk}/edit/", typed | {"effect": "write", "is_allowed": "on"}, follow=True
+    ).text
+    assert "not needed" in page
+    tool.refresh_from_db()
+    assert (tool.effect, tool.is_allowed) == ("write", True)
+    form = admin.get(f"/p/desk/tools/{tool.pk}/edit/").text
+    assert 'name="is_allowed" checked' in form
+    admin.post(f"/p/desk/tools/{tool.pk}/edit/", typed | {"effect": "auto"})
+    tool.refresh_from_db()
+    assert (tool.effect, tool.is_allowed) == ("auto", False)
+
+
+def test_what_a_server_said_of_its_tool_outlasts_an_edit_of_that_tool_alone(admin: Client, project: Project) -> None:
+    config = {"url": "http://127.0.0.1:9/mcp", "tool_name": "find", "headers": {}, "annotations": {"read_only": True}}
+    tool = Tool.objects.create(project=project, name="find", kind="mcp", config=config, parameters={})
+    typed = {"name": "find", "description": "Finds.", "timeout_s": "5", "headers": "", "parameters": "{}"}
+    typed |= {"url": "http://127.0.0.1:9/mcp", "tool_name": "find", "effect": "auto"}
+    admin.post(f"/p/desk/tools/{tool.pk}/edit/", typed)
+    tool.refresh_from_db()
+    assert (tool.description, tool.effect_class) == ("Finds.", "read")
+    admin.post(f"/p/desk/tools/{tool.pk}/edit/", typed | {"tool_name": "drop"})
+    tool.refresh_from_db()
+    assert tool.effect_class == "external"

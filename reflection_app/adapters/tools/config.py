@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, TypeAdapter
 
 from reflection_app.adapters.tools.url_template import template_problems
 from reflection_app.loops.storable import only_storable, storable
-from reflection_app.loops.tool_calls import ToolFailure, ToolResult
+from reflection_app.loops.tool_calls import ToolFailure, ToolResult, ToolSpec
 from reflection_app.loops.values import Value
 
 # Headers of tools: which may be set, and how they name secrets in place of holding them.
@@ -93,16 +93,31 @@ class HttpConfig(Value):
     headers: Headers = Field(default_factory=dict)
 
 
+class McpAnnotations(Value):
+    """What an MCP server says its tool does; null where it does not say."""
+
+    read_only: bool | None = None
+    destructive: bool | None = None
+    open_world: bool | None = None
+
+
 class McpConfig(Value):
     """A tool of an MCP server that speaks streamable HTTP."""
 
     url: ServerUrl
     tool_name: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(only_storable)]
     headers: Headers = Field(default_factory=dict)
+    annotations: McpAnnotations | None = Field(default=None, exclude_if=lambda annotations: annotations is None)
 
 
 class BuiltinConfig(Value):
     name: Literal["python", "read_file", "grep_search"]
+
+
+class McpTool(ToolSpec):
+    """A tool as an MCP server offers it."""
+
+    annotations: McpAnnotations | None = None
 
 
 AnyConfig = HttpConfig | McpConfig | BuiltinConfig

@@ -18,13 +18,14 @@ from mcp_types import (
     ResourceLink,
     TextContent,
     TextResourceContents,
+    ToolAnnotations,
 )
 from pydantic import ValidationError
 
 from reflection_app.adapters.outgoing import HttpClient, Unreachable, origin_of, run_with_client
-from reflection_app.adapters.tools.config import MOST_BYTES, McpConfig, failed, told
+from reflection_app.adapters.tools.config import MOST_BYTES, McpAnnotations, McpConfig, McpTool, failed, told
 from reflection_app.adapters.tools.secrets import Secrets
-from reflection_app.loops.tool_calls import ToolFailure, ToolResult, ToolSpec
+from reflection_app.loops.tool_calls import ToolFailure, ToolResult
 
 MOST_TOOLS = 200
 MOST_PAGES = 20
@@ -47,17 +48,20 @@ def call_mcp(
         return failed(ToolFailure.TOOL_ERROR, f"The server refused the call: {secrets.redact(error.error.message)}")
 
 
-def list_tools(url: str, headers: Mapping[str, str], *, secrets: Secrets, deadline_s: float) -> list[ToolSpec]:
+def list_tools(url: str, headers: Mapping[str, str], *, secrets: Secrets, deadline_s: float) -> list[McpTool]:
     """The tools that the server offers, at most MOST_TOOLS. Raises OutgoingError or Misconfigured."""
 
-    async def list_all(client: Client) -> list[ToolSpec]:
-        found: list[ToolSpec] = []
+    async def list_all(client: Client) -> list[McpTool]:
+        found: list[McpTool] = []
         cursor: str | None = None
         for _ in range(MOST_PAGES):
             page = await client.list_tools(cursor=cursor)
             found += [
-                ToolSpec.model_construct(
-                    name=tool.name, description=tool.description or "", parameters=tool.input_schema
+                McpTool.model_construct(
+                    name=tool.name,
+                    description=tool.description or "",
+                    parameters=tool.input_schema,
+                    annotations=annotations_of(tool.annotations),
                 )
                 for tool in page.tools
             ]
@@ -70,6 +74,16 @@ def list_tools(url: str, headers: Mapping[str, str], *, secrets: Secrets, deadli
         return _talk(list_all, url, headers, secrets=secrets, deadline_s=deadline_s)
     except MCPError as error:
         raise Unreachable(f"The server does not tell its tools: {secrets.redact(error.error.message)}") from None
+
+
+def annotations_of(hints: ToolAnnotations | None) -> McpAnnotations | None:
+    """Return what the server says of the tool's effects; None where it says nothing."""
+    if hints is None:
+        return None
+    found = McpAnnotations(
+        read_only=hints.read_only_hint, destructive=hints.destructive_hint, open_world=hints.open_world_hint
+    )
+    return found if found != McpAnnotations() else None
 
 
 def _talk[T](

@@ -17,7 +17,7 @@ from reflection_app.loops.completeness.checks import (
     Likeness,
 )
 from reflection_app.loops.completeness.file_checks import FilesChecked, files_in_frame, required_in_words
-from reflection_app.loops.completeness.guards import LONGEST_ASPECT, against_files, guarded, in_one_line, text_of
+from reflection_app.loops.completeness.guards import against_files, compared_with, guarded, in_one_line, text_of
 from reflection_app.loops.completeness.looked import Looked
 from reflection_app.loops.completeness.looking import see_files
 from reflection_app.loops.completeness.looks import as_history, with_looked
@@ -169,7 +169,7 @@ async def _look(
                 CompareSupplements(
                     key=f"{base}/completeness/likeness",
                     operations=tuple(in_one_line(one.operation) for one in answer.supplements),
-                    quotes=tuple(one.quote[:LONGEST_ASPECT] for one in answer.supplements),
+                    quotes=tuple(compared_with(one.quote, spec.objective) for one in answer.supplements),
                     tools=tuple(text_of(tool) for tool in spec.tools),
                 )
             )

@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from judgement.same_operation import says_just_the_same
 from reflection_app.loops.completeness.calls_made import CallsMade
 from reflection_app.loops.completeness.checks import (
     LONGEST_OPERATION,
@@ -201,6 +202,8 @@ class _Sieve:
 
     def _is_said_to_be_done(self, operation: str) -> bool:
         """Whether it says what a step that worked says, if with a word for once more."""
+        if any(says_just_the_same(operation, done) for done in self.done):
+            return True
         words = _AGAIN.sub(" ", operation)
         key, content = operation_key(words), content_of(words)
         return any(
@@ -222,20 +225,25 @@ def asks_again(repeat_quote: str, objective: str) -> bool:
     return bool(_AGAIN.search(repeat_quote)) and stands_in(repeat_quote, objective)
 
 
+def compared_with(quote: str, objective: str) -> str:
+    """Return what an operation's meaning is compared with: its quote, or the task where it quotes nothing of it."""
+    return (quote if stands_in(quote, objective) else objective)[:LONGEST_ASPECT]
+
+
 def is_about(operation: str, *, quote: str, objective: str, to_quote: float | None) -> bool:
-    """Whether the operation has to do with the task: with the words that it quotes, or else in words of its own."""
-    if quote and (to_quote is None or to_quote >= LEAST_LIKE_QUOTE):
+    """Return True if the operation has to do with the task: `to_quote` is to its quote, or to the task without one."""
+    if (quote and to_quote is None) or (to_quote is not None and to_quote >= LEAST_LIKE_QUOTE):
         return True
     # What a question needs to be answered is often named elsewhere in the task than in the question.
     return bool(content_of(operation) & content_of(objective))
 
 
 def is_for(tool: ToolSpec, operation: str, *, quote: str, to_quote: float | None, to_tools: dict[str, float]) -> bool:
-    """Whether the tool serves the operation; one that changes something serves what words of the task ask for alone."""
+    """Return True if the tool serves the operation. Whether it may act is decided where it is called."""
     if tool.name == INTERPRETER:
         return True
     reads = is_reading(tool.name)
-    if not quote and not reads:
+    if not (quote or reads) and to_quote is None:
         return False
     like = to_tools.get(tool.name)
     if like is None or to_quote is None:

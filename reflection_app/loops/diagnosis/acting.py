@@ -22,6 +22,7 @@ from reflection_app.loops.diagnosis.diagnosing import diagnose, fix_in_words, gi
 from reflection_app.loops.diagnosis.fallback_tools import may_stand_in
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.effects import RecordFixOutcome
+from reflection_app.loops.permission_asking import NotPermitted
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.questions import Choice
 from reflection_app.loops.tool_calls import ToolCall, ToolSpec
@@ -36,7 +37,7 @@ class Skipped(EffectFailed):
 
 
 class Refused(Skipped):
-    """The call must not be made, whatever it is good for."""
+    """The call must not be made: it was made before, or a reviewer refused it."""
 
 
 class GivenUp(EffectFailed):
@@ -55,12 +56,14 @@ async def call_with_diagnosis(
     most_retries: int = MOST_RETRIES,
     made: CallsMade | None = None,
     refusal: Callable[[ToolCall], str] | None = None,
+    purpose: str = "",
 ) -> list[Try]:
     """All tries of one call, the last of which worked or was one too many. Every failed one has its diagnosis.
 
     `first` is the call to begin with; without it the actor chooses one of `tools` for `task`. `fallbacks` are tools
     that a diagnosis may switch to besides. `base` begins the keys of all effects: `{base}/call`, `{base}/call-2`, …
-    Calls that were carried out are added to `made`. A call for which `refusal` has a reason is not made.
+    Calls that were carried out are added to `made`. A call for which `refusal` has a reason is not made. `purpose` is
+    shown to the reviewer if the call needs one.
 
     Raises Refused there. Raises Skipped, NothingNew and NoUsableAnswer where no further call makes sense (the step
     failed, and the work can go on), GivenUp where a person ends all of it, and as every effect does LimitReached,
@@ -75,6 +78,7 @@ async def call_with_diagnosis(
         attempt=lambda _: attempt,
         made=made,
         refusal=refusal,
+        purpose=purpose,
     )
     for number in range(1, most_retries + 2):
         call = first if number == 1 and first is not None else await calls.next_call(number)
@@ -102,6 +106,7 @@ class Calls:
     is_agents: bool = False
     made: CallsMade | None = None
     refusal: Callable[[ToolCall], str] | None = None
+    purpose: str = ""
     tries: list[Try] = field(default_factory=list)
     known_tools: dict[str, ToolSpec] = field(init=False)
     _failed_fixes: list[str] = field(default_factory=list)
@@ -113,21 +118,27 @@ class Calls:
 
     async def make(self, call: ToolCall, number: int) -> Try:
         """What became of the call. Raises Refused, but not for a call of these tries that is repeated."""
-        is_new = all(tried.call != call for tried in self.tries)
-        if is_new and self.refusal is not None and (why := self.refusal(call)):
+        earlier = next((tried for tried in self.tries if tried.call == call), None)
+        if earlier is None and self.refusal is not None and (why := self.refusal(call)):
             raise Refused(why)
         # Where no answer came back to this very call, nobody knows if it was carried out: it is repeated under the key
         # of its first try. What was answered, if only by an error, is asked anew: services that keep answers by key
         # would repeat the error.
         unheard = [place for place, tried in enumerate(self.tries, 1) if tried.call == call and tried.is_unheard]
-        tried = await try_call(
-            self.run,
-            call,
-            tools=self.tools,
-            key=self.key("call", number),
-            attempt=self.attempt(number),
-            repeats=self.key("call", unheard[0]) if unheard and self.tries[-1].is_unheard else "",
-        )
+        try:
+            tried = await try_call(
+                self.run,
+                call,
+                tools=self.tools,
+                key=self.key("call", number),
+                attempt=self.attempt(number),
+                repeats=self.key("call", unheard[0]) if unheard and self.tries[-1].is_unheard else "",
+                # The same call again, which failed: another tool or other arguments need a ground of their own.
+                ground=earlier.ground if earlier is not None else None,
+                purpose=self.purpose,
+            )
+        except NotPermitted as why:
+            raise Refused(str(why)) from None
         if self.made is not None and (tried.result.ok or tried.is_unheard):
             self.made.calls.append(call)
         return tried

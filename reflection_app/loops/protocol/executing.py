@@ -86,9 +86,12 @@ async def call_for(
     base: str,
     attempt: int,
     fallbacks: tuple[ToolSpec, ...] = (),
+    purpose: str = "",
 ) -> ToolRepair:
     """What came of calling one of `tools` for `task`. Raises EffectFailed where no call makes sense."""
-    tries = await call_with_diagnosis(run, task=task, tools=tools, base=base, attempt=attempt, fallbacks=fallbacks)
+    tries = await call_with_diagnosis(
+        run, task=task, tools=tools, base=base, attempt=attempt, fallbacks=fallbacks, purpose=purpose
+    )
     last = tries[-1]
     if not last.result.ok:
         return ToolRepair(error=last.issues[0].description)
@@ -117,7 +120,8 @@ async def learn(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysi
     if tool is not None:
         task = prompt("protocol_learn", objective=task_of(spec), questions=_questions_text(analysis))
         try:
-            tried = await call_for(run, tools=(tool,), task=task, base=base, attempt=back.number)
+            purpose = _questions_text(analysis)
+            tried = await call_for(run, tools=(tool,), task=task, base=base, attempt=back.number, purpose=purpose)
         except (EffectTimedOut, PriceUnknown, GivenUp):
             raise
         except EffectFailed as failure:
@@ -249,7 +253,15 @@ async def _carry_out(
             tools = tuple(one for one in spec.tools if one.name == step.tool)
             if not tools:
                 return _step_ended(step, number, error=f"The task has no tool named {step.tool!r}.")
-            tried = await call_for(run, tools=tools, task=task, base=base, attempt=back.number, fallbacks=spec.tools)
+            tried = await call_for(
+                run,
+                tools=tools,
+                task=task,
+                base=base,
+                attempt=back.number,
+                fallbacks=spec.tools,
+                purpose=step.action,
+            )
             if tried.error:
                 return _step_ended(step, number, error=tried.error)
             return _step_ended(step, number, output=tried.output, why=_answered_by(tried))
@@ -264,6 +276,7 @@ async def _carry_out(
     if not answer.is_whole:
         return _step_ended(step, number, error="the answer was cut off before its end")
     text = answer.text
+    run.note_result(text)
     ended = _step_ended(step, number, output=text, error="" if text.strip() else "the model said nothing")
     if not step.is_checkpoint or ended.status is RepairStatus.FAILED:
         return ended

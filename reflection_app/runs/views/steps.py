@@ -19,6 +19,7 @@ from reflection_app.loops.attempt_effects import (
     Generate,
     InspectFiles,
     KeepAttempt,
+    RecordPermission,
     RecordPick,
     RecordVerdict,
     RequestAudit,
@@ -72,6 +73,7 @@ KINDS = {
     ProposeEntry.kind: "proposal",
     ProposeInstruction.kind: "instruction",
     AskPerson.kind: "question",
+    RecordPermission.kind: "permission",
     Wait.kind: "wait",
     RecallFix.kind: "known_fix",
     RecallLessons.kind: "lessons",
@@ -100,6 +102,8 @@ def protocol_what(step: Step) -> str:
         return ""
     if step.role in ROLES:
         return "look_again" if "/second-look/" in step.key else ROLES[step.role]
+    if step.role == "classifier" and step.key.split("/again-")[0].endswith("/asked-for"):
+        return "asked_for"
     parts = step.key.split("/again-")[0].split("/")
     is_protocols = step.role == "reflector" or (parts[-2:-1] and parts[-2].startswith("repair-"))
     return ASKED_FOR.get(parts[-1], "") if is_protocols else ""
@@ -239,7 +243,7 @@ LONGEST_READ = 1_000_000
 
 @dataclass(frozen=True)
 class CallShown:
-    """One call. `ok` is None while nothing came back; `diagnosis` says why it failed."""
+    """One call. `ok` is None while nothing came back; `diagnosis` says why it failed, `ground` why it was allowed."""
 
     tool: str
     arguments: Any
@@ -249,10 +253,11 @@ class CallShown:
     failure: str = ""
     is_shortened: bool = False
     diagnosis: FailureShown | None = None
+    ground: str = ""
 
 
 # Who is asked within a plan's step without doing it: its failed calls are told of in words of their own.
-ASKED_BESIDE = frozenset({"diagnoser"})
+ASKED_BESIDE = frozenset({"diagnoser", "classifier"})
 
 
 def what_of(step: Step) -> str:
@@ -299,6 +304,7 @@ def call_of_step(step: Step) -> CallShown | None:
         error=str(said.get("error", "")),
         failure=_failure(said.get("failure"), said.get("status")),
         is_shortened=bool(said.get("is_shortened")),
+        ground=str(asked.get("ground") or ""),
     )
 
 

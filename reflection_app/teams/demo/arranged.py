@@ -1,7 +1,10 @@
-"""What a team arranges for itself in the demo: a queue, views, a dashboard, guidelines with examples, comparisons."""
+"""What a team arranges for itself in the demo: a queue, views, a dashboard, guidelines with examples, comparisons, and
+a tool that one of its runs waits to call.
+"""
 
 from django.contrib.auth.models import User
 
+from reflection_app.adapters.llm.scripted import PREFIX
 from reflection_app.comparisons.claiming import claim_next
 from reflection_app.comparisons.judging import JudgementInput, judge_pair
 from reflection_app.comparisons.models import Preference
@@ -21,6 +24,10 @@ from reflection_app.rubrics.changing import (
     change_guidelines,
     keep_example,
 )
+from reflection_app.runs.advance import advance_inside
+from reflection_app.tasks.submission import read_submission
+from reflection_app.tasks.submitting import submit_task
+from reflection_app.teams.models import Tool, ToolKind
 
 GUIDELINES = """\
 **Pass** what could be sent to the customer as it is. A wrong number, name or date is no matter of style: **revise** it,
@@ -76,6 +83,11 @@ PAIRS = (
         "I can't give a discount on this order, but from three licences on the team price applies, which is 20 % less.",
     ),
 )
+PAYMENT = {
+    "type": "object",
+    "properties": {"invoice": {"type": "string"}, "amount": {"type": "number"}},
+    "required": ["invoice"],
+}
 OLDER, NEWER = "answer-v3", "answer-v4"
 # Where the older answer is the better one; else the newer is.
 OLDER_IS_BETTER = frozenset({"Explain the refund in two sentences.", "Answer: can I export my orders to Excel?"})
@@ -109,6 +121,32 @@ def arrange(project: Project, *, people: list[User], admin: Actor) -> None:
     change_guidelines(project, GuidelinesInput(text=GUIDELINES, note="After the first month"), actor=admin)
     _keep_examples(project, actor=actors[0])
     _compare(project, actors=actors, admin=admin)
+    propose_a_payment(project, admin=admin)
+
+
+def propose_a_payment(project: Project, *, admin: Actor) -> None:
+    """Start a run whose model wants to pay what was only to be checked: it waits for a reviewer."""
+    # There is no such server: nothing is paid even if the call is allowed.
+    Tool.objects.create(
+        project=project,
+        name="pay_invoice",
+        kind=ToolKind.HTTP,
+        description="Pays an invoice by bank transfer.",
+        parameters=PAYMENT,
+        config={"method": "POST", "url": "https://billing.invalid/payments", "headers": {}},
+        created_by=admin.user,
+    )
+    task = {
+        "objective": "Check the invoice 77 for mistakes.",
+        "mode": "planning",
+        "kind": "invoices",
+        "agent": "invoice-checker",
+        "tools": ["pay_invoice"],
+        "completeness": {"enabled": False},
+        "limits": {"token_budget": 100_000, "max_iterations": 1},
+    }
+    run = submit_task(project, read_submission(task), actor=Actor(), models={"default": f"{PREFIX}demo-invoice"})
+    advance_inside(run.pk)
 
 
 def _keep_examples(project: Project, *, actor: Actor) -> None:

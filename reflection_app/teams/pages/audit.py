@@ -303,6 +303,8 @@ WORDS: dict[str, Promise] = {
     "tool.deleted": _("deleted a tool"),
     "tool.imported": _("imported a tool"),
     "tool.tried": _("tried a tool"),
+    "tool_call.allowed": _("called a tool without asking"),
+    "tool_call.asked": _("asked to call a tool"),
     "tool_failure.diagnosis_judged": _("judged a diagnosis"),
     "tool_failure.outcome": _("told how a fix went"),
     "tool_failure.reported": _("reported a failed call"),

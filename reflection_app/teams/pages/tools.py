@@ -15,7 +15,7 @@ from reflection_app.adapters.tools.config import BODY_METHODS
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.tool_calls import ToolResult
 from reflection_app.teams.import_tools import Imported, fetch_tools, keep_tools, read_server
-from reflection_app.teams.models import Secret, Tool, ToolKind
+from reflection_app.teams.models import EffectSetting, Secret, Tool, ToolKind
 from reflection_app.teams.tools import (
     LONGEST_TRY_S,
     SecretInput,
@@ -36,13 +36,18 @@ from reflection_app.web.middleware import post_only
 
 # What is typed into the forms of tools, as the actions take it. JSON and headers are typed as text.
 
-OWN = ("name", "description", "timeout_s")
+OWN = ("name", "description", "timeout_s", "effect", "is_allowed")
 BY_KIND = {
     ToolKind.HTTP: ("method", "url", "headers", "parameters"),
     ToolKind.MCP: ("url", "tool_name", "headers", "parameters"),
     ToolKind.BUILTIN: (),
 }
-NEW_TOOL = {"timeout_s": "10", "method": "GET", "parameters": '{\n  "type": "object",\n  "properties": {}\n}'}
+NEW_TOOL = {
+    "timeout_s": "10",
+    "method": "GET",
+    "effect": "auto",
+    "parameters": '{\n  "type": "object",\n  "properties": {}\n}',
+}
 SENTENCES = {
     "name": gettext_noop("Letters, digits, _ and -, beginning with a letter; at most 64."),
     "timeout_s": gettext_noop("A number above 0, at most 120."),
@@ -67,6 +72,8 @@ def texts_of(tool: Tool) -> dict[str, str]:
         "name": tool.name,
         "description": tool.description,
         "timeout_s": f"{tool.timeout_s:g}",
+        "effect": tool.effect,
+        "is_allowed": "on" if tool.is_allowed else "",
         "method": config.get("method", "GET"),
         "url": config.get("url", ""),
         "tool_name": config.get("tool_name", ""),
@@ -76,15 +83,19 @@ def texts_of(tool: Tool) -> dict[str, str]:
 
 
 def read_tool(form: Form, kind: ToolKind, *, is_enabled: bool = True, config: Any = None) -> ToolInput | None:
-    """The tool that was typed; None where the fields hold what is wrong with them. `config` is that of a built-in."""
+    """The tool that was typed; None where the fields hold what is wrong with them. `config` is the one it has."""
     body: dict[str, Any] = {"kind": kind.value, "is_enabled": is_enabled, "name": form.values["name"]}
     body |= {"description": form.values["description"], "timeout_s": form.values["timeout_s"] or "10"}
+    body |= {"effect": form.values["effect"] or "auto", "is_allowed": bool(form.values["is_allowed"])}
     if kind == ToolKind.BUILTIN:
         body["config"] = config
     else:
         body["parameters"] = read_json(form, "parameters")
         own = [name for name in ("method", "url", "tool_name") if name in BY_KIND[kind]]
         body["config"] = {**form.given(*own), "headers": read_headers(form)}
+        # What a server said of its tool is true of that tool alone.
+        if config and all(config.get(name) == form.values[name] for name in own) and "annotations" in config:
+            body["config"]["annotations"] = config["annotations"]
     if not form.errors:
         with form.collect_errors(in_plain_words):
             return ToolInput.model_validate(body)
@@ -312,6 +323,7 @@ def edit_tool(request: DeskRequest, tool_id: UUID) -> HttpResponse:
 
 def _form(request: DeskRequest, form: Form, *, kind: ToolKind, tool: Tool | None = None) -> HttpResponse:
     context = {"form": form, "fields": form.fields, "kind": kind, "tool": tool, "methods": METHODS}
+    context["effects"] = EffectSetting.values
     return render(request, "teams/tools/form.html", context, status=form.status)
 
 

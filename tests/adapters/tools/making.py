@@ -6,6 +6,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.loops.attempt_effects import CallTool
 from reflection_app.loops.tool_calls import ToolResult
+from reflection_app.loops.tool_permission import Ground
 from reflection_app.runs.models import Run
 from reflection_app.runs.tool_calling import call_tool
 from reflection_app.teams.models import Secret, Tool
@@ -33,5 +34,6 @@ def run_of(project: Project, **submission: Any) -> Run:
 
 
 def call(run: Run, tool: str, *, key: str = "call-1", timeout_s: float = 5, **arguments: Any) -> ToolResult:
-    """What the run's worker would get."""
-    return call_tool(CallTool(key=key, tool=tool, arguments=arguments, timeout_s=timeout_s), run_id=run.pk)
+    """What the run's worker would get, once the call is permitted."""
+    effect = CallTool(key=key, tool=tool, arguments=arguments, timeout_s=timeout_s, ground=Ground.REVIEWER)
+    return call_tool(effect, run_id=run.pk)

@@ -9,6 +9,7 @@ from typing import Any
 import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import ToolAnnotations
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tests.pace import PATIENCE_S
@@ -22,6 +23,10 @@ def make_server() -> MCPServer:
     @server.tool(description="Adds two numbers.")
     def add(a: int, b: int) -> int:
         return a + b
+
+    @server.tool(description="Looks something up.", annotations=ToolAnnotations(read_only_hint=True))
+    def look_up(name: str) -> str:
+        return f"nothing is known of {name}"
 
     @server.tool(description="Says what it was given.")
     def echo(text: str) -> str:

@@ -9,6 +9,7 @@ from django.db import connection
 
 from reflection_app.loops.attempt_effects import CallTool
 from reflection_app.loops.tool_calls import ToolFailure
+from reflection_app.loops.tool_permission import Ground
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.performing import perform
@@ -18,6 +19,11 @@ from tests.factories import make_project
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+
+def lookup_call(*, timeout_s: float, key: str = "k") -> CallTool:
+    """A permitted call of the tool `lookup`."""
+    return CallTool(key=key, tool="lookup", arguments={}, timeout_s=timeout_s, ground=Ground.REVIEWER)
 
 
 def test_a_tasks_tool_call_is_a_step_of_its_run_and_its_secret_is_in_none() -> None:
@@ -65,7 +71,7 @@ def test_a_call_made_again_after_a_crash_carries_the_same_key() -> None:
     with RawServer(reply()) as server:
         http_tool(project, server.url)
         run = run_of(project)
-        effect = CallTool(key="attempt-1/call", tool="lookup", arguments={}, timeout_s=5)
+        effect = lookup_call(key="attempt-1/call", timeout_s=5)
         for _ in range(2):
             perform(effect, run=run, model="", seq=1)
     assert len({heard.headers["idempotency-key"] for heard in server.heard}) == 1
@@ -87,7 +93,12 @@ def test_no_database_connection_is_held_while_a_tool_works() -> None:
         # The connection object of this thread, which the server's thread only looks at.
         mine = connection._connections[connection._alias]  # type: ignore[attr-defined]
         assert mine.connection is not None
-        performed = perform(CallTool(key="k", tool="lookup", arguments={}, timeout_s=5), run=run, model="", seq=1)
+        performed = perform(
+            CallTool(key="k", tool="lookup", arguments={}, timeout_s=5, ground=Ground.REVIEWER),
+            run=run,
+            model="",
+            seq=1,
+        )
     assert performed.value.ok
     assert held == [False]
 
@@ -102,6 +113,11 @@ def test_a_call_takes_no_longer_than_the_effect_says_and_its_duration_is_kept() 
     with RawServer(silent) as server:
         http_tool(project, server.url, timeout_s=60)
         run = run_of(project)
-        performed = perform(CallTool(key="k", tool="lookup", arguments={}, timeout_s=0.6), run=run, model="", seq=1)
+        performed = perform(
+            CallTool(key="k", tool="lookup", arguments={}, timeout_s=0.6, ground=Ground.REVIEWER),
+            run=run,
+            model="",
+            seq=1,
+        )
     assert performed.value.failure is ToolFailure.TIMED_OUT
     assert 0.5 <= performed.spent.duration_s < 20

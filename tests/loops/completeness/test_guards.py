@@ -246,3 +246,45 @@ def test_whatever_a_model_says_is_bounded() -> None:
     assert len(found.model_dump_json()) < 200_000
     assert len(found.missing_aspects) == guards.MOST_ASPECTS
     assert len(found.dropped) == guards.MOST_DROPPED
+
+
+SAVE_IMAGE = ToolSpec(name="file_write", description="Saves a file to disk.")
+DRAW = ToolSpec(name="draw_poster", description="Draws a poster.")
+
+
+BY_MEANING = Likeness(to_quote=(1.61,), to_tools=((3.06,),))
+
+
+@pytest.mark.parametrize(
+    ("quote", "likeness"),
+    [
+        ("", BY_MEANING),
+        ("an illustration that nobody asked for", BY_MEANING),
+        ("an illustration of a lighthouse", BY_MEANING),
+        ("Generate an illustration", None),
+    ],
+)
+def test_what_saves_the_result_of_the_task_is_about_the_task(quote: str, likeness: Likeness | None) -> None:
+    """The likenesses are those of the embedding model for the operation, the whole task and the tool."""
+    operation = "Persist the generated image to disk"
+    objective = "Generate an illustration of a lighthouse."
+    one = wanted(operation, "", "file_write", quote=quote)
+    assert kept(check(one, objective=objective, tools=(SAVE_IMAGE,), likeness=likeness)) == [operation]
+
+
+@pytest.mark.parametrize(
+    ("operation", "done", "is_done"),
+    [
+        ("Draw the first poster", "draw poster 1", True),
+        ("Draw poster 2", "Draw the second poster", True),
+        ("画第一张海报", "画海报1", True),
+        ("Draw the second poster", "draw poster 1", False),
+        ("Draw another poster", "draw poster 2", False),
+        ("Print the first poster", "draw poster 1", False),
+    ],
+)
+def test_a_step_that_is_done_is_known_by_its_number_too(operation: str, done: str, is_done: bool) -> None:
+    history = (HistoryStep(operation=done, tool="draw_poster", result="drawn"),)
+    one = wanted(operation, "", "draw_poster", quote="two posters")
+    found = check(one, objective="Draw two posters and print two posters.", tools=(DRAW,), history=history)
+    assert (DropCode.DONE_ALREADY in whys(found)) is is_done

@@ -11,7 +11,7 @@ from reflection_app.loops.protocol.error_classes import AlikeBy, ErrorClass
 from reflection_app.loops.protocol.executing import says_something
 from reflection_app.loops.protocol.reports import ProposalKind
 from reflection_app.loops.protocol.stages import Classified, RepairKind, RepairStatus
-from reflection_app.loops.questions import Choice, QuestionKind
+from reflection_app.loops.questions import Choice, PersonsAnswer, QuestionKind
 from reflection_app.loops.verdicts import Outcome, Verdict
 from tests.loops.playing import play
 from tests.loops.protocol.playing import (
@@ -169,6 +169,39 @@ def test_knowledge_is_asked_of_the_tool_and_told_as_data_and_proposed() -> None:
         "ref_20260101_120000_1",
     )
     assert not [effect for effect in played.effects if isinstance(effect, AskPerson)]
+
+
+def test_a_refused_knowledge_tool_is_not_called_and_the_question_goes_to_a_reviewer() -> None:
+    asked = call_text("weather", city="Rome")
+    refused = PersonsAnswer(choice=Choice.REFUSE, by="ann")
+    desk = Desk(
+        actor=[UNKNOWN, asked, "notes", "done"],
+        classifier=FAILED,
+        critic=[missing(), passing()],
+        person=[refused, answered("ACL counts.")],
+    )
+    played = play(protocol_spec(knowledge_tool=WEATHER, tool_rules={}), desk)
+    questions = [effect.question for effect in played.effects if isinstance(effect, AskPerson)]
+    assert [one.kind for one in questions] == [QuestionKind.TOOL_CALL, QuestionKind.KNOWLEDGE]
+    assert not [effect for effect in played.effects if isinstance(effect, CallTool)]
+    assert any("ann refused the call of weather" in line for line in questions[1].context)
+    assert repairs_of(played)[0].output == "ACL counts."
+
+
+def test_a_repair_step_that_acts_outside_is_recorded_as_refused_and_the_run_goes_on() -> None:
+    plan = plan_with({"action": "Post it", "kind": "tool", "tool": "weather"}, {"action": "Think", "kind": "model"})
+    desk = Desk(
+        actor=["draft", call_text("weather", city="Rome"), "thought", "revised"],
+        classifier=FAILED,
+        critic=[missing(), passing()],
+        plan=plan,
+        person=PersonsAnswer(choice=Choice.REFUSE, by="ann"),
+    )
+    played = play(protocol_spec(tools=(WEATHER,), tool_rules={}), desk)
+    assert not [effect for effect in played.effects if isinstance(effect, CallTool)]
+    first = repairs_of(played)[0]
+    assert (first.status, first.error) == (RepairStatus.FAILED, "ann refused the call of weather")
+    assert played.ended.outcome is Outcome.SUCCEEDED
 
 
 @pytest.mark.parametrize("nothing", [worked(""), worked("[]"), worked("没有找到相关结果"), failed(error="no city")])

@@ -1,0 +1,35 @@
+"""Allowing a prepared call, in headless Chromium."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from reflection_app.core.audit import Actor
+from reflection_app.core.models import Role
+from reflection_app.runs.advance import advance
+from reflection_app.runs.models import Question
+from reflection_app.teams.demo.arranged import propose_a_payment
+from tests.browser.conftest import Visitor
+from tests.browser.looks import is_clean
+from tests.factories import make_member, make_project
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
+]
+
+
+def test_a_reviewer_sees_the_prepared_call_refuses_it_and_the_run_shows_that(visit: Callable[..., Visitor]) -> None:
+    project = make_project("desk")
+    propose_a_payment(project, admin=Actor())
+    question = Question.objects.get(project=project)
+    page = visit(make_member(project, Role.REVIEWER)).go(f"/p/desk/questions/{question.pk}/")
+    expect(page.locator(".question .call")).to_contain_text("153.5")
+    is_clean(page, "tool-question", widths=(1280, 390))
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.get_by_role("button", name="Refuse").click()
+    advance(question.run_id)
+    page.reload()
+    expect(page.locator("#run-permissions")).to_contain_text("Refused")
+    is_clean(page, "tool-approvals", widths=(1280, 390))

@@ -1,0 +1,259 @@
+"""Runs whose models propose calls that act outside: nothing is called unasked, and an allowed call is made once."""
+
+import json
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+import pytest
+
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import AlreadyAnswered
+from reflection_app.core.models import Project
+from reflection_app.loops.attempt_effects import CallTool
+from reflection_app.loops.effect import EffectFailed
+from reflection_app.loops.questions import Choice
+from reflection_app.runs import journal_writes
+from reflection_app.runs.advance import advance
+from reflection_app.runs.jobs import take_back_expired
+from reflection_app.runs.models import Question, Run, Step
+from reflection_app.runs.permissions import Decided, permissions_of
+from reflection_app.runs.resuming import AnswerInput, answer_question
+from reflection_app.runs.tool_calling import call_tool
+from reflection_app.tasks.redo import RedoInput, redo_run
+from reflection_app.teams.models import Tool
+from reflection_app.teams.tools import ToolChange, ToolInput, change_tool, create_tool
+from tests.adapters.outgoing.conftest import loopback
+from tests.adapters.outgoing.server import RawServer, reply
+from tests.adapters.tools.making import http_tool
+from tests.api.caller import assert_problem, make_caller
+from tests.factories import make_project, make_user
+from tests.loops.completeness.scenes import call_of, checked, planned, wanted
+from tests.runs.critiques import critique
+from tests.runs.scripts import scripted_run
+from tests.runs.test_crashes import Killed, killing_after, let_lease_run_out
+
+__all__ = ["loopback"]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+
+_numbers = count(1)
+ANY = {"type": "object"}
+TASK = "Check the invoice 77 for mistakes."
+SUPPLEMENT = wanted("Pay invoice 77", "it is due", "pay_invoice", quote="the invoice 77")
+ANSWERS = {
+    "attempt-1/plan/make": planned(("check", "check the invoice", "python")),
+    "attempt-1/step-1/arguments": call_of("python", code="print('no mistakes')"),
+    "attempt-1/completeness": checked(SUPPLEMENT, missing=["the payment"]),
+    "attempt-1/supplement/plan/make": planned(("s1", "Pay invoice 77", "pay_invoice")),
+    "attempt-1/supplement/step-1/arguments": call_of("pay_invoice", invoice="77"),
+    "attempt-1/second-look/completeness": checked(analysis="all is there"),
+    "attempt-1/answer": "The invoice has no mistakes.",
+    "attempt-1/critique": critique(90, approved=True),
+}
+
+
+@pytest.fixture
+def bank() -> Iterator[RawServer]:
+    with RawServer(reply(b"paid")) as server:
+        yield server
+
+
+@pytest.fixture
+def project(bank: RawServer) -> Project:
+    project = make_project(f"gated-{next(_numbers)}", review_policy={"audit_share": 0})
+    create_tool(project, ToolInput(name="python", kind="builtin", config={"name": "python"}), actor=Actor())
+    text = "Pays an invoice by bank transfer."
+    http_tool(project, f"{bank.url}/pay", name="pay_invoice", method="POST", description=text, parameters=ANY)
+    return project
+
+
+def planning(project: Project, answers: dict[str, str] | None = None, **submission: Any) -> Run:
+    given = {"objective": TASK, "mode": "planning", "tools": ["python", "pay_invoice"], "models": {}}
+    limits = {"token_budget": 100_000, "max_iterations": 1}
+    submission = given | {"limits": limits, "completeness": {"enabled": True}} | submission
+    return scripted_run(ANSWERS | (answers or {}), project=project, **submission)
+
+
+def went_on(run: Run) -> Run:
+    advance(run.pk)
+    run.refresh_from_db()
+    return run
+
+
+def question_of(run: Run) -> Question:
+    return Question.objects.get(run=run, kind="tool_call")
+
+
+def decide(run: Run, choice: Choice, *, text: str = "", name: str = "") -> Run:
+    actor = Actor(user=make_user(name or f"ada-{next(_numbers)}"))
+    answer_question(question_of(run), AnswerInput(choice=choice, text=text), actor=actor)
+    return went_on(run)
+
+
+def audited(project: Project, action: str) -> list[dict[str, Any]]:
+    return list(AuditEntry.objects.filter(project=project, action=action).values_list("after", flat=True))
+
+
+def test_a_supplement_that_pays_waits_for_a_reviewer_with_the_call_prepared(project: Project, bank: RawServer) -> None:
+    run = went_on(planning(project))
+
+    assert (run.state, run.waiting_for, bank.heard) == ("waiting_review", "tool_call", [])
+    question = question_of(run)
+    assert question.prepared == {"tool": "pay_invoice", "arguments": {"invoice": "77"}, "effect": "external"}
+    assert question.choices == ["allow", "refuse"]
+    assert f"Task: {TASK}" in question.context
+    [decided] = permissions_of(run)
+    assert (decided.state, decided.question_id) == (Decided.ASKED, question.pk)
+    [asked] = audited(project, "tool_call.asked")
+    assert (asked["tool"], asked["arguments"], asked["run"]) == ("pay_invoice", {"invoice": "77"}, str(run.pk))
+
+
+def test_a_model_that_says_yes_to_everything_pays_nothing(project: Project, bank: RawServer) -> None:
+    careless = json.dumps({"asked_for": True, "quote": TASK, "confidence": 1.0})
+    run = went_on(planning(project, {"attempt-1/supplement/step-1/call/asked-for": careless}))
+    assert (run.waiting_for, bank.heard) == ("tool_call", [])
+
+
+def test_an_allowed_call_is_made_once_with_just_the_arguments_that_were_shown(
+    project: Project, bank: RawServer
+) -> None:
+    run = decide(went_on(planning(project)), Choice.ALLOW)
+
+    [heard] = bank.heard
+    assert json.loads(heard.body) == {"invoice": "77"}
+    assert run.outcome == "succeeded"
+    assert [(one.state, bool(one.by)) for one in permissions_of(run)] == [(Decided.ALLOWED, True)]
+    assert audited(project, "question.answered")[0]["choice"] == "allow"
+
+
+def test_a_refused_call_is_not_made_and_the_answer_names_what_is_missing(project: Project, bank: RawServer) -> None:
+    run = decide(went_on(planning(project)), Choice.REFUSE, text="We only check it.", name="grace")
+
+    assert (bank.heard, run.state) == ([], "finished")
+    outcome = Step.objects.get(run=run, key="attempt-1/supplement/step-1/outcome").result
+    assert outcome is not None
+    assert (outcome["state"], outcome["error"]) == (
+        "skipped",
+        "grace refused the call of pay_invoice: We only check it.",
+    )
+    told = Step.objects.get(run=run, key="attempt-1/answer").request["messages"][-1]["content"]
+    assert "still missing" in told
+    [decided] = permissions_of(run)
+    assert (decided.state, decided.by, decided.reason) == (Decided.REFUSED, "grace", "We only check it.")
+
+
+def test_of_two_reviewers_the_first_is_heard(project: Project, bank: RawServer) -> None:
+    run = went_on(planning(project))
+    question = question_of(run)
+    decide(run, Choice.REFUSE)
+    with pytest.raises(AlreadyAnswered):
+        answer_question(question, AnswerInput(choice=Choice.ALLOW), actor=Actor())
+    assert bank.heard == []
+
+
+def test_a_task_that_asks_for_it_in_its_own_words_needs_no_reviewer(project: Project, bank: RawServer) -> None:
+    objective = "Check the invoice 77 for mistakes and pay it."
+    yes = json.dumps({"asked_for": True, "quote": "pay it", "confidence": 1.0})
+    answers = {"attempt-1/supplement/step-1/call/asked-for": yes}
+    run = went_on(planning(project, answers, objective=objective))
+
+    assert (run.outcome, len(bank.heard), Question.objects.filter(run=run).count()) == ("succeeded", 1, 0)
+    [allowed] = audited(project, "tool_call.allowed")
+    assert (allowed["ground"], allowed["quote"], allowed["tool"]) == ("task_words", "pay it", "pay_invoice")
+
+
+def test_one_setting_lets_a_pipeline_run_as_before_and_each_call_is_audited(project: Project, bank: RawServer) -> None:
+    tool = Tool.objects.get(project=project, name="pay_invoice")
+    change_tool(tool, ToolChange(is_allowed=True), actor=Actor())
+    run = went_on(planning(project))
+
+    assert (run.outcome, len(bank.heard), Question.objects.filter(run=run).count()) == ("succeeded", 1, 0)
+    [allowed] = audited(project, "tool_call.allowed")
+    assert (allowed["ground"], allowed["arguments"]) == ("setting", {"invoice": "77"})
+    assert audited(project, "tool.changed")[0]["is_allowed"] is True
+
+
+def test_a_call_that_came_with_the_task_is_made_and_its_changed_retry_asks(project: Project, bank: RawServer) -> None:
+    call = {"tool": "pay_invoice", "arguments": {"invoice": "77"}}
+    run = went_on(scripted_run({}, project=project, mode="external_loop", tool_call=call))
+    assert (run.outcome, len(bank.heard), permissions_of(run)) == ("succeeded", 1, [])
+
+    with RawServer(reply(b"invoice: no such number", status="422 Unprocessable Entity")) as strict:
+        tool = Tool.objects.get(project=project, name="pay_invoice")
+        change_tool(tool, ToolChange(config={"url": f"{strict.url}/pay", "method": "POST"}), actor=Actor())
+        changed = call_of("pay_invoice", invoice="78")
+        run = went_on(
+            scripted_run({"attempt-2/arguments": changed}, project=project, mode="external_loop", tool_call=call)
+        )
+        assert (run.waiting_for, len(strict.heard)) == ("tool_call", 1)
+    assert (question_of(run).prepared or {})["arguments"] == {"invoice": "78"}
+
+
+def test_no_loop_gets_a_call_past_the_gate(project: Project, bank: RawServer) -> None:
+    run = planning(project)
+    with pytest.raises(EffectFailed, match="no permission"):
+        call_tool(CallTool(key="k", tool="pay_invoice", arguments={}, timeout_s=5), run_id=run.pk)
+    assert bank.heard == []
+
+
+@pytest.mark.parametrize("effects", [1, 2, 3, 4])
+def test_a_worker_that_dies_after_the_approval_makes_the_call_under_one_key(
+    effects: int, project: Project, bank: RawServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = went_on(planning(project))
+    answer_question(question_of(run), AnswerInput(choice=Choice.ALLOW), actor=Actor())
+    with monkeypatch.context() as patched:
+        killing_after(effects, patched, journal_writes, "_commit_once")
+        try:
+            advance(run.pk)
+        except Killed:
+            let_lease_run_out(run)
+            take_back_expired()
+    run = went_on(run)
+    went_on(run)
+
+    assert run.outcome == "succeeded"
+    assert len({heard.headers.get("idempotency-key") for heard in bank.heard}) == 1
+    calls = Step.objects.filter(run=run, kind="call_tool", request__tool="pay_invoice")
+    assert calls.count() == 1
+    assert Question.objects.filter(run=run).count() == 1
+
+
+def test_rest_shows_each_approval_and_another_project_cannot_answer(project: Project, bank: RawServer) -> None:
+    caller, other = make_caller(project), make_caller(make_project(f"other-{next(_numbers)}"))
+    run = went_on(planning(project))
+    [asked] = caller.get("questions", kind="tool_call").body["results"]
+    assert asked["prepared"] == {"tool": "pay_invoice", "arguments": {"invoice": "77"}, "effect": "external"}
+    [listed] = caller.get(f"runs/{run.pk}").body["tool_permissions"]
+    assert (listed["state"], listed["question_id"], listed["ground"]) == ("asked", asked["id"], None)
+    assert_problem(other.get(f"questions/{asked['id']}"), 404)
+    assert_problem(other.post(f"questions/{asked['id']}/answer", {"choice": "allow"}), 404)
+    assert_problem(caller.post(f"questions/{asked['id']}/answer", {"choice": "try_again"}), 400)
+
+    assert caller.post(f"questions/{asked['id']}/answer", {"choice": "allow"}).status == 200
+    went_on(run)
+    assert len(bank.heard) == 1
+    [listed] = caller.get(f"runs/{run.pk}").body["tool_permissions"]
+    assert listed["state"] == "allowed"
+    assert listed["by"]
+
+
+def test_a_redo_goes_by_the_rules_of_now_and_a_run_by_its_own(project: Project, bank: RawServer) -> None:
+    run = decide(went_on(planning(project)), Choice.REFUSE)
+    Tool.objects.filter(project=project, name="pay_invoice").update(is_allowed=True)
+    actor = Actor(user=make_user(f"redoing-{next(_numbers)}"))
+    again = redo_run(run, RedoInput(instructions="Look again."), actor=actor)
+    rules = again.get_spec().tool_rules
+    assert rules is not None
+    assert rules["pay_invoice"].is_allowed, "as admins have it now"
+    assert (run.get_spec().tool_rules or {})["pay_invoice"].is_allowed is False, "a run keeps what it began with"
+
+
+def test_who_submitted_the_task_may_refuse_the_call_and_not_allow_it(project: Project, bank: RawServer) -> None:
+    caller = make_caller(project)
+    run = went_on(planning(project, actor=Actor(api_key=caller.key)))
+    address = f"questions/{question_of(run).pk}/answer"
+    assert_problem(caller.post(address, {"choice": "allow"}), 403)
+    assert question_of(run).state == "open"
+    assert caller.post(address, {"choice": "refuse"}).status == 200
+    assert bank.heard == []
