@@ -19,15 +19,14 @@ from markdown_it import MarkdownIt
 from markdown_it.helpers import parseLinkDestination, parseLinkTitle
 from markdown_it.token import Token
 
+from reflection_app.loops.hidden_characters import HIDDEN, revealed
 from reflection_app.loops.marks import find_quote
 from reflection_app.web.rendering import (
     ATTRIBUTES,
-    HIDDEN,
     LONGEST_LAID_OUT,
     coloured_lines,
     heading,
     language_of,
-    revealed,
     sanitised,
 )
 

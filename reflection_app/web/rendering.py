@@ -2,11 +2,8 @@
 
 import json
 import re
-import unicodedata
-from collections import Counter
 from collections.abc import MutableMapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any
@@ -142,42 +139,6 @@ def language_of(content: str, *, is_code: bool) -> str:
             json.loads(content)
             return "json"
     return "python" if is_code and "```" not in content and "~~~" not in content else ""
-
-
-# Characters that a text holds and a page does not show, though they change what a reader or a program makes of it.
-
-# Zero-width ones, marks that turn the direction of writing, tags, and control characters but tab and line ends.
-# Joiners within emoji and within scripts that need them are seen by what they do; U+200C and U+200D are named all the
-# same, since code and English text have no use for them.
-HIDDEN = re.compile(
-    "[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e"
-    "\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\u3164\ufeff\uffa0\U000e0000-\U000e007f]"
-)
-MOST_KINDS = 8
-
-
-@dataclass(frozen=True)
-class HiddenCharacter:
-    """A kind of character, such as `U+202E RIGHT-TO-LEFT OVERRIDE`, and how often it occurs."""
-
-    code: str
-    name: str
-    count: int
-
-
-def hidden_in(text: str) -> list[HiddenCharacter]:
-    """The kinds of hidden characters that the text holds, the most frequent first."""
-    found = Counter(HIDDEN.findall(text)).most_common(MOST_KINDS)
-    return [HiddenCharacter(_code(one), unicodedata.name(one, "CONTROL CHARACTER"), count) for one, count in found]
-
-
-def revealed(text: str) -> str:
-    """The text with each hidden character written out: `⟨U+202E⟩`."""
-    return HIDDEN.sub(lambda one: f"⟨{_code(one[0])}⟩", text)
-
-
-def _code(character: str) -> str:
-    return f"U+{ord(character):04X}"
 
 
 # Two texts side by side with what differs marked, in bounded time whatever the texts are.
