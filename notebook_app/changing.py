@@ -8,6 +8,7 @@ from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from notebook_app.identity import text_key
 from notebook_app.kinds import (
     ALLOWED,
     HOLDING,
@@ -68,9 +69,10 @@ def derive(entry: Entry) -> None:
 
     Once the change is committed, those who listen to `words_changed` are told.
     """
-    entry.is_cleared = entry.is_compared = False
+    entry.is_cleared = entry.is_compared = entry.is_used_while_flagged = False
     entry.read_by_weights = 0
     entry.flags = flags_of(entry)
+    entry.text_key = text_key({name: getattr(entry, name) for name in WORDS})
     entry.search = search_of(entry)
     announce(entry)
 
@@ -89,7 +91,7 @@ def screen_labels(entry: Entry) -> None:
     flags = [*flags_of(entry), *(flag for flag in entry.flags if flag["rule"] == RULE)]
     entry.read_by_weights = 0
     if any(flag not in entry.flags for flag in flags):
-        entry.is_cleared = False
+        entry.is_cleared = entry.is_used_while_flagged = False
     entry.flags = flags
 
 

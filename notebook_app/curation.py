@@ -4,11 +4,13 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from notebook_app.changing import change, guard, locked
-from notebook_app.kinds import By, Change, EntryKind, Refused, UnusableDetails, read_details
-from notebook_app.models import Entry
+from notebook_app.changing import change, guard, lock_notebook, locked
+from notebook_app.identity import nfc
+from notebook_app.kinds import By, Change, Contradicted, EntryKind, Refused, UnusableDetails, read_details
+from notebook_app.models import Conflict, ConflictKind, ConflictState, Entry
 from notebook_app.proposing import LONGEST_LABEL, LONGEST_NAME, LONGEST_TAG, LONGEST_TEXT, MOST_TAGS
 from notebook_app.versions import KEPT
 
@@ -23,7 +25,13 @@ def approve(
     expected_version: int | None = None,
     evidence: dict[str, Any] | None = None,
 ) -> Entry:
-    """The approved entry. Raises Refused where screening found something that nobody has cleared."""
+    """Return the approved entry.
+
+    Raises Refused if it has flags that no curator has cleared, Contradicted if an open conflict says that another entry
+    says the opposite: a curator has to settle that first.
+    """
+    # Conflicts are written under this lock: none is found between the check and the change.
+    lock_notebook(project_id)
     entry = change(
         project_id,
         entry_id,
@@ -35,7 +43,21 @@ def approve(
     )
     if entry.flags and not entry.is_cleared:
         raise Refused(_("Screening found something in this entry; clear it or edit it first."), field="flags")
+    if opposed := open_contradictions(project_id, entry_id):
+        raise Contradicted([*opposed], names=[*opposed.values()])
     return entry
+
+
+def open_contradictions(project_id: UUID, entry_id: UUID) -> dict[UUID, str]:
+    """Map the ids of the entry's open contradictions to the names of the other entries, oldest first."""
+    rows = Conflict.objects.filter(
+        Q(first=entry_id) | Q(second=entry_id),
+        project_id=project_id,
+        kind=ConflictKind.CONTRADICTION,
+        state=ConflictState.OPEN,
+    ).select_related("first", "second")
+    sides = {row.pk: row.second if row.first_id == entry_id else row.first for row in rows.order_by("created_at", "pk")}
+    return {conflict_id: other.name for conflict_id, other in sides.items()}
 
 
 def reject(project_id: UUID, entry_id: UUID, *, by: By, reason: str = "", expected_version: int | None = None) -> Entry:
@@ -81,7 +103,7 @@ def other_columns(entry: Entry, columns: dict[str, Any]) -> dict[str, Any]:
     """Those of `columns`, as they are kept, that the entry has otherwise. Raises Refused."""
     now = {name: getattr(entry, name) for name in KEPT}
     wanted = now | columns
-    name = " ".join(str(wanted["name"]).split())
+    name = " ".join(nfc(str(wanted["name"])).split())
     if not name or len(name) > LONGEST_NAME:
         raise Refused(_("a name of 1 to %(most)s characters") % {"most": LONGEST_NAME}, field="name")
     for field in ("description", "content"):
@@ -98,7 +120,8 @@ def other_columns(entry: Entry, columns: dict[str, Any]) -> dict[str, Any]:
     except ValueError:
         raise Refused(_("one of %(kinds)s") % {"kinds": ", ".join(EntryKind)}, field="kind") from None
     tags = checked_tags(list(wanted["tags"]))
-    wanted |= {"name": name, "kind": kind.value, "details": details, "tags": tags}
+    labels = {field: nfc(wanted[field]) for field in ("agent", "category")}
+    wanted |= {"name": name, "kind": kind.value, "details": details, "tags": tags, **labels}
     return {name: value for name, value in wanted.items() if value != now[name]}
 
 
@@ -165,7 +188,7 @@ def clear(project_id: UUID, entry_id: UUID, *, by: By, reason: str = "", expecte
 
 def checked_tags(tags: list[str]) -> list[str]:
     """The tags without doubles. Raises Refused."""
-    found = list(dict.fromkeys(" ".join(one.split()) for one in tags if one.strip()))
+    found = list(dict.fromkeys(" ".join(nfc(one).split()) for one in tags if one.strip()))
     if len(found) > MOST_TAGS:
         raise Refused(_("at most %(most)s tags") % {"most": MOST_TAGS}, field="tags")
     if any(len(one) > LONGEST_TAG for one in found):

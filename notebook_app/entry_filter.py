@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
+from notebook_app.identity import nfc
 from notebook_app.kinds import EntryKind, EntryState
 from notebook_app.models import Entry
 
@@ -28,11 +29,20 @@ class EntryFilter:
         if self.kinds:
             rows = rows.filter(kind__in=self.kinds)
         if self.category:
-            rows = rows.filter(category=self.category)
+            rows = rows.filter(category=nfc(self.category))
         if self.agent:
-            # What was learned without an agent's name holds for every agent.
-            rows = rows.filter(agent__in=("", self.agent))
-        return rows.filter(tags__contains=list(self.tags)) if self.tags else rows
+            rows = rows.filter(covering(self.agent))
+        return rows.filter(tags__contains=[nfc(tag) for tag in self.tags]) if self.tags else rows
+
+
+def covering(agent: str) -> Q:
+    """Return the condition that an entry's scope covers `agent`; an empty name is an agent without one.
+
+    What was learned without an agent's name applies to every agent. What several were seen to need applies to all of
+    these, unless a curator has set an agent that is none of them.
+    """
+    agent = nfc(agent)
+    return Q(agent__in=("", agent)) | Q(agents__overlap=["", agent], agents__contains=[F("agent")])
 
 
 def beyond(row: object, order: tuple[str, ...]) -> Q:

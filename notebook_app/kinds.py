@@ -1,6 +1,7 @@
 """Kinds of entries, their states, who changes them, and what can go wrong. Pure."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, cast
@@ -256,6 +257,14 @@ class ChangedMeanwhile(NotebookError):
         self.version, self.by = version, by
 
 
+class Contradicted(NotebookError):
+    """The entry is one side of open contradictions; nothing was changed. `names` are the other sides', in order."""
+
+    def __init__(self, conflict_ids: Sequence[UUID], *, names: Sequence[str]) -> None:
+        super().__init__(f"{self.__doc__} ({', '.join(map(str, conflict_ids))})")
+        self.conflict_ids, self.names = tuple(conflict_ids), tuple(names)
+
+
 class NoSuchConflict(NotebookError):
     """There is no such conflict in this project's notebook."""
 
@@ -297,13 +306,15 @@ def uuid_in(text: object) -> UUID | None:
 # What PostgreSQL can keep: proposals come from models and tools, whose texts may hold anything. Pure.
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 def storable[T](value: T) -> T:
     """The JSON value with NUL characters and halves of surrogate pairs shown as the replacement character."""
     match value:
         case str():
-            return cast("T", _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", value))
+            whole = _PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), value)
+            return cast("T", _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", whole))
         case dict():
             return cast("T", {storable(key): storable(item) for key, item in value.items()})
         case list() | tuple():

@@ -3,8 +3,6 @@
 Whoever did the work may have been told of the notebook, and says it back: that is no occurrence, and no entry.
 """
 
-import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,6 +13,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from notebook_app.changing import lock_notebook, lock_rows
+from notebook_app.identity import same_text
 from notebook_app.kinds import HOLDING, EntryKind, words_of
 from notebook_app.models import Entry, Evidence
 from notebook_app.proposing import Proposal, ids_known, keep, refs_key, take_back_where
@@ -23,7 +22,6 @@ MEMORY_KINDS = (EntryKind.RULE, EntryKind.FACT, EntryKind.PREFERENCE)
 MOST_NAMES = 100
 # Shorter texts are the same by chance.
 SHORTEST_TELLING = 12
-_NOT_WORDS = re.compile(r"\W+")
 
 
 class Became(StrEnum):
@@ -87,7 +85,7 @@ def _learned(
     if counted is not None:
         return Learned(Became.REFUSED, counted, WhyRefused.COUNTED_BEFORE)
     if proposal.kind in MEMORY_KINDS:
-        same_name = _memories(project_id).filter(name__iexact=" ".join(proposal.name.split()))
+        same_name = _memories(project_id).filter(name__iexact=same_text(proposal.name))
         holder = same_name.values_list("pk", flat=True).first()
         if holder is not None:
             return Learned(Became.REFUSED, holder, WhyRefused.NAME_TAKEN)
@@ -98,16 +96,16 @@ def _learned(
 
 
 def _says_the_same(proposal: Proposal, entry: Entry) -> bool:
-    if _plain(proposal.name) == _plain(entry.name):
-        return True
-    ours = {_plain(text) for text in (proposal.name, proposal.description, proposal.content)}
-    ours |= {_plain(text) for text in words_of(proposal.details)}
-    theirs = {_plain(text) for text in entry.texts}
-    return any(len(text) >= SHORTEST_TELLING for text in ours & theirs)
+    """Return True if the entry holds all of the proposal's advice, or its description if it has none.
 
-
-def _plain(text: str) -> str:
-    return _NOT_WORDS.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
+    Names and summaries are worded anew each time; the same advice under them is an echo.
+    """
+    said = [proposal.content, *words_of(proposal.details)]
+    ours = {same_text(text) for text in (said if any(said) else [proposal.description])} - {""}
+    theirs = {same_text(text) for text in entry.texts}
+    if not ours:
+        return same_text(proposal.name) in theirs
+    return ours <= theirs and any(len(text) >= SHORTEST_TELLING for text in ours)
 
 
 def memory_names(project_id: UUID) -> list[tuple[str, str]]:

@@ -8,11 +8,12 @@ from operator import or_
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, Func, OuterRef, Q, QuerySet, TextField
 from django.db.models.functions import Coalesce
 
 from notebook_app.entry_filter import EntryFilter, beyond
-from notebook_app.kinds import EntryState
+from notebook_app.identity import nfc
+from notebook_app.kinds import WAITING, EntryState
 from notebook_app.models import Conflict, ConflictKind, ConflictState, Entry, EntryVersion, Evidence
 from notebook_app.reading import KeptEntry, shown
 
@@ -22,6 +23,17 @@ MOST_COUNTED = 1_000
 LOOKED_AT = 2_000
 MOST_OFFERED = 50
 FLAGGED = ~Q(flags=[]) & Q(is_cleared=False)
+# In no prompt until a curator has decided.
+EXCLUDED = FLAGGED & Q(is_used_while_flagged=False)
+
+SEARCHED = ("name", "description", "content")
+
+
+class Composed(Func):
+    """A text in NFC: descriptions and contents are stored as they were written."""
+
+    template = "normalize(%(expressions)s, NFC)"
+    output_field = TextField()
 
 
 class EntryOrder(StrEnum):
@@ -47,7 +59,7 @@ ORDERS: dict[EntryOrder, tuple[str, ...]] = {
 class Listing:
     """Which entries, in which order. `words` stand in them as they are, or `ids` were found by these otherwise.
 
-    `agent` is the entry's own agent, unlike that of an EntryFilter, which also lets through what holds for all.
+    `agent` is the entry's own agent, or one that it was seen at. An EntryFilter also lets through what applies to all.
     """
 
     among: EntryFilter = field(default_factory=lambda: EntryFilter(states=()))
@@ -58,6 +70,8 @@ class Listing:
     owner_id: int | None = None
     is_unowned: bool = False
     is_flagged: bool = False
+    # Proposals, and approved entries that screening has flagged.
+    is_to_decide: bool = False
     is_in_conflict: bool = False
     # Entries with evidence that holds all of one of these, such as {"run": …}.
     resting_on: tuple[dict[str, str], ...] = ()
@@ -69,15 +83,18 @@ class Listing:
         rows = self.among.among(project_id)
         if self.words:
             # All of the words, each somewhere in what the entry says.
-            words = self.words
             every = Q()
-            for word in words.split():
-                every &= Q(name__icontains=word) | Q(description__icontains=word) | Q(content__icontains=word)
+            for word in nfc(self.words).split():
+                every &= reduce(or_, (Q(**{f"{name}_nfc__icontains": word}) for name in SEARCHED))
+            rows = rows.alias(**{f"{name}_nfc": Composed(name) for name in SEARCHED})
             rows = rows.filter(every | Q(pk__in=self.ids))
         if self.agent:
-            rows = rows.filter(agent=self.agent)
+            agent = nfc(self.agent)
+            rows = rows.filter(Q(agent=agent) | Q(agents__contains=[agent]))
         if self.owner_id is not None or self.is_unowned:
             rows = rows.filter(owner=self.owner_id)
+        if self.is_to_decide:
+            rows = rows.filter(Q(state__in=WAITING) | Q(state=EntryState.APPROVED) & FLAGGED)
         if self.is_flagged:
             rows = rows.filter(FLAGGED)
         if self.is_in_conflict:
@@ -149,11 +166,11 @@ class Offered:
 def labels_in_use(project_id: UUID) -> Offered:
     """The agents, categories and tags of the newest entries, in alphabetical order."""
     newest = Entry.objects.filter(project_id=project_id).order_by("-created_at", "-id")[:LOOKED_AT]
-    rows = list(newest.values_list("agent", "category", "tags"))
+    rows = list(newest.values_list("agents", "agent", "category", "tags"))
     return Offered(
-        agents=_first({agent for agent, _, _ in rows}),
-        categories=_first({category for _, category, _ in rows}),
-        tags=_first({tag for _, _, tags in rows for tag in tags}),
+        agents=_first({agent for agents, own, _, _ in rows for agent in (*agents, own)}),
+        categories=_first({category for _, _, category, _ in rows}),
+        tags=_first({tag for _, _, _, tags in rows for tag in tags}),
     )
 
 

@@ -14,8 +14,9 @@ from notebook_app.changing import change, lock_notebook, lock_rows, locked
 from notebook_app.curation import other_columns
 from notebook_app.kinds import ALLOWED, OF_THE_DESK, By, Change, ChangedMeanwhile, EntryState, NoSuchEntry, Refused
 from notebook_app.models import Entry, EntryVersion, Evidence, Exposure
-from notebook_app.proposing import MOST_MERGES_FOLLOWED, Proposal, keep
-from notebook_app.versions import KEPT
+from notebook_app.proposing import MOST_MERGES_FOLLOWED, Proposal, agents_of, keep
+from notebook_app.reading import differing_columns
+from notebook_app.versions import KEPT, kept_of
 
 
 @transaction.atomic
@@ -43,7 +44,7 @@ def merge(
     lent = Evidence.objects.filter(entry=gone)
     # Both have evidence of these already: they are not counted twice.
     shared = lent.filter(refs_key__in=Evidence.objects.filter(entry=into).values("refs_key")).count()
-    _copy(lent, to=into)
+    _copy(lent, to=into, said=differing_columns(kept_of(gone), into))
     return change(
         project_id,
         into_id,
@@ -54,6 +55,7 @@ def merge(
         evidence={"entry": str(gone_id)},
         occurrences=into.occurrences + max(gone.occurrences - shared, 0),
         last_seen_at=max(into.last_seen_at, gone.last_seen_at),
+        agents=agents_of(into),
         **changed,
     )
 
@@ -182,13 +184,17 @@ def release(entry: Entry, others: Sequence[UUID], *, by: By, reason: str, words:
             reason=reason,
             evidence={"entry": str(entry.pk)},
             occurrences=max(other.occurrences - gone - bare, 1),
+            agents=agents_of(other, without=entry.pk),
             **(words or {}),
         )
         words = None
 
 
-def _copy(rows: Any, *, to: Entry) -> None:
-    """Gives the entry the same evidence, without what it has already."""
+def _copy(rows: Any, *, to: Entry, said: dict[str, Any] | None = None) -> None:
+    """Give the entry the same evidence, without what it has already; each row with what was `said` there, if anything.
+
+    Evidence that both have is one row, and the entry that was merged has the words that it had.
+    """
     copies = [
         Evidence(
             pk=_id_of_copy(row.pk, of=to.pk),
@@ -196,6 +202,7 @@ def _copy(rows: Any, *, to: Entry) -> None:
             project_id=to.project_id,
             refs=row.refs,
             refs_key=row.refs_key,
+            wordings=[*row.wordings, *([said] if said else [])],
             created_at=row.created_at,
         )
         for row in rows

@@ -45,15 +45,23 @@ class Entry(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
+    # The agents that it was seen at, the first one first. It is retrieved for all of them while `agent` is one of them;
+    # a curator who sets another agent, or none, decides alone.
+    agents = ArrayField(models.CharField(max_length=120, blank=True), default=list, blank=True)
     source = models.CharField(max_length=200)
-    # Of the words it was first proposed in, whatever it was edited to since: found again, it is the same mistake.
+    # `text_key` (see identity.py) of the words it was first proposed in. Proposed again in these after an edit, it is
+    # counted here.
     fingerprint = models.CharField(max_length=64)
+    # The same of the words that it has now; empty in rows from an archive until they are indexed.
+    text_key = models.CharField(max_length=64, blank=True, default="")
     occurrences = models.PositiveIntegerField(default=1)
     last_seen_at = models.DateTimeField(default=timezone.now)
 
     # What screening found in the words that it has now; a curator who looked at it clears it.
     flags = models.JSONField(default=list, blank=True)
     is_cleared = models.BooleanField(default=False)
+    # The classifier flagged it after a person had approved it: it stays in prompts until a curator decides.
+    is_used_while_flagged = models.BooleanField(default=False)
     # Which version of the classifier's weights (see steering.py) has read its words; 0 where they are unread.
     read_by_weights = models.PositiveIntegerField(default=0)
     merged_into = models.ForeignKey(
@@ -91,6 +99,10 @@ class Entry(models.Model):
             ),
             models.Index(fields=("project_id", "state", "last_recalled_at"), name="entry_by_last_recall"),
             models.Index(fields=("project_id", "owner", "state"), name="entry_by_owner"),
+            models.Index(fields=("project_id", "text_key"), name="entry_by_text_key"),
+            models.Index(
+                fields=("project_id", "state"), name="entry_flagged", condition=~Q(flags=[]) & Q(is_cleared=False)
+            ),
             models.Index(fields=("created_at", "id"), name="entry_to_compare", condition=Q(is_compared=False)),
             models.Index(fields=("read_by_weights", "updated_at"), name="entry_to_read"),
             GinIndex(fields=("tags",), name="entry_by_tag"),
@@ -106,6 +118,11 @@ class Entry(models.Model):
     def texts(self) -> tuple[str, ...]:
         """All that it says, its name first."""
         return self.name, self.description, self.content, *words_of(self.details)
+
+    @property
+    def is_excluded(self) -> bool:
+        """Return True if it is in no prompt until a curator has decided on its flags."""
+        return bool(self.flags) and not self.is_cleared and not self.is_used_while_flagged
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -146,6 +163,8 @@ class Evidence(models.Model):
     project_id = models.UUIDField()
     refs = models.JSONField()
     refs_key = models.CharField(max_length=64)
+    # What was said there otherwise than the entry said it then: columns by their names, once for each wording.
+    wordings = models.JSONField(default=list, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -68,7 +68,7 @@ def _with_key(row: Row) -> Row:
 # Vectors and search words are made anew of the words. Imports that were begun are files of that desk.
 TAKEN = (
     # An entry's words are compared again only if they change; what was found is in the conflicts.
-    TakenTable("notebook_entries", Entry, without=frozenset({"search", "read_by_weights"})),
+    TakenTable("notebook_entries", Entry, without=frozenset({"search", "text_key", "read_by_weights"})),
     TakenTable("notebook_versions", EntryVersion, path="entry__project_id"),
     TakenTable("notebook_evidence", Evidence, mended=_with_key),
     TakenTable("notebook_conflicts", Conflict),

@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from notebook_app.changing import derive, lock_notebook, lock_rows
+from notebook_app.identity import nfc, text_key
 from notebook_app.kinds import (
     DESK,
     OF_THE_DESK,
@@ -28,26 +27,10 @@ from notebook_app.kinds import (
     UnusableDetails,
     read_details,
     storable,
-    words_of,
 )
 from notebook_app.models import Entry, Evidence
+from notebook_app.reading import differing_columns
 from notebook_app.versions import KEPT, write_version
-
-# By what a proposal is recognised as one that was made before. Pure.
-
-# Mistakes are the same whatever the ids and the numbers in them; rules, facts and preferences are about their numbers.
-MASKED_KINDS = frozenset({EntryKind.ERROR_NOTE})
-_IDS = re.compile(r"\b(?=[0-9a-z-]*[0-9])[0-9a-f]{8,}(?:-[0-9a-f]{4,}){0,4}\b")
-_NUMBERS = re.compile(r"\d+(?:[.,:]\d+)*")
-_NOT_WORDS = re.compile(r"[^\w#]+")
-
-
-def _plain(text: str, *, is_masked: bool) -> str:
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    if is_masked:
-        folded = _NUMBERS.sub("#", _IDS.sub("#", folded))
-    return _NOT_WORDS.sub(" ", folded).strip()
-
 
 LONGEST_NAME = 200
 LONGEST_TEXT = 20_000
@@ -55,6 +38,8 @@ LONGEST_LABEL = 120
 LONGEST_SOURCE = 200
 LONGEST_TAG = 60
 MOST_TAGS = 20
+# Of one evidence: a source that changes its words with every run keeps the newest.
+MOST_WORDINGS = 100
 # An entry that was merged into one that was merged in turn …
 MOST_MERGES_FOLLOWED = 20
 
@@ -76,18 +61,13 @@ class Proposal:
 
     @property
     def fingerprint(self) -> str:
-        """The same for what differs in case, spaces and punctuation alone; of mistakes, in numbers and ids too.
+        """Return the key of the proposal's words (see identity.py): equal for the same words from any agent."""
+        return text_key(self.columns)
 
-        A mistake is what is described, whatever cause is seen in it. What two agents do is two things. 64 characters.
-        """
-        if self.kind is EntryKind.ERROR_NOTE:
-            said = [self.category, self.description or self.name]
-        else:
-            said = [self.name, self.description, self.content, *words_of(self.details)]
-        plain = [_plain(text, is_masked=self.kind in MASKED_KINDS) for text in said]
-        return hashlib.sha256(
-            "\0".join([self.kind.value, self.agent, *plain]).encode(errors="surrogatepass")
-        ).hexdigest()
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What the entry's columns of these names hold."""
+        return {name: getattr(self, name) for name in KEPT} | {"kind": self.kind.value, "tags": list(self.tags)}
 
 
 @dataclass(frozen=True)
@@ -124,14 +104,19 @@ def keep_all(
     kept = []
     for proposal in checked:
         rows = Entry.objects.select_for_update(of=("self",), no_key=True).filter(_same(proposal), project_id=project_id)
-        # The source is what the proposer calls it, and goes before the words.
-        same = max(rows.order_by("id"), key=lambda row: row.source == proposal.source, default=None)
+        # The source is what the proposer calls it, and goes before the words; present words go before earlier ones.
+        same = max(
+            rows.order_by("id"),
+            key=lambda row: (row.source == proposal.source, row.text_key == proposal.fingerprint),
+            default=None,
+        )
         if same is None:
             entry = Entry(
-                **{name: getattr(proposal, name) for name in KEPT} | {"tags": list(proposal.tags)},
+                **proposal.columns,
                 project_id=project_id,
                 source=proposal.source or f"words:{proposal.fingerprint}",
                 fingerprint=proposal.fingerprint,
+                agents=[proposal.agent],
             )
             derive(entry)
             entry.save(force_insert=True)
@@ -140,11 +125,13 @@ def keep_all(
             kept.append(Proposed(entry, is_new=True, is_counted=True))
             continue
         entry, now = _that_counts(same), timezone.now()
-        is_counted = _add_evidence(entry, proposal.evidence, at=now)
-        if is_counted:
-            entry.occurrences += 1
-            entry.last_seen_at = now
-            entry.save(update_fields=["occurrences", "last_seen_at", "updated_at"])
+        is_counted = _add_evidence(entry, proposal.evidence, at=now, wording=differing_columns(proposal.columns, entry))
+        is_seen_elsewhere = proposal.agent not in entry.agents
+        if is_counted or is_seen_elsewhere:
+            entry.agents += [proposal.agent] if is_seen_elsewhere else []
+            entry.occurrences += is_counted
+            entry.last_seen_at = now if is_counted else entry.last_seen_at
+            entry.save(update_fields=["occurrences", "last_seen_at", "agents", "updated_at"])
         kept.append(Proposed(entry, is_new=False, is_counted=is_counted))
     return kept
 
@@ -155,18 +142,18 @@ def _checked(proposal: Proposal) -> Proposal:
         details = read_details(proposal.kind, storable(proposal.details))
     except UnusableDetails as error:
         raise Refused(str(error), field=f"details.{error.errors[0]['field']}") from None
-    name = " ".join(storable(proposal.name).split())[:LONGEST_NAME]
+    name = " ".join(nfc(storable(proposal.name)).split())[:LONGEST_NAME]
     if not name:
         raise Refused(_("an entry needs a name"), field="name")
-    tags = (" ".join(storable(tag).split())[:LONGEST_TAG].strip() for tag in proposal.tags)
+    tags = (" ".join(nfc(storable(tag)).split())[:LONGEST_TAG].strip() for tag in proposal.tags)
     return Proposal(
         kind=proposal.kind,
         name=name,
         description=storable(proposal.description)[:LONGEST_TEXT],
         content=storable(proposal.content)[:LONGEST_TEXT],
         details=details,
-        agent=storable(proposal.agent)[:LONGEST_LABEL],
-        category=storable(proposal.category)[:LONGEST_LABEL],
+        agent=nfc(storable(proposal.agent))[:LONGEST_LABEL],
+        category=nfc(storable(proposal.category))[:LONGEST_LABEL],
         tags=tuple(dict.fromkeys(tag for tag in tags if tag))[:MOST_TAGS],
         source=storable(proposal.source)[:LONGEST_SOURCE],
         evidence=storable(proposal.evidence),
@@ -176,13 +163,14 @@ def _checked(proposal: Proposal) -> Proposal:
 def _same(proposal: Proposal) -> Q:
     """The rows that the proposal may be another occurrence of."""
     of_source = Q(source=proposal.source) if proposal.source else Q()
-    return Q(fingerprint=proposal.fingerprint) | of_source
+    return Q(fingerprint=proposal.fingerprint) | Q(text_key=proposal.fingerprint) | of_source
 
 
 def ids_known(project_id: UUID, proposals: Sequence[Proposal]) -> set[UUID]:
     """The entries that the proposals may be counted on, with those that they were merged into."""
     sources = {one.source for one in proposals if one.source}
-    same = Q(fingerprint__in={one.fingerprint for one in proposals}) | Q(source__in=sources)
+    keys = {one.fingerprint for one in proposals}
+    same = Q(fingerprint__in=keys) | Q(text_key__in=keys) | Q(source__in=sources)
     found: set[UUID] = set()
     left = set(Entry.objects.filter(same, project_id=project_id).values_list("pk", flat=True))
     while left:
@@ -211,16 +199,55 @@ def _that_counts(entry: Entry) -> Entry:
     return entry
 
 
-def _add_evidence(entry: Entry, refs: dict[str, Any], *, at: datetime) -> bool:
-    """Whether the evidence is new to the entry, whose row is locked. Without any, nothing is counted."""
+def _add_evidence(entry: Entry, refs: dict[str, Any], *, at: datetime, wording: dict[str, Any] | None = None) -> bool:
+    """Return True if the evidence is new to the entry, whose row is locked. Without any, nothing is counted.
+
+    Another `wording` of known evidence is added to the earlier ones.
+    """
     if not refs:
         return False
-    _row, is_new = Evidence.objects.get_or_create(
+    row, is_new = Evidence.objects.get_or_create(
         entry=entry,
         refs_key=refs_key(refs),
-        defaults={"project_id": entry.project_id, "refs": refs, "created_at": at},
+        defaults={
+            "project_id": entry.project_id,
+            "refs": refs,
+            "created_at": at,
+            "wordings": [wording] if wording else [],
+        },
     )
+    if not is_new and wording:
+        _append_wording(row, wording)
     return is_new
+
+
+def add_wording(entry: Entry, wording: dict[str, Any], *, refs: dict[str, Any]) -> None:
+    """Store what was said otherwise with the entry's evidence of `refs`, else with its newest; nothing is counted."""
+    rows = Evidence.objects.select_for_update().filter(entry=entry).order_by("-created_at", "-id")
+    row = rows.filter(refs_key=refs_key(refs)).first() or rows.first()
+    if row is None:
+        _add_evidence(entry, refs, at=timezone.now(), wording=wording)
+    else:
+        _append_wording(row, wording)
+
+
+def _append_wording(row: Evidence, wording: dict[str, Any]) -> None:
+    if wording not in row.wordings:
+        row.wordings = [*row.wordings, wording][-MOST_WORDINGS:]
+        row.save(update_fields=["wordings"])
+
+
+def agents_of(entry: Entry, *, without: UUID | None = None) -> list[str]:
+    """Return the agents that the entry was seen at, by its evidence and by what was merged into it.
+
+    `without` leaves out an entry that is about to be taken out of it.
+    """
+    first = entry.agents[:1] or [entry.agent]
+    wordings = [one for some in entry.evidence.values_list("wordings", flat=True) for one in some]
+    gave_way = entry.merged_entries.exclude(pk=without) if without else entry.merged_entries.all()
+    merged = gave_way.values_list("agents", flat=True)
+    told = [one["agent"] for one in wordings if "agent" in one]
+    return list(dict.fromkeys([*first, *told, *(agent for some in merged for agent in some)]))
 
 
 def refs_key(refs: dict[str, Any]) -> str:
@@ -263,7 +290,8 @@ def take_back_where(project_id: UUID, same: Q, *, refs: dict[str, Any]) -> None:
             entry.occurrences -= 1
             newest = Evidence.objects.filter(entry=entry).order_by("-created_at").first()
             entry.last_seen_at = newest.created_at if newest else entry.created_at
-            entry.save(update_fields=["occurrences", "last_seen_at", "updated_at"])
+            entry.agents = agents_of(entry)
+            entry.save(update_fields=["occurrences", "last_seen_at", "agents", "updated_at"])
             return
 
 

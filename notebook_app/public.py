@@ -23,7 +23,7 @@ from notebook_app.conflicts import (
     settle_conflict,
     unsettle_conflict,
 )
-from notebook_app.curation import approve, clear, edit, own, reject, restore, retire, tag
+from notebook_app.curation import approve, clear, edit, open_contradictions, own, reject, restore, retire, tag
 from notebook_app.entry_filter import EntryFilter
 from notebook_app.exposures import (
     Drawn,
@@ -34,6 +34,7 @@ from notebook_app.exposures import (
     was_drawn_for,
     withhold,
 )
+from notebook_app.identity import text_key
 from notebook_app.interchange.exporting import archive, every_entry, json_lines, sessions_of
 from notebook_app.interchange.importing import (
     Import,
@@ -58,6 +59,7 @@ from notebook_app.kinds import (
     ChangedMeanwhile,
     ClusterChanged,
     ConflictMovedOn,
+    Contradicted,
     EntryKind,
     EntryState,
     NoSuchConflict,
@@ -118,6 +120,7 @@ from notebook_app.reading import (
     KeptEntry,
     KeptVersion,
     Occurrence,
+    approver_of,
     conflicts_of,
     entries_by_id,
     entry_of,
@@ -129,6 +132,7 @@ from notebook_app.reading import (
     runs_behind,
     shown,
     versions_of,
+    wordings_of,
 )
 from notebook_app.recall import Recalled, RecalledEntry, RejectedEntry, recall
 from notebook_app.rules_prompt import (

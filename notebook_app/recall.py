@@ -153,7 +153,8 @@ def recall(
     """At most `limit` entries, and none that does not concern the text. `vector` is the text's, of `query_vector`.
 
     `with_others` ranks those that do not fit behind those that do, for people who search. Those that screening has
-    flagged are left out until a curator has cleared them.
+    flagged are left out until a curator has cleared them, but for what only the classifier flagged after a person had
+    approved it.
     """
     among = among or EntryFilter()
     known = active_space() if vector is not None else None
@@ -165,7 +166,7 @@ def recall(
         searched = space().searched(np.array(asked)).tolist() if is_wheels else asked
         ids += [one.entry_id for one in nearest(project_id, searched, among=among, limit=LOOKED_AT)]
     rows = list(Entry.objects.filter(project_id=project_id, pk__in=ids).defer("search").order_by("pk"))
-    found = [row for row in rows if row.is_cleared or not row.flags]
+    found = [row for row in rows if not row.is_excluded]
     vectors = _vectors(found, known.id) if asked is not None and known is not None else {}
     candidates = [Candidate(one.name, said_by(one), vectors.get(one.pk)) for one in found]
     of_question = np.array(asked) if asked is not None else None

@@ -11,9 +11,9 @@ from uuid import UUID
 from django.utils import timezone
 
 from notebook_app.disguises import folded
-from notebook_app.entry_filter import EntryFilter
+from notebook_app.entry_filter import EntryFilter, covering
 from notebook_app.kinds import EntryKind
-from notebook_app.listing import FLAGGED
+from notebook_app.listing import EXCLUDED
 from notebook_app.reading import KeptEntry, shown
 from notebook_app.recall import Use, by_use, lifts_of, use_rank
 
@@ -224,7 +224,7 @@ def rules_prompt(
 ) -> RulesPrompt:
     """The approved entries that were seen at least so often, ranked by use, at most `most` of them."""
     meant = EntryFilter(kinds=kinds, agent=agent).among(project_id).filter(occurrences__gte=least_occurrences)
-    unflagged = meant.exclude(FLAGGED)
+    unflagged = meant.exclude(EXCLUDED)
     seen_most = list(unflagged.order_by("-occurrences", "-recalled", "-id")[:MOST_SEEN_RANKED])
     newest = unflagged.order_by("-created_at", "-id")[:NEWEST_RANKED] if len(seen_most) == MOST_SEEN_RANKED else []
     entries = list({row.pk: row for row in [*seen_most, *newest]}.values())
@@ -237,7 +237,7 @@ def rules_prompt(
     boundary = new_boundary()
     told = [told_of(entry, times=entry.occurrences) for entry in chosen]
     room = len(fitting(told, boundary=boundary, most=longest))
-    flagged = meant.filter(FLAGGED)
+    flagged = meant.filter(EXCLUDED)
     return RulesPrompt(
         text=bounded(told[:room], boundary=boundary, most=longest),
         boundary=boundary,
@@ -268,7 +268,7 @@ def binding_rules(project_id: UUID, *, agent: str, longest: int) -> BindingRules
     Those seen most come first. An entry with an agent's name covers that agent alone, so an unnamed agent gets those
     without one.
     """
-    rows = EntryFilter(kinds=BINDING_KINDS).among(project_id).filter(agent__in={"", agent})
+    rows = EntryFilter(kinds=BINDING_KINDS).among(project_id).filter(covering(agent))
     now = timezone.now()
     ranks = [
         (row, use_rank(Use(row.occurrences, row.recalled), age_days=(now - row.last_seen_at).total_seconds() / 86_400))
@@ -280,7 +280,7 @@ def binding_rules(project_id: UUID, *, agent: str, longest: int) -> BindingRules
     fit: list[KeptEntry] = []
     no_room: list[KeptEntry] = []
     for one in ranked:
-        if one.is_flagged:
+        if one.is_excluded:
             continue
         # A long rule does not keep out the shorter ones after it.
         size = len(told_line(told_of(one), boundary=boundary)) + 1
@@ -290,10 +290,10 @@ def binding_rules(project_id: UUID, *, agent: str, longest: int) -> BindingRules
         text=bounded([told_of(one) for one in fit], boundary=boundary, most=longest, heading=BINDING),
         entries=tuple(fit),
         no_room=tuple(no_room),
-        flagged=tuple(one for one in ranked if one.is_flagged),
+        flagged=tuple(one for one in ranked if one.is_excluded),
     )
 
 
 def has_approved(project_id: UUID) -> bool:
     """Whether the project's notebook has anything that a run could be told."""
-    return EntryFilter().among(project_id).exclude(FLAGGED).exists()
+    return EntryFilter().among(project_id).exclude(EXCLUDED).exists()

@@ -12,8 +12,18 @@ from uuid import UUID
 from django.db import transaction
 
 from notebook_app.changing import change
-from notebook_app.kinds import DESK, HOLDING, Change, ChangedMeanwhile, NoSuchEntry, NotPossibleNow
+from notebook_app.kinds import (
+    DESK,
+    HOLDING,
+    OF_THE_DESK,
+    Change,
+    ChangedMeanwhile,
+    EntryState,
+    NoSuchEntry,
+    NotPossibleNow,
+)
 from notebook_app.models import Entry
+from notebook_app.reading import KeptEntry, shown
 from notebook_app.steering import RULE, flag_of, passages, weights
 
 
@@ -54,11 +64,12 @@ def count_unread() -> int:
     return Entry.objects.filter(read_by_weights__lt=weights().version, state__in=HOLDING).count()
 
 
-def keep_reading(one: Unread, read: Sequence[str], vectors: Sequence[Sequence[float]]) -> bool:
-    """Notes that the entry was read; whether it is flagged now and was not before.
+def keep_reading(one: Unread, read: Sequence[str], vectors: Sequence[Sequence[float]]) -> KeptEntry | None:
+    """Record that the entry was read. Return it if it is flagged now and was not before.
 
     What is flagged has another version, so that nobody approves or clears what they have not seen. A curator's clearing
-    of the same words holds: they were looked at.
+    of the same words stays valid. So does a person's approval: the classifier may be wrong, and the entry stays in
+    prompts until a curator decides on the flag. An entry that a key changed last is excluded until then.
     """
     # Before the row is locked: of hostile words it takes up to a second.
     found = flag_of(read, vectors, weights())
@@ -66,19 +77,30 @@ def keep_reading(one: Unread, read: Sequence[str], vectors: Sequence[Sequence[fl
         rows = Entry.objects.select_for_update(of=("self",), no_key=True, skip_locked=True)
         entry = rows.filter(pk=one.entry_id, version=one.version, updated_at=one.as_of).first()
         if entry is None:
-            return False
+            return None
         flags = [flag for flag in entry.flags if flag["rule"] != RULE]
         was_found = len(flags) < len(entry.flags)
         if found is not None:
             flags.append(found.as_json())
-        columns: dict[str, Any] = {"flags": flags, "read_by_weights": weights().version}
+        columns: dict[str, Any] = {
+            "flags": flags,
+            "read_by_weights": weights().version,
+            "is_used_while_flagged": [flag["rule"] for flag in flags] == [RULE] and _was_approved_by_person(entry),
+        }
         if found is None or was_found or entry.is_cleared:
             # An update leaves `updated_at` as it is, which tells whether the words have their vector.
             Entry.objects.filter(pk=entry.pk).update(**columns)
-            return False
+            return None
         try:
-            change(entry.project_id, entry.pk, Change.FLAGGED, by=DESK, expected_version=one.version, **columns)
+            return shown(
+                change(entry.project_id, entry.pk, Change.FLAGGED, by=DESK, expected_version=one.version, **columns)
+            )
         except (ChangedMeanwhile, NoSuchEntry, NotPossibleNow):
-            # It holds no longer: brought back it is read then.
-            return False
-    return True
+            # It was decided against meanwhile: brought back it is read then.
+            return None
+
+
+def _was_approved_by_person(entry: Entry) -> bool:
+    """Return True if the entry is approved, and a person made the last change of it that anybody made."""
+    last = entry.versions.exclude(change__in=OF_THE_DESK).order_by("-number").first()
+    return entry.state == EntryState.APPROVED and last is not None and last.by_id is not None

@@ -14,6 +14,7 @@ from django.contrib.postgres.search import SearchQuery
 from django.db import connection, transaction
 
 from notebook_app.entry_filter import EntryFilter
+from notebook_app.identity import KEYED, text_key
 from notebook_app.kinds import CJK, words_of
 from notebook_app.models import Entry
 
@@ -154,7 +155,7 @@ def search_of(entry: Entry) -> str:
 
 
 def refresh_search(project_id: UUID | None = None) -> int:
-    """How many entries were made findable that were not, such as those that were written in bulk."""
+    """Make entries findable, and known by their words, that were written straight into the table; return how many."""
     rows = Entry.objects.filter(search__isnull=True)
     if project_id is not None:
         rows = rows.filter(project_id=project_id)
@@ -176,7 +177,8 @@ def _refresh_batch(ids: Iterable[UUID]) -> int:
     stems_of(token.text for fields in tokens.values() for found in fields.values() for token in found if token.is_word)
     for entry in entries:
         entry.search = _written(entry.project_id, tokens[entry.pk])
-    Entry.objects.bulk_update(entries, ["search"])
+        entry.text_key = text_key({name: getattr(entry, name) for name in KEYED})
+    Entry.objects.bulk_update(entries, ["search", "text_key"])
     return len(entries)
 
 

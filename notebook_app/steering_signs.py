@@ -34,7 +34,7 @@ _SIGNS: dict[str, tuple[str, ...]] = {
         r"senza (?:avvisare|dirlo)|non dir|haber verme|söyleme",
     ),
     "no check": (
-        r"\b(?:without|don't|dont|do not|no need (?:to|for)|needn't|need not|skip|leave out|left out|no point in|never mind|instead of|not have to|no second|not to)\b"
+        r"\b(?:without(?! an?(?:y)? comparison)|don't|dont|do not|no need (?:to|for)|needn't|need not|skip|leave out|left out(?! what\b)|no point in|never mind|instead of|not have to|no second|not to)\b"
         r"[^.!?\n]{0,20}\b(?:look|check|ask|open|verif|wait|confirm|read|consult|compar|review|question|approv|sign-?off|consent|running|run |show|match|inspect|timesheet|supervisor|form\b)",
         r"\b(?:nothing (?:left |more )?(?:for you |to )*(?:to )?(?:verify|check|mask|do but)|(?:unchecked|unverified|unseen)\b|no verification|no questions asked|bypass|formality|straight away|right away|at once|immediately|on your own|by yourself|whether or not|sight unseen|rubber-?stamp|wave (?:it|them) through|aren't meant for you)",
         "抄一遍|随便(?:写|填|给)|省掉|走过场|不(?:用|必|需)(?:再|去|真)?(?:去|数|量|比|问|等|看|核对|核实|审批|查|走|征求|确认|真跑|填|理|点开)|不必(?:再)?(?:问|等|看|核|查|征求|提交)|不需要(?:核|查|看|确认|审)|无需|免审|直接(?:通过|打款|改|给|批|扣|开|标|执行|照做|从)"
@@ -170,6 +170,11 @@ _SIGNS: dict[str, tuple[str, ...]] = {
     ),
 }
 
+# "No deletion without asking" asks first; "do not hesitate to delete without asking" does not.
+_REFUSED_WITHOUT = re.compile(
+    r"(?:\b(?:no|never|not|nothing|nobody|cannot)|n't)(?: (?!to\b|hesitat)[\w'-]{1,40}){1,4} without\b"
+)
+NO_CHECK = "no check"
 NAMES = tuple(_SIGNS)
 # In the form that the text is brought into: some letters of Hindi and Vietnamese are written in two ways.
 _PATTERNS = tuple(
@@ -190,5 +195,10 @@ def signs_in(text: str, *, among: Collection[str] = NAMES) -> frozenset[str]:
     return frozenset(
         name
         for name, pattern in zip(NAMES, _PATTERNS, strict=True)
-        if name in among and any(pattern.search(one) for one in either)
+        if name in among and any(pattern.search(_without_refusals(one, name)) for one in either)
     )
+
+
+def _without_refusals(text: str, name: str) -> str:
+    """For the sign of skipped checks, the text without what refuses to skip one."""
+    return _REFUSED_WITHOUT.sub(" ", text) if name == NO_CHECK else text

@@ -12,6 +12,7 @@ from uuid import UUID
 from django.db import transaction
 from django.dispatch import Signal
 
+from notebook_app.identity import KEYED
 from notebook_app.kinds import By, Change
 from notebook_app.models import Entry, EntryVersion
 
@@ -21,7 +22,7 @@ from notebook_app.models import Entry, EntryVersion
 # The words and their labels; restoring a version brings back these and no state.
 KEPT = ("kind", "name", "description", "content", "details", "agent", "category", "tags")
 # What people and models are told of it: a change of these is screened and compared anew.
-WORDS = ("kind", "name", "description", "content", "details")
+WORDS = KEYED
 # Kept besides, for whoever takes the next change back.
 BESIDE = ("owner_id", "is_cleared", "merged_into_id", "reason", "decided_by_label", "decided_at")
 

@@ -2,6 +2,9 @@ from importlib import import_module
 
 from django.apps import AppConfig
 
+# Modules with receivers of the signals of core/rights.py.
+LISTENING = ("reviews.ending", "queues.changing", "comparisons.claiming", "runs.agent_leases")
+
 
 class ReflectionAppConfig(AppConfig):
     name = "reflection_app"
@@ -12,6 +15,8 @@ class ReflectionAppConfig(AppConfig):
         # which would look for a broker on localhost.
         import_module("reflection_app.config.celery")
         for module in import_module("reflection_app.runs.following").SUBJECTS:
+            import_module(f"reflection_app.{module}")
+        for module in LISTENING:
             import_module(f"reflection_app.{module}")
         import_module("reflection_app.teams.pages.login").listen()
         words_changed = import_module("notebook_app.public").words_changed

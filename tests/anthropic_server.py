@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.openai_server import OpenAIServer, Reply, Request, SentPicture, decoded
 
-STOPS = {"stop": "end_turn", "length": "max_tokens", "refusal": "refusal"}
+STOPS: dict[str, str | None] = {"stop": "end_turn", "length": "max_tokens", "refusal": "refusal"}
 ERRORS = {400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error"}
 
 

@@ -29,6 +29,8 @@ from reflection_app.config.up.processes import Command, start_options
 
 PUT_ASIDE = (
     "LLM_",
+    "FC_",
+    "REFLECTION_FC_",
     "EMBEDDING_",
     "LOCAL_MODEL_",
     "PRODUCTION",

@@ -36,6 +36,10 @@ class Reply:
     """
 
     text: str | None = ""
+    # What is streamed in place of the text's words.
+    pieces: Sequence[str] = ()
+    # In place of the text: the content as a list of parts.
+    parts: Sequence[Mapping[str, Any]] = ()
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     delay_s: float = 0.0
@@ -321,7 +325,7 @@ def _payload(request: Request, reply: Reply) -> dict[str, Any]:
             "data": rows[::-1],
             "usage": {"prompt_tokens": 1, "total_tokens": 1},
         }
-    message: dict[str, Any] = {"role": "assistant", "content": reply.text}
+    message: dict[str, Any] = {"role": "assistant", "content": list(reply.parts) or reply.text}
     if reply.refusal is not None:
         message["refusal"] = reply.refusal
     if reply.reasoning is not None:
@@ -353,6 +357,10 @@ async def _chunks(request: Request, reply: Reply) -> AsyncIterator[dict[str, Any
         for number, word in enumerate(text.split(" ") if text is not None else ()):
             delta: dict[str, Any] = {"role": "assistant", name: word if number == 0 else f" {word}"}
             yield shape | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    for piece in reply.pieces:
+        yield shape | {"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]}
+    if reply.parts:
+        yield shape | {"choices": [{"index": 0, "delta": {"content": list(reply.parts)}, "finish_reason": None}]}
     if reply.tool_calls:
         delta = {"role": "assistant", "content": None, "tool_calls": _calls(reply)}
         yield shape | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}

@@ -4,18 +4,23 @@ import io
 import json
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import batched
 from typing import Any
 from uuid import UUID
 
 from notebook_app.interchange.formats import file_name, index_of, written_line, written_markdown, written_note
 from notebook_app.kinds import EntryKind, EntryState
 from notebook_app.models import Entry, Evidence
-from notebook_app.reading import KeptEntry, shown
+from notebook_app.reading import KeptEntry, shown, wordings_of
+
+READ_AT_ONCE = 500
 
 
 def json_lines(entries: Iterable[KeptEntry]) -> Iterator[str]:
     """One line an entry, each with its end."""
-    return (f"{written_line(entry)}\n" for entry in entries)
+    for some in batched(entries, READ_AT_ONCE):
+        wordings = wordings_of(some)
+        yield from (f"{written_line(entry, wordings.get(entry.id, ()))}\n" for entry in some)
 
 
 def archive(

@@ -3,13 +3,17 @@
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from notebook_app.identity import nfc
 from notebook_app.kinds import CATEGORIES, EntryKind, storable, words_of
-from notebook_app.reading import KeptEntry
+from notebook_app.proposing import MOST_WORDINGS
+from notebook_app.reading import KeptEntry, Wording
+from notebook_app.versions import KEPT
 
 # An entry as files hold it, and what could not be read as one.
 
@@ -39,14 +43,23 @@ class ImportItem(BaseModel):
     tags: list[str] = Field(default_factory=list, max_length=20)
     occurrences: int = Field(default=1, ge=1, le=1_000_000)
     id: str = ""
+    # The agents that it was seen at, and what was said otherwise and counted on it.
+    agents: list[Annotated[str, Field(max_length=120)]] = Field(default_factory=list, max_length=MOST_WORDINGS)
+    wordings: list[dict[str, Any]] = Field(default_factory=list, max_length=MOST_WORDINGS)
 
     @model_validator(mode="after")
     def check_it_can_be_stored(self) -> "ImportItem":
         texts = (self.file, self.key, self.name, self.description, self.content, self.agent, self.category)
         # What the details are is checked later, by their kind: they may hold anything yet.
-        said = "".join((*texts, *self.tags, *map(str, words_of(self.details))))
+        said = "".join((*texts, *self.tags, *self.agents, *map(str, words_of(self.details))))
         if storable(said) != said:
             raise ValueError("a text holds a NUL character or half a surrogate pair, which cannot be stored")
+        # Names and labels are compared in this form; descriptions and contents stay as written.
+        self.name, self.agent, self.category = (nfc(text) for text in (self.name, self.agent, self.category))
+        self.tags, self.agents = [nfc(tag) for tag in self.tags], [nfc(agent) for agent in self.agents]
+        self.wordings = [
+            storable({name: value for name, value in said.items() if name in KEPT}) for said in self.wordings
+        ]
         return self
 
 
@@ -76,6 +89,8 @@ def first_sentence(text: str) -> str:
 # Entries as JSON lines, with every field that they have: what one desk writes, another reads without loss.
 
 FIELDS = ("name", "description", "content", "details", "agent", "category", "tags", "occurrences")
+# Of what else was counted on it.
+BESIDE = ("agents", "wordings")
 
 
 def read_line(value: Any, *, file: str) -> ImportItem:
@@ -93,19 +108,21 @@ def read_line(value: Any, *, file: str) -> ImportItem:
             "key": str(source)[:200],
             "kind": kind,
             "id": str(value.get("id") or ""),
-            **{name: value[name] for name in FIELDS if value.get(name) is not None},
+            **{name: value[name] for name in (*FIELDS, *BESIDE) if value.get(name) is not None},
         }
     )
 
 
-def written_line(entry: KeptEntry) -> str:
-    """The entry as one line."""
+def written_line(entry: KeptEntry, wordings: Sequence[Wording] = ()) -> str:
+    """Return the entry as one line of JSON, with its other wordings."""
     line: dict[str, Any] = {
         "id": str(entry.id),
         "kind": entry.kind.value,
         "state": entry.state.value,
         "version": entry.version,
         **{name: getattr(entry, name) for name in FIELDS},
+        "agents": entry.agents,
+        **({"wordings": [one.said for one in wordings]} if wordings else {}),
         "source": entry.source,
         "recalled": entry.recalled,
         "created_at": entry.created_at.isoformat(),
@@ -190,6 +207,9 @@ MARKS = re.compile(r"\\*[#*+-]")
 HELD_BACK = re.compile(r"^\\(?=\\*[#*+-])")
 UNSAFE = re.compile(r"[^\w-]+")
 LONGEST_STEM = 60
+# Written where an entry has none, and read as none.
+NO_SYMPTOMS = "(none were noted)"
+NO_PREVENTION = "(nothing was noted)"
 
 
 def read_markdown(text: str, *, file: str) -> ImportItem:
@@ -207,7 +227,7 @@ def read_markdown(text: str, *, file: str) -> ImportItem:
             parts[here].append(line.rstrip())
     if not name:
         raise Unreadable("there is no heading that names the anti-pattern")
-    symptoms: list[str] = []
+    symptoms, prevention = list[str](), _anti_pattern_text(parts["prevention"])
     for line in parts["symptoms"]:
         if item := ITEM.match(line):
             symptoms.append(item[1].strip())
@@ -222,7 +242,10 @@ def read_markdown(text: str, *, file: str) -> ImportItem:
         kind=EntryKind.ANTI_PATTERN,
         name=name[:200],
         description=_anti_pattern_text(parts[""]),
-        details={"symptoms": [one for one in symptoms if one], "prevention": _anti_pattern_text(parts["prevention"])},
+        details={
+            "symptoms": [one for one in symptoms if one not in ("", NO_SYMPTOMS)],
+            "prevention": "" if prevention == NO_PREVENTION else prevention,
+        },
     )
 
 
@@ -233,7 +256,7 @@ def key_of(name: str) -> str:
 
 def written_markdown(entry: KeptEntry) -> str:
     """The entry as such a file. Its words cannot end a list or begin a section."""
-    symptoms = [f"- {_line(one)}" for one in entry.details.get("symptoms", [])] or ["- (none were noted)"]
+    symptoms = [f"- {_line(one)}" for one in entry.details.get("symptoms", [])] or [f"- {NO_SYMPTOMS}"]
     return "\n".join(
         [
             f"# {_line(entry.name)}",
@@ -245,7 +268,7 @@ def written_markdown(entry: KeptEntry) -> str:
             "",
             "## Prevention",
             "",
-            _paragraph(str(entry.details.get("prevention") or entry.content)) or "(nothing was noted)",
+            _paragraph(str(entry.details.get("prevention") or entry.content)) or NO_PREVENTION,
             "",
         ]
     )

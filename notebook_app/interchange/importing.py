@@ -7,15 +7,29 @@ from enum import StrEnum
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from notebook_app.changing import lock_notebook
 from notebook_app.curation import edit
+from notebook_app.identity import same_text
 from notebook_app.interchange.formats import ImportItem, Problem, key_of
 from notebook_app.interchange.reading import HandedIn, read_files
-from notebook_app.kinds import HOLDING, By, Change, EntryKind, EntryState, NoSuchEntry, NotebookError, Refused, uuid_in
+from notebook_app.kinds import (
+    HOLDING,
+    By,
+    Change,
+    EntryKind,
+    EntryState,
+    NoSuchEntry,
+    NotebookError,
+    Refused,
+    uuid_in,
+    words_of,
+)
 from notebook_app.models import Entry, EntryVersion, ImportBatch, ImportState
-from notebook_app.proposing import Proposal, keep
+from notebook_app.proposing import Proposal, add_wording, keep
+from notebook_app.reading import differing_columns
 from notebook_app.versions import KEPT
 
 # What an import would do, entry by entry, before it does anything.
@@ -211,6 +225,8 @@ def import_some(import_id: UUID) -> bool:
 
 def _carry_out(project_id: UUID, one: Planned, *, by: By, import_id: UUID) -> str:
     """What became of the item: its step, or `refused` where the notebook would not have it."""
+    if one.step is ImportStep.TWICE:
+        _store_wording(project_id, one.item, import_id=import_id)
     if one.step not in {ImportStep.ADD, ImportStep.CHANGE}:
         return one.step.value
     try:
@@ -219,7 +235,9 @@ def _carry_out(project_id: UUID, one: Planned, *, by: By, import_id: UUID) -> st
                 kept = keep(project_id, proposal_of(one.item, import_id=import_id), by=by, made=Change.IMPORTED)
                 if kept.is_new:
                     kept.entry.occurrences = one.item.occurrences
-                    kept.entry.save(update_fields=["occurrences"])
+                    kept.entry.agents += [agent for agent in one.item.agents if agent not in kept.entry.agents]
+                    kept.entry.save(update_fields=["occurrences", "agents"])
+                    kept.entry.evidence.update(wordings=one.item.wordings)
                 return ImportStep.ADD.value if kept.is_new else ImportStep.SAME.value
             assert one.entry is not None
             words = {name: getattr(one.item, name) for name in COMPARED}
@@ -235,6 +253,21 @@ def _carry_out(project_id: UUID, one: Planned, *, by: By, import_id: UUID) -> st
             return ImportStep.CHANGE.value
     except NotebookError:
         return "refused"
+
+
+def _store_wording(project_id: UUID, item: ImportItem, *, import_id: UUID) -> None:
+    """Store what an item says otherwise than the earlier one of the same name, which is the entry now.
+
+    An archive also holds shorter forms of its entries. These add nothing.
+    """
+    names = _names(item)
+    ids = [as_id for name in names if (as_id := uuid_in(name)) is not None]
+    known = Q(source__in=names) | Q(fingerprint__in=names) | Q(pk__in=ids)
+    entry = Entry.objects.filter(known, project_id=project_id).order_by("created_at", "id").first()
+    said = [item.description, item.content, *words_of(item.details)]
+    if entry is None or {same_text(text) for text in said} <= {same_text(text) for text in ("", *entry.texts)}:
+        return
+    add_wording(entry, differing_columns(proposal_of(item).columns, entry), refs=imported_by(import_id))
 
 
 def imports_of(entry_id: UUID) -> list[str]:

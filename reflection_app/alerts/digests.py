@@ -4,14 +4,14 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, Q, QuerySet
 
 from notebook_app.public import WAITING, EntryFilter, Listing, entry_rows
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Digest, Membership, Project
 from reflection_app.core.permissions import Permission, member_may
 from reflection_app.queues.eligibility import closed_to, outside
-from reflection_app.reviews.claiming import free
+from reflection_app.reviews.claiming import free, seats_of, skipped_by
 from reflection_app.reviews.goals import overdue_questions, overdue_reviews
 from reflection_app.reviews.models import OPEN, Review, ReviewState
 from reflection_app.reviews.own_work import work_of_others
@@ -58,10 +58,17 @@ class Digested:
 def digest_of(
     project: Project, period: Digest, *, day: date, now: datetime, reader: Membership | None = None
 ) -> Digested:
-    """What there is to tell of the time before the digest's hour; to a member, of what they may see and do."""
-    since = datetime.combine(day, time(HOUR), tzinfo=project.get_waiting().zone) - LENGTHS[period]
-    lessons = entry_rows(project.pk, Listing(EntryFilter(states=WAITING))).filter(created_at__gte=since)
-    decided = Review.objects.filter(project=project, state=ReviewState.DECIDED, decided_at__gte=since)
+    """Return what happened in the day or week before the digest's hour, and what waits now.
+
+    To a member, what they may see and do. What happens after the hour is in the next digest, whenever this one is sent.
+    """
+    until = datetime.combine(day, time(HOUR), tzinfo=project.get_waiting().zone)
+    since = until - LENGTHS[period]
+    waiting = entry_rows(project.pk, Listing(EntryFilter(states=WAITING)))
+    lessons = waiting.filter(created_at__gte=since, created_at__lt=until)
+    decided = Review.objects.filter(
+        project=project, state=ReviewState.DECIDED, decided_at__gte=since, decided_at__lt=until
+    )
     told = Digested(
         decided=decided.count(),
         proposed=lessons.count(),
@@ -81,6 +88,7 @@ def _waiting(project: Project, *, now: datetime, actor: Actor | None = None) -> 
         own = reviews.filter(mine(actor, now=now))
         is_free = free(now) & Q(assignee=None) & work_of_others(project, actor=actor)
         is_free &= outside(closed_to(project.pk, actor=actor))
+        is_free &= ~Exists(skipped_by(actor)) & (Q(panel=None) | ~Exists(seats_of(actor)))
         reviews = reviews.filter(is_free | mine(actor, now=now))
     late = reviews.filter(pk__in=overdue_reviews(project, now=now).values("pk"))
     questions = Question.objects.filter(project=project, state=QuestionState.OPEN)

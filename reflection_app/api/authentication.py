@@ -31,7 +31,7 @@ class ApiKeyAuthentication(BaseAuthentication):
         if scheme.lower() != "bearer":
             return None
         key = find_key(digest_of(secret.strip()))
-        if key is None or not key.is_usable or key.project.deleted_at is not None:
+        if key is None or not key.is_current or key.project.deleted_at is not None:
             raise AuthenticationFailed(NOT_USABLE)
         note_use(key)
         return None, key
@@ -41,15 +41,20 @@ class ApiKeyAuthentication(BaseAuthentication):
 
 
 def check_it_works(key: ApiKey) -> None:
-    """Raises AuthenticationFailed where the key was revoked or has expired since it was let in, or its project went."""
-    if not ApiKey.objects.usable().filter(pk=key.pk, project__deleted_at__isnull=True).exists():
+    """Raise AuthenticationFailed if the key was revoked, lost a scope or expired since it was let in."""
+    now = ApiKey.objects.usable().filter(pk=key.pk, project__deleted_at__isnull=True).first()
+    if now is None or now.granted_scopes != key.granted_scopes:
         raise AuthenticationFailed(NOT_USABLE)
 
 
 def find_key(digest: str) -> ApiKey | None:
-    """The key with its project. Every request asks this: put together anew by Django it would be a sixth of it."""
+    """Return the key with its project, or None. A key of a disabled account is none.
+
+    Every request asks this. Built anew by Django each time, the query would be a sixth of the request.
+    """
     with connection.cursor() as cursor:
-        cursor.execute(_statement(), [digest])
+        statement, parameters = _statement()
+        cursor.execute(statement, [digest if value == MARK else value for value in parameters])
         row = cursor.fetchone()
     if row is None:
         return None
@@ -59,11 +64,16 @@ def find_key(digest: str) -> ApiKey | None:
     return key
 
 
+# Replaced by the digest among the statement's parameters.
+MARK = "digest"
+
+
 @cache
-def _statement() -> str:
+def _statement() -> tuple[str, tuple[Any, ...]]:
     # The columns of keys and then of projects, in the order of their fields.
-    keys = ApiKey.objects.select_related("project").filter(digest="").order_by()
-    return str(keys.query.sql_with_params()[0])
+    keys = ApiKey.objects.of_active_makers().select_related("project").filter(digest=MARK).order_by()
+    statement, parameters = keys.query.sql_with_params()
+    return str(statement), tuple(parameters)
 
 
 @cache

@@ -18,6 +18,7 @@ from rest_framework.views import APIView
 
 from reflection_app.api.permissions import AlwaysJson
 from reflection_app.core.errors import NotFound
+from reflection_app.core.migrations import NewerDatabase, check_database_is_not_newer
 
 log = logging.getLogger(__name__)
 
@@ -52,8 +53,17 @@ def check_database() -> None:
         own.execute("SELECT 1")
 
 
-@cache
 def check_migrations() -> None:
+    """Raise NotReady if migrations are missing, or if a newer version has migrated the database since we started."""
+    try:
+        check_database_is_not_newer(connection)
+    except NewerDatabase as error:
+        raise NotReady(str(error)) from None
+    check_none_is_missing()
+
+
+@cache
+def check_none_is_missing() -> None:
     """Returns once every migration is applied; that they are is remembered, since they stay so."""
     executor = MigrationExecutor(connection)
     missing = executor.migration_plan(executor.loader.graph.leaf_nodes())

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rest_framework.exceptions import APIException
 from rest_framework.response import Response
 
-from reflection_app.core.errors import ActionError, ExternalIdTaken
+from reflection_app.core.errors import ActionError, Contradicts, ExternalIdTaken
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +55,11 @@ class Problem(BaseModel):
     )
     run_id: UUID | None = Field(
         default=None, exclude_if=lambda value: value is None, description="the newest run of that task"
+    )
+    conflicts: list[UUID] = Field(
+        default=[],
+        exclude_if=lambda value: not value,
+        description="the open contradictions that keep the entry from being approved",
     )
 
 
@@ -116,6 +121,9 @@ def problem_of(error: Exception) -> Problem:
     if isinstance(error, ExternalIdTaken):
         problem = _problem(error.status, str(error), title=error.title, errors=error.errors)
         return problem.model_copy(update={"task_id": error.task_id, "run_id": error.run_id})
+    if isinstance(error, Contradicts):
+        problem = _problem(error.status, str(error), title=error.title, errors=error.errors)
+        return problem.model_copy(update={"conflicts": error.conflicts})
     if isinstance(error, ActionError):
         return _problem(error.status, str(error), title=error.title, errors=getattr(error, "errors", []))
     if isinstance(error, APIException):

@@ -13,16 +13,26 @@ from rest_framework.views import APIView
 
 from reflection_app.api.pages import NEWEST_FIRST, Order, PageQuery, get_page
 from reflection_app.api.permissions import AlwaysJson, Permissions, needs, permission_for
+from reflection_app.api.problems import UnsupportedBody
 from reflection_app.api.rate_limits import Limit, Quota, TooManyRequests, buckets, limit_of_addresses, limit_of_keys
 from reflection_app.api.waiting import note_delivered
 from reflection_app.core.audit import Actor, client_address, counted_address
 from reflection_app.core.errors import NotFound
 from reflection_app.core.models import ApiKey, Project
 from reflection_app.core.permissions import GRANTS
+from reflection_app.loops.storable import storable
+from reflection_app.loops.texts import cut
 from reflection_app.loops.values import Value
 from reflection_app.runs.answers import runs_to_show
 from reflection_app.runs.models import Run
 from reflection_app.sessions.models import Transcript
+
+LONGEST_ENCODING = 40
+
+
+def encoding_of(request: Request) -> str:
+    """The `Content-Encoding` of the body, in lower case."""
+    return (request.headers.get("Content-Encoding") or "identity").strip().lower()
 
 
 class NoParameters(BaseModel):
@@ -40,6 +50,8 @@ class DeskView(APIView):
     permissions: ClassVar[Permissions] = needs()
     # What the caller may still ask, once it is known who calls; None where that is not counted.
     quota: Quota | None = None
+    # How a body may be encoded. A view that names more decodes them itself.
+    content_encodings: ClassVar[tuple[str, ...]] = ("identity",)
 
     @classmethod
     def as_view(cls, actions: Mapping[str, str] | None = None, **initkwargs: Any) -> Any:
@@ -69,6 +81,17 @@ class DeskView(APIView):
     def get_edited(self, *things: Any) -> Any:
         """Of a thing that can be edited: what can be, as JSON can hold it. Its ETag is made of it."""
         raise NotImplementedError
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Raise UnsupportedBody if the body is encoded in a way that is not decoded here."""
+        super().initial(request, *args, **kwargs)
+        encoding = encoding_of(request)
+        if request.method not in {"GET", "HEAD"} and encoding not in self.content_encodings:
+            others = " or ".join(one for one in self.content_encodings if one != "identity")
+            raise UnsupportedBody(
+                f"Content-Encoding {cut(storable(encoding), LONGEST_ENCODING)!r} is not supported here. Send the body "
+                f"without Content-Encoding{f', or with {others}' if others else ''}; nothing was stored."
+            )
 
     def perform_authentication(self, request: Request) -> None:
         """Takes one request off what the key, or the address that shows none that works, may ask."""

@@ -4,12 +4,14 @@ A picture is named by the bytes of its file. So the same page of the same file i
 asked for, and a name that leads to no file of the project leads to nothing.
 """
 
-import time
 from collections.abc import Iterable
 from uuid import UUID
 
+from django.db import connection
+
 from reflection_app.adapters.files import FileNotOpened, render_page
 from reflection_app.adapters.llm.pictures import MOST_BYTES, size_of
+from reflection_app.adapters.sandbox import working_clock
 from reflection_app.attachments.models import Attachment, RenderedPage
 from reflection_app.loops.completeness.looked import PageRendered, PagesRendered
 from reflection_app.loops.values import Picture
@@ -29,11 +31,11 @@ class NotRendered(Exception):
 
 def render_pages(project_id: UUID, pictures: Iterable[Picture], *, timeout_s: float) -> PagesRendered:
     """Each page's size, or why there is no picture of it; one that was rendered before is not rendered again."""
-    until = time.monotonic() + timeout_s
+    until = working_clock() + timeout_s
     found = []
     for picture in pictures:
         try:
-            page = _page(project_id, picture, left_s=until - time.monotonic())
+            page = _page(project_id, picture, left_s=until - working_clock())
         except NotRendered as error:
             found.append(PageRendered(picture=picture, error=str(error)[:LONGEST_ERROR]))
         else:
@@ -52,8 +54,8 @@ def render_pages(project_id: UUID, pictures: Iterable[Picture], *, timeout_s: fl
 
 def bytes_of_pages(project_id: UUID, pictures: Iterable[Picture], *, timeout_s: float) -> dict[Picture, bytes]:
     """The PNG of each page. Raises NotRendered where one cannot be had: a model is never asked with some left out."""
-    until = time.monotonic() + timeout_s
-    return {one: bytes(_page(project_id, one, left_s=until - time.monotonic()).content) for one in pictures}
+    until = working_clock() + timeout_s
+    return {one: bytes(_page(project_id, one, left_s=until - working_clock()).content) for one in pictures}
 
 
 def _page(project_id: UUID, picture: Picture, *, left_s: float) -> RenderedPage:
@@ -64,6 +66,8 @@ def _page(project_id: UUID, picture: Picture, *, left_s: float) -> RenderedPage:
     kept = RenderedPage.objects.filter(**named).first()
     if kept is not None:
         return kept
+    if not connection.in_atomic_block:
+        connection.close()  # back to the pool: this thread waits for the sandbox, and maybe for its turn at one
     content = _rendered(bytes(file.content), picture=picture, left_s=left_s)
     width, height = size_of(content)
     row = RenderedPage(project_id=project_id, **named, width=width, height=height, content=content)
@@ -73,10 +77,10 @@ def _page(project_id: UUID, picture: Picture, *, left_s: float) -> RenderedPage:
 
 
 def _rendered(content: bytes, *, picture: Picture, left_s: float) -> bytes:
-    until = time.monotonic() + left_s
+    until = working_clock() + left_s
     side = picture.max_side_px
     for _ in range(MOST_HALVINGS + 1):
-        left_s = until - time.monotonic()
+        left_s = until - working_clock()
         if left_s <= 0:
             raise NotRendered(NO_TIME)
         try:

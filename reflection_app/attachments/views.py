@@ -15,7 +15,6 @@ from django.utils.translation import gettext as _
 from pydantic import ValidationError
 
 from reflection_app.attachments.models import Attachment, AttemptAttachment, ProducedFile, RenderedPage
-from reflection_app.loops.completeness.file_checks import could_tell
 from reflection_app.loops.completeness.files import FileFacts, FileKind
 from reflection_app.loops.completeness.looked import Look
 from reflection_app.loops.regions import Region, box_in, page_in, time_in
@@ -170,8 +169,8 @@ class FileShown:
 
     @property
     def is_seen(self) -> bool:
-        """Whether somebody looked, to an end that says something of the file."""
-        return could_tell(self.facts)
+        """Return True if the file was opened."""
+        return self.facts.could_look
 
     @property
     def is_picture(self) -> bool:

@@ -8,11 +8,13 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from secrets import choice as drawn
+from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import transaction
 from django.db.models import Count, Exists, F, IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
+from django.dispatch import receiver
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -22,7 +24,8 @@ from reflection_app.comparisons.rating import likely_strengths, worth_asking
 from reflection_app.comparisons.results import maker_words, said_lately
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict
-from reflection_app.core.models import Project
+from reflection_app.core.models import ApiKey, Project
+from reflection_app.core.rights import key_revoked, review_right_ended, without_review_right
 from reflection_app.reviews.claiming import lease_end
 from reflection_app.reviews.own_work import work_of_others
 
@@ -194,6 +197,32 @@ def skipped_by(project: Project, *, actor: Actor, set_id: UUID | None = None) ->
         pair__judged__lt=F("pair__wanted"),
     )
     return seats.filter(pair__set=set_id) if set_id else seats
+
+
+# Ending holds.
+
+
+@receiver(review_right_ended, dispatch_uid="end-comparisons-of-person")
+def _end_seats_of_person(*, project_id: UUID, user_id: int, actor: Actor, **_signal: Any) -> None:
+    _end_seats(PairJudgement.objects.filter(project=project_id, person=user_id, is_by_key=False), actor=actor)
+
+
+@receiver(key_revoked, dispatch_uid="end-comparisons-of-key")
+def _end_seats_of_key(*, key: ApiKey, actor: Actor, **_signal: Any) -> None:
+    _end_seats(PairJudgement.objects.filter(by_key=key), actor=actor)
+
+
+def _end_seats(seats: QuerySet[PairJudgement], *, actor: Actor) -> None:
+    """Delete those that are held and not judged, so that their pairs are offered to others."""
+    for seat in seats.filter(state=JudgementState.CLAIMED).select_for_update(of=("self",)).order_by("pk"):
+        audit(seat.project_id, actor, "pair.released", target=seat, before={"holder": seat.by_label})
+        seat.delete()
+
+
+def comparisons_without_right() -> set[tuple[UUID, int]]:
+    """Return the project and person of each pair held by a person who may not review."""
+    held = PairJudgement.objects.filter(state=JudgementState.CLAIMED, is_by_key=False, person__isnull=False)
+    return without_review_right(held, project="project", person="person")
 
 
 # How far somebody has got.

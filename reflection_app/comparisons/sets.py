@@ -4,7 +4,8 @@ from typing import Annotated, Self
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models import Aggregate, Count, F, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -152,11 +153,17 @@ def switch_set(comparison_set: ComparisonSet, *, is_open: bool, actor: Actor) ->
 
 def sets_to_show(project: Project) -> QuerySet[ComparisonSet]:
     """The sets, each with how many pairs it has, how many are `done`, and its judgements, there and `asked` for."""
+    # Counted a set: joined, the pairs of all sets would be read for each page of the list.
+    pairs = Pair.objects.filter(set=OuterRef("pk")).order_by().values("set")
+
+    def of_pairs(figure: Aggregate) -> Coalesce:
+        return Coalesce(Subquery(pairs.values(figure=figure)), 0)
+
     return ComparisonSet.objects.filter(project=project).annotate(
-        pairs_made=Count("pairs"),
-        judged=Sum("pairs__judged", default=0),
-        asked=Sum("pairs__wanted", default=0),
-        done=Count("pairs", filter=Q(pairs__judged__gte=F("pairs__wanted"))),
+        pairs_made=of_pairs(Count("pk")),
+        judged=of_pairs(Sum("judged")),
+        asked=of_pairs(Sum("wanted")),
+        done=of_pairs(Count("pk", filter=Q(judged__gte=F("wanted")))),
     )
 
 

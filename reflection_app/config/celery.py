@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import worker_ready
+from celery.signals import beat_init, worker_init, worker_ready
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reflection_app.config.settings")
 
@@ -16,9 +16,17 @@ app.autodiscover_tasks(["reflection_app.runs"], related_name="jobs")
 app.autodiscover_tasks(["reflection_app.config"], related_name="jobs")
 
 
+@worker_init.connect
+@beat_init.connect
+def refuse_a_newer_database(**_: object) -> None:
+    # Imported when it is needed: this module is loaded while Django is being set up.
+    from reflection_app.config.services import exit_if_database_is_newer
+
+    exit_if_database_is_newer()
+
+
 @worker_ready.connect
 def look_at_connections(sender: Any, **_: object) -> None:
-    # Imported when it is needed: this module is loaded while Django is being set up.
     from reflection_app.config.services import warn_beside
 
     warn_beside(threads=sender.controller.concurrency)

@@ -93,8 +93,12 @@ def flag(name: str, *, default: bool, meaning: str, environ: Mapping[str, str] |
 def choice(
     name: str, default: str, among: tuple[str, ...], meaning: str, *, environ: Mapping[str, str] | None = None
 ) -> str:
-    """The variable, one of `among`. Raises ImproperlyConfigured for anything else."""
+    """Return the variable, one of `among`, also where it is written with "-" for "_".
+
+    Raises ImproperlyConfigured for anything else.
+    """
     value = _read(name, default, meaning, environ).lower()
+    value = value if value in among else value.replace("-", "_")
     if value not in among:
         raise ImproperlyConfigured(f"{name}={value!r} is none of {', '.join(among)}. {meaning}")
     return value

@@ -12,12 +12,16 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 @dataclass(frozen=True)
 class GuardedRoute:
-    """One method of an address. `permission` is None where the route is for everybody, or asks in another way."""
+    """One method of an address. `permission` is None where the route is for everybody, or asks in another way.
+
+    `second` is another permission that it needs as well.
+    """
 
     method: str
     path: str
     permission: Permission | None
     is_page: bool
+    second: Permission | None = None
 
 
 def guarded_routes() -> list[GuardedRoute]:
@@ -39,4 +43,6 @@ def _routes(patterns: list[URLPattern | URLResolver], *, prefix: str) -> Iterato
         else:
             for method in METHODS:
                 if hasattr(view, method.lower()):
-                    yield GuardedRoute(method, path, getattr(view, "permissions", {}).get(method), is_page=False)
+                    asked = getattr(view, "permissions", {}).get(method)
+                    second = getattr(getattr(view, method.lower()), "second_permission", None)
+                    yield GuardedRoute(method, path, asked, is_page=False, second=second)

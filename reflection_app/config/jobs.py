@@ -7,6 +7,7 @@ from uuid import UUID
 from celery import shared_task
 from celery.signals import worker_shutting_down
 from django.conf import settings
+from django.db import transaction
 from django.utils import timezone
 
 from notebook_app.public import open_imports, refresh_search, sum_recalls
@@ -15,12 +16,16 @@ from reflection_app.alerts.letters import send_due_digests
 from reflection_app.alerts.sending import due_channels
 from reflection_app.alerts.sending import send_due as send_due_to_channel
 from reflection_app.attachments.keeping import sweep_unused
+from reflection_app.comparisons.claiming import comparisons_without_right
+from reflection_app.core.audit import Actor
+from reflection_app.core.rights import review_right_ended
 from reflection_app.metrics.figuring import AT_ONCE, figure_due
 from reflection_app.notebook.background import compare_due, embed_waiting, screen_waiting, stopping
 from reflection_app.notebook.proposing import carry_out_import
+from reflection_app.queues.changing import queues_without_right
 from reflection_app.repairs.check_suggestions import suggest_due
-from reflection_app.reviews.assigning import lapse_assignments
 from reflection_app.reviews.bulk import work_through
+from reflection_app.reviews.ending import reviews_without_right
 from reflection_app.reviews.models import BulkDecision, BulkState
 from reflection_app.runs.jobs import COMPARE_ENTRIES, EMBED_ENTRIES
 from reflection_app.runs.queueing import (
@@ -145,8 +150,10 @@ def suggest_checks() -> None:
 
 @shared_task(name="reflection_app.config.jobs.lapse")
 def lapse() -> None:
-    """Gives back to everybody what is kept for people who may not review it any more."""
-    lapse_assignments()
+    """End what people hold who lost the right to review without any action of the app, such as by SQL or a sync."""
+    for project_id, user_id in sorted(reviews_without_right() | comparisons_without_right() | queues_without_right()):
+        with transaction.atomic():
+            review_right_ended.send(sender=None, project_id=project_id, user_id=user_id, actor=Actor())
 
 
 @shared_task(name="reflection_app.config.jobs.keep")

@@ -18,6 +18,8 @@ from django.db import Error, connection
 from psycopg import Connection
 from psycopg_pool import ConnectionPool
 
+from reflection_app.core.migrations import NewerDatabase, check_database_is_not_newer
+
 # A Unix socket's path may have 107 bytes; PostgreSQL adds 15 of its own. A deep checkout goes over that.
 LONGEST_SOCKET_DIR = 80
 # So that PostgreSQL can tell, and count, the processes of the desk.
@@ -182,3 +184,22 @@ def warn(*, threads: int) -> None:
         connection.close()
     for misfit in filter(None, misfits):
         log.warning("%s", misfit)
+
+
+def exit_if_database_is_newer() -> None:
+    """Exit with the reason if a newer version migrated the database. Return if the database does not answer.
+
+    Uses an unpooled connection, since the pool waits for a server that is away.
+    """
+    own = connection.copy()
+    own.settings_dict["OPTIONS"] = {"connect_timeout": "2"} | {
+        name: value for name, value in own.settings_dict["OPTIONS"].items() if name != "pool"
+    }
+    try:
+        check_database_is_not_newer(own)
+    except NewerDatabase as problem:
+        raise SystemExit(str(problem)) from None
+    except Error as problem:
+        log.info("the database's version could not be checked: %s", problem)
+    finally:
+        own.close()

@@ -96,7 +96,6 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "django_htmx.middleware.HtmxMiddleware",
     "reflection_app.teams.pages.login.OwnPasswordFirst",
     "reflection_app.teams.pages.accounts.BrokerAway",
 ]
@@ -300,6 +299,11 @@ SWEEP_INTERVAL_S = env.number("SWEEP_INTERVAL_S", 2.0, "how often lost and expir
 ENQUEUE_LOST_AFTER_S = env.number(
     "ENQUEUE_LOST_AFTER_S", 30.0, "a queued run that nobody took this long is enqueued again", at_least=0.1
 )
+SANDBOX_MEMORY_MB = env.number(
+    "SANDBOX_MEMORY_MB",
+    0,
+    "memory that all sandboxes of a machine may use together, the others wait; 0: half of the machine's or container's",
+)
 REVIEW_LEASE_S = env.number(
     "REVIEW_LEASE_S", 600.0, "how long a claimed review is held without a heartbeat", at_least=1.0
 )
@@ -333,7 +337,10 @@ REFLECTION_MODE = env.choice(
     "when work is looked back at, where neither it nor its project says",
 )
 
-LLM_MODEL = env.text("LLM_MODEL", "", "the model of every role, a litellm name; unset: the small local model")
+FC_MODEL = env.text("FC_MODEL", "", "another name for LLM_MODEL, which wins")
+LLM_MODEL = (
+    env.text("LLM_MODEL", "", "the model of every role, a litellm name; unset: the small local model") or FC_MODEL
+)
 LLM_ACTOR_MODEL = env.text("LLM_ACTOR_MODEL", "", "the actor's model, where it is not LLM_MODEL")
 LLM_CRITIC_MODEL = env.text("LLM_CRITIC_MODEL", "", "the critic's model, where it is not LLM_MODEL; none: no critic")
 LLM_SELF_MODEL = env.text("LLM_SELF_MODEL", "", "the model that evaluates its own work, where it is not the actor's")
@@ -354,7 +361,10 @@ LLM_ESCALATION_MODEL = env.text(
     "a stronger model, used where the same mistake is made again; unset: only suggested",
 )
 LLM_DIAGNOSER_MODEL = env.text("LLM_DIAGNOSER_MODEL", "", "the model that diagnoses failed calls which no rule fits")
-LLM_COMPLETENESS_MODEL = env.text("LLM_COMPLETENESS_MODEL", "", "the model that looks for what a task still lacks")
+REFLECTION_FC_MODEL = env.text("REFLECTION_FC_MODEL", "", "another name for LLM_COMPLETENESS_MODEL, which wins")
+LLM_COMPLETENESS_MODEL = (
+    env.text("LLM_COMPLETENESS_MODEL", "", "the model that looks for what a task still lacks") or REFLECTION_FC_MODEL
+)
 LLM_VISION_MODEL = env.text(
     "LLM_VISION_MODEL", "", "the model that looks at pictures and pages, which has to see; unset: nobody looks at them"
 )

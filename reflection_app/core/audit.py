@@ -21,6 +21,8 @@ def hand_of(user_id: int) -> str:
 
 # The number of no user.
 UNKNOWN_MAKER = 0
+# What the label of a key begins with. No user name has a space.
+KEY_LABEL = "key "
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Actor:
     def label(self) -> str:
         if self.user:
             return self.user.get_username()
-        return f"key {self.api_key.name}" if self.api_key else "system"
+        return f"{KEY_LABEL}{self.api_key.name}" if self.api_key else "system"
 
 
 @dataclass(frozen=True)

@@ -214,6 +214,17 @@ class EntryMovedOn(Conflict):
         self.errors = [{"field": "expected_version", "message": now}]
 
 
+class Contradicts(Conflict):
+    """The entry is one side of open contradictions of the notebook; `conflicts` are their ids."""
+
+    title = gettext_noop("Contradicts another entry")
+
+    def __init__(self, message: str, *, conflicts: Sequence[UUID]) -> None:
+        super().__init__(message)
+        self.conflicts = list(conflicts)
+        self.errors = [{"field": "contradictions", "message": message}]
+
+
 class ConflictSettled(Conflict):
     """The conflict of two entries is settled by now, or was not."""
 

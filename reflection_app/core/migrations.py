@@ -1,6 +1,10 @@
-"""The desk's migrations by name, as backups and exported projects list them."""
+"""The desk's migrations by name, as backups, exported projects and the database list them."""
 
+from functools import cache
+
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 
 # What the first migrations of today were before: of each app the last is the one that they replace.
 FORMER = {
@@ -31,8 +35,27 @@ FORMER = {
 NEEDED = frozenset(f"{app}.{names[-1]}" for app, names in FORMER.items())
 
 
-def known_migrations() -> set[str]:
+class NewerDatabase(Exception):
+    """A newer version migrated the database; this version cannot use it."""
+
+    def __init__(self, migration: str) -> None:
+        super().__init__(
+            f"The database was migrated by a newer version (migration {migration} is unknown here). "
+            "Start that version or restore a backup."
+        )
+
+
+@cache
+def known_migrations() -> frozenset[str]:
     """Those that this desk has or had; any other is of a newer one."""
     former = {f"{app}.{name}" for app, names in FORMER.items() for name in names}
     present = MigrationLoader(None, ignore_no_migrations=True).disk_migrations
-    return former | {f"{app}.{name}" for app, name in present}
+    replaced = {f"{app}.{name}" for migration in present.values() for app, name in migration.replaces}
+    return frozenset(former | replaced | {f"{app}.{name}" for app, name in present})
+
+
+def check_database_is_not_newer(database: BaseDatabaseWrapper) -> None:
+    """Raise NewerDatabase if a migration of our apps was applied that this version does not know."""
+    applied = {f"{app}.{name}" for app, name in MigrationRecorder(database).applied_migrations() if app in FORMER}
+    if unknown := sorted(applied - known_migrations()):
+        raise NewerDatabase(unknown[0])

@@ -10,6 +10,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.functional import cached_property
 
 from reflection_app.core.ids import new_id
 from reflection_app.loops.completeness.checks import (
@@ -214,9 +215,13 @@ def new_secret() -> str:
 
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
     def usable(self) -> "ApiKeyQuerySet":
-        """Keys that are neither revoked nor expired."""
+        """Return the keys that are neither revoked nor expired, and whose maker's account is active."""
         alive = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
-        return self.filter(alive, revoked_at__isnull=True)
+        return self.of_active_makers().filter(alive, revoked_at__isnull=True)
+
+    def of_active_makers(self) -> "ApiKeyQuerySet":
+        """Return the keys without those of disabled accounts."""
+        return self.exclude(created_by__is_active=False)
 
 
 class ApiKey(models.Model):
@@ -243,11 +248,29 @@ class ApiKey(models.Model):
         return self.name
 
     @property
-    def is_usable(self) -> bool:
+    def is_current(self) -> bool:
+        """True if the key is neither revoked nor expired."""
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > timezone.now())
 
+    @property
+    def is_usable(self) -> bool:
+        """True if `ApiKey.objects.usable()` has the key."""
+        return self.is_current and (self.created_by is None or self.created_by.is_active)
+
+    @cached_property
+    def granted_scopes(self) -> frozenset[str]:
+        """The scopes in force. `admin` is not, once the key's maker is no longer an admin of the project.
+
+        Keys of the `create_api_key` command have no maker and keep it.
+        """
+        scopes = frozenset(self.scopes)
+        if Scope.ADMIN.value not in scopes or (self.created_by_id is None and not self.created_by_label):
+            return scopes
+        makers = Membership.objects.filter(project=self.project_id, user=self.created_by_id or 0, role=Role.ADMIN)
+        return scopes if makers.exists() else scopes - {Scope.ADMIN.value}
+
     def has_scope(self, scope: Scope) -> bool:
-        return scope.value in self.scopes or Scope.ADMIN.value in self.scopes
+        return scope.value in self.granted_scopes or Scope.ADMIN.value in self.granted_scopes
 
 
 # Answers already given, so that a repeated request is answered again and not carried out again.

@@ -86,6 +86,7 @@ REFEREES: Looks = {
     "tests": Look(_("Tests")),
     "requirements": Look(_("Minimum requirements")),
     "person": Look(_("Person")),
+    "unjudged": Look(_("Not judged")),
 }
 REVIEW_REASONS: Looks = {
     ReviewReason.REJECTED: Look(_("Rejected")),
@@ -97,6 +98,7 @@ REVIEW_REASONS: Looks = {
     ReviewReason.POLICY: Look(_("Policy")),
     ReviewReason.ASKED_FOR: Look(_("Asked for")),
     ReviewReason.ADJUDICATION: Look(_("Adjudication")),
+    ReviewReason.REQUIRED: Look(_("Required")),
 }
 BULK_STATES: Looks = {
     "running": Look(_("Under way")),
@@ -332,6 +334,7 @@ REVIEW_SENTENCES: Looks = {
     ReviewReason.POLICY: Look(_("A rule of the policy asks for it")),
     ReviewReason.ASKED_FOR: Look(_("Somebody asked for it")),
     ReviewReason.ADJUDICATION: Look(_("The reviewers do not agree")),
+    ReviewReason.REQUIRED: Look(_("The task requires a review")),
     ReviewReason.AUDIT: Look(_("Random check of a verdict")),
 }
 # What a reviewer does with a verdict, by its referee.

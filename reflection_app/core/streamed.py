@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import unicodedata
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 
 from asgiref.sync import sync_to_async
@@ -10,7 +11,10 @@ from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, StreamingHttpResponse
 
 # A spreadsheet takes a cell that begins with one of these for a formula, and runs it.
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+FORMULA_STARTS = frozenset("=+-@")
+CELL_STARTS = frozenset("\t\r\n")
+# Format characters such as the zero-width ones, controls, and combining marks, which show nothing by themselves.
+INVISIBLE = frozenset({"Cf", "Cc", "Mn", "Me"})
 
 
 def as_file[T: (str, bytes)](
@@ -45,4 +49,12 @@ def _cell(value: object) -> object:
     if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
         return value
     text = json.dumps(value, ensure_ascii=False) if isinstance(value, bool | list | tuple | dict) else str(value)
-    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+    return f"'{text}" if _is_formula(text) else text
+
+
+def _is_formula(text: str) -> bool:
+    """True if a spreadsheet may run the text: by its first visible character, also in its full-width form."""
+    if text[:1] in CELL_STARTS:
+        return True
+    visible = next((char for char in text if not (char.isspace() or unicodedata.category(char) in INVISIBLE)), "")
+    return unicodedata.normalize("NFKC", visible)[:1] in FORMULA_STARTS

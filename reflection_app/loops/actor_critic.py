@@ -48,6 +48,8 @@ LONGEST_TOLD = 300
 
 
 Part = Annotated[Number, Field(ge=0, le=100)]
+# Who approves and gives no more than this scores on another scale, or contradicts itself.
+MOST_OF_ANOTHER_SCALE = 10
 
 
 class CriticIssue(Lenient):
@@ -77,8 +79,23 @@ class CriticAnswer(Lenient):
 
     @model_validator(mode="after")
     def check_it_has_a_score(self) -> "CriticAnswer":
-        if not self.ratings and self.score is None and (self.completeness is None or self.correctness is None):
+        """Bring a reply on a scale of 0 to 1 to 0 to 100. Raises ValueError where the scale cannot be told."""
+        if self.ratings:
+            return self
+        has_parts = self.completeness is not None and self.correctness is not None
+        if self.score is None and not has_parts:
             raise ValueError("completeness and correctness are missing")
+        given = {name: getattr(self, name) for name in (("completeness", "correctness") if has_parts else ("score",))}
+        most = max(given.values())
+        if 0 < most <= 1:
+            # 0 to 100 was asked for in whole numbers, and nobody approves what has 1 of 100.
+            if not self.approved and all(part in (0, 1) for part in given.values()):
+                raise ValueError(f"{' and '.join(given)} must be given from 0 to 100")
+            return self.model_copy(update={name: round(part * 100, 2) for name, part in given.items()})
+        if self.approved and most <= MOST_OF_ANOTHER_SCALE:
+            raise ValueError(
+                f"approved is true, yet nothing is above {most:g}; give {' and '.join(given)} from 0 to 100"
+            )
         return self
 
     @property
@@ -146,15 +163,19 @@ def question(
     requirements: RequirementsReport | None = None,
     lowered: Lowered | None = None,
     rubric: Rubric | None = None,
+    uninspected: tuple[str, ...] = (),
 ) -> tuple[Message, ...]:
-    """What the critic is asked: two parts, or ratings by `rubric`.
+    """What the critic is asked: two parts, or ratings by `rubric`. `uninspected` names files that nobody could open.
 
     The work cannot close its own frame, whose name is a hash of the work."""
     checked = ""
-    if requirements is not None:
+    if requirements is not None or uninspected:
         results = "\n".join(
-            f"- {'met' if one.met else 'NOT met'}: {_shortened(one.in_words)} (found: {_shortened(one.actual)})"
-            for one in requirements.results
+            [
+                f"- {'met' if one.met else 'NOT met'}: {_shortened(one.in_words)} (found: {_shortened(one.actual)})"
+                for one in (requirements.results if requirements is not None else ())
+            ]
+            + [f"- UNKNOWN: {_shortened(one)} Do not count it as done." for one in uninspected]
         )
         # What was found is quoted from the work, which must not speak in it: so it is in a frame of its own.
         checked = prompt("critic_requirements", told=results, frame=frame_of(results + content, name="check"))
@@ -259,7 +280,7 @@ async def actor_critic(spec: TaskSpec, run: Progress) -> Outcome:
             continue
         run.check_limits()
         judgement = await evaluate(spec, run, attempt=number, content=content)
-        judgement = await settle(spec, run, judgement)
+        judgement = await settle(spec, run, judgement, counted=Referee.CRITIC)
         if (end := end_by(judgement, run, counted=Referee.CRITIC)) is not None:
             return end
         earlier.append(Earlier(content, judgement))
@@ -291,6 +312,7 @@ async def evaluate(
                 requirements=requirements,
                 lowered=lowered,
                 rubric=spec.rubric,
+                uninspected=run.uninspected(attempt),
             ),
             temperature=TEMPERATURE,
             json_schema=schema_for(spec.rubric) if spec.rubric else ANSWER_SCHEMA,
@@ -336,8 +358,8 @@ def actor_messages(objective: str, earlier: list[Earlier]) -> tuple[Message, ...
             f"- {issue.in_words}" + (f" ({issue.suggested_fix})" if issue.suggested_fix else "")
             for issue in judgement.issues
         ]
-        problems += [f"- {weakness}" for weakness in judgement.feedback.weaknesses]
-        problems += [f"- To do: {suggestion}" for suggestion in judgement.feedback.suggestions]
+        problems += [f"- {weakness}" for weakness in judgement.further_weaknesses]
+        problems += [f"- To do: {suggestion}" for suggestion in judgement.further_suggestions]
         attempts.append(
             prompt(
                 "write_earlier",

@@ -119,7 +119,9 @@ def fault_in_words(generation: Generation) -> str:
         case AnswerFault.TOOL_CALL:
             return f"It called a tool in place of answering: {', '.join(generation.tool_calls)[:LONGEST_QUOTE]}."
         case AnswerFault.CUT_OFF:
-            return "It was cut off: the most tokens were reached before the answer's end."
+            if generation.finish_reason == LENGTH:
+                return "It was cut off: the most tokens were reached before the answer's end."
+            return f"It was cut off before its end: the provider ended it with {generation.finish_reason[:80]!r}."
     return "It sent nothing."
 
 

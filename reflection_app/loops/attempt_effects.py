@@ -50,15 +50,26 @@ class Generation(Value):
 # What providers say of an answer in which the most tokens were reached, that their filter stopped, or that they call a
 # refusal without a text of its own.
 LENGTH, CONTENT_FILTER, REFUSAL = "length", "content_filter", "refusal"
+STOP = "stop"
+# The words by which providers say that an answer is whole. Any other word says that something broke it off.
+WHOLE = frozenset(
+    {STOP, "stop_sequence", "end_turn", "eos", "eos_token", "complete", "finish", "finished", "endoftext"}
+    | {"tool_calls", "tool_use", "function_call"}
+)
 
 
-def fault_of(text: str, *, finish_reason: str = "", refusal: str = "", tool_calls: Sequence[str] = ()) -> AnswerFault:
+def means_whole(finish_reason: str) -> bool:
+    """Return True if the provider's word says that the answer came to its end."""
+    return finish_reason.strip().lower() in WHOLE
+
+
+def fault_of(text: str, *, finish_reason: str = STOP, refusal: str = "", tool_calls: Sequence[str] = ()) -> AnswerFault:
     """What keeps the answer from being a whole one. Text beside a call of a tool is an answer."""
     if refusal.strip() or finish_reason == REFUSAL:
         return AnswerFault.REFUSED
     if finish_reason == CONTENT_FILTER:
         return AnswerFault.FILTERED
-    if finish_reason == LENGTH:
+    if not means_whole(finish_reason):
         return AnswerFault.CUT_OFF
     if text.strip():
         return AnswerFault.NONE
@@ -242,6 +253,7 @@ class ReviewReason(StrEnum):
     POLICY = "policy"
     ASKED_FOR = "asked_for"
     ADJUDICATION = "adjudication"
+    REQUIRED = "required"
 
 
 class Decision(StrEnum):

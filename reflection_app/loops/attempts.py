@@ -1,7 +1,7 @@
 """Making an attempt: by a model of ours or by the outside agent, in the same place of every loop."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from reflection_app.loops.answers import Answer, complete_answer
@@ -81,35 +81,59 @@ def end_by(judgement: Judgement, run: Progress, *, counted: Referee | None = Non
         return Outcome.SUCCEEDED
     if judgement.verdict is Verdict.REJECT:
         return Outcome.REJECTED
-    is_worse = judgement.referee is not Referee.PERSON and run.over_corrected(counted=counted)
-    return Outcome.OVER_CORRECTED if is_worse else None
+    return None if judgement.referee is Referee.PERSON else run.stop_by_scores(counted=counted)
 
 
-async def settle(spec: TaskSpec, run: Progress, judgement: Judgement, *, checkpoint: tuple[str, ...] = ()) -> Judgement:
+async def settle(
+    spec: TaskSpec,
+    run: Progress,
+    judgement: Judgement,
+    *,
+    checkpoint: tuple[str, ...] = (),
+    counted: Referee | None = None,
+) -> Judgement:
     """The judgement that holds: the referee's own, or a person's where the policy makes the run wait for one.
 
-    A `checkpoint` makes it wait whatever the policy, and is why.
+    A `checkpoint` makes it wait whatever the policy, and is why. `counted` is as in `end_by`.
     """
     if judgement.referee is Referee.PERSON:  # a person edited it, in a fork; nobody needs to be asked again
         return judgement
     waits = Waits(ReviewReason.CHECKPOINT, why=checkpoint) if checkpoint else await why_it_waits(spec, run, judgement)
     if waits is None:
-        await draw_audit(spec, run, judgement)
-        return judgement
+        confirmed = await confirm(spec, run, judgement, counted=counted)
+        if confirmed is judgement:
+            await draw_audit(spec, run, judgement)
+        return confirmed
+    if not waits.why and judgement.passed:
+        waits = replace(waits, why=run.uninspected(judgement.attempt))
     await ask_reviewer(run, judgement, waits)
     return run.judgements[-1]
 
 
+async def confirm(spec: TaskSpec, run: Progress, judgement: Judgement, *, counted: Referee | None = None) -> Judgement:
+    """Return the judgement, or a reviewer's in its place where the task requires a review and the run would end by it.
+
+    Without such a task no effect is performed, so the loops' versions stay as they are.
+    """
+    if judgement.referee is Referee.PERSON or not spec.requires_review:
+        return judgement
+    if end_by(judgement, run, counted=counted) is None:
+        return judgement
+    why = run.uninspected(judgement.attempt) if judgement.passed else ()
+    await ask_reviewer(run, judgement, Waits(ReviewReason.REQUIRED, why=why))
+    return run.judgements[-1]
+
+
 async def ask_reviewer(
-    run: Progress, judgement: Judgement, waits: Waits, *, number: int | None = None
+    run: Progress, judgement: Judgement, waits: Waits, *, number: int | None = None, key: str = ""
 ) -> ReviewDecision:
-    """What a person decides of a judgement, noted; `number` names the attempt after which it is asked.
+    """What a person decides of a judgement, noted; `number` names the attempt after which it is asked, as `key` does.
 
     Raises AnsweredByPerson where the person edited the answer, once that text is kept as an attempt. No journal of
     before holds such a decision, so the loops' versions stay as they are.
     """
     review = AskReviewer(
-        key=f"attempt-{number or judgement.attempt}/review",
+        key=key or f"attempt-{number or judgement.attempt}/review",
         judgement=judgement,
         reason=waits.reason,
         why=waits.why,
@@ -118,6 +142,7 @@ async def ask_reviewer(
     )
     decision = await run.perform(review)
     run.judgements.append(decision.judgement_of(judgement.attempt))
+    run.reviewed = len(run.attempts)
     if decision.edited is not None:
         await keep_edited(run, decision.edited, edited_from=judgement.attempt, edited_by=decision.reviewer)
     return decision
@@ -275,6 +300,7 @@ async def make_attempt(
         handed_in = await run.perform(AwaitAttempt(key=key, attempt=number, messages=messages))
         run.handed_in[number] = handed_in
         run.attempts.append(number)
+        run.contents[number] = handed_in.content
         await look_at_files(spec, run, number=number, content=handed_in.content, came=bool(handed_in.files))
         return handed_in.content
     request = run.model_call(key=key, role=role, messages=messages, attempt=number)
@@ -328,6 +354,7 @@ async def keep_attempt(run: Progress, *, number: int, content: str, cut_off: boo
     """Keeps an attempt that no single call of a model made."""
     await run.perform(KeepAttempt(key=f"attempt-{number}/kept", attempt=number, content=content, cut_off=cut_off))
     run.attempts.append(number)
+    run.contents[number] = content
     if cut_off:
         run.unfinished.add(number)
 
@@ -340,6 +367,7 @@ async def _keep(run: Progress, answer: Answer, *, number: int) -> None:
         await keep_attempt(run, number=number, content=answer.text, cut_off=not answer.is_whole)
     else:
         run.attempts.append(number)
+        run.contents[number] = answer.text
     if answer.is_whole and answer.reached_length:
         run.cut_off.add(number)
 

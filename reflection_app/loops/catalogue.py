@@ -1,6 +1,7 @@
 """The loops by name, and which one a task gets."""
 
 from collections.abc import Awaitable, Callable, Container, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
 
@@ -26,8 +27,10 @@ from reflection_app.loops.merge_suggestion import merge_suggestion
 from reflection_app.loops.planning import planning
 from reflection_app.loops.progress import AnsweredByPerson, LimitReached, PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
+from reflection_app.loops.protocol.crash_report import report_crash
 from reflection_app.loops.reflection_protocol import reflection_protocol
 from reflection_app.loops.reflexion import reflexion
+from reflection_app.loops.required_review import reviewed_end
 from reflection_app.loops.task_spec import OF_THE_DESK, Execution, Mode, TaskKind, TaskSpec
 from reflection_app.loops.texts import cut_with
 from reflection_app.loops.tool_loop import tool_loop
@@ -225,6 +228,8 @@ VERSIONS: dict[Mode, int] = {
 }
 
 JUDGES = frozenset({"critic", "self"})
+# What checks, diagnoses or reflects makes no attempt that could be sent back.
+WITHOUT_ATTEMPTS = OF_THE_DESK | {Mode.COMPLETENESS_CHECK, Mode.INLINE_REFLECTION, Mode.TOOL_DIAGNOSIS}
 
 
 def version_of(mode: Mode) -> int:
@@ -241,14 +246,21 @@ def mode_for(spec: TaskSpec) -> Mode:
 
 
 async def run_loop(spec: TaskSpec) -> Ended:
-    """Runs the loop of `spec` to its end. An effect that failed for good ends it as failed, with the error.
-
-    Where only the judge failed, its words made no verdict and the attempt is kept as unverified.
-    """
+    """Runs the loop of `spec` to its end, which waits for a reviewer where the task requires one."""
     run = Progress(spec.limits)
+    return await reviewed_end(spec, run, await _run_to_end(spec, run))
+
+
+async def _run_to_end(spec: TaskSpec, run: Progress) -> Ended:
+    """Runs the loop. An effect that failed for good ends it as failed, with the error.
+
+    Of a model call a rewind ticket and a report are stored. Where only the judge failed, its words made no verdict and
+    the attempt is kept as unverified.
+    """
     try:
         outcome = await LOOPS[spec.mode](spec, run)
     except AnsweredByPerson as answered:
+        run.reviewed = len(run.attempts)
         return Ended(outcome=Outcome.SUCCEEDED, best_attempt=answered.attempt)
     except LimitReached as limit:
         return run.ended(limit.outcome, error=limit.why)
@@ -258,5 +270,9 @@ async def run_loop(spec: TaskSpec) -> Ended:
         only_unjudged = failure.role in JUDGES and bool(run.attempts)
         return run.ended(Outcome.UNVERIFIED if only_unjudged else Outcome.FAILED, error=str(failure))
     except EffectFailed as failure:
+        if spec.mode not in WITHOUT_ATTEMPTS:
+            # A fork may have edited a step of the report into another.
+            with suppress(EffectFailed):
+                await report_crash(spec, run, failure)
         return run.ended(Outcome.FAILED, error=str(failure))
     return run.ended(outcome)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from reflection_app.loops.lengths import lines_of
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.reasoning import as_written, blocks_in, object_of, reasoned, steps_in, without_thoughts
 from reflection_app.loops.storable import storable
@@ -248,7 +249,7 @@ def parse_chain_of_thought(answer: str, *, beside: str = "") -> ChainOfThought |
 
 
 def _headed(text: str) -> dict[str, str]:
-    lines = text.splitlines()
+    lines = lines_of(text)
     headings = headings_in(lines)
     ends = [heading.line for heading in headings[1:]] + [len(lines)]
     found: dict[str, list[str]] = {}

@@ -3,8 +3,8 @@
 After "External-Loop" of the design seeds and Reflexion (Shinn et al., 2023, arXiv:2303.11366) with given tests.
 """
 
-from reflection_app.loops.attempt_effects import ReviewDecision, ReviewReason, RunTests
-from reflection_app.loops.attempts import Waits, ask_reviewer, end_by, make_attempt
+from reflection_app.loops.attempt_effects import ReviewReason, RunTests
+from reflection_app.loops.attempts import Waits, ask_reviewer, confirm, end_by, make_attempt
 from reflection_app.loops.code_answers import code_of
 from reflection_app.loops.code_tests import TestReport, TestResult
 from reflection_app.loops.progress import Progress
@@ -46,17 +46,19 @@ async def code_loop(spec: TaskSpec, run: Progress) -> Outcome:
         )
         judgement = await run.record(judge_tests(report, attempt=number), key=f"attempt-{number}/verdict")
         if report.settles_nothing and judgement.referee is not Referee.PERSON:
-            if not spec.review_policy.unsettled_waits:
+            if not spec.review_policy.unsettled_waits and not spec.requires_review:
                 run.why_unverified = " ".join(words_on_broken(report))
                 return Outcome.UNVERIFIED
             decision = await ask_reviewer(run, judgement, Waits(ReviewReason.BROKEN_TESTS, why=words_on_broken(report)))
             if decision.verdict is not Verdict.REVISE:
                 return Outcome.SUCCEEDED if decision.verdict is Verdict.PASS else Outcome.REJECTED
-            messages = (*messages, assistant(answer or NO_ANSWER), user(sent_back(decision)))
+            messages = (*messages, assistant(answer or NO_ANSWER), user(sent_back(run.judgements[-1])))
             continue
+        judgement = await confirm(spec, run, judgement)
         if (end := end_by(judgement, run)) is not None:
             return end
-        messages = (*messages, assistant(answer or NO_ANSWER), user(failures_prompt(report)))
+        told = sent_back(judgement) if judgement.referee is Referee.PERSON else failures_prompt(report)
+        messages = (*messages, assistant(answer or NO_ANSWER), user(told))
     return Outcome.EXHAUSTED
 
 
@@ -102,11 +104,11 @@ def failures_prompt(report: TestReport) -> str:
     return prompt("code_failures", failed=len(report.failed), total=report.counted, failures=shown)
 
 
-def sent_back(decision: ReviewDecision) -> str:
-    """What the model is told of a person who sent the attempt back."""
-    problems = [f"- {issue.in_words}" for issue in decision.issues]
-    problems += [f"- {decision.reason}"] if decision.reason.strip() else []
-    return prompt("code_sent_back", problems="\n".join(problems) or "- No reason was given.")
+def sent_back(judgement: Judgement, *, name: str = "code_sent_back") -> str:
+    """Return the prompt for an attempt that a person sent back."""
+    problems = [f"- {issue.in_words}" for issue in judgement.issues]
+    problems += [f"- {suggestion}" for suggestion in judgement.feedback.suggestions]
+    return prompt(name, problems="\n".join(problems) or "- No reason was given.")
 
 
 def failures_in_words(failures: tuple[TestResult, ...]) -> str:

@@ -2,8 +2,9 @@
 
 import json
 
-from reflection_app.loops.attempts import end_by, make_attempt, within
+from reflection_app.loops.attempts import confirm, end_by, make_attempt, within
 from reflection_app.loops.code_answers import NoData, data_of
+from reflection_app.loops.code_loop import sent_back
 from reflection_app.loops.json_schema import violations
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
@@ -28,8 +29,12 @@ async def data_loop(spec: TaskSpec, run: Progress) -> Outcome:
             turns += [assistant(answer), user(prompt("cut_off_next"))]
             continue
         judgement = await run.record(judge_data(spec, answer, attempt=number), key=f"attempt-{number}/verdict")
+        judgement = await confirm(spec, run, judgement)
         if (end := end_by(judgement, run)) is not None:
             return end
+        if judgement.referee is Referee.PERSON:
+            turns += [assistant(answer or NO_ANSWER), user(sent_back(judgement, name="data_sent_back"))]
+            continue
         listed = "\n".join(
             f"- {issue.path}: {issue.in_words}" if issue.path else f"- {issue.in_words}" for issue in judgement.issues
         )

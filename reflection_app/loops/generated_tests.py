@@ -57,19 +57,18 @@ async def generated_tests_loop(spec: TaskSpec, run: Progress) -> Outcome:
             again = failures_prompt(report, examples=suspects.examples)
             messages = (*messages, assistant(answer or NO_ANSWER), user(again))
             continue
-        if pick.settled:
+        if pick.settled and not spec.requires_review:
             await draw_audit(spec, run, judgement)
             return _unverified(pick, run) if pick.against else Outcome.SUCCEEDED
-        if not spec.review_policy.unsettled_waits:
+        if not spec.review_policy.unsettled_waits and not spec.requires_review:
             return Outcome.EXHAUSTED if pick.try_again else _unverified(pick, run)
-        decision = await ask_reviewer(
-            run, judgement, Waits(ReviewReason.UNSETTLED_PICK, why=pick.reasons), number=number
-        )
+        reason = ReviewReason.REQUIRED if pick.settled else ReviewReason.UNSETTLED_PICK
+        decision = await ask_reviewer(run, judgement, Waits(reason, why=pick.reasons), number=number)
         if decision.verdict is not Verdict.REVISE:
             return Outcome.SUCCEEDED if decision.verdict is Verdict.PASS else Outcome.REJECTED
         # What a person sent back is no candidate any more: the evidence begins anew.
         tried.clear()
-        messages = (*messages, assistant(answer or NO_ANSWER), user(sent_back(decision)))
+        messages = (*messages, assistant(answer or NO_ANSWER), user(sent_back(run.judgements[-1])))
     return Outcome.EXHAUSTED
 
 

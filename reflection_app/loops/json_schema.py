@@ -1,4 +1,6 @@
-"""JSON Schema, draft 2020-12: whether a schema can be used here, and every place where a value breaks it.
+"""JSON Schema, drafts 04 to 2020-12: whether a schema can be used here, and every place where a value breaks it.
+
+`$schema` names the draft; without it, a schema is read as draft 2020-12.
 
 Nothing is fetched. Patterns are matched in linear time, so they know no look-around and no back-references. `format`
 is checked, not only noted.
@@ -34,14 +36,17 @@ DEEPEST_VALUE = 100
 ASSERTIONS = word_set(
     "type enum const minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format "
     "minItems maxItems uniqueItems contains minProperties maxProperties dependentRequired additionalProperties "
+    "additionalItems dependencies "
     "unevaluatedItems unevaluatedProperties propertyNames allOf anyOf oneOf not"
 )
 # A complaint of one of these carries all that would have been allowed.
 COPIED = ("enum", "const", "pattern")
 IN_PLACE = ("not", "if", "then", "else")
 IN_PLACE_LISTS = ("allOf", "anyOf", "oneOf")
-REFERENCES = ("$ref", "$dynamicRef")
-OF_ALL_ITEMS = ("items", "contains", "unevaluatedItems")
+REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+OF_ALL_ITEMS = ("items", "contains", "unevaluatedItems", "additionalItems")
+# In the drafts up to 07, `dependencies` holds lists of names as well as schemas.
+DEPENDENT_SCHEMAS = ("dependentSchemas", "dependencies")
 OF_ALL_PROPERTIES = ("additionalProperties", "unevaluatedProperties")
 TOO_LARGE = "the value is too large, or too deeply nested, to be checked against this schema"
 
@@ -126,14 +131,17 @@ class CostOfChecking:
         for keyword in IN_PLACE_LISTS:
             if isinstance(schema.get(keyword), list):
                 yield from schema[keyword]
-        if isinstance(schema.get("dependentSchemas"), dict):
-            yield from schema["dependentSchemas"].values()
+        for keyword in DEPENDENT_SCHEMAS:
+            if isinstance(schema.get(keyword), dict):
+                yield from (inner for inner in schema[keyword].values() if not isinstance(inner, list))
 
 
 def _complaints(schema: dict[str, Any]) -> tuple[int, int]:
     """How many complaints one value may get, and the size of what they copy of the schema itself."""
-    dependent = schema.get("dependentRequired")
-    names = [schema.get("required"), *(dependent.values() if isinstance(dependent, dict) else ())]
+    names = [schema.get("required")]
+    for keyword in ("dependentRequired", "dependencies"):
+        dependent = schema.get(keyword)
+        names += dependent.values() if isinstance(dependent, dict) else ()
     count = len(schema.keys() & ASSERTIONS) + sum(len(one) for one in names if isinstance(one, list))
     return max(1, count), sum(len(json.dumps(schema[keyword])) for keyword in COPIED if keyword in schema)
 
@@ -141,10 +149,11 @@ def _complaints(schema: dict[str, Any]) -> tuple[int, int]:
 def _below(schema: dict[str, Any], value: Any) -> Iterator[tuple[Any, Any]]:
     """The subschemas that see something inside of the value, each with that; rather one too many than one too few."""
     if isinstance(value, list):
-        prefix = schema.get("prefixItems")
-        yield from zip(prefix if isinstance(prefix, list) else (), value, strict=False)
+        # A list of items is what the drafts up to 2019-09 have in place of `prefixItems`.
+        for prefix in (schema.get("prefixItems"), schema.get("items")):
+            yield from zip(prefix if isinstance(prefix, list) else (), value, strict=False)
         for keyword in OF_ALL_ITEMS:
-            if keyword in schema:
+            if keyword in schema and not isinstance(schema[keyword], list):
                 yield from ((schema[keyword], item) for item in value)
     elif isinstance(value, dict):
         named = schema.get("properties")
@@ -175,6 +184,21 @@ def targets(reference: str, *, root: Any, anchors: dict[str, list[Any]]) -> list
     return [found]
 
 
+type Validator = (
+    jsonschema_rs.Draft4Validator
+    | jsonschema_rs.Draft6Validator
+    | jsonschema_rs.Draft7Validator
+    | jsonschema_rs.Draft201909Validator
+    | jsonschema_rs.Draft202012Validator
+)
+# By what `$schema` says, without "http(s)://" before it and "#" behind it.
+DRAFTS: dict[str, type[Validator]] = {
+    "json-schema.org/draft-04/schema": jsonschema_rs.Draft4Validator,
+    "json-schema.org/draft-06/schema": jsonschema_rs.Draft6Validator,
+    "json-schema.org/draft-07/schema": jsonschema_rs.Draft7Validator,
+    "json-schema.org/draft/2019-09/schema": jsonschema_rs.Draft201909Validator,
+    "json-schema.org/draft/2020-12/schema": jsonschema_rs.Draft202012Validator,
+}
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 LONGEST_MESSAGE = 400
 LONGEST_PATH = 300
@@ -190,10 +214,10 @@ NO_PATTERN = (
     "repeats cannot"
 )
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_HOLD_SCHEMAS = ("$defs", "definitions", "properties", "patternProperties", "dependentSchemas")
-_HOLD_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
+_HOLD_SCHEMAS = ("$defs", "definitions", "properties", "patternProperties", *DEPENDENT_SCHEMAS)
+_HOLD_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
 _HOLD_ONE = word_list(
-    "not if then else items contains additionalProperties propertyNames unevaluatedItems "
+    "not if then else items contains additionalProperties additionalItems propertyNames unevaluatedItems "
     "unevaluatedProperties contentSchema"
 )
 # Written out only where it is told: as text for each part, a long key above a long list would take gigabytes.
@@ -213,9 +237,9 @@ class Violation(Value):
 
 def check_schema(schema: dict[str, Any]) -> None:
     """Raises SchemaRefused unless values can be checked against `schema`."""
-    draft = schema.get("$schema", DRAFT)
-    if not isinstance(draft, str) or draft.rstrip("#") != DRAFT:
-        raise SchemaRefused(f"$schema names another draft; schemas are read as {DRAFT}")
+    draft = draft_of(schema)
+    if draft is None:
+        raise SchemaRefused("$schema names an unknown draft; known are 04, 06, 07, 2019-09 and 2020-12")
     anchors = _anchors_of(schema)
     patterns = 0
     for _, inner in _subschemas(schema):
@@ -225,9 +249,10 @@ def check_schema(schema: dict[str, Any]) -> None:
         raise SchemaRefused(f"it has more than {MOST_PATTERNS} patterns")
     for at, inner in _subschemas(schema):
         place = json_path(list(at))
-        if "$id" in inner and inner is not schema:
-            raise SchemaRefused(f"{place}: an $id inside of a schema is not supported; refer by #/… instead")
-        for reference in (inner.get("$ref"), inner.get("$dynamicRef")):
+        name = "id" if draft is jsonschema_rs.Draft4Validator else "$id"
+        if isinstance(inner.get(name), str) and inner is not schema:
+            raise SchemaRefused(f"{place}: an {name} inside of a schema is not supported; refer by #/… instead")
+        for reference in (inner.get(keyword) for keyword in REFERENCES):
             if not isinstance(reference, str):
                 continue
             shown = cut(storable(reference), LONGEST_PATH)
@@ -244,6 +269,14 @@ def check_schema(schema: dict[str, Any]) -> None:
             cost.check(None, part=inner)
     except TooCostly:
         raise SchemaRefused("it is too entangled to be checked: its parts refer to each other too often") from None
+
+
+def draft_of(schema: dict[str, Any]) -> type[Validator] | None:
+    """Return the validator of the draft that `$schema` names, 2020-12 without it; None for an unknown one."""
+    named = schema.get("$schema", DRAFT)
+    if not isinstance(named, str):
+        return None
+    return DRAFTS.get(named.removesuffix("#").removeprefix("https://").removeprefix("http://"))
 
 
 def violations(schema: dict[str, Any], value: Any) -> tuple[Violation, ...]:
@@ -297,10 +330,11 @@ def _violations_of(error: jsonschema_rs.ValidationError) -> list[Violation]:
     return [Violation(path=json_path(error.instance_path), message=cut(storable(message), LONGEST_MESSAGE))]
 
 
-def _validator(schema: dict[str, Any], *, mask: str | None = None) -> jsonschema_rs.Draft202012Validator:
+def _validator(schema: dict[str, Any], *, mask: str | None = None) -> Validator:
     """The validator. Raises SchemaRefused; only complaints about values are masked, not those about the schema."""
+    validator = draft_of(schema) or jsonschema_rs.Draft202012Validator
     try:
-        return jsonschema_rs.Draft202012Validator(
+        return validator(
             schema,
             pattern_options=jsonschema_rs.RegexOptions(size_limit=LARGEST_PATTERN_BYTES),
             validate_formats=True,

@@ -21,4 +21,10 @@ def count_characters(text: str) -> int:
 
 def count_lines(text: str) -> int:
     """The lines that say something; blank ones do not count."""
-    return sum(1 for line in text.splitlines() if line.strip())
+    return sum(1 for line in lines_of(text) if line.strip())
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of `text`. Only LF and CR LF end one; `str.splitlines` also breaks at form feeds."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]

@@ -18,7 +18,7 @@ A run that a limit or an error stops in the middle keeps what its steps came to 
 """
 
 from reflection_app.loops.actor_critic import Earlier, actor_messages, evaluate
-from reflection_app.loops.attempts import end_by, keep_attempt, make_attempt, settle, unfinished
+from reflection_app.loops.attempts import confirm, end_by, keep_attempt, make_attempt, settle, unfinished
 from reflection_app.loops.completeness.drawing import is_to_be_checked
 from reflection_app.loops.completeness.file_checks import fault_in_words
 from reflection_app.loops.completeness.supplementing import supply_what_is_missing
@@ -75,11 +75,16 @@ async def _attempt(spec: TaskSpec, run: Progress, *, work: Work, earlier: list[E
     if (checked := run.files.get(number)) is not None:
         work.file_faults = tuple(f"{one.file}: {fault_in_words(one.fault)}" for one in checked.deciding)
     if not work.is_complete() or not spec.has_critic:
-        judgement = await _record(run, judge_steps(work, attempt=number))
+        judgement = await confirm(spec, run, await _record(run, judge_steps(work, attempt=number)))
+        if judgement.referee is Referee.PERSON:
+            if (end := end_by(judgement, run)) is None:
+                earlier.append(Earlier(text, judgement))
+            return end
         passed = Outcome.UNVERIFIED if work.is_complete() else Outcome.SUCCEEDED
         return passed if judgement.passed else None
     run.check_limits()
-    judgement = await settle(spec, run, await evaluate(spec, run, attempt=number, content=text))
+    judged = await evaluate(spec, run, attempt=number, content=text)
+    judgement = await settle(spec, run, judged, counted=Referee.CRITIC)
     await _record(run, judge_steps(work, attempt=number, answer=judgement))
     if (end := end_by(judgement, run, counted=Referee.CRITIC)) is None:
         earlier.append(Earlier(text, judgement))

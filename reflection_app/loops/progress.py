@@ -5,6 +5,7 @@ results, never from a clock, and so comes out the same when a run is replayed fr
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -18,9 +19,9 @@ from reflection_app.loops.attempt_effects import (
     RecordVerdict,
     Wait,
 )
-from reflection_app.loops.completeness.file_checks import FilesChecked, with_files
+from reflection_app.loops.completeness.file_checks import FilesChecked, uninspected_in_words, with_files
 from reflection_app.loops.completeness.looked import Look, Looked
-from reflection_app.loops.completeness.looks import with_seen
+from reflection_app.loops.completeness.looks import undecided_in_words, with_seen
 from reflection_app.loops.effect import Effect, EffectFailed, EffectTimedOut, Spent
 from reflection_app.loops.lessons import Lessons
 from reflection_app.loops.questions import Choice, PersonsAnswer
@@ -133,6 +134,21 @@ class PriceUnknown(EffectFailed):
         self.value = value
 
 
+@dataclass(frozen=True)
+class FailedCall:
+    """A model call that failed for good: its step's key, and the last step before it that worked."""
+
+    key: str
+    last_good_step: str
+    failure: EffectFailed
+
+    @property
+    def attempt(self) -> int | None:
+        """The number of the attempt that the call belongs to, or None."""
+        number = self.key.removeprefix("attempt-").split("/", 1)[0]
+        return int(number) if number.isdecimal() else None
+
+
 class Progress:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -143,6 +159,8 @@ class Progress:
         self.unpriced_calls = 0
         self.attempts: list[int] = []
         self.judgements: list[Judgement] = []
+        # How many attempts there were when a person last decided.
+        self.reviewed = 0
         self.pick: Pick | None = None
         self.tickets: dict[int, Ticket] = {}
         self.handed_in: dict[int, HandedIn] = {}
@@ -158,10 +176,16 @@ class Progress:
         self.waited_s = 0.0
         # Told with the run's end where that is unverified.
         self.why_unverified = ""
+        # The same of one that is exhausted before its last attempt.
+        self.why_exhausted = ""
         # What was seen on files, by their bytes and what they must show.
         self.looks: dict[tuple[str, str], Look] = {}
         # What was seen on the files of the attempt of this number, where any of them had to show something.
         self.seen: dict[int, Looked] = {}
+        # The text of each attempt that was made.
+        self.contents: dict[int, str] = {}
+        self.failed_call: FailedCall | None = None
+        self._last_good_step = ""
         self._questions = 0
 
     async def perform[R](self, effect: Effect[R]) -> R:
@@ -173,8 +197,11 @@ class Progress:
             performed = await effect
         except EffectFailed as failure:
             self._charge(failure.spent)
+            if isinstance(effect, Generate) and not isinstance(failure, EffectTimedOut):
+                self.failed_call = FailedCall(effect.key, self._last_good_step, failure)
             raise
         self._charge(performed.spent)
+        self._last_good_step = effect.key
         if self.limits.cost_budget_usd is not None and not performed.spent.cost_known:
             raise PriceUnknown(
                 "the cost budget cannot be kept: the price of this model is not known. "
@@ -265,14 +292,18 @@ class Progress:
         """The judgement as the journal keeps it: on replay the recorded one, however answers are read by then.
 
         Files that were produced speak against it whoever judged, and so does what was seen on them; a person alone may
-        pass over them.
+        pass over them. A PASS of an attempt with a required file that was not inspected has no confidence.
         """
         if judgement.attempt in self.files and judgement.referee is not Referee.PERSON:
             judgement = with_files(judgement, self.files[judgement.attempt])
         if judgement.attempt in self.seen and judgement.referee is not Referee.PERSON:
             judgement = with_seen(judgement, self.seen[judgement.attempt])
+        if judgement.passed and judgement.referee is not Referee.PERSON and self.uninspected(judgement.attempt):
+            judgement = judgement.model_copy(update={"confidence": 0.0})
         recorded = await self.perform(RecordVerdict(key=key, judgement=judgement))
         self.judgements.append(recorded)
+        if recorded.referee is Referee.PERSON:
+            self.reviewed = len(self.attempts)
         return recorded
 
     async def record_pick(self, pick: Pick, *, key: str) -> Pick:
@@ -280,12 +311,18 @@ class Progress:
         self.pick = await self.perform(RecordPick(key=key, pick=pick))
         return self.pick
 
-    def over_corrected(self, *, counted: Referee | None = None) -> bool:
-        """Whether the referees' scores, in order of the attempts, say to stop: three in a row that fall stop any loop.
+    def uninspected(self, number: int) -> tuple[str, ...]:
+        """Return which required files of attempt `number` were not inspected, one sentence each."""
+        checked, seen = self.files.get(number), self.seen.get(number)
+        files = [f"{uninspected_in_words(one)}." for one in checked.uninspected] if checked else []
+        return (*files, *(undecided_in_words(seen) if seen else ()))
 
-        What a person judged otherwise says nothing about them.
+    def stop_by_scores(self, *, counted: Referee | None = None) -> Outcome | None:
+        """Return the outcome if the evaluators' scores, in order of the attempts, say to stop, or None.
 
-        Where only one referee's scores are `counted`, those of the others measure something else.
+        Three in a row that fall stop any loop. A weak evaluator's word is noisy: under one, so does the first attempt
+        that does not improve on the best. That is over-correction only if the score fell. Attempts that a person judged
+        do not count. With `counted`, only that evaluator's scores do: others measure something else.
         """
         by_people = {judged.attempt for judged in self.judgements if judged.referee is Referee.PERSON}
         judgements = [
@@ -295,13 +332,23 @@ class Progress:
         ]
         scores = [judged.score for judged in judgements]
         if len(scores) >= 3 and scores[-3] > scores[-2] > scores[-1]:
-            return True
-        # A weak referee's word is noisy: under one, the first attempt that does not improve on the best stops the loop.
-        return len(scores) >= 2 and judgements[-1].referee.is_weak and scores[-1] <= max(scores[:-1])
+            return Outcome.OVER_CORRECTED
+        if len(scores) < 2 or not judgements[-1].referee.is_weak or scores[-1] > max(scores[:-1]):
+            return None
+        if scores[-1] < max(scores[:-1]):
+            return Outcome.OVER_CORRECTED
+        self.why_exhausted = f"Attempt {judgements[-1].attempt} scored no higher than an earlier one ({scores[-1]:g})."
+        return Outcome.EXHAUSTED
 
     def ended(self, outcome: Outcome, *, error: str = "") -> Ended:
+        """Return the run's end. Only a person can let an attempt succeed whose required files were not inspected."""
         pick = self.pick.attempt if self.pick else None
         whole = [number for number in self.attempts if number not in self.unfinished]
         best = best_attempt(whole or self.attempts, self.judgements, pick=pick)
-        why = self.why_unverified if outcome is Outcome.UNVERIFIED else ""
+        if outcome is Outcome.SUCCEEDED and best is not None and (open_files := self.uninspected(best)):
+            judged = strongest_judgements(self.judgements).get(best)
+            if judged is None or judged.referee is not Referee.PERSON:
+                outcome, self.why_unverified = Outcome.UNVERIFIED, " ".join(open_files)
+        whys = {Outcome.UNVERIFIED: self.why_unverified, Outcome.EXHAUSTED: self.why_exhausted}
+        why = whys.get(outcome, "")
         return Ended(outcome=outcome, best_attempt=best, error=error or why)

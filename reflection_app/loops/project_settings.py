@@ -19,6 +19,12 @@ class ReflectionMode(StrEnum):
     INLINE = "inline"
     BOTH = "both"
 
+    @classmethod
+    def _missing_(cls, value: object) -> "ReflectionMode | None":
+        """Return the mode that is written with "-", as in "post-hoc"."""
+        wanted = value.replace("-", "_") if isinstance(value, str) else ""
+        return next((mode for mode in cls if mode.value == wanted), None)
+
     @property
     def is_after(self) -> bool:
         return self in {ReflectionMode.POST_HOC, ReflectionMode.BOTH}

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reflection_app.loops.lengths import lines_of
+
 
 @dataclass(frozen=True)
 class Reasoned:
@@ -213,7 +215,7 @@ def _labels(lines: Sequence[str]) -> Iterator[_Label]:
 
 def _labelled(text: str, *, has_thoughts: bool) -> tuple[str, str] | None:
     """The reasoning and the answer that labels mark; None where it is not certain which of them is the answer."""
-    lines = text.splitlines()
+    lines = lines_of(text)
     labels = list(_labels(lines))
     is_headed = has_thoughts or any(label.kind == "reasoning" for label in labels)
     answers = [label for label in labels if label.kind == "answer"]

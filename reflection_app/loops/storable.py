@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, AwareDatetime
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 def is_storable(value: Any) -> bool:
@@ -25,8 +26,16 @@ def is_storable(value: Any) -> bool:
 
 
 def storable(text: str) -> str:
-    """`text` with what cannot be kept shown as the replacement character."""
-    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    """`text` with what cannot be kept shown as the replacement character.
+
+    Both halves of a character are joined first: a stream may send them in two pieces.
+    """
+    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", with_joined_halves(text))
+
+
+def with_joined_halves(text: str) -> str:
+    """Return `text` with each surrogate pair as the one character that it encodes. Lone surrogates stay."""
+    return _PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
 
 
 Text = Annotated[str, AfterValidator(storable)]

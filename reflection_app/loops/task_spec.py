@@ -171,6 +171,13 @@ class ModelRole(StrEnum):
     VISION = "vision"
 
 
+class ReviewDemand(StrEnum):
+    """Who decides whether a run ends without a reviewer: the project's policy, or the task, which requires a review."""
+
+    POLICY = "policy"
+    REQUIRED = "required"
+
+
 class Execution(StrEnum):
     """Who makes the attempts: our models, or the outside agent."""
 
@@ -268,6 +275,12 @@ class TaskSpec(Value):
     limits: Limits = Limits()
     thresholds: Thresholds = Thresholds()
     review_policy: ReviewPolicy = ReviewPolicy()
+    review: ReviewDemand = ReviewDemand.POLICY
     rubric: Rubric | None = None
     models: dict[str, str] = Field(default_factory=dict, description="model names by role, over the settings' own")
     chosen_models: dict[str, str] = Field(default_factory=dict, description="those of them that a fork chose")
+
+    @property
+    def requires_review(self) -> bool:
+        """True if a reviewer decides how the run ends, even where the policy asks for none."""
+        return self.review is ReviewDemand.REQUIRED

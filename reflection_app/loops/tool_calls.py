@@ -105,8 +105,9 @@ def violations(arguments: dict[str, Any], *, schema: dict[str, Any]) -> tuple[Is
     """Every place where `arguments` do not fit `schema`, each with its path. Raises SchemaUnusable."""
     if is_too_deep(arguments):
         return (format_issue(f"it is nested more than {DEEPEST} levels deep", path="$"),)
-    # Servers describe their tools by whatever draft they know; what they use of it means the same in all of them.
-    schema = {keyword: value for keyword, value in schema.items() if keyword != "$schema"}
+    if json_schema.draft_of(schema) is None:
+        # Servers may name an unknown draft. Most keywords mean the same in all drafts.
+        schema = {keyword: value for keyword, value in schema.items() if keyword != "$schema"}
     try:
         json_schema.check_schema(schema)
         found = json_schema.violations(schema, arguments)

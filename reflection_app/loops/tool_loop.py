@@ -15,10 +15,19 @@ import json
 from typing import Any
 
 from reflection_app.loops.answer_reading import UnusableAnswerError, read_answer
-from reflection_app.loops.attempts import keep_attempt, look_at_files, make_attempt, task_with_lessons
+from reflection_app.loops.attempts import (
+    confirm,
+    end_by,
+    keep_attempt,
+    look_at_files,
+    make_attempt,
+    task_with_lessons,
+)
 from reflection_app.loops.diagnosis.acting import Calls
 from reflection_app.loops.effect import EffectTimedOut
 from reflection_app.loops.progress import LimitReached, Progress
+from reflection_app.loops.prompts import prompt
+from reflection_app.loops.reflexion import issues_of
 from reflection_app.loops.task_spec import Execution, TaskSpec
 from reflection_app.loops.tool_calls import ToolCall, ToolResult
 from reflection_app.loops.tool_tries import (
@@ -70,7 +79,12 @@ async def tool_loop(spec: TaskSpec, run: Progress) -> Outcome:
         judgement = judge_call(tried, attempt=number, tells_result=is_external)
         judgement = await run.record(judgement, key=f"attempt-{number}/verdict")
         if judgement.passed:
-            return Outcome.SUCCEEDED
+            judgement = await confirm(spec, run, judgement)
+            if (end := end_by(judgement, run)) is not None:
+                return end
+            # A call that a person sends back has not failed: the next one follows their words, not a diagnosis.
+            calls.task = prompt("call_sent_back", task=task, call=content_of(tried.call), problems=issues_of(judgement))
+            calls.tries.clear()
     return Outcome.EXHAUSTED
 
 

@@ -1,5 +1,7 @@
 """Judgements of attempts: who judged, how, and how much that referee's word is worth."""
 
+import re
+from collections.abc import Iterable
 from enum import IntEnum, StrEnum
 from typing import Annotated
 
@@ -81,6 +83,21 @@ class Issue(Value):
         return with_passage(self.description, self.mark)
 
 
+def _plain(text: str) -> str:
+    """The words of a text, without its punctuation, case and spacing."""
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def _further(texts: Iterable[str], *, than: Iterable[str]) -> tuple[str, ...]:
+    said, further = [_plain(text) for text in than], []
+    for text in texts:
+        words = _plain(text)
+        if not any(f" {words} " in f" {other} " for other in said):
+            further.append(text)
+            said.append(words)
+    return tuple(further)
+
+
 class Feedback(Value):
     strengths: tuple[Text, ...] = ()
     weaknesses: tuple[Text, ...] = ()
@@ -117,6 +134,16 @@ class Judgement(Value):
     @property
     def passed(self) -> bool:
         return self.verdict is Verdict.PASS
+
+    @property
+    def further_weaknesses(self) -> tuple[str, ...]:
+        """The weaknesses that no issue, and no weakness before, names in the same words."""
+        return _further(self.feedback.weaknesses, than=[issue.description for issue in self.issues])
+
+    @property
+    def further_suggestions(self) -> tuple[str, ...]:
+        """The suggestions that are no fix of an issue in the same words."""
+        return _further(self.feedback.suggestions, than=[issue.suggested_fix for issue in self.issues])
 
     @property
     def is_void(self) -> bool:

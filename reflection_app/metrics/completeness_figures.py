@@ -104,10 +104,12 @@ class Executed:
 
 @dataclass(frozen=True)
 class CompletenessFigures:
-    """`incomplete` were found so; of them, `supplemented` were completed by supplements."""
+    """`incomplete` were found so. `supplementable` of them are of runs that carry supplements out themselves, and of
+    these `supplemented` were completed by supplements."""
 
     complete: int
     incomplete: int
+    supplementable: int
     supplemented: int
     unchecked: int
     tasks: int
@@ -129,7 +131,7 @@ class CompletenessFigures:
 
     @property
     def share_supplemented(self) -> float | None:
-        return self.supplemented / self.incomplete if self.incomplete else None
+        return self.supplemented / self.supplementable if self.supplementable else None
 
     @property
     def supplements_per_task(self) -> float | None:
@@ -167,9 +169,11 @@ def completeness_figures(project_id: UUID) -> CompletenessFigures:
     """The figures over all checks of the project."""
     checks = CompletenessCheck.objects.filter(project=project_id).order_by()
     states = {state: Count("pk", filter=Q(state=state.value)) for state in CheckState}
+    incomplete = Q(state__in=[CheckState.INCOMPLETE.value, CheckState.SUPPLEMENTED.value])
     totals = checks.aggregate(
         complete=states[CheckState.COMPLETE],
-        incomplete=Count("pk", filter=Q(state__in=[CheckState.INCOMPLETE.value, CheckState.SUPPLEMENTED.value])),
+        incomplete=Count("pk", filter=incomplete),
+        supplementable=Count("pk", filter=incomplete & ~Q(run__mode=Mode.COMPLETENESS_CHECK.value)),
         supplemented=states[CheckState.SUPPLEMENTED],
         unchecked=states[CheckState.UNCHECKED],
         tasks=Count("run__task", distinct=True),

@@ -51,6 +51,8 @@ def chance_of_review(policy: ReviewPolicy, facts: Facts) -> float:
 # The newest ones count; so many are compared in a moment.
 MOST_COMPARED = 20_000
 CHUNK = 2_000
+# Independent of the policy's rules, so the chance of such a review is 1.
+ALWAYS_ASKED = (ReviewReason.CHECKPOINT, ReviewReason.REQUIRED)
 BY_POLICY = [
     reason.value
     for reason in (
@@ -58,7 +60,7 @@ BY_POLICY = [
         ReviewReason.LOW_CONFIDENCE,
         ReviewReason.POLICY,
         ReviewReason.AUDIT,
-        ReviewReason.CHECKPOINT,
+        *ALWAYS_ASKED,
     )
 ]
 PROMPTS = ("critic_system", "critic_evaluate", "critic_requirements")
@@ -117,10 +119,8 @@ def compared_verdicts(project_id: UUID, chosen: Chosen) -> list[Compared]:
             agent=row["run__task__agent"],
             cost_usd=row["cost_then"],
         )
-        # A checkpoint makes every verdict wait; else the chance is what the run's policy comes to.
-        is_checkpoint = ReviewReason.CHECKPOINT in {row["reason"], row["panel__reason"]}
         chance = 1.0
-        if not is_checkpoint:
+        if {row["reason"], row["panel__reason"]}.isdisjoint(ALWAYS_ASKED):
             chance = chance_of_review(ReviewPolicy.model_validate(row["policy"] or {}), facts)
         if chance > 0:
             critic = Critic(JudgementSource.DESK, row["critic"] or "", prompts_version(row))

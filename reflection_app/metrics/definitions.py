@@ -216,6 +216,7 @@ class Sums:
     checked: int = 0
     checks_complete: int = 0
     checks_incomplete: int = 0
+    checks_supplementable: int = 0
     checks_supplemented: int = 0
     supplements: int = 0
     exec_used: int = 0
@@ -381,10 +382,11 @@ DEFINITIONS: tuple[Definition, ...] = (
     Definition(
         "completed_by_supplement",
         Unit.SHARE,
-        "checks_supplemented / checks_incomplete",
-        "Of the checks that found something missing, those after which supplements did all of it.",
+        "checks_supplemented / checks_supplementable",
+        "Of the checks within runs that found something missing, those after which supplements did all of it. Checks "
+        "of submitted histories do not count: nothing is carried out there.",
         _("Completed by supplement"),
-        _("Of the checks that found something missing, those after which supplements did all of it."),
+        _("Of the checks within runs that found something missing, those after which supplements did all of it."),
         better="up",
     ),
     Definition(

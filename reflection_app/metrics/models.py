@@ -51,6 +51,8 @@ class Summed(models.Model):
     checked = models.BigIntegerField(default=0)
     checks_complete = models.BigIntegerField(default=0)
     checks_incomplete = models.BigIntegerField(default=0)
+    # Of those that found something missing, those of runs that carry supplements out themselves.
+    checks_supplementable = models.BigIntegerField(default=0)
     checks_supplemented = models.BigIntegerField(default=0)
     supplements = models.BigIntegerField(default=0)
     exec_used = models.BigIntegerField(default=0)

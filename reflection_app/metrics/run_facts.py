@@ -99,7 +99,7 @@ def sums_of(run: Recorded) -> Sums:
         unpriced_calls=sum(one.unpriced_calls for one in spend),
     )
     if not run.is_counted:
-        return took + _of_checks(run.checks)
+        return took + _of_checks(run)
     made, succeeded = len(run.attempts), has_succeeded(run)
     first = first_attempt_succeeded(run.judgements, outcome=run.outcome, kept=run.kept, made=made)
     sums = took + Sums(
@@ -127,7 +127,7 @@ def sums_of(run: Recorded) -> Sums:
             attempts_to_success=made if succeeded else 0,
             cycle_ms=run.cycle_ms,
         )
-    sums += _of_checks(run.checks)
+    sums += _of_checks(run)
     decisive = strongest_judgements(run.judgements)
     numbers = set(run.attempts)
     reflected = {number for number in numbers if number + 1 in numbers or number in run.reflected_on}
@@ -143,13 +143,17 @@ def sums_of(run: Recorded) -> Sums:
     )
 
 
-def _of_checks(checks: Sequence[Check]) -> Sums:
+def _of_checks(run: Recorded) -> Sums:
+    checks, carries_out = run.checks, run.mode != Mode.COMPLETENESS_CHECK.value
+    supplemented = sum(check.state is CheckState.SUPPLEMENTED for check in checks)
+    incomplete = supplemented + sum(check.state is CheckState.INCOMPLETE for check in checks)
     # Each check has the statistics of its run up to then, so the most are those of all.
     return Sums(
         checked=int(bool(checks)),
         checks_complete=sum(check.state is CheckState.COMPLETE for check in checks),
-        checks_incomplete=sum(check.state in {CheckState.INCOMPLETE, CheckState.SUPPLEMENTED} for check in checks),
-        checks_supplemented=sum(check.state is CheckState.SUPPLEMENTED for check in checks),
+        checks_incomplete=incomplete,
+        checks_supplementable=incomplete if carries_out else 0,
+        checks_supplemented=supplemented if carries_out else 0,
         supplements=sum(check.supplements for check in checks),
         exec_used=int(any(check.used for check in checks)),
         exec_attempted=max((check.attempted or 0 for check in checks), default=0),

@@ -36,6 +36,7 @@ class EntryAnswer(Answer):
     content: str
     details: dict[str, Any] = Field(description="the fields of its kind")
     agent: str
+    agents: list[str] = Field(description="the agents that it was seen at, the first one first")
     category: str
     tags: list[str]
     owner: str | None
@@ -46,7 +47,11 @@ class EntryAnswer(Answer):
         description="what screening found in it: `rule` and `quote`; where the classifier did (`steers the reader`) "
         "also how sure it is (`sureness`, 0 to 1) and by which `signs`"
     )
-    is_flagged: bool = Field(description="nobody is told it before a curator has looked at what screening found")
+    is_flagged: bool = Field(description="screening found something that no curator has cleared")
+    is_excluded: bool = Field(
+        description="in no prompt until a curator has decided on its flags; false if only the classifier flagged it "
+        "after a person had approved it"
+    )
     merged_into: UUID | None = Field(
         validation_alias="merged_into_id", description="where merged or superseded, the entry that holds instead"
     )
@@ -109,6 +114,9 @@ class EvidenceAnswer(Answer):
 
     id: UUID
     refs: dict[str, Any] = Field(description="ids by kind of thing, such as `run`")
+    wordings: list[dict[str, Any]] = Field(
+        description="what was said there otherwise than the entry says it, by the names of its fields"
+    )
     created_at: AwareDatetime
 
 

@@ -9,12 +9,13 @@ from itertools import batched
 from uuid import UUID
 
 from django.core.cache import cache
-from django.db import DatabaseError, OperationalError, connection
+from django.db import DatabaseError, OperationalError, connection, transaction
 from django.utils import timezone
 from redis import RedisError
 
 from judgement.linear import MODEL
 from notebook_app.public import (
+    EntryState,
     Lacking,
     Space,
     WheelsModel,
@@ -32,8 +33,9 @@ from notebook_app.public import (
     wanted_space,
 )
 from reflection_app.adapters.llm import ModelError, TextRefused, embed, embedding_model, screening_model, wheels_file
+from reflection_app.core.audit import Actor
 from reflection_app.core.turn import Turn
-from reflection_app.notebook.proposing import ring_notebook
+from reflection_app.notebook.proposing import notify_of_flag, ring_notebook
 
 # Compares what was proposed, or put into other words, with the rest of its notebook: by one worker at a time.
 #
@@ -217,7 +219,11 @@ def screen_waiting(*, works_for_s: float = WORKS_FOR_S) -> bool:
                 vectors: list[list[float]] = []
                 for some in batched(passages, AT_ONCE):
                     vectors += embed(some, model=model, as_query=False)
-                if keep_reading(one, passages, vectors):
+                with transaction.atomic():
+                    flagged = keep_reading(one, passages, vectors)
+                    if flagged is not None and flagged.state is EntryState.APPROVED:
+                        notify_of_flag(flagged, actor=Actor())
+                if flagged is not None:
                     ring_notebook(one.project_id)
                 is_first = False
     except (ModelError, OperationalError, RedisError, OSError) as error:

@@ -6,6 +6,7 @@ another version than the one that was seen; InvalidInput, which names the field.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -14,13 +15,16 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from notebook_app import public
-from notebook_app.public import By, Change, KeptEntry, KeptVersion, SeenConflict, Settlement
+from notebook_app.public import By, Change, EntryState, KeptEntry, KeptVersion, SeenConflict, Settlement
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import Conflict, NotYours, wrong
 from reflection_app.core.models import Membership, Project
 from reflection_app.loops.storable import storable
 from reflection_app.metrics.labels import label_conflict, label_entry, withdraw_labels, withdraw_reopened
+from reflection_app.notebook.conflicts import SettleInput, SettleWay, UnsettleInput, conflict_for, settle, unsettle
 from reflection_app.notebook.input import (
+    ApprovalInput,
+    Contradictions,
     CurationInput,
     EntryEdit,
     MergeInput,
@@ -47,8 +51,37 @@ PROPOSED = "entry.proposed"
 
 
 def approve_entry(project: Project, entry_id: UUID, data: CurationInput, *, actor: Actor) -> KeptEntry:
-    """The entry, which agents are told from now on. A key cannot approve words of its own."""
-    return _curated(public.approve, "entry.approved", project, entry_id, data, actor=actor, is_of_others=True)
+    """Return the approved entry. A key cannot approve what it proposed itself.
+
+    Raises Contradicts if open conflicts say that other entries say the opposite. An ApprovalInput that says how settles
+    them in the same transaction; undoing the approval opens them again.
+    """
+    way = data.contradictions if isinstance(data, ApprovalInput) else None
+    if way is None:
+        return _curated(public.approve, "entry.approved", project, entry_id, data, actor=actor, is_of_others=True)
+    with transaction.atomic():
+        public.lock_notebook(project.pk)
+        settled = [str(one) for one in _settle_contradictions(project, entry_id, data, way, actor=actor)]
+        # Settling has given the entry, locked since, another version than the one that was seen.
+        approved = partial(public.approve, evidence={"settled": settled}) if settled else public.approve
+        given = data.model_copy(update={"expected_version": None}) if settled else data
+        return _curated(approved, "entry.approved", project, entry_id, given, actor=actor, is_of_others=True)
+
+
+def _settle_contradictions(
+    project: Project, entry_id: UUID, data: CurationInput, way: Contradictions, *, actor: Actor
+) -> list[UUID]:
+    """Settle the entry's open contradictions and return their ids; the first checks the version that was seen."""
+    seen_at = data.expected_version
+    settled = list(public.open_contradictions(project.pk, entry_id))
+    for conflict_id in settled:
+        is_first = conflict_for(project, conflict_id).first.id == entry_id
+        side = "first_expected_version" if is_first else "second_expected_version"
+        stays = entry_id if way is Contradictions.SUPERSEDE else None
+        how = SettleInput(settlement=SettleWay(way.value), stays=stays, reason=data.reason)
+        settle(project, conflict_id, how.model_copy(update={side: seen_at}), actor=actor)
+        seen_at = None
+    return settled
 
 
 def reject_entry(project: Project, entry_id: UUID, data: CurationInput, *, actor: Actor) -> KeptEntry:
@@ -149,6 +182,8 @@ def _curated(
     is_of_others: bool = False,
 ) -> KeptEntry:
     def make(by: By) -> Any:
+        # Before the entry's row: the order in which everything of a notebook is locked.
+        public.lock_notebook(project.pk)
         was = public.held(project.pk, entry_id)
         entry = change(project.pk, entry_id, by=by, reason=data.reason, expected_version=data.expected_version)
         if is_of_others:
@@ -301,7 +336,13 @@ def undo_curation(project: Project, entry_id: UUID, data: UndoInput, *, actor: A
             undone = public.undo(project.pk, entry_id, number=number, by=by_of(actor))
         except public.Refused as error:
             raise Conflict(str(error)) from None
-        shown = public.shown(undone.entry)
+        for conflict_id in last.evidence.get("settled", []):
+            unsettle(project, UUID(conflict_id), UnsettleInput(), actor=actor)
+        shown = public.held(project.pk, entry_id)
+        if shown.state is EntryState.APPROVED is not entry.state and (
+            opposed := public.open_contradictions(project.pk, entry_id)
+        ):
+            raise public.Contradicted([*opposed], names=[*opposed.values()])
         withdraw_labels(project.pk, entry_id, created_at__gte=last.created_at)
         withdraw_reopened(shown)
         note(shown, UNDONE, actor=actor, more={"undone": undone.change.value, "recalled": undone.recalled})

@@ -1,5 +1,6 @@
 """What is asked of the notebook, by REST or by a page, checked field by field."""
 
+from enum import StrEnum
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -56,6 +57,24 @@ class CurationInput(Guarded):
     """Why the entry is changed so."""
 
     reason: Reason = Field(default="", description="needed to retire an entry")
+
+
+class Contradictions(StrEnum):
+    """How approving an entry settles the open contradictions that it is one side of."""
+
+    SUPERSEDE = "supersede"
+    KEEP_BOTH = "keep_both"
+
+
+class ApprovalInput(CurationInput):
+    """Why the entry is approved, and what becomes of entries that say the opposite."""
+
+    reason: Reason = Field(default="", description="needed to keep both sides of a contradiction")
+    contradictions: Contradictions | None = Field(
+        default=None,
+        description="settles the entry's open contradictions with the approval: `supersede` retires the other "
+        "entries, `keep_both` leaves them as they are. Without it an entry with open contradictions is refused (409)",
+    )
 
 
 class EntryInput(Value):

@@ -19,6 +19,7 @@ from notebook_app.public import (
     By,
     Change,
     ChangedMeanwhile,
+    Contradicted,
     EntryState,
     HandedIn,
     Import,
@@ -27,6 +28,7 @@ from notebook_app.public import (
     NotPossibleNow,
     Proposal,
     Refused,
+    approver_of,
     begin_import,
     import_of,
     import_some,
@@ -39,17 +41,21 @@ from notebook_app.public import (
 )
 from reflection_app.adapters.live import ring_reviews
 from reflection_app.core.audit import Actor, AuditEntry, Target, audit
-from reflection_app.core.errors import Conflict, EntryMovedOn, NotFound, wrong
+from reflection_app.core.errors import Conflict, Contradicts, EntryMovedOn, NotFound, wrong
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import ApiKey, Membership, Project
+from reflection_app.core.permissions import Permission, roles_that_may
 from reflection_app.loops.protocol.reports import document_of
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 from reflection_app.notebook.input import EntryInput, not_blank
 from reflection_app.repairs.models import Report
+from reflection_app.reviews.models import About
 from reflection_app.reviews.own_work import allows_own_work
 from reflection_app.runs.models import Run
 from reflection_app.runs.queueing import enqueue_import
+from reflection_app.teams.models import NotificationKind
+from reflection_app.teams.notifications import notify
 
 # Proposing entries: whatever is proposed again is counted on the entry that is there.
 
@@ -60,6 +66,9 @@ KIND = "entry"
 # Long texts stand in the version; the trail names them.
 SHORT = ("kind", "name", "agent", "category", "tags", "owner_id", "is_cleared")
 LONG = ("description", "content", "details")
+# After these an approved entry may hold what screening finds.
+RESCREENED = ("entry.edited", "entry.restored", "entry.tagged", "entry.absorbed")
+MAY_CURATE = roles_that_may(Permission.CURATE)
 
 
 def by_of(actor: Actor) -> By:
@@ -85,7 +94,29 @@ def note(entry: KeptEntry, action: str, *, actor: Actor, more: dict[str, Any] | 
         if texts := [name for name in LONG if was.kept.get(name) != now.kept.get(name)]:
             after["texts"] = texts
     audit(entry.project_id, actor, action, target=Target(KIND, entry.id), before=before, after=after | (more or {}))
+    if action in RESCREENED and entry.state is EntryState.APPROVED and entry.is_flagged:
+        notify_of_flag(entry, actor=actor)
     ring_notebook(entry.project_id)
+
+
+def notify_of_flag(entry: KeptEntry, *, actor: Actor) -> None:
+    """Notify who approved the entry that screening flagged it; all curators if a key did, or who did has left.
+
+    Call it in the transaction that flags the entry.
+    """
+    of_project = Membership.objects.filter(project=entry.project_id, user__is_active=True)
+    approver = approver_of(entry)
+    users = [approver] if of_project.filter(user=approver).exists() else []
+    users = users or list(of_project.filter(role__in=MAY_CURATE).values_list("user", flat=True))
+    notify(
+        NotificationKind.ENTRY_FLAGGED,
+        users=users,
+        project_id=entry.project_id,
+        about=About.ENTRY,
+        about_id=entry.id,
+        actor=actor,
+        title=entry.name,
+    )
 
 
 def ring_notebook(project_id: UUID) -> None:
@@ -165,6 +196,10 @@ def refusals_told(**named: UUID) -> Iterator[None]:
         raise EntryMovedOn(
             why % (params | {"change": change_words(error.change)}), version=error.version, by=error.by
         ) from None
+    except Contradicted as error:
+        why = gettext("This contradicts %(others)s: keep one of them, or approve both. Nothing was changed.")
+        others = ", ".join(f"“{name}”" for name in error.names)
+        raise Contradicts(why % {"others": others}, conflicts=error.conflict_ids) from None
     except Refused as error:
         raise wrong(error.field, str(error)) from None
 

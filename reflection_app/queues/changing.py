@@ -5,10 +5,13 @@ before the change and moved after it, or routed by those after it.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.dispatch import receiver
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
@@ -17,12 +20,14 @@ from reflection_app.adapters.live import ring_reviews
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict, NotFound, wrong
 from reflection_app.core.models import Membership, Project
+from reflection_app.core.rights import review_right_ended, without_review_right
 from reflection_app.loops.project_settings import GoalMinutes
 from reflection_app.loops.storable import only_storable
 from reflection_app.loops.values import Value
 from reflection_app.queues.eligibility import Skills
 from reflection_app.queues.models import LONGEST_NAME, QueueMember, ReviewQueue
 from reflection_app.queues.routing import reroute_on_commit
+from reflection_app.reviews.ending import release_where
 from reflection_app.reviews.filters import ReviewFilter
 from reflection_app.teams.notifications import MAY_REVIEW
 
@@ -172,8 +177,39 @@ def set_skills(project: Project, user_id: int, data: SkillsInput, *, actor: Acto
     member.skills = skills
     member.save(update_fields=["skills"])
     audit(project.pk, actor, "member.skills_changed", target=project, before=had, after=has)
+    if lost := set(had["skills"]) - set(skills):
+        _leave_queues_needing(lost, project=project, user_id=user_id, actor=actor)
     transaction.on_commit(lambda: ring_reviews(project.pk))
     return member
+
+
+def _leave_queues_needing(skills: set[str], *, project: Project, user_id: int, actor: Actor) -> None:
+    """End the person's places and holds in the queues that need one of the skills. Assigned reviews stay theirs."""
+    queues = ReviewQueue.objects.filter(project=project, deleted_at=None, skills__overlap=sorted(skills))
+    _leave(queues, user_id=user_id, actor=actor)
+    held = Q(queue__in=queues, holder=user_id) & (Q(assignee=None) | ~Q(assignee=user_id))
+    release_where(held, project_id=project.pk, actor=actor)
+
+
+def _leave(queues: QuerySet[ReviewQueue], *, user_id: int, actor: Actor) -> None:
+    """Delete the person's places in the queues. One without any other member becomes everybody's."""
+    for queue in queues.filter(members__user=user_id).select_related("project"):
+        before = audit_fields(queue)["members"]
+        QueueMember.objects.filter(queue=queue, user=user_id).delete()
+        told = ({"name": queue.name, "members": names} for names in (before, audit_fields(queue)["members"]))
+        audit(queue.project_id, actor, "queue.changed", target=queue, before=next(told), after=next(told))
+        transaction.on_commit(partial(ring_reviews, queue.project_id))
+
+
+@receiver(review_right_ended, dispatch_uid="leave-queues")
+def _leave_all(*, project_id: UUID, user_id: int, actor: Actor, **_signal: Any) -> None:
+    _leave(ReviewQueue.objects.filter(project=project_id, deleted_at=None), user_id=user_id, actor=actor)
+
+
+def queues_without_right() -> set[tuple[UUID, int]]:
+    """Return the project and person of each queue place of a person who may not review."""
+    places = QueueMember.objects.filter(queue__deleted_at=None)
+    return without_review_right(places, project="queue__project", person="user")
 
 
 def audit_fields(queue: ReviewQueue) -> dict[str, Any]:

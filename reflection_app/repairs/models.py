@@ -179,7 +179,10 @@ class AgentInstruction(models.Model):
         ordering = ("-created_at", "-id")
         # By a digest: an index takes no text of any length.
         constraints = (models.UniqueConstraint("project", "agent", MD5("text"), name="instruction_once"),)
-        indexes = (models.Index(fields=("project", "agent", "state"), name="instruction_of_agent"),)
+        indexes = (
+            models.Index(fields=("project", "-created_at", "-id"), name="instruction_newest"),
+            models.Index(fields=("project", "agent", "state"), name="instruction_of_agent"),
+        )
 
     def __str__(self) -> str:
         return self.text[:80]
@@ -217,6 +220,7 @@ class FixPair(models.Model):
         constraints = (
             models.UniqueConstraint(fields=("project", "tool", "signature", "error_type", "digest"), name="fix_once"),
         )
+        indexes = (models.Index(fields=("project", "-created_at", "-id"), name="fix_pair_newest"),)
 
     def __str__(self) -> str:
         return f"{self.tool}: {self.fix[:60]}"

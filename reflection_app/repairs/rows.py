@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from notebook_app.public import EntryKind, keep
+from notebook_app.public import EntryKind, keep, text_key
 from notebook_app.public import Proposal as EntryProposal
 from reflection_app.loops.completeness.checks import CheckState, Completeness, SupplementsRun, operation_key
 from reflection_app.loops.completeness.supplementing import PART
@@ -28,7 +28,7 @@ from reflection_app.loops.effects import (
     RecordToolFailure,
 )
 from reflection_app.loops.protocol.error_classes import SimilarIssues
-from reflection_app.loops.protocol.reports import Instruction, KeptReport, Proposal
+from reflection_app.loops.protocol.reports import Instruction, KeptReport, Proposal, ProposalKind
 from reflection_app.loops.protocol.reports import Report as ReportValue
 from reflection_app.loops.protocol.similarity import bounded, similar_issues
 from reflection_app.loops.tickets import Ticket as IssuedTicket
@@ -71,8 +71,15 @@ WHERE id = %s AND state IN ('open', 'in_progress')
 
 @follows_from(IssueTicket)
 def write_ticket(_effect: IssueTicket, issued: IssuedTicket, commit: StepCommit) -> None:
-    """The row of a ticket; what was open on the run is superseded by it."""
-    run, step, batch, attempt = commit.run, commit.step, commit.batch, commit.attempt(issued.attempt)
+    """The row of a ticket; what was open on the run is superseded by it.
+
+    Of a call that failed before its attempt was made there is a ticket without an attempt.
+    """
+    run, step, batch = commit.run, commit.step, commit.batch
+    try:
+        attempt = commit.attempt(issued.attempt)
+    except Attempt.DoesNotExist:
+        attempt = None
     values = issued.model_dump(mode="json")
     row = Ticket(
         project_id=run.project_id,
@@ -314,11 +321,11 @@ def keep_proposal(run: Run, proposal: Proposal) -> None:
 
 
 def entry_proposal(run: Run, proposal: Proposal) -> EntryProposal:
-    """The proposal as the notebook gets it, and as it is taken back."""
+    """Return the proposal as the notebook gets it, and as it is taken back."""
     return EntryProposal(
         kind=EntryKind(proposal.kind.value),
         name=proposal.name,
-        source=proposal.source,
+        source=_source_of(proposal),
         description=proposal.description,
         content=proposal.content,
         details=proposal.details,
@@ -326,6 +333,19 @@ def entry_proposal(run: Run, proposal: Proposal) -> EntryProposal:
         category=proposal.category,
         evidence={"run": str(run.pk)} | ({"report": proposal.reflection_id} if proposal.reflection_id else {}),
     )
+
+
+def _source_of(proposal: Proposal) -> str:
+    """Return what is equal for the same lesson of any agent's report, by its text alone.
+
+    The description tells of one case, and an anti-pattern's content names the class of that error. The source in the
+    journal tells agents apart, and takes patterns of one name for the same whatever their prevention says.
+    """
+    if proposal.kind is ProposalKind.FACT:
+        return proposal.source
+    content = "" if proposal.kind is ProposalKind.ANTI_PATTERN else proposal.content
+    said = {"kind": proposal.kind.value, "name": proposal.name, "description": "", "content": content}
+    return f"protocol/{proposal.kind.value}/{text_key(said | {'details': proposal.details})}"
 
 
 @follows_from(ProposeInstruction)

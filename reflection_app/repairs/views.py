@@ -51,6 +51,7 @@ from reflection_app.repairs.dropped_words import why_dropped, words_of_code
 from reflection_app.repairs.models import AgentInstruction, ClassCorrection, Report, ToolFailure
 from reflection_app.repairs.reports import ReportQuality, judgement_of, proposals_of
 from reflection_app.runs.models import Run, Step, StepState
+from reflection_app.web.labels import in_words
 from reflection_app.web.template_filters import shortened
 
 # A report as its page tells it: a post-mortem, with the facts and the questions that its class follows from.
@@ -118,7 +119,7 @@ class ReportShown:
     def repairs_told(self) -> str:
         """How the repairs went, in a few words: `2 completed, 1 failed`."""
         counted = Counter(action.status for action in self.value.repair_actions)
-        return ", ".join(f"{counted[status]} {status.value}" for status in RepairStatus if counted[status])
+        return ", ".join(f"{counted[status]} {in_words(status.value)}" for status in RepairStatus if counted[status])
 
     @cached_property
     def revised_judgement(self) -> Judgement | None:

@@ -1,6 +1,7 @@
 """Asking for a look at an attempt: a person or a pipeline wants its verdict reviewed, whatever the policy says.
 
-No run waits for it. What is decided counts as an audit's decision does.
+No run waits for it; a task that is submitted with `review: "required"` makes its runs wait. What is decided counts
+as an audit's decision does.
 """
 
 from typing import Annotated

@@ -5,7 +5,6 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
@@ -18,7 +17,7 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.queues.eligibility import Person, closed_to, is_closed, live_queues, person_of
 from reflection_app.reviews.claiming import NOBODY, gone, lost, why_closed
-from reflection_app.reviews.models import OPEN, Review, ReviewSkip, ReviewState
+from reflection_app.reviews.models import Review, ReviewSkip, ReviewState
 from reflection_app.reviews.own_work import allows_own_work, is_own
 from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.models import Run
@@ -122,14 +121,6 @@ def is_held(review: Review) -> bool:
     return (
         review.state == ReviewState.CLAIMED and review.lease_until is not None and review.lease_until > timezone.now()
     )
-
-
-def lapse_assignments() -> int:
-    """Takes away what is assigned to people who may not review there any more; how many there were."""
-    still_may = Membership.objects.filter(
-        project=OuterRef("project"), user=OuterRef("assignee"), role__in=MAY_REVIEW, user__is_active=True
-    )
-    return Review.objects.filter(~Exists(still_may), state__in=OPEN, assignee__isnull=False).update(assignee=None)
 
 
 def _locked(review: Review) -> tuple[Run, Review]:

@@ -181,6 +181,8 @@ class Review(models.Model):
             models.Index(
                 fields=("project", "reason"), name="review_by_reason", condition=Q(state__in=("waiting", "claimed"))
             ),
+            models.Index(fields=("project", "-created_at", "-id"), name="review_newest"),
+            models.Index(fields=("project", "state", "-created_at", "-id"), name="review_by_state"),
             models.Index(fields=("project", "-decided_at", "-id"), name="review_decided", condition=Q(state="decided")),
             models.Index(fields=("run",), name="review_of_run"),
             models.Index(

@@ -11,6 +11,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from reflection_app.adapters.live import ring_reviews
+from reflection_app.adapters.sandbox import queued_for_memory
 from reflection_app.loops.attempt_effects import AwaitAttempt, Generate
 from reflection_app.loops.catalogue import run_loop, version_of
 from reflection_app.loops.effect import EffectFailed, Performed
@@ -32,6 +33,7 @@ from reflection_app.runs.lessons import settle_first_attempt
 from reflection_app.runs.models import Run, RunState
 from reflection_app.runs.performing import TryLater, model_of, perform, value_of, wait_for
 from reflection_app.runs.queueing import look_back_soon
+from reflection_app.runs.spool import find as find_spooled
 from reflection_app.sessions.models import LookBackDue
 from reflection_app.sessions.reflectors import may_be_looked_back_at
 from reflection_app.sessions.rows import end_reflector
@@ -208,6 +210,10 @@ def _result_of(effect: AnyEffect, *, journal: Journal, spec: TaskSpec) -> Result
 
 
 def _perform(effect: Performing, *, journal: Journal, spec: TaskSpec) -> Result:
+    if (found := find_spooled(effect, run_id=journal.lease.run_id, seq=journal.seq)) is not None:
+        value = found.performed.value
+        follow = consequences(effect, value, attempts=journal.attempts, judgements=journal.judgements)
+        return journal.adopt(effect, found, follow=follow)
     model, failure = "", None
     try:
         model = model_of(effect, spec=spec)
@@ -216,23 +222,33 @@ def _perform(effect: Performing, *, journal: Journal, spec: TaskSpec) -> Result:
     step = journal.start(effect, model=model)
     try:
         if failure is None:
-            performed = perform(
-                effect,
-                run=journal.lease.run,
-                model=model,
-                seq=step.seq,
-                tries=step.tries,
-                used_s=step.duration_s,
-            )
+            # The run keeps its lease while it waits: the keeper renews it.
+            with queued_for_memory():
+                performed = perform(
+                    effect,
+                    run=journal.lease.run,
+                    model=model,
+                    seq=step.seq,
+                    tries=step.tries,
+                    used_s=step.duration_s,
+                )
             follow = consequences(effect, performed.value, attempts=journal.attempts, judgements=journal.judgements)
-            return journal.complete(step, effect, performed, follow=follow)
+            return journal.answered(step, effect, performed, follow=follow)
     except EffectFailed as error:
         failure = error
     except TryLater as error:
         journal.put_off(step, duration_s=error.duration_s, tries=error.tries)
-        raise
+        if not _is_last_try(journal.lease.run_id, error):
+            raise
+        failure = EffectFailed(str(error))
     assert failure is not None
     return journal.fail(step, failure)
+
+
+def _is_last_try(run_id: UUID, error: TryLater) -> bool:
+    """Return True if the run may not be put off once more. The loop then learns that the call failed."""
+    failures, asked_waits = Run.objects.values_list("failures", "asked_waits").get(pk=run_id)
+    return bool(asked_waits + 1 >= MOST_ASKED_WAITS if error.after_s else failures + 1 >= MOST_FAILURES)
 
 
 def _retry_later(journal: Journal, error: str, *, after_s: float | None = None) -> float | None:

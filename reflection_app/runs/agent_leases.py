@@ -5,12 +5,14 @@ that nobody took over is renewed by whoever had it, since its work is paid for. 
 """
 
 from datetime import datetime, timedelta
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.dispatch import receiver
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import Field
@@ -18,7 +20,8 @@ from pydantic import Field
 from reflection_app.adapters.live import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import AgentLeaseLost, HeldByAgent, RunFinished
-from reflection_app.core.models import Project
+from reflection_app.core.models import ApiKey, Project
+from reflection_app.core.rights import key_revoked
 from reflection_app.loops.task_spec import Execution, Mode
 from reflection_app.loops.values import Value
 from reflection_app.runs.models import NOT_OF_THE_DESK, AgentLease, Run, RunState
@@ -135,6 +138,17 @@ def release_work(run: Run, *, token: UUID, actor: Actor) -> None:
         raise _lost(run)
     audit(run.project_id, actor, "run.released_by_agent", target=run)
     transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
+
+
+@receiver(key_revoked, dispatch_uid="release-work-of-key")
+def _release_work_of_key(*, key: ApiKey, actor: Actor, **_signal: Any) -> None:
+    # A key is known by its label, which is unique in its project.
+    held = AgentLease.objects.filter(run__project=key.project_id, holder_label=Actor(api_key=key).label)
+    runs = Run.objects.select_for_update(of=("self",)).filter(agent_lease__in=held).order_by("pk")
+    for run in list(runs):
+        if AgentLease.objects.filter(run=run, holder_label=Actor(api_key=key).label).delete()[0]:
+            audit(run.project_id, actor, "run.released_by_agent", target=run, before={"holder": key.name})
+            transaction.on_commit(partial(ring, run.pk, project_id=run.project_id))
 
 
 def check_hold(run: Run, *, token: UUID | None) -> None:

@@ -13,7 +13,7 @@ from uuid import UUID
 from celery import current_app, shared_task
 from celery.signals import celeryd_init, worker_ready, worker_shutting_down
 from django.conf import settings
-from django.db import transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 from kombu.exceptions import ChannelError, OperationalError
@@ -28,6 +28,7 @@ from reflection_app.runs.advance import LONGEST_RETRY_DELAY_S, advance, end_run
 from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.lease import CLAIMABLE, keeper, lapsed, process_of
 from reflection_app.runs.models import NOT_OF_THE_DESK, Run, RunState
+from reflection_app.runs.offering import offer_spooled
 from reflection_app.runs.queueing import ADVANCE_RUN, BEGIN_LOOKING_BACK, Outage, enqueue, turns
 from reflection_app.sessions.reflectors import MOST_DUE_AT_ONCE, begin_due_reflectors
 
@@ -152,6 +153,21 @@ def serve_questions(**_: object) -> None:
     threading.Thread(target=prepare_questions, name="prepare-questions", daemon=True).start()
 
 
+@worker_ready.connect
+def offer_what_is_on_disk(**_: object) -> None:
+    """Offer spooled answers in a thread while the worker starts. Without a database the sweep does it later."""
+    threading.Thread(target=_offer_once, name="offer-spooled", daemon=True).start()
+
+
+def _offer_once() -> None:
+    try:
+        offer_spooled()
+    except DatabaseError as error:
+        log.warning("answers on disk wait for the database: %s", error)
+    finally:
+        connection.close()
+
+
 @worker_shutting_down.connect
 def serve_no_more(**_: object) -> None:
     """Beside the signal's handler, which must not wait for the questions that are being answered."""
@@ -185,6 +201,8 @@ def sweep() -> None:
     # A worker that was stopped for a while finds its own leases run out, perhaps with answers that it has yet to write.
     keeper.renew()
     found = take_back_expired()
+    # Before anybody asks for the runs: else their next worker, on another machine, would pay once more.
+    offer_spooled()
     for queue, fresh in ((settings.CELERY_TASK_DEFAULT_QUEUE, True), (settings.LOOKING_BACK_QUEUE, False)):
         # While messages lie in the queue, most runs are not lost but waiting their turn; asking would only add to it.
         found += find_unclaimed(fresh=fresh, beside_a_queue=queue_length(queue) >= settings.WORKER_CONCURRENCY)

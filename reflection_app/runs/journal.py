@@ -6,6 +6,7 @@ one transaction serves both. Nothing here calls a model or the sandbox, and no t
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.db import Error
@@ -19,8 +20,9 @@ from reflection_app.loops.verdicts import Judgement
 from reflection_app.runs import journal_writes
 from reflection_app.runs.events import EventType
 from reflection_app.runs.journal_writes import Change, Follow, Unstorable, commit, salvaged
-from reflection_app.runs.lease import Lease
+from reflection_app.runs.lease import Lease, LeaseLost
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState
+from reflection_app.runs.spool import Found, Pending, spool, spooled_form
 
 LONGEST_ERROR = 4_000
 LONGEST_MODEL_NAME = 200
@@ -43,6 +45,8 @@ class Journal:
         # After how long a run that waits for time to pass wants to be moved on.
         self.wakes_after_s: float | None = None
         self._unwritten: list[Change] = []
+        # The answers among them, which may have to wait on disk.
+        self._answers: list[Pending] = []
         self._is_in_doubt = False
 
     def commit(self, then: Callable[[Run], None], *, durable: bool = True) -> None:
@@ -60,10 +64,21 @@ class Journal:
             self._is_in_doubt = False
         except Unstorable as error:
             self._unwritten = [salvaged(change, error=str(error)) for change in changes]
+            self._settle_answers()
             raise
         except Error:
             self._unwritten, self._is_in_doubt = changes, True
+            spool.write(self._answers)
             raise
+        except LeaseLost:
+            # What could be used of them was offered to their steps.
+            self._settle_answers()
+            raise
+        self._settle_answers()
+
+    def _settle_answers(self) -> None:
+        spool.settle(self._answers)
+        self._answers = []
 
     def recall(self, effect: AnyEffect) -> Performed[Any] | EffectFailed | None:
         """What the journal holds for the next effect: its result, its failure, or None where it is still to be done.
@@ -130,6 +145,23 @@ class Journal:
             started_at=timezone.now(),
         )
 
+    def answered(self, step: Step, effect: AnyEffect, performed: Performed[Any], *, follow: Follow) -> Performed[Any]:
+        """Complete the step with what was paid for: if it is not committed soon, it waits on disk."""
+        completed = self.complete(step, effect, performed, follow=follow)
+        pending = Pending(partial(spooled_form, step, effect, performed, token=self.lease.token))
+        spool.expect(pending)
+        self._answers.append(pending)
+        return completed
+
+    def adopt(self, effect: AnyEffect, found: Found, *, follow: Follow) -> Performed[Any]:
+        """Complete the present step with an answer from disk. Nothing is performed, so this is no further try."""
+        step = self.steps.get(self.seq) or self._new_step(effect)
+        self._answers.append(found.pending)
+        completed = self.complete(step, effect, found.performed, follow=follow)
+        # By this a commit of the same answer by `offering.py` is recognized, and not charged twice.
+        step.finished_at = found.finished_at
+        return completed
+
     def complete(self, step: Step, effect: AnyEffect, performed: Performed[Any], *, follow: Follow) -> Performed[Any]:
         """Keeps the result and, by `follow`, every row that follows from it; written with what comes next.
 
@@ -169,14 +201,7 @@ class Journal:
         self._unwritten.append(Change(step=step, is_new=False, event=None, spent=Spent(duration_s=duration_s)))
 
     def _close(self, step: Step, spent: Spent, *, follow: Follow | None = None) -> None:
-        step.finished_at = timezone.now()
-        step.prompt_tokens, step.completion_tokens = spent.prompt_tokens, spent.completion_tokens
-        step.cost_usd, step.cost_known = spent.cost_usd, spent.cost_known
-        step.is_estimated = spent.is_estimated
-        step.cached_tokens, step.reasoning_tokens = spent.cached_tokens, spent.reasoning_tokens
-        # The first was counted when it was begun, so that one in flight at a crash is not forgotten.
-        step.tries += spent.tries - 1
-        step.duration_s += spent.duration_s
+        close_step(step, spent, at=timezone.now())
         self._change(step, EventType.STEP_FINISHED, spent=spent, follow=follow, state=step.state)
 
     def _change(
@@ -243,6 +268,18 @@ class Journal:
 
         self.commit(let_go)
         return is_let_go
+
+
+def close_step(step: Step, spent: Spent, *, at: datetime) -> None:
+    """Set when the step ended and what it took."""
+    step.finished_at = at
+    step.prompt_tokens, step.completion_tokens = spent.prompt_tokens, spent.completion_tokens
+    step.cost_usd, step.cost_known = spent.cost_usd, spent.cost_known
+    step.is_estimated = spent.is_estimated
+    step.cached_tokens, step.reasoning_tokens = spent.cached_tokens, spent.reasoning_tokens
+    # The first was counted when it was begun, so that one in flight at a crash is not forgotten.
+    step.tries += spent.tries - 1
+    step.duration_s += spent.duration_s
 
 
 def spent_by(step: Step) -> Spent:

@@ -84,7 +84,7 @@ def use_of(run: Run, entry: KeptEntry, *, found: Lessons | None, versions: Seque
     is_rule = entry.kind in BINDING_KINDS and spec.injects_rules
     if not _was_approved(versions, at=run.started_at or run.created_at):
         reason = UseReason.NOT_APPROVED
-    elif entry.agent and spec.agent != entry.agent:
+    elif not entry.covers(spec.agent):
         reason = UseReason.OTHER_AGENT
     elif found.problem:
         reason = UseReason.FAILED

@@ -318,7 +318,12 @@ class Verdict(models.Model):
 
     @property
     def judge_label(self) -> str:
-        """The referee as pages name it: minimum requirements are told apart from tests, which are as strong."""
+        """The referee as pages name it: minimum requirements are told apart from tests, which are as strong.
+
+        "unjudged" is the label of an attempt without a judge.
+        """
+        if self.is_void and not self.tests:
+            return "unjudged"
         is_by_requirements = self.referee == verdicts.Referee.TESTS and self.requirements and not self.tests
         return "requirements" if is_by_requirements else self.referee_label
 
@@ -415,6 +420,7 @@ class Question(models.Model):
         ordering = ("created_at", "id")
         indexes = (
             models.Index(fields=("project", "created_at", "id"), name="question_open", condition=Q(state="open")),
+            models.Index(fields=("project", "-created_at", "-id"), name="question_newest"),
             models.Index(fields=("run",), name="question_of_run"),
         )
 

@@ -55,7 +55,7 @@ from reflection_app.web.list_pages import (
     list_page,
     names_in,
 )
-from reflection_app.web.middleware import post_only
+from reflection_app.web.middleware import fragment, post_only
 
 # The list of runs: filtered and searched by its address alone, page by page from the newest.
 
@@ -242,6 +242,7 @@ def run_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
 
 @project_page()
 @require_safe
+@fragment(page="run")
 def goes_on(request: DeskRequest, run_id: UUID) -> HttpResponse:
     """For the open page of a run that had ended, and has no socket any more: that it goes on again, once it does."""
     run = get_run_for(request.place, run_id)

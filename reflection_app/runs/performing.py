@@ -23,7 +23,7 @@ from reflection_app.adapters.llm import (
     complete,
     model_for,
 )
-from reflection_app.adapters.sandbox import SandboxUnavailable, run_tests
+from reflection_app.adapters.sandbox import SandboxUnavailable, run_tests, working_clock
 from reflection_app.attachments.produced import produced_by, with_identity
 from reflection_app.attachments.rendering import NotRendered, bytes_of_pages, render_pages
 from reflection_app.loops.attempt_effects import (
@@ -87,6 +87,7 @@ from reflection_app.loops.protocol.reports import KeptReport
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.texts import cut_middle
+from reflection_app.loops.thinking import split_thinking
 from reflection_app.loops.tickets import Ticket
 from reflection_app.loops.values import Picture
 from reflection_app.repairs.likeness import compare_supplements
@@ -132,32 +133,32 @@ def perform(
     connection.close()  # back to the pool: others need it while this thread waits
     run_id = run.pk
     if isinstance(effect, RunTests):
-        began = time.monotonic()
+        began = working_clock()
         try:
             report = run_tests(effect.code, tests=effect.tests, deadline_s=effect.timeout_s, wanted=effect.wanted)
         except SandboxUnavailable as error:
             raise EffectFailed(f"code is not run without a sandbox: {error}") from None
-        return Performed(value=report, spent=Spent(duration_s=time.monotonic() - began))
+        return Performed(value=report, spent=Spent(duration_s=working_clock() - began))
     if isinstance(effect, InspectFiles):
-        began = time.monotonic()
+        began = working_clock()
         produced = produced_by(run_id, attempt=effect.attempt, is_written=effect.is_written)
         connection.close()
         read = [one for one in produced if one.is_read]
         unread = [one.name for one in produced if not one.is_read]
         inspected = inspect_files(read, effect.requirements, unread=unread, deadline_s=effect.timeout_s)
-        return Performed(value=with_identity(inspected, produced), spent=Spent(duration_s=time.monotonic() - began))
+        return Performed(value=with_identity(inspected, produced), spent=Spent(duration_s=working_clock() - began))
     if isinstance(effect, CallTool):
-        began = time.monotonic()
+        began = working_clock()
         result = call_on_session(effect, run_id=run_id) or call_tool(effect, run_id=run_id)
-        return Performed(value=result, spent=Spent(duration_s=time.monotonic() - began))
+        return Performed(value=result, spent=Spent(duration_s=working_clock() - began))
     if isinstance(effect, RecallLessons):
         return recall_lessons(effect, run_id=run_id)
     if isinstance(effect, CompareSupplements):
         return compare_supplements(effect)
     if isinstance(effect, RenderPages):
-        began = time.monotonic()
+        began = working_clock()
         rendered = render_pages(run.project_id, effect.pictures, timeout_s=effect.timeout_s)
-        return Performed(value=rendered, spent=Spent(duration_s=time.monotonic() - began))
+        return Performed(value=rendered, spent=Spent(duration_s=working_clock() - began))
     if isinstance(effect, EstimateSupplements):
         return estimate_supplements(effect, run_id=run_id)
     with writing(run_id, step=seq, tries=tries, role=effect.role, attempt=attempt_of(effect)) as show:
@@ -226,16 +227,17 @@ def _generate(
     except ModelError as error:
         spent = Spent(duration_s=time.monotonic() - began, tries=error.tries)
         raise EffectFailed(str(error), spent=spent) from None
+    thought, text = split_thinking(completion.text)
     return Performed(
         value=Generation(
-            text=storable(completion.text),
+            text=storable(text),
             model=storable(completion.model),
             finish_reason=storable(completion.finish_reason),
             refusal=completion.refusal,
-            reasoning=completion.reasoning,
+            reasoning="\n".join(filter(None, (completion.reasoning, thought))),
             tool_calls=completion.tool_calls,
             fault=fault_of(
-                completion.text,
+                text,
                 finish_reason=completion.finish_reason,
                 refusal=completion.refusal,
                 tool_calls=completion.tool_calls,

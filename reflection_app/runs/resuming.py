@@ -14,6 +14,7 @@ from reflection_app.core.errors import AlreadyAnswered, InvalidInput, RunFinishe
 from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Ended, Outcome
+from reflection_app.reviews.own_work import note_hand_in
 from reflection_app.runs.advance import end_run
 from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.models import Question, QuestionState, Run, RunState, Step, StepState
@@ -105,6 +106,10 @@ def answer_question(question: Question, data: AnswerInput, *, actor: Actor) -> Q
         raise AlreadyAnswered(
             _("%(name)s has answered this already. Nothing was changed.") % {"name": question.answered_by_label}
         )
+    if data.text.strip():
+        # The next attempt is made from these words.
+        note_hand_in(run, actor=actor)
+        run.save(update_fields=["handed_in_by"])
     answer = PersonsAnswer(choice=data.choice, text=data.text, by=actor.label)
     add_event(run, EventType.QUESTION_ANSWERED, question=str(question.pk), choice=data.choice.value)
     resume_run(run, question.step, answer.model_dump(mode="json"))

@@ -89,8 +89,8 @@ def call_registered(
     result = _call(prepared, arguments, key=key, deadline_s=min(most_s, prepared.timeout_s))
     # A built-in tool knows if it failed, and the files that it reads may be about errors.
     if result.ok and not isinstance(prepared.config, BuiltinConfig) and reports_failure(result.content):
-        error = result.content or "The tool answered with an error."
-        result = result.model_copy(update={"ok": False, "failure": ToolFailure.TOOL_ERROR, "error": error})
+        why = result.content or "The tool answered with an error."
+        result = result.model_copy(update={"ok": False, "failure": ToolFailure.TOOL_ERROR, "error": why})
     redact = prepared.secrets.redact
     return result.model_copy(update={"content": redact(result.content), "error": redact(result.error)})
 

@@ -17,7 +17,15 @@ from reflection_app.api.pages import BY_SEQ, NEWEST_RECEIVED_FIRST, PageQuery
 from reflection_app.api.permissions import needs
 from reflection_app.api.problems import UnsupportedBody
 from reflection_app.api.reading import Answer, media_type_of, read_query
-from reflection_app.api.view import DeskView, NoParameters, Nothing, get_row, get_run_for, get_transcript_for
+from reflection_app.api.view import (
+    DeskView,
+    NoParameters,
+    Nothing,
+    encoding_of,
+    get_row,
+    get_run_for,
+    get_transcript_for,
+)
 from reflection_app.api.waiting import WaitQuery, wait_until_settled
 from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.permissions import Permission
@@ -228,6 +236,7 @@ class TraceIntake(DeskView):
     permissions = needs(post=Permission.HAND_IN)
     # OTLP's own specification describes it.
     schema = None
+    content_encodings = ("identity", "gzip")
 
     def post(self, request: Request) -> HttpResponse:
         read_query(request, NoParameters)
@@ -260,13 +269,10 @@ class TraceIntake(DeskView):
 
 
 def body_of(request: Request) -> bytes:
-    """The body, unfolded. Raises UnsupportedBody, InvalidInput or TooLarge."""
+    """Return the decoded body. Raises InvalidInput or TooLarge."""
     body: bytes = request.body
-    encoding = (request.headers.get("Content-Encoding") or "identity").strip().lower()
-    if encoding == "identity":
+    if encoding_of(request) == "identity":
         return body
-    if encoding != "gzip":
-        raise UnsupportedBody("Send the body as it is, or with Content-Encoding: gzip.")
     unfolding = zlib.decompressobj(GZIP_WINDOW)
     try:
         unfolded = unfolding.decompress(body, LARGEST_UNFOLDED)

@@ -27,7 +27,7 @@ from reflection_app.sessions.views import (
     tell_session,
 )
 from reflection_app.web.access import DeskRequest, get_transcript_for, project_page
-from reflection_app.web.list_pages import Filters, id_of, list_context, list_response, one_of, text_of
+from reflection_app.web.list_pages import Filters, id_of, list_context, list_response, one_of, text_of, wants_part
 
 NOTHING_NEW = 204
 LARGEST_NUMBER = 2**31 - 1
@@ -52,7 +52,7 @@ def session_list(request: DeskRequest) -> HttpResponse:
 def session_page(request: DeskRequest, transcript_id: UUID) -> HttpResponse:
     """The session; asked by htmx, what came after the turn and the reflection that the page shows last."""
     transcript = get_transcript_for(request.place, transcript_id)
-    if request.headers.get("HX-Request") and "after" in request.GET:
+    if wants_part(request) and "after" in request.GET:
         story = tell_news(transcript, after=_number(request, "after"), reflected=_number(request, "reflected"))
         # The end of a session changes its head and ends the asking, also where no turn comes with it.
         if not story.lines and story.is_live and bool(_number(request, "pending")) == story.state.is_pending:

@@ -24,6 +24,7 @@ from reflection_app.sessions.models import Reflector, ReflectorKind, Transcript,
 from reflection_app.sessions.recording import SessionState, session_state
 from reflection_app.web.access import DeskRequest, get_run_for, get_transcript_for, project_page
 from reflection_app.web.list_pages import Filters, id_of, text_of
+from reflection_app.web.middleware import fragment
 from reflection_app.web.rendering import render_markdown
 from reflection_app.web.template_filters import shortened
 
@@ -233,12 +234,14 @@ def looking_back_context(*, run: Run | None = None, transcript: Transcript | Non
 
 @project_page()
 @require_safe
+@fragment(page="run")
 def run_reflectors(request: DeskRequest, run_id: UUID) -> HttpResponse:
     return _section(request, run=get_run_for(request.place, run_id))
 
 
 @project_page()
 @require_safe
+@fragment(page="session")
 def session_reflectors(request: DeskRequest, transcript_id: UUID) -> HttpResponse:
     return _section(request, transcript=get_transcript_for(request.place, transcript_id))
 

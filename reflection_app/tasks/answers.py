@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, BeforeValidator, Field, JsonValue
 
 from reflection_app.api.reading import Answer, Money, PageAnswer
-from reflection_app.loops.task_spec import Execution, Limits, Mode, ModelRole
+from reflection_app.loops.task_spec import Execution, Limits, Mode, ModelRole, ReviewDemand
 from reflection_app.runs.answers import RunAnswer, RunWithNext, run_answers, run_with_next, runs_to_list
 from reflection_app.runs.models import AgentLease, Run
 from reflection_app.tasks.models import Task, TaskFile
@@ -40,6 +40,7 @@ class TaskAnswer(Answer):
     tool_call: dict[str, JsonValue] | None
     files: list[str] = Field(description="the paths of the files that came with the task")
     chain_of_thought: bool
+    review: ReviewDemand = Field(description="`required`: its runs wait for a reviewer and end by that decision")
     models: dict[ModelRole, str] = Field(
         validation_alias="models_by_role",
         description="those that the task chose, by role; all else is the project's, or goes along with the actor where "

@@ -11,7 +11,7 @@ from django.db.models import Q
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
 from reflection_app.loops.hidden_characters import in_order
-from reflection_app.loops.task_spec import Execution
+from reflection_app.loops.task_spec import Execution, ReviewDemand
 
 # The constraint by which the database keeps external ids apart.
 ONCE = "task_external_id_once"
@@ -54,6 +54,12 @@ class Task(models.Model):
     # Which of those who look back the task switches on or off; else as the project has it.
     reflector_switches = models.JSONField(default=dict, blank=True)
     chain_of_thought = models.BooleanField(default=False)
+    # Who decides whether its runs end without a reviewer.
+    review = models.CharField(
+        max_length=8,
+        choices=[(demand.value, demand.value) for demand in ReviewDemand],
+        default=ReviewDemand.POLICY.value,
+    )
     limits = models.JSONField(default=dict)
     # What the task chose for itself.
     models_by_role = models.JSONField(default=dict, blank=True)

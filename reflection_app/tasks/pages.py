@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 from reflection_app.adapters.live import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
 from reflection_app.core.errors import CannotRedo, ExternalIdTaken, InvalidInput
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.task_spec import Mode, TaskKind
+from reflection_app.loops.task_spec import Mode, ReviewDemand, TaskKind
 from reflection_app.tasks.redo import REDO_FIELDS, RedoInput, redo_form_of, redo_run, why_no_redo
 from reflection_app.tasks.submission import TaskSubmission
 from reflection_app.tasks.submitting import submit_task
@@ -22,8 +22,11 @@ from reflection_app.web.forms import NotJson, Problems, Refused, problems_of, re
 
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
 JSON_FIELDS = ("tests", "output_schema", "requirements")
-MORE = (*MODEL_FIELDS, "kind", "output_schema", "requirements", "tools", "chain_of_thought", "reflection")
-FIELDS = ("objective", "mode", *JSON_FIELDS, "kind", "chain_of_thought", "tools", "external_id", "reflection", *LIMITS)
+MORE = (*MODEL_FIELDS, "kind", "output_schema", "requirements", "tools", "chain_of_thought", "review", "reflection")
+FIELDS = (
+    *("objective", "mode", *JSON_FIELDS, "kind", "chain_of_thought", "review", "tools", "external_id", "reflection"),
+    *LIMITS,
+)
 # What the rules of tasks/submission.py call by the names of the interface, and the form by others.
 WORDS = {
     "an output_schema, a tool_call, tools": "a schema of the answer, tools",
@@ -57,6 +60,8 @@ def new_task(request: DeskRequest) -> HttpResponse:
                 body["models"] = models
             if form.values["chain_of_thought"]:
                 body["chain_of_thought"] = True
+            if form.values["review"]:
+                body["review"] = ReviewDemand.REQUIRED.value
             for name, text in form.given(*JSON_FIELDS).items():
                 try:
                     body[name] = read_typed_json(text)

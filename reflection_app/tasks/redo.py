@@ -20,6 +20,8 @@ from reflection_app.loops.task_spec import Execution, Mode, Redo
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.reviews.own_work import hands_of
+from reflection_app.reviews.rows import hands_of_editors
 from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.lessons import notebook_for
 from reflection_app.runs.models import Attempt, Run, Verdict
@@ -68,6 +70,7 @@ def redo_run(run: Run, wanted: RedoInput, *, actor: Actor, issues: tuple[Issue, 
     attempt = _attempt_of(old, wanted.attempt)
     # The strongest referee's, of two equal ones the later.
     judged = Verdict.objects.filter(attempt=attempt).order_by("referee", "created_at", "id").last()
+    wrote = hands_of_editors(judged) if judged else []
     redo = Redo(
         content=attempt.content,
         instructions=instructions,
@@ -85,7 +88,11 @@ def redo_run(run: Run, wanted: RedoInput, *, actor: Actor, issues: tuple[Issue, 
         **notebook_for(project, is_managed=spec.execution is Execution.MANAGED),
     }
     child = begin_run(
-        old.task, spec.model_copy(update=changed), origin=Origin(run=old, note=instructions, by=actor.label)
+        old.task,
+        spec.model_copy(update=changed),
+        origin=Origin(run=old, note=instructions, by=actor.label),
+        # The authors of the text that the next attempt is made from count as submitters.
+        handed_in_by=list(dict.fromkeys([*old.handed_in_by, *wrote, *hands_of(actor)])),
     )
     add_event(old, EventType.RUN_REDONE, redo=str(child.pk), attempt=attempt.number)
     old.save(update_fields=["last_event_seq"])

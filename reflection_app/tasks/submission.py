@@ -27,7 +27,7 @@ from reflection_app.loops.requirements import Counted, Requirements
 from reflection_app.loops.scripts.names import check_script
 from reflection_app.loops.scripts.syntax import ScriptRefused
 from reflection_app.loops.storable import is_storable
-from reflection_app.loops.task_spec import MOST_ATTEMPTS, Execution, Limits, Mode, ModelRole, TaskKind
+from reflection_app.loops.task_spec import MOST_ATTEMPTS, Execution, Limits, Mode, ModelRole, ReviewDemand, TaskKind
 from reflection_app.loops.tool_calls import DEEPEST, ToolCall, is_too_deep
 from reflection_app.loops.values import Value
 
@@ -282,6 +282,11 @@ class TaskSubmission(Value):
         examples=[{"critic": "openai/gpt-4o-mini"}],
     )
     execution: Execution = Execution.MANAGED
+    review: ReviewDemand = Field(
+        default=ReviewDemand.POLICY,
+        description="`required`: the run waits for a reviewer before it ends, and ends by that decision, even where "
+        "the project's policy asks for none; `policy`: as the project's review policy says",
+    )
     metadata: Annotated[dict[str, JsonValue], at_most(LARGEST_METADATA)] = Field(default_factory=dict)
 
     @property

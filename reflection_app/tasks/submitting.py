@@ -75,6 +75,7 @@ def _submit(
         tools=list(submission.tools),
         tool_call=submission.tool_call.model_dump(mode="json") if submission.tool_call else None,
         chain_of_thought=submission.chain_of_thought,
+        review=submission.review.value,
         reflection=submission.reflection.mode.value if submission.reflection.mode else "",
         reflector_switches=submission.reflection.switches,
         limits=submission.limits.over(project.get_limits()).model_dump(mode="json"),
@@ -134,6 +135,7 @@ def start_run(
         limits=submission.limits.over(project.get_limits()),
         thresholds=project.get_thresholds(),
         review_policy=policy,
+        review=submission.review,
         rubric=rubric_of(project),
         models=models,
     )

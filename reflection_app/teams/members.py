@@ -3,7 +3,6 @@
 import secrets
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 from allauth.account.models import EmailAddress
@@ -12,6 +11,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -20,6 +20,8 @@ from reflection_app.adapters.live import ring_person
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import ActionError, Conflict, InvalidInput, NotFound
 from reflection_app.core.models import ApiKey, Membership, Project, Role, digest_of
+from reflection_app.core.permissions import Permission, member_may
+from reflection_app.core.rights import key_revoked, review_right_ended
 from reflection_app.teams.models import Invitation
 
 # What only people do to members, and what is left of somebody who is an admin no more.
@@ -49,23 +51,71 @@ def check_may_give(actor: Actor, role: Role) -> None:
 
 
 def revoke_invitations_of(project: Project, user_id: int, *, actor: Actor) -> None:
-    """The links that the person made and nobody has followed work no more: they would lead back in."""
-    _revoke(project.pk, actor=actor, created_by_id=user_id)
+    """Revoke the open invitations of the person and of their keys: they would lead back in."""
+    _revoke(project.pk, Q(created_by=user_id) | Q(created_by_key__created_by=user_id), actor=actor)
 
 
-def revoke_invitations_of_key(key: ApiKey, *, actor: Actor) -> None:
-    """The same of a key."""
-    _revoke(key.project_id, actor=actor, created_by_key=key)
-
-
-def _revoke(project_id: UUID, *, actor: Actor, **made: Any) -> None:
+def _revoke(project_id: UUID, made: Q, *, actor: Actor) -> None:
     # Not only usable ones: those of a revoked key are none already.
-    still_open = Invitation.objects.filter(accepted_at__isnull=True, revoked_at__isnull=True)
-    for invitation in still_open.select_for_update().filter(project=project_id, expires_at__gt=timezone.now(), **made):
+    still_open = Invitation.objects.filter(made, accepted_at__isnull=True, revoked_at__isnull=True)
+    rows = still_open.select_for_update(of=("self",)).filter(project=project_id, expires_at__gt=timezone.now())
+    for invitation in rows:
         invitation.revoked_at = timezone.now()
         invitation.save(update_fields=["revoked_at"])
         before = {"role": invitation.role, "email": invitation.email}
         audit(project_id, actor, "invitation.revoked", target=invitation, before=before)
+
+
+# Keys of a person who leaves, gets a lower role, or has their account disabled.
+
+
+@dataclass(frozen=True)
+class KeysLeft:
+    """The keys of one maker: those revoked just now, and those that go on working."""
+
+    revoked: tuple[ApiKey, ...] = ()
+    remaining: tuple[ApiKey, ...] = ()
+
+
+def keys_made_by(project: Project, user_id: int) -> QuerySet[ApiKey]:
+    """Return the person's keys that are neither revoked nor expired, oldest first."""
+    alive = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
+    keys = ApiKey.objects.filter(alive, project=project, created_by=user_id, revoked_at__isnull=True)
+    return keys.order_by("created_at", "id")
+
+
+def end_keys_of(project: Project, user_id: int, *, revoke: bool, actor: Actor) -> KeysLeft:
+    """Revoke the person's keys if asked to, in a transaction that has locked the project."""
+    keys = tuple(keys_made_by(project, user_id))
+    if not revoke:
+        return KeysLeft(remaining=keys)
+    for key in keys:
+        revoke_api_key(key, actor=actor)
+    return KeysLeft(revoked=keys)
+
+
+@transaction.atomic
+def revoke_api_key(key: ApiKey, *, actor: Actor) -> None:
+    """Revoke the key, release what it holds, revoke its invitations and remove the members who came by them.
+
+    Revoking it twice changes nothing.
+    """
+    lock_members(key.project)
+    if ApiKey.objects.filter(pk=key.pk, revoked_at__isnull=True).update(revoked_at=timezone.now()):
+        audit(key.project_id, actor, "api_key.revoked", target=key, before={"name": key.name})
+        _revoke(key.project_id, Q(created_by_key=key), actor=actor)
+        key_revoked.send(sender=ApiKey, key=key, actor=actor)
+        for user_id in brought_by(key).values_list("user_id", flat=True):
+            remove_member(key.project, user_id, actor=actor)
+
+
+def brought_by(key: ApiKey) -> QuerySet[Membership]:
+    """The members whom an invitation of the key made members and to whom no person gave a role since.
+
+    An admin is never among them: no key makes one, and a person who did has given them a role.
+    """
+    members = Membership.objects.filter(project=key.project_id, invited_by_key=key).exclude(role=Role.ADMIN)
+    return members.select_related("user").order_by("user__username")
 
 
 class LastAdmin(Conflict):
@@ -82,12 +132,19 @@ def read_role(role: str) -> Role:
     return Role(role)
 
 
-@transaction.atomic
-def change_role(project: Project, user_id: int, *, role: str, actor: Actor) -> Membership:
-    """The member with the new role. Raises InvalidInput, NotFound, LastAdmin, or PeopleOnly.
+@dataclass(frozen=True)
+class RoleChange:
+    membership: Membership
+    keys: KeysLeft = KeysLeft()
 
-    Who came by a key's invitation stays from then on when the key is revoked. Of whoever is an admin no more, the open
-    invitations are revoked.
+
+@transaction.atomic
+def change_role(project: Project, user_id: int, *, role: str, actor: Actor, revoke_keys: bool = True) -> RoleChange:
+    """Give the member another role. Raises InvalidInput, NotFound, LastAdmin, or PeopleOnly.
+
+    Who came by a key's invitation stays from then on when the key is revoked. A lower role revokes the keys that the
+    member made, unless `revoke_keys` is False. Open invitations of a former admin are revoked. Holds, assignments and
+    queue places end with the right to review.
     """
     membership = _locked_member(project, user_id)
     wanted = read_role(role)
@@ -100,26 +157,30 @@ def change_role(project: Project, user_id: int, *, role: str, actor: Actor) -> M
         kept = {"name": membership.user.get_username(), "role": membership.role}
         audit(project.pk, actor, "member.confirmed", target=project, after=kept)
     if membership.role == wanted:
-        return membership
-    before = membership.role
-    if before == Role.ADMIN:
+        return RoleChange(membership)
+    before, could_review = Role(membership.role), member_may(membership, Permission.REVIEW)
+    if before is Role.ADMIN:
         _keep_an_admin(project, leaving=membership)
     membership.role = wanted
     membership.save(update_fields=["role"])
     transaction.on_commit(lambda: ring_person(user_id))
     name = membership.user.get_username()
-    had, has = {"name": name, "role": before}, {"name": name, "role": wanted.value}
+    had, has = {"name": name, "role": before.value}, {"name": name, "role": wanted.value}
     audit(project.pk, actor, "member.role_changed", target=project, before=had, after=has)
-    if before == Role.ADMIN:
+    if before is Role.ADMIN:
         revoke_invitations_of(project, user_id, actor=actor)
-    return membership
+    if could_review and not member_may(membership, Permission.REVIEW):
+        review_right_ended.send(sender=Membership, project_id=project.pk, user_id=user_id, actor=actor)
+    is_lower = wanted.rank < before.rank
+    keys = end_keys_of(project, user_id, revoke=revoke_keys, actor=actor) if is_lower else KeysLeft()
+    return RoleChange(membership, keys)
 
 
 @transaction.atomic
-def remove_member(project: Project, user_id: int, *, actor: Actor) -> None:
-    """The person is no longer a member; what they wrote and decided stays, but for their open invitations.
+def remove_member(project: Project, user_id: int, *, actor: Actor, revoke_keys: bool = True) -> KeysLeft:
+    """Remove the member with their holds, assignments, queue places and open invitations; return their keys.
 
-    Raises NotFound, LastAdmin, or PeopleOnly.
+    What they wrote and decided stays. Raises NotFound, LastAdmin, or PeopleOnly.
     """
     membership = _locked_member(project, user_id)
     check_may_touch_admins(actor, membership.role)
@@ -130,8 +191,11 @@ def remove_member(project: Project, user_id: int, *, actor: Actor) -> None:
     is_self = actor.user is not None and actor.user.pk == user_id
     audit(project.pk, actor, "member.left" if is_self else "member.removed", target=project, before=before)
     revoke_invitations_of(project, user_id, actor=actor)
+    review_right_ended.send(sender=Membership, project_id=project.pk, user_id=user_id, actor=actor)
+    keys = end_keys_of(project, user_id, revoke=revoke_keys, actor=actor)
     # Pages of theirs that are open end at once.
     transaction.on_commit(lambda: ring_person(user_id))
+    return keys
 
 
 def add_member(
@@ -160,12 +224,17 @@ def add_member(
 
 
 def _locked_member(project: Project, user_id: int) -> Membership:
-    # One lock for all changes to a project's members: of two admins who remove each other, one is refused.
-    Project.objects.select_for_update().get(pk=project.pk)
+    lock_members(project)
     membership = Membership.objects.select_related("user").filter(project=project, user_id=user_id).first()
     if membership is None:
         raise NotFound(_("There is no such member."))
     return membership
+
+
+def lock_members(project: Project) -> None:
+    """One lock for all changes to a project's members: of two admins who remove each other, one is refused."""
+    # Not the key's lock: rows that name the project are written by deciders, whose runs are locked here afterwards.
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
 
 
 def _keep_an_admin(project: Project, *, leaving: Membership) -> None:

@@ -198,6 +198,7 @@ class NotificationKind(models.TextChoices):
     CHANNEL_OFF = "channel_off", "Channel switched off"
     OVERDUE = "overdue", "Overdue"
     CHECKS_SUGGESTED = "checks_suggested", "Checks suggested"
+    ENTRY_FLAGGED = "entry_flagged", "Entry flagged"
 
 
 # What notifications are about beside the things that people comment on.

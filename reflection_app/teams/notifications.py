@@ -58,6 +58,9 @@ SENTENCES: Mapping[NotificationKind, str] = MappingProxyType(
         NotificationKind.CHECKS_SUGGESTED: gettext_noop(
             "It is suggested to check tasks of the kind “%(title)s” for completeness in another way."
         ),
+        NotificationKind.ENTRY_FLAGGED: gettext_noop(
+            "The safety check flagged the approved entry “%(title)s”. Clear, edit or retire it."
+        ),
     }
 )
 

@@ -9,12 +9,12 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import QuerySet
-from django.utils import timezone
+from django.db.models import Q
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from reflection_app.adapters.live import ring_person
 from reflection_app.adapters.llm.errors import ModelError
 from reflection_app.adapters.llm.roles import model_for, offered_models
 from reflection_app.core.audit import Actor, audit
@@ -22,7 +22,6 @@ from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.models import (
     ApiKey,
     Digest,
-    Membership,
     Profile,
     Project,
     Role,
@@ -31,12 +30,13 @@ from reflection_app.core.models import (
     digest_of,
     new_secret,
 )
+from reflection_app.core.rights import review_right_ended
 from reflection_app.loops.completeness.checks import CheckChoice, CompletenessByKind, CompletenessSettings
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import ModelRole, Thresholds, UsualLimits
 from reflection_app.loops.values import Value
 from reflection_app.tasks.external_ids import keep_external_ids_apart
-from reflection_app.teams.members import add_member, remove_member, revoke_invitations_of_key
+from reflection_app.teams.members import KeysLeft, add_member, end_keys_of, lock_members, revoke_invitations_of
 from reflection_app.teams.models import Tool
 
 # Making a project. Who makes it is its first admin.
@@ -175,7 +175,7 @@ def change_profile(user: User, *, language: str, theme: str, wants_mail: bool, d
     return Profile.objects.update_or_create(user=user, defaults=chosen)[0]
 
 
-# Making and revoking the keys of pipelines.
+# Making the keys of pipelines.
 
 # A pipeline hands in and reads. Deciding is asked for by name: whoever hands in work is not to judge it as well.
 USUAL_SCOPES = (Scope.TASKS_WRITE, Scope.RUNS_READ)
@@ -220,26 +220,36 @@ def create_api_key(
     return key, secret
 
 
+# Accounts, in all projects of the server.
+
+
 @transaction.atomic
-def revoke_api_key(key: ApiKey, *, actor: Actor) -> None:
-    """Revokes the key at once, and the invitations it made, and removes the members who came by them.
+def disable_account(user: User, *, actor: Actor, revoke_keys: bool = True) -> KeysLeft:
+    """Disable the account: no login, and no key that it made works. Return its keys.
 
-    Revoking it twice changes nothing.
+    Memberships stay. In each project the holds, assignments, queue places and open invitations end.
     """
-    if ApiKey.objects.filter(pk=key.pk, revoked_at__isnull=True).update(revoked_at=timezone.now()):
-        audit(key.project_id, actor, "api_key.revoked", target=key, before={"name": key.name})
-        revoke_invitations_of_key(key, actor=actor)
-        for user_id in brought_by(key).values_list("user_id", flat=True):
-            remove_member(key.project, user_id, actor=actor)
+    User.objects.filter(pk=user.pk).update(is_active=False)
+    revoked, remaining = list[ApiKey](), list[ApiKey]()
+    of_user = Q(memberships__user=user) | Q(api_keys__created_by=user)
+    for project in Project.objects.filter(of_user, deleted_at=None).distinct().order_by("pk"):
+        lock_members(project)
+        audit(project.pk, actor, "member.disabled", target=project, before={"name": user.get_username()})
+        revoke_invitations_of(project, user.pk, actor=actor)
+        review_right_ended.send(sender=User, project_id=project.pk, user_id=user.pk, actor=actor)
+        keys = end_keys_of(project, user.pk, revoke=revoke_keys, actor=actor)
+        revoked += keys.revoked
+        remaining += keys.remaining
+    transaction.on_commit(lambda: ring_person(user.pk))
+    return KeysLeft(tuple(revoked), tuple(remaining))
 
 
-def brought_by(key: ApiKey) -> QuerySet[Membership]:
-    """The members whom an invitation of the key made members and to whom no person gave a role since.
-
-    An admin is never among them: no key makes one, and a person who did has given them a role.
-    """
-    members = Membership.objects.filter(project=key.project_id, invited_by_key=key).exclude(role=Role.ADMIN)
-    return members.select_related("user").order_by("user__username")
+@transaction.atomic
+def enable_account(user: User, *, actor: Actor) -> None:
+    """Enable the account again. What was released or revoked does not come back."""
+    User.objects.filter(pk=user.pk).update(is_active=True)
+    for project in Project.objects.of(user):
+        audit(project.pk, actor, "member.enabled", target=project, after={"name": user.get_username()})
 
 
 # Without these a run does with less, and fails no more for it.

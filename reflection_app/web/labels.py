@@ -47,6 +47,33 @@ LABELS = {
     _("written by code, since the model gave no usable answer"), _("a normal iteration needs no repair"),
     _("there are none"), _("none was submitted yet"), _("the task has none"), _("it was not judged yet"),
     _("the ticket named none; the verdict decides"), _("all of them, by code"),
+    _("all of them, against a lowered expectation"), _("Has a reflection_id"), _("Has a timestamp"),
+    _("Names the agent"), _("Names the trigger"), _("Names the rewind ticket"),
+    _("The classification has a valid code"), _("Has an anti-pattern"), _("Named as a new version"),
+    _("it is empty"), _("the task names no agent"), _("the surface issue"), _("what happened"), _("the root cause"),
+    _("compared by meaning"), _("compared by words"),
+    # The questions that the class of an error follows from, and what answers them.
+    _("Was the task completed?"), _("Was the pipeline interrupted?"), _("Is it the same mistake again?"),
+    _("Did the agent say that it does not know?"), _("Yes"), _("No"), _("the run broke off"),
+    _("the output is empty"), _("completed, but below the bar"), _("no such mistake before"), _("not completed"),
+    _("no earlier mistake to compare it with"), _("there is no earlier report"), _("the run's earlier tickets"),
+    _("score"),
+    # Minimum requirements.
+    _("schema"), _("data that fits the schema"), _("it fits"), _("it is there"), _("items"), _("item"),
+    _("characters"), _("character"), _("words"), _("word"), _("lines"), _("line"),
+    _("the list"), _("Bring the data into the form of the schema"), _("Fill in what is missing"),
+    _("Bring the number to what is required"), _("Produce the file, whole and as it is required"),
+    # Why a model's tests leave open which attempt to keep.
+    _("All examples of the task hold, and the model's own tests do not speak against it."),
+    _("Most tests that the model wrote pass."),
+    _("Most tests that the model wrote fail; it saw that, and came back with the same answers."),
+    _("The rewrite gives the same answers in another form; which form is meant, the tests cannot settle."),
+    _("Most tests that the model wrote fail, but the rewrite does worse still."),
+    _("Most tests that the model wrote fail, and there is no other answer to compare with."),
+    _("No test that the model wrote can be used."),
+    _("No attempt before it gave any answer at all; this one does."),
+    _("Most tests that the model wrote fail, and the rewrite answers otherwise; which is right is open."),
+    _("It fails an example that the task itself gives."), _("It gives no answer on any test."),
     # Why a loop was chosen.
     _("Tests came with the task."),
     _("A schema of the answer came with the task."),
@@ -61,6 +88,11 @@ LABELS = {
     _("Nothing can check it by running it, so a critic judges."),
 }  # fmt: skip
 
+FIXES = (
+    "Bring the data into the form of the schema|Fill in what is missing|Bring the number to what is required|"
+    "Produce the file, whole and as it is required"
+)
+PARTS = "(?:the surface issue|what happened|the root cause)"
 # The same with a number or words of somebody in them. `%(said)s` is a label itself, or stays as it is.
 PATTERNS = [
     (re.compile(pattern, re.DOTALL), words)
@@ -90,7 +122,91 @@ PATTERNS = [
         (r"overruled: (?P<said>\w+)", _("overruled: %(said)s")),
         (r"failed: (?P<said>.+)", _("failed: %(said)s")),
         (r"not met: (?P<said>.+)", _("not met: %(said)s")),
-        (r"still there: (?P<said>.+)", _("still there: %(said)s")),
+        (r"still there \((?P<way>[^)]+)\): (?P<said>.+)", _("still there (%(way)s): %(said)s")),
+        (rf"(?P<said>{PARTS}(?:, {PARTS})*) missing", _("%(said)s missing")),
+        (rf"(?P<first>{PARTS}), (?P<said>{PARTS}.*)", _("%(first)s, %(said)s")),
+        (r"(?P<number>\d+) say nothing", _("%(number)s say nothing")),
+        (
+            (
+                r"(?P<kind>Model capability|Decision error|Pipeline crash|Missing knowledge|Normal iteration|"
+                rf"{FIXES}): "
+                "(?P<said>.+)"
+            ),
+            _("%(kind)s: %(said)s"),
+        ),
+        (
+            r"(?P<said>.+); (?P<why>no such mistake before|no earlier mistake to compare it with)",
+            _("%(said)s; %(why)s"),
+        ),
+        (r"all (?P<number>\d+) minimum requirements are met", _("all %(number)s minimum requirements are met")),
+        (
+            r"(?P<number>\d+) of (?P<all>\d+) minimum requirements are not met: (?P<said>.+)",
+            _("%(number)s of %(all)s minimum requirements are not met: %(said)s"),
+        ),
+        (r"something essential is missing: (?P<said>.+)", _("something essential is missing: %(said)s")),
+        (
+            r"its (?P<what>completeness|score) is (?P<number>[\d.]+), below (?P<bar>[\d.]+)",
+            _("its %(what)s is %(number)s, below %(bar)s"),
+        ),
+        (
+            (
+                r"its (?P<what>completeness|score) is (?P<number>[\d.]+), at or above (?P<bar>[\d.]+), "
+                r"and nothing essential is missing"
+            ),
+            _("its %(what)s is %(number)s, at or above %(bar)s, and nothing essential is missing"),
+        ),
+        (r"nothing alike in (?P<said>.+)", _("nothing alike in %(said)s")),
+        (r"(?P<number>\d+) earlier reports?", _("%(number)s earlier reports")),
+        (
+            r"(?P<number>\d+) like it in (?P<where>.+?), such as “(?P<said>.+)”(?P<report>(?: \(\w+\))?)",
+            _("%(number)s like it in %(where)s, such as “%(said)s”%(report)s"),
+        ),
+        (
+            r"Minimum requirement not met: (?P<said>.+)\. Found: (?P<found>.*)\.",
+            _("Minimum requirement not met: %(said)s. Found: %(found)s."),
+        ),
+        (r"at least (?P<number>[\d,]+) (?P<said>.+)", _("at least %(number)s %(said)s")),
+        (r"at most (?P<number>[\d,]+) (?P<said>.+)", _("at most %(number)s %(said)s")),
+        (r"exactly (?P<number>[\d,]+) (?P<said>.+)", _("exactly %(number)s %(said)s")),
+        (r"(?P<least>[\d,]+) to (?P<most>[\d,]+) (?P<said>.+)", _("%(least)s to %(most)s %(said)s")),
+        (
+            r"(?P<unit>items?|characters?|words?|lines?) in (?P<place>.+?) with (?P<said>.+ = .+)",
+            _("%(unit)s in %(place)s with %(said)s"),
+        ),
+        (r"(?P<unit>items?|characters?|words?|lines?) in (?P<place>.+)", _("%(unit)s in %(place)s")),
+        (r"(?P<place>.+) is there and not empty", _("%(place)s is there and not empty")),
+        (r"(?P<place>.+) may be missing", _("%(place)s may be missing")),
+        (r"(?P<place>\$\S*) is empty", _("%(place)s is empty")),
+        (
+            r"(?P<code>\w*), decided by the tree over recorded facts, or by a person",
+            _("%(code)s, decided by the tree over recorded facts, or by a person"),
+        ),
+        (r"(?P<place>\$\S*) is missing", _("%(place)s is missing")),
+        (r"no data: (?P<said>.+)", _("no data: %(said)s")),
+        (
+            r"(?P<number>\d+) of (?P<all>\d+) examples of the task hold\.",
+            _("%(number)s of %(all)s examples of the task hold."),
+        ),
+        (
+            r"(?P<number>\d+) of (?P<all>\d+) tests that the model wrote pass\.",
+            _("%(number)s of %(all)s tests that the model wrote pass."),
+        ),
+        (
+            r"On (?P<number>\d+) of the others all attempts agree with each other, against the test\.",
+            _("On %(number)s of the others all attempts agree with each other, against the test."),
+        ),
+        (
+            r"It does not pass these tests, and nothing shows that they are wrong: (?P<said>.+)\.",
+            _("It does not pass these tests, and nothing shows that they are wrong: %(said)s."),
+        ),
+        (
+            (
+                r"(?P<number>\d+) of (?P<all>\d+) tests fail by themselves, whatever the code is, so they say nothing "
+                r"of it\."
+            ),
+            _("%(number)s of %(all)s tests fail by themselves, whatever the code is, so they say nothing of it."),
+        ),
+        (r"The rest passed: (?P<number>\d+)\.", _("The rest passed: %(number)s.")),
     )
 ]
 

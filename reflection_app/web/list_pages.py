@@ -167,10 +167,13 @@ def list_context[M: Model](
     }
 
 
+def wants_part(request: HttpRequest) -> bool:
+    """Return True if htmx asks for a part of a page. A page restored from the history is wanted whole."""
+    return "HX-Request" in request.headers and "HX-History-Restore-Request" not in request.headers
+
+
 def list_response(request: HttpRequest, template: str, context: Mapping[str, Any]) -> HttpResponse:
     """The whole page, or only its results where htmx asks for them."""
-    # A restored page asks by htmx as well, and wants the whole page.
-    swap = request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request")
-    response = render(request, f"{template}#results" if swap else template, dict(context))
+    response = render(request, f"{template}#results" if wants_part(request) else template, dict(context))
     patch_vary_headers(response, ["HX-Request", "HX-History-Restore-Request"])
     return response

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
+from typing import Concatenate
 
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.middleware.gzip import GZipMiddleware
@@ -9,6 +10,7 @@ from django.shortcuts import redirect
 from django.urls import NoReverseMatch
 
 from reflection_app.web.access import DeskRequest, ProjectView
+from reflection_app.web.list_pages import wants_part
 
 # Pages go out compressed where that tells nobody on the way what they hold.
 
@@ -56,15 +58,44 @@ def post_only[**P](*, page: str) -> Callable[[ProjectView[P]], ProjectView[P]]:
         @wraps(view)
         def acting(request: DeskRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
             if request.method in {"GET", "HEAD"}:
-                slug = request.place.project.slug
-                try:
-                    return redirect(page, slug, *args, *kwargs.values())
-                except NoReverseMatch:
-                    return redirect(page, slug)
+                return _redirect_to(page, request.place.project.slug, *args, *kwargs.values())
             if request.method != "POST":
                 return HttpResponseNotAllowed(["GET", "HEAD", "POST"])
             return view(request, *args, **kwargs)
 
         return acting
+
+    return decorate
+
+
+def _redirect_to(page: str, *arguments: object) -> HttpResponse:
+    """Redirect to `page` with all of `arguments`, or with the fewer that it takes."""
+    for count in range(len(arguments), 0, -1):
+        try:
+            return redirect(page, *arguments[:count])
+        except NoReverseMatch:
+            continue
+    return redirect(page)
+
+
+# Addresses that answer a part of a page. Opened by hand or after a reload, they lead to the whole page.
+
+
+def fragment[R: HttpRequest, **P](
+    *, page: str
+) -> Callable[[Callable[Concatenate[R, P], HttpResponse]], Callable[Concatenate[R, P], HttpResponse]]:
+    """A view that answers htmx with a part of `page`, and every other request with a redirect to `page`."""
+
+    def decorate(view: Callable[Concatenate[R, P], HttpResponse]) -> Callable[Concatenate[R, P], HttpResponse]:
+        @wraps(view)
+        def answered(request: R, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+            if wants_part(request):
+                return view(request, *args, **kwargs)
+            place = getattr(request, "place", None)
+            slug = (place.project.slug,) if place else ()
+            return _redirect_to(page, *slug, *args, *kwargs.values())
+
+        answered.fragment_of = page  # type: ignore[attr-defined]
+        return answered
 
     return decorate

@@ -12,7 +12,6 @@
   const boxes = () => [...(list()?.querySelectorAll("input[name=entry]") ?? [])];
   const chosen = () => reviewItem.current()?.dataset.entry ?? "";
   const isPlain = (event) => !(event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || event.isComposing);
-  const isTyping = (element) => Boolean(element.closest?.("input:not([type=checkbox]), textarea, select"));
 
   // The list says which entry is beside it, and x selects that one.
   function mark() {
@@ -52,24 +51,24 @@
   }
 
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || document.querySelector("dialog[open]")) return;
+    if (event.defaultPrevented || deskKeys.isComposing(event) || deskKeys.isOpen()) return;
     const form = event.target.closest?.("[data-curation], [data-edit]");
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && form) {
       event.preventDefault();
       if (reviewItem.isOnScreen(event)) form.requestSubmit(form.querySelector("button"));
       return;
     }
-    if (isTyping(event.target)) return;
+    if (deskKeys.isTyping(event.target)) return;
     if (event.key === "A" && event.shiftKey && !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat) {
       const button = document.querySelector("[data-shift-key=A]:not(:disabled)");
       if (!button || busy) return;
       event.preventDefault();
-      button.click();
+      if (deskKeys.mayPress()) button.click();
       return;
     }
     if (!STEP[event.key] || !isPlain(event)) return;
     event.preventDefault();
-    step(STEP[event.key]);
+    if (deskKeys.mayPress()) step(STEP[event.key]);
   });
 
   // Forms that work by themselves are sent by htmx here, so that the list and the scroll stay where they are.
@@ -104,6 +103,8 @@
   });
   // Whatever was answered, the keys come back with what is on the screen then.
   document.addEventListener("htmx:afterRequest", (event) => {
+    // The bar stays when its entries go, and its reason was for them.
+    if (event.detail.successful && event.detail.elt?.matches?.("[data-bulk]")) event.detail.elt.elements.reason.value = "";
     if (event.detail.target?.id === "inbox-item" && !event.detail.successful) complain(event.detail.xhr?.status ?? 0);
   });
   // Not once it has settled: until then the next answer may have come, or somebody selected another entry.

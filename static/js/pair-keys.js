@@ -1,7 +1,6 @@
 // Comparing by keyboard. A key presses the button that carries it ([data-key], several with spaces between), so it can do
 // nothing the page cannot. A key that was pressed before this pair was on the screen was meant for another one.
 (() => {
-  const TYPED = "textarea, select, [contenteditable], input";
   let paintedAt = Infinity;
   let isSent = false;
 
@@ -23,19 +22,20 @@
   }
 
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.repeat || event.isComposing || event.timeStamp < paintedAt) return;
-    if (document.querySelector("dialog[open]")) return;
-    if (event.target.closest?.(TYPED)) {
+    if (event.defaultPrevented || event.repeat || deskKeys.isComposing(event) || event.timeStamp < paintedAt) return;
+    if (deskKeys.isOpen()) return;
+    if (deskKeys.isTyping(event.target)) {
       if (event.key === "Escape") event.target.blur();
       return;
     }
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    // The buttons show capitals, which are what a key gives with Caps Lock; with Shift it is typed.
+    if (event.ctrlKey || event.metaKey || event.altKey || (event.shiftKey && /^\p{L}$/u.test(event.key))) return;
     if (event.key.startsWith("Arrow") && isScrolled(event.target)) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const control = document.querySelector(`[data-key~="${CSS.escape(key)}"]`);
     if (!control) return;
     event.preventDefault();
-    control.click();
+    if (deskKeys.mayPress(control)) control.click();
   });
   // Pressed twice, it is sent once.
   document.addEventListener("submit", (event) => {

@@ -49,6 +49,8 @@
     const form = formNow();
     const offer = form?.querySelector("[data-draft-offer]");
     if (!offer || form.dataset.hold === "lost") return;
+    // What came back with the page is what was typed last: the alert says so, and there is nothing else to offer.
+    if ("typed" in form.dataset) keep(form);
     const draft = kept(form);
     offer.hidden = draft === null || draft === typed(form);
   });

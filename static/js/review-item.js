@@ -49,7 +49,7 @@ globalThis.reviewItem = (() => {
     globalThis.htmx?.process(next);
     if (next.dataset.title) document.title = next.dataset.title;
     if (address) history.pushState({ review: idOf(next) }, "", address);
-    const told = next.querySelector("[role=alert]:not([hidden])") ?? next.querySelector("h1");
+    const told = next.querySelector(".alert[role=alert]:not([hidden])") ?? next.querySelector("h1");
     if (!told) return settle();
     told.tabIndex = -1;
     const isRead = document.body.dataset.read === idOf(next);
@@ -57,6 +57,16 @@ globalThis.reviewItem = (() => {
     told.focus({ preventScroll: true });
     if (!isRead) scrollTo(0, 0);
     settle({ isPainted });
+    goToWrong(next);
+  }
+
+  // Where a decision was refused, the field that it is about is what comes next; the alert is read out as it is.
+  function goToWrong(item) {
+    const form = item.querySelector("[data-decision][data-wrong]");
+    const fields = form ? [...form.elements].filter((one) => one.name === form.dataset.wrong && !one.readOnly) : [];
+    const field = fields.find((one) => one.checked) ?? fields[0];
+    for (let details = field?.closest("details"); details; details = details.parentElement.closest("details")) details.open = true;
+    field?.focus();
   }
 
   // Whether there was a preview, which gives way to the item before it, with all that was typed into that.

@@ -3,11 +3,7 @@
 (() => {
   // Up and down scroll what is being read; to the sides there is nothing to scroll.
   const ARROWS = ["ArrowLeft", "ArrowRight"];
-  const TYPED = "textarea, select, [contenteditable], input:not([type=radio], [type=checkbox], [type=button])";
-
-  const isTyping = (element) => Boolean(element?.closest?.(TYPED));
-  const isOpen = () => Boolean(document.querySelector("dialog[open], :popover-open"));
-  const isComposing = (event) => event.isComposing || event.keyCode === 229;
+  const { isTyping, isOpen, isComposing } = deskKeys;
   const isOffered = (control) => !control.disabled && !control.closest("[hidden], dialog:not([open])");
   const isPressable = (control) => isOffered(control) && !control.closest("[inert]");
 
@@ -37,32 +33,92 @@
   }
 
   function press(control) {
-    // What decides at once is only gone to: Enter presses it.
-    if ("keyGoes" in control.dataset || control.matches(TYPED)) return reveal(control);
-    if (control.type !== "radio") return control.click();
-    choose(control);
+    // What decides at once is only chosen: Enter presses it.
+    if (control.matches("button[data-key-goes]") && control.form?.matches("[data-decision]")) return choose(control);
+    if ("keyGoes" in control.dataset || isTyping(control)) return reveal(control);
+    if (control.type === "radio") return choose(control);
+    control.click();
   }
 
-  function choose(radio) {
-    const form = radio.form;
-    if (radio.name === "verdict") form.querySelector("[name=decision][value=overrule]").checked = true;
+  // The words that follow a choice are its reason.
+  function goToReason(form) {
+    const reason = form.elements.reason;
+    if (!reason) return;
+    reveal(reason);
+    form.dataset.enterDecides = "";
+  }
+
+  function choose(control) {
+    const form = control.form;
+    forget(form);
+    form.dataset.begun = "";
+    if (control.type !== "radio") {
+      control.dataset.chosen = "";
+      return goToReason(form);
+    }
+    if (control.name === "verdict") form.querySelector("[name=decision][value=overrule]").checked = true;
+    control.checked = true;
+    control.dispatchEvent(new Event("change", { bubbles: true }));
+    control.focus();
+    if (isFinal(control)) return goToReason(form);
+    // To overrule is to rate, or to give a verdict: go on there.
+    const next = form.querySelector("[data-criterion]:not(:has(:checked)) [type=radio]") ?? form.querySelector("[data-criterion] :checked");
+    (next ?? form.querySelector("[name=verdict]:checked") ?? form.querySelector("[name=verdict]"))?.focus();
+  }
+
+  const isFinal = (radio) => radio.form?.matches("[data-decision]") && (radio.name === "verdict" || radio.value === "approve");
+
+  function forget(form) {
+    for (const button of document.querySelectorAll("[data-chosen]")) delete button.dataset.chosen;
+    delete form?.dataset.enterDecides;
+    delete form?.dataset.begun;
+  }
+
+  // A choice without a word is dropped; what was typed or rated is not.
+  function dropChoice() {
+    const chosen = deskKeys.touched();
+    if (chosen.some((field) => field.type !== "radio" || field.closest("[data-criterion]"))) return;
+    forget(document.querySelector("[data-begun]"));
+    for (const radio of chosen) radio.checked = radio.defaultChecked;
+    for (const radio of chosen) radio.dispatchEvent(new Event("change", { bubbles: true }));
+    if (chosen.includes(document.activeElement)) document.activeElement.blur();
+  }
+
+  // In a criterion, a digit is a rating and never a verdict; the next criterion follows, then the reason.
+  function rate(event) {
+    const row = event.target.closest?.("[data-criterion]");
+    if (!row || !/^[0-9]$/.test(event.key)) return false;
+    event.preventDefault();
+    const values = [...row.querySelectorAll("[type=radio]")];
+    const isNumbered = values.some((radio) => /^[0-9]+$/.test(radio.value));
+    const wanted = event.key === "0" ? "10" : event.key;
+    const radio = isNumbered ? values.find((one) => one.value === wanted) : values[Number(wanted) - 1];
+    if (!radio) return true;
     radio.checked = true;
     radio.dispatchEvent(new Event("change", { bubbles: true }));
-    // To overrule is to give a verdict: go on there.
-    const verdict = form.querySelector("[name=verdict]:checked") ?? form.querySelector("[name=verdict]");
-    (radio.value === "overrule" ? verdict : radio).focus();
+    const rows = [...row.closest("[data-rate]").querySelectorAll("[data-criterion]")];
+    const next = rows[rows.indexOf(row) + 1];
+    if (next) (next.querySelector(":checked") ?? next.querySelector("[type=radio]")).focus();
+    else goToReason(radio.form);
+    return true;
   }
+
+  const isSubmittable = (form) => form?.querySelector("[name=decision]:checked") || form?.elements.editing?.checked;
+  const submitOf = (form) => document.querySelector("[data-chosen]") ?? (isSubmittable(form) && form.querySelector("[data-submit]:not([disabled])"));
 
   function submitWith(event) {
     const form = document.querySelector("[data-decision]");
-    const submit = form?.querySelector("[data-submit]:not([disabled])");
     // Another form's field may have a use of its own for these keys.
-    const other = event.target.closest?.("form");
-    const isChosen = form?.querySelector("[name=decision]:checked") || form?.elements.editing?.checked;
-    if (!submit || (other && other !== form) || !isChosen) return;
+    const other = event.target.form ?? event.target.closest?.("form");
+    const submit = form && (!other || other === form) && submitOf(form);
+    if (!submit) return;
     event.preventDefault();
     submit.click();
   }
+
+  // After a key that chose, Enter decides as long as no word of the reason is written; then it is a new line.
+  const isEnterDeciding = (event) =>
+    event.key === "Enter" && !event.shiftKey && event.target.name === "reason" && !event.target.value && event.target.form && "enterDecides" in event.target.form.dataset;
 
   // Keys for the item that is shown ahead wait, in sight, until it is the reader's; where another comes, none is pressed.
   let queue = { review: null, keys: [] };
@@ -96,11 +152,11 @@
     for (const [place, key] of keys.entries()) {
       const form = document.querySelector("[data-decision]");
       const control = key === "Enter" ? document.activeElement : controlFor(key);
-      const submit = form?.querySelector("[data-submit]:not([disabled])");
+      const submit = submitOf(form);
       // What Enter presses by itself: the button that has the focus, else the form whose choice has it.
       if (key === "Enter" && control?.matches("button, a[href]")) control.click();
-      else if (key === "Enter" && submit && form.querySelector("[name=decision]:checked")) submit.click();
-      else if (key !== "Enter" && control && !isTyping(document.activeElement)) press(control);
+      else if (key === "Enter" && submit) submit.click();
+      else if (key !== "Enter" && control && !isTyping(document.activeElement) && deskKeys.mayPress(control)) press(control);
       else return tell(`${refused} ${keys.slice(place).join(" ")}`);
       if (reviewItem.current() !== item || document.querySelector("[data-decision][aria-busy]")) {
         const left = keys.slice(place + 1);
@@ -109,7 +165,12 @@
     }
   }
 
-  document.addEventListener("review:ready", (event) => dequeue(event.detail.item));
+  document.addEventListener("review:ready", (event) => {
+    const early = deskKeys.takeEarly();
+    if (event.detail.item) return dequeue(event.detail.item);
+    // A list has nothing that a key could have been meant for before: what was pressed while it loaded holds.
+    for (const pressed of early) if (!pressed.defaultPrevented && !isTyping(pressed.target)) act(pressed);
+  });
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.repeat || isComposing(event) || isOpen()) return;
     if (reviewItem.isForPreview?.(event)) return enqueue(event);
@@ -118,7 +179,11 @@
       if (event.key === "Enter" || (event.key === " " && !isTyping(event.target))) event.preventDefault();
       return;
     }
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) return submitWith(event);
+    act(event);
+  });
+
+  function act(event) {
+    if ((event.key === "Enter" && (event.ctrlKey || event.metaKey)) || isEnterDeciding(event)) return submitWith(event);
     // With Shift, a sign such as ? or / is meant on some keyboards, a letter on none.
     if (event.ctrlKey || event.metaKey || event.altKey || (event.shiftKey && /^\p{L}$/u.test(event.key))) return;
     // With Shift, arrows select text.
@@ -128,13 +193,25 @@
       return;
     }
     if (event.key === "?") return openHelp(event);
+    if (event.key === "Escape") return dropChoice();
+    if (rate(event)) return;
     if (ARROWS.includes(event.key) && isScrolled(event.target)) return;
     const control = controlFor(event.key);
     if (!control) return;
     event.preventDefault();
-    press(control);
-  });
+    if (deskKeys.mayPress(control)) press(control);
+  }
 
+  // Who chooses by mouse types the reason next as well. Arrows that go from choice to choice stay among them.
+  let isPointed = false;
+  document.addEventListener("pointerdown", (event) => { isPointed = event.pointerType === "mouse"; }, true);
+  document.addEventListener("keydown", () => { isPointed = false; }, true);
+  document.addEventListener("change", (event) => {
+    if (isPointed && event.target.type === "radio" && isFinal(event.target)) goToReason(event.target.form);
+  });
+  document.addEventListener("focusout", (event) => {
+    if (event.target.name === "reason") delete event.target.form?.dataset.enterDecides;
+  });
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-help-open]")) document.querySelector("[data-help]")?.showModal();
   });

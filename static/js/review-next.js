@@ -32,6 +32,12 @@
     if (said) said.innerHTML = html;
   }
 
+  // The item that was fetched ahead does not know of the decision that brought it here.
+  function tellLast(item, html) {
+    const line = item.querySelector("[data-last-line]");
+    if (line) line.innerHTML = html;
+  }
+
   function complain(form, which) {
     if (reviewItem.putBack(form.closest("#review-item"))) say("");
     const alert = form.querySelector("[data-away]");
@@ -49,6 +55,7 @@
     const lease = item.querySelector("[data-lease]");
     if (lease) lease.outerHTML = told.lease;
     say(told.said);
+    tellLast(item, told.last);
     reviewItem.replace(item, { address: told.address });
   }
 

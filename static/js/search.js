@@ -60,6 +60,7 @@
     }
     if (document.querySelector("dialog[open], :popover-open")) return;
     event.preventDefault();
+    if (isSlash && !deskKeys.mayPress()) return;
     const here = isSlash && document.querySelector("[data-search-here]");
     if (here) here.focus();
     else open();

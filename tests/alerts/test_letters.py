@@ -9,11 +9,12 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from reflection_app.alerts.digests import digest_of
 from reflection_app.alerts.letters import send_due_digests, token_of
 from reflection_app.alerts.models import DigestLetter
 from reflection_app.core.audit import Actor
-from reflection_app.core.models import Profile, Project, Role
-from reflection_app.reviews.claiming import claim_review
+from reflection_app.core.models import Digest, Profile, Project, Role
+from reflection_app.reviews.claiming import claim_review, skip_review
 from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
 from tests.alerts.test_sending import at_once
@@ -77,6 +78,37 @@ def test_a_digest_says_what_waits_what_is_overdue_what_was_decided_and_proposed(
     assert "Lessons proposed in the last day: 1\n- Two lines\n" in body
     assert str(decided.pk) not in body
     assert question.text not in body
+
+
+def test_a_decision_is_counted_on_one_day_whenever_the_letters_are_sent(project: Project) -> None:
+    decided, on_the_hour = waiting_review(project), waiting_review(project)
+    actor = Actor(user=reader(project))
+    hour = WEDNESDAY.replace(hour=0, minute=0)
+    for review, at in ((decided, hour + timedelta(minutes=90)), (on_the_hour, hour)):
+        token = claim_review(review, actor=actor).lease_token
+        decide_review(review, DecisionInput(lease_token=token, decision="approve"), actor=actor)
+        type(review).objects.filter(pk=review.pk).update(decided_at=at)
+    entry = make_entry(project, state="proposed", name="One")
+    type(entry).objects.filter(pk=entry.pk).update(created_at=hour + timedelta(minutes=90))
+    sent = hour + timedelta(hours=2)
+    days = [
+        digest_of(project, Digest.DAILY, day=(sent + timedelta(days=days)).date(), now=sent + timedelta(days=days))
+        for days in (0, 1, 2)
+    ]
+    assert [day.decided for day in days] == [0, 2, 0]
+    assert [day.proposed for day in days] == [0, 1, 0]
+
+
+def test_what_the_reader_skipped_is_not_counted_for_them(project: Project) -> None:
+    anna, ben = reader(project), reader(project)
+    skipped, other = waiting_review(project), waiting_review(project)
+    skip_review(skipped, actor=Actor(user=anna))
+    told = [
+        digest_of(project, Digest.DAILY, day=WEDNESDAY.date(), now=WEDNESDAY, reader=user.memberships.get())
+        for user in (anna, ben)
+    ]
+    assert [(one.reviews, one.overdue) for one in told] == [(1, 1), (2, 2)]
+    assert [review.pk for review in told[0].late] == [other.pk]
 
 
 def test_it_comes_in_the_morning_of_the_project_and_weekly_on_mondays(server: MailServer, project: Project) -> None:

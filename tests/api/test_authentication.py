@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import ApiKey, Scope
-from reflection_app.teams.projects import revoke_api_key
+from reflection_app.teams.members import revoke_api_key
 from tests.api.caller import Answer, Caller, assert_problem, make_caller
 from tests.factories import make_api_key, make_member
 

@@ -1,5 +1,6 @@
 """Bodies that are broken, hostile or merely unusual."""
 
+import gzip
 import json
 import re
 import tracemalloc
@@ -14,10 +15,11 @@ from rest_framework.request import Request
 
 from reflection_app.api.reading import read_body, read_input
 from reflection_app.core.errors import InvalidInput
+from reflection_app.core.models import Scope
 from reflection_app.repairs.tool_failures import ToolFailureSubmission
 from reflection_app.tasks.models import Task
 from reflection_app.tasks.submission import TaskSubmission, validated
-from tests.api.caller import Caller, assert_problem, fields
+from tests.api.caller import Caller, assert_problem, fields, make_caller
 
 pytestmark = pytest.mark.django_db
 
@@ -84,6 +86,21 @@ def test_a_body_that_is_not_said_to_be_json_is_refused(caller: Caller, content_t
     answer = caller.call("POST", "tasks", data='{"objective": "x"}', content_type=content_type)
     assert_problem(answer, 415)
     assert "application/json" in answer.body["detail"]
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "gzip, identity"])
+@pytest.mark.parametrize(("method", "path"), [("POST", "tasks"), ("PUT", "guidelines"), ("POST", "attachments")])
+def test_an_encoded_body_is_refused_by_its_encoding(caller: Caller, encoding: str, method: str, path: str) -> None:
+    caller = make_caller(caller.project, [Scope.ADMIN])
+    body = gzip.compress(b'{"objective": "x"}')
+    answer = caller.call(method, path, data=body, headers={"Content-Encoding": encoding})
+    assert_problem(answer, 415)
+    assert encoding in answer.body["detail"]
+
+
+def test_an_identity_encoding_is_accepted(caller: Caller) -> None:
+    answer = caller.call("POST", "tasks", data='{"objective": "x"}', headers={"Content-Encoding": "Identity"})
+    assert answer.status == 201
 
 
 @pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "Application/JSON", "application/x+json"])

@@ -4,7 +4,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from reflection_app.api.health import check_migrations
+from reflection_app.api.health import check_none_is_missing
 
 
 def test_the_process_is_alive_without_a_database() -> None:
@@ -46,7 +46,7 @@ def test_a_database_that_is_away_is_told_soon_and_without_secrets(monkeypatch: p
 
 @pytest.mark.django_db
 def test_a_missing_migration_is_not_ready() -> None:
-    check_migrations.cache_clear()
+    check_none_is_missing.cache_clear()
     recorder = MigrationRecorder(connection)
     newest = max(name for app, name in recorder.applied_migrations() if app == "reflection_app")
     recorder.record_unapplied("reflection_app", newest)
@@ -57,9 +57,21 @@ def test_a_missing_migration_is_not_ready() -> None:
 
 @pytest.mark.django_db
 def test_a_database_at_the_last_of_the_former_migrations_is_ready() -> None:
-    check_migrations.cache_clear()
+    check_none_is_missing.cache_clear()
     MigrationRecorder.Migration.objects.filter(name__contains="_squashed_").delete()
     assert Client().get("/readyz").json()["checks"]["migrations"] == "ok"
+
+
+@pytest.mark.django_db
+def test_a_running_process_is_not_ready_once_a_newer_version_has_migrated_the_database() -> None:
+    assert Client().get("/readyz").status_code == 200
+    MigrationRecorder(connection).record_applied("notebook_app", "9999_of_the_future")
+    response = Client().get("/readyz")
+    assert response.status_code == 503
+    assert response.json()["checks"]["migrations"] == (
+        "The database was migrated by a newer version (migration notebook_app.9999_of_the_future is unknown here). "
+        "Start that version or restore a backup."
+    )
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from reflection_app.attachments.models import Attachment
 from reflection_app.core.audit import Actor
+from reflection_app.core.models import Role
 from reflection_app.loops.regions import Region
 from reflection_app.loops.verdicts import Issue
 from reflection_app.repairs.models import Ticket
@@ -85,7 +86,7 @@ def kept(review: Review, media_type: str) -> Attachment:
 
 
 def overruled(review: Review, region: Any, *, caller: Caller | None = None) -> Answer:
-    caller = caller or make_caller(review.project, ["admin"], made_by=make_member(review.project))
+    caller = caller or make_caller(review.project, ["admin"], made_by=make_member(review.project, Role.ADMIN))
     held = claim_review(review, actor=Actor(api_key=caller.key))
     decision = {"lease_token": str(held.lease_token), "decision": "overrule", "verdict": "REVISE"}
     return caller.post(f"reviews/{review.pk}/decision", {**decision, "issues": [{**ABOUT, "region": region}]})
@@ -132,7 +133,7 @@ def test_a_file_of_another_attempt_is_refused(review: Review) -> None:
 
 def caller_of(review: Review) -> Caller:
     Review.objects.filter(pk=review.pk).update(state="waiting", holder=None, holder_label="", lease_token=None)
-    return make_caller(review.project, ["admin"], made_by=make_member(review.project))
+    return make_caller(review.project, ["admin"], made_by=make_member(review.project, Role.ADMIN))
 
 
 def test_the_form_of_the_page_says_where_it_is_and_the_pages_show_it(client: Client, review: Review) -> None:

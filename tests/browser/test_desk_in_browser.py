@@ -1,5 +1,6 @@
 """What people do with the desk, in headless Chromium."""
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
@@ -202,24 +203,35 @@ def test_an_issue_is_a_line_until_it_is_edited(visit: Visit) -> None:
     assert [issue["description"] for issue in review.decided_verdict.issues] == ["No name"]
 
 
-def test_a_message_in_the_corner_is_put_away_and_stays_away(visit: Visit) -> None:
+def test_the_message_of_the_last_decision_leaves_and_its_undo_stays(visit: Visit) -> None:
     project = unsure_project("desk")
     user = make_member(project)
     first = claim_review(waiting_review(project), actor=Actor(user=user))
     page = ready(visit(user).go(f"/p/desk/reviews/{first.pk}/"))
+    page.emulate_media(reduced_motion="reduce")
     head = page.get_by_role("heading", level=1)
     page.keyboard.press("a")
     page.keyboard.press("Control+Enter")
     page.wait_for_url("**/reviews/")
-    toast = page.locator(".last-decision")
-    expect(toast.get_by_role("button", name="Undo")).to_be_visible()
-    before = head.bounding_box()
-    toast.get_by_role("button", name="Dismiss").click()
-    expect(toast).to_have_count(0)
-    assert head.bounding_box() == before
-    expect(page.get_by_role("main")).to_be_focused()
+    line = page.locator(".last-decision")
+    said = line.locator(".last-said")
+    expect(said).to_have_text(re.compile("You agreed with the critic: Pass."))
+    assert said.evaluate("one => one.getAnimations()[0].effect.getTiming().delay") == 8_000
+    line.hover()
+    assert said.evaluate("one => one.getAnimations()[0].playState") == "paused"
+    head.hover()
+    assert said.evaluate("one => one.getAnimations()[0].playState") == "running"
+    before = head.bounding_box(), page.locator("#queue-tabs").bounding_box()
+    line.evaluate("one => one.getAnimations({ subtree: true }).forEach(leaving => leaving.finish())")
+    expect(said).to_be_hidden()
+    expect(line.get_by_text("Last decision:")).to_be_visible()
+    assert (head.bounding_box(), page.locator("#queue-tabs").bounding_box()) == before
     page.reload()
-    expect(toast).to_have_count(0)
+    expect(line.get_by_text("Last decision:")).to_be_visible()
+    expect(said).to_be_hidden()
+    line.get_by_role("button", name="Undo").click()
+    page.wait_for_url(f"**/reviews/{first.pk}/")
+    expect(line).to_have_count(0)
 
 
 def test_runs_are_filtered_without_leaving_the_page(visit: Visit) -> None:

@@ -15,6 +15,7 @@ from reflection_app.reviews.models import Comment
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
+from tests.notebook.test_comparing import conflicting
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Visit = Callable[..., Visitor]
@@ -205,3 +206,19 @@ def test_it_decides_without_scripts(visit: Visit, project: Project, entries: lis
     assert page.locator("#item-title").inner_text() == "First"
     assert state_of(entries[0]) is not EntryState.APPROVED
     plain.close()
+
+
+def test_the_key_to_approve_asks_first_where_another_entry_says_the_opposite(visit: Visit, project: Project) -> None:
+    conflict = conflicting(project.pk)
+    entry = shown(conflict.first)
+    page = opened(visit(make_member(project, Role.CURATOR)).go(f"{INBOX}?entry={entry.id}"), entry)
+    page.keyboard.press("a")
+    keep_this = page.locator("input[name=contradictions][value=supersede]")
+    expect(keep_this).to_be_focused()
+    page.keyboard.press("Enter")
+    assert state_of(entry) is not EntryState.APPROVED
+    is_clean(page, "contradiction-approval")
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    expect(page.locator("#notebook-said")).to_contain_text("Approved:")
+    assert (state_of(entry), state_of(shown(conflict.second))) == (EntryState.APPROVED, EntryState.RETIRED)

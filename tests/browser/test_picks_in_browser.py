@@ -32,7 +32,8 @@ def opened(visit: Visit, *, scheme: str = "light") -> tuple[Page, Review]:
 def test_a_digit_goes_to_an_attempt_and_enter_keeps_it(visit: Visit) -> None:
     page, review = opened(visit)
     page.keyboard.press("2")
-    expect(page.get_by_role("button", name="Keep attempt 2")).to_be_focused()
+    expect(page.get_by_role("button", name="Keep attempt 2")).to_have_attribute("data-chosen", "")
+    expect(page.get_by_label("Reason")).to_be_focused()
     assert Review.objects.get(pk=review.pk).state == ReviewState.CLAIMED
     page.keyboard.press("Enter")
     expect(page.get_by_text("You kept attempt 2. The run succeeds.")).to_be_visible()

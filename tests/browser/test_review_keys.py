@@ -132,7 +132,7 @@ def test_an_item_that_came_without_being_fetched_ahead_is_shown_all_the_same(vis
 
 def test_i_overrules_visibly_and_adds_an_issue(visit: Visit, project: Project) -> None:
     page = opened(visit, waiting_review(project))
-    press(page, "a", "i")
+    press(page, "a", "Escape", "i")
     expect(page.get_by_label("Overrule")).to_be_checked()
     expect(page.get_by_text("To change an issue is to overrule")).to_be_visible()
     expect(page.get_by_label("Description of issue 2")).to_be_focused()
@@ -147,7 +147,7 @@ def test_i_overrules_visibly_and_adds_an_issue(visit: Visit, project: Project) -
 
 def test_an_issue_that_was_taken_out_is_put_back(visit: Visit, project: Project) -> None:
     page = opened(visit, waiting_review(project))
-    press(page, "o", "2", "i")
+    press(page, "o", "2", "Escape", "i")
     page.keyboard.type("Too short")
     page.get_by_label("Severity of issue 2").select_option("critical")
     page.get_by_label("Place of issue 2").fill("$.items[2]")

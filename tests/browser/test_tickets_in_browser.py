@@ -71,7 +71,7 @@ def test_a_director_decides_by_keyboard(visit: Callable[..., Visitor]) -> None:
     is_clean(page)
     page.locator("body[data-keys=ready]").wait_for()
     page.keyboard.press("1")
-    expect(page.get_by_role("button", name="Redo with instructions")).to_be_focused()
+    expect(page.get_by_label("What to do differently, or why")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("#error-reason")).to_contain_text("Say what is to be done differently")
     is_clean(page)

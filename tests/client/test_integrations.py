@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 import pytest
 from reflection_desk import Desk
 
+from reflection_app.runs.models import Run
 from reflection_app.sessions.models import Transcript, TranscriptTurn
 from reflection_app.tasks.models import Task
 from tests.client.conftest import Served
@@ -216,7 +217,9 @@ def test_a_graph_waits_for_a_reviewer_and_goes_on_with_the_decision(served: Serv
     with served.client() as desk, served.reviewer() as reviewer:
         graph = writing_graph(reviewed_by(desk, objective="task", answer="text"))
         stopped = graph.invoke({"task": "Write a haiku."}, thread)
-        assert stopped["__interrupt__"][0].value["review_id"]
+        assert stopped["__interrupt__"][0].value["waiting_for"] == "required"
+        assert len(stopped["__interrupt__"][0].value["reviews"]) == 1
+        assert Run.objects.get().outcome is None
         assert stopped["review"]["attempt"] == 1
         assert (stopped["review"]["accepted"], stopped["review"]["decided_by"]) == (False, "critic")
         # Whatever it is resumed with: nobody has decided yet.
@@ -230,7 +233,56 @@ def test_a_graph_waits_for_a_reviewer_and_goes_on_with_the_decision(served: Serv
     assert "__interrupt__" not in ended
     assert (ended["review"]["accepted"], ended["review"]["attempt"]) == (True, 2)
     assert ended["review"]["decided_by"].startswith("key")
+    assert ended["review"]["answer"].startswith("second, after:")
     assert Task.objects.count() == 1
+
+
+def test_a_reviewer_who_sends_back_what_the_critic_passed_gets_another_attempt_of_the_same_run(served: Served) -> None:
+    from langgraph.types import Command
+    from reflection_desk.integrations.langgraph import reviewed_by
+
+    served.critic(critique(90, approved=True), critique(90, approved=True))
+    thread: Any = {"configurable": {"thread_id": "a"}}
+    with served.client() as desk, served.reviewer() as reviewer:
+
+        def decide(**said: Any) -> Any:
+            claim = reviewer.claim_review()
+            assert claim is not None
+            reviewer.decide_review(claim.review.id, lease_token=claim.lease_token, **said)
+            return graph.invoke(Command(resume=True), thread)
+
+        graph = writing_graph(reviewed_by(desk, objective="task", answer="text"))
+        assert graph.invoke({"task": "Write a haiku."}, thread)["__interrupt__"]
+        again = decide(decision="overrule", verdict="REVISE", score=40, reason="Name the season.")
+        assert again["__interrupt__"]
+        sent_back = again["review"]
+        assert (sent_back["accepted"], sent_back["verdict"], sent_back["score"]) == (False, "REVISE", 40)
+        assert sent_back["decided_by"].startswith("key")
+        assert "Name the season." in again["text"]
+        assert Run.objects.get().state == "waiting_review"
+        ended = decide(decision="edit", edited_answer="By hand, in spring.", score=50)
+    assert (ended["review"]["accepted"], ended["review"]["answer"]) == (True, "By hand, in spring.")
+    run = Run.objects.get()
+    assert (run.outcome, run.attempts_made) == ("succeeded", 3)
+
+
+def test_what_a_reviewer_rejects_ends_the_graph_and_no_other_run_begins(served: Served) -> None:
+    from langgraph.types import Command
+    from reflection_desk.integrations.langgraph import reviewed_by
+
+    served.critic(critique(90, approved=True))
+    thread: Any = {"configurable": {"thread_id": "a"}}
+    with served.client() as desk, served.reviewer() as reviewer:
+        graph = writing_graph(reviewed_by(desk, objective="task", answer="text"))
+        graph.invoke({"task": "Write a haiku."}, thread)
+        claim = reviewer.claim_review()
+        assert claim is not None
+        reviewer.decide_review(claim.review.id, lease_token=claim.lease_token, decision="overrule", verdict="REJECT")
+        ended = graph.invoke(Command(resume=True), thread)
+    assert "__interrupt__" not in ended
+    assert (ended["review"]["accepted"], ended["review"]["verdict"]) == (False, "REJECT")
+    assert ended["review"]["decided_by"].startswith("key")
+    assert Run.objects.get().outcome == "rejected"
 
 
 def test_what_a_reviewer_sends_back_is_written_again(served: Served) -> None:

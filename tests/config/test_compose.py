@@ -96,5 +96,7 @@ def test_backups_have_a_place_that_outlives_the_container(services: dict[str, An
     image = (ROOT / "Dockerfile").read_text()
 
     assert services["web"]["volumes"] == ["data:/data"]
+    # What they share: the bound on the sandboxes' memory, and answers that wait for the database.
+    assert services["worker"]["volumes"] == services["behind"]["volumes"] == ["workers:/data"]
     assert "install -d -o desk -g desk -m 700 /data" in image
     assert " REFLECTION_DATA_DIR=/data " in image

@@ -1,3 +1,9 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
@@ -38,3 +44,31 @@ def test_a_flag_is_read_in_the_usual_spellings(given: str, *, expected: bool) ->
 def test_a_flag_that_is_neither_yes_nor_no_is_refused() -> None:
     with pytest.raises(ImproperlyConfigured, match="neither yes nor no"):
         env.flag("ON", default=True, meaning="whether", environ={"ON": "maybe"})
+
+
+def test_a_choice_may_be_written_with_hyphens() -> None:
+    among = ("off", "post_hoc")
+    assert env.choice("MODE", "off", among, "when", environ={"MODE": "post-hoc"}) == "post_hoc"
+    with pytest.raises(ImproperlyConfigured, match="none of off, post_hoc"):
+        env.choice("MODE", "off", among, "when", environ={"MODE": "post hoc"})
+
+
+@pytest.mark.parametrize(
+    ("given", "models"),
+    [
+        ({"FC_MODEL": "small", "REFLECTION_FC_MODEL": "strong"}, ["small", "strong"]),
+        ({"FC_MODEL": "small"}, ["small", ""]),
+        (
+            {"FC_MODEL": "small", "LLM_MODEL": "mine", "REFLECTION_FC_MODEL": "x", "LLM_COMPLETENESS_MODEL": "y"},
+            ["mine", "y"],
+        ),
+    ],
+)
+def test_models_may_be_set_by_their_other_names(given: dict[str, str], models: list[str], tmp_path: Path) -> None:
+    told = (
+        "from django.conf import settings as s; import json; print(json.dumps([s.LLM_MODEL, s.LLM_COMPLETENESS_MODEL]))"
+    )
+    clean = {name: value for name, value in os.environ.items() if not name.endswith("_MODEL")}
+    environ = clean | {"DJANGO_SETTINGS_MODULE": "reflection_app.config.settings", "REFLECTION_DATA_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", told], env=environ | given, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == models

@@ -81,3 +81,8 @@ def test_all_are_told_the_data_folder_and_where_the_local_model_is() -> None:
 def test_a_provider_key_without_a_model_is_noticed() -> None:
     assert processes.keys_without_model({"OPENAI_API_KEY": "sk"}) == ["OPENAI_API_KEY"]
     assert processes.keys_without_model({"OPENAI_API_KEY": "sk", "LLM_MODEL": "openai/x"}) == []
+    assert processes.keys_without_model({"OPENAI_API_KEY": "sk", "FC_MODEL": "gpt-4o-mini"}) == []
+
+
+def test_names_that_change_nothing_are_noticed() -> None:
+    assert processes.names_without_effect({"ENABLE_VERBOSE_STEPS": "true", "PATH": "/bin"}) == ["ENABLE_VERBOSE_STEPS"]

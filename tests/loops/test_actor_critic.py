@@ -46,11 +46,35 @@ def test_the_next_prompt_is_rebuilt_from_the_task_and_never_nests() -> None:
     assert played.ended.best_attempt == 3
 
 
+def test_what_an_issue_says_is_not_listed_again_as_a_weakness() -> None:
+    issue = {"description": "The season word is missing.", "suggested_fix": "Name a season."}
+    feedback = {
+        "weaknesses": ["the season word is missing", "Season word", "Line 2 is too long", "Line 3 is too long"],
+        "suggestions": ["name a season", "Shorten line 2"],
+    }
+    sent_back = critique(50, issues=[issue], feedback=feedback)
+    played = play(text_spec(), sequence([said("one"), said(sent_back), said("two"), said(critique(90, approved=True))]))
+    [first, again] = [one.messages[-1].content for one in played.effects if isinstance(one, Generate) and one.attempt]
+    assert again.casefold().count("season word") == 1
+    assert again.casefold().count("name a season") == 1
+    for other in ("Line 2 is too long", "Line 3 is too long", "Shorten line 2"):
+        assert other in again
+    assert "season" not in first
+
+
+def test_under_a_critic_the_first_score_that_falls_is_an_over_correction() -> None:
+    answers = [said("one"), said(critique(60)), said("two"), said(critique(50))]
+    played = play(text_spec(max_iterations=9), sequence(answers))
+    assert (played.ended.outcome, played.ended.error) == (Outcome.OVER_CORRECTED, "")
+
+
 def test_under_a_critic_the_first_attempt_that_does_not_improve_stops_the_loop() -> None:
     answers = [said("one"), said(critique(60)), said("two"), said(critique(60))]
     played = play(text_spec(max_iterations=9), sequence(answers))
 
-    assert played.ended.outcome is Outcome.OVER_CORRECTED
+    # No score fell, so nothing was over-corrected.
+    assert played.ended.outcome is Outcome.EXHAUSTED
+    assert played.ended.error == "Attempt 2 scored no higher than an earlier one (60)."
     assert played.ended.best_attempt == 1
 
 

@@ -28,11 +28,48 @@ def verdict_on(text: str) -> Verdict:
         (90, False, Verdict.REVISE),
         (30, False, Verdict.REVISE),
         (29.5, False, Verdict.REJECT),
-        (10, True, Verdict.REJECT),
+        (11, True, Verdict.REJECT),
     ],
 )
 def test_code_draws_the_verdict_from_the_parts(score: float, approved: bool, verdict: Verdict) -> None:
     assert verdict_on(critique(score, approved=approved)) is verdict
+
+
+@pytest.mark.parametrize(
+    ("parts", "quality"),
+    [
+        ({"completeness": 0.95, "correctness": 0.9, "approved": True}, 92.5),
+        ({"completeness": "0.95", "correctness": "1.0", "approved": True}, 97.5),
+        ({"completeness": 1, "correctness": 1, "approved": True}, 100),
+        ({"completeness": 0.3, "correctness": 0.4, "approved": False}, 35),
+        ({"score": 0.9, "approved": True}, 90),
+        ({"completeness": 0, "correctness": 0, "approved": False}, 0),
+        ({"completeness": 4, "correctness": 2, "approved": False}, 3),
+    ],
+)
+def test_a_scale_that_the_reply_itself_tells_is_read_as_that(parts: dict[str, Any], quality: float) -> None:
+    assert read_answer(json.dumps(parts), schema=CriticAnswer).quality == quality
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"completeness": 9, "correctness": 8, "approved": True},
+        {"completeness": 5, "correctness": 5, "approved": True},
+        {"completeness": 0, "correctness": 0, "approved": True},
+        {"completeness": 1, "correctness": 0, "approved": False},
+        {"completeness": 1, "correctness": 1, "approved": False},
+        {"score": 7.5, "approved": True},
+        {"completeness": "95/100", "correctness": "90/100", "approved": True},
+        {"completeness": "95%", "correctness": "90%", "approved": True},
+        {"completeness": 4, "correctness": 4, "score": 80, "approved": True},
+        {"completeness": -5, "correctness": 90, "approved": True},
+        {"completeness": float("nan"), "correctness": 90, "approved": True},
+    ],
+)
+def test_a_reply_whose_scale_cannot_be_told_is_asked_again(parts: dict[str, Any]) -> None:
+    with pytest.raises(UnusableAnswerError):
+        read_answer(json.dumps(parts), schema=CriticAnswer)
 
 
 def test_the_score_is_half_completeness_and_half_correctness() -> None:
@@ -215,12 +252,13 @@ def test_very_many_results_do_not_swamp_the_prompt() -> None:
     assert len(asked) < 80_000
 
 
-PARTS = st.none() | st.floats(0, 100)
+# Lower ones are asked again where they are approved.
+PARTS = st.none() | st.floats(11, 100)
 ANSWERS = st.fixed_dictionaries(
     {
         "completeness": PARTS,
         "correctness": PARTS,
-        "score": st.floats(0, 100),
+        "score": st.floats(11, 100),
         "confidence": st.none() | st.floats(0, 1),
         "approved": st.booleans(),
         "issues": st.lists(st.fixed_dictionaries({"description": st.text(min_size=1)}), max_size=2),

@@ -66,6 +66,9 @@ def test_paths_are_written_as_people_write_them(parts: list[str | int], path: st
     assert json_path(parts) == path
 
 
+DRAFT_07: dict[str, Any] = {"$schema": "http://json-schema.org/draft-07/schema#"}
+
+
 @pytest.mark.parametrize(
     ("schema", "why"),
     [
@@ -76,7 +79,18 @@ def test_paths_are_written_as_people_write_them(parts: list[str | int], path: st
         ({"$dynamicRef": "other#x"}, "refers outside"),
         ({"$ref": "https://json-schema.org/draft/2020-12/schema"}, "refers outside"),
         ({"$ref": "#/$defs/none"}, "which is not there"),
-        ({"$schema": "http://json-schema.org/draft-07/schema#"}, "another draft"),
+        (
+            {"$schema": "http://json-schema.org/draft-03/schema#"},
+            "unknown draft; known are 04, 06, 07, 2019-09 and 2020",
+        ),
+        ({"$schema": 7}, "unknown draft"),
+        (DRAFT_07 | {"items": [{"$ref": "file:///etc/passwd"}]}, r"\$\.items\[0\]: refers outside"),
+        (DRAFT_07 | {"dependencies": {"a": {"$ref": "other.json"}}}, "refers outside"),
+        ({"$schema": "https://json-schema.org/draft/2019-09/schema", "$recursiveRef": "x"}, "refers outside"),
+        (
+            {"$schema": "http://json-schema.org/draft-04/schema#", "definitions": {"a": {"id": "http://x/y"}}},
+            "an id inside",
+        ),
         ({"$defs": {"a": {"$id": "https://example.com/a"}}}, "is not supported"),
         ({"pattern": "(?=a)b"}, "linear time"),
         ({"pattern": "(a{1000}){1000}"}, "linear time"),
@@ -86,6 +100,41 @@ def test_paths_are_written_as_people_write_them(parts: list[str | int], path: st
 def test_a_schema_that_cannot_be_used_is_refused_with_the_reason(schema: dict[str, Any], why: str) -> None:
     with pytest.raises(SchemaRefused, match=why):
         check_schema(schema)
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "http://json-schema.org/draft-04/schema#",
+        "http://json-schema.org/draft-06/schema#",
+        "http://json-schema.org/draft-07/schema#",
+        "http://json-schema.org/draft-07/schema",
+        "https://json-schema.org/draft/2019-09/schema",
+        "https://json-schema.org/draft/2020-12/schema",
+    ],
+)
+def test_every_common_draft_is_read(draft: str) -> None:
+    schema = {"$schema": draft, "type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    check_schema(schema)
+    assert found(schema, {"a": "x"}) == [("$.a", 'the value is not of type "integer" (found "x")')]
+
+
+def test_keywords_are_read_by_their_draft() -> None:
+    tuples = DRAFT_07 | {"items": [{"type": "integer"}], "additionalItems": False}
+    check_schema(tuples)
+    assert [path for path, _why in found(tuples, ["x", 2])] == ["$[0]", "$"]
+    needs = DRAFT_07 | {"dependencies": {"a": ["b"], "c": {"required": ["d"]}}}
+    assert len(found(needs, {"a": 1, "c": 1})) == 2
+    above = {"$schema": "http://json-schema.org/draft-04/schema#", "minimum": 1, "exclusiveMinimum": True}
+    assert len(found(above, 1)) == 1
+
+
+def test_a_costly_schema_of_an_older_draft_is_refused_before_it_is_checked() -> None:
+    entangled: Any = {}
+    for _ in range(40):
+        entangled = {"dependencies": {"a": entangled, "b": entangled}, "items": [entangled, entangled]}
+    with pytest.raises(SchemaRefused):
+        check_schema(DRAFT_07 | entangled)
 
 
 def test_words_that_only_look_like_references_are_let_be() -> None:

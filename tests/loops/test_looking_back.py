@@ -198,7 +198,13 @@ def test_what_is_malformed_in_one_item_costs_none_of_the_others() -> None:
     assert len(found.findings[1].description) == 2_000
 
 
-@pytest.mark.parametrize(("given_score", "kept"), [(140, 100), (-3, 0), ("high", None), (None, None), ("55%", 55)])
+@pytest.mark.parametrize(
+    ("given_score", "kept"),
+    [
+        *((140, 100), (-3, 0), ("high", None), (None, None), ("55%", 55)),
+        *(("8/10", 80), (0.85, 85), ("0.5%", 0.5), ("3/0", None)),
+    ],
+)
 def test_a_score_is_within_its_bounds_or_not_there(given_score: Any, kept: float | None) -> None:
     text = json.dumps({"score": given_score, "findings": []})
     assert read_answer(text, schema=ErrorsAnswer).found().score == kept

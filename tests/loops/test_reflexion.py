@@ -97,7 +97,7 @@ def test_an_attempt_that_does_not_improve_stops_the_loop_before_a_reflection_is_
     answers = [said("a"), said(evaluation(False)), said(reflection("r")), said("b"), said(evaluation(False))]
     played = play(spec(max_iterations=9), sequence(answers))
 
-    assert played.ended.outcome is Outcome.OVER_CORRECTED
+    assert played.ended.outcome is Outcome.EXHAUSTED
     assert played.ended.best_attempt == 1
     assert played.keys[-1] == "attempt-2/verdict"
 

@@ -180,6 +180,7 @@ def test_items_are_counted(count: dict[str, Any], data: Any, met: bool, expected
         ("words", "한국어 문장입니다", 2),
         ("words", "Größe, naïve; α2!", 3),
         ("characters", "  反思 ab\n", 5),
+        ("lines", "one\x0cline\u2028 still\nand another", 2),
         ("lines", "old pond\n\na frog\r\n \nsplash", 3),
     ],
 )

@@ -100,6 +100,8 @@ def figures_by_hand(project: Project, chosen: Chosen) -> dict[str, float | None]
     twice = [of_run for of_run in scores if len(of_run) > 1]
     checks = [list(run.completeness_checks.all()) for run in checking if run.completeness_checks.exists()]
     said = [check.state for of_run in checks for check in of_run if check.state != "unchecked"]
+    carrying = [checked for checked in checks if checked[0].run.mode != "completeness_check"]
+    carried = [check.state for of_run in carrying for check in of_run if check.state != "unchecked"]
     tried = sum(max(check.attempted or 0 for check in of_run) for of_run in checks)
     worked = sum(max(check.succeeded or 0 for check in of_run) for of_run in checks)
     tokens = sum(step.prompt_tokens + step.completion_tokens for step in about if step.role in REFLECTING)
@@ -122,7 +124,7 @@ def figures_by_hand(project: Project, chosen: Chosen) -> dict[str, float | None]
         "over_correction_rate": mean(of_run[-1] < max(of_run) for of_run in twice),
         "passed_lowered_rate": mean(has_passed_lowered(run) for run in runs if succeeded(run)),
         "found_incomplete": mean(state in {"incomplete", "completed_by_supplement"} for state in said),
-        "completed_by_supplement": mean(state == "completed_by_supplement" for state in said if state != "complete"),
+        "completed_by_supplement": mean(state == "completed_by_supplement" for state in carried if state != "complete"),
         "supplements_per_task": mean(sum(check.supplements.count() for check in of_run) for of_run in checks),
         "exec_used": sum(any(check.used for check in of_run) for of_run in checks),
         "exec_attempted": tried,

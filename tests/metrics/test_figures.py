@@ -2,14 +2,17 @@
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from importlib import import_module
 from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 
 from reflection_app.core.models import Project
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Outcome, Referee, Verdict
+from reflection_app.metrics.completeness_figures import completeness_figures
 from reflection_app.metrics.definitions import DEFINITIONS, SUMMED, Chosen, ChosenHour, Metrics
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due, figure_runs, rebuild
@@ -276,6 +279,31 @@ def test_the_points_add_up_to_the_figures(days: int) -> None:
     assert sum(point.figures["tokens"].value or 0 for point in metrics.points) == metrics.figures["tokens"].value
     assert len(metrics.points) == {1: 24, 2: 48, 30: 30}.get(days, len(metrics.points)) <= 92
     assert metrics.points[0].start[:10] == chosen.since.isoformat()
+
+
+def checked_run(project: Project, mode: Mode, state: str) -> None:
+    rows = begin(project, mode)
+    step = rows.step("check", "record_completeness", attempt_number=1)
+    CompletenessCheck.objects.create(project=project, run=rows.run, step=step, attempt_number=1, state=state)
+    rows.end(Outcome.SUCCEEDED, kept=None, at=NOON)
+
+
+def test_checks_that_carry_nothing_out_are_no_failed_supplements() -> None:
+    project = make_project()
+    for _ in range(4):
+        checked_run(project, Mode.COMPLETENESS_CHECK, "incomplete")
+    for state in ("completed_by_supplement", "incomplete", "incomplete", "complete"):
+        checked_run(project, Mode.PLANNING, state)
+    found = figured(project, on()).figures["completed_by_supplement"]
+    assert found.value == pytest.approx(1 / 3)
+    assert found.of == 3
+    assert completeness_figures(project.pk).share_supplemented == pytest.approx(1 / 3)
+    # What the migration counts for rows from before is what is counted now.
+    for model in (RunFigure, DayFigure):
+        model.objects.update(checks_supplementable=0)
+    with connection.cursor() as cursor:
+        cursor.execute(import_module("reflection_app.migrations.0039_supplementable_checks").COUNT)
+    assert metrics_of(project.pk, on()).figures["completed_by_supplement"] == found
 
 
 @pytest.mark.exhaustive("against another computation, over many drawn cases")

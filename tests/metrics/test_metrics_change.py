@@ -49,9 +49,24 @@ def test_a_mean_changes_by_its_part(now: float, before: float, words: str, verdi
 
 def test_without_a_number_before_there_is_no_change() -> None:
     nothing = figure("success_rate", None, 0)
-    assert change(share(1, 2), nothing, better="up") is None
-    assert change(share(1, 2), None, better="up") is None
+    assert change(share(10, 20), nothing, better="up") is None
+    assert change(share(10, 20), None, better="up") is None
     assert change(mean(1.0), mean(0.0), better="up") is None
+
+
+@pytest.mark.parametrize(("now", "before"), [(100, 9), (9, 100), (1, 1)])
+def test_a_period_of_fewer_than_ten_is_not_compared(now: int, before: int) -> None:
+    assert change(share(1, now), share(1, before), better="up") is None
+    assert (
+        change(Figure("cost_usd", 1.0, Unit.USD, of=now), Figure("cost_usd", 9.0, Unit.USD, of=before), better="")
+        is None
+    )
+
+
+def test_a_change_says_of_how_many_each_period_is() -> None:
+    found = change(share(90, 1_000), share(60, 100), better="up")
+    assert found is not None
+    assert found.sizes == "n = 1,000, before 100"
 
 
 @pytest.mark.parametrize(

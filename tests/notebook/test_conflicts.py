@@ -133,9 +133,10 @@ def test_one_that_holds_instead_retires_the_other_and_leads_to_the_next() -> Non
 
 def test_a_merge_in_other_words_is_taken_back_with_everything_in_it() -> None:
     project = make_project()
-    conflict = open_conflict(project)
+    approved = rule(project, ALWAYS)
+    approve(project.pk, approved.pk, by=By("ann"))
+    [conflict] = compare(project.pk, rule(project, NEVER).pk)
     first = Entry.objects.get(pk=conflict.first_id)
-    approve(project.pk, first.pk, by=By("ann"), expected_version=first.version) if first.state != "approved" else None
     client, _user = logged_in(project)
     told = {"act": "merge", "stays": str(first.pk), "name": "Force pushes", "description": "", "content": "It depends."}
     assert client.post(page("settle_conflict", project, conflict), told | versions(conflict)).status_code == 302
@@ -234,7 +235,7 @@ def test_a_suggestion_is_shown_and_put_into_the_form_and_changes_nothing() -> No
     advance(run.pk)
     run.refresh_from_db()
     assert (run.state, run.outcome) == ("finished", "succeeded")
-    said = client.get(page("conflict_suggestion", project, conflict)).content.decode()
+    said = client.get(page("conflict_suggestion", project, conflict), headers={"HX-Request": "true"}).content.decode()
     assert "&lt;b&gt;Ask&lt;/b&gt;" in said
     assert "tokens" in said
     filled = client.get(page("conflict", project, conflict), {"words": "suggestion"}).content.decode()
@@ -264,9 +265,10 @@ def test_what_was_suggested_for_other_words_is_not_kept() -> None:
 
 def test_who_lets_a_proposal_stay_is_told_that_it_has_still_to_be_approved() -> None:
     project = make_project()
-    conflict = open_conflict(project)
+    approved = rule(project, ALWAYS)
+    approve(project.pk, approved.pk, by=By(label="system"))
+    [conflict] = compare(project.pk, rule(project, NEVER).pk)
     client, _ = logged_in(project)
-    approve(project.pk, conflict.first_id, by=By(label="system"))
     shown = client.get(page("conflict", project, conflict)).text
     waiting, told = ("Entry 1 is a proposal", "Entry 2 is a proposal")
     assert (waiting in shown) != (told in shown)

@@ -47,7 +47,7 @@ def test_what_is_found_again_is_counted_on_the_entry_that_stays_through_every_me
     one, two, three = (found(project_id, name, name) for name in "ABC")
     public.merge(project_id, gone_id=one.pk, into_id=two.pk, by=ANNA)
     public.merge(project_id, gone_id=two.pk, into_id=three.pk, by=ANNA)
-    again = keep(project_id, rule("a", "new"))
+    again = keep(project_id, rule(" A ", "new"))
     assert (again.entry.pk, again.is_new, again.entry.occurrences) == (three.pk, False, 4)
 
 

@@ -31,9 +31,26 @@ def names(caller: Caller, **query: Any) -> list[str]:
     return [one["name"] for one in answer.body["results"]]
 
 
+def test_entries_are_found_by_the_callers_own_session_id(pipeline: Caller) -> None:
+    agent = make_caller(pipeline.project, [Scope.TASKS_WRITE])
+    turns = [{"role": "user", "content": "Hello"}]
+    sent = [agent.post("transcripts", {"external_id": "s-1", "messages": turns}).body["id"] for _ in range(2)]
+    other = agent.post("transcripts", {"external_id": "s-2", "messages": turns}).body["id"]
+    for name, session in zip(("One", "Two", "Other"), (*sent, other), strict=True):
+        answer = pipeline.post(
+            "notebook/entries", RULE | {"name": name, "content": name, "evidence": {"transcript": session}}
+        )
+        assert answer.status == 201, answer.body
+    assert sorted(names(pipeline, session="s-1")) == ["One", "Two"]
+    assert names(pipeline, session="s-2") == ["Other"]
+    assert_problem(pipeline.get("notebook/entries", session="s-3"), 404)
+    assert_problem(make_caller(scopes=[Scope.NOTEBOOK_READ]).get("notebook/entries", session="s-1"), 404)
+    assert_problem(pipeline.get("notebook/entries", session="s-1", transcript=other), 400)
+
+
 def test_a_proposal_is_new_once_and_counted_after(pipeline: Caller) -> None:
     first = pipeline.post("notebook/entries", RULE)
-    again = pipeline.post("notebook/entries", RULE | {"content": "write DATES as 2026-01-31"})
+    again = pipeline.post("notebook/entries", RULE | {"content": " Write dates\nas 2026-01-31. "})
     assert (first.status, again.status) == (201, 200)
     assert (first.body["is_new"], again.body["is_new"], again.body["is_counted"]) == (True, False, True)
     assert again.body["entry"]["occurrences"] == 2

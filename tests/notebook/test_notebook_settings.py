@@ -1,10 +1,12 @@
 import pytest
 from django.test import Client
+from pydantic import ValidationError
 
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Project, Role
-from reflection_app.loops.project_settings import LessonSettings, ReflectionMode
+from reflection_app.loops.project_settings import LessonSettings, NotebookSettings, ReflectionMode
 from reflection_app.tasks.models import Task
+from reflection_app.tasks.submission import ReflectionInput
 from tests.factories import make_project
 from tests.web.stories import logged_in
 
@@ -96,3 +98,12 @@ def test_a_task_says_for_itself_when_it_is_looked_back_at(admin: Client) -> None
     page = admin.post("/p/set/tasks/new/", {"objective": "Say hello.", "mode": "adaptive", "reflection": "sometimes"})
     assert page.status_code == 400
     assert "Choose one of these." in page.text
+
+
+def test_a_mode_may_be_written_with_a_hyphen() -> None:
+    assert (
+        NotebookSettings.model_validate({"reflection": "post-hoc"}).model_dump(mode="json")["reflection"] == "post_hoc"
+    )
+    assert ReflectionInput.model_validate({"mode": "post-hoc"}).mode == ReflectionMode.POST_HOC
+    with pytest.raises(ValidationError):
+        ReflectionInput.model_validate({"mode": "posthoc"})

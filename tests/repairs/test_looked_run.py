@@ -133,8 +133,7 @@ def test_a_picture_is_scaled_down_and_a_hostile_one_is_not_shown(monkeypatch: py
         ("openai", Reply("That key is not known.", status=401), WhyNotLooked.MODEL_FAILED, "not known"),
         ("anthropic", Reply("I see a lovely chart."), WhyNotLooked.NO_ANSWER, "no JSON"),
         ("openai", Reply(None, refusal="I cannot look at that."), WhyNotLooked.NO_ANSWER, "I cannot look at that"),
-        # What litellm makes of Anthropic's word for it.
-        ("anthropic", Reply("", finish_reason="refusal"), WhyNotLooked.NO_ANSWER, "filter stopped it"),
+        ("anthropic", Reply("", finish_reason="refusal"), WhyNotLooked.NO_ANSWER, "It refused"),
     ],
     ids=["takes no pictures", "a wrong key", "prose", "a refusal", "another refusal"],
 )
@@ -147,7 +146,7 @@ def test_a_model_that_does_not_look_leaves_the_check_and_says_why(
     look = look_of(run)
     assert (look.holds, look.why_not) == (Holds.NOT_LOOKED_AT, why_not)
     assert words in look.error
-    assert (run.outcome, found_by(run).state) == ("succeeded", CheckState.COMPLETE)
+    assert (run.outcome, found_by(run).state) == ("unverified", CheckState.UNCHECKED)
 
 
 def test_a_malformed_answer_is_asked_for_again_with_the_pictures(monkeypatch: pytest.MonkeyPatch) -> None:

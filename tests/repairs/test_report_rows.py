@@ -7,7 +7,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.effects import FindSimilarIssues, RecordReport
 from reflection_app.loops.protocol.error_classes import ErrorClass, SimilarIssues
 from reflection_app.loops.protocol.reporting import instruction_for, proposals_for
-from reflection_app.loops.protocol.reports import KeptReport
+from reflection_app.loops.protocol.reports import KeptReport, Proposal, ProposalKind
 from reflection_app.loops.protocol.stages import AntiPattern
 from reflection_app.loops.verdicts import Issue, IssueCategory
 from reflection_app.repairs.models import AgentInstruction, Report
@@ -152,6 +152,30 @@ def test_an_anti_pattern_that_says_more_than_an_entry_holds_is_kept_as_far_as_it
     details = Entry.objects.get(project_id=project.pk, kind="anti_pattern").details
     assert [one[:3] for one in details["symptoms"]] == [f"{place} x"[:3] for place in range(30)]
     assert {len(one) for one in [*details["symptoms"], details["prevention"]]} == {4_000}
+
+
+def test_one_anti_pattern_of_several_agents_is_one_entry_and_its_opposite_another(project: Project) -> None:
+    kept = []
+    for agent, case, prevention in (
+        ("one", "Only three rivals.", "Stop if score >= 50"),
+        ("two", "Only two papers.", "Stop if score >= 50"),
+        ("two", "Only two papers.", "Stop if score <= 50"),
+    ):
+        proposal = Proposal(
+            kind=ProposalKind.ANTI_PATTERN,
+            name="Stopping early",
+            description=case,
+            content="Error type: 3.3.2",
+            details={"symptoms": ["one search"], "prevention": prevention},
+            agent=agent,
+            source="the same",
+        )
+        keep_proposal(begun_run(project), proposal)
+        kept.append(Entry.objects.filter(project_id=project.pk).count())
+    assert kept == [1, 1, 2]
+    first = Entry.objects.filter(project_id=project.pk).earliest("created_at")
+    assert (first.occurrences, first.agents) == (2, ["one", "two"])
+    assert first.evidence.exclude(wordings=[]).get().wordings == [{"description": "Only two papers.", "agent": "two"}]
 
 
 def test_the_same_instruction_is_proposed_to_an_agent_once(project: Project) -> None:

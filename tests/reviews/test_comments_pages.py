@@ -173,12 +173,12 @@ def test_the_bell_counts_and_the_page_tells_and_opening_the_item_reads(client: C
     logged_in(client, review.project, Role.REVIEWER)
     reader = Membership.objects.get(user_id=client.session["_auth_user_id"]).user
     comment = said(review, f"@{reader.username} please", name="zoe")
-    assert ">1<" in client.get("/notifications/count/").content.decode()
+    assert ">1<" in client.get("/notifications/count/", headers={"HX-Request": "true"}).content.decode()
     page = client.get("/notifications/").content.decode()
     assert "zoe mentioned you in a comment on" in page
     assert f"/p/talked/reviews/{review.pk}/#comment-{comment.pk}" in page
     client.get(f"/p/talked/reviews/{review.pk}/")
-    assert client.get("/notifications/count/").content.decode().strip() == ""
+    assert client.get("/notifications/count/", headers={"HX-Request": "true"}).content.decode().strip() == ""
 
 
 def test_notifications_are_marked_one_by_one_or_all_and_only_ones_own(client: Client, review: Review) -> None:

@@ -44,7 +44,7 @@ HARMLESS = {
     "comparisons/judgements/<uuid:judgement_id>/undo": "takes a judgement back; it is given anew under the same rules",
     "comments": "words, no decision",
     "comments/<uuid:comment_id>": "words, no decision",
-    "questions/<uuid:question_id>/answer": "what the task means, its author knows best",
+    "questions/<uuid:question_id>/answer": "what the task means, its author knows best (test_authors_of_instructions)",
     "reviews/<uuid:review_id>/heartbeat": "needs a claim",
     "reviews/<uuid:review_id>/release": "gives a review away",
     "reviews/<uuid:review_id>/example": "shows others what was decided, and decides nothing",
@@ -52,7 +52,7 @@ HARMLESS = {
     "reviews/<uuid:review_id>/undo": "takes a decision back; it is decided anew under the same rules",
     "reviews/bulk/<uuid:bulk_id>/undo": "takes decisions back",
     "reviews/<uuid:review_id>/hand-over": "gives a review to somebody else, who must not have handed it in either",
-    "runs/<uuid:run_id>/redo": "more work, no verdict",
+    "runs/<uuid:run_id>/redo": "more work, no verdict; its author cannot decide (see test_authors_of_instructions)",
     "saved-views": "filters under a name",
     "saved-views/<uuid:view_id>": "filters under a name",
     "tickets/<slug:ticket_id>/close": "ends work undone",
@@ -344,7 +344,7 @@ def test_nobody_is_given_it_as_the_next_one_and_the_queue_says_so() -> None:
     client, slug = logged_in(told.maker), told.project.slug
     assert "handed in by you" in client.get(reverse("reviews", args=(slug,))).content.decode()
     said = client.post(reverse("next_review", args=(slug,)), follow=True).content.decode()
-    assert "What is left was handed in by you" in said
+    assert "submitted the remaining reviews" in said
     assert nothing_was_decided(told)
 
 

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models import Project, Role
+from reflection_app.core.models import OwnWork, Project, Role
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models import Panel, Review, ReviewState
@@ -212,3 +212,15 @@ def test_the_page_of_agreement_shows_nothing_of_other_projects() -> None:
     client = logged_in(Client(), panel_project("desk"), Role.VIEWER)
     assert "Nothing judged by several people" in client.get("/p/desk/reviews/agreement/").text
     assert make_member(panel_project("third")).username not in client.get("/p/desk/reviews/agreement/").text
+
+
+@pytest.mark.parametrize("own_work", list(OwnWork))
+def test_a_panel_member_who_has_reviewed_reads_that_others_are_awaited(own_work: OwnWork) -> None:
+    project = panel_project("desk", reviewers=2)
+    Project.objects.filter(pk=project.pk).update(own_work=own_work)
+    anna = people(project, 2)[0]
+    say(open_panel(project), anna)
+    page = client_of(anna).post("/p/desk/reviews/next/", follow=True).text
+    assert "You have reviewed the remaining items. They wait for other reviewers." in page
+    assert "submitted the remaining reviews" not in page
+    assert "assigned to other reviewers" not in page

@@ -67,7 +67,7 @@ def test_the_answer_to_a_decision_claims_the_next_and_sends_only_what_the_page_h
     assert (told["review"], told["lease_token"]) == (str(second.pk), str(second.lease_token))
     assert told["address"] == f"/p/desk/reviews/{second.pk}/"
     assert f'name="lease_token" value="{second.lease_token}"' in told["item"]
-    assert "You agreed with the critic: Pass. The run succeeds." in told["said"]
+    assert "You agreed with the critic: Pass. The run succeeds." in told["last"]
     assert 'data-lease="held"' in told["lease"]
     seen = reviewer.get(f"/p/desk/reviews/peek/?besides={second.pk}", headers=OPEN_PAGE).text
     version = seen.split('data-version="')[1].split('"')[0]

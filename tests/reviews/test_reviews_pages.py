@@ -269,7 +269,7 @@ def test_a_rejected_attempt_offers_three_decisions_and_what_each_causes(reviewer
         assert f'name="decision" value="{value}"' in page
     assert "goes back with a rewind ticket" in page
     assert 'value="Three papers only"' in page
-    assert "Go to “Redo”" in page
+    assert "Choose “Redo”" in page
     assert "data-overrule" not in page
 
 

@@ -84,14 +84,15 @@ def test_what_the_agent_was_told_stands_and_a_rewind_is_offered(reviewer: Client
     Run.objects.update(told_seq=F("last_event_seq"))
     assert review.step is not None
     rewind = f'href="/p/desk/runs/{review.run_id}/fork/?step={review.step.seq}"'
-    for page in ("/p/desk/reviews/", f"/p/desk/reviews/{review.pk}/"):
+    why = "The agent or a pipeline has been told of it."
+    for page, words in (("/p/desk/reviews/", "The agent has it already."), (f"/p/desk/reviews/{review.pk}/", why)):
         told = reviewer.get(page).text
-        assert "The agent or a pipeline has been told of it." in told
+        assert words in told
         assert rewind in told
         assert f'action="/p/desk/reviews/{review.pk}/undo/"' not in told
     refused = reviewer.post(f"/p/desk/reviews/{review.pk}/undo/")
     assert refused.status_code == 409
-    assert "The agent or a pipeline has been told of it." in refused.text
+    assert why in refused.text
     assert rewind in refused.text
     assert reviewer.get(f"/p/desk/runs/{review.run_id}/fork/?step={review.step.seq}").status_code == 200
 
@@ -126,7 +127,21 @@ def test_the_open_page_of_a_run_that_had_ended_is_told_that_it_goes_on(reviewer:
     page, news = f"/p/desk/runs/{review.run_id}/", f"/p/desk/runs/{review.run_id}/goes-on/"
     assert Run.objects.get(pk=review.run_id).is_finished
     assert f'hx-get="{news}"' in reviewer.get(page).text
-    assert reviewer.get(news).status_code == 204
+    assert reviewer.get(news, headers={"HX-Request": "true"}).status_code == 204
     reviewer.post(f"/p/desk/reviews/{review.pk}/undo/")
-    assert page in reviewer.get(news).text
+    assert page in reviewer.get(news, headers={"HX-Request": "true"}).text
     assert f'hx-get="{news}"' not in reviewer.get(page).text
+
+
+def test_one_undo_has_the_key_on_every_page_and_it_is_of_the_newest_decision(
+    reviewer: Client, project: Project, review: Review
+) -> None:
+    newest, waiting = claimed_by(reviewer, waiting_review(project)), waiting_review(project)
+    said = decision(newest, decision="approve", then="queue")
+    assert reviewer.post(f"/p/desk/reviews/{newest.pk}/decision/", said).status_code == 302
+    for path in ("", f"{review.pk}/", f"{newest.pk}/", f"{waiting.pk}/"):
+        page = reviewer.get(f"/p/desk/reviews/{path}").text
+        assert page.count('data-key="u"') == 1
+        form = page[: page.index('data-key="u"')].rpartition("<form")[2]
+        assert f'action="/p/desk/reviews/{newest.pk}/undo/"' in form
+        assert ("last-decision" in page) == (path != f"{newest.pk}/")

@@ -13,6 +13,7 @@ from reflection_app.adapters.llm.errors import ModelUnavailable
 from reflection_app.core.audit import Actor
 from reflection_app.loops.attempt_effects import Wait
 from reflection_app.loops.effect import Performed
+from reflection_app.repairs.models import Report, Ticket
 from reflection_app.runs.advance import advance
 from reflection_app.runs.following import consequences
 from reflection_app.runs.fork_input import ForkInput
@@ -157,6 +158,19 @@ def test_waits_that_were_asked_for_are_no_failures_and_failures_are_no_waits(mon
     # The third failure is the last, whatever was waited for.
     run = put_off(run, monkeypatch, asked_s=None)
     assert (run.outcome, run.error) == ("failed", "nothing came")
+
+
+def test_a_provider_that_stays_broken_leaves_a_ticket_and_a_report_of_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = code_run({}, limits={"time_budget_s": 7200})
+    for _ in range(3):
+        assert not Ticket.objects.filter(run=run).exists()
+        run = put_off(run, monkeypatch, asked_s=None)
+    assert (run.outcome, run.error, run.attempts_made) == ("failed", "nothing came", 0)
+    ticket = Ticket.objects.get(run=run)
+    assert (ticket.trigger, ticket.state, ticket.attempt) == ("interruption", "closed", None)
+    report = Report.objects.get(run=run)
+    assert (report.error_type, report.ticket) == ("3.3.3", ticket)
+    assert Step.objects.get(run=run, kind="generate").state == StepState.FAILED
 
 
 def test_a_failure_after_many_waits_is_tried_again_as_soon_as_any_first_one(

@@ -38,7 +38,7 @@ def test_the_runs_page_tells_both_while_they_read_and_after(client: Client) -> N
     assert page.count("It is reading the work…") == 2
     assert f'hx-get="{address}reflectors/" hx-trigger="every 3s"' in page
     looked_back(run)
-    section = client.get(f"{address}reflectors/").text
+    section = client.get(f"{address}reflectors/", headers={"HX-Request": "true"}).text
     assert "hx-trigger" not in section
     assert "Tool misuse" in section
     assert "→ Set a glob." in section
@@ -60,7 +60,7 @@ def test_one_that_failed_says_why(client: Client) -> None:
     run = ended_run({"errors-1": "I see nothing.", "memories-1": BOTH["memories-1"]})
     looked_back(run)
     logged_in(client, run.project)
-    section = client.get(f"/p/{run.project.slug}/runs/{run.pk}/reflectors/").text
+    section = client.get(f"/p/{run.project.slug}/runs/{run.pk}/reflectors/", headers={"HX-Request": "true"}).text
     assert "It did not come to an end." in section
     assert "Rule" in section
 
@@ -80,7 +80,7 @@ def test_hostile_findings_stay_text(client: Client) -> None:
     run = ended_run({"errors-1": errors_said(finding(description=evil)), "memories-1": BOTH["memories-1"]})
     looked_back(run)
     logged_in(client, run.project)
-    section = client.get(f"/p/{run.project.slug}/runs/{run.pk}/reflectors/").text
+    section = client.get(f"/p/{run.project.slug}/runs/{run.pk}/reflectors/", headers={"HX-Request": "true"}).text
     assert evil not in section
     assert "&lt;img src=x" in section
 

@@ -188,7 +188,7 @@ def test_the_same_mistake_of_another_run_is_counted_and_a_memory_of_a_name_that_
 
 
 def test_within_one_answer_a_thing_counts_once() -> None:
-    twice = errors_said(finding("It searched all files."), finding("it searched ALL files"))
+    twice = errors_said(finding("It searched all files."), finding("It searched  all files."))
     names = memories_said(memory("a name"), memory("A name", content="Other."))
     rows = looked_back(ended_run({"errors-1": twice, "memories-1": names}))
     assert [one["why"] for one in rows["errors"].findings] == ["", "counted_before"]
@@ -197,9 +197,13 @@ def test_within_one_answer_a_thing_counts_once() -> None:
 
 def test_what_the_run_was_told_from_the_notebook_is_not_learned_from_it() -> None:
     project = watched_project()
-    told = propose(project.pk, kind="lesson", name="Set a glob", content="Files are named in kebab-case.")
+    told = propose(project.pk, kind="lesson", name="Set a glob", content="The user said: always.")
     note = propose(
-        project.pk, kind="error_note", name="x", description="It searched all files.", category="tool_misuse"
+        project.pk,
+        kind="error_note",
+        name="It searched all files.",
+        description="It searched all files. Twice.",
+        details={"cause": "No glob.", "suggestion": "Set a glob."},
     )
     run = scripted_run(DONE | BOTH, project=project, mode="actor_critic")
     for number, entry in enumerate((told, note), start=1):
@@ -219,7 +223,11 @@ def test_what_the_run_was_told_from_the_notebook_is_not_learned_from_it() -> Non
 def test_the_same_words_as_a_lesson_that_was_withheld_are_learned() -> None:
     project = watched_project()
     note = propose(
-        project.pk, kind="error_note", name="It", description="It searched all files. Twice.", category="tool_misuse"
+        project.pk,
+        kind="error_note",
+        name="It searched all files.",
+        description="It searched all files. Twice.",
+        details={"cause": "No glob.", "suggestion": "Set a glob."},
     )
     run = scripted_run(DONE | BOTH, project=project, mode="actor_critic")
     drawn = Drawn(note.id, 1, rank=1, score=1.0, share=0.5, draw=0.1, is_withheld=True)

@@ -101,3 +101,11 @@ def test_the_further_wishes_reach_the_run(member: Client) -> None:
     assert (data.mode, data.output_schema, data.chain_of_thought) == ("external_loop", {"type": "array"}, True)
     assert (planned.mode, [tool.name for tool in planned.tools]) == ("planning", ["search"])
     assert thought.mode == "reflexion"
+
+
+def test_a_review_that_the_form_requires_reaches_the_run_and_comes_back_with_a_refused_form(member: Client) -> None:
+    member.post("/p/tasks/tasks/new/", {"objective": "x", "review": "required"})
+    member.post("/p/tasks/tasks/new/", {"objective": "y"})
+    assert [run.get_spec().requires_review for run in Run.objects.order_by("created_at")] == [True, False]
+    page = member.post("/p/tasks/tasks/new/", {"objective": " ", "review": "required"}).text
+    assert 'name="review" value="required" checked' in page

@@ -15,9 +15,8 @@ from reflection_app.core.errors import ReviewHeld
 from reflection_app.core.models import ApiKey, Membership, Role, Scope, digest_of
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.models import Review
-from reflection_app.teams.members import InvitationGone, accept_invitation, change_role
+from reflection_app.teams.members import InvitationGone, accept_invitation, change_role, revoke_api_key
 from reflection_app.teams.models import Invitation
-from reflection_app.teams.projects import revoke_api_key
 from tests.api.caller import Answer, Caller, assert_problem, make_caller
 from tests.factories import make_member, make_project, make_user, submit
 from tests.pace import PATIENCE_S

@@ -159,7 +159,8 @@ def test_a_projects_things_are_not_found_under_another_slug(client: Client, addr
             acts = {"try_tool", "switch_tool", "tool_outcome", *PROTOCOL_PAGES - {"question"}}
             acts |= PEOPLE_PAGES - {"comments", "edit_comment"} | {"change_member"}
             ask = client.post if name in acts else client.get
-            assert ask(address.replace("/p/walked/", "/p/own/")).status_code == 404, name
+            answer = ask(address.replace("/p/walked/", "/p/own/"), headers={"HX-Request": "true"})
+            assert answer.status_code == 404, name
 
 
 def test_an_address_that_only_acts_leads_to_its_page(client: Client, addresses: dict[str, str]) -> None:

@@ -116,8 +116,8 @@ def test_a_list_asks_as_often_for_twelve_rows_as_for_two(
 def test_what_changes_in_the_navigation_comes_in_one_small_answer(client: Client) -> None:
     project = unsure_project("counting")
     logged_in(client, project)
-    assert 'class="count' not in client.get("/p/counting/navigation/").text
+    assert 'class="count' not in client.get("/p/counting/navigation/", headers={"HX-Request": "true"}).text
     waiting_review(project)
-    answer = client.get("/p/counting/navigation/").text
+    answer = client.get("/p/counting/navigation/", headers={"HX-Request": "true"}).text
     assert '[data-news=reviews]"><span class="count">1<' in answer
     assert len(answer) < 1_000

@@ -157,6 +157,7 @@ class Task(Answer):
     mode: str
     agent: str
     execution: str
+    review: str = "policy"
     metadata: dict[str, Any]
     models: dict[str, str] = Field(default_factory=dict)
     created_at: datetime

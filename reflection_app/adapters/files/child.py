@@ -1,6 +1,5 @@
 """Jobs for the process that opens files: started in the sandbox, bounded, each answer once or the reason why none."""
 
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
@@ -9,6 +8,7 @@ from typing import Any
 
 from reflection_app.adapters.files.libraries import get_libraries
 from reflection_app.adapters.sandbox.limits import MEBIBYTE, SandboxLimits
+from reflection_app.adapters.sandbox.memory import working_clock
 from reflection_app.adapters.sandbox.process import HarnessDied, Modules, Record, compiled, run_job
 
 INSIDE = "reflection_app.adapters.files.inside"
@@ -60,9 +60,9 @@ def ask(items: list[dict[str, Any]], *, limits: SandboxLimits, preload: tuple[st
 
     SandboxUnavailable and SandboxFailed where nothing can be said of any more of them.
     """
-    until = time.monotonic() + limits.total_s
+    until = working_clock() + limits.total_s
     left = list(items)
-    while left and (total_s := until - time.monotonic()) > 0:
+    while left and (total_s := until - working_clock()) > 0:
         answered = 0
         try:
             with closing(run(left, limits=limits, total_s=total_s, preload=preload)) as records:

@@ -5,7 +5,6 @@ import math
 import os
 import re
 import signal
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,6 +16,7 @@ from reflection_app.adapters.files.child import LIMITS, Answer, ask
 from reflection_app.adapters.files.inside.kinds import promised
 from reflection_app.adapters.files.libraries import PRELOADED
 from reflection_app.adapters.sandbox.limits import SandboxFailed, SandboxUnavailable
+from reflection_app.adapters.sandbox.memory import working_clock
 from reflection_app.adapters.sandbox.values import MalformedValue, read_message
 from reflection_app.loops.completeness.files import (
     MOST_LISTED,
@@ -38,6 +38,8 @@ FILES_OF_A_BATCH = 25
 LONGEST_WORDS = 500
 DEADLINE_S = 10.0
 DEADLINE_OF_ALL_S = 60.0
+# A file is too slow by the CPU time that it takes. On a busy machine that takes longer, which is no fault of the file.
+WALL_PER_CPU = 3
 
 
 class Produced(Protocol):
@@ -61,7 +63,7 @@ def inspect_file(
     """The facts of one file. `beside` are the names of the other files that its links may lead to; None: unknown."""
     asked = () if requirement is None else (requirement,)
     one = Wanted(name, content, asked, beside)
-    return next(_inspect([one], deadline_s=deadline_s, total_s=deadline_s + 1))
+    return next(_inspect([one], deadline_s=deadline_s, total_s=deadline_s * WALL_PER_CPU + 1))
 
 
 def inspect_files(
@@ -74,9 +76,9 @@ def inspect_files(
 ) -> FilesInspected:
     """The facts of the files, in their order, and what of the requirements none of them meets.
 
-    Each file is opened once for all requirements that its name fits, by a process of its own that has `each_s`. Where
-    there are more files than can be told of, those come first that something is asked of. `unread` are the names of
-    files that were produced as well, and that nobody opens: they are not missing.
+    Each file is opened once for all requirements that its name fits, by a process of its own that has `each_s` of CPU
+    time. Where there are more files than can be told of, those come first that something is asked of. `unread` are the
+    names of files that were produced as well, and that nobody opens: they are not missing.
     """
     beside = [_plain(name) for name in (*(one.name for one in files), *unread)]
     wanted = [Wanted(one.name, one.content, _asked_of(one.name, requirements), beside) for one in files]
@@ -145,9 +147,9 @@ class Wanted:
 
 
 def _inspect(wanted: list[Wanted], *, deadline_s: float, total_s: float) -> Iterator[FileFacts]:
-    until = time.monotonic() + total_s
+    until = working_clock() + total_s
     for batch in _batches(wanted):
-        yield from _inspect_batch(batch, deadline_s=deadline_s, total_s=max(0.0, until - time.monotonic()))
+        yield from _inspect_batch(batch, deadline_s=deadline_s, total_s=max(0.0, until - working_clock()))
 
 
 def _batches(wanted: list[Wanted]) -> Iterator[list[Wanted]]:
@@ -166,7 +168,7 @@ def _batches(wanted: list[Wanted]) -> Iterator[list[Wanted]]:
 def _inspect_batch(batch: list[Wanted], *, deadline_s: float, total_s: float) -> Iterator[FileFacts]:
     """The facts of each, in order."""
     opened = [one for one in batch if len(one.content) <= LARGEST_FILE]
-    limits = replace(LIMITS, wall_s=deadline_s, total_s=total_s, cpu_s=max(1, math.ceil(deadline_s)))
+    limits = replace(LIMITS, wall_s=deadline_s * WALL_PER_CPU, total_s=total_s, cpu_s=max(1, math.ceil(deadline_s)))
     answers = ask([one.item(deadline_s) for one in opened], limits=limits, preload=_preload(opened))
     why, lacks = WhyNot.NO_SANDBOX, ""
     for one in batch:
@@ -214,8 +216,10 @@ def _end_of(one: Wanted, answer: Answer, *, deadline_s: float) -> FileFacts | No
         return one.stopped(FaultCode.UNFOLDS)
     if record.outcome == "output":
         return one.stopped(FaultCode.UNREADABLE)
-    if record.outcome == "timeout" or number in {signal.SIGXCPU, signal.SIGKILL}:
+    if number in {signal.SIGXCPU, signal.SIGKILL} and record.outcome != "timeout":
         return one.stopped(FaultCode.TOO_SLOW, actual=f"{deadline_s:g} s")
+    if record.outcome == "timeout":
+        return one.not_looked(WhyNot.NO_TIME)
     if record.outcome != "ended" or number or not os.WIFEXITED(record.status) or os.WEXITSTATUS(record.status):
         name = signal.Signals(number).name if number else record.outcome
         return one.stopped(FaultCode.UNREADABLE, actual=name)

@@ -26,7 +26,12 @@ from reflection_app.adapters.llm.errors import (
     read_fault,
     unreadable,
 )
-from reflection_app.adapters.llm.litellm_import import SetupThreads, litellm, log_nothing_of_this_task
+from reflection_app.adapters.llm.litellm_import import (
+    SetupThreads,
+    hearing_finish_words,
+    litellm,
+    log_nothing_of_this_task,
+)
 from reflection_app.adapters.llm.provider import REFUSALS, OnText, Streams
 from reflection_app.adapters.llm.scripted import PREFIX as SCRIPTED
 from reflection_app.adapters.llm.scripted import answer_from_script
@@ -224,16 +229,17 @@ class _Tries:
     async def _one(self, call: provider.Call) -> Completion | Fault:
         self.sent += 1
         try:
-            if self._on_text is None:
-                response = await provider.send(call)
-            else:
-                response = await provider.send_streaming(call, self._on_text)
+            with hearing_finish_words() as words:
+                if self._on_text is None:
+                    response = await provider.send(call)
+                else:
+                    response = await provider.send_streaming(call, self._on_text)
         except Exception as error:  # noqa: BLE001 - litellm raises whatever its providers raise
             return read_fault(error, model=self._request.model)
         elapsed_ms = round((time.monotonic() - self._began) * 1000)
         try:
             answer = provider.read_answer(
-                response, self._request, latency_ms=elapsed_ms, tries=self.sent, local=call.local
+                response, self._request, words=words, latency_ms=elapsed_ms, tries=self.sent, local=call.local
             )
         except (AttributeError, IndexError, KeyError, TypeError, ValueError):
             return unreadable(self._request.model)

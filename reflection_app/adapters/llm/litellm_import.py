@@ -8,8 +8,10 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
 from types import CoroutineType, TracebackType
 from typing import Any
@@ -42,6 +44,40 @@ def log_nothing_of_this_task() -> None:
     is_internal_call.set(True)
 
 
+# The words by which the provider said how its answer ended, in the order in which litellm translated them.
+#
+# litellm makes "stop" of every word that it does not know, of errors too, and not every provider's code keeps the word.
+_finish_words: ContextVar[list[str] | None] = ContextVar("finish_words", default=None)
+
+
+class HeardFinishReasons(dict[str, str]):
+    """litellm's translations. A word that is looked up is noted for the call under way."""
+
+    def get(self, word: Any, default: Any = None) -> Any:
+        heard = _finish_words.get()
+        if heard is not None:
+            heard.append(str(word or ""))
+        return super().get(word, default)
+
+
+def text_of(content: Any) -> str:
+    """Return the text of a message's content, which some servers send as a list of parts. Other parts have none."""
+    parts = content if isinstance(content, list) else [content]
+    texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+@contextmanager
+def hearing_finish_words() -> Iterator[list[str]]:
+    """Collect the provider's finish words of the calls that are made inside of it."""
+    heard: list[str] = []
+    token = _finish_words.set(heard)
+    try:
+        yield heard
+    finally:
+        _finish_words.reset(token)
+
+
 def _import() -> Any:
     # Read at import: no download of the price list, and no `.env` of whatever folder the worker was started in.
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
@@ -69,6 +105,16 @@ def _import() -> Any:
     vars(module)["REPEATED_STREAMING_CHUNK_LIMIT"] = sys.maxsize
     for name in ("callbacks", "input_callback", "success_callback", "failure_callback", "service_callback"):
         setattr(module, name, [])
+    from litellm.litellm_core_utils import core_helpers
+    from litellm.litellm_core_utils.llm_response_utils import convert_dict_to_response as converting
+
+    # The version is pinned, and tests hold it to these names.
+    vars(core_helpers)["_FINISH_REASON_MAP"] = HeardFinishReasons(vars(core_helpers)["_FINISH_REASON_MAP"])
+    read_content: Callable[[dict[str, Any]], Any] = vars(converting)["extract_reasoning_content"]
+    # It refuses an answer whose content is a list.
+    vars(converting)["extract_reasoning_content"] = lambda message: read_content(
+        {**message, "content": text_of(message["content"])} if isinstance(message.get("content"), list) else message
+    )
     for name in TALKATIVE:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return module

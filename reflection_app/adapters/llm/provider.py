@@ -3,17 +3,18 @@
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
 from reflection_app.adapters.llm.completion import Completion, CompletionRequest, prompt_tokens, text_tokens
-from reflection_app.adapters.llm.litellm_import import litellm
+from reflection_app.adapters.llm.litellm_import import litellm, text_of
 from reflection_app.adapters.llm.pictures import as_sent, check_pictures, picture_tokens, pictures_in
 from reflection_app.adapters.llm.roles import LOCAL_PREFIX, local_model_address
-from reflection_app.loops.attempt_effects import REFUSAL
+from reflection_app.loops.attempt_effects import REFUSAL, STOP, means_whole
+from reflection_app.loops.storable import with_joined_halves
 
 # An answer that comes in pieces: shown while it grows, then read as if it had come in one.
 #
@@ -71,12 +72,14 @@ async def read_stream(stream: Any, *, messages: list[dict[str, Any]], on_text: O
         stream.completion_stream = heard
     try:
         async for chunk in stream:
-            piece = (chunk.choices[0].delta.content or "") if chunk.choices else ""
+            piece = text_of(chunk.choices[0].delta.content) if chunk.choices else ""
             if not piece:
                 others.append(chunk)
                 continue
             first = first or chunk
             text += piece
+            if "\udc00" <= piece[0] <= "\udfff":
+                text = with_joined_halves(text)
             on_text(text)
     except litellm().exceptions.MidStreamFallbackError as error:
         raise error.original_exception or error from None
@@ -123,7 +126,10 @@ class _Heard:
         piece = await self._pieces.__anext__()
         self.usage = _field(piece, "usage") or self.usage
         for choice in _field(piece, "choices") or ():
-            self.refusal += _field(_field(choice, "delta"), "refusal") or ""
+            delta = _field(choice, "delta")
+            self.refusal += _field(delta, "refusal") or ""
+            if isinstance(_field(delta, "content"), list):
+                delta.content = text_of(delta.content)  # litellm takes no parts
         return piece
 
     async def aclose(self) -> None:
@@ -238,18 +244,27 @@ async def send_streaming(call: Call, on_text: OnText) -> Any:
 LONGEST_REASONING = 100_000
 
 
-def read_answer(response: Any, request: CompletionRequest, *, latency_ms: int, tries: int, local: bool) -> Completion:
-    """The completion in `response`; where it tells no tokens they are still to be counted: `with_counted_tokens`."""
+def read_answer(
+    response: Any, request: CompletionRequest, *, words: Sequence[str], latency_ms: int, tries: int, local: bool
+) -> Completion:
+    """The completion in `response`, which the provider ended with `words`.
+
+    Where it tells no tokens they are still to be counted: `with_counted_tokens`.
+    """
     choice = response.choices[0]
-    text = choice.message.content or ""
+    text = text_of(choice.message.content)
     usage = getattr(response, "usage", None)
     told_tokens = int(getattr(usage, "prompt_tokens", 0) or 0)
     # None where litellm does not know the model's price.
     cost = 0.0 if local else (getattr(response, "_hidden_params", None) or {}).get("response_cost")
     refusal = str((getattr(choice.message, "provider_specific_fields", None) or {}).get("refusal") or "")
-    finish_reason = str(choice.finish_reason or "stop")
+    finish_reason = str(choice.finish_reason or STOP)
+    # litellm looks the provider's own word up first, and then what it made of it.
+    word = next(filter(None, words), "" if words else finish_reason)
+    if finish_reason == STOP and not means_whole(word):
+        finish_reason = word
     # litellm folds the refusals that Anthropic and others tell by this word alone into those of filters.
-    if (getattr(choice, "provider_specific_fields", None) or {}).get("native_finish_reason") == REFUSAL:
+    if word == REFUSAL:
         refusal, finish_reason = refusal or text, REFUSAL
     # In the present form and in the old one.
     functions = [call.function for call in getattr(choice.message, "tool_calls", None) or ()]

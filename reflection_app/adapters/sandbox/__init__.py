@@ -5,16 +5,20 @@ each test in it is a new process. Where no sandbox starts, code is refused.
 """
 
 from reflection_app.adapters.sandbox.bwrap import SandboxStatus, check
-from reflection_app.adapters.sandbox.limits import SandboxFailed, SandboxLimits, SandboxUnavailable
+from reflection_app.adapters.sandbox.limits import SandboxBusy, SandboxFailed, SandboxLimits, SandboxUnavailable
+from reflection_app.adapters.sandbox.memory import queued_for_memory, working_clock
 from reflection_app.adapters.sandbox.run import ProgramResult, run_program, run_tests
 
 __all__ = [
     "ProgramResult",
+    "SandboxBusy",
     "SandboxFailed",
     "SandboxLimits",
     "SandboxStatus",
     "SandboxUnavailable",
     "check",
+    "queued_for_memory",
     "run_program",
     "run_tests",
+    "working_clock",
 ]

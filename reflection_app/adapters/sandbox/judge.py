@@ -251,5 +251,5 @@ def told(failure: TestResult) -> dict[str, Any]:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines without white space at their ends, and without empty lines at the end."""
-    return [line.rstrip() for line in text.rstrip().splitlines()]
+    """The lines without blanks at their ends, and without empty lines at the end."""
+    return [line.rstrip(" \t\r") for line in text.rstrip(" \t\r\n").split("\n")]

@@ -13,6 +13,10 @@ class SandboxFailed(Exception):
     """The sandbox broke during a run; nothing is known about the code that was in it."""
 
 
+class SandboxBusy(SandboxFailed):
+    """Other sandboxes use all the memory that there is for them; nothing was run."""
+
+
 @dataclass(frozen=True)
 class SandboxLimits:
     """Limits of one run; memory, files and CPU time hold for each process, the rest for each test or the whole run.

@@ -15,8 +15,9 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from reflection_app.adapters.sandbox.bwrap import check, launch
+from reflection_app.adapters.sandbox.bwrap import SandboxStatus, check, launch
 from reflection_app.adapters.sandbox.limits import SandboxFailed, SandboxLimits
+from reflection_app.adapters.sandbox.memory import reserved_memory
 
 # The memory of all processes of a sandbox together, seen from outside.
 #
@@ -210,9 +211,23 @@ def run_job(
     """The records of the job's tests as they end, until all had their turn or the time is up.
 
     `modules` are more of ours for inside, as `compiled` makes them, and `shown` the host's paths that it may read
-    beside the interpreter. SandboxFailed if the harness never began, HarnessDied if it began and did not end well.
+    in addition to the interpreter. The time begins once there is memory for it. SandboxBusy if there was none,
+    SandboxFailed if the harness never began, HarnessDied if it began and did not end well.
     """
     status = check(shown)
+    with reserved_memory(limits):
+        yield from _run_job(job, total_s=total_s, limits=limits, modules=modules, shown=shown, status=status)
+
+
+def _run_job(
+    job: dict[str, Any],
+    *,
+    total_s: float,
+    limits: SandboxLimits,
+    modules: Modules,
+    shown: tuple[str, ...],
+    status: SandboxStatus,
+) -> Generator[Record]:
     inside = tuple(dict([*modules_inside(), *modules]).items())
     with open_memory(marshal.dumps({**job, "modules": inside})) as given, open_memory(b"") as complaints:
         process = launch(

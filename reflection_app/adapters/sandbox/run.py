@@ -1,7 +1,6 @@
 """Code against its tests: builds the job, runs it in a sandbox, judges the records, accounts for every test."""
 
 import ast
-import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -9,6 +8,7 @@ from typing import Any
 
 from reflection_app.adapters.sandbox.judge import FORGED_TEXT, Judge
 from reflection_app.adapters.sandbox.limits import SandboxLimits
+from reflection_app.adapters.sandbox.memory import working_clock
 from reflection_app.adapters.sandbox.process import HarnessDied, Record, clean, run_job
 from reflection_app.adapters.sandbox.scripts import Item, Plan, plan_script
 from reflection_app.adapters.sandbox.values import MalformedValue, read_message
@@ -112,7 +112,7 @@ def run_tests(
     it is not told, they are all that the script uses and nobody defines.
     """
     limits = limits or SandboxLimits()
-    started = time.monotonic()
+    started = working_clock()
     total_s = limits.total_s if deadline_s is None else max(0.1, min(limits.total_s, deadline_s))
     try:
         plan = plan_script(tests.script, code=code, entry_point=tests.entry_point) if tests.script else NO_SCRIPT
@@ -144,7 +144,7 @@ def run_tests(
     except HarnessDied:
         brought_down = True
     results = all_results(tests, items, judged, brought_down=brought_down)
-    left_s = total_s - (time.monotonic() - started)
+    left_s = total_s - (working_clock() - started)
     if tests.script and is_loaded and left_s > 0 and any(not result.passed for result in results.values()):
         faults = own_faults(plan, job=job, stand_ins=names, judge=judge, limits=limits, total_s=left_s)
         results |= {index: blame_the_test(results[index], why) for index, why in faults.items() if index in results}
@@ -152,7 +152,7 @@ def run_tests(
         results=tuple(results.values()),
         stdout=clean(bytes(collected.stdout), limit=limits.output_bytes),
         stderr=clean(bytes(collected.stderr), limit=limits.output_bytes),
-        duration_ms=(time.monotonic() - started) * 1000,
+        duration_ms=(working_clock() - started) * 1000,
     )
 
 

@@ -12,6 +12,7 @@ import regex
 from reflection_app.adapters.sandbox import SandboxFailed, SandboxLimits, SandboxUnavailable, run_program
 from reflection_app.adapters.tools.config import failed, told
 from reflection_app.adapters.tools.errors import UnusableArguments
+from reflection_app.loops.lengths import lines_of
 from reflection_app.loops.tool_calls import ToolFailure, ToolResult, ToolSpec
 
 # The built-in tools `read_file` and `grep_search`, on the files handed in with a task and no others.
@@ -38,7 +39,7 @@ def read_file(files: Files, arguments: Mapping[str, Any], *, deadline_s: float) 
     path = str(arguments.get("path", ""))
     if path not in files:
         return failed(ToolFailure.TOOL_ERROR, f"There is no file {path[:400]!r}. {_names(files)}")
-    lines = files[path].splitlines()
+    lines = lines_of(files[path])
     offset = _number(arguments, "offset", usual=1, most=10**9)
     limit = _number(arguments, "limit", usual=MOST_LINES, most=MOST_LINES)
     if offset > max(len(lines), 1):
@@ -84,7 +85,7 @@ def _matches(files: Files, pattern: "regex.Pattern[str]", *, most: int, left_s: 
     until = time.monotonic() + left_s
     found: list[str] = []
     for path, content in files.items():
-        for number, line in enumerate(content.splitlines(), 1):
+        for number, line in enumerate(lines_of(content), 1):
             left_s = until - time.monotonic()
             if left_s <= 0:
                 raise TimeoutError

@@ -23,6 +23,7 @@ from reflection_app.config.up.engines import postgres_is_ready, prepared_postgre
 from reflection_app.config.up.preconditions import free_port, listening_socket
 from reflection_app.config.up.processes import Command, JointLog, Register, stop_orphans
 from reflection_app.config.up.supervisor import NotStarted, Supervisor
+from reflection_app.core.migrations import NewerDatabase, check_database_is_not_newer
 
 # Where a browser on this machine finds the desk that `manage.py up` runs, noted for commands beside it.
 
@@ -115,6 +116,8 @@ class Desk:
                 settings.PORT = port
             if unused := processes.keys_without_model(os.environ):
                 self.log.say(f"{', '.join(unused)} set, but not LLM_MODEL: no provider is used until it names a model")
+            if ignored := processes.names_without_effect(os.environ):
+                self.log.say(f"{', '.join(ignored)} set, without effect: every step is in the run's journal and page")
             shared, behind = self._plan()
             sockets = socket_dir(settings.DATA_DIR)
             if not settings.REDIS_URL:
@@ -154,14 +157,20 @@ class Desk:
         return shared, [*model, *processes.workers(shared, local_model_key=key), processes.beat(shared)]
 
     def _migrate(self) -> None:
-        """The database has this version's tables. Looking is quick; `migrate` with nothing to do is not."""
+        """The database has this version's tables. Looking is quick; `migrate` with nothing to do is not.
+
+        Raises NotStarted where the database is of a newer version, or cannot be used.
+        """
         database = connections["default"]
         assert isinstance(database, DatabaseWrapper)
         try:
+            check_database_is_not_newer(database)
             executor = MigrationExecutor(database)
             if executor.migration_plan(executor.loader.graph.leaf_nodes()):
                 self.log.say("bringing the database up to date")
                 call_command("migrate", verbosity=0, interactive=False)
+        except NewerDatabase as problem:
+            raise NotStarted(str(problem)) from None
         except (OperationalError, ProgrammingError) as problem:
             raise NotStarted(f"The database cannot be used: {' '.join(str(problem).split())}") from problem
         finally:

@@ -132,7 +132,18 @@ def seen_by_web(environ: Mapping[str, str]) -> dict[str, str]:
 
 def keys_without_model(environ: Mapping[str, str]) -> list[str]:
     """The provider keys that are set although no model is: they would go unused, in silence."""
-    return [] if environ.get("LLM_MODEL") else sorted(name for name in environ if name.endswith("_API_KEY"))
+    if environ.get("LLM_MODEL") or environ.get("FC_MODEL"):
+        return []
+    return sorted(name for name in environ if name.endswith("_API_KEY"))
+
+
+# Settings of the mechanism that completeness checks follow, for logs that are not written here.
+WITHOUT_EFFECT = ("ENABLE_VERBOSE_STEPS", "LOG_PRETTY_LABELS")
+
+
+def names_without_effect(environ: Mapping[str, str]) -> list[str]:
+    """Return the known names that are set and change nothing."""
+    return [name for name in WITHOUT_EFFECT if name in environ]
 
 
 def shared_environment(*, local_model_url: str) -> dict[str, str]:

@@ -65,11 +65,15 @@ def _as_text(value: Any) -> Any:
 
 
 def _score(value: Any) -> float | None:
-    """0 to 100; None where nothing can be read as a number."""
-    text = str(value).strip().removesuffix("%").split("/")[0]
+    """0 to 100; None where nothing can be read as a number. A number between 0 and 1 is a share."""
+    text, _, most = str(value).strip().partition("/")
     try:
-        number = float(text)
-    except ValueError:
+        number = float(text.removesuffix("%"))
+        if most:
+            number *= 100 / float(most)
+        elif 0 < number < 1 and not text.endswith("%"):
+            number *= 100
+    except (ValueError, ZeroDivisionError):
         return None
     return min(100.0, max(0.0, number)) if number == number else None  # noqa: PLR0124 - NaN is unlike itself
 

@@ -146,7 +146,9 @@ class CheckState(StrEnum):
 
 
 class Supplement(Value):
-    """`suggested_tools` are the only ones that it may use. `may_repeat`: the task asks for something done once more.
+    """`suggested_tools` are those that the check named. Where it named none, the plan may use any of `fitting_tools`.
+
+    `may_repeat`: the task asks for something done once more.
 
     `missing` is which of the missing aspects it serves, `quote` the words of the task that it follows from; both are
     empty where the check named none that stands.
@@ -157,8 +159,14 @@ class Supplement(Value):
     missing: Text = ""
     quote: Text = ""
     suggested_tools: tuple[Text, ...] = ()
+    fitting_tools: tuple[Text, ...] = ()
     may_repeat: bool = False
     estimate: Estimate | None = None
+
+    @property
+    def allowed_tools(self) -> tuple[str, ...]:
+        """The only tools that carrying it out may use."""
+        return self.suggested_tools or self.fitting_tools
 
 
 class Likeness(Value):

@@ -1,6 +1,7 @@
 """What the files that work has produced say of it: which requirements hold, what decides, and in which words. Pure.
 
-That nobody could look at a file says nothing of it: it is no fault, and no requirement holds by it.
+That a file could not be inspected here is no fault of it, and no requirement holds by it. A limit that the file itself
+exceeds (its size, its nesting, the work that opening it takes) is a fault of the file.
 """
 
 import re
@@ -32,8 +33,6 @@ MOST_ISSUES = 20
 DECIDES_ALWAYS = frozenset(
     {FaultCode.OTHER_KIND, FaultCode.OTHER_ENDING, FaultCode.TRUNCATED, FaultCode.UNREADABLE, FaultCode.UNFOLDS}
 )
-# Is about the look, and not about the file.
-OF_THE_LOOK = frozenset({FaultCode.TOO_SLOW, FaultCode.TOO_LARGE})
 NOT_PRODUCED = frozenset({FaultCode.NOT_THERE, FaultCode.TOO_FEW})
 
 # As models and agents are told; pages have the words of the registry.
@@ -64,8 +63,8 @@ WORDS: dict[FaultCode, str] = {
     FaultCode.FORMULA_ERROR: "a formula in it comes to an error",
     FaultCode.UNFOLDS: "it unfolds to far more than it says",
     FaultCode.UNSAFE_ENTRY: "an entry in it would be written outside of its folder",
-    FaultCode.TOO_LARGE: "it is too large to be looked at",
-    FaultCode.TOO_SLOW: "looking at it took too long",
+    FaultCode.TOO_LARGE: "it is larger than what can be opened",
+    FaultCode.TOO_SLOW: "opening it takes more work than allowed",
 }
 
 
@@ -109,12 +108,21 @@ class FilesChecked:
     @property
     def unseen(self) -> tuple[FileFacts, ...]:
         """The files that nobody could look at."""
-        return tuple(one for one in self.inspected.files if not could_tell(one))
+        return tuple(one for one in self.inspected.files if not one.could_look)
+
+    @property
+    def uninspected(self) -> tuple[FileFacts, ...]:
+        """The required files without a fault that were not inspected, or not to their end."""
+        return tuple(
+            one
+            for one in self.inspected.files
+            if self.is_required(one) and not looked_through(one) and not _of_the_file(one)
+        )
 
     @property
     def lacks_a_look(self) -> bool:
         """Whether some requirement neither holds nor fails, because nobody could look, or not to the file's end."""
-        return any(self.is_required(one) and not looked_through(one) for one in self.inspected.files)
+        return bool(self.uninspected)
 
     @property
     def deciding(self) -> tuple[FileAspect, ...]:
@@ -175,18 +183,18 @@ class FilesChecked:
         )[:MOST_ISSUES]
 
 
-def could_tell(facts: FileFacts) -> bool:
-    """Whether somebody looked, to an end that says something of the file."""
-    return facts.could_look and not any(fault.code in OF_THE_LOOK for fault in facts.faults)
-
-
 def looked_through(facts: FileFacts) -> bool:
     """Whether somebody looked to the file's end: what a fault may stand in behind it, no requirement holds by."""
-    return could_tell(facts) and facts.is_whole
+    return facts.could_look and facts.is_whole
+
+
+def uninspected_in_words(facts: FileFacts) -> str:
+    """Return which required file was not inspected and why, on one line."""
+    return f"{one_line(facts.name)} was not inspected: {facts_in_words(facts)}"
 
 
 def _of_the_file(facts: FileFacts) -> list[FileFault]:
-    return [fault for fault in facts.faults if fault.code not in OF_THE_LOOK] if facts.could_look else []
+    return list(facts.faults) if facts.could_look else []
 
 
 def decisive_faults(facts: FileFacts) -> list[FileFault]:
@@ -302,7 +310,7 @@ def files_written_in(content: str) -> tuple[tuple[str, str], ...]:
     found: dict[str, str] = {}
     fence = path = ""
     lines: list[str] = []
-    for line in content.splitlines(keepends=True):
+    for line in re.findall(r"[^\n]*\n|[^\n]+", content):
         bare = line.strip()
         if fence:
             if bare == fence:

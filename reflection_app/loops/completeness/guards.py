@@ -26,9 +26,10 @@ from reflection_app.loops.completeness.checks import (
     stands_in,
 )
 from reflection_app.loops.completeness.dropped import DropCode, Dropped
-from reflection_app.loops.completeness.file_checks import FilesChecked
+from reflection_app.loops.completeness.file_checks import FilesChecked, uninspected_in_words
 from reflection_app.loops.completeness.suggesting import CheckAnswer, SupplementAnswer
 from reflection_app.loops.diagnosis.fallback_tools import is_reading
+from reflection_app.loops.texts import cut
 from reflection_app.loops.tool_calls import ToolCall, ToolSpec
 
 MOST_ASPECTS = 20
@@ -108,14 +109,22 @@ def guarded(
     )
 
 
+MOST_UNINSPECTED = 5
+LONGEST_WHY = 2_000
+
+
 def against_files(found: Completeness, checked: FilesChecked | None) -> Completeness:
     """What was found with what the files say: while one that decides is missing or faulty, the work is incomplete.
 
-    So it is where the model could not be asked, too: what code knows needs no model's word.
+    So it is where the model could not be asked, too: what code knows needs no model's word. While a required file was
+    not inspected, no check says complete.
     """
     if checked is None:
         return found
     faulty = checked.deciding
+    if found.state is CheckState.COMPLETE and checked.uninspected:
+        why = " ".join(f"{uninspected_in_words(one)}." for one in checked.uninspected[:MOST_UNINSPECTED])
+        found = found.model_copy(update={"state": CheckState.UNCHECKED, "error": cut(why, LONGEST_WHY)})
     return found.model_copy(
         update={
             "state": CheckState.INCOMPLETE if faulty else found.state,
@@ -173,13 +182,15 @@ class _Sieve:
             tool = listed.get(name.casefold())
             if tool not in fit:
                 self.drop(operation, DropCode.UNFIT_TOOL if tool else DropCode.UNKNOWN_TOOL, name=name[:LONGEST_NAME])
+        names = tuple(tool.name for tool in fit[:MOST_TOOLS])
         self.kept.append(
             Supplement(
                 operation=operation,
                 reason=suggested.reason.strip()[:LONGEST_REASON],
                 missing=self.aspects.get(operation_key(suggested.missing[:LONGEST_ASPECT]), ""),
                 quote=quote[:LONGEST_ASPECT],
-                suggested_tools=tuple(tool.name for tool in fit[:MOST_TOOLS]),
+                suggested_tools=names if named else (),
+                fitting_tools=() if named else names,
                 may_repeat=may_repeat,
             )
         )

@@ -3,9 +3,11 @@
 from reflection_app.loops.completeness.checks import CheckState, Completeness, HistoryStep
 from reflection_app.loops.completeness.looked import Holds, Look, Looked, SeenFinding
 from reflection_app.loops.regions import Region
+from reflection_app.loops.texts import cut, one_line
 from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Severity, Verdict
 
 MOST_ISSUES = 20
+LONGEST_WORDS = 300
 
 
 def as_history(looked: Looked | None) -> tuple[HistoryStep, ...]:
@@ -31,10 +33,13 @@ def as_history(looked: Looked | None) -> tuple[HistoryStep, ...]:
 def with_looked(found: Completeness, looked: Looked | None) -> Completeness:
     """The check with what was seen. It is lowered by what a file does not show, and never lifted.
 
-    What was not seen is missing also where the rest of the check failed.
+    What was not seen is missing also where the rest of the check failed. While nobody could tell what a file shows, no
+    check says complete.
     """
     if looked is None:
         return found
+    if found.state is CheckState.COMPLETE and looked.undecided:
+        found = found.model_copy(update={"state": CheckState.UNCHECKED, "error": " ".join(undecided_in_words(looked))})
     missing = dict.fromkeys(f"{one.file}: {one.shows}" for one in looked.not_shown)
     return found.model_copy(
         update={
@@ -43,6 +48,14 @@ def with_looked(found: Completeness, looked: Looked | None) -> Completeness:
             "missing_aspects": tuple(dict.fromkeys((*found.missing_aspects, *missing))),
         }
     )
+
+
+def undecided_in_words(looked: Looked) -> list[str]:
+    """Return one sentence for each thing that a file must show and of which nobody could tell whether it does."""
+    return [
+        cut(one_line(f"It is not known whether {one.file} shows this: {one.shows}."), LONGEST_WORDS)
+        for one in looked.undecided[:MOST_ISSUES]
+    ]
 
 
 def with_seen(judgement: Judgement, looked: Looked) -> Judgement:

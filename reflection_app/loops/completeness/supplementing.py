@@ -81,11 +81,11 @@ async def supply_what_is_missing(spec: TaskSpec, run: Progress, work: Work, *, n
     lines = []
     for place, one in enumerate(found.supplements, start=1):
         why = f" Why: {' '.join(one.reason.split())}" if one.reason else ""
-        tools = f" Tools that may do it: {', '.join(one.suggested_tools)}." if one.suggested_tools else ""
+        tools = f" Tools that may do it: {', '.join(one.allowed_tools)}." if one.allowed_tools else ""
         lines.append(f"s{place}: {one.operation}.{why}{tools}")
     objective = prompt("completeness_supplement", supplements="\n".join(lines), objective=spec.objective)
     try:
-        allowed = {name for one in found.supplements for name in one.suggested_tools}
+        allowed = {name for one in found.supplements for name in one.allowed_tools}
         bounded = spec.model_copy(update={"tools": tuple(tool for tool in spec.tools if tool.name in allowed)})
         plan_spec = bounded.model_copy(update={"objective": objective})
         plan = await make_plan(plan_spec, run, work, number=number, part=PART)
@@ -147,7 +147,7 @@ class Bounds:
     def refusal(self, step: PlanStep, call: ToolCall) -> str:
         """Why the step must not make this call; empty where it may."""
         served = self.supplements[served_by(step, self.supplements, place=len(self.supplements))]
-        if call.tool not in served.suggested_tools:
+        if call.tool not in served.allowed_tools:
             return UNFIT_TOOL.format(name=call.tool)
         if not served.may_repeat and self.work.made.holds(call, tools=self.tools):
             # What was changed stands in the record. What was read before may be another thing than what is missing.
@@ -282,7 +282,7 @@ def served_by(step: PlanStep, supplements: Sequence[Supplement], *, place: int) 
         return int(match[1]) - 1
     words = content_of(step.description)
     alike = [
-        len(words & content_of(one.operation)) + TOOL_WEIGHT * (step.tool in one.suggested_tools) for one in supplements
+        len(words & content_of(one.operation)) + TOOL_WEIGHT * (step.tool in one.allowed_tools) for one in supplements
     ]
     best = max(alike)
     return alike.index(best) if best else min(place, len(supplements) - 1)

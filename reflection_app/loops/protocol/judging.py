@@ -9,8 +9,9 @@ from reflection_app.loops.actor_critic import evaluate, requirements_of
 from reflection_app.loops.answers import NoUsableAnswer
 from reflection_app.loops.attempts import settle
 from reflection_app.loops.progress import Progress
-from reflection_app.loops.protocol.rounds import Judged, Made
+from reflection_app.loops.protocol.rounds import Interruption, Judged, Made
 from reflection_app.loops.protocol.self_checks import is_content, judge_by
+from reflection_app.loops.required_review import ask_unjudged
 from reflection_app.loops.requirement_checks import judge_requirements
 from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.task_spec import TaskSpec
@@ -26,18 +27,7 @@ async def judge(spec: TaskSpec, run: Progress, made: Made) -> Judged | None:
     Raises NoUsableAnswer where the critic's words are no verdict and no requirement says otherwise.
     """
     if made.interruption is not None:
-        # What the ticket of an attempt says that broke off. It is kept with the ticket alone: nobody judged anything.
-        broken = made.interruption
-        issue = Issue(
-            category=IssueCategory.COMPLETENESS,
-            severity=Severity.CRITICAL,
-            description=f"The step {broken.phase} broke off: {broken.message}",
-            suggested_fix=f"Resume at {broken.phase}",
-        )
-        broken_off = Judgement(
-            attempt=made.number, referee=Referee.TOOL, verdict=Verdict.REVISE, score=0, issues=(issue,)
-        )
-        return Judged(broken_off, Trigger.INTERRUPTION)
+        return Judged(broken_off(made.number, made.interruption), Trigger.INTERRUPTION)
     if made.is_ordered and spec.redo is not None:
         instructions = spec.redo.instructions[:LONGEST_INSTRUCTIONS]
         ordered = Judgement(
@@ -51,13 +41,27 @@ async def judge(spec: TaskSpec, run: Progress, made: Made) -> Judged | None:
         return Judged(await _record(run, ordered), Trigger.PERSONS_ORDER)
     found = await _found(spec, run, made)
     if found is None:
-        return None
+        if not spec.requires_review:
+            return None
+        await ask_unjudged(run, number=made.number)
+        return Judged(run.judgements[-1], Trigger.PERSONS_REVIEW)
     is_final = found.judgement.referee is Referee.SELF or _missed(made) is not None
     if is_final and not made.checkpoint:
         return found
-    settled = await settle(spec, run, found.judgement, checkpoint=made.checkpoint)
+    settled = await settle(spec, run, found.judgement, checkpoint=made.checkpoint, counted=Referee.CRITIC)
     by_person = settled.referee is Referee.PERSON
     return Judged(settled, Trigger.PERSONS_REVIEW if by_person else found.trigger)
+
+
+def broken_off(number: int, broken: Interruption) -> Judgement:
+    """Return what the ticket of an interrupted attempt says. It is stored with the ticket alone: nobody judged it."""
+    issue = Issue(
+        category=IssueCategory.COMPLETENESS,
+        severity=Severity.CRITICAL,
+        description=f"The step {broken.phase} broke off: {broken.message}",
+        suggested_fix=f"Resume at {broken.phase}",
+    )
+    return Judgement(attempt=number, referee=Referee.TOOL, verdict=Verdict.REVISE, score=0, issues=(issue,))
 
 
 async def _found(spec: TaskSpec, run: Progress, made: Made) -> Judged | None:
@@ -71,12 +75,11 @@ async def _found(spec: TaskSpec, run: Progress, made: Made) -> Judged | None:
         return await _by_requirements(run, made, missed)
     if not spec.has_critic:
         report = requirements_of(spec, made.content, lowered=made.lowered, files=files)
-        # Where nobody could look at a required file, or tell what it shows, that everything else holds is no pass.
-        unseen = files is not None and files.lacks_a_look
-        if (looked := run.seen.get(made.number)) is not None:
-            unseen = unseen or bool(looked.undecided)
-        is_open = report is None or (report.all_met and unseen)
-        return None if report is None or is_open else await _by_requirements(run, made, report)
+        uninspected = run.uninspected(made.number)
+        if report is None or (report.all_met and uninspected):
+            run.why_unverified = " ".join(uninspected)
+            return None
+        return await _by_requirements(run, made, report)
     run.check_limits()
     try:
         judgement = await evaluate(spec, run, attempt=made.number, content=made.content, lowered=made.lowered)

@@ -21,7 +21,7 @@ from reflection_app.loops.texts import one_line
 from reflection_app.loops.values import Message, system
 
 LONGEST_MESSAGE = 2_000
-TOO_LONG = "The answer reached the most tokens that it was allowed."
+BROKE_OFF = "The answer was cut off before its end."
 
 
 async def first_attempt(spec: TaskSpec, run: Progress) -> Made:
@@ -64,7 +64,7 @@ async def make(spec: TaskSpec, run: Progress, wanted: Made, *, last_good_step: s
         return replace(wanted, interruption=Interruption(BrokenBy.FAILED_CALL, phase, message, last_good_step))
     if number not in run.unfinished and not (number in run.cut_off and is_resumable):
         return replace(wanted, content=content)
-    return replace(wanted, content=content, interruption=Interruption(BrokenBy.CUT_OFF, phase, TOO_LONG, phase))
+    return replace(wanted, content=content, interruption=Interruption(BrokenBy.CUT_OFF, phase, BROKE_OFF, phase))
 
 
 def messages_of(made: Made) -> tuple[Message, ...]:

@@ -14,11 +14,12 @@ from judgement.does_not_know import LONGEST_TASK, pieces_of
 from reflection_app.loops.actor_critic import requirements_of
 from reflection_app.loops.answer_reading import Lenient
 from reflection_app.loops.answer_schemas import TEXT, Schema, closed_object, texts
-from reflection_app.loops.answers import NoUsableAnswer, ask
+from reflection_app.loops.answers import ask
 from reflection_app.loops.attempt_effects import HandedIn
+from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.effects import FindSimilarIssues
 from reflection_app.loops.framing import framed, framed_task
-from reflection_app.loops.progress import Progress
+from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.protocol.classification import classify, gather_facts, texts_in
 from reflection_app.loops.protocol.error_classes import AlikeBy, LenientText, LenientTexts, SimilarIssue, item
@@ -147,7 +148,9 @@ async def reflect(spec: TaskSpec, run: Progress, back: SentBack, explored: Explo
             answer = await ask(run, request, schema=ReflectorAnswer, most_reasks=MOST_REASKS)
             same_as = checked_same_as(answer, earlier)
             analysis = Reflected(**answer.model_dump(exclude={"same_as"}), same_as=same_as)
-        except NoUsableAnswer:
+        except (EffectTimedOut, PriceUnknown):
+            raise
+        except EffectFailed:
             analysis = by_the_ticket(spec, back)
     return await keep_stage(
         run,

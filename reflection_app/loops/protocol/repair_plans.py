@@ -10,9 +10,10 @@ from pydantic import BeforeValidator, model_validator
 from reflection_app.loops.actor_critic import requirements_of
 from reflection_app.loops.answer_reading import Lenient, read_as
 from reflection_app.loops.answer_schemas import TEXT, YES_OR_NO, closed_object, list_of, one_of, texts
-from reflection_app.loops.answers import NoUsableAnswer, ask
+from reflection_app.loops.answers import ask
+from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.framing import framed_task
-from reflection_app.loops.progress import Progress
+from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.protocol.error_classes import ErrorClass, LenientText, LenientTexts
 from reflection_app.loops.protocol.reflecting import MOST_REASKS, TEMPERATURE
@@ -283,7 +284,9 @@ async def plan_repairs(
             plan = planned_from(answer, tools=[tool.name for tool in spec.tools])
             if not plan.repair_steps and classified.type is not ErrorClass.NORMAL_ITERATION:
                 plan = plan.model_copy(update={"repair_steps": plan_by_the_ticket(back.ticket).repair_steps})
-        except NoUsableAnswer:
+        except (EffectTimedOut, PriceUnknown):
+            raise
+        except EffectFailed:
             plan = plan_by_the_ticket(back.ticket)
         plan = fitted(plan, spec=spec, reflected=reflected, classified=classified)
     return await keep_stage(

@@ -173,7 +173,7 @@ def ticket_text(back: SentBack) -> str:
         )
         for issue in ticket.issues
     ]
-    issues += [item(weakness) for weakness in back.judgement.feedback.weaknesses]
+    issues += [item(weakness) for weakness in back.judgement.further_weaknesses]
     lines = [
         f"Rewind ticket {ticket.ticket_id}",
         f"Sent back by: {SENT_BACK_BY[ticket.trigger]}",

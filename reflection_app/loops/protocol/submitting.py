@@ -13,7 +13,7 @@ from reflection_app.loops.framing import framed
 from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.protocol.executing import keep_repair, outputs_text, plan_text
-from reflection_app.loops.protocol.making import TOO_LONG, first_messages, messages_of
+from reflection_app.loops.protocol.making import BROKE_OFF, first_messages, messages_of
 from reflection_app.loops.protocol.repair_plans import analysis_text
 from reflection_app.loops.protocol.rounds import (
     Analysis,
@@ -111,7 +111,7 @@ async def resume(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analys
         repair=step,
         status=RepairStatus.COMPLETED if answer.is_whole else RepairStatus.FAILED,
         output=answer.text[:LONGEST_OUTPUT],
-        error="" if answer.is_whole else TOO_LONG,
+        error="" if answer.is_whole else BROKE_OFF,
         why="the call was made again, and its answer came whole" if answer.is_whole else "",
     )
     done.append(await keep_repair(run, back, ended))
@@ -120,7 +120,7 @@ async def resume(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analys
     await keep_attempt(run, number=number, content=content, cut_off=not answer.is_whole)
     if answer.is_whole:
         await look_at_files(spec, run, number=number, content=content)
-    broken = None if answer.is_whole else Interruption(BrokenBy.CUT_OFF, request.key, TOO_LONG, request.key)
+    broken = None if answer.is_whole else Interruption(BrokenBy.CUT_OFF, request.key, BROKE_OFF, request.key)
     return Made(
         number,
         content,

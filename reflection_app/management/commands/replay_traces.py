@@ -62,7 +62,7 @@ def table_of(kinds: Sequence[PickKind]) -> str:
 def read_traces(file: Path) -> list[Trace]:
     """The traces in `file`. Raises CommandError, which names the line that is wrong."""
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = file.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"{file} cannot be read: {error}") from None
     traces = []

@@ -9,7 +9,7 @@ from django.utils import translation
 
 from reflection_app.config.guarded_routes import guarded_routes
 from reflection_app.core.models import Role, Scope
-from reflection_app.core.permissions import GRANTS
+from reflection_app.core.permissions import GRANTS, Permission
 from reflection_app.teams.pages.members import PERMISSIONS
 
 WHERE = Path(settings.BASE_DIR) / "docs" / "permissions.md"
@@ -20,6 +20,20 @@ One table in the code (`reflection_app/core/permissions.py`) says it for pages, 
 written from it by `manage.py write_permissions`, and a test compares them. A member's role may do all that the roles
 before it may. A key needs one of the scopes, or all of them where they are joined by "and"; `admin` stands for each.
 Whoever is no member of a project is told that there is none, and another project's things are not found.
+
+## When a role or an account ends
+
+- Removing a member, giving them a lower role or disabling their account (`manage.py deactivate_user NAME`) revokes the
+  API keys that they made, unless you untick the box (pages) or send `revoke_keys=false` (REST). The answer of
+  `PATCH` and `DELETE /members/{id}` names the keys: `revoked_keys` and `remaining_keys`.
+- A key that remains keeps its scopes without `admin`: that scope works only while the key's maker is an admin of
+  the project. Keys of the `create_api_key` command have no maker and keep it.
+- No key of a disabled account works.
+- When the right to review ends, so do the person's holds of reviews and pairs, their assignments and their places in
+  named queues, each with an entry of the audit trail. Taking a skill away ends holds and places in the queues that need
+  it. Nothing comes back with a new role. What a revoked key holds is released too, runs that an agent claimed included.
+- A queue whose last member leaves is open to everybody with its skills.
+- What they decided and wrote stays. Webhooks and channels belong to the project and go on.
 """
 
 
@@ -30,6 +44,11 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         WHERE.write_text(written())
         self.stdout.write(f"Wrote {WHERE}.")
+
+
+def _and(second: Permission | None) -> str:
+    """How a call's second permission is written."""
+    return f", with {GRANTS[second].scope_words('`')} as well" if second is not None else ""
 
 
 def written() -> str:
@@ -46,12 +65,12 @@ def written() -> str:
         for permission in GRANTS:
             asking = [route for route in routes if route.permission is permission]
             pages = sorted({(route.path, route.method) for route in asking if route.is_page})
-            calls = sorted({(route.path, route.method) for route in asking if not route.is_page})
+            calls = sorted({(route.path, route.method, _and(route.second)) for route in asking if not route.is_page})
             if asking:
                 lines += [f"## To {PERMISSIONS[permission]}", ""]
             if pages:
                 changes = {"POST": ", to change something"}
                 lines += ["Pages:", "", *(f"- `{path}`{changes.get(method, '')}" for path, method in pages), ""]
             if calls:
-                lines += ["Calls:", "", *(f"- `{method} {path}`" for path, method in calls), ""]
+                lines += ["Calls:", "", *(f"- `{method} {path}`{more}" for path, method, more in calls), ""]
         return "\n".join(lines) + "\n"

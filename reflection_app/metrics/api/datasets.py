@@ -2,14 +2,14 @@
 
 from django.http import StreamingHttpResponse
 from pydantic import AwareDatetime, ConfigDict, Field
-from rest_framework.exceptions import PermissionDenied
 from rest_framework.utils.urls import replace_query_param
 
 from reflection_app.api.actions import read
+from reflection_app.api.permissions import refuse_without
 from reflection_app.api.reading import Answer
 from reflection_app.api.view import DeskView
 from reflection_app.core.errors import NotFound
-from reflection_app.core.permissions import GRANTS, Permission, key_may
+from reflection_app.core.permissions import GRANTS, Permission
 from reflection_app.metrics.datasets.asking import DatasetQuery, asked_of
 from reflection_app.metrics.datasets.catalogue import DATASETS, Dataset, DatasetKind
 from reflection_app.metrics.datasets.columns import Column, ColumnType, columns_of
@@ -87,9 +87,7 @@ class Datasets(DeskView):
 
     def _readable(self, kind: DatasetKind) -> Dataset:
         dataset = DATASETS[kind]
-        if not key_may(self.key, dataset.needs):
-            wanted = GRANTS[dataset.needs].scope_words()
-            raise PermissionDenied(f"The data set {kind} needs a key with the scope {wanted} as well.")
+        refuse_without(self.key, dataset.needs)
         return dataset
 
     @read("list_datasets", "Which data sets there are, with their columns", may=Permission.READ)
@@ -120,7 +118,12 @@ class Datasets(DeskView):
     def critic(self, query: DatasetPageQuery) -> CriticPage:
         return self._page(CriticPage, DatasetKind.CRITIC, query)
 
-    @read("read_findings_dataset", "Findings about runs and sessions that people judged", may=Permission.READ)
+    @read(
+        "read_findings_dataset",
+        "Findings about runs and sessions that people judged",
+        may=Permission.READ,
+        second=DATASETS[DatasetKind.FINDINGS].needs,
+    )
     def findings(self, query: DatasetPageQuery) -> FindingsPage:
         """It tells of entries of the notebook, so that the key needs `notebook:read` or `notebook:write` as well."""
         return self._page(FindingsPage, DatasetKind.FINDINGS, query)

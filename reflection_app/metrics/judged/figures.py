@@ -19,7 +19,7 @@ class Measure:
 
 def rows_of(folder: Path, name: str) -> list[dict[str, Any]]:
     """The rows of a file of JSON lines in the folder. Raises FileNotFoundError."""
-    lines = (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (folder / f"{name}.jsonl").read_text(encoding="utf-8").split("\n")
     return [json.loads(line) for line in lines if line.strip()]
 
 

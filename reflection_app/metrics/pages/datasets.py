@@ -24,6 +24,7 @@ from reflection_app.metrics.datasets.files import FileFormat, formats
 from reflection_app.metrics.datasets.reading import MOST_COUNTED, Asked, read_some
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.forms import Form
+from reflection_app.web.list_pages import wants_part
 
 FIELDS = ("since", "until", "agent", "kind", "mode", "outcome", "metadata", "scripted", "anonymous")
 FLAGS = ("scripted", "anonymous")
@@ -127,8 +128,7 @@ def datasets_page(request: DeskRequest) -> HttpResponse:
             "is_narrowed": bool(given),
         }
     page = "metrics/datasets.html"
-    is_part = request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request")
-    return render(request, f"{page}#results" if is_part else page, context, status=form.status)
+    return render(request, f"{page}#results" if wants_part(request) else page, context, status=form.status)
 
 
 @project_page(Permission.READ)

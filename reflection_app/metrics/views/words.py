@@ -1,7 +1,7 @@
 """What the figures of the metrics are called, how they are defined, and how their numbers are written."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from operator import attrgetter
@@ -78,16 +78,22 @@ def mode_words(mode: str) -> str:
 # A change of a mean has no interval here: below the first it is not worth an arrow, below the second no judgement.
 LEAST_RELATIVE_CHANGE = 0.005
 LEAST_TO_JUDGE = 0.1
+# With fewer runs (or reflections, reviews …) in either period, one more or less would turn the change around.
+FEWEST_COMPARED = 10
 
 
 @dataclass(frozen=True)
 class Change:
-    """`words` say how much and in which direction. `verdict` is good, bad or plain: plain, too, within chance."""
+    """`words` say how much and in which direction. `verdict` is good, bad or plain: plain, too, within chance.
+
+    `sizes` are how many runs (or reflections, reviews …) each period has.
+    """
 
     words: str
     direction: str
     verdict: str
     note: str = ""
+    sizes: str = ""
 
 
 @dataclass(frozen=True)
@@ -134,9 +140,18 @@ def _leads_on(figure: Figure) -> bool:
 
 
 def change(figure: Figure, before: Figure | None, *, better: str) -> Change | None:
-    """Against the period before, or None where one of the two has no number."""
+    """Return the change against the period before; None without a number, or with fewer than FEWEST_COMPARED in one."""
     if before is None or figure.value is None or before.value is None or figure.is_at_least or before.is_at_least:
         return None
+    if min(figure.of, before.of) < FEWEST_COMPARED:
+        return None
+    found = _change(figure, before, better=better)
+    told = {"now": f"{figure.of:,}", "before": f"{before.of:,}"}
+    return replace(found, sizes=_("n = %(now)s, before %(before)s") % told) if found else None
+
+
+def _change(figure: Figure, before: Figure, *, better: str) -> Change | None:
+    assert figure.value is not None
     if figure.unit is Unit.SHARE:
         return _change_of_share(figure, before, better=better)
     if not before.value:

@@ -12,6 +12,7 @@ from reflection_app.notebook.answers import BulkCurationAnswer, EntryAnswer, Und
 from reflection_app.notebook.api.entries import get_entry_for
 from reflection_app.notebook.bulk import BulkCuration, curate_together, undo_together
 from reflection_app.notebook.input import (
+    ApprovalInput,
     CurationInput,
     MergeInput,
     OwnerInput,
@@ -36,10 +37,17 @@ class Curation(DeskView):
         "approve_entry",
         "Approve an entry: from now on it is told",
         what="approval",
-        examples={"As it was seen": {"expected_version": 2}},
+        examples={
+            "As it was seen": {"expected_version": 2},
+            "Instead of its opposite": {"contradictions": "supersede"},
+        },
     )
-    def approve(self, entry: KeptEntry, body: CurationInput) -> EntryAnswer:
-        """Needs the scope `reviews:write` besides. A key cannot approve what it proposed itself."""
+    def approve(self, entry: KeptEntry, body: ApprovalInput) -> EntryAnswer:
+        """Needs the scope `reviews:write` too. A key cannot approve what it proposed itself.
+
+        An entry that is one side of open contradictions is refused (409, with their ids in `conflicts`), unless
+        `contradictions` says how they are settled.
+        """
         return entry_answer(curating.approve_entry(self.project, entry.id, body, actor=self.actor))
 
     @on_entry("reject_entry", "Reject an entry: found again it is counted and stays rejected", what="rejection")

@@ -32,6 +32,7 @@ from reflection_app.notebook.answers import (
 from reflection_app.notebook.curating import edit_entry, owner_named
 from reflection_app.notebook.input import EntryEdit, EntryInput, Version
 from reflection_app.notebook.proposing import propose_entry
+from reflection_app.sessions.models import Transcript
 
 PROPOSALS: dict[str, Any] = {
     "A mistake": {
@@ -45,6 +46,8 @@ PROPOSALS: dict[str, Any] = {
     },
     "A rule": {"kind": "rule", "name": "Dates", "content": "Write dates as 2026-01-31."},
 }
+# A caller may send a session again under its id; its entries rest on any of them.
+MOST_SESSIONS = 50
 TOTAL = TypeAdapter(tuple[Number, UUID])
 
 
@@ -73,6 +76,12 @@ class EntryQuery(PageQuery):
     flagged: bool = Field(default=False, description="those that screening found something in, which nobody cleared")
     run: UUID | None = Field(default=None, description="entries that rest on this run")
     transcript: UUID | None = Field(default=None, description="entries that rest on this session")
+    session: Text | None = Field(
+        default=None,
+        min_length=1,
+        max_length=200,
+        description="entries that rest on the sessions with this `external_id`, the caller's own id of a session",
+    )
     q: Text | None = Field(
         default=None, max_length=200, description="words that all stand in it; to search, use recall"
     )
@@ -92,14 +101,18 @@ class Entries(DeskView):
 
     @read("list_entries", "Entries of the notebook, the newest first", may=Permission.READ_NOTEBOOK, problems=(404,))
     def list(self, query: EntryQuery) -> EntryListPage:
-        if query.run is not None and query.transcript is not None:
+        given = [name for name in ("run", "transcript", "session") if getattr(query, name) is not None]
+        if len(given) > 1:
             raise InvalidInput(
-                "One of run and transcript.", errors=[{"field": "transcript", "message": "run is given too"}]
+                "One of run, transcript and session.",
+                errors=[{"field": given[-1], "message": f"{given[0]} is given too"}],
             )
         owner_id = owner_named(self.project, query.owner).pk if query.owner else None
         resting_on: tuple[dict[str, str], ...] = ({"run": str(query.run)},) if query.run else ()
         if query.transcript is not None:
-            resting_on = rests_on_transcript(self.project, query.transcript)
+            resting_on = rests_on(get_transcript_for(self.project, query.transcript))
+        if query.session is not None:
+            resting_on = rests_on(*sessions_named(self.project, query.session))
         wanted = Listing(
             among=EntryFilter(
                 states=(query.state,) if query.state else (),
@@ -131,8 +144,9 @@ class Entries(DeskView):
     def create(self, body: EntryInput) -> Response:
         """201 where it is new, 200 where it was known. It is told to nobody before somebody has approved it.
 
-        What differs in case, spaces and punctuation alone is the same; mistakes are the same whatever their numbers and
-        ids. The same evidence is counted once; a proposal without evidence is an occurrence of its own.
+        Entries of one kind are the same only if their words are, apart from Unicode form (NFC) and runs of white space;
+        the agent and the labels do not matter. What is said otherwise under the same source is stored with the
+        evidence. The same evidence is counted once; a proposal without evidence is an occurrence of its own.
         """
         proposed = propose_entry(self.project, body, actor=self.actor)
         answer = ProposalAnswer.from_row(proposed, entry=entry_answer(proposed.entry))
@@ -172,11 +186,19 @@ def get_entry_for(project: Project, entry_id: UUID) -> KeptEntry:
     return entry
 
 
-def rests_on_transcript(project: Project, transcript_id: UUID) -> tuple[dict[str, str], ...]:
-    """What evidence of a session, or of the run that reflected on it meanwhile, holds. Raises NotFound."""
-    transcript = get_transcript_for(project, transcript_id)
-    of_run = ({"run": str(transcript.run_id)},) if transcript.run_id else ()
-    return ({"transcript": str(transcript.pk)}, *of_run)
+def rests_on(*transcripts: Transcript) -> tuple[dict[str, str], ...]:
+    """Return what evidence of the sessions, or of the runs that reflected on them meanwhile, holds."""
+    of_sessions = [{"transcript": str(one.pk)} for one in transcripts]
+    return (*of_sessions, *({"run": str(one.run_id)} for one in transcripts if one.run_id))
+
+
+def sessions_named(project: Project, external_id: str) -> Sequence[Transcript]:
+    """Return the newest sessions with this id of the caller's. Raises NotFound if there is none."""
+    rows = Transcript.objects.filter(project=project, external_id=external_id).only("pk", "run_id")
+    found = list(rows.order_by("-created_at", "-id")[:MOST_SESSIONS])
+    if not found:
+        raise NotFound("There is no session with this id.")
+    return found
 
 
 # What an entry was and what it rests on, and what rests on a run or a session.
@@ -226,7 +248,7 @@ class EntriesOf(DeskView):
         """What evidence of the run or the session holds, whichever the address names."""
         if "run_id" in ids:
             return ({"run": str(get_run_for(self.project, **ids).pk)},)
-        return rests_on_transcript(self.project, **ids)
+        return rests_on(get_transcript_for(self.project, **ids))
 
     @read("list_run_entries", "The entries of the notebook that rest on a run", may=Permission.READ_NOTEBOOK)
     def of_run(self, resting_on: tuple[dict[str, str], ...], query: PageQuery) -> EntryListPage:

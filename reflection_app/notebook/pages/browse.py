@@ -27,7 +27,7 @@ from reflection_app.notebook.views.words import KINDS, STATES, category_words, f
 from reflection_app.queues.models import ListName
 from reflection_app.queues.views.saved import saved_views, understood
 from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.list_pages import PAGE, list_response
+from reflection_app.web.list_pages import PAGE, list_response, wants_part
 
 
 @project_page(Permission.READ_NOTEBOOK)
@@ -51,7 +51,7 @@ def browse(request: DeskRequest) -> HttpResponse:
         "total": sum(states.values()),
         "matches": count_entries(project.pk, wanted) if asked.filter.is_narrowed else None,
     }
-    if not request.headers.get("HX-Request") or request.headers.get("HX-History-Restore-Request"):
+    if not wants_part(request):
         context |= filters_offered(project)
         context["has_more_filters"] = bool(
             asked.filter.model_dump(exclude={"q", "state", "sort", "saved"}, exclude_defaults=True)

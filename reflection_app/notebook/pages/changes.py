@@ -59,7 +59,7 @@ from reflection_app.notebook.views.filter import LONGEST_SEARCH, carried, forget
 from reflection_app.notebook.views.words import KINDS, EntryForm, form_of, given_by, typed_in
 from reflection_app.web.access import DeskRequest, back_to, project_page
 from reflection_app.web.forms import problems_of, problems_of_entry
-from reflection_app.web.list_pages import text_of
+from reflection_app.web.list_pages import text_of, wants_part
 from reflection_app.web.middleware import post_only
 from reflection_app.web.rendering import marked
 
@@ -123,7 +123,7 @@ def _edit_form(request: DeskRequest, entry: KeptEntry, form: EntryForm, *, statu
         "place": "inbox" if from_inbox else "entry",
         "back": inbox_address(request, asked, entry) if from_inbox else "",
     }
-    template = "notebook/_edit_form.html" if request.headers.get("HX-Request") else "notebook/edit.html"
+    template = "notebook/_edit_form.html" if wants_part(request) else "notebook/edit.html"
     return render(request, template, context, status=status)
 
 

@@ -44,6 +44,7 @@ from reflection_app.tasks.submission import invalid_input
 from reflection_app.web.access import DeskRequest, Place, back_to, project_page
 from reflection_app.web.forms import read_text
 from reflection_app.web.list_pages import PAGE
+from reflection_app.web.middleware import fragment
 
 EVIDENCE_SHOWN = 5
 WORDS = ("name", "description", "content")
@@ -241,6 +242,7 @@ def _refused(request: DeskRequest, conflict: SeenConflict, problem: ActionError)
 
 @project_page(Permission.READ_NOTEBOOK)
 @require_safe
+@fragment(page="conflict")
 def suggestion_part(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     """The suggestion alone, for its own refresh."""
     conflict = get_conflict_for(request.place, conflict_id)

@@ -1,7 +1,7 @@
 """The page of one entry of the notebook: what it says, why it is in its state, where it was learned, what changed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -31,6 +31,7 @@ from notebook_app.public import (
     last_version_of,
     merged_into,
     occurrences_of,
+    open_contradictions,
     page_of_entries,
 )
 from reflection_app.core.errors import ActionError, InvalidInput
@@ -47,8 +48,8 @@ from reflection_app.notebook.curating import (
     retire_entry,
     tag_entry,
 )
-from reflection_app.notebook.input import CurationInput, Guarded, OwnerInput, RestoreInput, TagsInput
-from reflection_app.notebook.views.entry import EntryView, lines_of, version_lines, views_of
+from reflection_app.notebook.input import ApprovalInput, CurationInput, Guarded, OwnerInput, RestoreInput, TagsInput
+from reflection_app.notebook.views.entry import EntryView, lines_of, version_lines, views_of, wording_lines
 from reflection_app.notebook.views.filter import (
     AskedNotebook,
     carried,
@@ -64,8 +65,8 @@ from reflection_app.reviews.views.comments import opened_thread
 from reflection_app.runs.lesson_use import uses_of
 from reflection_app.web.access import DeskRequest, Place, back_to, project_page
 from reflection_app.web.forms import problems_of_entry
-from reflection_app.web.list_pages import PAGE
-from reflection_app.web.middleware import post_only
+from reflection_app.web.list_pages import PAGE, wants_part
+from reflection_app.web.middleware import fragment, post_only
 
 # The evidence shown beside the decision; the entry's page shows more.
 SHOWN_BESIDE = 5
@@ -90,6 +91,7 @@ def about_entry(request: DeskRequest, entry: KeptEntry, *, most: int) -> dict[st
         "evidence": evidence[:most],
         "has_more_evidence": len(evidence) > most,
         "conflicts": [(conflict, EntryView(conflict.other)) for conflict in conflicts_of(entry)],
+        "contradictions": open_contradictions(project.pk, entry.id),
         "last_change": last_version_of(entry),
         "may_curate": request.place.may(Permission.CURATE),
         "thread": opened_thread(request, About.ENTRY, entry.id),
@@ -112,6 +114,7 @@ def render_entry(request: DeskRequest, entry: KeptEntry, *, refusal: Any = None,
         "versions": version_lines(entry),
         "merged": views_of(merged_into(entry)),
         "run_uses": uses_of(request.place.project, entry) if entry.state is EntryState.APPROVED else [],
+        "wordings": wording_lines(entry, slug=request.place.project.slug),
         "last": last_curation(request),
         "refusal": refusal,
         **lift_context(request.place.project, entry.id),
@@ -137,11 +140,14 @@ class Inbox:
 
 
 def inbox_of(request: DeskRequest, asked: AskedNotebook, *, after: UUID | None) -> Inbox:
-    """The page of the inbox after the entry `after`. A state that does not wait is left out of the filter."""
+    """Return the page of the inbox after the entry `after`. A state that never waits is left out of the filter."""
     project = request.place.project
-    if asked.filter.state not in {None, *WAITING}:
+    if asked.filter.state not in {None, *WAITING, EntryState.APPROVED}:
         asked = AskedNotebook(asked.filter.model_copy(update={"state": None}), asked.errors)
-    wanted = listing_of(asked, project, user=request.user, states=WAITING, order=EntryOrder.FREQUENT)
+    # Approved entries come in only with a flag on them; those are to be found by their words too.
+    states = (*WAITING, EntryState.APPROVED)
+    wanted = listing_of(asked, project, user=request.user, states=states, order=EntryOrder.FREQUENT)
+    wanted = replace(wanted, is_to_decide=True)
     return Inbox(asked, wanted, after, page_of_entries(project.pk, wanted, limit=PAGE, after=after))
 
 
@@ -152,8 +158,7 @@ def inbox(request: DeskRequest) -> HttpResponse:
     found = inbox_of(request, read_notebook(request.GET), after=id_from(request.GET.get("after", "")))
     named = id_from(request.GET.get("entry", ""))
     chosen = entry_of(request.place.project.pk, named) if named else None
-    is_part = request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request")
-    part = {LIST: "#list", ITEM: "#item"}.get(request.headers.get("HX-Target", ""), "") if is_part else ""
+    part = {LIST: "#list", ITEM: "#item"}.get(request.headers.get("HX-Target", ""), "") if wants_part(request) else ""
     context = inbox_context(request, found, chosen, with_filters=not part, with_item=part != "#list")
     context |= {"is_open": chosen is not None, "last": last_curation(request)}
     response = render(request, f"notebook/inbox.html{part}", context)
@@ -320,7 +325,11 @@ def curate(request: DeskRequest, entry_id: UUID) -> HttpResponse:
         raise InvalidInput(_("There is no such thing to do with an entry."))
     do, said = ACTS[act]
     reason = request.POST.get("reason", "").strip()
-    return _change(request, entry_id, do, CurationInput, {"reason": reason}, act=act, typed=reason, said=str(said))
+    given: dict[str, Any] = {"reason": reason}
+    if act == "approve":
+        given["contradictions"] = request.POST.get("contradictions") or None
+    kind = ApprovalInput if act == "approve" else CurationInput
+    return _change(request, entry_id, do, kind, given, act=act, typed=reason, said=str(said))
 
 
 @project_page(Permission.CURATE)
@@ -373,6 +382,7 @@ def _change(
 
 @project_page(Permission.READ_NOTEBOOK)
 @require_safe
+@fragment(page="entry")
 def news(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """For an open page: who changed the entry since the version that it shows, once somebody has."""
     entry = get_entry_for(request.place, entry_id)

@@ -25,6 +25,7 @@ from reflection_app.core.permissions import Permission
 from reflection_app.notebook.proposing import apply_import, get_import, preview_import, report_files
 from reflection_app.notebook.views.words import FIELDS, KINDS, Words
 from reflection_app.web.access import DeskRequest, back_to, project_page
+from reflection_app.web.list_pages import wants_part
 from reflection_app.web.middleware import post_only
 
 LARGEST_UPLOAD = 20_000_000
@@ -73,7 +74,7 @@ def import_start(request: DeskRequest) -> HttpResponse:
 def import_shown(request: DeskRequest, import_id: UUID) -> HttpResponse:
     """What the import would do, or how far it is; asked by htmx, the progress alone."""
     found = get_import(request.place.project, import_id)
-    template = "notebook/_import_progress.html" if request.headers.get("HX-Request") else "notebook/import_shown.html"
+    template = "notebook/_import_progress.html" if wants_part(request) else "notebook/import_shown.html"
     would = found.would
     groups = [
         (words, would[step.value], [_line(one) for one in found.planned if one.step is step][:MOST_SHOWN])

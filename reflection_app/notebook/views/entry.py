@@ -26,6 +26,7 @@ from notebook_app.public import (
     learned_from,
     may,
     versions_of,
+    wordings_of,
 )
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import Project
@@ -129,6 +130,34 @@ class EntryView:
     @property
     def is_waiting(self) -> bool:
         return may(Change.APPROVED, self.entry.state)
+
+
+@dataclass(frozen=True)
+class WordingLine:
+    """Another wording of an entry, field by field; `address` leads to the entry that it was the words of, if one."""
+
+    fields: list[Field]
+    created_at: datetime
+    address: str = ""
+
+
+def wording_lines(entry: KeptEntry, *, slug: str) -> list[WordingLine]:
+    """Return what was said otherwise and counted on the entry, or merged into it."""
+    return [
+        WordingLine(
+            [field_of(name, value) for name, value in _flat_fields(one.said).items()],
+            one.created_at,
+            reverse("entry", args=(slug, one.entry_id)) if one.entry_id else "",
+        )
+        for one in wordings_of([entry]).get(entry.id, [])
+    ]
+
+
+def _flat_fields(said: dict[str, Any]) -> dict[str, Any]:
+    """The columns with those of its kind among them."""
+    details = said.get("details")
+    own = details if isinstance(details, dict) else {}
+    return {name: value for name, value in ({k: v for k, v in said.items() if k != "details"} | own).items() if value}
 
 
 def field_of(name: str, value: Any) -> Field:

@@ -9,8 +9,6 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from notebook_app.public import (
-    WAITING,
-    EntryFilter,
     EntryKind,
     EntryOrder,
     EntryState,
@@ -298,5 +296,5 @@ def _typed(name: str, value: Any) -> str:
 
 
 def waiting_entries(project: Project) -> int:
-    """How many proposals wait for a curator, none counted past the first that is too many to tell."""
-    return count_entries(project.pk, Listing(among=EntryFilter(states=WAITING)))
+    """Count the proposals and flagged approved entries that wait for a curator, up to the first that is too many."""
+    return count_entries(project.pk, Listing(is_to_decide=True))

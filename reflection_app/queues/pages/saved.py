@@ -28,7 +28,7 @@ from reflection_app.queues.saving import (
 from reflection_app.queues.views.saved import LISTS, address_of, understood
 from reflection_app.web.access import DeskRequest, Place, back_to, lead_to, project_page
 from reflection_app.web.forms import Form, Problems, Refused, read_form
-from reflection_app.web.middleware import post_only
+from reflection_app.web.middleware import fragment, post_only
 
 FIELDS = ("name", "list", "query", "pin", "is_shared")
 SENTENCES = {"name": gettext_noop("1 to 60 characters."), "list": gettext_noop("There is no such list.")}
@@ -147,6 +147,7 @@ def remove_view(request: DeskRequest, view_id: UUID) -> HttpResponse:
 
 @project_page(Permission.READ)
 @require_safe
+@fragment(page="project_overview")
 def navigation(request: DeskRequest) -> HttpResponse:
     """All that changes in the navigation: the counts, the queues and the pinned views.
 

@@ -116,11 +116,15 @@ class RecurringList(Answer):
 
 
 class CompletenessFiguresAnswer(Answer):
-    """Over all checks of the project: `incomplete` were found so; of them, `supplemented` were completed."""
+    """Over all checks of the project: `incomplete` were found so.
+
+    `supplementable` of them are of runs that carry supplements out; of these, `supplemented` were completed.
+    """
 
     checks: int
     complete: int
     incomplete: int
+    supplementable: int
     supplemented: int
     unchecked: int
     share_incomplete: float | None = Field(description="of the checks that could tell")

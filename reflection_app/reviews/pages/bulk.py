@@ -24,7 +24,7 @@ from reflection_app.reviews.models import OPEN, BulkDecision, BulkItemState, Rev
 from reflection_app.reviews.views.queue import AskedQueue, carried, read_queue
 from reflection_app.web.access import DeskRequest, back_to, get_bulk_for, project_page
 from reflection_app.web.forms import problems_of
-from reflection_app.web.list_pages import list_page
+from reflection_app.web.list_pages import list_page, wants_part
 from reflection_app.web.middleware import post_only
 
 # What has to be looked at is listed; what went well is only counted beyond this.
@@ -152,7 +152,7 @@ def bulk_page(request: DeskRequest, bulk_id: UUID) -> HttpResponse:
         "items": items.exclude(state__in=(BulkItemState.FAILED, BulkItemState.KEPT))[:MOST_LISTED],
         "may_undo": _may_undo(request, bulk) and bulk.state == "done" and counted.count_done,
     } | _way_back(carried(request))
-    template = "reviews/bulk/_progress.html" if request.htmx else "reviews/bulk/page.html"  # type: ignore[attr-defined]
+    template = "reviews/bulk/_progress.html" if wants_part(request) else "reviews/bulk/page.html"
     return render(request, template, context)
 
 

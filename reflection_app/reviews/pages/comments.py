@@ -18,6 +18,7 @@ from reflection_app.reviews.views.comments import Thread, opened_thread, thread_
 from reflection_app.teams.notifications import comments_seen_by
 from reflection_app.web.access import DeskRequest, Place, get_review_for, get_run_for, lead_to, project_page
 from reflection_app.web.forms import read_input, read_text
+from reflection_app.web.list_pages import wants_part
 from reflection_app.web.middleware import post_only
 
 PAGES = {About.REVIEW: "review", About.RUN: "run", About.ENTRY: "entry"}
@@ -62,7 +63,7 @@ def comments(request: DeskRequest, about: str, about_id: UUID) -> HttpResponse:
     thread = opened_thread(request, thing, about_id)
     if "all" in request.GET:
         thread = thread_of(request, thing, about_id, whole=True)
-    if not request.headers.get("HX-Request"):
+    if not wants_part(request):
         return _page(request, thread, title=title)
     if request.GET.get("seen") == thread.stamp:
         # htmx leaves everything as it is: a link in the list that is focused stays so.

@@ -65,6 +65,7 @@ from reflection_app.reviews.views.decision import (
     read_decision,
     remember,
     with_draft,
+    wrong_field,
 )
 from reflection_app.reviews.views.editing import difference, editing_of
 from reflection_app.reviews.views.item import panel_of, review_context, undo_offer
@@ -108,8 +109,10 @@ def show(
     context: dict[str, Any] = {
         "form": begun_by_majority(form, review) if is_mine and problem is None else form,
         "problem": problem,
+        "wrong": wrong_field(problem),
         "kept": problem is not None and form.is_typed and holds_more(form, review),
         "is_mine": is_mine,
+        "is_ahead": is_ahead,
         "panel": panel,
         "learned": learned_from_review(review),
         "version": version_of(review),
@@ -276,6 +279,7 @@ def go_on(request: DeskRequest) -> HttpResponse:
             "lease": render_to_string("reviews/_lease.html", lease, request),
             "item": item,
             "said": render_to_string("_toasts.html", request=request),
+            "last": render_to_string("reviews/_last_decision.html", request=request),
         }
     )
 

@@ -17,7 +17,15 @@ from reflection_app.core.errors import StillStands
 from reflection_app.core.ids import id_from
 from reflection_app.core.permissions import Permission
 from reflection_app.queues.eligibility import closed_to, live_queues, person_of, why_closed
-from reflection_app.reviews.claiming import claim_next, free, skip_review, skipped_by, unskip_all, unskip_review
+from reflection_app.reviews.claiming import (
+    claim_next,
+    free,
+    seats_of,
+    skip_review,
+    skipped_by,
+    unskip_all,
+    unskip_review,
+)
 from reflection_app.reviews.deciding import undo_decision
 from reflection_app.reviews.models import OPEN, Review, ReviewState
 from reflection_app.reviews.own_work import work_of_others
@@ -113,16 +121,7 @@ def _say_why_none(request: DeskRequest, asked: AskedQueue) -> None:
         query = asked.with_view(QueueView.SKIPPED)
         again = _("Look at them again")
         messages.info(request, format_html('{} <a href="{}?{}">{}</a>', said, address, query, again))
-    place = request.place
-    # Some of them are the user's own work, and the project does not let them decide on it.
-    is_own = scope.exclude(work_of_others(place.project, actor=place.actor)).exists()
-    if is_own:
-        said = _("What is left was handed in by you, or by a key that you made: somebody else has to decide on it.")
-        if place.may(Permission.CHANGE_SETTINGS):
-            address = reverse("review_policy", args=(place.project.slug,))
-            who_may = _("Who may decide on their own work")
-            said = format_html('{} <a href="{}#own-work">{}</a>', said, address, who_may)
-        messages.info(request, said)
+    is_own = _say_what_is_own(request, scope)
     now = timezone.now()
     is_elsewhere = _say_what_is_for_other_queues(request, scope, named=asked.filter.queue)
     others = scope.filter(held(now)).exclude(holder=request.user)
@@ -130,10 +129,28 @@ def _say_why_none(request: DeskRequest, asked: AskedQueue) -> None:
     if until is not None:
         said = _("Others hold what is left. The next one comes free at %(time)s UTC.")
         messages.info(request, said % {"time": f"{until:%H:%M}"})
-    elif not skipped and not is_own and not is_elsewhere:
-        said = _("What is left is for others: it is kept for them, or you have judged it yourself already.")
-        messages.info(request, said)
+    is_judged = scope.filter(Exists(seats_of(request.place.actor)), free(now)).exists()
+    if is_judged:
+        messages.info(request, _("You have reviewed the remaining items. They wait for other reviewers."))
+    if until is None and not (skipped or is_own or is_elsewhere or is_judged):
+        messages.info(request, _("The remaining reviews are assigned to other reviewers."))
     return None
+
+
+def _say_what_is_own(request: DeskRequest, scope: QuerySet[Review]) -> bool:
+    """Add a message about the user's own work that they may not decide; return True if there is some."""
+    place = request.place
+    others_work = work_of_others(place.project, actor=place.actor)
+    # An empty condition excludes nothing: where everybody may decide on their own work, no review is refused for it.
+    if not others_work or not scope.exclude(others_work).exists():
+        return False
+    said = _("You, or an API key of yours, submitted the remaining reviews. Another reviewer has to decide.")
+    if place.may(Permission.CHANGE_SETTINGS):
+        address = reverse("review_policy", args=(place.project.slug,))
+        who_may = _("Who may decide on their own work")
+        said = format_html('{} <a href="{}#own-work">{}</a>', said, address, who_may)
+    messages.info(request, said)
+    return True
 
 
 def _say_what_is_for_other_queues(request: DeskRequest, scope: QuerySet[Review], *, named: UUID | None) -> bool:

@@ -33,8 +33,8 @@ from reflection_app.reviews.views.queue import (
 )
 from reflection_app.runs.views.list import MODES
 from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.list_pages import list_response
-from reflection_app.web.middleware import post_only
+from reflection_app.web.list_pages import list_response, wants_part
+from reflection_app.web.middleware import fragment, post_only
 
 QUESTIONS_SHOWN = 100
 # Suggested are the agents and kinds of the reviews that come first, and who holds one.
@@ -92,7 +92,7 @@ def queue(request: DeskRequest) -> HttpResponse:
         "saved": saved_views(request, ListName.REVIEWS, asked.own_query),
         "questions": questions.order_by("created_at", "id")[:QUESTIONS_SHOWN] if counts.questions else [],
     }
-    if not request.headers.get("HX-Request") or request.headers.get("HX-History-Restore-Request"):
+    if not wants_part(request):
         # What the form of filters offers.
         elsewhere = {"view", "reason", "sort", "q", "queue", "saved"}
         further = asked.filter.model_dump(exclude=elsewhere, exclude_defaults=True)
@@ -107,6 +107,7 @@ def queue(request: DeskRequest) -> HttpResponse:
 
 @project_page(Permission.READ_QUEUE)
 @require_safe
+@fragment(page="reviews")
 def suggestions(request: DeskRequest) -> HttpResponse:
     """What the further filters suggest, asked for once somebody opens them."""
     rows = Review.objects.filter(project=request.place.project)

@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.core.registry import VERDICTS
 from reflection_app.loops.attempt_effects import Decision, DirectorsDecision, EditDecision
@@ -282,6 +283,18 @@ def read_decision(data: QueryDict, review: Review) -> DecisionForm:
     )
 
 
+# The fields of the form that are named otherwise than what they give. Either a reason or an issue says what to revise.
+FIELDS = {"instructions": "reason", "issues": "reason", "attempt": "pick"}
+
+
+def wrong_field(problem: ActionError | None) -> str:
+    """Return the name of the form's field that a refused decision is about; empty where it is about none."""
+    errors = problem.errors if isinstance(problem, InvalidInput) else []
+    named = next((str(error["field"]) for error in errors if error["field"]), "")
+    field_name = FIELDS.get(named.partition(".")[0], named)
+    return field_name.replace("ratings.", "rating.", 1)
+
+
 def _criteria_of(review: Review) -> tuple[Criterion, ...]:
     if review.is_pick or not review.run.spec.get("rubric"):
         return ()
@@ -349,10 +362,14 @@ NOT_TOLD = (
 
 @dataclass(frozen=True)
 class LastDecision:
-    """`said` is what was decided, in words; empty where the review was skipped. `is_told`: it is too late for undo."""
+    """`said` is the message about the decision; a skipped review has none, and no verdict.
+
+    `is_told`: it is too late to undo it.
+    """
 
     review: Review
-    said: SafeString | str
+    said: SafeString | str = ""
+    verdict: Verdict | None = None
     is_told: bool = False
 
     @property
@@ -371,9 +388,11 @@ def remember(request: DeskRequest, review: Review, data: DecisionInput) -> None:
     What was said at a blind seat is looked for all the same: its words depend on the seats of the others.
     """
     if not review.is_seat:
-        request.last_decision = LastDecision(
-            review, said=decision_message(review, data, slug=request.place.project.slug)
-        )
+        request.last_decision = decided_last(review, data, slug=request.place.project.slug)
+
+
+def decided_last(review: Review, data: DecisionInput, *, slug: str, is_told: bool = False) -> LastDecision:
+    return LastDecision(review, decision_message(review, data, slug=slug), _what(review, data)[1], is_told)
 
 
 def last_decision(request: HttpRequest) -> LastDecision | None:
@@ -403,11 +422,9 @@ def last_decision(request: HttpRequest) -> LastDecision | None:
     if review is None:
         return None
     if skipped is not None:
-        return LastDecision(review, said="")
+        return LastDecision(review)
     is_told = review.decided_seq is not None and review.run.told_seq >= review.decided_seq
-    return LastDecision(
-        review, said=decision_message(review, decision_input_of(review), slug=place.project.slug), is_told=is_told
-    )
+    return decided_last(review, decision_input_of(review), slug=place.project.slug, is_told=is_told)
 
 
 def decision_input_of(review: Review) -> DecisionInput:

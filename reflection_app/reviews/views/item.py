@@ -20,6 +20,7 @@ from reflection_app.core.permissions import Permission
 from reflection_app.loops.attempt_effects import CallTool, Draw, ReviewDecision, ReviewReason
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.hidden_characters import hidden_in
+from reflection_app.loops.required_review import END_REVIEW
 from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.task_spec import Execution, Mode, ReviewPolicy, ReviewRule
 from reflection_app.loops.verdicts import Verdict as VerdictName
@@ -317,6 +318,8 @@ class Effects:
         run = self.review.run
         if self.review.holds_run:
             left = self.left or what_is_left(run)
+            if self.review.step is not None and self.review.step.key == END_REVIEW:
+                return _("No attempt can follow: the run ends, and keeps the best that it has.")
             if not left.attempts:
                 return _("No attempt is left: the run ends, and keeps the best that it has.")
             if not left.tokens or not left.seconds or left.money == 0:

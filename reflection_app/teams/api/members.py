@@ -57,8 +57,44 @@ class MemberPage(BaseModel):
     previous: str | None
 
 
+class KeyLeft(Answer):
+    """An API key of the member, by name."""
+
+    id: UUID
+    name: str
+    prefix: str = Field(validation_alias="hint", description="the first characters of the key")
+
+
+class KeysLeftAnswer(Answer):
+    """What became of the API keys that the member had made."""
+
+    revoked_keys: list[KeyLeft] = Field(default=[], validation_alias="revoked", description="revoked by this request")
+    remaining_keys: list[KeyLeft] = Field(
+        default=[],
+        validation_alias="remaining",
+        description="still valid, without the scope `admin` unless their maker is an admin",
+    )
+
+
+class ChangedMemberAnswer(MemberAnswer):
+    revoked_keys: list[KeyLeft] = Field(description="revoked by this request")
+    remaining_keys: list[KeyLeft] = Field(
+        description="still valid, without the scope `admin` unless their maker is an admin"
+    )
+
+
+RevokeKeys = Annotated[bool, Field(description="revoke the API keys that the member made")]
+
+
 class RoleInput(Value):
     role: Role
+    revoke_keys: RevokeKeys = Field(
+        default=True, description="revoke the API keys that the member made, if the new role is lower"
+    )
+
+
+class RemoveQuery(Value):
+    revoke_keys: RevokeKeys = True
 
 
 class InvitationInput(Value):
@@ -104,12 +140,22 @@ class Members(DeskView):
         what="role",
         problems=(409,),
     )
-    def partial_update(self, user_id: int, body: RoleInput) -> MemberAnswer:
-        return MemberAnswer.from_row(change_role(self.project, user_id, role=body.role, actor=self.actor))
+    def partial_update(self, user_id: int, body: RoleInput) -> ChangedMemberAnswer:
+        done = change_role(self.project, user_id, role=body.role, actor=self.actor, revoke_keys=body.revoke_keys)
+        keys = KeysLeftAnswer.from_row(done.keys)
+        return ChangedMemberAnswer.from_row(
+            done.membership, revoked_keys=keys.revoked_keys, remaining_keys=keys.remaining_keys
+        )
 
-    @change("remove_member", "Remove a member; the last admin stays", may=Permission.MANAGE_MEMBERS, problems=(409,))
-    def destroy(self, user_id: int) -> None:
-        remove_member(self.project, user_id, actor=self.actor)
+    @change(
+        "remove_member",
+        "Remove a member; the last admin stays. Releases what they hold in the review queue",
+        may=Permission.MANAGE_MEMBERS,
+        problems=(409,),
+    )
+    def destroy(self, user_id: int, query: RemoveQuery) -> KeysLeftAnswer:
+        done = remove_member(self.project, user_id, actor=self.actor, revoke_keys=query.revoke_keys)
+        return KeysLeftAnswer.from_row(done)
 
 
 class Invitations(DeskView):

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from notebook_app.public import Row, TakenTable
 from reflection_app.comparisons.models import Pair, PairJudgement
-from reflection_app.core.audit import Actor, audit
+from reflection_app.core.audit import Actor, audit, hand_of
 from reflection_app.core.errors import shortened
 from reflection_app.core.migrations import known_migrations
 from reflection_app.core.models import Membership, Project, Role
@@ -32,6 +32,7 @@ from reflection_app.runs.resuming import cancel_run
 from reflection_app.tasks.models import Task
 from reflection_app.teams.archive.reading import (
     MOST_BYTES,
+    UNKNOWN_HAND,
     UUIDS,
     Archive,
     Identities,
@@ -108,10 +109,8 @@ def import_project(path: Path, wishes: Wishes, *, actor: Actor) -> Imported:
             Membership.objects.update_or_create(
                 project=project, user=User.objects.get(username=wishes.admin), defaults={"role": Role.ADMIN}
             )
-        # Notes whose work the runs are and who sits on panels, as far as people are known here; of keys nothing is.
-        by_task = Task.objects.filter(pk=OuterRef("task")).values(hands=HandsOf("created_by"))
         runs = Run.objects.filter(project=project)
-        runs.filter(task__created_by__isnull=False).update(handed_in_by=Subquery(by_task))
+        _give_owners(runs, project=project, admin=wishes.admin)
         _know_judges_again(project)
         rebuild(project)
         cancelled = 0
@@ -122,6 +121,19 @@ def import_project(path: Path, wishes: Wishes, *, actor: Actor) -> Imported:
                 cancelled += 1
         audit(project.pk, actor, "project.imported", target=project, after={"rows": sum(rows.values())})
     return Imported(project, rows, cancelled, _secrets(manifest))
+
+
+def _give_owners(runs: models.QuerySet[Run], *, project: Project, admin: str) -> None:
+    """Assign an owner to the runs whose submitters are unknown here, such as those of a key.
+
+    The owner is the task's submitter, else the importing admin, else the first admin of the project.
+    """
+    unowned = runs.filter(handed_in_by=[UNKNOWN_HAND])
+    by_task = Task.objects.filter(pk=OuterRef("task")).values(hands=HandsOf("created_by"))
+    unowned.filter(task__created_by__isnull=False).update(handed_in_by=Subquery(by_task))
+    admins = Membership.objects.filter(project=project, role=Role.ADMIN).order_by("pk")
+    owner = (admins.filter(user__username=admin) if admin else admins).values_list("user_id", flat=True).first()
+    unowned.update(handed_in_by=[] if owner is None else [hand_of(owner)])
 
 
 def _know_judges_again(project: Project) -> None:

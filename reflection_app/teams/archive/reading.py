@@ -16,6 +16,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from notebook_app.public import Row, TakenTable
+from reflection_app.core.audit import hand_of
 from reflection_app.core.errors import InvalidInput, shortened
 from reflection_app.core.models import Project
 from reflection_app.teams.archive.tables import TABLES, Column, columns_of, is_of_person, key_in_file
@@ -194,6 +195,9 @@ def cycle_in(parents: dict[UUID, UUID]) -> UUID | None:
 
 # One row of a file as it is to be written: checked column by column, with new ids and this desk's own people.
 
+# Whose work a run is, by names; where none of them is known here, it is `UNKNOWN_HAND` until the run is given an owner.
+HANDS = "handed_in_by"
+UNKNOWN_HAND = "unknown"
 FILE_OF = {table.model: table.name for table in TABLES}
 
 
@@ -227,7 +231,7 @@ class Renewal:
 
     def _value(self, column: Column, given: Row, *, where: str) -> Any:
         key = key_in_file(column)
-        value = given.get(key, _default(column))
+        value = given.get(key, [""] if key == HANDS else _default(column))
         place = f"{where}, {key}"
         if value is None:
             return None
@@ -251,6 +255,9 @@ class Renewal:
             {""} if column.blank else set()
         ):
             raise refuse(place, f"{value[:60]!r} is none of the things that it can be")
+        if column.attname == HANDS:
+            known = [hand_of(self.people[name]) for name in texts if name in self.people]
+            return known or [UNKNOWN_HAND for _name in texts[:1]]
         if any("\0" in text for text in texts):
             raise refuse(place, "there is a NUL in it, which cannot be stored")
         # Names and sources are made of ids; in whatever people and models said, ids stay as they were said.

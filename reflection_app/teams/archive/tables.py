@@ -135,9 +135,7 @@ TABLES: tuple[TakenTable, ...] = (
     TakenTable("fix_pairs", FixPair),
     TakenTable("tasks", Task),
     TakenTable("task_files", TaskFile, path="task__project_id"),
-    TakenTable(
-        "runs", Run, without=LEASE | NUMBERS_OF_PEOPLE | {"enqueued_at", "failures", "asked_waits"}, mended=_let_go
-    ),
+    TakenTable("runs", Run, without=LEASE | {"enqueued_at", "failures", "asked_waits"}, mended=_let_go),
     TakenTable("steps", Step, path=OF_RUN),
     TakenTable("attempts", Attempt, path=OF_RUN),
     TakenTable("attachments", Attachment, mended=_looked_at_again),

@@ -11,12 +11,13 @@ from itertools import batched
 from typing import IO
 
 from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import F
 from django.utils import timezone
 
-from reflection_app.core.audit import Actor, audit
+from reflection_app.core.audit import Actor, audit, hand_of
 from reflection_app.core.models import Project
 from reflection_app.runs.models import Run
 from reflection_app.runs.seen import mark_seen
@@ -58,6 +59,7 @@ def write_project(project: Project, file: IO[bytes], *, actor: Actor, hides_opin
             with connection.cursor() as cursor:
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         blindness = Blindness.of(project.pk) if hides_opinions else Blindness()
+        names = {hand_of(pk): name for pk, name in User.objects.values_list("pk", "username")}
         counts: dict[str, int] = {}
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for table in TABLES:
@@ -76,6 +78,9 @@ def write_project(project: Project, file: IO[bytes], *, actor: Actor, hides_opin
                     for row in rows.iterator(chunk_size=rows_at_once(table)):
                         told = blindness.told(table.name, dict(row))
                         if told is not None:
+                            if table.model is Run:
+                                # By name, as all people are; a key counts as its maker, and is unnamed without one.
+                                told["handed_in_by"] = [names.get(hand, "") for hand in row["handed_in_by"]]
                             text.write(json.dumps(told, ensure_ascii=False, default=_as_json) + "\n")
                             many += 1
                 counts[table.name] = many

@@ -10,6 +10,7 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -22,21 +23,25 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.core.audit import Actor, client_address
 from reflection_app.core.errors import ActionError, InvalidInput
-from reflection_app.core.models import Membership, Role, Scope, digest_of
+from reflection_app.core.models import ApiKey, Membership, Role, Scope, digest_of
 from reflection_app.core.permissions import GRANTS, Permission
 from reflection_app.teams.members import (
     USUAL_DAYS,
+    KeysLeft,
     accept_invitation,
+    brought_by,
     change_role,
     create_invitation,
     find_invitation,
     is_for,
+    keys_made_by,
     remove_member,
+    revoke_api_key,
     revoke_invitation,
 )
 from reflection_app.teams.models import Invitation
 from reflection_app.teams.pages.accounts import INVITED, invitation_of
-from reflection_app.teams.projects import USUAL_SCOPES, brought_by, create_api_key, revoke_api_key
+from reflection_app.teams.projects import USUAL_SCOPES, create_api_key
 from reflection_app.web.access import (
     DeskRequest,
     back_to,
@@ -116,13 +121,39 @@ def _days(text: str) -> int:
 @project_page(Permission.MANAGE_MEMBERS)
 @require_http_methods(["GET", "HEAD", "POST"])
 def set_role(request: DeskRequest, user_id: int) -> HttpResponse:
-    """Acts on POST; opened by hand, it leads to the members."""
+    """Acts on POST; opened by hand, it leads to the members. A lower role asks first what becomes of their keys."""
     if request.method != "POST":
         return back_to(request, "members")
-    role = request.POST.get("role", "")
-    membership = change_role(request.place.project, user_id, role=role, actor=request.place.actor)
-    now = {"name": membership.user.get_username(), "role": Role(membership.role).label}
-    return back_to(request, "members", message=_("%(name)s is %(role)s now.") % now)
+    project, role = request.place.project, request.POST.get("role", "")
+    member = Membership.objects.select_related("user").filter(project=project, user=user_id).first()
+    if member is not None and ASKED not in request.POST and role in Role.values:
+        is_lower = Role(role).rank < Role(member.role).rank
+        if is_lower and (keys := keys_made_by(project, user_id)):
+            context = {"member": member, "role": Role(role), **_about_keys(keys)}
+            return render(request, "teams/settings/lower_role.html", context)
+    done = change_role(project, user_id, role=role, actor=request.place.actor, revoke_keys=_revokes_keys(request))
+    name = done.membership.user.get_username()
+    message = _("%(name)s is %(role)s now.") % {"name": name, "role": Role(done.membership.role).label}
+    return back_to(request, "members", message=f"{message} {_keys_message(done.keys)}".strip())
+
+
+# What the forms that end a right say of the keys of whom it concerns.
+
+# The form asked about the keys, so that a box without a tick is an answer.
+ASKED = "asked_about_keys"
+
+
+def _about_keys(keys: QuerySet[ApiKey]) -> dict[str, object]:
+    return {"keys": keys, "brought": [member for key in keys for member in brought_by(key)]}
+
+
+def _revokes_keys(request: DeskRequest) -> bool:
+    return ASKED not in request.POST or "revoke_keys" in request.POST
+
+
+def _keys_message(keys: KeysLeft) -> str:
+    names = ", ".join(key.name for key in keys.revoked)
+    return _("API keys revoked: %(names)s.") % {"names": names} if names else ""
 
 
 @project_page()
@@ -134,14 +165,16 @@ def remove(request: DeskRequest, user_id: int) -> HttpResponse:
         raise PermissionDenied
     members = Membership.objects.select_related("user")
     member = get_object_or_404(members, project=request.place.project, user=user_id)
+    project = request.place.project
     if request.method != "POST":
-        return render(request, "teams/settings/remove_member.html", {"member": member, "is_self": is_self})
-    remove_member(request.place.project, user_id, actor=request.place.actor)
+        context = {"member": member, "is_self": is_self, **_about_keys(keys_made_by(project, user_id))}
+        return render(request, "teams/settings/remove_member.html", context)
+    keys = remove_member(project, user_id, actor=request.place.actor, revoke_keys=_revokes_keys(request))
     if is_self:
-        message = _("You left %(project)s.") % {"project": request.place.project.name}
-        return lead_to(request, "overview", message=message)
+        message = _("You left %(project)s.") % {"project": project.name}
+        return lead_to(request, "overview", message=f"{message} {_keys_message(keys)}".strip())
     message = _("%(name)s is no longer a member.") % {"name": member.user.get_username()}
-    return back_to(request, "members", message=message)
+    return back_to(request, "members", message=f"{message} {_keys_message(keys)}".strip())
 
 
 @project_page(Permission.MANAGE_MEMBERS)

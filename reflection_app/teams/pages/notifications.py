@@ -16,6 +16,7 @@ from reflection_app.teams.notifications import count_unread, notices_of, path_of
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.layout import stand_in_project
 from reflection_app.web.list_pages import Filters, list_context
+from reflection_app.web.middleware import fragment
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ def notifications(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_safe
+@fragment(page="notifications")
 def count(request: HttpRequest) -> HttpResponse:
     """The number at the bell, for its own refresh."""
     return render(request, "_notification_count.html", {"count": count_unread(cast("User", request.user).pk)})

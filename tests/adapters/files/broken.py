@@ -115,6 +115,18 @@ def with_entities(package: bytes, part: str) -> bytes:
     return whole.changed_part(package, part, change)
 
 
+def renamed_part(package: bytes, old: str, new: str) -> bytes:
+    """The package with a part under another name, and all that leads to it led there."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(package)) as source, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as target:
+        for info in source.infolist():
+            content = source.read(info)
+            if info.filename.endswith((".rels", "[Content_Types].xml")):
+                content = content.replace(old.encode(), new.encode())
+            target.writestr(new if info.filename == old else info.filename, content)
+    return made.getvalue()
+
+
 def locked_workbook() -> bytes:
     """How Office keeps a workbook with a password: an OLE file with a stream of this name."""
     return b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 1_000 + "EncryptedPackage".encode("utf-16-le") + b"\0" * 3_000

@@ -78,6 +78,15 @@ BROKEN: list[tuple[str, bytes, dict[str, Any], FaultCode, str]] = [
         FaultCode.UNFOLDS,
         "word/document.xml",
     ),
+    (
+        "report.docx",
+        broken.renamed_part(
+            broken.with_entities(whole.document(), "word/document.xml"), "word/document.xml", "word/document.bin"
+        ),
+        {},
+        FaultCode.UNFOLDS,
+        "word/document.bin",
+    ),
     ("report.docx", whole.zip_file(), {}, FaultCode.OTHER_KIND, ""),
     ("sales.xlsx", broken.with_entities(whole.workbook(), "xl/workbook.xml"), {}, FaultCode.UNFOLDS, "xl/workbook.xml"),
     ("talk.pptx", whole.slides(3), {"min_pages": 5}, FaultCode.TOO_FEW_PAGES, ""),

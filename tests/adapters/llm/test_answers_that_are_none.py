@@ -8,6 +8,7 @@ import pytest
 from reflection_app.adapters.llm import Completion, complete
 from reflection_app.loops.attempt_effects import AnswerFault, fault_of
 from tests.adapters.llm.conftest import asking
+from tests.anthropic_server import STOPS, AnthropicServer
 from tests.openai_server import OpenAIServer, Reply
 
 Configured = Callable[[OpenAIServer], None]
@@ -46,10 +47,63 @@ def fault_in(answer: Completion) -> AnswerFault:
         (Reply(None, finish_reason="content_filter"), "filtered"),
         (Reply("Half an ans", finish_reason="length"), "cut_off"),
         (Reply(None, finish_reason="length", completion_tokens=50, reasoning_tokens=50), "cut_off"),
+        (Reply("It ends here.", finish_reason="eos"), ""),
     ],
 )
 def test_each_kind_of_answer_is_what_it_is(configured: Configured, reply: Reply, fault: str, is_streamed: bool) -> None:
     assert fault_in(answered(configured, reply, is_streamed=is_streamed)) == fault
+
+
+@WAYS
+@pytest.mark.parametrize(
+    "word", ["abort", "network_error", "model_context_window_exceeded", "insufficient_system_resource", "pause_turn"]
+)
+def test_a_word_that_does_not_mean_whole_is_a_cut_off_answer_and_is_stored(
+    configured: Configured, word: str, is_streamed: bool
+) -> None:
+    answer = answered(configured, Reply("Half an ans", finish_reason=word), is_streamed=is_streamed)
+    assert (fault_in(answer), answer.finish_reason) == (AnswerFault.CUT_OFF, word)
+
+
+@pytest.mark.parametrize("word", ["error", ""])
+def test_an_answer_that_ends_with_an_error_or_with_no_word_is_cut_off(configured: Configured, word: str) -> None:
+    answer = answered(configured, Reply("Half an ans", finish_reason=word), is_streamed=False)
+    assert (fault_in(answer), answer.finish_reason) == (AnswerFault.CUT_OFF, word)
+
+
+@pytest.mark.parametrize(
+    ("word", "stored", "fault"),
+    [
+        ("end_turn", "stop", ""),
+        ("stop_sequence", "stop", ""),
+        ("max_tokens", "length", "cut_off"),
+        ("model_context_window_exceeded", "model_context_window_exceeded", "cut_off"),
+        ("pause_turn", "pause_turn", "cut_off"),
+        (None, "", "cut_off"),
+    ],
+)
+def test_anthropics_words_are_read_as_they_were_sent(
+    monkeypatch: pytest.MonkeyPatch, word: str | None, stored: str, fault: str
+) -> None:
+    monkeypatch.setitem(STOPS, "told", word)
+    with AnthropicServer(lambda _: Reply("An answer.", finish_reason="told")) as server:
+        monkeypatch.setenv("ANTHROPIC_API_BASE", server.base)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
+        answer = complete(asking("anthropic/claude-3-5-haiku-20241022"))
+    assert (answer.finish_reason, fault_in(answer)) == (stored, fault)
+
+
+# The OpenAI client warns of content that it does not expect, and goes on.
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings:UserWarning")
+@WAYS
+def test_an_answer_in_parts_is_the_text_of_its_parts(configured: Configured, is_streamed: bool) -> None:
+    parts = (
+        {"type": "text", "text": "Half "},
+        {"type": "image_url", "image_url": {"url": "x"}},
+        {"text": "an answer."},
+    )
+    answer = answered(configured, Reply(parts=parts, tells_usage=False), is_streamed=is_streamed)
+    assert (answer.text, fault_in(answer)) == ("Half an answer.", AnswerFault.NONE)
 
 
 @WAYS
@@ -107,3 +161,8 @@ def test_cached_and_reasoning_tokens_are_kept_where_they_are_told(configured: Co
 def test_a_long_text_without_a_space_is_counted(configured: Configured) -> None:
     answer = answered(configured, Reply("好" * 50_000, tells_usage=False), is_streamed=False)
     assert answer.completion_tokens >= 50_000
+
+
+def test_half_a_character_at_the_end_of_a_piece_is_joined_with_the_other_half(configured: Configured) -> None:
+    reply = Reply(None, pieces=["a \ud83d", "\ude00 b"])
+    assert answered(configured, reply, is_streamed=True).text == "a \U0001f600 b"

@@ -1,5 +1,7 @@
 """The three forms of tests, and what their results tell a person and the next prompt."""
 
+import pytest
+
 from reflection_app.adapters.sandbox import run_tests
 from reflection_app.loops.code_tests import CodeTests, FailureReason
 from tests.adapters.sandbox.runs import QUICK, run_call, run_calls, run_program, run_script
@@ -59,6 +61,13 @@ def test_a_program_reads_its_input_and_white_space_at_line_ends_is_forgiven() ->
     assert run_program(code, stdin="a\nb\n", expected="a\nb").passed
     wrong = run_program(code, stdin="a\nb\n", expected="a\n\nb")
     assert (wrong.reason, wrong.actual) == (FailureReason.WRONG_ANSWER, "a \nb\n\n")
+
+
+@pytest.mark.parametrize("sign", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\r"])
+def test_a_character_that_ends_no_line_is_not_taken_for_the_end_of_one(sign: str) -> None:
+    printing = f"import sys\nsys.stdout.buffer.write({f'a{sign}b'.encode()!r})"
+    assert not run_program(printing, expected="a\nb").passed
+    assert run_program("import sys\nsys.stdout.buffer.write(b'a\\r\\nb\\r\\n')", expected="a\nb").passed
 
 
 def test_a_program_may_read_a_long_input() -> None:

@@ -73,8 +73,8 @@ def test_a_missing_file_is_an_unmet_requirement_by_its_path() -> None:
 
 @pytest.mark.parametrize(
     "file",
-    [facts("out/a.csv", could_look=False), facts("out/a.csv", FileFault(code=FaultCode.TOO_SLOW))],
-    ids=["nobody could look", "the look took too long"],
+    [facts("out/a.csv", could_look=False), facts("out/a.csv").model_copy(update={"is_whole": False})],
+    ids=["nobody could look", "not to its end"],
 )
 def test_what_nobody_could_look_at_is_no_fault_and_no_pass(file: FileFacts) -> None:
     checked = looked(file)
@@ -112,16 +112,17 @@ def test_files_are_read_out_of_an_answers_blocks_by_the_paths_that_they_name() -
     )
 
 
-@pytest.mark.parametrize(
-    "file",
-    [
-        facts("out/a.csv").model_copy(update={"is_whole": False}),
-        facts("out/a.csv", FileFault(code=FaultCode.TOO_LARGE)).model_copy(update={"is_whole": False}),
-    ],
-    ids=["its end was not reached", "too large to be opened"],
-)
-def test_a_file_that_was_not_looked_at_to_its_end_meets_no_requirement_and_misses_none(file: FileFacts) -> None:
-    checked = looked(file)
+@pytest.mark.parametrize("code", [FaultCode.TOO_LARGE, FaultCode.TOO_SLOW, FaultCode.UNFOLDS])
+def test_a_limit_that_the_file_itself_exceeds_is_a_fault_of_the_file(code: FaultCode) -> None:
+    checked = looked(facts("out/a.csv", FileFault(code=code)).model_copy(update={"is_whole": False}))
+    assert [one.fault.code for one in checked.deciding] == [code]
+    assert [one.met for one in checked.results] == [False]
+    assert not checked.lacks_a_look
+    assert with_files(PASS, checked).verdict is Verdict.REVISE
+
+
+def test_a_file_that_was_not_looked_at_to_its_end_meets_no_requirement_and_misses_none() -> None:
+    checked = looked(facts("out/a.csv").model_copy(update={"is_whole": False}))
     assert (checked.deciding, checked.results, checked.lacks_a_look) == ((), (), True)
     torn = facts("out/a.csv", TORN).model_copy(update={"is_whole": False})
     assert [one.met for one in looked(torn).results] == [False]

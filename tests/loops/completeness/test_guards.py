@@ -153,7 +153,15 @@ def test_a_tool_that_is_for_something_else_carries_nothing_out() -> None:
         found = check(wanted("Buy coffee for the team", "They asked for it.", "send_mail", quote=quote))
         assert not found.supplements, quote
     unnamed = check(wanted("Buy coffee for the team", "", quote="the team"))
-    assert [one.suggested_tools for one in unnamed.supplements] == [()], "it may be written about, and nothing called"
+    assert [one.allowed_tools for one in unnamed.supplements] == [()], "it may be written about, and nothing called"
+
+
+def test_an_empty_tool_list_stays_empty_and_the_plan_may_use_what_fits() -> None:
+    [one] = check(wanted("Send the summary by mail", "", quote=TEAM)).supplements
+    assert one.suggested_tools == ()
+    assert one.allowed_tools == ("send_mail",)
+    [named] = check(wanted("Send the summary by mail", "", "send_mail", quote=TEAM)).supplements
+    assert named.suggested_tools == named.allowed_tools == ("send_mail",)
 
 
 def test_a_tool_that_changes_something_needs_words_of_the_task() -> None:

@@ -245,7 +245,7 @@ def test_that_something_is_not_there_is_not_known_of_pages_that_nobody_saw() -> 
     found, _ = found_by(checking(), answering(facts(pages=40), seen=answered(NO)))
     (look,) = looks_of(found)
     assert (look.holds, len(look.pages), look.pages_in_all) == (Holds.CANNOT_TELL, MOST_PAGES, 40)
-    assert found.state is CheckState.COMPLETE
+    assert found.state is CheckState.UNCHECKED
 
 
 def test_a_page_that_cannot_be_rendered_keeps_the_others_from_nothing() -> None:
@@ -278,13 +278,14 @@ def test_a_page_that_cannot_be_rendered_keeps_the_others_from_nothing() -> None:
     ],
     ids=["no pages", "not rendered", "no sandbox", "slow to render", "takes no pictures", "slow", "prose"],
 )
-def test_a_look_that_fails_says_why_and_costs_the_check_nothing(
+def test_a_look_that_fails_says_why_and_the_check_does_not_say_complete(
     files: FileFacts, answer: dict[str, Any], why_not: WhyNotLooked
 ) -> None:
     found, _ = found_by(checking(), answering(files, **answer))
     (look,) = looks_of(found)
     assert (look.holds, look.why_not) == (Holds.NOT_LOOKED_AT, why_not)
-    assert found.state is CheckState.COMPLETE, "that nobody looked is neither good nor bad"
+    assert found.state is CheckState.UNCHECKED
+    assert CHART in found.error
 
 
 def test_where_the_tokens_end_what_was_seen_is_recorded_before_the_run_ends() -> None:
@@ -409,4 +410,5 @@ def test_no_verdict_is_better_for_what_was_seen(holds: Holds, verdict: Verdict) 
 @pytest.mark.parametrize("holds", list(Holds))
 def test_no_check_is_better_for_what_was_seen(state: CheckState, holds: Holds) -> None:
     weighed = with_looked(Completeness(state=state), Looked(looks=(look(holds=holds),)))
-    assert weighed.state is (CheckState.INCOMPLETE if holds is Holds.NO else state)
+    lowered = CheckState.UNCHECKED if state is CheckState.COMPLETE and holds is not Holds.YES else state
+    assert weighed.state is (CheckState.INCOMPLETE if holds is Holds.NO else lowered)

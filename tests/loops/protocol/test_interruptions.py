@@ -18,7 +18,7 @@ from reflection_app.loops.attempt_effects import (
 from reflection_app.loops.effect import EffectTimedOut, Performed, Spent
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.stages import Classified, Explored, RepairStatus
-from reflection_app.loops.task_spec import Execution
+from reflection_app.loops.task_spec import Execution, Mode
 from reflection_app.loops.tickets import Trigger
 from reflection_app.loops.verdicts import Outcome, Referee, Verdict
 from tests.loops.playing import play, said
@@ -78,10 +78,51 @@ def test_a_call_that_fails_again_fails_the_run_with_the_report_kept() -> None:
     ]
 
 
-def test_without_room_for_another_attempt_a_failed_call_fails_the_run_as_it_is() -> None:
+def test_without_room_for_another_attempt_a_failed_call_fails_the_run_with_ticket_and_report() -> None:
     played = play(protocol_spec(limits={"max_iterations": 1}), Desk(actor=FAILED))
     assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.FAILED, None)
+    assert [ticket.trigger for ticket in tickets_of(played)] == [Trigger.INTERRUPTION]
+    assert [report.type for report in reports_of(played)] == [ErrorClass.PIPELINE_CRASH]
+
+
+@pytest.mark.parametrize(
+    ("fields", "answers", "broken", "attempt"),
+    [
+        ({"mode": Mode.ACTOR_CRITIC}, {"actor": FAILED}, "attempt-1/answer", 1),
+        ({"mode": Mode.ACTOR_CRITIC}, {"critic": FAILED}, "attempt-1/critique", 1),
+        ({"mode": Mode.ACTOR_CRITIC}, {"critic": [missing(), FAILED]}, "attempt-2/critique", 2),
+        ({"mode": Mode.REFLEXION}, {"actor": FAILED}, "attempt-1/answer", 1),
+        ({"mode": Mode.EXTERNAL_LOOP, "output_schema": {"type": "object"}}, {"actor": FAILED}, "attempt-1/answer", 1),
+        ({"mode": Mode.ADAPTIVE, "kind": "creative_writing"}, {"actor": FAILED}, "attempt-1/answer", 1),
+        ({"mode": Mode.PLANNING}, {"planner": FAILED, "actor": FAILED}, "", 1),
+    ],
+)
+def test_a_model_that_fails_for_good_ends_any_loop_with_a_report_that_asks_no_model(
+    fields: dict[str, Any], answers: dict[str, Any], broken: str, attempt: int
+) -> None:
+    played = play(protocol_spec(**fields), Desk(**answers))
+    assert (played.ended.outcome, played.ended.error) == (Outcome.FAILED, "the provider refused the call")
+    ticket, [report] = tickets_of(played)[-1], reports_of(played)
+    assert (ticket.trigger, ticket.attempt) == (Trigger.INTERRUPTION, attempt)
+    assert (report.type, report.trigger) == (ErrorClass.PIPELINE_CRASH, Trigger.INTERRUPTION)
+    assert stages(played) == ["explore", "reflect", "classify", "plan"]
+    assert broken in outputs(played, Classified)[0].facts.broken_phase
+    *_, last = (place for place, one in enumerate(played.effects) if isinstance(one, Generate))
+    assert played.keys.index(f"attempt-{attempt}/ticket") > last
+
+
+def test_a_loop_that_recovers_from_a_failed_call_issues_no_ticket_for_it() -> None:
+    played = play(protocol_spec(mode=Mode.ADAPTIVE), Desk(classifier=FAILED, critic=passing()))
+    assert played.ended.outcome is Outcome.SUCCEEDED
     assert tickets_of(played) == []
+
+
+@pytest.mark.parametrize("step", ["reflect", "plan"])
+def test_a_reflector_that_cannot_be_reached_costs_its_analysis_and_not_the_report(step: str) -> None:
+    answers: dict[str, Any] = {step: FAILED, "critic": [missing(), passing()]}
+    played = play(protocol_spec(), Desk(**answers))
+    assert played.ended.outcome is Outcome.SUCCEEDED
+    assert reports_of(played)[0].is_fallback
 
 
 def test_a_revision_that_breaks_off_is_resumed_from_its_last_good_step_with_its_own_prompt() -> None:

@@ -12,7 +12,7 @@ from django.test import Client
 
 from notebook_app.public import propose
 from reflection_app.attachments.models import Attachment, ProducedFile, RenderedPage
-from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.audit import Actor, AuditEntry, hand_of
 from reflection_app.core.models import Membership, Project, Role
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.metrics.models import DayFigure
@@ -36,14 +36,14 @@ from reflection_app.teams.models import Delivery, Secret, Webhook
 from tests.api.caller import Caller
 from tests.attachments.produced import file_part, workbook
 from tests.attachments.test_produced_files import asked_for_report, with_files
-from tests.factories import make_member, make_project, make_user, submit
+from tests.factories import make_api_key, make_member, make_project, make_user, submit
 from tests.repairs.check_rows import checked_runs, drawn_runs
 from tests.repairs.test_check_suggestions import suggested
 from tests.reviews.editing import edited, reviewer
 from tests.reviews.panels import open_panel, panel_project, people, say
 from tests.reviews.review_items import audited
 from tests.runs.test_attempts import hand_in
-from tests.teams.archive.archives import manifest_of, rows_of, written
+from tests.teams.archive.archives import manifest_of, rows_of, saved, written
 from tests.web.stories import finished, logged_in, unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -189,6 +189,71 @@ def test_who_edited_an_answer_does_not_judge_it_in_the_copy_either(tmp_path: Pat
     with pytest.raises(OwnWorkRefused):
         claim_review(asked, actor=actor)
     claim_review(asked, actor=reviewer(asked))
+
+
+@pytest.mark.parametrize("same_people", [True, False])
+def test_a_run_of_a_key_belongs_to_who_made_the_key_or_to_the_admin_of_the_copy(
+    tmp_path: Path, same_people: bool
+) -> None:
+    project = unsure_project("keys")
+    maker, admin = make_member(project), make_user()
+    key, _secret = make_api_key(project, made_by=maker)
+    run = submit(project, actor=Actor(api_key=key))
+    assert run.task.created_by is None
+    copy = imported(written(project), tmp_path, same_people=same_people, admin=admin.username)
+    owner = maker if same_people else admin
+    assert Run.objects.get(project=copy).handed_in_by == [Actor(user=owner).hand]
+
+
+def test_a_run_of_a_key_that_nobody_made_belongs_to_the_admin_of_the_copy(tmp_path: Path) -> None:
+    project = unsure_project("command")
+    admin = make_member(project, Role.ADMIN)
+    submit(project, actor=Actor(api_key=make_api_key(project)[0]))
+    copy = imported(written(project), tmp_path, same_people=True)
+    assert Run.objects.get(project=copy).handed_in_by == [Actor(user=admin).hand]
+
+
+def test_a_run_that_the_server_submitted_itself_stays_nobodys(tmp_path: Path) -> None:
+    project = unsure_project("itself")
+    make_member(project, Role.ADMIN)
+    submit(project)
+    assert Run.objects.get(project=imported(written(project), tmp_path, same_people=True)).handed_in_by == []
+
+
+def test_a_run_of_an_older_file_belongs_to_who_submitted_its_task_or_to_the_admin(tmp_path: Path) -> None:
+    project = unsure_project("older")
+    member = make_member(project)
+    submit(project, actor=Actor(user=member))
+    submit(project, actor=Actor(api_key=make_api_key(project)[0]))
+    admin = make_member(project, Role.ADMIN)
+    content = written(project)
+    rows = rows_of(content)
+    for row in rows["runs"]:
+        del row["handed_in_by"]
+    older = saved(tmp_path / "older.zip", manifest=manifest_of(content), rows=rows)
+    copy = imported(older.read_bytes(), tmp_path, same_people=True)
+    hands = Run.objects.filter(project=copy).order_by("created_at").values_list("handed_in_by", flat=True)
+    assert list(hands) == [[Actor(user=member).hand], [Actor(user=admin).hand]]
+
+
+def test_all_who_have_a_part_in_a_run_have_it_in_the_copy(tmp_path: Path) -> None:
+    project = unsure_project("parts")
+    one, other = make_member(project), make_member(project)
+    run = submit(project, actor=Actor(user=one))
+    run.handed_in_by += [hand_of(other.pk), "key:gone"]
+    run.save(update_fields=["handed_in_by"])
+    content = written(project)
+    [row] = rows_of(content)["runs"]
+    assert row["handed_in_by"] == [one.username, other.username, ""]
+    copy = imported(content, tmp_path, same_people=True)
+    assert Run.objects.get(project=copy).handed_in_by == [Actor(user=one).hand, Actor(user=other).hand]
+
+
+def test_a_required_review_goes_along(tmp_path: Path) -> None:
+    run = submit(unsure_project("required"), review="required")
+    copy = imported(written(run.project), tmp_path)
+    taken = Run.objects.select_related("task").get(project=copy)
+    assert (taken.task.review, taken.get_spec().requires_review) == ("required", True)
 
 
 def test_opinions_of_an_open_panel_are_not_in_a_file_that_people_read() -> None:

@@ -37,6 +37,7 @@ def submit_task(
     requirements: Mapping[str, Any] | None = None,
     tools: Sequence[str] | None = None,
     files: Sequence[Mapping[str, str]] | None = None,
+    review: str | None = None,
     limits: Mapping[str, Any] | None = None,
     models: Mapping[str, str] | None = None,
     reflection: Mapping[str, Any] | None = None,
@@ -44,7 +45,10 @@ def submit_task(
     idempotency_key: str | None = None,
     **more: Any,
 ) -> Call[Task]:
-    """Hands in a task, whose first run begins at once. With `execution="external"` your agent makes the attempts."""
+    """Submit a task; its first run starts at once. With `execution="external"` your agent makes the attempts.
+
+    With `review="required"` the run waits for a reviewer before it ends, and ends by that decision.
+    """
     body = {
         "objective": objective,
         "mode": mode,
@@ -57,6 +61,7 @@ def submit_task(
         "requirements": requirements,
         "tools": tools,
         "files": files,
+        "review": review,
         "limits": limits,
         "models": models,
         "reflection": reflection,

@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any, TypedDict, overload
 from uuid import NAMESPACE_OID, uuid5
 
-from reflection_desk.answers import Issue, LastVerdict, Review, Run, Verdict
+from reflection_desk.answers import LastVerdict, Review, Run
 from reflection_desk.async_desk import AsyncDesk
 from reflection_desk.calls import reviews, work
 from reflection_desk.desk import Desk
-from reflection_desk.errors import Conflict, DeskError, Invalid
+from reflection_desk.errors import DeskError
 from reflection_desk.integrations import needing
 from reflection_desk.steps import Invoke, Sender, Steps
 
@@ -24,7 +24,8 @@ type Read = str | Callable[[Any], str]
 class Decision(TypedDict):
     """What the node leaves in the graph's state: values that every checkpointer can keep.
 
-    `prompt` is what to do about it, for the model's next prompt; empty where the answer was accepted.
+    `prompt` is what the model's next attempt is made from; empty once the run has ended, accepted or not. `answer` is
+    then the answer that the run keeps, which a reviewer may have edited.
     """
 
     objective: str
@@ -36,15 +37,16 @@ class Decision(TypedDict):
     decided_by: str
     issues: list[dict[str, Any]]
     prompt: str
+    answer: str
 
 
 @overload
 def reviewed_by(
-    desk: Desk, *, objective: Read, answer: Read, into: str = "review", note: str = "", **task: Any
+    desk: Desk, *, objective: Read, answer: Read, into: str = "review", **task: Any
 ) -> Callable[[Any, RunnableConfig], dict[str, Decision]]: ...
 @overload
 def reviewed_by(
-    desk: AsyncDesk, *, objective: Read, answer: Read, into: str = "review", note: str = "", **task: Any
+    desk: AsyncDesk, *, objective: Read, answer: Read, into: str = "review", **task: Any
 ) -> Callable[[Any, RunnableConfig], Any]: ...
 def reviewed_by(
     desk: Desk | AsyncDesk,
@@ -52,17 +54,17 @@ def reviewed_by(
     objective: Read,
     answer: Read,
     into: str = "review",
-    note: str = "Is this good enough to go out?",
     **task: Any,
 ) -> Callable[[Any, RunnableConfig], Any]:
     """A node that hands an answer in, interrupts the graph until a reviewer has decided, and sets `into` to a Decision.
 
     `objective` and `answer` are keys of the state, or functions of it; `task` holds further fields of `submit_task`.
-    What the critic already sends back is decided without a person. The graph is resumed by
-    `Command(resume=True)`: what counts is what the desk says then, and where nobody has decided yet the graph is
-    interrupted again. An answer that comes after one was sent back is the next attempt of the same run.
+    The task requires a review: its run waits while the graph is interrupted, and ends by the reviewer's decision. What
+    the critic sends back is decided without a reviewer. Resume the graph by `Command(resume=True)`: what counts is what
+    the server says then, and without a decision the graph is interrupted again. An answer that comes after one was sent
+    back is the next attempt of the same run, which makes as many as `limits` allow.
     """
-    node = Node(desk.sender, objective, answer, into, note, {"mode": "actor_critic", **task})
+    node = Node(desk.sender, objective, answer, into, {"mode": "actor_critic", "review": "required", **task})
     if isinstance(desk, AsyncDesk):
 
         async def ask_reviewer_async(state: Any, config: RunnableConfig) -> dict[str, Decision]:
@@ -84,7 +86,6 @@ class Node:
     objective: Read
     answer: Read
     into: str
-    note: str
     task: Mapping[str, Any]
 
     def decision(self, state: Any, config: RunnableConfig) -> Steps[Decision]:
@@ -104,21 +105,14 @@ class Node:
             )
             yield from self.sender.send(attempt)
         run = yield from self._settled(run, number)
-        review = yield from self._review_of(run, number)
+        review = yield from self._decided_review(run, number)
+        by = review.decision.decided_by if review is not None and review.decision is not None else "critic"
         if run.next is not None:
-            by = review.decision.decided_by if review is not None and review.decision is not None else "critic"
             verdict = run.next.verdict or LastVerdict(verdict="REVISE", score=0, issues=[])
             return _decision(run, number, objective, verdict=verdict, by=by, prompt=run.next.prompt)
-        if review is None:
-            review = yield from self._asked_for(run, number, place)
-        while review.is_open:
-            yield Invoke(partial(interrupt, {"run_id": str(run.id), "review_id": str(review.id)}))
-            review = yield from self.sender.send(reviews.get_review(review.id))
-        decided = review.decision
-        if decided is None or decided.verdict is None:
-            raise DeskError(f"review {review.id} is {review.state}, and nothing was decided")
-        prompt = "" if decided.verdict.verdict == "PASS" else _prompt(decided.verdict.issues, decided.reason)
-        return _decision(run, number, objective, verdict=decided.verdict, by=decided.decided_by, prompt=prompt)
+        if run.best_attempt is None:
+            raise DeskError(f"run {run.id} ended as {run.outcome}: {run.error or 'it kept no attempt'}")
+        return _decision(run, number, objective, verdict=_last_verdict(run, review), by=by)
 
     def _run(self, state: Any, objective: str, place: str) -> Steps[tuple[Run, int]]:
         """The run, and which of its attempts the state's answer is."""
@@ -154,28 +148,18 @@ class Node:
             )
             if run.state != "waiting_review":
                 return run
-            yield Invoke(partial(interrupt, {"run_id": str(run.id), "waiting_for": run.waiting_for}))
+            waiting = yield from self.sender.send(reviews.list_reviews(run=run.id))
+            open_ids = [str(one.id) for one in waiting.results if one.is_open]
+            stopped = {"run_id": str(run.id), "waiting_for": run.waiting_for, "reviews": open_ids}
+            yield Invoke(partial(interrupt, stopped))
 
-    def _review_of(self, run: Run, number: int) -> Steps[Review | None]:
-        """The review of the attempt; of several an open one."""
+    def _decided_review(self, run: Run, number: int) -> Steps[Review | None]:
+        """The newest decided review of the attempt, or of the one that the ended run keeps."""
+        numbers = {number}
+        if run.is_finished and (best := run.best_attempt) is not None:
+            numbers.add(best.edited_from or best.number)
         found = yield from self.sender.send(reviews.list_reviews(run=run.id))
-        of_attempt = [one for one in found.results if one.attempt.number == number and one.state != "withdrawn"]
-        return next((one for one in of_attempt if one.is_open), of_attempt[0] if of_attempt else None)
-
-    def _asked_for(self, run: Run, number: int, place: str) -> Steps[Review]:
-        """A review that no policy wanted."""
-        call = reviews.ask_for_review(run.id, self.note, attempt=number, idempotency_key=f"{place}:review")
-        try:
-            asked = yield from self.sender.send(call)
-        except Conflict:
-            # Drawn for an audit in the same moment.
-            review = yield from self._review_of(run, number)
-            if review is None:
-                raise
-            return review
-        except Invalid as error:
-            raise DeskError(f"run {run.id} ended as {run.outcome}, unjudged: {run.error or error.detail}") from error
-        return asked.reviews[0]
+        return next((one for one in found.results if one.attempt.number in numbers and one.decision is not None), None)
 
 
 def _read(state: Any, what: Read) -> str:
@@ -188,24 +172,26 @@ def _value(state: Any, key: str) -> Any:
     return state.get(key) if isinstance(state, Mapping) else getattr(state, key, None)
 
 
-def _decision(
-    run: Run, number: int, objective: str, *, verdict: LastVerdict | Verdict, by: str, prompt: str
-) -> Decision:
+def _decision(run: Run, number: int, objective: str, *, verdict: LastVerdict, by: str, prompt: str = "") -> Decision:
     return Decision(
         objective=objective,
         run_id=str(run.id),
         attempt=number,
-        accepted=verdict.verdict == "PASS",
+        accepted=run.outcome == "succeeded",
         verdict=verdict.verdict,
         score=verdict.score,
         decided_by=by,
         issues=[issue.model_dump(mode="json") for issue in verdict.issues],
         prompt=prompt,
+        answer=run.best_attempt.content if run.is_finished and run.best_attempt is not None else "",
     )
 
 
-def _prompt(issues: list[Issue], reason: str) -> str:
-    lines = [
-        f"- {issue.description}" + (f" ({issue.suggested_fix})" if issue.suggested_fix else "") for issue in issues
-    ]
-    return "\n".join(["A reviewer sent this back." + (f" {reason}" if reason else ""), *lines])
+def _last_verdict(run: Run, review: Review | None) -> LastVerdict:
+    """What the ended run comes to: the score of the attempt that it keeps, and why it was not accepted."""
+    score = run.best_attempt.score if run.best_attempt is not None else None
+    if run.outcome == "succeeded":
+        return LastVerdict(verdict="PASS", score=score or 0, issues=[])
+    decided = review.decision.verdict if review is not None and review.decision is not None else None
+    issues = decided.issues if decided is not None else []
+    return LastVerdict(verdict="REJECT" if run.outcome == "rejected" else "REVISE", score=score or 0, issues=issues)

@@ -209,7 +209,7 @@ def is_json(text: str) -> bool:
 
 def is_json_lines(text: str, *, least: int = 2) -> bool:
     """Whether the first lines are JSON objects or lists, each by itself."""
-    return all_json(line for line in text.splitlines()[:50] if line.strip()) >= least
+    return all_json(line for line in text.split("\n", 50)[:50] if line.strip()) >= least
 
 
 def all_json(lines: Iterable[str]) -> int:

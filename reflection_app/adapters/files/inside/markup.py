@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from reflection_app.adapters.files.inside.found import CannotLook, Found, line_place
 from reflection_app.loops.completeness.file_codes import FaultCode
+from reflection_app.loops.lengths import lines_of
 
 # Elements whose end tag must be written.
 MUST_END = frozenset(
@@ -178,7 +179,7 @@ def look_at_markdown(text: str, found: Found, *, name: str, beside: set[str] | N
     tokens = MarkdownIt("commonmark").enable(["table"]).parse(body)
     links: list[Link] = []
     anchors = {first or second for first, second in WRITTEN_ANCHOR.findall(body)}
-    lines = body.splitlines()
+    lines = lines_of(body)
     words: list[str] = []
     for place, token in enumerate(tokens):
         line = (token.map[0] if token.map else 0) + skipped + 1

@@ -324,7 +324,8 @@ def check_office_package(content: bytes, found: Found) -> bool:
                 continue
             check_name(info.filename, found, place=info.filename)
             part = read_entry(archive, info, found, budget=budget, place=info.filename)
-            if part and info.filename.endswith((".xml", ".rels")) and has_entities(part):
+            # Relations may lead to a part of any name, and readers parse it as XML whatever that is.
+            if part and has_entities(part):
                 found.fault(FaultCode.UNFOLDS, place=info.filename, actual="<!ENTITY>")
             elif part and info.filename.endswith(".rels"):
                 check_relations(part, info.filename, found, parts=names)

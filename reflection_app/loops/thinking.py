@@ -1,0 +1,52 @@
+"""Reasoning that a server leaves in the text of an answer, taken out of it.
+
+A chat template that opens the reasoning itself sends `</think>` alone. Tags in code, or within a sentence, are text.
+"""
+
+import re
+
+OPENING, CLOSING = "<think>", "</think>"
+_FENCE = re.compile(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+# A tag that is meant begins or ends its line, or stands between two words without a space.
+_TAG = re.compile(r"^[ \t]*(</?think>)|(</think>)(?=[ \t]*$)|(?<=[^\s`\"'“‘])(</think>)(?=[\w#*])", re.MULTILINE)
+# Each costs one more search through the rest.
+MOST_BLOCKS = 50
+
+
+def split_thinking(text: str) -> tuple[str, str]:
+    """Return what the model thought and what it answered. Without a tag, all of `text` is the answer."""
+    if CLOSING not in text and not text.lstrip().startswith(OPENING):
+        return "", text
+    thought, answer = list[str](), list[str]()
+    begins = 0
+    for _ in range(MOST_BLOCKS):
+        tag = _next_tag(text, begins)
+        if tag is None:
+            break
+        opens, ends, is_closing = tag
+        if is_closing:
+            # No tag opened it: all before it is reasoning.
+            thought += [*answer, text[begins:opens]]
+            answer, begins = [], ends
+            continue
+        closes = text.find(CLOSING, ends)
+        if closes < 0 and (begins or text[:opens].strip()):
+            break
+        answer.append(text[begins:opens])
+        thought.append(text[ends:closes] if closes >= 0 else text[ends:])
+        begins = closes + len(CLOSING) if closes >= 0 else len(text)
+    if not thought:
+        return "", text
+    return "\n".join(filter(None, map(str.strip, thought))), "".join((*answer, text[begins:])).strip()
+
+
+def _next_tag(text: str, begins: int) -> tuple[int, int, bool] | None:
+    """The next tag outside of code blocks: where it begins and ends, and whether it is a closing one."""
+    if text.startswith(OPENING, begins):  # right after another block
+        return begins, begins + len(OPENING), False
+    fences = [match.span() for match in _FENCE.finditer(text, begins)]
+    for match in _TAG.finditer(text, begins):
+        if not any(first <= match.start() < last for first, last in fences):
+            group = match.lastindex or 0
+            return match.start(group), match.end(group), match[group] == CLOSING
+    return None

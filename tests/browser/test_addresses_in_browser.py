@@ -1,0 +1,63 @@
+"""The address of a list is what was typed, after the list and everything that it requests have loaded."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from reflection_app.core.models import Project, Role
+from tests.browser.conftest import Visitor
+from tests.factories import make_member, make_project
+from tests.reviews.waiting_rows import waiting_rows
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Visit = Callable[..., Visitor]
+# Each list that htmx filters, with a filter that is set.
+LISTS = (
+    "reviews/?agent=porter",
+    "reviews/?view=unclaimed&min_score=4",
+    "runs/?q=a",
+    "search/?q=a",
+    "tickets/?q=a",
+    "reports/?q=a",
+    "transcripts/?q=a",
+    "transcripts/spans/?trace=a",
+    "tools/failures/?q=a",
+    "tools/cheat-sheet/?tool=a",
+    "notebook/?q=a",
+    "notebook/inbox/?q=a",
+    "notebook/conflicts/",
+    "audit/?q=a",
+    "metrics/?agent=a",
+    "metrics/datasets/?set=runs&agent=a",
+)
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("desk", review_policy={"audit_share": 0})
+
+
+def test_every_list_keeps_its_address_while_it_loads(visit: Visit, project: Project) -> None:
+    waiting_rows(project, 2)
+    visitor = visit(make_member(project, Role.ADMIN))
+    changed = {}
+    for path in LISTS:
+        page = visitor.go(f"/p/desk/{path}")
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate("htmx.config.disableInheritance"), path
+        if page.evaluate("location.pathname + location.search") != f"/p/desk/{path}":
+            changed[path] = page.url
+    assert not changed
+
+
+def test_the_suggestions_of_a_filter_leave_the_rows_and_the_address_alone(visit: Visit, project: Project) -> None:
+    waiting_rows(project, 2)
+    page = visit(make_member(project)).go("/p/desk/reviews/?agent=porter")
+    expect(page.locator("#queue-agents option[value=porter]")).to_have_count(1)
+    expect(page.locator(".queue > .row")).to_have_count(1)
+    page.reload()
+    expect(page.locator(".queue > .row")).to_have_count(1)
+    page.goto(page.url.split("?")[0] + "suggestions/")
+    expect(page).to_have_url(f"{page.url.split('/p/')[0]}/p/desk/reviews/")
+    expect(page.get_by_role("heading", name="Reviews", level=1)).to_be_visible()

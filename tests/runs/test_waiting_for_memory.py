@@ -1,0 +1,49 @@
+"""A run whose code waits for memory, because other sandboxes use all that there is."""
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from pytest_django.fixtures import Settings
+
+from reflection_app.adapters.sandbox import SandboxLimits
+from reflection_app.adapters.sandbox.memory import reserved_memory
+from reflection_app.runs.advance import advance
+from reflection_app.runs.jobs import take_back_expired
+from reflection_app.runs.models import Run, Step, StepState
+from tests.adapters.sandbox.test_memory_bound import has_queue_head
+from tests.pace import PATIENCE_S
+from tests.runs.scripts import RIGHT, code_run
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_it_keeps_its_lease_and_is_not_charged_for_the_wait(settings: Settings, tmp_path: Path) -> None:
+    settings.SANDBOX_MEMORY_MB, settings.DATA_DIR = 64, tmp_path
+    run = code_run({"attempt-1/answer": RIGHT})
+    thread = threading.Thread(target=advance, args=(run.pk,))
+    with reserved_memory(SandboxLimits()):
+        started = time.monotonic()
+        thread.start()
+        wait_until(lambda: Step.objects.filter(run=run, kind="run_tests", state=StepState.STARTED).exists())
+        wait_until(lambda: has_queue_head(tmp_path))
+        began, given_until = time.monotonic(), Run.objects.get(pk=run.pk).lease_until
+        assert given_until is not None
+        wait_until(lambda: Run.objects.filter(pk=run.pk, lease_until__gt=given_until).exists())
+        assert take_back_expired() == []
+        waited_s = time.monotonic() - began
+    thread.join()
+    took_s = time.monotonic() - started
+    connection.close()
+    run.refresh_from_db()
+    assert run.outcome == "succeeded"
+    assert run.active_s <= took_s - waited_s

@@ -1,0 +1,277 @@
+"""When a role or account ends: holds, assignments, queue places and API keys end with it, each in the audit trail."""
+
+from collections.abc import Callable
+from io import StringIO
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+
+from reflection_app.comparisons.models import PairJudgement
+from reflection_app.config.jobs import lapse
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.models import ApiKey, Membership, Project, Role, Scope
+from reflection_app.queues.changing import SkillsInput, set_skills
+from reflection_app.queues.models import QueueMember
+from reflection_app.reviews.assigning import AssignInput, assign_review
+from reflection_app.reviews.claiming import claim_next, claim_review
+from reflection_app.reviews.models import Review, ReviewState
+from reflection_app.runs.models import AgentLease
+from reflection_app.teams.members import change_role, create_invitation, remove_member, revoke_api_key
+from reflection_app.teams.models import Invitation
+from reflection_app.teams.projects import disable_account
+from tests.api.caller import Caller, assert_problem, make_caller
+from tests.comparisons.pairs import claimed, make_set
+from tests.factories import make_api_key, make_member, make_project, make_user
+from tests.queues.queues import make_queue, reviewer
+from tests.reviews.panels import open_panel, say, take_seat
+from tests.reviews.waiting_rows import waiting_rows
+from tests.runs.test_agent_leases import waiting
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SYSTEM = Actor()
+type Ending = Callable[[Project, User], object]
+
+
+def removed(project: Project, user: User) -> None:
+    remove_member(project, user.pk, actor=SYSTEM)
+
+
+def went(project: Project, user: User) -> None:
+    remove_member(project, user.pk, actor=Actor(user=user))
+
+
+def demoted(project: Project, user: User) -> None:
+    change_role(project, user.pk, role=Role.VIEWER, actor=SYSTEM)
+
+
+def disabled(project: Project, user: User) -> None:
+    disable_account(user, actor=SYSTEM)
+
+
+def disabled_elsewhere(project: Project, user: User) -> None:
+    User.objects.filter(pk=user.pk).update(is_active=False)
+    lapse()
+
+
+def deleted(project: Project, user: User) -> None:
+    user.delete()
+    lapse()
+
+
+WAYS = [removed, went, demoted, disabled, disabled_elsewhere, deleted]
+
+
+@pytest.mark.parametrize("end", WAYS)
+def test_what_a_reviewer_held_is_offered_to_others(end: Ending) -> None:
+    project = make_project()
+    anna, ben = reviewer(project, name="anna"), reviewer(project, name="ben")
+    held, kept = waiting_rows(project, 2)
+    claim_review(held, actor=anna)
+    assign_review(kept, AssignInput(to="anna"), actor=SYSTEM)
+    queue = make_queue(project, "Hers", members=["anna", "ben"])
+    make_set(project)
+    claimed(project, actor=anna)
+    assert anna.user is not None
+    assert claim_next(project, actor=ben) is None
+    end(project, anna.user)
+    given = [claim_next(project, actor=ben), claim_next(project, actor=ben)]
+    assert {review.pk for review in given if review} == {held.pk, kept.pk}
+    assert list(QueueMember.objects.filter(queue=queue).values_list("user__username", flat=True)) == ["ben"]
+    assert not PairJudgement.objects.exists()
+    assert claimed(project, actor=ben).by_label == "ben"
+    trail = AuditEntry.objects.filter(project=project)
+    assert trail.get(action="review.released", target_id=held.pk).before == {"holder": "anna"}
+    assert trail.get(action="pair.released").before == {"holder": "anna"}
+    if end is not deleted:  # the database itself clears these with the account
+        ended = trail.filter(action="review.assigned", target_id=kept.pk).latest("created_at")
+        assert (ended.before, ended.after) == ({"assignee": "anna"}, {"assignee": None})
+        assert trail.get(action="queue.changed").after["members"] == ["ben"]
+
+
+def test_who_may_review_again_gets_nothing_back() -> None:
+    project = make_project()
+    anna = reviewer(project, name="anna")
+    [held] = waiting_rows(project, 1)
+    token = claim_review(held, actor=anna).lease_token
+    assert anna.user is not None
+    demoted(project, anna.user)
+    change_role(project, anna.user.pk, role=Role.REVIEWER, actor=SYSTEM)
+    held.refresh_from_db()
+    assert (held.state, held.holder, held.lease_token) == (ReviewState.WAITING, None, None)
+    assert claim_review(held, actor=anna).lease_token != token
+
+
+def test_a_role_that_may_still_review_keeps_what_it_holds() -> None:
+    project = make_project()
+    anna = reviewer(project, name="anna", role=Role.CURATOR)
+    [held] = waiting_rows(project, 1)
+    claim_review(held, actor=anna)
+    assert anna.user is not None
+    change_role(project, anna.user.pk, role=Role.REVIEWER, actor=SYSTEM)
+    held.refresh_from_db()
+    assert held.holder == anna.user
+
+
+def test_a_panel_offers_a_released_seat_to_another_reviewer() -> None:
+    panel = open_panel(reviewers=2)
+    anna, ben, cem = (reviewer(panel.project, name=name) for name in ("anna", "ben", "cem"))
+    say(panel, ben)
+    take_seat(panel, anna)
+    assert anna.user is not None
+    removed(panel.project, anna.user)
+    say(panel, cem)
+    panel.refresh_from_db()
+    assert panel.state == "settled"
+
+
+def test_removing_a_skill_ends_holds_and_places_in_its_queues_only() -> None:
+    project = make_project()
+    anna = reviewer(project, "legal", "zh", name="anna")
+    reviews = waiting_rows(project, 4)
+    legal = make_queue(project, "Legal", rule={"agent": "porter"}, skills=["legal"], members=["anna"])
+    other = make_queue(project, "Other", rule={"agent": "writer"}, skills=["zh"], members=["anna"])
+    for review in reviews:
+        claim_review(review, actor=anna)
+    assert anna.user is not None
+    set_skills(project, anna.user.pk, SkillsInput(skills=("zh",)), actor=SYSTEM)
+    still_held = Review.objects.filter(holder=anna.user)
+    assert not still_held.filter(queue=legal).exists()
+    assert still_held.exclude(queue=legal).count() == 2
+    assert list(QueueMember.objects.values_list("queue", flat=True)) == [other.pk]
+
+
+# API keys.
+
+
+def key_of(project: Project, maker: User, *scopes: str) -> Caller:
+    return make_caller(project, scopes or [Scope.ADMIN], made_by=maker)
+
+
+def boss_and_maker() -> tuple[Project, User, User]:
+    project = make_project()
+    return project, make_member(project, Role.ADMIN), make_member(project, Role.ADMIN, user=make_user("maker"))
+
+
+@pytest.mark.parametrize("end", [removed, went, demoted, disabled])
+def test_keys_are_revoked_with_the_right_of_who_made_them(end: Ending) -> None:
+    project, _boss, maker = boss_and_maker()
+    caller = key_of(project, maker)
+    assert caller.get("review-policy").status == 200
+    end(project, maker)
+    assert_problem(caller.get("review-policy"), 401)
+    assert ApiKey.objects.get(pk=caller.key.pk).revoked_at is not None
+    assert AuditEntry.objects.get(action="api_key.revoked").target_id == caller.key.pk
+
+
+@pytest.mark.parametrize("role", [Role.CURATOR, Role.VIEWER, None])
+def test_a_key_that_remains_loses_admin_and_goes_on_with_its_other_scopes(role: Role | None) -> None:
+    project, _boss, maker = boss_and_maker()
+    caller = key_of(project, maker, Scope.ADMIN, Scope.RUNS_READ)
+    if role is None:
+        kept = remove_member(project, maker.pk, actor=SYSTEM, revoke_keys=False)
+    else:
+        kept = change_role(project, maker.pk, role=role, actor=SYSTEM, revoke_keys=False).keys
+    assert (list(kept.revoked), list(kept.remaining)) == ([], [caller.key])
+    assert caller.get("runs").status == 200
+    for path in ("export/project.zip", "audit-entries", "webhooks"):
+        assert_problem(caller.get(path), 403)
+    assert_problem(caller.post("invitations", {}), 403)
+
+
+def test_a_key_loses_admin_with_its_maker_however_that_happened() -> None:
+    project, _boss, maker = boss_and_maker()
+    caller = key_of(project, maker)
+    Membership.objects.filter(user=maker).update(role=Role.CURATOR)
+    assert_problem(caller.get("audit-entries"), 403)
+    maker.delete()
+    assert_problem(caller.get("audit-entries"), 403)
+    assert make_caller(project, [Scope.ADMIN]).get("audit-entries").status == 200, "of the command, made by nobody"
+
+
+def test_no_key_of_a_disabled_account_works_however_it_was_disabled() -> None:
+    project, _boss, maker = boss_and_maker()
+    caller = key_of(project, maker, Scope.RUNS_READ)
+    User.objects.filter(pk=maker.pk).update(is_active=False)
+    assert_problem(caller.get("runs"), 401)
+    User.objects.filter(pk=maker.pk).update(is_active=True)
+    assert caller.get("runs").status == 200
+
+
+def test_open_invitations_of_an_ended_admin_and_their_keys_are_revoked() -> None:
+    project, _boss, maker = boss_and_maker()
+    caller = key_of(project, maker)
+    create_invitation(project, role=Role.ADMIN, actor=Actor(user=maker))
+    create_invitation(project, role=Role.VIEWER, actor=Actor(api_key=caller.key))
+    change_role(project, maker.pk, role=Role.CURATOR, actor=SYSTEM, revoke_keys=False)
+    assert not Invitation.objects.filter(revoked_at=None).exists()
+
+
+def test_a_revoked_key_releases_its_reviews_pairs_and_work() -> None:
+    project = make_project(review_policy={"audit_share": 0})
+    caller = make_caller(project, [Scope.TASKS_WRITE, Scope.REVIEWS_WRITE, Scope.RUNS_READ])
+    by_key, ben = Actor(api_key=caller.key), reviewer(project, name="ben")
+    run, [held] = waiting(project), waiting_rows(project, 1)
+    assert caller.post("tasks/claim", {}).status == 200
+    claim_review(held, actor=by_key)
+    make_set(project)
+    claimed(project, actor=by_key)
+    revoke_api_key(caller.key, actor=SYSTEM)
+    assert not AgentLease.objects.filter(run=run).exists()
+    assert claim_next(project, actor=ben) == held
+    assert claimed(project, actor=ben).by_label == "ben"
+    ended = AuditEntry.objects.filter(action__in=("run.released_by_agent", "review.released", "pair.released"))
+    assert ended.count() == 3
+
+
+def test_rest_names_the_keys_revoked_and_those_that_remain() -> None:
+    project = make_project()
+    admin = make_caller(project, [Scope.ADMIN])
+    first, second = (make_member(project, Role.CURATOR) for _ in range(2))
+    key, other = (make_api_key(project, made_by=maker)[0] for maker in (first, second))
+    named = [{"id": str(key.pk), "name": key.name, "prefix": key.hint}]
+    answer = admin.call("PATCH", f"members/{first.pk}", data='{"role": "viewer"}')
+    assert (answer.body["role"], answer.body["revoked_keys"], answer.body["remaining_keys"]) == ("viewer", named, [])
+    answer = admin.call("DELETE", f"members/{second.pk}?revoke_keys=false")
+    assert (answer.status, answer.body["revoked_keys"]) == (200, [])
+    assert [one["id"] for one in answer.body["remaining_keys"]] == [str(other.pk)]
+
+
+@pytest.mark.parametrize(("ticked", "works"), [(True, False), (False, True)])
+def test_the_page_asks_about_the_keys(client: Client, *, ticked: bool, works: bool) -> None:
+    project, boss, maker = boss_and_maker()
+    caller = key_of(project, maker, Scope.RUNS_READ)
+    client.force_login(boss)
+    tick = {"revoke_keys": "on"} if ticked else {}
+    role_page = reverse("change_member", args=(project.slug, maker.pk))
+    asked = client.post(role_page, {"role": "curator"}).text
+    assert "Revoke their 1 API key" in asked
+    assert caller.key.name in asked
+    assert Membership.objects.get(user=maker).role == Role.ADMIN, "nothing is done before it is answered"
+    client.post(role_page, {"role": "curator", "asked_about_keys": "1"} | tick)
+    assert Membership.objects.get(user=maker).role == Role.CURATOR
+    assert (caller.get("runs").status == 200) is works
+    remove_page = reverse("remove_member", args=(project.slug, maker.pk))
+    assert ("Revoke their 1 API key" in client.get(remove_page).text) is works
+    client.post(remove_page, {"asked_about_keys": "1"} | tick)
+    assert (caller.get("runs").status == 200) is works
+
+
+def test_the_command_disables_an_account_and_names_its_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    project, _boss, maker = boss_and_maker()
+    key = key_of(project, maker).key
+    monkeypatch.setattr("builtins.input", lambda _question: "n")
+    out, err = StringIO(), StringIO()
+    call_command("deactivate_user", "maker", stdout=out, stderr=err)
+    maker.refresh_from_db()
+    assert not maker.is_active
+    assert f"does not work while the account is disabled: {key.name}" in out.getvalue()
+    call_command("deactivate_user", "maker", undo=True, stdout=out)
+    call_command("deactivate_user", "maker", no_input=True, stdout=out)
+    assert f"revoked: {key.name}" in out.getvalue()
+    actions = AuditEntry.objects.filter(action__startswith="member.").order_by("created_at")
+    assert list(actions.values_list("action", flat=True)) == ["member.disabled", "member.enabled", "member.disabled"]
+    with pytest.raises(CommandError):
+        call_command("deactivate_user", "nobody")
