@@ -119,7 +119,7 @@ def _is_turned(a: Pieces, b: Pieces) -> bool:
 @lru_cache(maxsize=4_096)
 def pieces(text: str) -> Pieces:
     """The operation taken to pieces."""
-    folded = unicodedata.normalize("NFKC", text[:LONGEST]).replace("’", "'").strip(" .。!！")
+    folded = unicodedata.normalize("NFKC", text[:LONGEST])[:LONGEST].replace("’", "'").strip(" .。!！")
     names = frozenset(match[0].strip("“”\"'‘’「」《》.()").casefold() for match in _NAME.finditer(folded))
     plain = _NAME.sub(" ", folded).casefold()
     words = _PIECE.findall(plain)

@@ -122,7 +122,7 @@ _SENTENCES = re.compile(
 )
 # A comma ends a clause where an order or a refusal of its own follows.
 _COMMAS = re.compile(
-    r"[,:]\s*(?=(?:but|and|or)?\s*(?:never|always|do not|don't|not|avoid|use|prefer|keep|write|ask|call|run|check|"
+    r"[,:]\s*+(?=(?:(?:but|and|or)\s*+)?(?:never|always|do not|don't|not|avoid|use|prefer|keep|write|ask|call|run|check|"
     r"return|set|read|send|look|stop|instead)\b)"
     r"|[，,](?=但|而是|不|禁止|切勿|避免|必须|使用|采用|改用|用|请|先|应|要|而|严禁|务必)",
     re.IGNORECASE,

@@ -212,11 +212,13 @@ _AMOUNT = re.compile(
     rf"|(?P<chinese>[零一二两三四五六七八九十])(?P<unit4>{_COUNTERS})",
     re.IGNORECASE,
 )
+# Of a name and the space between it and its number no more is read.
+LONGEST_NAME_OF_A_THING = 40
 # A number that names a thing is no amount of it.
 _NAMES_A_THING = re.compile(
     r"(?:http|status|error|code|errors|issue|step|page|chapter|section|rfc|cve|pep|no\.|#|状态码|错误码?|第|步骤|"
     r"\b(?:case|example|run|task|test|session|user|customer|order|booking|item|line|row|turn|ticket|lesson|entry|number)|"
-    r"案例|用例|运行|任务|会话|用户|客户|订单|条目|编号)\s*[:：#-]?\s*$",
+    r"案例|用例|运行|任务|会话|用户|客户|订单|条目|编号)\s*+[:：#-]?\s*+$",
     re.IGNORECASE,
 )
 
@@ -235,7 +237,7 @@ def amounts_in(text: str) -> tuple[list[Amount], str]:
     found: list[Amount] = []
 
     def take(match: re.Match[str]) -> str:
-        if _NAMES_A_THING.search(text[: match.start()]):
+        if _NAMES_A_THING.search(text[max(match.start() - LONGEST_NAME_OF_A_THING, 0) : match.start()]):
             return match[0]
         groups = match.groupdict()
         number = groups["number"] or groups["number2"] or _NAMED[(groups["word"] or groups["chinese"]).lower()]

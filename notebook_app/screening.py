@@ -23,9 +23,10 @@ DEEPEST = 2
 _EMPHASIS = re.compile("[*`~'’‘´]+")
 _SPACES = re.compile(r"[^\S\n]+")
 _QUOTES = ('"', "`")
-_LINES = re.compile(r"\s*\n\s*")
+# Behind _SPACES, so that one space at most stands before a line's end.
+_LINES = re.compile(r" ?\n\s*+")
 _LETTERS = re.compile(r"[^a-z]+")
-_CHINESE_SPACE = re.compile(r"(?<=[\u3000-\u9fff\uff00-\uffef:,。])\s+|\s+(?=[\u3000-\u9fff])")
+_CHINESE_SPACE = re.compile(r"(?<=[\u3000-\u9fff\uff00-\uffef:,。])\s++|(?<!\s)\s++(?=[\u3000-\u9fff])")
 _TURNS_DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _LATIN_OR_CYRILLIC = re.compile(r"[A-Za-z\u0400-\u04ff]{4,}")
 _UNSEEN_IN_WORD = re.compile("[A-Za-z\u3400-\u9fff][\u00ad\u200b\u200c\u2060-\u2064\ufeff]+[A-Za-z\u3400-\u9fff]")

@@ -35,7 +35,6 @@ RUN = re.compile(rf"[{CJK}]+|[^\W_{CJK}]+(?:[_./:@#+-]+[^\W_{CJK}]+)*")
 JOINED = re.compile(r"[_./:@#+-]+")
 # camelCase, HTTPServer and v2 in their parts.
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
-FILE = re.compile(r"[^/]+\.[^/.]+$")
 
 
 @dataclass(frozen=True)
@@ -83,8 +82,9 @@ def _written_words(run: re.Match[str]) -> Iterator[Token]:
         yield Token(whole[:LONGEST_WORD], run.start(), run.end(), is_word=not whole.isdigit())
         return
     yield Token(whole[:LONGEST_WORD], run.start(), run.end())
-    if (file := FILE.search(run[0])) and file.start():
-        yield Token(file[0].casefold()[:LONGEST_WORD], run.start() + file.start(), run.end())
+    file = run[0].rpartition("/")[2]
+    if len(file) < len(run[0]) and "." in file[1:]:
+        yield Token(file.casefold()[:LONGEST_WORD], run.end() - len(file), run.end())
     for part in parts:
         text = part[0].casefold()[:LONGEST_WORD]
         yield Token(text, run.start() + part.start(), run.start() + part.end(), is_word=not text.isdigit())

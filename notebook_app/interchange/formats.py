@@ -195,7 +195,7 @@ def _text(value: dict[str, Any], name: str) -> str:
 
 # Anti-patterns as Markdown, `anti_patterns/<name>.md`: a heading, symptoms as a list, and how to prevent it.
 
-HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*\s*$")
+HEADING = re.compile(r"(#{1,6})\s++(.+)")
 ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)、])\s+(.*)$")
 LABEL = re.compile(r"^(?:anti-?pattern|反模式)\s*[:：]\s*", re.IGNORECASE)
 SECTIONS = {

@@ -87,6 +87,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "reflection_app.web.middleware.compressed",
     "reflection_app.web.middleware.no_store",
+    "reflection_app.web.page_budget.within_page_budget",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "reflection_app.web.language.in_the_readers_language",

@@ -61,7 +61,7 @@ _STEP = re.compile(
 _NUMBER = re.compile(rf"[(（]?([0-9]{{1,2}}|[{_CHINESE_DIGITS}]|[ivxIVX]{{1,4}}(?=[.):]))\s?[.)）、:：．]")
 # Headings of pages. Where a tag of the part's own name stands, it is a block.
 _OPENS_HEADING = re.compile(r"[ \t]*<(?:h[1-6]|b|strong|summary)>", re.IGNORECASE)
-_CLOSES_HEADING = re.compile(r"[ \t]*</(?:h[1-6]|b|strong|summary)>", re.IGNORECASE)
+_CLOSES_HEADING = re.compile(r"(?<![ \t])[ \t]*+</(?:h[1-6]|b|strong|summary)>", re.IGNORECASE)
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _UNDERLINE = re.compile(r"[ ]{0,3}(?:=+|-+)[ \t]*$")
 _COLONS = ":：-–—→⇒"

@@ -250,13 +250,16 @@ def _behind_hashes(lines: Sequence[str]) -> tuple[str, str] | None:
 
 _REASONING_KEYS = re.compile(rf"{_REASONING_NAMES}|steps|analysis|chain of thought", re.IGNORECASE)
 _ANSWER_KEYS = re.compile(rf"{_ANSWER_NAMES}|{_WEAK_NAMES}|final", re.IGNORECASE)
-_FENCED = re.compile(r"\A\s*```(?:json)?[ \t]*\r?\n(.*)\n\s*```\s*\Z", re.DOTALL | re.IGNORECASE)
+_OPENS_FENCED = re.compile(r"```(?:json)?[ \t]*+\r?\n", re.IGNORECASE)
 
 
 def object_of(text: str) -> dict[str, Any] | None:
     """The object that the whole text is, by itself or in one fence; None where it is something else."""
-    fenced = _FENCED.match(text)
-    inside = (fenced[1] if fenced else text).strip()
+    inside = text.strip()
+    fenced = _OPENS_FENCED.match(inside)
+    body, _, last = inside.rpartition("\n")
+    if fenced and last.strip() == "```":
+        inside = body[fenced.end() :].strip()
     if not inside.startswith("{"):
         return None
     try:

@@ -177,7 +177,7 @@ def rated(rubric: Rubric, given: Mapping[str, Given]) -> Ratings:
     return tuple(ratings)
 
 
-_POINTS = re.compile(r"\s*(\d{1,2})(?:\.0+)?\s*(?:/\s*\d{1,2}|(?:out )?of \d{1,2})?\s*", re.IGNORECASE)
+_POINTS = re.compile(r"\s*+(\d{1,2})(?:\.0++)?\s*+(?:(?:/\s*+\d{1,2}|(?:out )?of \d{1,2})\s*+)?", re.IGNORECASE)
 _YES = frozenset({"pass", "passed", "yes", "true", "met", "ok"})
 _NO = frozenset({"fail", "failed", "no", "false", "not met"})
 

@@ -21,12 +21,17 @@ from markdown_it.token import Token
 
 from reflection_app.loops.hidden_characters import HIDDEN, revealed
 from reflection_app.loops.marks import find_quote
+from reflection_app.web.page_budget import in_budget
 from reflection_app.web.rendering import (
     ATTRIBUTES,
+    LONGEST_COLOURED,
     LONGEST_LAID_OUT,
+    TABLE_ENDS,
+    bounded_table,
     coloured_lines,
     heading,
     language_of,
+    not_formatted,
     sanitised,
 )
 
@@ -45,7 +50,8 @@ def placed_answer(content: str, *, is_code: bool, at: int = 0) -> SafeString:
         return placed_code(content, language=language, at=at)
     if len(content) > LONGEST_LAID_OUT:
         return in_code_box(placed_text(content, at=at, reveals=False))
-    return _placed_markdown(content, at)
+    shown = in_budget(len(content), lambda: _placed_markdown(content, at))
+    return not_formatted(in_code_box(placed_text(content, at=at, reveals=False))) if shown is None else shown
 
 
 def placed_text(text: str, *, at: int = 0, reveals: bool = True) -> SafeString:
@@ -69,9 +75,15 @@ def in_code_box(inside: str) -> SafeString:
     return mark_safe(f'<pre class="code" tabindex="0"><code>{inside}</code></pre>')  # noqa: S308 - escaped before
 
 
-@lru_cache(maxsize=64)
 def placed_code(code: str, *, language: str = "python", at: int = 0) -> SafeString:
     """The same as `render_code`, in lines with their places."""
+    if len(code) <= LONGEST_COLOURED and (shown := in_budget(len(code), lambda: _placed_code(code, language, at))):
+        return shown
+    return in_code_box(placed_text(code, at=at, reveals=False))
+
+
+@lru_cache(maxsize=64)
+def _placed_code(code: str, language: str, at: int) -> SafeString:
     coloured = coloured_lines(LINE_END.sub("\n", code), language=language)
     starts = _line_starts(code)
     if coloured is None or len(coloured) > len(starts):
@@ -133,6 +145,7 @@ def _line(line: str, at: int | None) -> str:
 # Text that is not joined keeps entities and escapes apart, which are longer in the raw text than on the page.
 PLACED = MarkdownIt("commonmark", {"html": False, "breaks": True})
 PLACED.enable(["table", "strikethrough"]).disable(["image", "text_join"])
+PLACED.block.ruler.at("table", bounded_table, TABLE_ENDS)
 PLACED.add_render_rule("heading_open", heading)
 PLACED.add_render_rule("heading_close", heading)
 for rule, render in {

@@ -9,17 +9,25 @@ from functools import lru_cache
 from typing import Any
 
 import nh3
-from django.utils.html import escape, format_html_join
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.ruler import RuleOptionsType
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block.table import table as lay_out_table
 from markdown_it.token import Token
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import find_lexer_class_by_name
 
+from reflection_app.web.page_budget import in_budget
+
 # Longer texts are shown as they are: laying them out would cost seconds.
 LONGEST_LAID_OUT = 60_000
+# Cells of one text's tables. A row of two characters has as many cells as its header: a few bytes make thousands.
+MOST_CELLS = 5_000
 # What of one text's code is coloured, all blocks together: lexers are regular expressions that may backtrack.
 LONGEST_COLOURED = 8_000
 # Measured on repeated characters of every kind, at that length. The lexers of the C family, of Java and of many others
@@ -53,6 +61,18 @@ def _fence(
     return _coloured(token.content, language=language if env["coloured"] <= LONGEST_COLOURED else "")
 
 
+def bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Markdown's rule for tables, of which the rows past MOST_CELLS are no table and shown as they were written."""
+    cells = state.env.get("cells", 0)
+    columns = state.src.count("|", state.bMarks[start], state.eMarks[start]) + 1
+    rows = (MOST_CELLS - cells) // columns - 1
+    if rows < 0 or not lay_out_table(state, start, min(end, start + 2 + rows), silent):
+        return False
+    if not silent:
+        state.env["cells"] = cells + columns * (state.line - start - 1)
+    return True
+
+
 # Without images: they would only be requests to somewhere else, which the CSP forbids anyway.
 MARKDOWN = MarkdownIt("commonmark", {"html": False, "breaks": True})
 MARKDOWN.enable(["table", "strikethrough"]).disable("image")
@@ -63,6 +83,8 @@ for rule, render in {
     "code_block": _fence,
 }.items():
     MARKDOWN.add_render_rule(rule, render)
+TABLE_ENDS: RuleOptionsType = {"alt": ["paragraph", "reference"]}
+MARKDOWN.block.ruler.at("table", bounded_table, TABLE_ENDS)
 
 
 def _class_of_ours(_tag: str, attribute: str, value: str) -> str | None:
@@ -107,18 +129,35 @@ def coloured_lines(code: str, *, language: str, already: int = 0) -> list[str] |
     return str(highlight(code, lexer, HtmlFormatter(nowrap=True))).removesuffix("\n").split("\n")
 
 
-@lru_cache(maxsize=512)
 def render_markdown(text: str) -> SafeString:
     """A model's text laid out, safe to put into a page."""
     if len(text) > LONGEST_LAID_OUT:
         return render_plain(text)
-    return sanitised(MARKDOWN.render(text))
+    shown = in_budget(len(text), lambda: _markdown(text))
+    return not_formatted(render_plain(text)) if shown is None else shown
 
 
 @lru_cache(maxsize=512)
+def _markdown(text: str) -> SafeString:
+    return sanitised(MARKDOWN.render(text))
+
+
 def render_code(code: str, *, language: str = "python") -> SafeString:
     """Code with its words coloured, safe to put into a page."""
-    return render_plain(code) if len(code) > LONGEST_COLOURED else sanitised(_coloured(code, language=language))
+    if len(code) > LONGEST_COLOURED:
+        return render_plain(code)
+    return in_budget(len(code), lambda: _code_in_colour(code, language)) or render_plain(code)
+
+
+@lru_cache(maxsize=512)
+def _code_in_colour(code: str, language: str) -> SafeString:
+    return sanitised(_coloured(code, language=language))
+
+
+def not_formatted(plain: SafeString) -> SafeString:
+    """The text as it was written, and why it is not laid out."""
+    why = gettext("Not formatted: this page has too much text.")
+    return format_html('<p class="muted">{}</p>{}', why, plain)
 
 
 def render_plain(text: str) -> SafeString:

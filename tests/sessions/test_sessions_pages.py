@@ -20,6 +20,8 @@ from reflection_app.sessions.recording import (
     end_transcript,
     open_transcript,
 )
+from reflection_app.sessions.views import LONGEST_SHOWN
+from reflection_app.web.page_budget import MOST_CHARACTERS
 from tests.factories import make_project, submit
 from tests.runs.scripts import TESTS
 from tests.runs.test_run_pages import ACTIVE
@@ -207,3 +209,15 @@ def test_what_an_agent_handed_in_is_shown_and_acts_on_nothing(client: Client) ->
     assert 'href="http://example.org/"' not in page
     assert "alert(1)" in page
     assert not ACTIVE.search(page), ACTIVE.search(page)
+
+
+def test_a_session_of_costly_turns_has_a_page_that_formats_as_much_as_its_budget() -> None:
+    """All turns are there; tables of thousands of cells are laid out until the page's budget is spent."""
+    project = watched_project(slug="costly")
+    table = f"|{'a|' * 32}\n|{'-|' * 32}\n" + "|\n" * 63 + "\n"
+    told = [{"role": "user", "content": f"turn {number}\n\n{table * 70}"} for number in range(60)]
+    transcript = opened(project, told, reflection={"mode": "off"})
+    page = page_of(logged_in(Client(), project), transcript).text
+    assert all(f"turn {number}" in page for number in range(60))
+    assert "<table" in page
+    assert page.count("Not formatted") >= 60 - MOST_CHARACTERS // LONGEST_SHOWN

@@ -51,10 +51,13 @@ class ScriptInvalid(ModelError):
 # Text from providers and exceptions made safe to store and show: no keys, no credentials, no endless pages.
 
 LONGEST_MESSAGE = 600
+# A provider may repeat the whole prompt. Of its message no more is searched.
+LONGEST_SEARCHED = 20_000
 HIDDEN = "[redacted]"
 
 # Shorter values would also match ordinary words in a message.
 SHORTEST_SECRET = 8
+LONGEST_SECRET = 2_000
 SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(_ID)?$", re.IGNORECASE)
 
 PATTERNS = (
@@ -68,7 +71,7 @@ PATTERNS = (
     (re.compile(r"\b(sk|pk|rk)-[\w*.…-]{4,}"), HIDDEN),
     (re.compile(r"\b(gsk_|xai-|hf_|AIza|AKIA|ghp_|r8_)[\w*-]{8,}"), HIDDEN),
     (re.compile(r"(?i)([?&](?:api[_-]?key|key|token|access_token|signature)=)[^&\s\"']+"), r"\1" + HIDDEN),
-    (re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://)[^\s/@\"']+@"), r"\1" + HIDDEN + "@"),
+    (re.compile(r"(?i)\b([a-z][a-z0-9+.-]{0,30}://)[^\s/@\"']+@"), r"\1" + HIDDEN + "@"),
 )
 
 
@@ -77,11 +80,17 @@ def redact(text: str) -> str:
     # The values of secret-looking variables, longest first so that one inside another leaves no rest.
     values = {value.strip() for name, value in os.environ.items() if SECRET_NAME.search(name)}
     environment_secrets = sorted((value for value in values if len(value) >= SHORTEST_SECRET), key=len, reverse=True)
+    # Cut before it is searched. A secret at the cut is no longer whole and may stay unseen, so what is within the
+    # length of one from there is left out.
+    longest = max([LONGEST_SECRET, *map(len, environment_secrets)])
+    is_cut = len(text) > LONGEST_MESSAGE + 2 * longest
+    text = text[: LONGEST_MESSAGE + 2 * longest]
     for secret in environment_secrets:
         text = text.replace(secret, HIDDEN)
     for pattern, replacement in PATTERNS:
         text = pattern.sub(replacement, text)
-    return text if len(text) <= LONGEST_MESSAGE else text[:LONGEST_MESSAGE] + "…"
+    text = text[: max(0, len(text) - longest)] if is_cut else text
+    return text[:LONGEST_MESSAGE] + "…" if is_cut or len(text) > LONGEST_MESSAGE else text
 
 
 # When to try again, decided without doing it: what the server asked for, else exponential backoff with jitter.
@@ -131,7 +140,7 @@ TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
 EMPTY_ACCOUNT = ("insufficient_quota", "exceeded your current quota", "billing_hard_limit")
 NO_KEY = re.compile(r"api_key client option must be set|missing (\w+ )?(api[ _]key|credentials)", re.IGNORECASE)
 # What litellm appends to its own failures: a stack, and a link to report it.
-APPENDED = re.compile(r"\n\s*(?:Traceback |This looks like a bug in LiteLLM)")
+APPENDED = re.compile(r"\n[ \t]*+(?:Traceback |This looks like a bug in LiteLLM)")
 KEY_VARIABLES = {
     "local": "LOCAL_MODEL_KEY",
     "bedrock": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
@@ -163,7 +172,7 @@ def read_fault(error: Exception, *, model: str) -> Fault:
     except (TypeError, ValueError):
         status = 0
     # The provider's words without the class names that litellm puts before them.
-    words = APPENDED.split(str(getattr(error, "message", "") or error))[0]
+    words = APPENDED.split(str(getattr(error, "message", "") or error)[:LONGEST_SEARCHED])[0]
     for sign in ("Exception - ", "Error: "):
         words = words.rpartition(sign)[2] if sign in words else words
     words = words.strip() or type(error).__name__

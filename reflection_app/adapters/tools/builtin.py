@@ -28,7 +28,7 @@ LONGEST_PATTERN = 1_000
 LONGEST_GLOB = 400
 # Compiling writes every repeat out: `(?:y{5000}){5000}` takes all memory there is, and no timeout holds for that.
 MOST_WRITTEN_OUT = 100_000
-_LEAST_TIMES = re.compile(r"\{\s*([0-9\s]*[0-9])")
+_LEAST_TIMES = re.compile(r"\{\s*+([0-9][0-9\s]*+)")
 # `regex` measures in CPU time of the whole process, so that on a busy machine it takes longer by the clock.
 SEARCH_WITHIN_S = 1.0
 MOST_NAMED = 50

@@ -24,7 +24,7 @@ SHORTEST_WORDING = 24
 SHORTEST_CHINESE_WORDING = 8
 LONGEST_COMPARED = 20_000
 _NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d{0,14})(?:\.\d{1,9})?")
-_IN_BRACKETS = re.compile(r"<([^<>\s]+@[^<>\s]+)>\s*$")
+_IN_BRACKETS = re.compile(r"<([^<>\s@]++@[^<>\s]++)>\s*+$")
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _NAME_PARTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_]+")
 

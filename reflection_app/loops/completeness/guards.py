@@ -62,7 +62,7 @@ INTERPRETER = "python"
 _AGAIN = re.compile(
     r"\b(?:again|anew|once more|one more time|repeat(?:ed|edly)?|re-?(?:run|send|do|check|try|read)|twice|thrice|daily|"
     r"hourly|weekly|every (?:day|hour|week|month|minute)|(?:two|three|four|five|\d+) times)\b|"
-    r"再次|再一次|重新|重复|再[做发试读查跑写]|多次|每[天周月]|每小时|[两二三四五六七八九十\d]+[次遍]",
+    r"再次|再一次|重新|重复|再[做发试读查跑写]|多次|每[天周月]|每小时|(?<![两二三四五六七八九十\d])[两二三四五六七八九十\d]++[次遍]",
     re.IGNORECASE,
 )
 

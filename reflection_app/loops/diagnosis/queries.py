@@ -35,9 +35,9 @@ def is_query(path: str) -> bool:
 
 
 _CODE = re.compile(
-    r"\s*(?:select\b.{1,400}\bfrom\b|with\b.{1,80}\bas\s*\(|insert\s+into\b|update\b.{1,80}\bset\b|delete\s+from\b"
+    r"\s*+(?:select\b.{1,400}\bfrom\b|with\b.{1,80}\bas\s*\(|insert\s+into\b|update\b.{1,80}\bset\b|delete\s+from\b"
     r"|create\s+(?:table|view|index)\b|match\s*\(|prefix\s+\w+:|explain\s+select\b|show\s+(?:tables|columns)\b"
-    r"|(?:query|mutation)\b\s*\w*\s*[{(]|[{<]|[a-z]+://)",
+    r"|(?:query|mutation)\b\s*+\w*+\s*+[{(]|[{<]|[a-z]+://)",
     re.IGNORECASE | re.DOTALL,
 )
 

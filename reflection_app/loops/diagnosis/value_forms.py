@@ -284,5 +284,5 @@ def _with_sign(text: str, old: str, new: str) -> str:
         return re.sub(rf"\b{re.escape(old)}\b", lambda _: new, text)
     if re.fullmatch(r"\w+", new):
         # A word in the place of a sign stands apart from its neighbours.
-        return re.sub(rf"\s*{re.escape(old)}\s*", lambda _: f" {new} ", text).strip()
+        return f" {new} ".join(part.strip() for part in text.split(old)).strip()
     return text.replace(old, new)

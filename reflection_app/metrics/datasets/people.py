@@ -13,7 +13,7 @@ from django.conf import settings
 from reflection_app.core.models import Membership
 from reflection_app.reviews.models import Review, ReviewState
 
-MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+MAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++")
 MAIL_STAND_IN = "[mail address]"
 # A shorter one is more often a word than a name.
 SHORTEST_NAME = 3

@@ -24,6 +24,7 @@ from reflection_app.runs.views.story import RunStory, tell
 from reflection_app.sessions.views import looking_back_context
 from reflection_app.tasks.redo import why_no_redo
 from reflection_app.web.access import get_membership_for, must_change_password
+from reflection_app.web.page_budget import page_budget
 
 
 def look_at_run(
@@ -79,6 +80,7 @@ def is_logged_in(user: User, *, session_key: str | None) -> bool:
     return get_user(request).pk == user.pk and not must_change_password(request.session)
 
 
+@page_budget()
 def fragments_of(story: RunStory, *, membership: Membership) -> tuple[Fragment, ...]:
     """The header, the steps of the story and all attempts, in the order of the page."""
     common: dict[str, Any] = {"run": story.run, "project": membership.project, "story": story}

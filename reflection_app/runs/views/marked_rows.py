@@ -66,7 +66,7 @@ def _line(starts: Sequence[int], place: int) -> int:
     return sum(start <= place for start in starts)
 
 
-_TAGS = re.compile(r"<[^>]*>")
+_TAGS = re.compile(r"<[^<>]*+>")
 
 
 def _is_there(number: int | None, shown: str, text: str, starts: Sequence[int]) -> bool:

@@ -31,7 +31,7 @@ from reflection_app.loops.attempt_effects import Generate, RunTests
 
 RECORDED = Path(__file__).parent / "tales.json.xz"
 OPENS, CLOSES = "\ue000", "\ue001"
-SLOTS = re.compile(f"{OPENS}([^{CLOSES}]*){CLOSES}")
+SLOTS = re.compile(f"{OPENS}([^{OPENS}{CLOSES}]*){CLOSES}")
 # US dollars for a million tokens, asked and answered.
 PRICES = {
     "openai/gpt-5": (1.25, 10.0),

@@ -86,5 +86,6 @@ def says(heading: str, wanted: str) -> bool:
 
 def as_heading(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text).casefold().strip()
-    plain = NUMBERING.sub("", plain, count=1) if NUMBERING.match(plain) else plain
+    number = NUMBERING.match(plain)
+    plain = plain[number.end() :] if number else plain
     return " ".join(re.sub(r"[^\w&]+", " ", plain).split()) or plain

@@ -23,7 +23,7 @@ MUST_END = frozenset(
 UNSEEN = {"script", "style", "template", "noscript"}
 TEMPLATE = re.compile(r"\{\{|\{%|<%|\$\{|\{[A-Za-z_]\w*\}")
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
-DECLARED = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9_\-]+)""", re.IGNORECASE)
+DECLARED = re.compile(rb"""<meta[^>]{0,200}?charset\s*+=\s*+["']?\s*+([A-Za-z0-9_\-]+)""", re.IGNORECASE)
 DECLARED_XML = re.compile(rb"""^\s*<\?xml[^>]{0,100}?encoding\s*=\s*["']([A-Za-z0-9_\-]+)""")
 HEADING = re.compile(r"h[1-6]")
 type Link = tuple[int, str]
@@ -164,8 +164,8 @@ FRONT = re.compile(r"\A---\r?\n.*?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL
 FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})\s*\Z")
 RAW_ANCHOR = re.compile(r"""\b(?:id|name)\s*=\s*["']?([^"'\s>]+)""")
 # Of pandoc and kramdown in braces behind a heading, of MyST in brackets above it.
-WRITTEN_ANCHOR = re.compile(r"\{:?\s*#([\w.:\-]+)[^}]*\}|^\(([\w.:\-]+)\)=\s*$", re.MULTILINE)
-RAW_LINK = re.compile(r"""<(?:a|img|source|video)\b[^>]*?\b(?:href|src)\s*=\s*["']([^"']*)["']""", re.IGNORECASE)
+WRITTEN_ANCHOR = re.compile(r"\{:?\s*+#([\w.:\-]++)[^{}]*+\}|^\(([\w.:\-]++)\)=\s*$", re.MULTILINE)
+RAW_LINK = re.compile(r"""<(?:a|img|source|video)\b[^<>]*?\b(?:href|src)\s*=\s*["']([^"']*)["']""", re.IGNORECASE)
 
 
 def look_at_markdown(text: str, found: Found, *, name: str, beside: set[str] | None) -> None:
@@ -196,7 +196,7 @@ def look_at_markdown(text: str, found: Found, *, name: str, beside: set[str] | N
         elif token.type == "html_block":
             anchors |= set(RAW_ANCHOR.findall(token.content))
             links += [(line, target) for target in RAW_LINK.findall(token.content)]
-            words.append(re.sub(r"<[^>]*>", " ", token.content))
+            words.append(re.sub(r"<[^<>]*+>", " ", token.content))
         elif token.type == "fence" and token.level == 0 and token.map and token.map[1] >= len(lines):
             if not FENCE.match(lines[-1]) or token.map[1] - token.map[0] < 2:
                 found.fault(FaultCode.TRUNCATED, place=line_place(line), actual="```")
@@ -226,4 +226,5 @@ def leads_to(fragment: str, there: set[str]) -> bool:
     anchor = as_anchor(fragment)
     if not anchor or anchor in there or anchor == "top":
         return True
-    return re.sub(r"[-_]?\d+\Z", "", fragment) != fragment and as_anchor(re.sub(r"[-_]\d+\Z", "", fragment)) in there
+    bare = fragment.rstrip("0123456789")
+    return bare != fragment and bare.endswith(("-", "_")) and as_anchor(bare) in there

@@ -10,7 +10,7 @@ from reflection_app.loops.completeness.file_codes import FaultCode
 MOST_PAGES = 2_000
 # Where the mark of the end is looked for: some writers put a signature or a line of their server behind it.
 TAIL = 8_192
-OBJECT = re.compile(rb"[\r\n]\s*\d{1,10}\s+\d{1,5}\s+obj\b")
+OBJECT = re.compile(rb"[\r\n][ \t\f\v]*+\d{1,10}\s++\d{1,5}\s++obj\b")
 LARGEST_SIDE = 20_000
 LINKS_OF_A_PAGE = 2_000
 

@@ -12,7 +12,7 @@ from reflection_app.loops.completeness.file_codes import FaultCode
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "AVIF", "BMP", "TIFF", "ICO")
 MOST_FRAMES = 300
 FRAME_PIXELS = 200_000_000
-LENGTH = re.compile(r"\s*([\d.]+)\s*(?:px)?\s*")
+LENGTH = re.compile(r"\s*+([\d.]++)\s*+(?:px\s*+)?")
 
 
 def open_picture(content: bytes) -> Any:
@@ -87,7 +87,7 @@ def is_cut(content: bytes) -> bool:
 
 def plain(error: Exception) -> str:
     """The library's words without the address of an object in them."""
-    return re.sub(r"<_io\.BytesIO[^>]*>", "", str(error))
+    return re.sub(r"<_io\.BytesIO[^<>]*+>", "", str(error))
 
 
 def look_at_sound(content: bytes, found: Found) -> None:
