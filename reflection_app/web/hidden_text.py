@@ -1,6 +1,6 @@
 """Markdown whose page shows all letters and digits that its source holds: nothing is hidden from those who judge it.
 
-Markdown drops link definitions, link titles, cells beyond a table's last column, quotes that are nested too deeply, and
+Markdown drops link definitions, cells beyond a table's last column, quotes that are nested too deeply, and
 the backslash of an escape. What can be shown is shown; a text of which a part would be dropped is shown as it was
 written.
 """
@@ -57,8 +57,8 @@ def _shown(tokens: Sequence[Token]) -> Iterator[str]:
             case "fence":
                 yield f"{token.info} {token.content}"
             case "link_open":
-                # An address that is its own text stands in the source once; a title is nowhere to be seen.
-                address = "" if token.markup == "autolink" else str(token.attrs.get("href", ""))
+                # Address and title are seen on the link. An address that is its own text stands in the source once.
+                address = "" if token.markup == "autolink" else " ".join(map(str, token.attrs.values()))
             case "link_close":
                 yield address
             case _:
