@@ -111,7 +111,7 @@ def answer_question(question: Question, data: AnswerInput, *, actor: Actor) -> Q
         raise AlreadyAnswered(
             _("%(name)s has answered this already. Nothing was changed.") % {"name": question.answered_by_label}
         )
-    if data.text.strip():
+    if data.text.strip() and data.choice is not Choice.REFUSE:
         # The next attempt is made from these words.
         note_hand_in(run, actor=actor)
         run.save(update_fields=["handed_in_by"])

@@ -58,8 +58,9 @@ def session_page(request: DeskRequest, transcript_id: UUID) -> HttpResponse:
         if not story.lines and story.is_live and bool(_number(request, "pending")) == story.state.is_pending:
             return HttpResponse(status=NOTHING_NEW)
         return render(request, "sessions/_news.html", _context(request, story))
-    story = tell_session(transcript, before=_number(request, "before") or None)
-    context = _context(request, story) | {"learned": learned_from_session(transcript)}
+    is_raw = request.GET.get("view") == "raw"
+    story = tell_session(transcript, before=_number(request, "before") or None, is_raw=is_raw)
+    context = _context(request, story) | {"learned": learned_from_session(transcript), "is_raw": is_raw}
     response = render(request, "sessions/page.html", context)
     patch_vary_headers(response, ["HX-Request"])
     return response

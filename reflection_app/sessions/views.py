@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from reflection_app.core.models import Project
+from reflection_app.loops.hidden_characters import in_order
 from reflection_app.loops.session_reflections import KeptReflection
 from reflection_app.loops.tool_failures import calls_in, content_text
 from reflection_app.loops.verdicts import Outcome
@@ -47,6 +48,7 @@ class TurnLine:
     """One turn. What a machine wrote for a machine is folded."""
 
     row: TranscriptTurn
+    is_raw: bool = False
 
     @property
     def place(self) -> str:
@@ -54,7 +56,7 @@ class TurnLine:
 
     @cached_property
     def text(self) -> str:
-        return content_text(self.row.message.get("content"))
+        return in_order(content_text(self.row.message.get("content")))
 
     @cached_property
     def calls(self) -> list[tuple[str, str]]:
@@ -116,15 +118,18 @@ class SessionStory:
         return not self.state.transcript.is_ended or (run is not None and not run.is_finished)
 
 
-def tell_session(transcript: Transcript, *, before: int | None = None) -> SessionStory:
-    """The newest turns, or the newest of those before turn `before`, with the reflections among them."""
+def tell_session(transcript: Transcript, *, before: int | None = None, is_raw: bool = False) -> SessionStory:
+    """The newest turns, or the newest of those before turn `before`, with the reflections among them.
+
+    With `is_raw` each turn is shown as it was written.
+    """
     state = session_state(transcript)
     rows = TranscriptTurn.objects.filter(transcript=transcript)
     if before is not None:
         rows = rows.filter(seq__lt=before)
     turns = list(reversed(rows.order_by("-seq")[:SHOWN]))
     first = turns[0].seq if turns else 1
-    return _story(state, tuple(_in_order(turns, state.reflections)), first=first)
+    return _story(state, tuple(_in_order(turns, state.reflections, is_raw=is_raw)), first=first)
 
 
 def tell_news(transcript: Transcript, *, after: int, reflected: int) -> SessionStory:
@@ -143,10 +148,10 @@ def _story(state: SessionState, lines: tuple[TurnLine | ReflectionLine, ...], *,
 
 
 def _in_order(
-    turns: list[TranscriptTurn], reflections: tuple[KeptReflection, ...]
+    turns: list[TranscriptTurn], reflections: tuple[KeptReflection, ...], *, is_raw: bool = False
 ) -> Iterator[TurnLine | ReflectionLine]:
     for turn in turns:
-        yield TurnLine(turn)
+        yield TurnLine(turn, is_raw=is_raw)
         yield from (ReflectionLine(kept) for kept in reflections if kept.turn == turn.seq)
 
 

@@ -10,17 +10,22 @@ from django.db.models import Q
 
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
+from reflection_app.loops.hidden_characters import in_order
 from reflection_app.loops.task_spec import Execution, ReviewDemand
 
 # The constraint by which the database keeps external ids apart.
 ONCE = "task_external_id_once"
+LONGEST_TITLE = 110
 
 
 def title_of(objective: str) -> str:
-    """The first line of the objective, without Markdown's marks and shortened for lists."""
+    """Return the first line of the objective for lists: short, and without Markdown's marks.
+
+    Characters that would reorder it are written out.
+    """
     lines = (line.strip().lstrip("#").strip().replace("`", "") for line in objective.splitlines())
     first = next((line for line in lines if line), "")
-    return first if len(first) <= 110 else first[:109].rstrip() + "…"
+    return in_order(first if len(first) <= LONGEST_TITLE else first[: LONGEST_TITLE - 1].rstrip() + "…")
 
 
 class Task(models.Model):

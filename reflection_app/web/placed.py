@@ -19,20 +19,23 @@ from markdown_it import MarkdownIt
 from markdown_it.helpers import parseLinkDestination, parseLinkTitle
 from markdown_it.token import Token
 
+from reflection_app.loops.hidden_characters import HIDDEN, REORDERING, in_order, revealed
 from reflection_app.loops.marks import find_quote
+from reflection_app.web.hidden_text import hiding_nothing, shows_all
 from reflection_app.web.page_budget import in_budget
 from reflection_app.web.rendering import (
     ATTRIBUTES,
-    HIDDEN,
     LONGEST_COLOURED,
     LONGEST_LAID_OUT,
     TABLE_ENDS,
+    as_written,
     bounded_table,
+    caption,
     coloured_lines,
     heading,
+    language_in,
     language_of,
     not_formatted,
-    revealed,
     sanitised,
 )
 
@@ -42,6 +45,7 @@ PLACED_ATTRIBUTES = {**ATTRIBUTES, "span": {"class", "data-at", "data-to"}}
 # Runs of hidden characters that are written out each by itself; all after them is one whole.
 MOST_HIDDEN_RUNS = 2_000
 _HIDDEN_RUN = re.compile(f"(?:{HIDDEN.pattern})+")
+_REORDERING_RUN = re.compile(f"(?:{REORDERING.pattern})+")
 
 
 def placed_answer(content: str, *, is_code: bool, at: int = 0) -> SafeString:
@@ -56,8 +60,8 @@ def placed_answer(content: str, *, is_code: bool, at: int = 0) -> SafeString:
 
 
 def placed_text(text: str, *, at: int = 0, reveals: bool = True) -> SafeString:
-    """The raw text as it is, and where it `reveals`, with each hidden character written out."""
-    runs = _HIDDEN_RUN.finditer(text) if reveals else iter(())
+    """The raw text with characters that reorder it written out, and where it `reveals`, all hidden ones."""
+    runs = (_HIDDEN_RUN if reveals else _REORDERING_RUN).finditer(text)
     parts: list[str] = []
     last = 0
     for count, run in enumerate(runs, start=1):
@@ -78,7 +82,8 @@ def in_code_box(inside: str) -> SafeString:
 
 def placed_code(code: str, *, language: str = "python", at: int = 0) -> SafeString:
     """The same as `render_code`, in lines with their places."""
-    if len(code) <= LONGEST_COLOURED and (shown := in_budget(len(code), lambda: _placed_code(code, language, at))):
+    is_colored = len(code) <= LONGEST_COLOURED and not REORDERING.search(code)
+    if is_colored and (shown := in_budget(len(code), lambda: _placed_code(code, language, at))):
         return shown
     return in_code_box(placed_text(code, at=at, reveals=False))
 
@@ -117,8 +122,8 @@ def _text(_self: Any, tokens: Sequence[Token], index: int, _options: Any, _env: 
     token = tokens[index]
     at, to = token.meta.get("at"), token.meta.get("to")
     if at is None:
-        return escape(token.content)
-    return _piece(token.content, at) if to is None else _whole(token.content, at, to)
+        return escape(in_order(token.content))
+    return placed_text(token.content, at=at, reveals=False) if to is None else _whole(in_order(token.content), at, to)
 
 
 def _code(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
@@ -128,15 +133,21 @@ def _code(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any
 def _fence(_self: Any, tokens: Sequence[Token], index: int, _options: Any, env: Any) -> str:
     token = tokens[index]
     if not token.content:
-        return in_code_box("")
-    name = token.info.strip().split(maxsplit=1)[0] if token.info.strip() else ""
+        return caption(token.info) + in_code_box("")
+    name = language_in(token.info)
     env["coloured"] = env.get("coloured", 0) + len(token.content)
     lines = token.content.removesuffix("\n").split("\n")
     coloured = coloured_lines(token.content, language=name, already=env["coloured"] - len(token.content))
-    if coloured is None or len(coloured) != len(lines):
-        coloured = [escape(line) for line in lines]
     places = token.meta.get("lines", [None] * len(lines))
-    return in_code_box("".join(_line(line, at) for line, at in zip(coloured, places, strict=True)))
+    if coloured is None or len(coloured) != len(lines) or REORDERING.search(token.content):
+        plain = (_plain_line(line, at) for line, at in zip(lines, places, strict=True))
+        return caption(token.info) + in_code_box("".join(plain))
+    inside = "".join(_line(line, at) for line, at in zip(coloured, places, strict=True))
+    return caption(token.info) + in_code_box(inside)
+
+
+def _plain_line(line: str, at: int | None) -> str:
+    return f"{escape(in_order(line))}\n" if at is None else placed_text(f"{line}\n", at=at, reveals=False)
 
 
 def _line(line: str, at: int | None) -> str:
@@ -144,7 +155,7 @@ def _line(line: str, at: int | None) -> str:
 
 
 # Text that is not joined keeps entities and escapes apart, which are longer in the raw text than on the page.
-PLACED = MarkdownIt("commonmark", {"html": False, "breaks": True})
+PLACED = hiding_nothing(MarkdownIt("commonmark", {"html": False, "breaks": True}))
 PLACED.enable(["table", "strikethrough"]).disable(["image", "text_join"])
 PLACED.block.ruler.at("table", bounded_table, TABLE_ENDS)
 PLACED.add_render_rule("heading_open", heading)
@@ -163,6 +174,8 @@ for rule, render in {
 def _placed_markdown(text: str, at: int) -> SafeString:
     env: dict[str, Any] = {}
     tokens = PLACED.parse(text, env)
+    if not shows_all(tokens, text):
+        return as_written(in_code_box(placed_text(text, at=at, reveals=False)))
     raw = RawLines(text, at)
     for token in tokens:
         if token.map is None:

@@ -2,11 +2,8 @@
 
 import json
 import re
-import unicodedata
-from collections import Counter
 from collections.abc import MutableMapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any
@@ -25,6 +22,8 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import find_lexer_class_by_name
 
+from reflection_app.loops.hidden_characters import in_order
+from reflection_app.web.hidden_text import hiding_nothing, shows_all
 from reflection_app.web.page_budget import in_budget
 
 # Longer texts are shown as they are: laying them out would cost seconds.
@@ -59,9 +58,20 @@ def _fence(
     _self: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, env: MutableMapping[str, Any]
 ) -> str:
     token = tokens[index]
-    language = token.info.strip().split(maxsplit=1)[0] if token.info.strip() else ""
     env["coloured"] = env.get("coloured", 0) + len(token.content)
-    return _coloured(token.content, language=language if env["coloured"] <= LONGEST_COLOURED else "")
+    language = language_in(token.info) if env["coloured"] <= LONGEST_COLOURED else ""
+    return caption(token.info) + _coloured(in_order(token.content), language=language)
+
+
+def language_in(info: str) -> str:
+    """Return the language that the first word after a fence names; an empty text without one."""
+    return next(iter(info.split(maxsplit=1)), "")
+
+
+def caption(info: str) -> str:
+    """Return what is written after a fence, above its code; nothing if it only names a language that is colored."""
+    is_language = info.strip().lower() in COLOURED or info.strip().lower() in NEAR_ENOUGH
+    return "" if is_language or not info.strip() else f"<p><em>{escape(in_order(info.strip()))}</em></p>"
 
 
 def bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -77,7 +87,7 @@ def bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> bool
 
 
 # Without images: they would only be requests to somewhere else, which the CSP forbids anyway.
-MARKDOWN = MarkdownIt("commonmark", {"html": False, "breaks": True})
+MARKDOWN = hiding_nothing(MarkdownIt("commonmark", {"html": False, "breaks": True}))
 MARKDOWN.enable(["table", "strikethrough"]).disable("image")
 for rule, render in {
     "heading_open": heading,
@@ -142,7 +152,17 @@ def render_markdown(text: str) -> SafeString:
 
 @lru_cache(maxsize=512)
 def _markdown(text: str) -> SafeString:
-    return sanitised(MARKDOWN.render(text))
+    env: dict[str, Any] = {}
+    tokens = MARKDOWN.parse(in_order(text), env)
+    if not shows_all(tokens, in_order(text)):
+        return as_written(render_plain(text))
+    return sanitised(MARKDOWN.renderer.render(tokens, MARKDOWN.options, env))
+
+
+def as_written(plain: SafeString) -> SafeString:
+    """The text as it was written, and why it is not laid out."""
+    why = gettext("Not formatted: formatting would hide part of it.")
+    return format_html('<p class="muted">{}</p>{}', why, plain)
 
 
 def render_code(code: str, *, language: str = "python") -> SafeString:
@@ -154,7 +174,7 @@ def render_code(code: str, *, language: str = "python") -> SafeString:
 
 @lru_cache(maxsize=512)
 def _code_in_colour(code: str, language: str) -> SafeString:
-    return sanitised(_coloured(code, language=language))
+    return sanitised(_coloured(in_order(code), language=language))
 
 
 def not_formatted(plain: SafeString) -> SafeString:
@@ -164,7 +184,8 @@ def not_formatted(plain: SafeString) -> SafeString:
 
 
 def render_plain(text: str) -> SafeString:
-    return mark_safe(f'<pre class="code" tabindex="0"><code>{escape(text)}</code></pre>')  # noqa: S308 - escaped
+    inside = escape(in_order(text))
+    return mark_safe(f'<pre class="code" tabindex="0"><code>{inside}</code></pre>')  # noqa: S308 - escaped
 
 
 def render_answer(content: str, *, is_code: bool) -> SafeString:
@@ -181,42 +202,6 @@ def language_of(content: str, *, is_code: bool) -> str:
             json.loads(content)
             return "json"
     return "python" if is_code and "```" not in content and "~~~" not in content else ""
-
-
-# Characters that a text holds and a page does not show, though they change what a reader or a program makes of it.
-
-# Zero-width ones, marks that turn the direction of writing, tags, and control characters but tab and line ends.
-# Joiners within emoji and within scripts that need them are seen by what they do; U+200C and U+200D are named all the
-# same, since code and English text have no use for them.
-HIDDEN = re.compile(
-    "[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e"
-    "\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\u3164\ufeff\uffa0\U000e0000-\U000e007f]"
-)
-MOST_KINDS = 8
-
-
-@dataclass(frozen=True)
-class HiddenCharacter:
-    """A kind of character, such as `U+202E RIGHT-TO-LEFT OVERRIDE`, and how often it occurs."""
-
-    code: str
-    name: str
-    count: int
-
-
-def hidden_in(text: str) -> list[HiddenCharacter]:
-    """The kinds of hidden characters that the text holds, the most frequent first."""
-    found = Counter(HIDDEN.findall(text)).most_common(MOST_KINDS)
-    return [HiddenCharacter(_code(one), unicodedata.name(one, "CONTROL CHARACTER"), count) for one, count in found]
-
-
-def revealed(text: str) -> str:
-    """The text with each hidden character written out: `⟨U+202E⟩`."""
-    return HIDDEN.sub(lambda one: f"⟨{_code(one[0])}⟩", text)
-
-
-def _code(character: str) -> str:
-    return f"U+{ord(character):04X}"
 
 
 # Two texts side by side with what differs marked, in bounded time whatever the texts are.

@@ -20,6 +20,7 @@ from reflection_app.attachments.views import where_in_words
 from reflection_app.core.file_places import place_in_words
 from reflection_app.core.models import Project
 from reflection_app.core.registry import REVIEW_SENTENCES, Look, look_of
+from reflection_app.loops.hidden_characters import in_order
 from reflection_app.reviews.goals import Due, question_due, review_due
 from reflection_app.reviews.keyboard import KeyAction, keys_of
 from reflection_app.reviews.models import Review
@@ -29,6 +30,7 @@ from reflection_app.web.labels import in_words
 
 register = Library()
 register.filter("in_words", in_words)
+register.filter("in_order", in_order)
 register.filter("place_in_words", place_in_words)
 register.filter("where_in_file", where_in_words)
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from reflection_app.loops.hidden_characters import hidden_in, revealed
 from reflection_app.runs.views.comparison import LONGEST_COMPARED, MOST_ROWS, compared
-from reflection_app.web.rendering import hidden_in, revealed
 from tests.pace import within
 
 # Seconds of the processor, not of the clock: a busy machine makes nothing slower by it.

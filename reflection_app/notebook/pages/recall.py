@@ -32,6 +32,7 @@ from notebook_app.public import (
 from reflection_app.adapters.llm import screening_model
 from reflection_app.adapters.llm.question_vectors import query_vector, space_asked
 from reflection_app.core.permissions import Permission
+from reflection_app.loops.hidden_characters import revealed
 from reflection_app.loops.project_settings import LessonSettings, NotebookSettings, ReflectionMode
 from reflection_app.notebook.input import change_notebook_settings
 from reflection_app.notebook.views.entry import EntryView, views_of
@@ -41,7 +42,6 @@ from reflection_app.teams.projects import models_by_role
 from reflection_app.web.access import DeskRequest, back_to, project_page
 from reflection_app.web.forms import read_form
 from reflection_app.web.list_pages import PAGE, Filters, list_response, one_of, text_of, whole_number
-from reflection_app.web.rendering import revealed
 
 # Trying recall: what the notebook gives for a task, each entry with the reason why, as runs and agents get it.
 

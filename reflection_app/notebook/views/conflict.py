@@ -20,10 +20,11 @@ from notebook_app.public import (
     Settlement,
     fields_of,
 )
+from reflection_app.loops.hidden_characters import revealed
 from reflection_app.notebook.views.entry import EntryView
 from reflection_app.notebook.views.words import field_words
 from reflection_app.runs.models import Run, RunState
-from reflection_app.web.rendering import marked, revealed
+from reflection_app.web.rendering import marked
 
 KINDS: dict[ConflictKind, Promise] = {
     ConflictKind.CONTRADICTION: _("Contradiction"),

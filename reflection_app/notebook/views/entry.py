@@ -30,6 +30,7 @@ from notebook_app.public import (
 )
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import Project
+from reflection_app.loops.hidden_characters import HiddenCharacter, hidden_in, revealed
 from reflection_app.notebook.views.words import (
     BADGES,
     KINDS,
@@ -45,7 +46,7 @@ from reflection_app.repairs.models import Report, ToolFailure
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Run, Verdict
 from reflection_app.sessions.models import Transcript
-from reflection_app.web.rendering import HiddenCharacter, hidden_in, marked, revealed
+from reflection_app.web.rendering import marked
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,13 @@ from markdown_it.token import Token
 
 from reflection_app.core.models import Membership
 from reflection_app.core.permissions import Permission
+from reflection_app.loops.hidden_characters import in_order
 from reflection_app.reviews.comments import LONGEST_COMMENT, is_author, mentions_in
 from reflection_app.reviews.models import About, Comment
 from reflection_app.teams.notifications import comments_seen_by, is_blind, read_about
 from reflection_app.web.access import DeskRequest
-from reflection_app.web.rendering import LONGEST_LAID_OUT, MARKDOWN, render_plain, sanitised
+from reflection_app.web.hidden_text import shows_all
+from reflection_app.web.rendering import LONGEST_LAID_OUT, MARKDOWN, as_written, render_plain, sanitised
 
 # Comments made fit for a page: Markdown as everywhere, with the mentions of members marked in the running text.
 
@@ -31,7 +33,10 @@ def render_comment(text: str, names: frozenset[str]) -> SafeString:
     if len(text) > LONGEST_LAID_OUT or any(text.count(mark) > most for mark, most in MOST_MARKS.items()):
         return render_plain(text)
     env: dict[str, object] = {}
+    text = in_order(text)
     tokens = MARKDOWN.parse(text, env)
+    if not shows_all(tokens, text):
+        return as_written(render_plain(text))
     for token in tokens:
         if token.children:
             token.children = list(_marked(token.children, names))

@@ -19,6 +19,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.attempt_effects import CallTool, Draw, ReviewDecision, ReviewReason
 from reflection_app.loops.code_tests import TestReport
+from reflection_app.loops.hidden_characters import hidden_in
 from reflection_app.loops.required_review import END_REVIEW
 from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.task_spec import Execution, Mode, ReviewPolicy, ReviewRule
@@ -41,7 +42,7 @@ from reflection_app.runs.views.steps import CallShown, call_of_step, is_tool_run
 from reflection_app.tasks.redo import redo_mode, why_no_redo
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.placed import placed_text, with_passages
-from reflection_app.web.rendering import LONGEST_LAID_OUT, hidden_in, render_answer, render_markdown
+from reflection_app.web.rendering import LONGEST_LAID_OUT, render_answer, render_markdown
 
 # The calls of tools that led to an attempt, as its review shows them.
 

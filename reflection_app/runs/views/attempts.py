@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from reflection_app.attachments.views import AttachedShown, FileShown, files_shown, shown
 from reflection_app.loops.chain_of_thought import ChainOfThought
 from reflection_app.loops.effects import IssueTicket
+from reflection_app.loops.hidden_characters import in_order
 from reflection_app.repairs.views import FailureShown, failures_by_place
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict
@@ -124,7 +125,7 @@ class AttemptCard:
         """
         content = self.attempt.content
         if not (self.is_markable or self.passages):
-            return content
+            return in_order(content)
         placed = placed_text(content, reveals=self.is_markable)
         return with_passages(placed, self.passages.of_attempt(content), is_named=bool(self.call))
 

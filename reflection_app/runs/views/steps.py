@@ -51,6 +51,7 @@ from reflection_app.loops.effects import (
     RecordSupplements,
     RecordToolFailure,
 )
+from reflection_app.loops.hidden_characters import revealed
 from reflection_app.loops.lessons import Lesson, Lessons, RecallLessons
 from reflection_app.loops.verdicts import Referee, Verdict
 from reflection_app.notebook.views.words import KINDS as ENTRY_KINDS
@@ -58,7 +59,6 @@ from reflection_app.notebook.views.words import Words
 from reflection_app.repairs.views import FailureShown
 from reflection_app.runs.lesson_use import EntryUse, UseReason, retrieved, uses_in
 from reflection_app.runs.models import Attempt, Run, Step, StepState
-from reflection_app.web.rendering import revealed
 
 # A step as the timeline and its own page show it.
 
