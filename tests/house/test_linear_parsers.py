@@ -15,6 +15,7 @@ from reflection_app.loops.chain_of_thought import parse_chain_of_thought, work_i
 from reflection_app.loops.code_answers import code_of, data_of
 from reflection_app.loops.diagnosis.diagnose import signature_of, symptoms_of
 from reflection_app.loops.framing import inside_frames
+from reflection_app.loops.hidden_characters import hidden_in, revealed
 from reflection_app.loops.json_paths import parse_path
 from reflection_app.loops.marks import find_quote
 from reflection_app.loops.protocol.classification import said_in_words
@@ -24,7 +25,7 @@ from reflection_app.loops.tool_failures import is_tool_failure
 from reflection_app.loops.tool_tries import CallAnswer
 from reflection_app.reviews.comments import mentions_in
 from reflection_app.web.placed import find_shown, placed_answer, placed_text
-from reflection_app.web.rendering import hidden_in, marked, render_answer, revealed
+from reflection_app.web.rendering import marked, render_answer
 
 type Parser = Callable[[str], Any]
 PARSERS: dict[str, Parser] = {

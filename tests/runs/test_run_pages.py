@@ -16,7 +16,7 @@ from tests.web.stories import HOSTILE, finished, logged_in, project_with, unsure
 # Advancing a run gives its connection back, so these tests cannot live in one transaction.
 pytestmark = pytest.mark.django_db(transaction=True)
 ACTIVE = re.compile(
-    r"<script(?! (?:defer|type=\"module\") src=\"/static/)|<[^>]+\son\w+=|href=\"javascript:|<img", re.IGNORECASE
+    r"<script(?! (?:(?:defer|type=\"module\") )?src=\"/static/)|<[^>]+\son\w+=|href=\"javascript:|<img", re.IGNORECASE
 )
 
 

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('reflection_app', '0036_recurring_by_meaning'),
+        ('reflection_app', '0040_lists_in_order'),
     ]
 
     operations = [

@@ -3,7 +3,7 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    dependencies = [("reflection_app", "0036_recurring_by_meaning")]
+    dependencies = [("reflection_app", "0041_tool_permission")]
 
     operations = [
         migrations.AddField(
