@@ -1,5 +1,6 @@
 """Why a run used an entry of the notebook, or did not."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -104,6 +105,11 @@ def uses_of(project: Project, entry: KeptEntry, *, most: int = MOST_RUNS) -> lis
     return [RunUse(run, use_of(run, entry, found=found.get(run.pk), versions=versions)) for run in runs]
 
 
+def counts_of(uses: Iterable[RunUse]) -> list[tuple[UseReason, int]]:
+    """Return how many of the runs have each reason, the most frequent first."""
+    return Counter(one.use.reason for one in uses).most_common()
+
+
 def names_of(project: Project, uses: Iterable[EntryUse]) -> dict[UUID, KeptEntry]:
     """Return the entries by id; one that was deleted since is missing."""
     return entries_by_id(project.pk, [one.entry_id for one in uses])
@@ -131,6 +137,8 @@ def _without_step(run: Run, entry: KeptEntry, versions: Sequence[KeptVersion]) -
         return UseReason.EXTERNAL
     if not _was_approved(versions, at=run.created_at):
         return UseReason.NOT_APPROVED
+    if not entry.covers(spec.agent):
+        return UseReason.OTHER_AGENT
     if spec.lessons is None and not spec.injects_rules:
         return UseReason.OFF if entry.kind not in BINDING_KINDS else UseReason.NONE_APPROVED
     return UseReason.NO_PROMPT if run.is_finished else UseReason.PENDING

@@ -62,7 +62,7 @@ from reflection_app.notebook.views.lift import lift_context
 from reflection_app.notebook.views.words import KINDS, ORDERS, category_words, change_words, tags_in, waiting_entries
 from reflection_app.reviews.models import About
 from reflection_app.reviews.views.comments import opened_thread
-from reflection_app.runs.lesson_use import uses_of
+from reflection_app.runs.lesson_use import counts_of, uses_of
 from reflection_app.web.access import DeskRequest, Place, back_to, project_page
 from reflection_app.web.forms import problems_of_entry
 from reflection_app.web.list_pages import PAGE, wants_part
@@ -109,11 +109,13 @@ def entry_page(request: DeskRequest, entry_id: UUID) -> HttpResponse:
 def render_entry(request: DeskRequest, entry: KeptEntry, *, refusal: Any = None, status: int = 200) -> HttpResponse:
     """The whole page of the entry; with a refusal, why a change of it was not made."""
     context = about_entry(request, entry, most=MOST_EVIDENCE)
+    run_uses = uses_of(request.place.project, entry) if entry.state is EntryState.APPROVED else []
     context |= {
         "place": "entry",
         "versions": version_lines(entry),
         "merged": views_of(merged_into(entry)),
-        "run_uses": uses_of(request.place.project, entry) if entry.state is EntryState.APPROVED else [],
+        "run_uses": run_uses,
+        "run_use_counts": counts_of(run_uses),
         "wordings": wording_lines(entry, slug=request.place.project.slug),
         "last": last_curation(request),
         "refusal": refusal,
