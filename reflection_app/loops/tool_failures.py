@@ -129,8 +129,8 @@ def reports_failure(content: str) -> bool:
 def _is_bare_error(text: str) -> bool:
     """Return True if the answer is one short line that ends in the bare name of an error, as in "x: Permission denied".
 
-    The rules of diagnosis know these names. What a call's parameters or results can be about does not count. The name of
-    a missing tool may come last, as in "Unknown tool: x".
+    The rules of diagnosis know these names. What a call's parameters or results can be about does not count. The name
+    of a missing tool may come last, as in "Unknown tool: x".
     """
     if len(text) > LONGEST_BARE or "\n" in text:
         return False
