@@ -27,7 +27,7 @@ def end_ownership_of(*, project_id: UUID, user_id: int, actor: Actor, **_signal:
         own_entry(project, entry_id, OwnerInput(owner=None), actor=actor)
 
 
-def owners_who_left() -> set[tuple[UUID, int]]:
+def departed_owners() -> set[tuple[UUID, int]]:
     """Return the project and person of each entry whose owner is no active member."""
     members = Membership.objects.filter(project=OuterRef("project_id"), user=OuterRef("owner"), user__is_active=True)
     rows = Entry.objects.filter(~Exists(members), owner__isnull=False).order_by()

@@ -75,7 +75,7 @@ def test_what_an_issue_says_is_not_listed_again_as_a_weakness() -> None:
         ("Do not add a test of the empty list", "add a test"),
     ],
 )
-def test_a_weakness_with_other_signs_or_fewer_words_is_listed(issue: str, weakness: str) -> None:
+def test_a_weakness_with_other_signs_or_less_text_is_listed(issue: str, weakness: str) -> None:
     sent_back = critique(
         50,
         issues=[{"description": issue, "suggested_fix": issue}],

@@ -93,7 +93,7 @@ def test_what_a_reviewer_held_is_offered_to_others(end: Ending) -> None:
 
 
 @pytest.mark.parametrize("end", [removed, went, disabled, disabled_elsewhere, demoted])
-def test_who_left_owns_no_entries_and_a_viewer_still_does(end: Ending) -> None:
+def test_a_departed_member_owns_no_entries_and_a_viewer_still_does(end: Ending) -> None:
     project, other = make_project(), make_project()
     anna = make_member(project, Role.CURATOR)
     make_member(other, Role.VIEWER, user=anna)

@@ -87,7 +87,7 @@ def test_an_entry_twice_in_the_files_is_added_once(project_id: UUID) -> None:
     assert [one.step for one in first.planned] == [ImportStep.ADD, ImportStep.TWICE]
 
 
-def test_words_under_the_name_of_an_item_that_repeats_another_are_stored(project_id: UUID) -> None:
+def test_an_item_named_like_a_duplicate_is_stored(project_id: UUID) -> None:
     said = [("", "Pass at >= 50"), ("pass", "Pass at >= 50"), ("pass", "Pass at <= 50")]
     lines = (json.dumps({"kind": "rule", "name": "Pass", "content": words, "source": source}) for source, words in said)
     carried_out(project_id, HandedIn("entries.jsonl", "\n".join(lines).encode()))
