@@ -95,6 +95,7 @@ from notebook_app.listing import (
     in_open_conflict,
     labels_in_use,
     page_of_entries,
+    owners,
     stale_rows,
     version_rows,
 )
