@@ -94,8 +94,8 @@ from notebook_app.listing import (
     evidence_rows,
     in_open_conflict,
     labels_in_use,
-    page_of_entries,
     owners,
+    page_of_entries,
     stale_rows,
     version_rows,
 )
