@@ -201,3 +201,9 @@ def version_rows(project_id: UUID, entry_id: UUID) -> QuerySet[Any]:
 def evidence_rows(project_id: UUID, entry_id: UUID) -> QuerySet[Any]:
     """The evidence of the project's entry, with `refs` and `created_at`."""
     return Evidence.objects.filter(entry=entry_id, project_id=project_id)
+
+
+def owners() -> set[tuple[UUID, int]]:
+    """Return the project and user id of everybody who owns an entry."""
+    rows = Entry.objects.filter(owner__isnull=False).order_by().values_list("project_id", "owner_id").distinct()
+    return {(project_id, owner_id) for project_id, owner_id in rows if owner_id is not None}

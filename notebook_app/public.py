@@ -94,6 +94,7 @@ from notebook_app.listing import (
     evidence_rows,
     in_open_conflict,
     labels_in_use,
+    owners,
     page_of_entries,
     stale_rows,
     version_rows,

@@ -3,7 +3,7 @@ from importlib import import_module
 from django.apps import AppConfig
 
 # Modules with receivers of the signals of core/rights.py.
-LISTENING = ("reviews.ending", "queues.changing", "comparisons.claiming", "runs.agent_leases")
+LISTENING = ("reviews.ending", "queues.changing", "comparisons.claiming", "runs.agent_leases", "notebook.ending")
 
 
 class ReflectionAppConfig(AppConfig):

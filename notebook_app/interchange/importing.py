@@ -225,13 +225,15 @@ def import_some(import_id: UUID) -> bool:
 
 def _carry_out(project_id: UUID, one: Planned, *, by: By, import_id: UUID) -> str:
     """What became of the item: its step, or `refused` where the notebook would not have it."""
+    is_new = one.step is ImportStep.ADD
     if one.step is ImportStep.TWICE:
-        _store_wording(project_id, one.item, import_id=import_id)
-    if one.step not in {ImportStep.ADD, ImportStep.CHANGE}:
+        # Its name in the file may be that of an item which repeated another one's words, and left no entry of the name.
+        is_new = not _store_wording(project_id, one.item, import_id=import_id)
+    if not is_new and one.step is not ImportStep.CHANGE:
         return one.step.value
     try:
         with transaction.atomic():
-            if one.step is ImportStep.ADD:
+            if is_new:
                 kept = keep(project_id, proposal_of(one.item, import_id=import_id), by=by, made=Change.IMPORTED)
                 if kept.is_new:
                     kept.entry.occurrences = one.item.occurrences
@@ -255,8 +257,8 @@ def _carry_out(project_id: UUID, one: Planned, *, by: By, import_id: UUID) -> st
         return "refused"
 
 
-def _store_wording(project_id: UUID, item: ImportItem, *, import_id: UUID) -> None:
-    """Store what an item says otherwise than the earlier one of the same name, which is the entry now.
+def _store_wording(project_id: UUID, item: ImportItem, *, import_id: UUID) -> bool:
+    """Store what an item says otherwise than the entry of an earlier one of the same name; False without such an entry.
 
     An archive also holds shorter forms of its entries. These add nothing.
     """
@@ -265,9 +267,11 @@ def _store_wording(project_id: UUID, item: ImportItem, *, import_id: UUID) -> No
     known = Q(source__in=names) | Q(fingerprint__in=names) | Q(pk__in=ids)
     entry = Entry.objects.filter(known, project_id=project_id).order_by("created_at", "id").first()
     said = [item.description, item.content, *words_of(item.details)]
-    if entry is None or {same_text(text) for text in said} <= {same_text(text) for text in ("", *entry.texts)}:
-        return
-    add_wording(entry, differing_columns(proposal_of(item).columns, entry), refs=imported_by(import_id))
+    if entry is None:
+        return False
+    if not {same_text(text) for text in said} <= {same_text(text) for text in ("", *entry.texts)}:
+        add_wording(entry, differing_columns(proposal_of(item).columns, entry), refs=imported_by(import_id))
+    return True
 
 
 def imports_of(entry_id: UUID) -> list[str]:

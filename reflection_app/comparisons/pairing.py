@@ -21,7 +21,7 @@ from pydantic import Field, model_validator
 
 from reflection_app.comparisons.models import Pair
 from reflection_app.core.models import Project
-from reflection_app.loops.storable import Text
+from reflection_app.loops.storable import AgentFilter, Text
 from reflection_app.loops.task_spec import Execution
 from reflection_app.loops.values import Value as Frozen
 from reflection_app.runs.models import NOT_OF_THE_DESK, Attempt, Run, RunState
@@ -45,7 +45,7 @@ class PairChoice(Frozen):
     """Of which runs the answers are to be. With one model or prompt named, one of the two answers is by it."""
 
     kind: Annotated[Text, Field(max_length=60)] = Field(default="", description="of tasks of this type")
-    agent: Annotated[Text, Field(max_length=120)] = Field(default="", description="of this agent's tasks")
+    agent: Annotated[AgentFilter, Field(max_length=120)] = Field(default="", description="of this agent's tasks")
     since: Day | None = Field(default=None, description="of runs that finished on this day, in UTC, or later")
     until: Day | None = Field(default=None, description="of runs that finished on this day, in UTC, or before")
     model_a: Model = Field(default="", description="one of the two answers is by this model")

@@ -21,6 +21,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.rights import review_right_ended
 from reflection_app.metrics.figuring import AT_ONCE, figure_due
 from reflection_app.notebook.background import compare_due, embed_waiting, screen_waiting, stopping
+from reflection_app.notebook.ending import departed_owners
 from reflection_app.notebook.proposing import carry_out_import
 from reflection_app.queues.changing import queues_without_right
 from reflection_app.repairs.check_suggestions import suggest_due
@@ -151,7 +152,8 @@ def suggest_checks() -> None:
 @shared_task(name="reflection_app.config.jobs.lapse")
 def lapse() -> None:
     """End what people hold who lost the right to review without any action of the app, such as by SQL or a sync."""
-    for project_id, user_id in sorted(reviews_without_right() | comparisons_without_right() | queues_without_right()):
+    ended = reviews_without_right() | comparisons_without_right() | queues_without_right() | departed_owners()
+    for project_id, user_id in sorted(ended):
         with transaction.atomic():
             review_right_ended.send(sender=None, project_id=project_id, user_id=user_id, actor=Actor())
 

@@ -2,6 +2,7 @@
 
 import math
 import re
+import unicodedata
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -39,6 +40,17 @@ def with_joined_halves(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(storable)]
+LONGEST_AGENT = 120
+
+
+def agent_name(text: str) -> str:
+    """Return an agent's name in Unicode's composed form (NFC): however it was typed, it is one agent."""
+    return unicodedata.normalize("NFC", text)[:LONGEST_AGENT]
+
+
+AgentName = Annotated[str, AfterValidator(agent_name)]
+# For filters: what cannot be stored finds nothing.
+AgentFilter = Annotated[Text, AfterValidator(agent_name)]
 
 
 def only_storable(text: str) -> str:

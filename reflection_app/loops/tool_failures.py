@@ -61,14 +61,19 @@ def tool_name_of(message: Mapping[str, Any], *, called: Mapping[str, str]) -> st
 LONGEST_LOOKED_AT = 2_000
 LONGEST_BARE = 200
 MOSTLY = 0.5
+LONGEST_PLAIN = 12
 SEPARATOR = re.compile(r"[:：]\s")
+NO_SUCH_TOOL = next(rule.words for rule in RULES if rule.id == "no-such-tool")
 OUTSIDE = (ErrorType.PERMISSION_DENIED, ErrorType.EXTERNAL_SERVICE_ERROR)
 LONGEST_PARSED = 200_000
 TOOL_ROLES = frozenset({"tool", "function"})
 MARKS = ("is_error", "isError")
-STATUS_KEYS = ("status", "status_code", "statusCode", "http_status", "code")
-EXIT_KEYS = ("exit_code", "exitCode", "exit_status", "returncode", "return_code")
+# Keys of JSON answers, compared without case and underscores.
+STATUS_KEYS = frozenset({"status", "statuscode", "httpstatus", "code"})
+EXIT_KEYS = frozenset({"exitcode", "exitstatus", "returncode"})
+ERROR_KEYS = frozenset({"error", "errors", "exception", "errormessage"})
 REASON_KEYS = frozenset({"message", "msg", "detail", "details", "reason", "stderr"})
+_NUMBER = re.compile(r"-?\d{1,10}", re.ASCII)
 BAD_STATUS = re.compile(r"(?:error|errored|fail|failed|failure|exception|timeout|错误|失败)", re.IGNORECASE)
 
 # Words that begin an answer, or its last line where a command's output comes first. Prose about errors has other forms.
@@ -84,7 +89,7 @@ ENGLISH = re.compile(
     | (?:failure|fatal|panic)\s*[:：]
     | (?:http(?:/[\d.]+)?\s+)?(?:status\s+)?[45]\d\d\s+(?:bad\ request|unauthorized|forbidden|not\ found|conflict|
         method\ not\ allowed|gone|unprocessable|too\ many|internal\ server|bad\ gateway|service\ unavailable|gateway)
-    | (?:command\s+)?exit(?:ed)?\s+(?:with\s+)?(?:code|status)\s*+[:=]?\s*+[1-9]
+    | (?:(?:command|process|program|script)\s+)?exit(?:ed)?\s+(?:with\s+)?(?:code|status)\s*+[:=]?\s*+[1-9]
     )
     """,
     re.IGNORECASE | re.VERBOSE,
@@ -124,11 +129,15 @@ def reports_failure(content: str) -> bool:
 def _is_bare_error(text: str) -> bool:
     """Return True if the answer is one short line that ends in the bare name of an error, as in "x: Permission denied".
 
-    The rules of diagnosis know these names. What a call's parameters or results can be about does not count.
+    The rules of diagnosis know these names. What a call's parameters or results can be about does not count. The name
+    of a missing tool may come last, as in "Unknown tool: x".
     """
     if len(text) > LONGEST_BARE or "\n" in text:
         return False
-    name = " ".join(SEPARATOR.split(text)[-1].casefold().split()).strip(" .!。！")
+    parts = [" ".join(part.casefold().split()).strip(" .!。！") for part in SEPARATOR.split(text)]
+    if NO_SUCH_TOOL and any(NO_SUCH_TOOL.fullmatch(part) for part in parts):
+        return True
+    name = parts[-1]
     named = (rule.words.search(name) for rule in RULES if rule.words is not None and rule.error_type in OUTSIDE)
     return bool(name) and any(found is not None and len(found[0]) >= MOSTLY * len(name) for found in named)
 
@@ -137,21 +146,34 @@ def _is_failed_value(value: Any) -> bool:
     """By the outermost object alone: what lies deeper is data, in which errors may be the subject."""
     if not isinstance(value, dict):
         return False
-    for mark in MARKS:
-        if isinstance(value.get(mark), bool):
-            return bool(value[mark])
-    if value.get("error") or value.get("errors") or value.get("exception"):
+    raw = {key.replace("_", "").lower(): one for key, one in value.items()}
+    found = {key: _plain_value(one) for key, one in raw.items()}
+    if isinstance(found.get("iserror"), bool):
+        return bool(found["iserror"])
+    if any(found.get(key) for key in ERROR_KEYS) or found.get("success") is False or found.get("ok") is False:
         return True
-    if value.get("success") is False or value.get("ok") is False:
-        return True
-    exits = (value.get(key) for key in EXIT_KEYS)
-    if any(isinstance(code, int) and not isinstance(code, bool) and code != 0 for code in exits):
+    if any(_is_number(found.get(key)) and found[key] != 0 for key in EXIT_KEYS):
         return True
     # A status beside data, without a reason, is that of what was asked about: {"order": 7, "status": "failed"}.
-    is_envelope = value.keys() <= set(STATUS_KEYS) or bool(value.keys() & REASON_KEYS)
-    for status in (value.get(key) for key in STATUS_KEYS):
-        if isinstance(status, int) and not isinstance(status, bool) and 400 <= status <= 599:
+    is_envelope = raw.keys() <= STATUS_KEYS or bool(raw.keys() & REASON_KEYS)
+    for key in STATUS_KEYS & raw.keys():
+        is_text = isinstance(raw[key], str)
+        if is_text and not is_envelope:
+            continue
+        if _is_number(found[key]) and 400 <= found[key] <= 599:
             return True
-        if is_envelope and isinstance(status, str) and BAD_STATUS.fullmatch(status.strip()):
+        if is_text and BAD_STATUS.fullmatch(raw[key].strip()):
             return True
     return False
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _plain_value(value: Any) -> Any:
+    """Return the truth value or number that a text is, as loosely typed tools write them; else `value` as it is."""
+    if not isinstance(value, str) or len(value) > LONGEST_PLAIN:
+        return value
+    text = value.strip().lower()
+    return int(text) if _NUMBER.fullmatch(text) else {"true": True, "false": False}.get(text, value)

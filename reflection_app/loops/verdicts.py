@@ -1,6 +1,6 @@
 """Judgements of attempts: who judged, how, and how much that referee's word is worth."""
 
-import re
+import unicodedata
 from collections.abc import Iterable
 from enum import IntEnum, StrEnum
 from typing import Annotated
@@ -84,17 +84,16 @@ class Issue(Value):
 
 
 def _plain(text: str) -> str:
-    """The words of a text, without its punctuation, case and spacing."""
-    return " ".join(re.findall(r"\w+", text.casefold()))
+    """Return `text` without its case, spacing and final full stop. Other signs count: "a > b" is not "a < b"."""
+    return " ".join(unicodedata.normalize("NFC", text).casefold().split()).rstrip(".。")
 
 
 def _further(texts: Iterable[str], *, than: Iterable[str]) -> tuple[str, ...]:
-    said, further = [_plain(text) for text in than], []
+    said, further = {_plain(text) for text in than}, []
     for text in texts:
-        words = _plain(text)
-        if not any(f" {words} " in f" {other} " for other in said):
+        if _plain(text) not in said:
             further.append(text)
-            said.append(words)
+            said.add(_plain(text))
     return tuple(further)
 
 
@@ -137,12 +136,12 @@ class Judgement(Value):
 
     @property
     def further_weaknesses(self) -> tuple[str, ...]:
-        """The weaknesses that no issue, and no weakness before, names in the same words."""
+        """The weaknesses that repeat no issue and no earlier weakness."""
         return _further(self.feedback.weaknesses, than=[issue.description for issue in self.issues])
 
     @property
     def further_suggestions(self) -> tuple[str, ...]:
-        """The suggestions that are no fix of an issue in the same words."""
+        """The suggestions that repeat no issue's fix and no earlier suggestion."""
         return _further(self.feedback.suggestions, than=[issue.suggested_fix for issue in self.issues])
 
     @property

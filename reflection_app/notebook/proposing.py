@@ -100,14 +100,13 @@ def note(entry: KeptEntry, action: str, *, actor: Actor, more: dict[str, Any] | 
 
 
 def notify_of_flag(entry: KeptEntry, *, actor: Actor) -> None:
-    """Notify who approved the entry that screening flagged it; all curators if a key did, or who did has left.
+    """Notify who approved the entry that screening flagged it; all curators if a key did, or who did may not curate.
 
     Call it in the transaction that flags the entry.
     """
-    of_project = Membership.objects.filter(project=entry.project_id, user__is_active=True)
+    curators = Membership.objects.filter(project=entry.project_id, role__in=MAY_CURATE, user__is_active=True)
     approver = approver_of(entry)
-    users = [approver] if of_project.filter(user=approver).exists() else []
-    users = users or list(of_project.filter(role__in=MAY_CURATE).values_list("user", flat=True))
+    users = list((curators.filter(user=approver) or curators).values_list("user", flat=True))
     notify(
         NotificationKind.ENTRY_FLAGGED,
         users=users,

@@ -27,7 +27,7 @@ from reflection_app.loops.completeness.files import MOST_REQUIRED, FileRequireme
 from reflection_app.loops.content_parts import MediaPart, media_of_parts
 from reflection_app.loops.effects import RecordCompleteness
 from reflection_app.loops.requirements import Requirements
-from reflection_app.loops.storable import is_storable
+from reflection_app.loops.storable import AgentName, is_storable
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.tool_calls import DEEPEST, ToolSpec, is_too_deep
 from reflection_app.loops.values import Value
@@ -105,7 +105,7 @@ class CheckSubmission(Value):
     history: Annotated[tuple[StepInput, ...], Field(max_length=MOST_STEPS), at_most(LARGEST_HISTORY)]
     tools: Annotated[tuple[UsableTool, ...], Field(max_length=MOST_TOOLS), at_most(LARGEST_TOOLS)] = ()
     kind: str = Field(default="", max_length=60)
-    agent: str = Field(default="", max_length=120)
+    agent: AgentName = Field(default="", max_length=120)
     external_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     files: Annotated[tuple[FilePart, ...], Field(max_length=MOST_FILES)] = Field(
         default=(),

@@ -27,7 +27,7 @@ from reflection_app.loops.diagnosis.diagnoses import (
     Remedy,
 )
 from reflection_app.loops.diagnosis.diagnosing import by_memory_or_rules
-from reflection_app.loops.storable import is_storable
+from reflection_app.loops.storable import AgentName, is_storable
 from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.loops.tool_calls import DEEPEST, ToolSpec, is_too_deep
 from reflection_app.loops.values import Value
@@ -106,7 +106,7 @@ class ToolFailureSubmission(Storable):
     retry_after_seconds: float | None = Field(
         default=None, ge=0, le=LONGEST_RETRY_AFTER_S, allow_inf_nan=False, description="as the header Retry-After asked"
     )
-    agent: str = Field(default="", max_length=120)
+    agent: AgentName = Field(default="", max_length=120)
     external_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     run_id: UUID | None = Field(default=None, description="the run of this project that the call belongs to")
     tools: Annotated[tuple[OtherTool, ...], Field(max_length=MOST_TOOLS), at_most(LARGEST_TOOLS)] = Field(

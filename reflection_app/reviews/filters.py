@@ -4,10 +4,10 @@ from typing import Annotated, Any, Self
 
 from django.db.models import Q
 from django.utils.translation import gettext_noop
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from reflection_app.loops.attempt_effects import ReviewReason
-from reflection_app.loops.storable import Text
+from reflection_app.loops.storable import Text, agent_name
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.tasks.models import has_metadata
@@ -27,7 +27,9 @@ class ReviewFilter(BaseModel):
     reason: ReviewReason | None = Field(default=None, description="why a person is asked")
     verdict: Verdict | None = Field(default=None, description="the verdict that is put before a person")
     kind: Name = Field(default="", description="the task's kind, whatever its case", examples=["code_generation"])
-    agent: Name = Field(default="", description="the task's agent, whatever its case")
+    agent: Annotated[Name, AfterValidator(agent_name)] = Field(
+        default="", description="the task's agent, whatever its case"
+    )
     mode: Mode | None = Field(default=None, description="the loop of the run")
     min_score: Score | None = Field(default=None, description="the verdict's score at least")
     max_score: Score | None = Field(default=None, description="the verdict's score at most")

@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from reflection_app.api.pages import NEWEST_FIRST, Order, PageQuery
-from reflection_app.loops.storable import Moment
+from reflection_app.loops.storable import AgentName, Moment
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Outcome
 from reflection_app.runs.models import NOT_OF_THE_DESK, VOID, Run, RunState, Verdict
@@ -66,7 +66,7 @@ class WorkFilters(PageQuery):
 
     external_id: str | None = Field(default=None, max_length=200, description="the task's, exactly")
     kind: str | None = Field(default=None, max_length=60)
-    agent: str | None = Field(default=None, max_length=120, description="which agent's tasks")
+    agent: AgentName | None = Field(default=None, max_length=120, description="which agent's tasks")
     created_from: Moment | None = Field(default=None, description="with its zone, such as 2026-01-31T00:00:00Z")
     created_before: Moment | None = None
     metadata_key: str | None = Field(

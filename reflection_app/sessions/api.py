@@ -29,6 +29,7 @@ from reflection_app.api.view import (
 from reflection_app.api.waiting import WaitQuery, wait_until_settled
 from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.permissions import Permission
+from reflection_app.loops.storable import AgentName
 from reflection_app.sessions.answers import (
     TranscriptAnswer,
     TranscriptPage,
@@ -71,7 +72,7 @@ TURNS_EXAMPLES = {
 
 class TranscriptFilters(PageQuery):
     external_id: str | None = Field(default=None, max_length=200)
-    agent: str | None = Field(default=None, max_length=120)
+    agent: AgentName | None = Field(default=None, max_length=120)
 
 
 class Transcripts(DeskView):

@@ -21,7 +21,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.effects import AwaitTurns, RecordReflection
 from reflection_app.loops.inline_reflection import is_due
 from reflection_app.loops.session_reflections import KeptReflection
-from reflection_app.loops.storable import is_storable
+from reflection_app.loops.storable import AgentName, is_storable
 from reflection_app.loops.task_spec import MOST_REFLECTIONS, Execution, Limits, Mode, TaskSpec
 from reflection_app.loops.tool_failures import (
     ROLES,
@@ -91,7 +91,7 @@ class TranscriptSubmission(Value):
     """A session of an agent: whole, with `ended`, or its beginning."""
 
     objective: str = Field(default="", max_length=LONGEST_OBJECTIVE)
-    agent: str = Field(default="", max_length=120)
+    agent: AgentName = Field(default="", max_length=120)
     external_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     messages: Annotated[tuple[Message, ...], Field(max_length=MOST_MESSAGES_AT_ONCE)] = ()
     tool_errors: ToolErrors = ()

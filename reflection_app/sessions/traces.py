@@ -18,6 +18,7 @@ from django.utils.translation import gettext_noop
 from reflection_app.core.audit import Actor
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
+from reflection_app.loops.storable import agent_name
 from reflection_app.runs.batch import Batch
 from reflection_app.sessions.models import SERVICE, AgentSpan, AgentTrace, Transcript, TranscriptTurn
 from reflection_app.sessions.otlp.conventions import SpanKind
@@ -115,7 +116,6 @@ NO_CONTENT = gettext_noop("No session was made of it: its spans hold no messages
 # Of what agents, models and tools say: where such spans say nothing, a session lacks something.
 OF_THE_TALK = frozenset({SpanKind.MODEL, SpanKind.AGENT, SpanKind.WORKFLOW})
 LONGEST_ID = 200
-LONGEST_AGENT = 120
 LONGEST_OBJECTIVE = 1_000
 
 
@@ -179,7 +179,7 @@ def _bring_forward(trace: AgentTrace, now: datetime) -> None:
         # Nobody states an objective in a trace: it is what the agent's user said first.
         asked = (str(message["content"]) for message in conversation.messages if message["role"] == "user")
         submission = TranscriptSubmission(
-            agent=conversation.agent[:LONGEST_AGENT],
+            agent=agent_name(conversation.agent),
             objective=next(asked, "")[:LONGEST_OBJECTIVE],
             external_id=(conversation.conversation_id or trace.trace_id)[:LONGEST_ID],
             messages=conversation.messages[:MOST_MESSAGES_AT_ONCE],

@@ -26,7 +26,7 @@ from reflection_app.loops.project_settings import ReflectionMode
 from reflection_app.loops.requirements import Counted, Requirements
 from reflection_app.loops.scripts.names import check_script
 from reflection_app.loops.scripts.syntax import ScriptRefused
-from reflection_app.loops.storable import is_storable
+from reflection_app.loops.storable import AgentName, is_storable
 from reflection_app.loops.task_spec import MOST_ATTEMPTS, Execution, Limits, Mode, ModelRole, ReviewDemand, TaskKind
 from reflection_app.loops.tool_calls import DEEPEST, ToolCall, is_too_deep
 from reflection_app.loops.values import Value
@@ -259,7 +259,7 @@ class TaskSubmission(Value):
     objective: Annotated[str, Field(min_length=1, max_length=200_000), AfterValidator(_not_blank)]
     mode: Mode = Mode.ADAPTIVE
     kind: str = Field(default="", max_length=60)
-    agent: str = Field(default="", max_length=120)
+    agent: AgentName = Field(default="", max_length=120)
     external_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     tests: Annotated[CodeTests, at_most(LARGEST_TESTS)] | None = None
     output_schema: Annotated[dict[str, Any], at_most(LARGEST_SCHEMA)] | None = None

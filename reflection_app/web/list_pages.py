@@ -14,7 +14,7 @@ from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
 
 from reflection_app.core.ids import id_from
-from reflection_app.loops.storable import storable
+from reflection_app.loops.storable import agent_name, storable
 
 PAGE = 50
 LONGEST_NAME = 60
@@ -46,9 +46,14 @@ def text_of(longest: int | None = LONGEST_SEARCH) -> ReadFilter:
     return lambda text: storable(text.strip())[:longest]
 
 
-def exact_text_of(longest: int) -> ReadFilter:
-    """A name that was chosen, with the white space that it begins or ends with."""
-    return lambda text: storable(text)[:longest]
+def agent_of(text: str) -> str:
+    """Return an agent's name as it is stored, with the white space that it begins or ends with."""
+    return agent_name(storable(text))
+
+
+def typed_agent_of(text: str) -> str:
+    """Return an agent's name that was typed, without the white space around it."""
+    return agent_of(text.strip())
 
 
 def day_of(text: str) -> str:

@@ -1,5 +1,7 @@
 from typing import Any
 
+import pytest
+
 from reflection_app.loops.attempt_effects import (
     AskReviewer,
     Decision,
@@ -49,7 +51,7 @@ def test_the_next_prompt_is_rebuilt_from_the_task_and_never_nests() -> None:
 def test_what_an_issue_says_is_not_listed_again_as_a_weakness() -> None:
     issue = {"description": "The season word is missing.", "suggested_fix": "Name a season."}
     feedback = {
-        "weaknesses": ["the season word is missing", "Season word", "Line 2 is too long", "Line 3 is too long"],
+        "weaknesses": ["the season word  is missing", "Line 2 is too long", "Line 3 is too long"],
         "suggestions": ["name a season", "Shorten line 2"],
     }
     sent_back = critique(50, issues=[issue], feedback=feedback)
@@ -60,6 +62,28 @@ def test_what_an_issue_says_is_not_listed_again_as_a_weakness() -> None:
     for other in ("Line 2 is too long", "Line 3 is too long", "Shorten line 2"):
         assert other in again
     assert "season" not in first
+
+
+@pytest.mark.parametrize(
+    ("issue", "weakness"),
+    [
+        ("It returns True where a > b", "It returns True where a < b"),
+        ("Written in C", "Written in C++"),
+        ("It adds +5", "It adds -5"),
+        ("The price is $10", "The price is €10"),
+        ("The list ends in ✅", "The list ends in ❌"),
+        ("Do not add a test of the empty list", "add a test"),
+    ],
+)
+def test_a_weakness_with_other_signs_or_less_text_is_listed(issue: str, weakness: str) -> None:
+    sent_back = critique(
+        50,
+        issues=[{"description": issue, "suggested_fix": issue}],
+        feedback={"weaknesses": [weakness], "suggestions": [weakness]},
+    )
+    played = play(text_spec(), sequence([said("one"), said(sent_back), said("two"), said(critique(90, approved=True))]))
+    [_, again] = [one.messages[-1].content for one in played.effects if isinstance(one, Generate) and one.attempt]
+    assert f"- {weakness}\n- To do: {weakness}" in again
 
 
 def test_under_a_critic_the_first_score_that_falls_is_an_over_correction() -> None:

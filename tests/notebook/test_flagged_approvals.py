@@ -19,6 +19,7 @@ from reflection_app.notebook.background import SCREEN_TURN, screen_waiting
 from reflection_app.notebook.curating import approve_entry, clear_flags, edit_entry
 from reflection_app.notebook.input import CurationInput, EntryEdit
 from reflection_app.notebook.views.words import waiting_entries
+from reflection_app.teams.members import change_role
 from reflection_app.teams.models import Notification
 from tests.factories import make_api_key, make_member, make_project
 from tests.web.stories import logged_in
@@ -93,6 +94,14 @@ def test_what_a_person_approved_stays_and_comes_to_the_inbox_and_to_the_approver
     assert waiting_entries(project) == 0
     assert "Flagged by safety check" not in inbox(client)
     assert Notification.objects.filter(project=project).count() == 1
+
+
+def test_the_curators_are_notified_where_the_approver_may_not_curate_any_more(project: Project) -> None:
+    anna, ben = (make_member(project, Role.CURATOR) for _ in range(2))
+    approved_by(project, Actor(user=anna))
+    change_role(project, anna.pk, role=Role.VIEWER, actor=Actor())
+    screen_waiting()
+    assert {notice.user_id for notice in Notification.objects.all()} == {ben.pk}
 
 
 def test_what_a_key_approved_is_left_out_and_the_curators_are_notified(project: Project) -> None:

@@ -44,6 +44,9 @@ def test_entries_are_found_by_the_callers_own_session_id(pipeline: Caller) -> No
     assert sorted(names(pipeline, session="s-1")) == ["One", "Two"]
     assert names(pipeline, session="s-2") == ["Other"]
     assert_problem(pipeline.get("notebook/entries", session="s-3"), 404)
+    lesson = {"kind": "lesson", "name": "Three", "evidence": {"session": "s-3"}}
+    assert pipeline.post("notebook/entries", lesson).status == 201
+    assert names(pipeline, session="s-3") == ["Three"]
     assert_problem(make_caller(scopes=[Scope.NOTEBOOK_READ]).get("notebook/entries", session="s-1"), 404)
     assert_problem(pipeline.get("notebook/entries", session="s-1", transcript=other), 400)
 

@@ -65,6 +65,17 @@ def test_reports_are_listed_with_their_class_and_found_by_it(client: Client, pro
     assert "Another one" in shown(client, "/p/desk/reports/?type=nonsense&run=nonsense&before=nonsense")
 
 
+def test_the_classes_of_errors_are_shown_in_the_readers_language(client: Client, project: Project) -> None:
+    report = kept_report(begun_run(project))
+    logged_in(client, project)
+    client.cookies["django_language"] = "zh-hans"
+    for path in ("/p/desk/reports/", page_of(report)):
+        text = shown(client, path)
+        assert "流水线崩溃" in text
+        assert "Pipeline crash" not in text
+    assert "运行中断。将从最后一个正常步骤恢复。" in text
+
+
 def test_a_report_reads_like_a_post_mortem(client: Client, project: Project) -> None:
     run = revised_run(project)
     done = (RepairAction(action="扩展搜索词", status="completed", expected_outcome="获取更多候选论文"),)

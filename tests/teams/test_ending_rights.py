@@ -25,6 +25,7 @@ from reflection_app.teams.projects import disable_account
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.comparisons.pairs import claimed, make_set
 from tests.factories import make_api_key, make_member, make_project, make_user
+from tests.notebook.entries import make_entry
 from tests.queues.queues import make_queue, reviewer
 from tests.reviews.panels import open_panel, say, take_seat
 from tests.reviews.waiting_rows import waiting_rows
@@ -89,6 +90,20 @@ def test_what_a_reviewer_held_is_offered_to_others(end: Ending) -> None:
         ended = trail.filter(action="review.assigned", target_id=kept.pk).latest("created_at")
         assert (ended.before, ended.after) == ({"assignee": "anna"}, {"assignee": None})
         assert trail.get(action="queue.changed").after["members"] == ["ben"]
+
+
+@pytest.mark.parametrize("end", [removed, went, disabled, disabled_elsewhere, demoted])
+def test_a_departed_member_owns_no_entries_and_a_viewer_still_does(end: Ending) -> None:
+    project, other = make_project(), make_project()
+    anna = make_member(project, Role.CURATOR)
+    make_member(other, Role.VIEWER, user=anna)
+    own, elsewhere = make_entry(project, owner=anna, state="approved"), make_entry(other, owner=anna)
+    end(project, anna)
+    own.refresh_from_db()
+    elsewhere.refresh_from_db()
+    assert own.owner == (anna if end is demoted else None)
+    assert elsewhere.owner == (None if end in (disabled, disabled_elsewhere) else anna)
+    assert AuditEntry.objects.filter(project=project, action="entry.owned").exists() is (end is not demoted)
 
 
 def test_who_may_review_again_gets_nothing_back() -> None:

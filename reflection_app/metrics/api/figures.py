@@ -14,7 +14,7 @@ from reflection_app.api.reading import Answer, PageAnswer
 from reflection_app.api.view import DeskView
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.storable import storable
+from reflection_app.loops.storable import AgentFilter, storable
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.values import Value
 from reflection_app.metrics.answers import (
@@ -56,7 +56,7 @@ class ChosenQuery(BaseModel):
         default=None, description=f"the first day, in UTC; without it the {USUAL_DAYS} days up to `until`"
     )
     until: Day | None = Field(default=None, description="the last day, in UTC; without it today")
-    agent: Name = Field(default="", max_length=120, description="of this agent's tasks")
+    agent: AgentFilter = Field(default="", max_length=120, description="of this agent's tasks")
     mode: Mode | None = Field(default=None, description="of runs of this loop")
     model: Name = Field(default="", max_length=200, description="of runs whose attempts this model made")
     kind: Name = Field(default="", max_length=60, description="of tasks of this type")
@@ -240,7 +240,7 @@ class CalibrationQuery(BaseModel):
 
     since: Day | None = Field(default=None, description="the first day of the verdicts, in UTC; without it 30 days")
     until: Day | None = Field(default=None, description="the last day, in UTC; without it today")
-    agent: Name = Field(default="", max_length=120, description="of this agent's tasks")
+    agent: AgentFilter = Field(default="", max_length=120, description="of this agent's tasks")
     mode: Mode | None = Field(default=None, description="of runs of this loop")
     kind: Name = Field(default="", max_length=60, description="of tasks of this type")
 

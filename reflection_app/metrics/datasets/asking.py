@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from reflection_app.core.errors import wrong
 from reflection_app.core.models import Project
-from reflection_app.loops.storable import Moment, is_storable, storable
+from reflection_app.loops.storable import AgentFilter, Moment, is_storable, storable
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Outcome
 from reflection_app.metrics.datasets.reading import Asked, Place, settled_until
@@ -68,7 +68,7 @@ class DatasetQuery(BaseModel):
         description="a moment, or a day in UTC with which it ends: only rows whose `at` is before it, as they stood "
         "then. Without it, and where it is later, a few seconds ago; the answer tells which moment that was",
     )
-    agent: Name = Field(default="", max_length=120, description="of this agent's tasks")
+    agent: AgentFilter = Field(default="", max_length=120, description="of this agent's tasks")
     kind: Name = Field(default="", max_length=60, description="of tasks of this type")
     mode: Mode | None = Field(default=None, description="of runs of this loop")
     outcome: Outcome | None = Field(default=None, description="of runs that ended so")

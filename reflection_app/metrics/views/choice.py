@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from reflection_app.loops.storable import storable
+from reflection_app.loops.storable import agent_name, storable
 from reflection_app.loops.task_spec import Mode
 from reflection_app.metrics.calibration import VERDICTS, Critic, CriticCalibration
 from reflection_app.metrics.critics import CalibrationFigures
@@ -110,7 +110,7 @@ def read_asked(query: Mapping[str, str]) -> Asked:
     agent, mode, model, kind = (storable(query.get(name, "").strip())[:LONGEST_TEXT] for name in FILTERS)
     narrowed = replace(
         chosen,
-        agent=agent,
+        agent=agent_name(agent),
         mode=mode if mode in {one.value for one in Mode} else "",
         model=model,
         kind=kind,

@@ -80,7 +80,7 @@ class EntryQuery(PageQuery):
         default=None,
         min_length=1,
         max_length=200,
-        description="entries that rest on the sessions with this `external_id`, the caller's own id of a session",
+        description="entries that rest on the sessions with this `external_id`, or whose evidence has it as `session`",
     )
     q: Text | None = Field(
         default=None, max_length=200, description="words that all stand in it; to search, use recall"
@@ -112,7 +112,7 @@ class Entries(DeskView):
         if query.transcript is not None:
             resting_on = rests_on(get_transcript_for(self.project, query.transcript))
         if query.session is not None:
-            resting_on = rests_on(*sessions_named(self.project, query.session))
+            resting_on = rests_on_session(self.project, query.session)
         wanted = Listing(
             among=EntryFilter(
                 states=(query.state,) if query.state else (),
@@ -192,13 +192,18 @@ def rests_on(*transcripts: Transcript) -> tuple[dict[str, str], ...]:
     return (*of_sessions, *({"run": str(one.run_id)} for one in transcripts if one.run_id))
 
 
-def sessions_named(project: Project, external_id: str) -> Sequence[Transcript]:
-    """Return the newest sessions with this id of the caller's. Raises NotFound if there is none."""
+def rests_on_session(project: Project, external_id: str) -> tuple[dict[str, str], ...]:
+    """Return what evidence of the newest sessions with this id of the caller's holds, or evidence that names the id.
+
+    Raises NotFound if there is neither.
+    """
+    named = {"session": external_id}
     rows = Transcript.objects.filter(project=project, external_id=external_id).only("pk", "run_id")
     found = list(rows.order_by("-created_at", "-id")[:MOST_SESSIONS])
-    if not found:
+    of_evidence = Listing(EntryFilter(states=()), resting_on=(named,))
+    if not found and not public.entry_rows(project.pk, of_evidence).exists():
         raise NotFound("There is no session with this id.")
-    return found
+    return (named, *rests_on(*found))
 
 
 # What an entry was and what it rests on, and what rests on a run or a session.

@@ -14,6 +14,7 @@ from reflection_app.api.waiting import WaitQuery, wait_until_settled
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.diagnosis.diagnoses import ErrorType
+from reflection_app.loops.storable import AgentName
 from reflection_app.loops.values import Value
 from reflection_app.repairs.answers.failures import (
     CheatSheetAnswer,
@@ -85,7 +86,7 @@ class FixPairFilters(PageQuery):
 
 
 class ToolFailureFilters(FixPairFilters):
-    agent: str | None = Field(default=None, max_length=120)
+    agent: AgentName | None = Field(default=None, max_length=120)
     external_id: str | None = Field(default=None, max_length=200)
     worked: bool | None = Field(default=None, description="whether what was done about it worked, where that is known")
 

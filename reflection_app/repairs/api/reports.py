@@ -13,6 +13,7 @@ from reflection_app.api.view import DeskView, Nothing, get_row
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.reports import markdown_of
+from reflection_app.loops.storable import AgentName
 from reflection_app.loops.tickets import Trigger
 from reflection_app.repairs.answers.reports import (
     ClosedAnswer,
@@ -35,7 +36,7 @@ from reflection_app.repairs.tickets import ClosingInput, close_ticket, start_tic
 
 class TicketFilters(PageQuery):
     state: TicketState | None = None
-    agent: str | None = Field(
+    agent: AgentName | None = Field(
         default=None,
         max_length=120,
         serialization_alias="target_agent",
@@ -79,7 +80,7 @@ class Tickets(DeskView):
 
 class ReportFilters(PageQuery):
     run: UUID | None = Field(default=None, description="the id of a run")
-    agent: str | None = Field(default=None, max_length=120)
+    agent: AgentName | None = Field(default=None, max_length=120)
     type: ErrorClass | None = Field(default=None, description="the class that holds")
 
 
@@ -143,7 +144,7 @@ class Reports(DeskView):
 
 
 class InstructionFilters(PageQuery):
-    agent: str | None = Field(default=None, max_length=120)
+    agent: AgentName | None = Field(default=None, max_length=120)
     state: InstructionState | None = None
 
 

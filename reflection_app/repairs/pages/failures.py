@@ -43,7 +43,7 @@ from reflection_app.search.models import Indexed
 from reflection_app.tasks.submission import invalid_input
 from reflection_app.web.access import DeskRequest, back_to, get_tool_failure_for, project_page, refused
 from reflection_app.web.forms import Form, api_problems_of, read_form
-from reflection_app.web.list_pages import Filters, list_page, list_response, one_of, text_of
+from reflection_app.web.list_pages import Filters, list_page, list_response, one_of, text_of, typed_agent_of
 from reflection_app.web.middleware import post_only
 
 SIMILAR_SHOWN = 5
@@ -76,7 +76,7 @@ def filtered(project: Project, filters: Filters) -> QuerySet[ToolFailure]:
 @require_safe
 def tool_failures(request: DeskRequest) -> HttpResponse:
     project = request.place.project
-    filters = Filters.read(request.GET, q=text_of(), type=one_of(ErrorType), went=one_of(WENT), agent=text_of())
+    filters = Filters.read(request.GET, q=text_of(), type=one_of(ErrorType), went=one_of(WENT), agent=typed_agent_of)
     return list_page(
         request,
         "repairs/failures/list.html",

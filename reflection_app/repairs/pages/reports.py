@@ -27,7 +27,7 @@ from reflection_app.search.models import Indexed
 from reflection_app.tasks.submission import invalid_input
 from reflection_app.web.access import DeskRequest, Place, back_to, project_page
 from reflection_app.web.forms import Form, read_form, read_text
-from reflection_app.web.list_pages import Filters, exact_text_of, id_of, list_page, names_in, one_of, text_of
+from reflection_app.web.list_pages import Filters, agent_of, id_of, list_page, names_in, one_of, text_of
 from reflection_app.web.middleware import post_only
 
 CORRECTION = ("type", "reason", "before")
@@ -56,7 +56,7 @@ def get_report_for(place: Place, reflection_id: str) -> Report:
 @require_safe
 def report_list(request: DeskRequest) -> HttpResponse:
     project = request.place.project
-    filters = Filters.read(request.GET, q=text_of(), type=one_of(ErrorClass), agent=exact_text_of(120), run=id_of)
+    filters = Filters.read(request.GET, q=text_of(), type=one_of(ErrorClass), agent=agent_of, run=id_of)
     among = Report.objects.filter(project=project)
     return list_page(
         request,

@@ -20,7 +20,7 @@ from reflection_app.search.models import Indexed
 from reflection_app.tasks.redo import why_no_redo
 from reflection_app.web.access import DeskRequest, back_to, get_ticket_for, project_page
 from reflection_app.web.forms import read_input
-from reflection_app.web.list_pages import Filters, exact_text_of, id_of, list_page, names_in, one_of, text_of
+from reflection_app.web.list_pages import Filters, agent_of, id_of, list_page, names_in, one_of, text_of
 from reflection_app.web.middleware import post_only
 
 
@@ -43,7 +43,7 @@ def ticket_list(request: DeskRequest) -> HttpResponse:
         request.GET,
         q=text_of(),
         state=one_of(TicketState.values),
-        agent=exact_text_of(120),
+        agent=agent_of,
         trigger=one_of(Trigger),
         run=id_of,
     )

@@ -25,7 +25,7 @@ from reflection_app.runs.models import NOT_OF_THE_DESK, Run, RunState
 from reflection_app.search.finding import ids_with_words
 from reflection_app.search.models import Indexed
 from reflection_app.web.access import DeskRequest
-from reflection_app.web.list_pages import Filters, day_of, id_of, number_of, one_of, text_of
+from reflection_app.web.list_pages import Filters, day_of, id_of, number_of, one_of, text_of, typed_agent_of
 
 LONGEST_KEY = 300
 # Beyond these, nobody wants to know how many, and counting takes long.
@@ -158,7 +158,7 @@ def read_run_filters(data: Mapping[str, str]) -> Filters:
         status=one_of((*RunState.values, *Outcome)),
         mode=one_of((*MODES, *DESK_MODES)),
         q=text_of(),
-        agent=text_of(),
+        agent=typed_agent_of,
         kind=text_of(),
         since=day_of,
         until=day_of,

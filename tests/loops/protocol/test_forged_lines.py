@@ -29,7 +29,7 @@ def test_an_agents_own_issue_does_not_make_a_ticket_a_persons() -> None:
             verdict=Verdict.REVISE,
             score=10,
             issues=(Issue(description=forged),),
-            feedback=Feedback(weaknesses=(forged,)),
+            feedback=Feedback(weaknesses=(f"Again: {forged}",)),
         )
         ticket = Ticket(
             ticket_id="rewind_1",

@@ -87,6 +87,13 @@ def test_an_entry_twice_in_the_files_is_added_once(project_id: UUID) -> None:
     assert [one.step for one in first.planned] == [ImportStep.ADD, ImportStep.TWICE]
 
 
+def test_an_item_named_like_a_duplicate_is_stored(project_id: UUID) -> None:
+    said = [("", "Pass at >= 50"), ("pass", "Pass at >= 50"), ("pass", "Pass at <= 50")]
+    lines = (json.dumps({"kind": "rule", "name": "Pass", "content": words, "source": source}) for source, words in said)
+    carried_out(project_id, HandedIn("entries.jsonl", "\n".join(lines).encode()))
+    assert set(Entry.objects.values_list("content", flat=True)) == {"Pass at >= 50", "Pass at <= 50"}
+
+
 def test_two_notes_whose_ids_are_those_of_no_desk_are_two(project_id: UUID) -> None:
     other = NOTE | {"id": "nb_xxx002", "description": "Another mistake altogether.", "category": "wrong_answer"}
     found = preview(project_id, [file("nb_xxx001.json", NOTE), file("nb_xxx002.json", other)], by=ANNA)
