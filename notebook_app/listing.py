@@ -205,5 +205,5 @@ def evidence_rows(project_id: UUID, entry_id: UUID) -> QuerySet[Any]:
 
 def owners() -> set[tuple[UUID, int]]:
     """Return the project and user id of everybody who owns an entry."""
-    rows = Entry.objects.filter(owner__isnull=False).order_by().values_list("project_id", "owner_id").distinct()
-    return {(project_id, owner_id) for project_id, owner_id in rows if owner_id is not None}
+    owned = Entry.objects.filter(owner__isnull=False).order_by()
+    return set(owned.values_list("project_id", "owner_id").distinct())
