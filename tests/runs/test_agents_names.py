@@ -51,7 +51,7 @@ def test_the_migration_composes_the_names_that_are_stored() -> None:
     Task.objects.update(agent=normalize("NFD", NAME))
     for agent, text in ((normalize("NFD", NAME), "One."), (normalize("NFD", NAME), "Two."), (NAME, "Two.")):
         AgentInstruction.objects.create(project=project, agent=agent, text=text)
-    migration = __import__(f"{migrations}.0048_agents_composed", fromlist=["Migration"])
+    migration = __import__(f"{migrations}.0043_agents_composed", fromlist=["Migration"])
     with connection.cursor() as cursor:
         for operation in migration.Migration.operations:
             cursor.execute(operation.sql)

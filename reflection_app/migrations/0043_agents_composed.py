@@ -25,7 +25,7 @@ WHERE agent IS NOT NFC NORMALIZED AND NOT EXISTS (
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("reflection_app", "0040_lists_in_order"),
+        ("reflection_app", "0042_stored_thought"),
     ]
 
     operations = [
