@@ -83,7 +83,7 @@ def test_of_an_earlier_attempt_a_passage_is_found_in_that_one() -> None:
 def test_the_ticket_and_the_next_prompt_tell_which_passage_it_is() -> None:
     review = decide(revised("desk", second=SECOND), marked(exact="seven of them"))
     advance(review.run_id)
-    ticket = Ticket.objects.filter(run=review.run_id).latest("created_at")
+    ticket = Ticket.objects.exclude(trigger="interruption").filter(run=review.run_id).latest("created_at")
     assert ticket.issues[0]["mark"]["exact"] == "seven of them"
     assert "[in line 3: “seven of them”]" in ticket.repair_plan[0]
     asked = Step.objects.get(run=review.run_id, key="attempt-3/answer").request

@@ -8,12 +8,12 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from reflection_app.core.models import Scope
+from reflection_app.core.models import Role, Scope
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models import Panel, Review
 from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.api.stories import finished_run
-from tests.factories import make_user
+from tests.factories import make_member
 from tests.reviews.panels import SECRET_REASON, adjudication, open_panel, panel_project, people, say
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -24,7 +24,7 @@ REVIEWER: list[str] = [Scope.REVIEWS_WRITE]
 
 
 def callers(panel: Panel, number: int) -> list[Caller]:
-    return [make_caller(panel.project, ALL, made_by=make_user()) for _ in range(number)]
+    return [make_caller(panel.project, ALL, made_by=make_member(panel.project, Role.ADMIN)) for _ in range(number)]
 
 
 def decided(caller: Caller, **decision: Any) -> dict[str, Any]:

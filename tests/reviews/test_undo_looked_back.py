@@ -107,8 +107,9 @@ def test_what_others_found_too_keeps_their_count() -> None:
     known = propose(
         project.pk,
         kind="error_note",
-        name="x",
+        name="It searched all files.",
         description="It searched all files. Twice.",
+        details={"cause": "No glob.", "suggestion": "Set a glob."},
         category="tool_misuse",
         agent="porter",
         evidence={"run": "another"},

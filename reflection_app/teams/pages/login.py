@@ -203,7 +203,7 @@ class OwnPasswordFirst:
             return None
         # Of a part of a page the whole has to go.
         address = reverse("first_password")
-        return HttpResponseClientRedirect(address) if getattr(request, "htmx", False) else redirect(address)
+        return HttpResponseClientRedirect(address) if "HX-Request" in request.headers else redirect(address)
 
 
 def _note(sender: object, request: HttpRequest, user: User, **kwargs: Any) -> None:
