@@ -50,7 +50,7 @@ def _begins_line(state: StateInline, place: int) -> bool:
     return bool(found and found.end() == place + 2)
 
 
-def emphasis_between_words(state: StateInline, silent: bool) -> bool:
+def literal_emphasis(state: StateInline, silent: bool) -> bool:
     """Markdown's rule for emphasis, which shows the signs of `2*3*4`, `a**2` and `__init__`."""
     begins, known = state.pos, len(state.delimiters)
     if not find_emphasis(state, silent):
@@ -87,7 +87,7 @@ def order_titles(state: StateCore) -> None:
                 token.attrSet("title", in_order(str(title)))
 
 
-def is_kept_address(address: str) -> bool:
+def accepts_address(address: str) -> bool:
     """Return True if the sanitiser keeps a link to `address`. Other links are shown as they were written."""
     link = f'<a href="{html.escape(address)}">'
     return "href=" in nh3.clean(link, tags={"a"}, attributes={"a": {"href"}}, url_schemes=set(SCHEMES))
@@ -97,10 +97,10 @@ def hiding_nothing(markdown: MarkdownIt) -> MarkdownIt:
     """Return `markdown` with the rules changed that hide text of a source."""
     markdown.disable("reference")
     markdown.inline.ruler.at("escape", escape_in_sight)
-    markdown.inline.ruler.at("emphasis", emphasis_between_words)
+    markdown.inline.ruler.at("emphasis", literal_emphasis)
     markdown.core.ruler.push("number_items", number_items)
     markdown.core.ruler.push("order_titles", order_titles)
-    markdown.validateLink = is_kept_address  # type: ignore[method-assign]
+    markdown.validateLink = accepts_address  # type: ignore[method-assign]
     return markdown
 
 
@@ -134,7 +134,7 @@ def _shown(tokens: Sequence[Token]) -> Iterator[str]:
                 named = [normalizeLinkText(str(token.attrGet("href") or "")), str(token.attrGet("title") or "")]
                 address, has_words = "" if token.markup == "autolink" else "\n".join(named), False
             case "link_close":
-                # Nobody can point at a link without words.
+                # A link without words cannot be pointed at.
                 yield f"\n{address}\n" if has_words else ""
             case _:
                 has_words = has_words or bool(HIDDEN.sub("", token.content).strip())

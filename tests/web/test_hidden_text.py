@@ -11,7 +11,7 @@ from reflection_app.web.rendering import render_markdown
 AS_WRITTEN = "Not formatted"
 
 
-def shown(source: str) -> str:
+def words_of(source: str) -> str:
     """The words of the page, the same with and without places."""
     plain, placed = (
         html.unescape(re.sub(r"<[^>]+>", "", laid_out)).strip()
@@ -35,8 +35,8 @@ def shown(source: str) -> str:
         "[a port](http://host:99999/file)",
     ],
 )
-def test_signs_that_stand_for_themselves_are_shown(source: str) -> None:
-    assert shown(source) == source
+def test_literal_signs_are_on_the_page(source: str) -> None:
+    assert words_of(source) == source
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ def test_signs_that_stand_for_themselves_are_shown(source: str) -> None:
         "Fine.[\u200b](http://a.org/42 'the answer')",
     ],
 )
-def test_a_text_of_which_a_part_would_be_dropped_is_shown_as_written(source: str) -> None:
-    assert shown(source).endswith(source)
+def test_text_that_would_lose_a_part_is_not_formatted(source: str) -> None:
+    assert words_of(source).endswith(source)
     assert AS_WRITTEN in render_markdown(source)
 
 
@@ -70,7 +70,7 @@ def test_a_text_of_which_a_part_would_be_dropped_is_shown_as_written(source: str
     ],
 )
 def test_usual_markdown_is_laid_out(source: str, page: str) -> None:
-    assert shown(source) == page
+    assert words_of(source) == page
     assert AS_WRITTEN not in render_markdown(source)
 
 

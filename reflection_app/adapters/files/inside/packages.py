@@ -355,7 +355,7 @@ NEEDED = {"officeDocument", "worksheet", "sharedStrings", "slide", "image", "cha
 
 def has_entities(part: bytes) -> bool:
     """Whether entities are defined before the first element; nothing after it is read."""
-    # UTF-16 needs no byte order mark: its zero bytes give it away. Any number of blanks may stand before a definition.
+    # UTF-16 needs no byte order mark: its zero bytes give it away. Blanks may precede a definition.
     if b"<!" not in part and b"\0" not in part[:2] and not part.startswith((b"\xff\xfe", b"\xfe\xff")):
         return False
     parser = expat.ParserCreate()
