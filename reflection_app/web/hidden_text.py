@@ -100,7 +100,7 @@ def hiding_nothing(markdown: MarkdownIt) -> MarkdownIt:
     markdown.inline.ruler.at("emphasis", literal_emphasis)
     markdown.core.ruler.push("number_items", number_items)
     markdown.core.ruler.push("order_titles", order_titles)
-    markdown.validateLink = accepts_address  # type: ignore[method-assign]
+    markdown.validateLink = accepts_address  # type: ignore[method-assign, assignment]
     return markdown
 
 
