@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
-from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, RequestDataTooBig
+from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, UnreadablePostError
 from django.utils.text import slugify
@@ -87,6 +87,7 @@ class KeyReused(ActionError):
 # What Django raises, with a text of ours: its own may tell of the inside.
 FROM_BELOW: tuple[tuple[type[Exception], int, str], ...] = (
     (RequestDataTooBig, 413, "The body is too large."),
+    (SuspiciousOperation, 400, "The request has too many fields, or one that is not read."),
     (UnreadablePostError, 400, "The body could not be read to its end."),
     # Found a moment ago, and deleted before it could be locked.
     (ObjectDoesNotExist, 404, "This was deleted meanwhile."),

@@ -79,7 +79,7 @@ BAD_STATUS = re.compile(r"(?:error|errored|fail|failed|failure|exception|timeout
 # Words that begin an answer, or its last line where a command's output comes first. Prose about errors has other forms.
 ENGLISH = re.compile(
     r"""
-    \W*+(?:
+    \A\W*+(?:
       [\w.]*(?:error|exception)\s*(?:[:：(\]!]|-\s|$)
     | error\s+(?:while|when|executing|calling|running|occurred|invoking|\d)
     | an?\s+(?:\w+\s+)?(?:error|exception)\s+(?:occurred|was\s+raised)
@@ -96,11 +96,11 @@ ENGLISH = re.compile(
 )
 # The one word that programs of other languages print before an error, as their C libraries and frameworks write it.
 LABEL = re.compile(
-    r"\W*+(?:fehler|erreur|errore|erro|fout|fel|feil|fejl|virhe|błąd|chyba|hiba|eroare|hata|ошибка|помилка|lỗi|kesalahan"
+    r"\A\W*+(?:fehler|erreur|errore|erro|fout|fel|feil|fejl|virhe|błąd|chyba|hiba|eroare|hata|ошибка|помилка|lỗi|kesalahan"
     r"|エラー|오류|錯誤)\s?[:：]",
     re.IGNORECASE,
 )
-CHINESE = re.compile(r"\W*+(?:(?![无未没])[\u4e00-\u9fff]){0,8}?(?:错误|出错|异常|失败)(?:[:：!！。,，]|了|$)")
+CHINESE = re.compile(r"\A\W*+(?:(?![无未没])[\u4e00-\u9fff]){0,8}?(?:错误|出错|异常|失败)(?:[:：!！。,，]|了|$)")
 
 
 def is_tool_failure(message: Mapping[str, Any]) -> bool:

@@ -9,6 +9,7 @@ import hashlib
 import json
 import logging
 import os
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -189,11 +190,20 @@ def read_all(names: str = "*") -> Iterator[tuple[Path, SpooledAnswer]]:
     """Yield the answers on disk. A file that holds none is set aside, under another name."""
     for path in folder().glob(f"{names}.json"):
         try:
-            yield path, SpooledAnswer.model_validate_json(path.read_bytes())
+            yield path, SpooledAnswer.model_validate_json(_content_of(path))
         except FileNotFoundError:
             continue  # settled meanwhile
         except (OSError, ValidationError) as error:
             set_aside(path, why=str(error).splitlines()[0])
+
+
+def _content_of(path: Path) -> bytes:
+    """Return the bytes of a file that may be ours. Raises OSError for others: reading a pipe would never end."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
+            raise OSError("no regular file, or too large")
+        return file.read()
 
 
 def set_aside(path: Path, *, why: str) -> None:

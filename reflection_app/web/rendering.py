@@ -23,7 +23,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import find_lexer_class_by_name
 
 from reflection_app.loops.hidden_characters import in_order
-from reflection_app.web.hidden_text import hiding_nothing, shows_all
+from reflection_app.web.hidden_text import SCHEMES, hiding_nothing, shows_all
 from reflection_app.web.page_budget import in_budget
 
 # Longer texts are shown as they are: laying them out would cost seconds.
@@ -41,7 +41,7 @@ COLOURED = frozenset(
 TAGS = frozenset(
     "p br hr h3 ul ol li blockquote pre code span em strong s a table thead tbody tr th td".split()  # noqa: SIM905
 )
-ATTRIBUTES = {"a": {"href", "title"}, "span": {"class"}, "pre": {"class", "tabindex"}, "ol": {"start"}}
+ATTRIBUTES = {"a": {"href", "title"}, "span": {"class"}, "pre": {"class", "tabindex"}, "ol": {"start"}, "li": {"value"}}
 OUR_CLASS = re.compile(r"[a-z][a-z0-9]{0,2}|code")
 # TypeScript's own lexer is one of the slow ones.
 NEAR_ENOUGH = {"typescript": "javascript", "ts": "javascript"}
@@ -113,7 +113,7 @@ def sanitised(html: str, *, attributes: dict[str, set[str]] = ATTRIBUTES) -> Saf
         tags=set(TAGS),
         attributes=attributes,
         attribute_filter=_class_of_ours,
-        url_schemes={"http", "https", "mailto"},
+        url_schemes=set(SCHEMES),
         link_rel="noopener noreferrer nofollow ugc",
     )
     return mark_safe(clean)  # noqa: S308 - sanitised one line above

@@ -1,7 +1,7 @@
 from typing import NoReturn
 
 import pytest
-from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, TooManyFieldsSent
 from django.db import DatabaseError, OperationalError, connection, transaction
 from django.http import Http404, UnreadablePostError
 from django.test import Client
@@ -28,6 +28,7 @@ SECRET = "host=10.0.0.1 password=hunter2"
         (errors.AlreadyDecided("x"), 409),
         (errors.RunFinished("x"), 409),
         (RequestDataTooBig(SECRET), 413),
+        (TooManyFieldsSent(SECRET), 400),
         (UnreadablePostError(SECRET), 400),
         (Http404(SECRET), 404),
         (PermissionDenied(SECRET), 403),

@@ -140,6 +140,17 @@ def test_damaged_files_are_set_aside_and_valid_ones_are_still_offered(
     check_it_ends_right(run, calls)
 
 
+def test_what_is_no_file_of_a_usual_size_is_set_aside_unread(folder: Path, tmp_path: Path) -> None:
+    """A pipe would never be read to its end."""
+    folder.mkdir()
+    os.mkfifo(folder / "pipe.json")
+    (folder / "link.json").symlink_to(tmp_path / "elsewhere")
+    with (folder / "long.json").open("wb") as sparse:
+        sparse.truncate(spool.MOST_BYTES + 1)
+    assert offer_spooled() == 0
+    assert {path.name for path in folder.iterdir()} == {"pipe.json.bad", "link.json.bad", "long.json.bad"}
+
+
 def test_an_answer_that_does_not_fit_its_step_is_set_aside_and_the_call_is_made(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

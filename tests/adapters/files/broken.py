@@ -5,6 +5,7 @@ import struct
 import tarfile
 import zipfile
 import zlib
+from collections.abc import Callable
 
 from tests.adapters.files import whole
 
@@ -105,12 +106,22 @@ def gzip_bomb(megabytes: int = 200) -> bytes:
     return b"".join(packer.compress(b"\0" * 1_000_000) for _ in range(megabytes)) + packer.flush()
 
 
-def with_entities(package: bytes, part: str) -> bytes:
+def in_utf_16(xml: bytes) -> bytes:
+    """The XML in UTF-16 without a byte order mark, which parsers recognize."""
+    return xml.rpartition(b"?>")[2].decode().encode("utf-16-le")
+
+
+def after_blanks(xml: bytes) -> bytes:
+    """The XML with a megabyte of blanks before its definitions."""
+    return xml.replace(b"<!DOCTYPE", b" " * 1_000_001 + b"<!DOCTYPE")
+
+
+def with_entities(package: bytes, part: str, *, written: Callable[[bytes], bytes] = bytes) -> bytes:
     """Its part begins with entities that unfold to ten gigabytes, and one of them stands in its text."""
 
     def change(xml: bytes) -> bytes:
         head, mark, rest = xml.rpartition(b"?>")
-        return head + mark + BOMB + rest.replace(b"Sales rose", b"&j;")
+        return written(head + mark + BOMB + rest.replace(b"Sales rose", b"&j;"))
 
     return whole.changed_part(package, part, change)
 

@@ -355,7 +355,8 @@ NEEDED = {"officeDocument", "worksheet", "sharedStrings", "slide", "image", "cha
 
 def has_entities(part: bytes) -> bool:
     """Whether entities are defined before the first element; nothing after it is read."""
-    if b"<!" not in part[:HEAD_OF_PART] and not part.startswith((b"\xff\xfe", b"\xfe\xff")):
+    # UTF-16 needs no byte order mark: its zero bytes give it away. Blanks may precede a definition.
+    if b"<!" not in part and b"\0" not in part[:2] and not part.startswith((b"\xff\xfe", b"\xfe\xff")):
         return False
     parser = expat.ParserCreate()
 
@@ -374,7 +375,3 @@ def has_entities(part: bytes) -> bool:
     except (StopIteration, expat.ExpatError):
         return False
     return False
-
-
-# A comment of this length before a definition is no writer's.
-HEAD_OF_PART = 1_000_000
