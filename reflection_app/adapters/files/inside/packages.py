@@ -354,9 +354,10 @@ NEEDED = {"officeDocument", "worksheet", "sharedStrings", "slide", "image", "cha
 
 
 def has_entities(part: bytes) -> bool:
-    """Whether entities are defined before the first element; nothing after it is read."""
-    if b"<!" not in part[:HEAD_OF_PART] and not part.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return False
+    """Return True if entities are defined before the first element, or the part is in an encoding that hides them.
+
+    Nothing after the first element is read, and a part that is no XML ends the search at its first bytes.
+    """
     parser = expat.ParserCreate()
 
     def stop(*_: object) -> None:
@@ -369,12 +370,13 @@ def has_entities(part: bytes) -> bool:
     parser.StartElementHandler = end
     try:
         parser.Parse(part, True)
-    except HasEntities:
+    except (HasEntities, ValueError, LookupError):
         return True
-    except (StopIteration, expat.ExpatError):
+    except expat.ExpatError as error:
+        return error.code == UNKNOWN_ENCODING
+    except StopIteration:
         return False
     return False
 
 
-# A comment of this length before a definition is no writer's.
-HEAD_OF_PART = 1_000_000
+UNKNOWN_ENCODING = expat.errors.codes[expat.errors.XML_ERROR_UNKNOWN_ENCODING]
