@@ -215,7 +215,7 @@ def leaves(value: JsonValue) -> Iterator[str | int | float | bool | None]:
 MOST_VALUES = 50
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
 _HAS_SENTENCE = re.compile(r"[.!?](?:\s|$)|[。！？]")
-_REACHES = re.compile(r"[^\s,;<>()\[\]\"']*[@/\\][^\s,;<>()\[\]\"']*")
+_TOKEN = re.compile(r"[^\s,;<>()\[\]\"']+")
 
 
 def asks_for_deed(quote: str, *, objective: str, call: ToolCall, tool: ToolSpec) -> bool:
@@ -292,7 +292,8 @@ def _identifying(call: ToolCall, *, schema: Mapping[str, Any]) -> Iterator[str]:
                 continue
             text = _as_text(leaf)
             if is_wording(text) and _HAS_SENTENCE.search(text):
-                yield from (match[0].strip(".:!?") for match in _REACHES.finditer(text))
+                tokens = (token.strip(".:!?") for token in _TOKEN.findall(text))
+                yield from (token for token in tokens if any(sign in token for sign in "@/\\"))
             else:
                 yield text
 
