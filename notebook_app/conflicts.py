@@ -225,7 +225,7 @@ def unsettle_conflict(project_id: UUID, conflict_id: UUID, *, by: By, reason: st
     """The conflict, open again, with both entries as they were before; with it all that was settled in the same act.
 
     Raises ConflictMovedOn where it is not settled, ChangedMeanwhile or Refused where something was built on it since,
-    Contradicted where an entry was approved by settling it and the other would be approved beside it again.
+    Contradicted where an entry was approved by settling it and the other would be approved again, too.
     """
     conflict, entries = _locked(project_id, conflict_id, ConflictState.SETTLED)
     if opposed := _approved_by_settling(conflict, [*entries.values()]):

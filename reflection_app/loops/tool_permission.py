@@ -250,7 +250,7 @@ def names_deed(quote: str, tool: ToolSpec, *, sentence: str = "") -> bool:
     """Return True if words of the quote are all that the tool does, and not only what it does it to.
 
     The trained table of operations knows “pay” and “settle” as one deed and “check” as another. It reads English and
-    Chinese; what it does not know is not found. The tool's name tells the deed where the table knows it, else the first
+    Chinese; what it does not know is not found. The tool's name is read where the table knows it, else the first
     sentence of its description does.
     """
     first = quote.split(maxsplit=1)[0]

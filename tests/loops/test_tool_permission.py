@@ -352,7 +352,7 @@ DELETE_A = "Delete the file /srv/a/old.csv."
         ("Please don’t pay invoice 77.", "pay invoice 77", PAY, {"invoice": 77}),
         ("Check invoice 77 without having to pay it.", "pay it", PAY, {"invoice": 77}),
         ("请勿支付发票77。", "支付发票77", PAY, {"invoice": 77}),
-        # The value stands elsewhere, inside of another one, or only after its letters are changed.
+        # The value is elsewhere, part of another one, or only after its letters are changed.
         ("Pay invoice 77. Check invoice 78.", "Pay invoice 77", PAY, {"invoice": 78}),
         ("Pay 1,500 for invoice 77.", "Pay 1,500", PAY, {"invoice": 77, "amount": 500}),
         ("Pay 77.50 to ada@x.org.", "Pay 77.50", PAY, {"amount": 77, "to": "ada@x.org"}),

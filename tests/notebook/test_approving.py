@@ -142,7 +142,7 @@ def test_undo_does_not_bring_an_approved_entry_back_beside_its_opposite(
     assert states(conflict)[1:] == ("retired", "approved")
 
 
-def test_opening_the_conflict_again_does_not_bring_the_other_side_back_beside_the_approved_one(
+def test_opening_the_conflict_again_does_not_restore_the_other_side(
     caller: Caller, conflict: Conflict, curator: Actor
 ) -> None:
     project, other = caller.project, Entry.objects.get(pk=conflict.second_id)

@@ -273,7 +273,7 @@ def test_a_fork_from_the_call_on_asks_the_reviewer_anew(project: Project, bank: 
     assert (later.outcome, len(bank.heard)) == ("succeeded", 1)
 
 
-def test_a_redo_does_not_pay_again_by_the_words_of_the_task(project: Project, bank: RawServer) -> None:
+def test_a_redo_asks_before_it_pays_again(project: Project, bank: RawServer) -> None:
     said = json.dumps({"asked_for": True, "quote": "Pay invoice 77", "confidence": 1.0})
     answers = {
         "attempt-1/plan/make": planned(("pay", "pay the invoice", "pay_invoice")),
