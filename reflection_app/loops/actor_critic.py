@@ -94,7 +94,7 @@ class CriticAnswer(Lenient):
             return self.model_copy(update={name: round(part * 100, 2) for name, part in given.items()})
         least = min(given.values())
         if 0 < least < 1 or (self.approved and least == 1):
-            raise ValueError(f"{least:g} and {most:g} are on different scales; give {' and '.join(given)} from 0 to 100")
+            raise ValueError(f"{least:g} and {most:g} are on two scales; give {' and '.join(given)} from 0 to 100")
         if self.approved and most <= MOST_OF_ANOTHER_SCALE:
             raise ValueError(
                 f"approved is true, yet nothing is above {most:g}; give {' and '.join(given)} from 0 to 100"
