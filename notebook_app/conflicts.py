@@ -23,6 +23,8 @@ from notebook_app.kinds import (
     Change,
     ChangedMeanwhile,
     ConflictMovedOn,
+    Contradicted,
+    EntryState,
     NoSuchConflict,
     NotPossibleNow,
     Refused,
@@ -222,9 +224,12 @@ def settle_conflict(project_id: UUID, conflict_id: UUID, settling: Settling, *, 
 def unsettle_conflict(project_id: UUID, conflict_id: UUID, *, by: By, reason: str = "") -> Conflict:
     """The conflict, open again, with both entries as they were before; with it all that was settled in the same act.
 
-    Raises ConflictMovedOn where it is not settled, ChangedMeanwhile or Refused where something was built on it since.
+    Raises ConflictMovedOn where it is not settled, ChangedMeanwhile or Refused where something was built on it since,
+    Contradicted where an entry was approved by settling it and the other would be approved again, too.
     """
     conflict, entries = _locked(project_id, conflict_id, ConflictState.SETTLED)
+    if opposed := _approved_by_settling(conflict, [*entries.values()]):
+        raise Contradicted([conflict.pk], names=[opposed.name])
     if conflict.why.get("act"):
         _take_back(project_id, conflict.why["act"], by=by, reason=reason)
     elif conflict.settlement != Settlement.KEPT_BOTH:
@@ -240,6 +245,20 @@ def unsettle_conflict(project_id: UUID, conflict_id: UUID, *, by: By, reason: st
     reopen(Conflict.objects.filter(pk=conflict.pk))
     conflict.refresh_from_db()
     return conflict
+
+
+def _approved_by_settling(conflict: Conflict, entries: Sequence[Entry]) -> Entry | None:
+    """Return the entry whose approval settled the conflict by retiring the other one, if it is approved still."""
+    for entry in entries:
+        approval = entry.versions.filter(change=Change.APPROVED).order_by("-number").first()
+        if entry.state != EntryState.APPROVED or approval is None or conflict.settlement != Settlement.SUPERSEDED:
+            continue
+        gone = next(other for other in entries if other.pk != entry.pk)
+        before = gone.versions.exclude(change=Change.SUPERSEDED).order_by("-number").first()
+        was_approved = before is not None and before.state == EntryState.APPROVED
+        if was_approved and str(conflict.pk) in approval.evidence.get("settled", []):
+            return entry
+    return None
 
 
 def _take_back(project_id: UUID, act: str, *, by: By, reason: str) -> None:

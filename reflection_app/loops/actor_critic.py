@@ -92,6 +92,9 @@ class CriticAnswer(Lenient):
             if not self.approved and all(part in (0, 1) for part in given.values()):
                 raise ValueError(f"{' and '.join(given)} must be given from 0 to 100")
             return self.model_copy(update={name: round(part * 100, 2) for name, part in given.items()})
+        least = min(given.values())
+        if 0 < least < 1 or (self.approved and least == 1):
+            raise ValueError(f"{least:g} and {most:g} are on two scales; give {' and '.join(given)} from 0 to 100")
         if self.approved and most <= MOST_OF_ANOTHER_SCALE:
             raise ValueError(
                 f"approved is true, yet nothing is above {most:g}; give {' and '.join(given)} from 0 to 100"

@@ -59,7 +59,8 @@ async def permit(
     ground, quote = gate.ground_of(call, tool=tool), ""
     if ground is Ground.READS or ground is Ground.SUBMITTED:
         return ground
-    if ground is None and (quote := await _quote_of(run, gate, call, tool=tool, key=key)):
+    may_be_asked_for = ground is None and not gate.is_made(call, tool=tool)
+    if may_be_asked_for and (quote := await _quote_of(run, gate, call, tool=tool, key=key)):
         ground = Ground.TASK_WORDS
     decided = Permission(call=gate.prepare(call), ground=ground, quote=quote)
     recorded = await run.perform(RecordPermission(key=f"{key}/permitted", permission=decided))

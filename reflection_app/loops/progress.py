@@ -27,6 +27,7 @@ from reflection_app.loops.lessons import Lessons
 from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.loops.task_spec import Limits, ModelRole
 from reflection_app.loops.tickets import Ticket
+from reflection_app.loops.tool_calls import ToolCall
 from reflection_app.loops.tool_permission import CallGate
 from reflection_app.loops.values import Message, system
 from reflection_app.loops.verdicts import Ended, Judgement, Outcome, Referee, Verdict
@@ -246,6 +247,11 @@ class Progress:
         """Note a result of a step: a tool that writes may save it."""
         if self.gate is not None and text.strip():
             self.gate.produced.append(text)
+
+    def note_call(self, call: ToolCall) -> None:
+        """Note a call that was carried out, or may have been: the same call needs another reason."""
+        if self.gate is not None:
+            self.gate.made.append(call)
 
     async def ask_person(self, asking: AskPerson) -> PersonsAnswer:
         """The person's answer; where the run has asked too often already nobody is asked, and the question skipped."""

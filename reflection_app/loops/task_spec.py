@@ -243,7 +243,7 @@ class TaskSpec(Value):
     `knowledge_tool` is asked for knowledge that the agent lacks. `completeness` is None where nothing is checked;
     `completeness_from` says who set it. `rubric` is what critics and people rate attempts by, None where there is none.
     `tool_rules` say by name which tools may be called without asking. They are None in runs that began before calls
-    were gated, so that their journals replay.
+    were gated, so that their journals replay. `calls_made` are those of the runs that this one does again.
     """
 
     objective: str = Field(min_length=1, max_length=200_000)
@@ -261,6 +261,7 @@ class TaskSpec(Value):
     tools: tuple[ToolSpec, ...] = ()
     tool_call: ToolCall | None = None
     tool_rules: dict[str, ToolRule] | None = None
+    calls_made: tuple[ToolCall, ...] = ()
     file_names: tuple[str, ...] = ()
     has_history_files: bool = False
     chain_of_thought: bool = False
@@ -296,4 +297,4 @@ class TaskSpec(Value):
         # Done again by a reviewer's order, the task's own call is what was wrong: it is no longer a reason.
         submitted = self.tool_call if self.redo is None else None
         words = self.objective if self.redo is None else f"{self.objective}\n\n{self.redo.instructions}"
-        return CallGate(objective=words, rules=self.tool_rules, submitted=submitted)
+        return CallGate(objective=words, rules=self.tool_rules, submitted=submitted, made=list(self.calls_made))

@@ -5,17 +5,24 @@ A chat template that opens the reasoning itself sends `</think>` alone. Tags in 
 
 import re
 
-OPENING, CLOSING = "<think>", "</think>"
+# The tags of Qwen and DeepSeek, Seed, Magistral and Kimi, as models write them.
+_NAME = r"(?:seed:)?think(?:ing)?"
+_OPENING = re.compile(rf"<{_NAME}[ \t]*>|\[THINK\]|◁think▷", re.IGNORECASE)
+_CLOSING = re.compile(rf"</{_NAME}[ \t]*>|\[/THINK\]|◁/think▷", re.IGNORECASE)
 _FENCE = re.compile(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 # A tag that is meant begins or ends its line, or stands between two words without a space.
-_TAG = re.compile(r"^[ \t]*(</?think>)|(</think>)(?=[ \t]*$)|(?<=[^\s`\"'“‘])(</think>)(?=[\w#*])", re.MULTILINE)
+_TAG = re.compile(
+    rf"^[ \t]*({_OPENING.pattern}|{_CLOSING.pattern})|({_CLOSING.pattern})(?=[ \t\r]*$)"
+    rf"|(?<=[^\s`\"'“‘])({_CLOSING.pattern})(?=[\w#*])",
+    re.MULTILINE | re.IGNORECASE,
+)
 # Each costs one more search through the rest.
 MOST_BLOCKS = 50
 
 
 def split_thinking(text: str) -> tuple[str, str]:
     """Return what the model thought and what it answered. Without a tag, all of `text` is the answer."""
-    if CLOSING not in text and not text.lstrip().startswith(OPENING):
+    if not _CLOSING.search(text) and not _OPENING.match(text.lstrip()):
         return "", text
     thought, answer = list[str](), list[str]()
     begins = 0
@@ -29,12 +36,12 @@ def split_thinking(text: str) -> tuple[str, str]:
             thought += [*answer, text[begins:opens]]
             answer, begins = [], ends
             continue
-        closes = text.find(CLOSING, ends)
-        if closes < 0 and (begins or text[:opens].strip()):
+        closing = _CLOSING.search(text, ends)
+        if closing is None and (begins or text[:opens].strip()):
             break
         answer.append(text[begins:opens])
-        thought.append(text[ends:closes] if closes >= 0 else text[ends:])
-        begins = closes + len(CLOSING) if closes >= 0 else len(text)
+        thought.append(text[ends : closing.start()] if closing else text[ends:])
+        begins = closing.end() if closing else len(text)
     if not thought:
         return "", text
     return "\n".join(filter(None, map(str.strip, thought))), "".join((*answer, text[begins:])).strip()
@@ -42,11 +49,11 @@ def split_thinking(text: str) -> tuple[str, str]:
 
 def _next_tag(text: str, begins: int) -> tuple[int, int, bool] | None:
     """The next tag outside of code blocks: where it begins and ends, and whether it is a closing one."""
-    if text.startswith(OPENING, begins):  # right after another block
-        return begins, begins + len(OPENING), False
+    if another := _OPENING.match(text, begins):  # right after another block
+        return another.start(), another.end(), False
     fences = [match.span() for match in _FENCE.finditer(text, begins)]
     for match in _TAG.finditer(text, begins):
         if not any(first <= match.start() < last for first, last in fences):
             group = match.lastindex or 0
-            return match.start(group), match.end(group), match[group] == CLOSING
+            return match.start(group), match.end(group), bool(_CLOSING.fullmatch(match[group]))
     return None

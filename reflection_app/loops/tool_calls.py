@@ -45,6 +45,17 @@ class ToolFailure(StrEnum):
     MISCONFIGURED = "misconfigured"
 
 
+# Failures before anything was sent. After any other the tool may have done what was asked.
+NEVER_SENT = frozenset(
+    {
+        ToolFailure.UNKNOWN_TOOL,
+        ToolFailure.INVALID_ARGUMENTS,
+        ToolFailure.ADDRESS_REFUSED,
+        ToolFailure.MISCONFIGURED,
+    }
+)
+
+
 class ToolFile(Value):
     """A file that a tool answered with. Its bytes are kept by the project, by their hash, and not in any journal."""
 

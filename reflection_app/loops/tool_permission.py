@@ -15,8 +15,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from judgement.operation_words import ACTION, LIGHT
-from judgement.same_operation import pieces
+from judgement.operation_words import ACTION, LIGHT, NOT, meanings
+from judgement.same_operation import LONGEST, pieces
 from reflection_app.loops.completeness.checks import stands_in
 from reflection_app.loops.storable import Text
 from reflection_app.loops.tool_calls import ToolCall, ToolSpec
@@ -87,7 +87,8 @@ class Permission(Value):
 
 @dataclass
 class CallGate:
-    """What one run may call. `produced` is what its steps brought so far, `refused` the calls that a reviewer refused.
+    """What one run may call. `produced` is what its steps brought so far, `refused` the calls that a reviewer refused,
+    `made` those that were carried out, or may have been.
 
     A tool without a rule counts as external.
     """
@@ -97,6 +98,7 @@ class CallGate:
     submitted: ToolCall | None = None
     produced: list[str] = field(default_factory=list)
     refused: list[tuple[ToolCall, str]] = field(default_factory=list)
+    made: list[ToolCall] = field(default_factory=list)
 
     def prepare(self, call: ToolCall) -> PreparedCall:
         effect = self.rules.get(call.tool, ToolRule()).effect
@@ -108,13 +110,18 @@ class CallGate:
         if rule.effect is ToolEffect.READ:
             return Ground.READS
         # The submitter wrote this call. A value that was only brought into the schema's type is still theirs.
-        if self.submitted is not None and is_coerced(call, self.submitted, schema=tool.parameters):
+        is_submitted = self.submitted is not None and is_coerced(call, self.submitted, schema=tool.parameters)
+        if is_submitted and not self.is_made(call, tool=tool):
             return Ground.SUBMITTED
         if rule.is_allowed:
             return Ground.SETTING
         if rule.effect is ToolEffect.WRITE and saves_produced(call, self.produced):
             return Ground.SAVES_RESULT
         return None
+
+    def is_made(self, call: ToolCall, *, tool: ToolSpec) -> bool:
+        """Return True if the run has made this call. What is asked for once is not asked for twice."""
+        return any(is_coerced(call, one, schema=tool.parameters) for one in self.made)
 
     def refusal_of(self, call: ToolCall) -> str:
         """Return what the reviewer said of this very call, or an empty text. A refused call is not asked for again."""
@@ -205,48 +212,130 @@ def leaves(value: JsonValue) -> Iterator[str | int | float | bool | None]:
 
 # The task's own words, as another model quoted them. Its yes is only believed where code finds the deed in the quote.
 
+MOST_VALUES = 50
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
+_HAS_SENTENCE = re.compile(r"[.!?](?:\s|$)|[。！？]")
+_TOKEN = re.compile(r"[^\s,;<>()\[\]\"']+")
+
 
 def asks_for_deed(quote: str, *, objective: str, call: ToolCall, tool: ToolSpec) -> bool:
-    """Return True if the task has the quote and each identifying value, and the quote names what the tool does."""
-    return (
-        stands_in(quote, objective)
-        and names_deed(quote, tool)
-        and all(is_named(value, objective) for value in _identifying(call, schema=tool.parameters))
+    """Return True if the task has the quote and each identifying value, and the quote names what the tool does.
+
+    The sentence around the quote counts too. One that denies something asks for nothing. Where it names its objects,
+    the call has no others: “Pay invoice 77. Check invoice 78.” does not ask to pay 78.
+    """
+    # A sentence much shorter than the quote does not hold it; without the test each would be compared with all of it.
+    long_enough = (one for one in _SENTENCE_END.split(objective) if len(one) * 2 >= len(quote))
+    sentences = [one for one in long_enough if stands_in(quote, one)]
+    if not sentences or not all(is_order(one) for one in sentences):
+        return False
+    values = list(_identifying(call, schema=tool.parameters))
+    named = [one for one in sentences if pieces(one).names]
+    # “Delete a.txt” does not ask for a call that names no file. A call with more values is read by a reviewer.
+    if (named and not values) or len(values) > MOST_VALUES:
+        return False
+    where = "\n".join(named) or objective
+    return any(names_deed(quote, tool, sentence=one) for one in sentences) and all(
+        is_named(value, where) for value in values
     )
 
 
-def names_deed(quote: str, tool: ToolSpec) -> bool:
-    """Return True if a word of the quote is what the tool does, and not only what it does it to.
+def is_order(sentence: str) -> bool:
+    """Return True if the sentence is short enough to be read whole and holds no negation."""
+    plain = re.sub(r"n['’′`]t\b", " not", sentence)
+    return len(plain) <= LONGEST and not any(NOT in sense for sense in pieces(plain).senses)
+
+
+def names_deed(quote: str, tool: ToolSpec, *, sentence: str = "") -> bool:
+    """Return True if words of the quote are all that the tool does, and not only what it does it to.
 
     The trained table of operations knows “pay” and “settle” as one deed and “check” as another. It reads English and
-    Chinese; what it does not know is not found.
+    Chinese; what it does not know is not found. The tool's name is read where the table knows it, else the first
+    sentence of its description does.
     """
-    first = re.split(r"(?<=[.!?。！？])\s*|\n", tool.description.strip(), maxsplit=1)[0]
+    first = quote.split(maxsplit=1)[0]
+    # “Mail” is a deed and a thing: it is a deed where the order begins with it.
+    begins = pieces(first).senses if sentence.lstrip(" *-#>").startswith(first) else ()
+    told = [sense for sense in pieces(quote).senses if len(sense) == 1 or all(one.startswith(ACTION) for one in sense)]
+    said = {f"{ACTION}{word.removeprefix(ACTION)}" for sense in (*told, *begins) for word in sense}
+    deeds = _deeds_of(tool)
+    return bool(deeds) and all(sense & said for sense in deeds)
+
+
+def _deeds_of(tool: ToolSpec) -> list[frozenset[str]]:
     name = re.sub(r"[\W_]+", " ", tool.name.rsplit("__", 1)[-1])
-    deeds = {word for text in (name, first) for sense in pieces(text).actions for word in sense}
-    said = {f"{ACTION}{word.removeprefix(ACTION)}" for sense in pieces(quote).senses for word in sense}
-    return bool((said & deeds) - LIGHT)
+    first = re.split(r"(?<=[.!?。！？])\s*|\n", tool.description.strip(), maxsplit=1)[0]
+    by_name, by_description = ([sense for sense in pieces(text).actions if not sense & LIGHT] for text in (name, first))
+    return by_name if any(map(_is_known, by_name)) else by_description or by_name
+
+
+def _is_known(sense: frozenset[str]) -> bool:
+    known = meanings()
+    return any(sense <= other for other in (*known.english.values(), *known.chinese.values()))
 
 
 def _identifying(call: ToolCall, *, schema: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the values that say to whom and to what: not wording, switches or what the schema takes anyway."""
+    """Yield the values that say to whom and to what: not sentences, or what the schema takes anyway.
+
+    An empty text and a switch that is turned on or against its default widen a call, so they are yielded too. Sentences
+    yield the addresses and paths in them.
+    """
     known = schema.get("properties")
     known = known if isinstance(known, dict) else {}
     for name, value in call.arguments.items():
         if _is_default(value, known.get(name)):
             continue
+        yield from (key for key in _keys(value) if key not in _property_names(known.get(name)))
+        has_default = isinstance(known.get(name), dict) and "default" in known[name]
         for leaf in leaves(value):
-            if leaf is None or isinstance(leaf, bool):
+            if leaf is None or (leaf is False and not has_default):
                 continue
             text = _as_text(leaf)
-            if text and not is_wording(text):
+            if is_wording(text) and _HAS_SENTENCE.search(text):
+                tokens = (token.strip(".:!?") for token in _TOKEN.findall(text))
+                yield from (token for token in tokens if any(sign in token for sign in "@/\\"))
+            else:
                 yield text
 
 
-def is_named(value: str, objective: str) -> bool:
-    """Return True if the task has the value as a whole word: 77 does not name 7."""
-    word, text = (unicodedata.normalize("NFKC", one).casefold() for one in (value, objective))
+def _keys(value: JsonValue) -> Iterator[str]:
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            yield from one
+            left += one.values()
+        elif isinstance(one, list):
+            left += one
+
+
+def _property_names(schema: Any) -> set[str]:
+    """Return the names that the schema gives to properties at any depth."""
+    found, left = set[str](), [schema]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            inner = one.get("properties")
+            found |= set(inner) if isinstance(inner, dict) else set()
+            left += one.values()
+        elif isinstance(one, list):
+            left += one
+    return found
+
+
+def is_named(value: str, text: str) -> bool:
+    """Return True if the text has the value as a whole: 77 names neither 7 nor 77.50, and a path not its folder.
+
+    The text may be written in full width, the value not: a tool would take it for another name.
+    """
+    if not any(sign.isalnum() for sign in value):
+        return False
+    word = value.casefold()
     # Chinese has no spaces: a character next to a name in letters is no part of it.
-    start = "" if _CHINESE.match(word[:1]) else rf"(?<![^\W{_HAN}])"
-    end = "" if _CHINESE.match(word[-1:]) else rf"(?![^\W{_HAN}])"
-    return bool(re.search(f"{start}{re.escape(word)}{end}", text))
+    letter = rf"[^\W{_HAN}]"
+    start = "" if _CHINESE.match(word[:1]) else rf"(?<!{letter})"
+    end = "" if _CHINESE.match(word[-1:]) else rf"(?!{letter})"
+    start += rf"(?<![/\\@~-])(?<!\d[.,:])(?<!{letter}\.)"
+    end += rf"(?![/\\@-]|[.,:]\d|\.{letter})"
+    apart = f"{start}{re.escape(word)}{end}"
+    return any(re.search(apart, one.casefold()) for one in (text, unicodedata.normalize("NFKC", text)))

@@ -148,7 +148,11 @@ async def try_call(
     result = await run.perform(effect)
     run.has_produced_files = run.has_produced_files or bool(result.files)
     if not result.ok:
-        return replace(_failed(call, result), ground=ground)
+        tried = replace(_failed(call, result), ground=ground)
+        if tried.is_unheard:
+            run.note_call(call)
+        return tried
+    run.note_call(call)
     for text in (result.content, *(file.name for file in result.files)):
         run.note_result(text)
     return Try(call, result, ground=ground)

@@ -22,6 +22,7 @@ from reflection_app.core.errors import CannotFork, InvalidInput
 from reflection_app.core.ids import new_id
 from reflection_app.loops import prompts
 from reflection_app.loops.attempt_effects import (
+    AskPerson,
     AskReviewer,
     AwaitAttempt,
     CallTool,
@@ -34,6 +35,7 @@ from reflection_app.loops.catalogue import LOOPS, run_loop, version_of
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed
 from reflection_app.loops.effects import AnyEffect, ChooseLoop, Route
 from reflection_app.loops.task_spec import Mode, ModelRole, TaskSpec
+from reflection_app.loops.tool_permission import Ground
 from reflection_app.loops.verdicts import Judgement, Referee
 from reflection_app.reviews.own_work import note_hand_in, refuse_deciding
 from reflection_app.runs.consequences import best_of
@@ -388,6 +390,7 @@ def _fork_of(spec: TaskSpec, steps: list[Step], wanted: ForkInput, *, editor: Ac
     before = steps[: wanted.from_step - 1]
     followed = follow(spec, before)
     if wanted.result is None and wanted.messages is None:
+        followed = _before_used_approval(followed, steps)
         from_step, note = len(followed.kept) + 1, wanted.note
         if from_step < wanted.from_step:
             parted = f"Forked from step {from_step} instead of {wanted.from_step}: {followed.why}."
@@ -414,3 +417,18 @@ def _fork_of(spec: TaskSpec, steps: list[Step], wanted: ForkInput, *, editor: Ac
     if len(after.kept) <= len(before):
         raise wrong_result(("", after.why))
     return Fork(followed.kept, edited, wanted.from_step, wanted.note)
+
+
+def _before_used_approval(followed: Followed, steps: Sequence[Step]) -> Followed:
+    """Return `followed`, ended before the reviewer's approval where the call that it allowed would be made again."""
+    asks = followed.asks
+    if not isinstance(asks, CallTool) or asks.ground is not Ground.REVIEWER:
+        return followed
+    if not any(one.key == asks.key for one in steps):
+        return followed  # allowed, and not called yet
+    for place in range(len(followed.kept), 0, -1):
+        step = followed.kept[place - 1]
+        prepared = (step.request.get("question") or {}).get("prepared") if step.kind == AskPerson.kind else None
+        if prepared and (prepared["tool"], prepared["arguments"]) == (asks.tool, asks.arguments):
+            return Followed(followed.kept[: place - 1], asks, f"a reviewer allowed the call of {asks.tool} once")
+    return followed

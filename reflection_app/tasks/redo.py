@@ -14,9 +14,12 @@ from pydantic import AfterValidator, Field
 from reflection_app.adapters.live import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import CannotRedo, InvalidInput
+from reflection_app.loops.attempt_effects import CallTool
 from reflection_app.loops.catalogue import LOOPS
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Execution, Mode, Redo
+from reflection_app.loops.tool_calls import NEVER_SENT, ToolCall, ToolResult
+from reflection_app.loops.tool_permission import ToolEffect
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
@@ -24,7 +27,7 @@ from reflection_app.reviews.own_work import hands_of
 from reflection_app.reviews.rows import hands_of_editors
 from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.lessons import notebook_for
-from reflection_app.runs.models import Attempt, Run, Verdict
+from reflection_app.runs.models import Attempt, Run, Step, Verdict
 from reflection_app.runs.queueing import Origin, begin_run
 from reflection_app.tasks.submitting import accepted_instructions, rules_now
 from reflection_app.web.forms import Form
@@ -86,6 +89,7 @@ def redo_run(run: Run, wanted: RedoInput, *, actor: Actor, issues: tuple[Issue, 
         "redo": redo,
         "instructions": accepted_instructions(project, agent=spec.agent),
         "tool_rules": rules_now(project, (tool.name for tool in (*spec.tools, spec.knowledge_tool) if tool)),
+        "calls_made": (*spec.calls_made, *_calls_made_by(old)),
         **notebook_for(project, is_managed=spec.execution is Execution.MANAGED),
     }
     child = begin_run(
@@ -101,6 +105,20 @@ def redo_run(run: Run, wanted: RedoInput, *, actor: Actor, issues: tuple[Issue, 
     audit(old.project_id, actor, "run.redone", target=child, after=after)
     transaction.on_commit(lambda: ring(old.pk, project_id=old.project_id))
     return child
+
+
+def _calls_made_by(run: Run) -> list[ToolCall]:
+    """Return the run's calls that were carried out, or may have been, but for those that only read."""
+    rules = run.get_spec().tool_rules or {}
+    steps = Step.objects.filter(run=run, kind=CallTool.kind).order_by("seq").values_list("request", "result")
+    made = list[ToolCall]()
+    for request, result in steps:
+        known = ToolResult.model_validate(result) if result is not None else None
+        is_void = known is not None and known.failure in NEVER_SENT
+        rule = rules.get(request["tool"])
+        if not is_void and (rule is None or rule.effect is not ToolEffect.READ):
+            made.append(ToolCall(tool=request["tool"], arguments=request["arguments"]))
+    return made
 
 
 def why_no_redo(run: Run) -> str:

@@ -63,6 +63,10 @@ def test_a_scale_that_the_reply_itself_tells_is_read_as_that(parts: dict[str, An
         {"completeness": "95/100", "correctness": "90/100", "approved": True},
         {"completeness": "95%", "correctness": "90%", "approved": True},
         {"completeness": 4, "correctness": 4, "score": 80, "approved": True},
+        # Parts on different scales.
+        {"completeness": 0.95, "correctness": 92, "approved": True},
+        {"completeness": 92, "correctness": 0.95, "approved": False},
+        {"completeness": 95, "correctness": 1, "approved": True},
         {"completeness": -5, "correctness": 90, "approved": True},
         {"completeness": float("nan"), "correctness": 90, "approved": True},
     ],

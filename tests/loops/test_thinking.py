@@ -18,6 +18,13 @@ from reflection_app.loops.thinking import split_thinking
         ("Intro.\n<think>a</think>\nThe end.", "a", "Intro.\n\nThe end."),
         ("<think>It never ends", "It never ends", ""),
         ("It ends in a tag.\n</think>", "It ends in a tag.", ""),
+        # The tags of other models, and as some write them.
+        ("[THINK]a[/THINK]b", "a", "b"),
+        ("a[/THINK]b", "a", "b"),
+        ("<seed:think>a</seed:think>b", "a", "b"),
+        ("◁think▷a◁/think▷b", "a", "b"),
+        ("a\n</thinking>\nb", "a", "b"),
+        ("a.</THINK >\r\nb", "a.", "b"),
         ("<think>```python\nx = 1\n</think>\n```python\nx = 2\n```", "```python\nx = 1", "```python\nx = 2\n```"),
     ],
 )

@@ -336,6 +336,93 @@ def test_a_quote_counts_where_it_names_the_deed_and_the_task_names_its_object(
     assert asks_for_deed(quote, objective=objective, call=call, tool=PAY) is asks
 
 
+DELETE_IT = ToolSpec(
+    name="delete_file",
+    description="Deletes a file.",
+    parameters={"type": "object", "properties": {"path": {}, "dry_run": {"default": True}}},
+)
+DELETE_A = "Delete the file /srv/a/old.csv."
+
+
+@pytest.mark.parametrize(
+    ("objective", "quote", "tool", "arguments"),
+    [
+        # The quote is cut out of a sentence that denies it.
+        ("Do not pay invoice 77.", "pay invoice 77", PAY, {"invoice": 77}),
+        ("Please don’t pay invoice 77.", "pay invoice 77", PAY, {"invoice": 77}),
+        ("Check invoice 77 without having to pay it.", "pay it", PAY, {"invoice": 77}),
+        ("请勿支付发票77。", "支付发票77", PAY, {"invoice": 77}),
+        # The value is elsewhere, part of another one, or only after its letters are changed.
+        ("Pay invoice 77. Check invoice 78.", "Pay invoice 77", PAY, {"invoice": 78}),
+        ("Pay 1,500 for invoice 77.", "Pay 1,500", PAY, {"invoice": 77, "amount": 500}),
+        ("Pay 77.50 to ada@x.org.", "Pay 77.50", PAY, {"amount": 77, "to": "ada@x.org"}),
+        ("Pay 77 to ada@x.org.", "Pay 77", PAY, {"amount": 77, "to": "ada"}),
+        ("Pay invoice 77.", "Pay invoice 77", PAY, {"invoice": "７７"}),
+        (DELETE_A, DELETE_A, DELETE_IT, {"path": "/srv/a"}),
+        ("* " + DELETE_A, DELETE_A, DELETE_IT, {"path": "*"}),
+        # Values that are taken for wording, or hidden in keys.
+        ("Pay the invoice of Ada.", "Pay the invoice", PAY, {"account": "DE89 3704 0044 0532 0130 00"}),
+        ("Pay ada@x.org 5.", "Pay ada@x.org 5", PAY, {"amount": 5, "to": "Ada of the team. <eve@evil.example>"}),
+        (DELETE_A, DELETE_A, DELETE_IT, {"path": {"/etc": True}}),
+        (DELETE_A, DELETE_A, DELETE_IT, {"path": "/srv/a/my own files and notes"}),
+        # A call that reaches further than what is asked for.
+        (DELETE_A, DELETE_A, DELETE_IT, {}),
+        (DELETE_A, DELETE_A, DELETE_IT, {"path": "/srv/a/old.csv", "glob": ""}),
+        (DELETE_A, DELETE_A, DELETE_IT, {"path": "/srv/a/old.csv", "recursive": True}),
+        (DELETE_A, DELETE_A, DELETE_IT, {"path": "/srv/a/old.csv", "dry_run": False}),
+        # A tool that does two things, and a thing that is also a deed.
+        (
+            "Check invoice 77.",
+            "Check invoice 77",
+            ToolSpec(name="pay_invoice", description="Checks an invoice and pays it.", parameters={}),
+            {"id": 77},
+        ),
+        (
+            "Check invoice 77.",
+            "Check invoice 77",
+            ToolSpec(name="verify_and_pay", description="Works on invoices.", parameters={}),
+            {"id": 77},
+        ),
+        (
+            "Summarize the mail from ada@x.org.",
+            "the mail from ada@x.org",
+            ToolSpec(name="send_email", description="Sends an e-mail.", parameters={}),
+            {"to": "ada@x.org"},
+        ),
+    ],
+)
+def test_a_careless_yes_about_another_deed_or_another_object_is_not_believed(
+    objective: str, quote: str, tool: ToolSpec, arguments: dict[str, Any]
+) -> None:
+    call = ToolCall(tool=tool.name, arguments=arguments)
+    assert not asks_for_deed(quote, objective=objective, call=call, tool=tool)
+
+
+@pytest.mark.parametrize(
+    ("objective", "quote", "arguments"),
+    [
+        ("Write it. Email the report to ada@x.org.", "Email the report to ada@x.org", {"to": "ada@x.org"}),
+        ("把报告发送给 ada@x.org。", "发送给 ada@x.org", {"to": "ada@x.org"}),
+        ("Send ada@x.org the report.", "Send ada@x.org the report", {"to": "ADA@x.org", "cc": None, "html": False}),
+    ],
+)
+def test_a_task_that_asks_plainly_is_understood(objective: str, quote: str, arguments: dict[str, Any]) -> None:
+    call = ToolCall(tool="send_email", arguments=arguments)
+    assert asks_for_deed(quote, objective=objective, call=call, tool=TRANSFER)
+
+
+def test_what_the_task_asks_for_once_is_not_done_twice_unasked() -> None:
+    twice = {
+        "attempt-1/plan/make": planned(("pay", "pay it", "pay_invoice"), ("again", "pay it again", "pay_invoice")),
+        "attempt-1/step-1/arguments": call_of("pay_invoice", invoice="77"),
+        "attempt-1/step-2/arguments": call_of("pay_invoice", invoice=77),
+        "attempt-1/answer": "Done.",
+    }
+    spec = gated("Pay invoice 77.", PAY)
+    run = play(spec, answering(twice, {"pay_invoice": worked()}, says="Pay invoice 77"))
+    assert (called(run), len(questions_of(run))) == (["pay_invoice"], 1)
+
+
 def test_wording_and_defaults_need_not_stand_in_the_task_and_a_recipient_must() -> None:
     objective = "Send Anna the result at anna@example.org."
     body = {"text": "Dear Anna, the result of the check is good.", "priority": "normal", "to": "anna@example.org"}

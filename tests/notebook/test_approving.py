@@ -11,6 +11,7 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ActionError, Contradicts
 from reflection_app.core.models import Role, Scope
 from reflection_app.notebook.bulk import BulkCuration, BulkDeed, curate_together
+from reflection_app.notebook.conflicts import UnsettleInput, unsettle
 from reflection_app.notebook.curating import approve_entry, reject_entry, reopen_entry, retire_entry, undo_curation
 from reflection_app.notebook.input import ApprovalInput, Contradictions, CurationInput, UndoInput
 from tests.api.caller import Caller, assert_problem, make_caller
@@ -139,3 +140,19 @@ def test_undo_does_not_bring_an_approved_entry_back_beside_its_opposite(
     with pytest.raises(Contradicts):
         undo_curation(project, conflict.first_id, UndoInput(), actor=curator)
     assert states(conflict)[1:] == ("retired", "approved")
+
+
+def test_opening_the_conflict_again_does_not_restore_the_other_side(
+    caller: Caller, conflict: Conflict, curator: Actor
+) -> None:
+    project, other = caller.project, Entry.objects.get(pk=conflict.second_id)
+    Entry.objects.filter(pk=other.pk).update(state="approved")
+    other.versions.update(state="approved")
+    data = ApprovalInput(contradictions=Contradictions.SUPERSEDE)
+    approve_entry(project, conflict.first_id, data, actor=curator)
+    assert states(conflict) == ("settled", "approved", "retired")
+    with pytest.raises(Contradicts):
+        unsettle(project, conflict.pk, UnsettleInput(), actor=curator)
+    assert states(conflict) == ("settled", "approved", "retired")
+    undo_curation(project, conflict.first_id, UndoInput(), actor=curator)
+    assert states(conflict)[0::2] == ("open", "approved")

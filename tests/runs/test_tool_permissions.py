@@ -15,6 +15,8 @@ from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.questions import Choice
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
+from reflection_app.runs.fork_input import ForkInput
+from reflection_app.runs.forks import fork_run
 from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Question, Run, Step
 from reflection_app.runs.permissions import Decided, permissions_of
@@ -257,3 +259,32 @@ def test_who_submitted_the_task_may_refuse_the_call_and_not_allow_it(project: Pr
     assert question_of(run).state == "open"
     assert caller.post(address, {"choice": "refuse"}).status == 200
     assert bank.heard == []
+
+
+def test_a_fork_from_the_call_on_asks_the_reviewer_anew(project: Project, bank: RawServer) -> None:
+    run = decide(went_on(planning(project)), Choice.ALLOW)
+    paid = next(step for step in Step.objects.filter(run=run, kind=CallTool.kind) if "supplement" in step.key)
+
+    fork = went_on(fork_run(run, ForkInput(from_step=paid.seq), actor=Actor(user=make_user())))
+
+    assert (fork.waiting_for, len(bank.heard)) == ("tool_call", 1)
+    assert "a reviewer allowed the call of pay_invoice once" in fork.fork_note
+    later = went_on(fork_run(run, ForkInput(from_step=paid.seq + 1), actor=Actor(user=make_user())))
+    assert (later.outcome, len(bank.heard)) == ("succeeded", 1)
+
+
+def test_a_redo_asks_before_it_pays_again(project: Project, bank: RawServer) -> None:
+    said = json.dumps({"asked_for": True, "quote": "Pay invoice 77", "confidence": 1.0})
+    answers = {
+        "attempt-1/plan/make": planned(("pay", "pay the invoice", "pay_invoice")),
+        "attempt-1/step-1/arguments": call_of("pay_invoice", invoice="77"),
+        "attempt-1/step-1/call/asked-for": said,
+    }
+    run = went_on(planning(project, answers, objective="Pay invoice 77.", completeness={"enabled": False}))
+    assert (run.state, len(bank.heard)) == ("finished", 1)
+
+    again = redo_run(run, RedoInput(instructions="Write the answer in German."), actor=Actor(user=make_user()))
+    went_on(again)
+
+    again.refresh_from_db()
+    assert (again.waiting_for, len(bank.heard)) == ("tool_call", 1)

@@ -1,6 +1,7 @@
 """Files that are broken in one way each, made of whole ones."""
 
 import io
+import re
 import struct
 import tarfile
 import zipfile
@@ -122,6 +123,21 @@ def with_entities(package: bytes, part: str, *, written: Callable[[bytes], bytes
     def change(xml: bytes) -> bytes:
         head, mark, rest = xml.rpartition(b"?>")
         return written(head + mark + BOMB + rest.replace(b"Sales rose", b"&j;"))
+
+    return whole.changed_part(package, part, change)
+
+
+def in_encoding(package: bytes, part: str, encoding: str) -> bytes:
+    """The package with a part in another encoding, which its XML declaration names; "utf-16-le" has no mark of it."""
+
+    def change(xml: bytes) -> bytes:
+        text = re.sub(
+            r"""encoding=['"][^'"]*['"]""",
+            f'encoding="{encoding.removesuffix("-le").removesuffix("-be")}"',
+            xml.decode(),
+            count=1,
+        )
+        return text.encode(encoding)
 
     return whole.changed_part(package, part, change)
 

@@ -354,10 +354,10 @@ NEEDED = {"officeDocument", "worksheet", "sharedStrings", "slide", "image", "cha
 
 
 def has_entities(part: bytes) -> bool:
-    """Whether entities are defined before the first element; nothing after it is read."""
-    # UTF-16 needs no byte order mark: its zero bytes give it away. Blanks may precede a definition.
-    if b"<!" not in part and b"\0" not in part[:2] and not part.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return False
+    """Return True if entities are defined before the first element, or the part is in an encoding that hides them.
+
+    Nothing after the first element is read, and a part that is no XML ends the search at its first bytes.
+    """
     parser = expat.ParserCreate()
 
     def stop(*_: object) -> None:
@@ -370,8 +370,13 @@ def has_entities(part: bytes) -> bool:
     parser.StartElementHandler = end
     try:
         parser.Parse(part, True)
-    except HasEntities:
+    except (HasEntities, ValueError, LookupError):
         return True
-    except (StopIteration, expat.ExpatError):
+    except expat.ExpatError as error:
+        return error.code == UNKNOWN_ENCODING
+    except StopIteration:
         return False
     return False
+
+
+UNKNOWN_ENCODING = expat.errors.codes[expat.errors.XML_ERROR_UNKNOWN_ENCODING]
