@@ -108,6 +108,9 @@ async def _record(
         # A person cleared it, in a fork; or the run began when the same answers again cleared an attempt of its tests.
         cleared = last.model_copy(update={"verdict": Verdict.PASS, "confidence": pick.confidence})
         return await run.record(cleared, key=f"attempt-{number}/cleared"), pick
+    if last.referee is Referee.GENERATED_TESTS:
+        # Later attempts change the confidence in an earlier one, and the review queue is sorted by it.
+        last = last.model_copy(update={"confidence": pick.confidence})
     return last, pick
 
 
