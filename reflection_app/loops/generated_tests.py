@@ -115,7 +115,7 @@ async def _record(
 
 
 def judge(pick: Pick, *, attempt: int, report: TestReport, score: float) -> Judgement:
-    """Return PASS for the kept attempt if the pick is settled and no test is against it, else REVISE."""
+    """Return PASS for the picked attempt if the pick is settled and no test is against it, else REVISE."""
     is_kept = pick.attempt == attempt
     return Judgement(
         attempt=attempt,

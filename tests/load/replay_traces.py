@@ -1,4 +1,4 @@
-"""Prints how often the attempt that the loop keeps is right, by replaying recorded runs of code without tests.
+"""Prints how often the attempt that the loop picks is right, by replaying recorded runs of code without tests.
 
 Each trace goes through the real loop, its referee and the sandbox; recorded answers replace the model, and the hidden
 test never reaches the loop. A trace is one line of JSON as Reflexion's logs give it (Shinn et al., 2023): `prompt`,
@@ -89,7 +89,7 @@ class Replayed:
     score: float
 
     @property
-    def kept_is_right(self) -> bool:
+    def pick_is_right(self) -> bool:
         return self.trace.right[self.kept - 1]
 
     @property
@@ -168,19 +168,19 @@ def _generated(code: str) -> Generation:
 
 
 def figures_of(runs: Sequence[Replayed]) -> dict[str, Any]:
-    """Count the runs that are right by the attempt that is kept, and the share right after reviews."""
+    """Count the runs that are right by the attempt that is picked, and the share right after reviews."""
     traces = [run.trace for run in runs]
     return {
         "runs": len(runs),
         "first": sum(trace.right[0] for trace in traces),
         "last": sum(trace.right[-1] for trace in traces),
         "best_self_score": sum(trace.right[trace.best_self_scored - 1] for trace in traces),
-        "kept": sum(run.kept_is_right for run in runs),
+        "kept": sum(run.pick_is_right for run in runs),
         "any": sum(any(trace.right) for trace in traces),
-        "gained": sum(run.kept_is_right and not run.trace.right[0] for run in runs),
-        "lost": sum(run.trace.right[0] and not run.kept_is_right for run in runs),
+        "gained": sum(run.pick_is_right and not run.trace.right[0] for run in runs),
+        "lost": sum(run.trace.right[0] and not run.pick_is_right for run in runs),
         "succeeded": sum(run.outcome is Outcome.SUCCEEDED for run in runs),
-        "succeeded_right": sum(run.outcome is Outcome.SUCCEEDED and run.kept_is_right for run in runs),
+        "succeeded_right": sum(run.outcome is Outcome.SUCCEEDED and run.pick_is_right for run in runs),
         "attempts_recorded": sum(len(trace.implementations) for trace in traces),
         "attempts_used": sum(run.used for run in runs),
         "review_curve": review_curve(runs),
@@ -198,7 +198,7 @@ def review_curve(runs: Sequence[Replayed]) -> dict[str, float]:
     for percent in REVIEWED_PERCENT:
         reviewed = round(len(ordered) * percent / 100)
         right = sum(run.any_made_is_right for run in ordered[:reviewed])
-        right += sum(run.kept_is_right for run in ordered[reviewed:])
+        right += sum(run.pick_is_right for run in ordered[reviewed:])
         curve[str(percent)] = round(right / max(1, len(ordered)), 4)
     return curve
 
@@ -215,8 +215,8 @@ def kinds_of(runs: Iterable[Replayed]) -> list[dict[str, Any]]:
         stated[run.confidence].append(run)
     kinds = []
     for (confidence, because), of_kind in sorted(found.items(), key=lambda item: (-item[0][0], item[0][1])):
-        shares = _by_problem((run, float(run.kept_is_right)) for run in of_kind)
-        nets = _by_problem((run, float(run.trace.right[run.rival - 1]) - run.kept_is_right) for run in of_kind)
+        shares = _by_problem((run, float(run.pick_is_right)) for run in of_kind)
+        nets = _by_problem((run, float(run.trace.right[run.rival - 1]) - run.pick_is_right) for run in of_kind)
         interval = wilson(sum(shares.values()), len(shares))
         assert interval is not None
         others = held_out(stated[confidence])
@@ -226,7 +226,7 @@ def kinds_of(runs: Iterable[Replayed]) -> list[dict[str, Any]]:
                 "stated": confidence,
                 "runs": len(of_kind),
                 "problems": len(shares),
-                "right": sum(run.kept_is_right for run in of_kind),
+                "right": sum(run.pick_is_right for run in of_kind),
                 "low": round(interval.low, 4),
                 "high": round(interval.high, 4),
                 "held_out": round(fmean(others[run.trace.prompt] for run in of_kind), 4),
@@ -239,7 +239,7 @@ def kinds_of(runs: Iterable[Replayed]) -> list[dict[str, Any]]:
 
 def held_out(runs: Iterable[Replayed]) -> dict[str, float]:
     """Map each problem to the confidence that the other problems give to these picks."""
-    shares = _by_problem((run, float(run.kept_is_right)) for run in runs)
+    shares = _by_problem((run, float(run.pick_is_right)) for run in runs)
     total, others = sum(shares.values()), len(shares) - 1
     return {
         problem: (total - share + PRIOR_PROBLEMS / 2) / (others + PRIOR_PROBLEMS) for problem, share in shares.items()

@@ -1,6 +1,6 @@
-"""Which attempt to keep, with what confidence, where only tests that a model wrote judge code.
+"""Pick an attempt, with a confidence, where only tests that a model wrote judge code.
 
-The first attempt is kept unless the task's own examples, or its not running at all, speak against it. The confidence
+The first attempt is picked unless it fails the task's own examples, or returns no value at all. The confidence
 orders the review queue. The figures come from recorded runs: docs/design/generated-tests.md.
 """
 
@@ -17,7 +17,7 @@ MOST_NAMED = 5
 
 
 class Basis(Enum):
-    """Confidence that the kept attempt is right, and the reason shown to reviewers.
+    """Confidence that the picked attempt is right, and the reason shown to reviewers.
 
     Measured as the share of right first attempts by problem, with 30 imaginary problems of which half are right, in
     steps of 0.05. Those marked as judgments were recorded too rarely, or never.
@@ -80,25 +80,25 @@ class Counts:
 def weigh(reports: Mapping[int, TestReport], *, suspects: SuspectTests) -> tuple[Pick, dict[int, float]]:
     """Return the pick, and the scores (0-100) by attempt, from the reports of the attempts so far, in their order."""
     attempts = count(reports, examples=suspects.examples)
-    kept = attempts[0]
+    picked = attempts[0]
     for attempt in attempts:
-        if replaces(attempt, kept):
-            kept = attempt
-    basis = basis_of(kept, attempts)
+        if replaces(attempt, picked):
+            picked = attempt
+    basis = basis_of(picked, attempts)
     against = tuple(
         result.name
-        for place, result in enumerate(reports[kept.number].results)
-        # An example that fails leaves the pick unsettled by itself; one that did not run shows nothing.
+        for place, result in enumerate(reports[picked.number].results)
+        # A failed example already makes the pick unsettled; one that did not run does not.
         if not (result.passed or result.is_broken)
         and (place >= suspects.examples or result.reason is FailureReason.NOT_RUN)
     )
     left_out = (f"Left out: {test}" for test in suspects.left_out)
     pick = Pick(
-        attempt=kept.number,
+        attempt=picked.number,
         settled=basis.confidence >= SETTLED_FROM,
-        try_again=is_worth_another(kept, attempts),
+        try_again=is_worth_another(picked, attempts),
         confidence=basis.confidence,
-        reasons=(basis.words, *describe(kept, against), *left_out),
+        reasons=(basis.words, *describe(picked, against), *left_out),
         against=against,
     )
     return pick, {each.number: each.score for each in attempts}
@@ -141,45 +141,45 @@ def replaces(new: Counts, old: Counts) -> bool:
     return not old.answered and new.answered > 0
 
 
-def basis_of(kept: Counts, attempts: Sequence[Counts]) -> Basis:
-    """Return the reason for keeping `kept`."""
-    if kept.fails_example:
+def basis_of(picked: Counts, attempts: Sequence[Counts]) -> Basis:
+    """Return the reason for picking `picked`."""
+    if picked.fails_example:
         return Basis.AGAINST_EXAMPLE
-    if kept.examples and not kept.fails_most:
+    if picked.examples and not picked.fails_most:
         return Basis.EXAMPLES
-    if not kept.tests:
+    if not picked.tests:
         return Basis.NO_EVIDENCE
-    if not kept.answered:
+    if not picked.answered:
         return Basis.DOES_NOT_RUN
-    if kept is not attempts[0] and not attempts[0].answered:
+    if picked is not attempts[0] and not attempts[0].answered:
         return Basis.FIRST_TO_RUN
-    if not kept.fails_most:
+    if not picked.fails_most:
         return Basis.MOST_TESTS
     if len(attempts) == 1:
         return Basis.ALONE
-    is_open = any(other.progress >= kept.progress and other.shown != kept.shown for other in attempts)
+    is_open = any(other.progress >= picked.progress and other.shown != picked.shown for other in attempts)
     return Basis.OPEN if is_open else Basis.NO_BETTER
 
 
-def is_worth_another(kept: Counts, attempts: Sequence[Counts]) -> bool:
+def is_worth_another(picked: Counts, attempts: Sequence[Counts]) -> bool:
     """Return True if another attempt may change the pick.
 
-    `kept` fails an example or all attempts fail most tests, and the last rewrite got further than all before it:
+    `picked` fails an example or all attempts fail most tests, and the last rewrite got further than all before it:
     rewrites that do not get further repeat themselves.
     """
     *earlier, last = attempts
-    return (kept.fails_example or all(each.fails_most for each in attempts)) and all(
+    return (picked.fails_example or all(each.fails_most for each in attempts)) and all(
         last.progress > other.progress for other in earlier
     )
 
 
-def describe(kept: Counts, against: Sequence[str]) -> list[str]:
+def describe(picked: Counts, against: Sequence[str]) -> list[str]:
     """Return how many examples and tests pass, and the tests that do not."""
     words = []
-    if kept.examples:
-        words.append(f"{kept.held} of {kept.examples} examples of the task hold.")
-    if kept.tests:
-        words.append(f"{kept.passed} of {kept.tests} tests that the model wrote pass.")
+    if picked.examples:
+        words.append(f"{picked.held} of {picked.examples} examples of the task hold.")
+    if picked.tests:
+        words.append(f"{picked.passed} of {picked.tests} tests that the model wrote pass.")
     if against:
         named = "; ".join(against[:MOST_NAMED])
         more = f"; and {len(against) - MOST_NAMED} more" if len(against) > MOST_NAMED else ""

@@ -80,7 +80,7 @@ def test_a_rewrite_that_does_worse_backs_the_first_answer() -> None:
     assert worse.confidence > equal.confidence
 
 
-def test_why_a_test_was_left_out_is_among_the_reasons() -> None:
+def test_the_reasons_name_tests_that_were_left_out() -> None:
     found, _ = weigh(reports([OK] * 5), suspects=suspects(left_out=("assert f(1) == 3: contradicts another test",)))
     assert found.reasons[-1] == "Left out: assert f(1) == 3: contradicts another test"
 
