@@ -109,7 +109,6 @@ urlpatterns = [
     path("metrics.csv", figures.Figures.as_view({"get": "table"}), name="api-metrics-csv"),
     path("metrics/definitions", figures.Figures.as_view({"get": "definitions"}), name="api-metric-definitions"),
     path("metrics/reviews", figures.Figures.as_view({"get": "of_reviews"}), name="api-review-metrics"),
-    path("metrics/referees", figures.RefereeMeasurements.as_view({"get": "list"}), name="api-metrics-referees"),
     path("metrics/corrections", figures.Corrections.as_view({"get": "retrieve"}), name="api-correction-metrics"),
     path("metrics/corrections.csv", figures.Corrections.as_view({"get": "table"}), name="api-correction-metrics-csv"),
     path(

@@ -4,8 +4,9 @@ The three forms of `tests` are those of the REST interface. These types are pure
 `TestReport`, loops read it, pages show it.
 """
 
+import ast
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
@@ -153,3 +154,33 @@ class TestReport(Value):
     def score(self) -> float:
         """Share of the counted tests that passed, 0–100; 0 where none is counted."""
         return round(100 * (self.counted - len(self.failed)) / self.counted, 2) if self.counted else 0.0
+
+
+# Values as a report shows them.
+
+LONGEST_VALUE = 20_000
+
+
+class Unreadable(ValueError):
+    """The text is not a literal: it was shortened, or shows an object."""
+
+
+def read_value(text: str) -> Any:
+    """Return the value of a Python literal. Raises Unreadable."""
+    if len(text) > LONGEST_VALUE:
+        raise Unreadable("longer than a report shows")
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
+        raise Unreadable(str(error)) from error
+
+
+def is_same_text_or_value(left: str, right: str) -> bool:
+    """Return True if both show the same value; sets and dictionaries may be in another order."""
+    if left == right:
+        return True
+    try:
+        values = read_value(left), read_value(right)
+        return bool(values[0] == values[1]) and type(values[0]) is type(values[1])
+    except (Unreadable, RecursionError):
+        return False

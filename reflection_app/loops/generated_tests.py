@@ -14,7 +14,7 @@ from reflection_app.loops.code_tests import CodeTests, TestReport
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.referee.suspect_tests import SuspectTests, suspect_tests
-from reflection_app.loops.referee.weighing import Standing, Tried, weigh
+from reflection_app.loops.referee.weighing import weigh
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.values import NO_ANSWER, Message, assistant, system, user
 from reflection_app.loops.verdicts import Judgement, Outcome, Referee, Verdict
@@ -33,7 +33,7 @@ async def generated_tests_loop(spec: TaskSpec, run: Progress) -> Outcome:
         return await actor_critic(spec, run)
     messages: tuple[Message, ...] = (system(prompt("code_system")), user(spec.objective))
     entry_point = suspects.entry_point or None
-    tried: list[Tried] = []
+    tried: dict[int, TestReport] = {}
     for number in range(1, spec.limits.max_iterations + 1):
         answer = await make_attempt(spec, run, number=number, messages=messages)
         if number in run.unfinished:
@@ -48,9 +48,9 @@ async def generated_tests_loop(spec: TaskSpec, run: Progress) -> Outcome:
                 timeout_s=TESTS_TIMEOUT_S,
             )
         )
-        tried.append(Tried(number=number, report=report))
-        standing = weigh(tried, suspects=suspects)
-        judgement, pick = await _record(standing, report, run, number=number, left_out=suspects.left_out)
+        tried[number] = report
+        found, scores = weigh(tried, suspects=suspects)
+        judgement, pick = await _record(found, run, number=number, report=report, score=scores[number])
         if judgement.referee is Referee.PERSON and judgement.verdict is not Verdict.REVISE:
             return Outcome.SUCCEEDED if judgement.passed else Outcome.REJECTED
         if pick.try_again and number < spec.limits.max_iterations:
@@ -88,27 +88,19 @@ async def write_tests(spec: TaskSpec, run: Progress) -> SuspectTests:
     )
     # The last line of what broke off may say something else than was meant: `== 1` of `== 12`.
     text = answer.text.rpartition("\n")[0] if answer.fault else answer.text
-    return suspect_tests(code_of(text), task=spec.objective, entry_point=None)
+    return suspect_tests(code_of(text), task=spec.objective)
 
 
 async def _record(
-    standing: Standing, report: TestReport, run: Progress, *, number: int, left_out: tuple[str, ...]
+    found: Pick, run: Progress, *, number: int, report: TestReport, score: float
 ) -> tuple[Judgement, Pick]:
     """The judgement of the attempt that stands after attempt `number`, and the pick, both as recorded.
 
     Where a person edited the verdict on attempt `number`, in a fork, it is that one.
     """
-    judged = await run.record(judge(standing, attempt=number, report=report), key=f"attempt-{number}/verdict")
-    reasons = (*standing.reasons, *(f"Left out: {test}" for test in left_out))
-    found = Pick(
-        attempt=standing.keep,
-        settled=standing.settled,
-        try_again=standing.try_again,
-        confidence=standing.confidence,
-        reasons=reasons,
-        against=standing.against,
-    )
-    pick = await run.record_pick(found, key=f"attempt-{number}/pick")
+    key = f"attempt-{number}"
+    judged = await run.record(judge(found, attempt=number, report=report, score=score), key=f"{key}/verdict")
+    pick = await run.record_pick(found, key=f"{key}/pick")
     if judged.referee is Referee.PERSON:
         return judged, pick
     last = next(judged for judged in reversed(run.judgements) if judged.attempt == pick.attempt)
@@ -116,21 +108,21 @@ async def _record(
         # A person cleared it, in a fork; or the run began when the same answers again cleared an attempt of its tests.
         cleared = last.model_copy(update={"verdict": Verdict.PASS, "confidence": pick.confidence})
         return await run.record(cleared, key=f"attempt-{number}/cleared"), pick
+    if last.referee is Referee.GENERATED_TESTS:
+        # Later attempts change the confidence in an earlier one, and the review queue is sorted by it.
+        last = last.model_copy(update={"confidence": pick.confidence})
     return last, pick
 
 
-def judge(standing: Standing, *, attempt: int, report: TestReport) -> Judgement:
-    """PASS for the attempt that stands where that is settled and no test speaks against it, else REVISE.
-
-    The score is the share of counted tests.
-    """
-    stands = standing.keep == attempt
+def judge(pick: Pick, *, attempt: int, report: TestReport, score: float) -> Judgement:
+    """Return PASS for the picked attempt if the pick is settled and no test is against it, else REVISE."""
+    is_kept = pick.attempt == attempt
     return Judgement(
         attempt=attempt,
         referee=Referee.GENERATED_TESTS,
-        verdict=Verdict.PASS if stands and standing.settled and not standing.against else Verdict.REVISE,
-        score=standing.scores[attempt],
-        confidence=standing.confidence if stands else None,
+        verdict=Verdict.PASS if is_kept and pick.settled and not pick.against else Verdict.REVISE,
+        score=score,
+        confidence=pick.confidence if is_kept else None,
         tests=report,
     )
 

@@ -202,26 +202,6 @@ class RunSpend(Spent):
         return f"{self.role} {self.spent_on}"
 
 
-# How well the referee did on recorded runs whose right answers are known.
-
-
-class RefereeMeasurement(models.Model):
-    """One replay of a file of recorded runs. `figures` are the counts that metrics/trace_replay.py names."""
-
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="referee_measurements")
-    name = models.CharField(max_length=200)
-    figures = models.JSONField()
-    by_label = models.CharField(max_length=200)
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering = ("-created_at", "-id")
-
-    def __str__(self) -> str:
-        return self.name
-
-
 # What teams judged elsewhere: items, what critics said of them, and what people did. It feeds the calibration.
 
 VERDICTS = [(verdict.value, verdict.value) for verdict in VerdictName]

@@ -8,6 +8,7 @@ from django.db.models import Q
 from reflection_app.adapters.live import ring_reviews
 from reflection_app.core.audit import Actor
 from reflection_app.loops.attempt_effects import AskReviewer, RequestAudit, ReviewReason
+from reflection_app.loops.verdicts import Referee
 from reflection_app.queues.routing import route
 from reflection_app.reviews.models import Panel, Review
 from reflection_app.runs.batch import Batch
@@ -24,6 +25,10 @@ def open_reviews(effect: AskReviewer | RequestAudit, _value: object, commit: Ste
     reason = effect.reason if isinstance(effect, AskReviewer) else ReviewReason.AUDIT
     holds_run = isinstance(effect, AskReviewer)
     verdict = attempt.verdicts.latest("created_at", "id")
+    if verdict.referee == effect.judgement.referee == Referee.GENERATED_TESTS:
+        # Later attempts changed the confidence in this one, by which the queue is sorted.
+        verdict.confidence = effect.judgement.confidence
+        verdict.save(update_fields=["confidence"])
     put_before_people(run, verdict, step=step, reason=reason, holds_run=holds_run, reviewers=effect.reviewers)
 
 

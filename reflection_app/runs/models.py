@@ -305,7 +305,10 @@ VOID = Q(referee=verdicts.Referee.TESTS, confidence=0) & ~Q(verdict=verdicts.Ver
 
 
 class Verdict(models.Model):
-    """One referee's judgement of an attempt. Never changed: a person who disagrees adds one that outranks it."""
+    """One referee's judgement of an attempt. A person who disagrees adds one that outranks it.
+
+    Only the confidence of generated tests changes, when a review opens after later attempts.
+    """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="verdicts")

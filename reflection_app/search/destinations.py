@@ -254,13 +254,6 @@ DESTINATIONS = (
         within=gettext_noop("Metrics"),
     ),
     Destination(
-        "referee_metrics",
-        gettext_noop("Referees"),
-        "judges tests measured 裁判 指标",
-        "scale",
-        within=gettext_noop("Metrics"),
-    ),
-    Destination(
         "datasets",
         gettext_noop("Data sets"),
         "export download training dpo preferences jsonl csv parquet 数据集 导出 下载 训练 偏好",

@@ -63,12 +63,13 @@ LABELS = {
     _("characters"), _("character"), _("words"), _("word"), _("lines"), _("line"),
     _("the list"), _("Bring the data into the form of the schema"), _("Fill in what is missing"),
     _("Bring the number to what is required"), _("Produce the file, whole and as it is required"),
-    # Why a model's tests leave open which attempt to keep.
+    # Why a model's tests leave open which attempt to keep; some are of recorded runs only.
     _("All examples of the task hold, and the model's own tests do not speak against it."),
     _("Most tests that the model wrote pass."),
     _("Most tests that the model wrote fail; it saw that, and came back with the same answers."),
     _("The rewrite gives the same answers in another form; which form is meant, the tests cannot settle."),
     _("Most tests that the model wrote fail, but the rewrite does worse still."),
+    _("Most tests that the model wrote fail; every rewrite gives the same answers or does worse."),
     _("Most tests that the model wrote fail, and there is no other answer to compare with."),
     _("No test that the model wrote can be used."),
     _("No attempt before it gave any answer at all; this one does."),

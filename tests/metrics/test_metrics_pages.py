@@ -48,6 +48,11 @@ def test_every_chart_is_one_that_plotly_itself_accepts(client: Client, project: 
         assert [trace.type for trace in drawn.data]
 
 
+def test_the_removed_page_of_referees_leads_to_calibration(client: Client, project: Project) -> None:
+    answer = logged_in(client, project).get(address(project, "referees/"))
+    assert (answer.status_code, answer["Location"]) == (301, address(project, "calibration/"))
+
+
 def test_each_bar_leads_to_as_many_runs_as_it_is_long(client: Client, project: Project) -> None:
     fill(project, runs=60)
     logged_in(client, project)

@@ -185,6 +185,21 @@ def test_the_queue_tells_that_a_pick_is_open(reviewer: Client, project: Project)
     assert "The evidence does not settle which attempt to keep" in reviewer.get("/p/picks/reviews/").text
 
 
+def test_the_least_settled_pick_comes_first_by_confidence_and_before_what_does_not_wait(
+    reviewer: Client, project: Project
+) -> None:
+    repeated = unsettled_pick(project, answers=(answer(1), answer(1)))
+    contested = unsettled_pick(project)
+    example_fails = unsettled_pick(project, answers=(answer(3), answer(3)), objective="Write f(n). f(5) == 25")
+    page = reviewer.get("/p/picks/reviews/?sort=confidence").text
+    places = [page.index(str(review.pk)) for review in (example_fails, contested, repeated)]
+    assert places == sorted(places)
+    Review.objects.filter(pk=repeated.pk).update(holds_run=False)
+    page = reviewer.get("/p/picks/reviews/").text
+    places = [page.index(str(review.pk)) for review in (contested, example_fails, repeated)]
+    assert places == sorted(places)
+
+
 def test_code_kept_against_a_test_of_a_model_is_unverified_and_the_page_says_why(
     reviewer: Client, project: Project
 ) -> None:

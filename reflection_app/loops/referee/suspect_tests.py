@@ -7,17 +7,11 @@ tests that contradict each other. What is left becomes one script, the examples 
 import ast
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
-from reflection_app.loops.code_tests import MAX_CASES
-from reflection_app.loops.referee.answers import (
-    Unreadable,
-    allows,
-    is_same_text_or_value,
-    read_value,
-    return_annotation,
-)
+from reflection_app.loops.code_tests import MAX_CASES, Unreadable, is_same_text_or_value, read_value
 
 # The examples that a task's own text gives: `>>> f(2)` with `4` below it, `f(2) == 4`, `f(2) ➞ 4`, `f(2) returns 4`.
 #
@@ -127,7 +121,6 @@ class SuspectTests:
     script: str
     examples: int
     entry_point: str
-    annotation: str
     left_out: tuple[str, ...] = ()
 
     @property
@@ -135,26 +128,21 @@ class SuspectTests:
         return not self.script
 
 
-def suspect_tests(generated: str, *, task: str, entry_point: str | None) -> SuspectTests:
-    """The tests to run for a task, from the script that a model wrote; empty if nothing in it can be used.
+def suspect_tests(generated: str, *, task: str) -> SuspectTests:
+    """Return the tests to run for a task, from the script that a model wrote; empty if nothing in it can be used.
 
-    Where the task names no entry point, it is the function that most of the tests call.
+    The entry point is the function that most of the tests call.
     """
     generated = generated.replace("\r\n", "\n").replace("\r", "\n")
     statements = _parsed(generated)
     if statements is None:
         # Those of the lines that can be parsed: one bad test must not cost all.
         statements = [node for line in generated.split("\n")[: 4 * MAX_CASES] for node in _parsed(line) or []]
-    if not entry_point:
-        called = (equality[0].partition("(")[0] for equality in map(read_equality, statements) if equality)
-        names = Counter(name for name in called if NAME.fullmatch(name))
-        entry_point = names.most_common(1)[0][0] if names else ""
+    called = (equality[0].partition("(")[0] for equality in map(read_equality, statements) if equality)
+    names = Counter(name for name in called if NAME.fullmatch(name))
+    entry_point = names.most_common(1)[0][0] if names else ""
     examples = examples_in(task, entry_point=entry_point)
-    annotation = return_annotation(task, entry_point=entry_point)
-    sorted_out = SortedOut(examples, annotation)
-    for node in statements:
-        sorted_out.take(node)
-    kept, left_out = sorted_out.result()
+    kept, left_out = sort_out(statements, examples)
     has_tests = bool(examples) or any(isinstance(inner, ast.Assert) for node in kept for inner in ast.walk(node))
     lines, room = [example.source for example in examples], LONGEST_PART_OF_MODEL
     for source in map(ast.unparse, kept):
@@ -166,7 +154,6 @@ def suspect_tests(generated: str, *, task: str, entry_point: str | None) -> Susp
         script="\n".join(lines) if has_tests else "",
         examples=len(examples),
         entry_point=entry_point,
-        annotation=annotation,
         left_out=left_out,
     )
 
@@ -183,45 +170,31 @@ def _parsed(source: str) -> list[ast.stmt] | None:
     return tree.body
 
 
-class SortedOut:
-    """Sorts the statements of a script into those kept and those left out."""
+def sort_out(statements: list[ast.stmt], examples: Iterable[Example]) -> tuple[list[ast.stmt], tuple[str, ...]]:
+    """Return the statements to run, at most MAX_CASES, and the reason for each test that is left out.
 
-    def __init__(self, examples: tuple[Example, ...], annotation: str) -> None:
-        self.annotation = annotation
-        self.of_the_task = {example.call: example.value for example in examples}
-        self.expected: dict[str, tuple[str, ast.stmt]] = {}
-        self.kept: list[ast.stmt] = []
-        self.disputed: list[ast.stmt] = []
-        self.left_out: list[str] = []
-
-    def take(self, node: ast.stmt) -> None:
-        equality = read_equality(node)
-        if equality is None:
-            self.kept.append(node)
-            return
-        call, value = equality
-        known = self.of_the_task.get(call)
-        if known is not None:
-            if not is_same_text_or_value(known, value):
-                self.leave_out(node, f"contradicts the task's own example, which has {known}")
-        elif not allows(self.annotation, read_value(value)):
-            self.leave_out(node, f"expects what the task's signature rules out: -> {self.annotation}")
-        elif call not in self.expected:
-            self.expected[call] = value, node
-            self.kept.append(node)
-        elif not is_same_text_or_value(self.expected[call][0], value):
-            self.disputed.append(self.expected[call][1])
-            self.leave_out(node, "contradicts another test")
-
-    def leave_out(self, node: ast.stmt, why: str) -> None:
-        self.left_out.append(f"{ast.unparse(node)[:300]}: {why}")
-
-    def result(self) -> tuple[list[ast.stmt], tuple[str, ...]]:
-        """The statements kept, at most as many as a task may have tests, and why the others are not."""
-        disputed = {id(node) for node in self.disputed}
-        for node in dict.fromkeys(self.disputed):
-            self.leave_out(node, "contradicts another test")
-        return [node for node in self.kept if id(node) not in disputed][:MAX_CASES], tuple(self.left_out)
+    A test that repeats an example or an earlier test is dropped without a reason.
+    """
+    of_task = {example.call: example.value for example in examples}
+    equalities = [(node, *(read_equality(node) or ("", ""))) for node in statements]
+    first: dict[str, str] = {}
+    disputed = {
+        call for _, call, value in equalities if not is_same_text_or_value(first.setdefault(call, value), value)
+    }
+    kept: dict[object, ast.stmt] = {}
+    left_out = []
+    for node, call, value in equalities:
+        why = ""
+        if call in of_task:
+            if not is_same_text_or_value(of_task[call], value):
+                why = f"contradicts the task's own example, which has {of_task[call]}"
+        elif call in disputed:
+            why = "contradicts another test"
+        else:
+            kept.setdefault(call or node, node)
+        if why:
+            left_out.append(f"{ast.unparse(node)[:300]}: {why}")
+    return list(kept.values())[:MAX_CASES], tuple(left_out)
 
 
 def read_equality(node: ast.stmt) -> tuple[str, str] | None:

@@ -1,89 +1,38 @@
-"""The referee where only tests that a model wrote judge code: which attempt to keep, how sure that is, what next.
+"""Pick an attempt, with a confidence, where only tests that a model wrote judge code.
 
-The first answer is kept unless the task's own examples, or its not running at all, speak against it. The confidences
-order the queue of the people. They are the shares of right first answers on recorded runs of one model, counted by
-problem, with PRIOR_PROBLEMS imaginary ones of which half are right, in steps of 0.05; `manage.py replay_traces` tells
-them. Those marked as judgements were not recorded often enough, or not at all.
+The first attempt is picked unless it fails the task's own examples, or returns no value at all. The confidence
+orders the review queue. The figures come from recorded runs: docs/design/generated-tests.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 
-from reflection_app.loops.code_tests import TestReport
-from reflection_app.loops.referee.answers import (
-    Answers,
-    Ending,
-    Unreadable,
-    are_restated,
-    not_passed,
-    read_answers,
-    read_value,
-)
+from reflection_app.loops.attempt_effects import Pick
+from reflection_app.loops.code_tests import FailureReason, TestReport
 from reflection_app.loops.referee.suspect_tests import SuspectTests
-from reflection_app.loops.values import Value
-
-# Two attempts side by side: what the later one changed, and whether it takes the place of the earlier one.
-
-
-def changes_nothing(old: Answers, new: Answers) -> bool:
-    """Whether both answer the same on every input; a rewrite that does stands by what was answered before."""
-    return all(a.is_same_as(b) for a, b in zip(old.all_answers(), new.all_answers(), strict=True))
-
-
-def only_restates(old: Answers, new: Answers) -> bool:
-    """Whether the new answers are the old ones in another form."""
-    changed = [(a, b) for a, b in zip(old.all_answers(), new.all_answers(), strict=True) if not a.is_same_as(b)]
-    if any(Ending.NO_ANSWER in {a.ending, b.ending} for a, b in changed):
-        return False
-    try:
-        # An answer that agrees with its test is what the other one's test report expected.
-        return are_restated(
-            [(read_value(a.value or b.expected), read_value(b.value or a.expected)) for a, b in changed]
-        )
-    except Unreadable:
-        return False
-
-
-def takes_the_place(new: Answers, old: Answers) -> bool:
-    """Whether `new` is kept instead of `old`: it holds more of the task's own examples, or `old` never answered.
-
-    Tests that a model wrote have no say here. On recorded runs a rewrite with most of them behind it was right no more
-    often than the first answer, which most of them were against.
-    """
-    if new.examples_held != old.examples_held:
-        return new.examples_held > old.examples_held
-    return not old.is_answering and new.is_answering
-
 
 SETTLED_FROM = 0.8
 MOST_NAMED = 5
 
 
-class Tried(Value):
-    """An attempt and what the suspect tests' script showed of it."""
-
-    number: int
-    report: TestReport
-
-
 class Basis(Enum):
-    """On what the pick rests: the confidence that it is right, and the words for it.
+    """Confidence that the picked attempt is right, and the reason shown to reviewers.
 
-    What a rewrite did after most tests failed is of two kinds: it went nowhere else, or it leaves the question open.
+    Measured as the share of right first attempts by problem, with 30 imaginary problems of which half are right, in
+    steps of 0.05. Those marked as judgments were recorded too rarely, or never.
     """
 
-    # A judgement: the examples stand in the task, and hold for all of 100 recorded right answers to other tasks.
+    # A judgment: all 100 examples found in 35 recorded tasks hold for right answers.
     EXAMPLES = 0.85, "All examples of the task hold, and the model's own tests do not speak against it."
     MOST_TESTS = 0.85, "Most tests that the model wrote pass."
-    STOOD_BY = 0.65, "Most tests that the model wrote fail; it saw that, and came back with the same answers."
-    RESTATED = 0.65, "The rewrite gives the same answers in another form; which form is meant, the tests cannot settle."
-    WORSE = 0.65, "Most tests that the model wrote fail, but the rewrite does worse still."
+    NO_BETTER = 0.6, "Most tests that the model wrote fail; every rewrite gives the same answers or does worse."
     ALONE = 0.55, "Most tests that the model wrote fail, and there is no other answer to compare with."
-    NO_EVIDENCE = 0.5, "No test that the model wrote can be used."  # a judgement
-    FIRST_TO_RUN = 0.5, "No attempt before it gave any answer at all; this one does."  # a judgement: none was recorded
-    OPEN = 0.35, "Most tests that the model wrote fail, and the rewrite answers otherwise; which is right is open."
-    AGAINST_EXAMPLE = 0.3, "It fails an example that the task itself gives."  # a judgement
-    DOES_NOT_RUN = 0.05, "It gives no answer on any test."  # a judgement
+    NO_EVIDENCE = 0.5, "No test that the model wrote can be used."  # a judgment
+    FIRST_TO_RUN = 0.5, "No attempt before it gave any answer at all; this one does."  # a judgment
+    OPEN = 0.4, "Most tests that the model wrote fail, and the rewrite answers otherwise; which is right is open."
+    AGAINST_EXAMPLE = 0.3, "It fails an example that the task itself gives."  # a judgment
+    DOES_NOT_RUN = 0.05, "It gives no answer on any test."  # a judgment
 
     @property
     def confidence(self) -> float:
@@ -94,111 +43,143 @@ class Basis(Enum):
         return self.value[1]
 
 
-class Standing(Value):
-    """What the evidence so far says. `reasons` are for people; `scores` are shares of the counted tests, 0-100.
+@dataclass(frozen=True)
+class Counts:
+    """Results of one attempt on the task's examples and on the model's tests that count.
 
-    `against` are the tests that the kept attempt does not pass and that nothing shows to be wrong.
+    `answered`: examples and tests on which it returned a value, right or wrong. `shown`: the results to compare.
     """
 
-    keep: int
-    settled: bool
-    confidence: float
-    try_again: bool
-    reasons: tuple[str, ...]
-    scores: dict[int, float]
-    against: tuple[str, ...] = ()
+    number: int
+    held: int
+    examples: int
+    passed: int
+    tests: int
+    answered: int
+    shown: tuple[tuple[bool, str], ...]
+
+    @property
+    def fails_example(self) -> bool:
+        return self.held < self.examples
+
+    @property
+    def fails_most(self) -> bool:
+        return 2 * self.passed < self.tests
+
+    @property
+    def progress(self) -> tuple[int, int, int]:
+        return self.held, self.passed, self.answered
+
+    @property
+    def score(self) -> float:
+        """Share of examples and tests that pass, 0-100; 0 without any."""
+        total = self.examples + self.tests
+        return round(100 * (self.held + self.passed) / total, 2) if total else 0.0
 
 
-def weigh(tried: Sequence[Tried], *, suspects: SuspectTests) -> Standing:
-    """The standing after the attempts made so far, of which there is at least one, in their order."""
-    reports = {each.number: each.report for each in tried}
-    attempts = read_answers(
-        reports, examples=suspects.examples, entry_point=suspects.entry_point, annotation=suspects.annotation
-    )
-    kept = attempts[0]
+def weigh(reports: Mapping[int, TestReport], *, suspects: SuspectTests) -> tuple[Pick, dict[int, float]]:
+    """Return the pick, and the scores (0-100) by attempt, from the reports of the attempts so far, in their order."""
+    attempts = count(reports, examples=suspects.examples)
+    picked = attempts[0]
     for attempt in attempts:
-        if takes_the_place(attempt, kept):
-            kept = attempt
-    basis = basis_of(kept, attempts)
-    against = not_passed(
-        reports[kept.number],
-        examples=suspects.examples,
-        entry_point=suspects.entry_point,
-        annotation=suspects.annotation,
+        if replaces(attempt, picked):
+            picked = attempt
+    basis = basis_of(picked, attempts)
+    against = tuple(
+        result.name
+        for place, result in enumerate(reports[picked.number].results)
+        # A failed example already makes the pick unsettled; one that did not run does not.
+        if not (result.passed or result.is_broken)
+        and (place >= suspects.examples or result.reason is FailureReason.NOT_RUN)
     )
-    others = [each for each in attempts if each is not kept]
-    return Standing(
-        keep=kept.number,
+    left_out = (f"Left out: {test}" for test in suspects.left_out)
+    pick = Pick(
+        attempt=picked.number,
         settled=basis.confidence >= SETTLED_FROM,
+        try_again=is_worth_another(picked, attempts),
         confidence=basis.confidence,
-        try_again=is_worth_another(kept, attempts),
-        reasons=(basis.words, *counts_in_words(kept, others, against)),
-        scores={each.number: score_of(each) for each in attempts},
+        reasons=(basis.words, *describe(picked, against), *left_out),
         against=against,
     )
+    return pick, {each.number: each.score for each in attempts}
 
 
-def basis_of(kept: Answers, attempts: list[Answers]) -> Basis:
-    """On what keeping it rests: with several rivals, on the weakest of what is said against them."""
-    if kept.examples_held < len(kept.examples):
-        return Basis.AGAINST_EXAMPLE
-    if kept.examples and not kept.has_most_against:
-        return Basis.EXAMPLES
-    if not kept.total or not kept.is_answering:
-        return Basis.DOES_NOT_RUN if kept.total else Basis.NO_EVIDENCE
-    if kept is not attempts[0] and not attempts[0].is_answering:
-        return Basis.FIRST_TO_RUN
-    if not kept.has_most_against:
-        return Basis.MOST_TESTS
-    against = [basis_against(rival, kept) for rival in attempts if rival is not kept]
-    return min(against, key=lambda basis: basis.confidence, default=Basis.ALONE)
+def count(reports: Mapping[int, TestReport], *, examples: int) -> list[Counts]:
+    """Count each attempt's results. The first `examples` results of a report are the task's examples.
 
-
-def basis_against(rival: Answers, kept: Answers) -> Basis:
-    if changes_nothing(kept, rival):
-        return Basis.STOOD_BY
-    if only_restates(kept, rival):
-        return Basis.RESTATED
-    return Basis.WORSE if progress_of(rival) < progress_of(kept) else Basis.OPEN
-
-
-def is_worth_another(kept: Answers, attempts: list[Answers]) -> bool:
-    """Whether another attempt may change the pick.
-
-    It may when the kept one fails an example of the task or every attempt most of the tests, and the last rewrite, if
-    there was one, got further than all before it: rewrites that do not are known to go round in circles. Nor does
-    another help where the question is only the form of the answers.
+    A test counts for all attempts or for none: one that is broken or did not run in some report is left out.
     """
-    fails_example = kept.examples_held < len(kept.examples)
+    by_test = enumerate(zip(*(report.results for report in reports.values()), strict=False))
+    no_evidence = {FailureReason.NOT_RUN, FailureReason.BROKEN_TEST}
+    places = [place for place, results in by_test if no_evidence.isdisjoint(result.reason for result in results)]
+    found = []
+    for number, report in reports.items():
+        held = [report.results[place] for place in places if place < examples]
+        passed = [report.results[place] for place in places if place >= examples]
+        found.append(
+            Counts(
+                number=number,
+                held=sum(result.passed for result in held),
+                examples=len(held),
+                passed=sum(result.passed for result in passed),
+                tests=len(passed),
+                answered=sum(result.passed or result.reason is FailureReason.WRONG_ANSWER for result in held + passed),
+                shown=tuple((result.passed, result.actual) for result in held + passed),
+            )
+        )
+    return found
+
+
+def replaces(new: Counts, old: Counts) -> bool:
+    """Return True if `new` passes more of the task's examples, or is the first that returns any value.
+
+    The model's tests do not count here: on recorded runs a rewrite that passes most of them was right no more often
+    than the first attempt that fails most of them.
+    """
+    if new.held != old.held:
+        return new.held > old.held
+    return not old.answered and new.answered > 0
+
+
+def basis_of(picked: Counts, attempts: Sequence[Counts]) -> Basis:
+    """Return the reason for picking `picked`."""
+    if picked.fails_example:
+        return Basis.AGAINST_EXAMPLE
+    if picked.examples and not picked.fails_most:
+        return Basis.EXAMPLES
+    if not picked.tests:
+        return Basis.NO_EVIDENCE
+    if not picked.answered:
+        return Basis.DOES_NOT_RUN
+    if picked is not attempts[0] and not attempts[0].answered:
+        return Basis.FIRST_TO_RUN
+    if not picked.fails_most:
+        return Basis.MOST_TESTS
+    if len(attempts) == 1:
+        return Basis.ALONE
+    is_open = any(other.progress >= picked.progress and other.shown != picked.shown for other in attempts)
+    return Basis.OPEN if is_open else Basis.NO_BETTER
+
+
+def is_worth_another(picked: Counts, attempts: Sequence[Counts]) -> bool:
+    """Return True if another attempt may change the pick.
+
+    `picked` fails an example or all attempts fail most tests, and the last rewrite got further than all before it:
+    rewrites that do not get further repeat themselves.
+    """
     *earlier, last = attempts
-    return (fails_example or all(each.has_most_against for each in attempts)) and all(
-        progress_of(last) > progress_of(other) and not only_restates(other, last) for other in earlier
+    return (picked.fails_example or all(each.fails_most for each in attempts)) and all(
+        last.progress > other.progress for other in earlier
     )
 
 
-def progress_of(attempt: Answers) -> tuple[int, int, int]:
-    return attempt.examples_held, attempt.passed, attempt.answered
-
-
-def score_of(attempt: Answers) -> float:
-    """The share of examples and counted tests that hold, 0-100; 0 where there are none."""
-    total = attempt.total + len(attempt.examples)
-    return round(100 * (attempt.passed + attempt.examples_held) / total, 2) if total else 0.0
-
-
-def counts_in_words(kept: Answers, others: list[Answers], against: Sequence[str]) -> list[str]:
-    """How many examples and tests hold, and which tests do not though nothing shows that they are wrong."""
+def describe(picked: Counts, against: Sequence[str]) -> list[str]:
+    """Return how many examples and tests pass, and the tests that do not."""
     words = []
-    if kept.examples:
-        words.append(f"{kept.examples_held} of {len(kept.examples)} examples of the task hold.")
-    if kept.total:
-        words.append(f"{kept.passed} of {kept.total} tests that the model wrote pass.")
-    outvoted = sum(
-        answer.ending is Ending.DIFFERS and all(answer.is_same_as(other.tests[key]) for other in others)
-        for key, answer in kept.tests.items()
-    )
-    if outvoted and others:
-        words.append(f"On {outvoted} of the others all attempts agree with each other, against the test.")
+    if picked.examples:
+        words.append(f"{picked.held} of {picked.examples} examples of the task hold.")
+    if picked.tests:
+        words.append(f"{picked.passed} of {picked.tests} tests that the model wrote pass.")
     if against:
         named = "; ".join(against[:MOST_NAMED])
         more = f"; and {len(against) - MOST_NAMED} more" if len(against) > MOST_NAMED else ""

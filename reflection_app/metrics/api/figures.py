@@ -1,8 +1,7 @@
 """Metrics of runs and of the review desk, and the runs behind them."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, timedelta
 from typing import Annotated
-from uuid import UUID
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -10,7 +9,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchem
 
 from reflection_app.api.actions import change, read
 from reflection_app.api.pages import PageQuery
-from reflection_app.api.reading import Answer, PageAnswer
 from reflection_app.api.view import DeskView
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.permissions import Permission
@@ -33,8 +31,6 @@ from reflection_app.metrics.correction_figures import CorrectionFigures, correct
 from reflection_app.metrics.critics import calibration_figures
 from reflection_app.metrics.definitions import DEFINITIONS, LONGEST_DAYS, Chosen, ChosenHour
 from reflection_app.metrics.figures import metrics_of
-from reflection_app.metrics.models import RefereeMeasurement
-from reflection_app.metrics.referees import RefereeQuality
 from reflection_app.metrics.review_figures import as_csv, review_figures
 from reflection_app.metrics.runs_behind import OF_REVIEWS, runs_behind, runs_behind_reviews
 from reflection_app.notebook.input import change_notebook_settings
@@ -205,31 +201,6 @@ class KeptLabels(DeskView):
         changed = self.project.get_notebook().model_copy(update=body.model_dump())
         change_notebook_settings(self.project, changed, actor=self.actor)
         return body
-
-
-# How well the referee did on recorded runs, as it was measured.
-
-
-class MeasurementAnswer(Answer):
-    id: UUID
-    name: str = Field(description="the file of recorded runs")
-    figures: RefereeQuality
-    measured_by: str = Field(validation_alias="by_label")
-    created_at: datetime
-
-
-class MeasurementPage(PageAnswer):
-    results: list[MeasurementAnswer]
-
-
-class RefereeMeasurements(DeskView):
-    @read(
-        "list_referee_measurements",
-        "How often the attempt that is kept is right, as measured on recorded runs",
-        may=Permission.READ_METRICS,
-    )
-    def list(self, query: PageQuery) -> MeasurementPage:
-        return self.page(MeasurementPage, RefereeMeasurement.objects.filter(project=self.project), query)
 
 
 # How far each critic can be believed.

@@ -7,11 +7,9 @@ from uuid import UUID
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.http import Http404, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.csp import csp_override
 from django.views.decorators.http import require_safe
 
@@ -21,10 +19,8 @@ from reflection_app.metrics.correction_figures import CorrectionFigures, correct
 from reflection_app.metrics.definitions import Bar, Chosen, Metrics
 from reflection_app.metrics.figures import choices_of, metrics_of
 from reflection_app.metrics.figuring import NOT_COUNTED
-from reflection_app.metrics.models import RefereeMeasurement
-from reflection_app.metrics.referees import PickKind, RefereeQuality
 from reflection_app.metrics.review_figures import ReviewFigures, as_csv, review_figures
-from reflection_app.metrics.views.charts import CHARTS_POLICY, Cell, Chart, Mark, bars, dots, share_axis, titled
+from reflection_app.metrics.views.charts import CHARTS_POLICY, Cell, Chart, Mark, dots, titled
 from reflection_app.metrics.views.choice import Asked, Links, filter_context, read_asked
 from reflection_app.metrics.views.families import FACETS
 from reflection_app.metrics.views.review_charts import CRITICS, KEYS, REVIEWERS, ages_chart, overruled_chart
@@ -39,7 +35,7 @@ from reflection_app.metrics.views.run_charts import (
     tasks_chart,
     tokens_chart,
 )
-from reflection_app.metrics.views.words import Shown, share_words, shown_figures
+from reflection_app.metrics.views.words import Shown, shown_figures
 from reflection_app.notebook.views.lift import CLAIMS, points
 from reflection_app.runs.models import Run, RunState
 from reflection_app.web.access import DeskRequest, project_page
@@ -249,107 +245,13 @@ def lift_chart(lessons: Sequence[LessonLift], slug: str) -> Chart:
     )
 
 
-# The metrics of the referee: how often the attempt that is kept is right, as measured on recorded runs.
-
-# Each is computed anew where somebody measures, so few are of interest.
-MOST_SHOWN = 20
-LABELS: Mapping[str, Promise] = {
-    "first": gettext_lazy("First attempt"),
-    "last": gettext_lazy("Last attempt"),
-    "best_self_score": gettext_lazy("Best by own tests"),
-    "kept": gettext_lazy("The referee's"),
-    "any": gettext_lazy("Best possible"),
-}
+# The address of a page that was removed.
 
 
-@csp_override(CHARTS_POLICY)
 @project_page(Permission.READ_METRICS)
 @require_safe
 def referee_metrics(request: DeskRequest) -> HttpResponse:
-    rows = list(RefereeMeasurement.objects.filter(project=request.place.project)[:MOST_SHOWN])
-    newest = rows[0] if rows else None
-    quality = RefereeQuality.model_validate(newest.figures) if newest else None
-    context = {
-        "newest": newest,
-        "quality": quality,
-        "kinds": [kind_line(kind) for kind in quality.kinds] if quality else [],
-        "charts": [rules_chart(quality), review_chart(quality)] if quality else [],
-        "rows": [(row, RefereeQuality.model_validate(row.figures)) for row in rows],
-    }
-    return render(request, "metrics/referees.html", context)
-
-
-@dataclass(frozen=True)
-class KindLine:
-    """A line of the table of kinds, written out."""
-
-    because: str
-    stated: str
-    held_out: str
-    runs: str
-    right: str
-    bounds: str
-    gained: str
-    lost: str
-
-
-def kind_line(kind: PickKind) -> KindLine:
-    return KindLine(
-        because=kind.because,
-        stated=share_words(kind.stated),
-        held_out=share_words(kind.held_out),
-        runs=f"{kind.runs:,}",
-        right=f"{kind.right:,}",
-        bounds=_("%(low)s to %(high)s") % {"low": share_words(kind.low), "high": share_words(kind.high)},
-        gained=f"{kind.gained:,}",
-        lost=f"{kind.lost:,}",
-    )
-
-
-def rules_chart(quality: RefereeQuality) -> Chart:
-    """The share that is right by each rule, with its interval."""
-    marks, lines = [], []
-    for rule, label in LABELS.items():
-        found = quality.share(rule)
-        if found is None:
-            continue
-        bounds = _("%(low)s to %(high)s") % {"low": share_words(found.low), "high": share_words(found.high)}
-        said = f"{label}: {share_words(found.estimate)} ({bounds})"
-        tone = "one" if rule == "kept" else "plain"
-        marks.append(Mark(str(label), found.estimate, said, tone=tone, low=found.low, high=found.high))
-        texts = (str(label), f"{getattr(quality, rule):,}", share_words(found.estimate), bounds)
-        lines.append(tuple(map(Cell, texts)))
-    return Chart(
-        name="referee-rules",
-        title=_("Right in the end, by what is kept"),
-        hint=_("Of the recorded runs, those whose kept attempt passes the hidden test."),
-        figure=dots(marks, axis=share_axis(bound for mark in marks for bound in (mark.low, mark.value, mark.high))),
-        columns=(_("What is kept"), _("Right"), _("Share"), _("Interval of 95 %")),
-        rows=tuple(lines),
-        empty=_("The file had no runs."),
-        words=1,
-        is_wide=True,
-    )
-
-
-def review_chart(quality: RefereeQuality) -> Chart:
-    """What a person's look at the least settled runs adds."""
-    curve = sorted((int(looked_at), share) for looked_at, share in quality.review_curve.items())
-    curve_shares = [share for _looked_at, share in curve]
-    marks = [
-        Mark(label=f"{looked_at} %", value=share, said=f"{looked_at} %: {share_words(share)}")
-        for looked_at, share in curve
-    ]
-    return Chart(
-        name="referee-reviews",
-        title=_("What people's looking adds"),
-        hint=_("The share that is right once a person has looked at so many of the runs, the least settled first."),
-        figure=bars(marks, axis=share_axis([0, *curve_shares])),
-        columns=(_("Looked at"), _("Right")),
-        rows=tuple((Cell(mark.label), Cell(share_words(mark.value or 0.0))) for mark in marks),
-        empty=_("The file had no runs."),
-        is_wide=True,
-    )
+    return redirect("calibration", request.place.project.slug, permanent=True)
 
 
 # The metrics of the review desk.

@@ -17,8 +17,7 @@ from django.utils.safestring import SafeString
 
 from reflection_app.loops.attempt_effects import RunTests
 from reflection_app.loops.code_answers import code_of
-from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
-from reflection_app.loops.referee.answers import is_same_text_or_value
+from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult, is_same_text_or_value
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Step, StepState
 from reflection_app.runs.views.attempts import AttemptCard, attempt_cards

@@ -19,7 +19,7 @@ from notebook_app.public import Row, TakenTable
 from reflection_app.core.audit import hand_of
 from reflection_app.core.errors import InvalidInput, shortened
 from reflection_app.core.models import Project
-from reflection_app.teams.archive.tables import TABLES, Column, columns_of, is_of_person, key_in_file
+from reflection_app.teams.archive.tables import REMOVED, TABLES, Column, columns_of, is_of_person, key_in_file
 from reflection_app.teams.archive.writing import FORMAT, MANIFEST, VERSION
 
 # Larger ones are taken in by whoever raises them on purpose: the command has an option for it.
@@ -28,7 +28,7 @@ LONGEST_LINE = 64 * 2**20
 LONGEST_MANIFEST = 4 * 2**20
 ENCRYPTED = 0x1
 COMPRESSIONS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
-FILES = frozenset({MANIFEST, *(f"{table.name}.jsonl" for table in TABLES)})
+FILES = frozenset({MANIFEST, *(f"{name}.jsonl" for name in (*(table.name for table in TABLES), *REMOVED))})
 
 
 def refuse(where: str, why: str) -> InvalidInput:

@@ -1,4 +1,4 @@
-"""What the demo has besides its runs: judgements from elsewhere, a measurement of the referee, a bulk decision."""
+"""What the demo has besides its runs: judgements from elsewhere, a bulk decision."""
 
 from datetime import datetime, timedelta
 from random import Random
@@ -10,7 +10,6 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.loops.attempt_effects import Decision, ReviewReason
 from reflection_app.metrics.judgements import apply_judgements, preview_judgements, read_values
-from reflection_app.metrics.models import RefereeMeasurement
 from reflection_app.reviews.models import BulkDecision, BulkItem, BulkItemState, BulkState, Review, ReviewState
 from reflection_app.sessions.models import AgentSpan, AgentTrace
 from reflection_app.sessions.otlp.reading import Unread
@@ -26,31 +25,12 @@ QUESTIONS = (
     "Which plan do I need for three shops?",
     "怎样把订单导出为 Excel？",
 )
-MEASURED = {
-    "runs": 164,
-    "first": 102,
-    "last": 113,
-    "best_self_score": 118,
-    "kept": 127,
-    "any": 139,
-    "gained": 31,
-    "lost": 6,
-    "succeeded": 121,
-    "succeeded_right": 108,
-    "attempts_recorded": 451,
-    "attempts_used": 298,
-    "review_curve": {"0": 0.774, "5": 0.79, "10": 0.81, "20": 0.829, "30": 0.841, "100": 0.848},
-}
 BULK_REASON = "Read together on Friday: all of them follow the style guide."
 BULK_ITEMS = 4
 
 
 def tell_besides(project: Project, *, reviewer: User, now: datetime, chance: Random) -> None:
     _judged_elsewhere(project, chance=chance)
-    measured = RefereeMeasurement.objects.create(
-        project=project, name="recorded-runs-october.jsonl", figures=MEASURED, by_label=reviewer.get_username()
-    )
-    RefereeMeasurement.objects.filter(pk=measured.pk).update(created_at=now - timedelta(days=11))
     _decided_together(project, reviewer=reviewer)
     _unread_spans(project, now=now)
 

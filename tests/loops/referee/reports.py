@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from reflection_app.loops.attempt_effects import Pick
 from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
 from reflection_app.loops.referee.suspect_tests import SuspectTests
-from reflection_app.loops.referee.weighing import Standing, Tried, weigh
+from reflection_app.loops.referee.weighing import weigh
 
 OK = object()
 CRASH = FailureReason.EXCEPTION
@@ -27,13 +28,19 @@ def report(answers: Sequence[object], *, expected: Sequence[object] = (10, 20, 3
     return TestReport(results=tuple(result(number, *pair) for number, pair in enumerate(pairs)))
 
 
-def standing(
-    *attempts: Sequence[object],
-    expected: Sequence[object] = (10, 20, 30, 40, 50),
-    examples: int = 0,
-    annotation: str = "",
-) -> Standing:
-    """The standing of attempts that are given by their answers."""
-    suspects = SuspectTests(script="…", examples=examples, entry_point="f", annotation=annotation)
-    tried = [Tried(number=n, report=report(each, expected=expected)) for n, each in enumerate(attempts, 1)]
-    return weigh(tried, suspects=suspects)
+def suspects(*, examples: int = 0, left_out: tuple[str, ...] = ()) -> SuspectTests:
+    return SuspectTests(script="…", examples=examples, entry_point="f", left_out=left_out)
+
+
+def reports(*attempts: Sequence[object], expected: Sequence[object] = (10, 20, 30, 40, 50)) -> dict[int, TestReport]:
+    """The reports of attempts that are given by their answers."""
+    return {number: report(each, expected=expected) for number, each in enumerate(attempts, 1)}
+
+
+def pick(*attempts: Sequence[object], expected: Sequence[object] = (10, 20, 30, 40, 50), examples: int = 0) -> Pick:
+    """The pick from attempts that are given by their answers."""
+    return weigh(reports(*attempts, expected=expected), suspects=suspects(examples=examples))[0]
+
+
+def scores(*attempts: Sequence[object]) -> dict[int, float]:
+    return weigh(reports(*attempts), suspects=suspects())[1]

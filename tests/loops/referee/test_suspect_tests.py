@@ -8,13 +8,13 @@ TASK = 'def f(n: int) -> int:\n    """Doubles.\n    >>> f(2)\n    4\n    """\n'
 
 
 def read(generated: str, task: str = TASK) -> SuspectTests:
-    return suspect_tests(generated, task=task, entry_point="f")
+    return suspect_tests(generated, task=task)
 
 
 def test_the_tasks_examples_come_first_in_the_script() -> None:
     seen = read("assert f(3) == 6\nassert f(4) == 8")
     assert seen.script.split("\n") == ["assert f(2) == 4", "assert f(3) == 6", "assert f(4) == 8"]
-    assert (seen.examples, seen.annotation, seen.left_out) == (1, "int", ())
+    assert (seen.examples, seen.left_out) == (1, ())
 
 
 def test_a_test_that_contradicts_an_example_is_left_out_and_one_that_repeats_it_is_not_run_twice() -> None:
@@ -29,10 +29,6 @@ def test_tests_that_contradict_each_other_are_all_left_out() -> None:
     assert [why.partition(": ")[2] for why in seen.left_out] == ["contradicts another test"] * 2
 
 
-def test_a_test_that_expects_what_the_signature_rules_out_is_left_out() -> None:
-    assert read("assert f(3) == 'six'").left_out[0].endswith("-> int")
-
-
 def test_lines_that_are_no_python_do_not_cost_the_other_tests() -> None:
     seen = read("Here are the tests:\nassert f(3) == 6\nassert f(4) = 8\n")
     assert seen.script == "assert f(2) == 4\nassert f(3) == 6"
@@ -44,16 +40,16 @@ def test_imports_and_other_assertions_are_kept() -> None:
     assert not seen.is_empty
 
 
-def test_without_an_entry_point_it_is_the_function_that_most_tests_call() -> None:
-    seen = suspect_tests("assert g(1) == 2\nassert f(3) == 6\nassert 8 == f(4)", task=TASK, entry_point=None)
+def test_the_entry_point_is_the_function_that_most_tests_call() -> None:
+    seen = suspect_tests("assert g(1) == 2\nassert f(3) == 6\nassert 8 == f(4)", task=TASK)
     assert (seen.entry_point, seen.examples) == ("f", 1)
 
 
 def test_whatever_a_model_wrote_the_script_can_be_handed_to_the_sandbox() -> None:
-    seen = suspect_tests("assert [f][0](1) == 2\n" * 9_000, task="Double it.", entry_point=None)
+    seen = suspect_tests("assert [f][0](1) == 2\n" * 9_000, task="Double it.")
     assert seen.entry_point == ""
     CodeTests(script=seen.script, entry_point=seen.entry_point or None)
-    grown = suspect_tests("assert f('" + "\x7f" * 60_000 + "') == 2", task=TASK, entry_point="f")
+    grown = suspect_tests("assert f('" + "\x7f" * 60_000 + "') == 2", task=TASK)
     CodeTests(script=grown.script, entry_point="f")
 
 
@@ -85,4 +81,4 @@ def test_examples_are_found_in_their_usual_forms(text: str, found: list[str]) ->
 @pytest.mark.parametrize("text", ["f(" * 20_000, "f" + "()" * 20_000, "f(1) == " + "[" * 20_000, "f(1) = 1, " * 20_000])
 def test_a_text_without_end_is_not_read_without_end(text: str) -> None:
     with within(paces=500):
-        suspect_tests(text, task=text, entry_point="f")
+        suspect_tests(text, task=text)

@@ -3,7 +3,7 @@
 from io import StringIO
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from django.apps import apps
@@ -247,6 +247,13 @@ def test_all_who_have_a_part_in_a_run_have_it_in_the_copy(tmp_path: Path) -> Non
     assert row["handed_in_by"] == [one.username, other.username, ""]
     copy = imported(content, tmp_path, same_people=True)
     assert Run.objects.get(project=copy).handed_in_by == [Actor(user=one).hand, Actor(user=other).hand]
+
+
+def test_a_table_that_no_longer_exists_is_skipped(tmp_path: Path) -> None:
+    content = written(unsure_project("older"))
+    rows = rows_of(content) | {"referee_measurements": [{"id": str(uuid4()), "name": "traces.jsonl", "figures": {}}]}
+    path = saved(tmp_path / "older.zip", manifest=manifest_of(content), rows=rows)
+    assert "referee_measurements" not in import_project(path, Wishes(slug="copy"), actor=Actor()).rows
 
 
 def test_a_required_review_goes_along(tmp_path: Path) -> None:

@@ -1,15 +1,15 @@
 """Recorded runs go through the real loop, referee and sandbox; nothing hidden decides what is kept."""
 
 import json
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
-from django.core.management.base import CommandError
 
-RECORDED = Path(__file__).parents[3] / "shared" / "data" / "reflexion_mbpp_traces" / "traces.jsonl"
+from reflection_app.metrics.statistics import wilson
+from tests.load.replay_traces import replay_file
+
+RECORDED = Path(__file__).parents[4] / "shared" / "data" / "reflexion_mbpp_traces" / "traces.jsonl"
 
 PROMPT = 'def double(n: int) -> int:\n    """\n    Write a function to double a number.\n    """\n'
 RIGHT = "def double(n: int) -> int:\n    return 2 * n"
@@ -30,13 +30,6 @@ def trace(tests: list[str], *implementations: str, **more: Any) -> dict[str, Any
     }
 
 
-def replay(path: Path) -> dict[str, Any]:
-    out = StringIO()
-    call_command("replay_traces", str(path), stdout=out)
-    figures: dict[str, Any] = json.loads(out.getvalue())
-    return figures
-
-
 def written(folder: Path, *traces: dict[str, Any]) -> Path:
     path = folder / "traces.jsonl"
     path.write_text("".join(json.dumps(one) + "\n" for one in traces))
@@ -45,59 +38,48 @@ def written(folder: Path, *traces: dict[str, Any]) -> Path:
 
 def test_the_first_answer_outlives_tests_and_only_what_passes_them_all_succeeds(tmp_path: Path) -> None:
     runs = (trace(ONE_BAD_TEST, RIGHT, WRONG), trace(GOOD_TESTS, WRONG, RIGHT), trace(GOOD_TESTS, RIGHT))
-    figures = replay(written(tmp_path, *runs))
+    figures = replay_file(written(tmp_path, *runs))
     assert (figures["runs"], figures["first"], figures["last"], figures["any"]) == (3, 2, 2, 3)
     assert (figures["kept"], figures["gained"], figures["lost"]) == (2, 0, 0)
     assert (figures["succeeded"], figures["succeeded_right"]) == (1, 1)
     assert (figures["attempts_used"], figures["attempts_recorded"]) == (4, 5)
     most, contested = figures["kinds"]
     assert (most["stated"], most["runs"], most["problems"], most["right"]) == (0.85, 2, 1, 2)
-    assert (contested["runs"], contested["right"], contested["gained"], contested["pays"]) == (1, 0, 1, False)
+    assert (contested["runs"], contested["right"], contested["gained"]) == (1, 0, 1)
 
 
 def test_the_tasks_own_example_replaces_an_answer_that_fails_it(tmp_path: Path) -> None:
     prompt = PROMPT.replace("a number.", "a number.\n    >>> double(4)\n    8")
-    figures = replay(written(tmp_path, trace(GOOD_TESTS, WRONG, RIGHT) | {"prompt": prompt}))
+    figures = replay_file(written(tmp_path, trace(GOOD_TESTS, WRONG, RIGHT) | {"prompt": prompt}))
     assert (figures["first"], figures["kept"], figures["gained"], figures["succeeded"]) == (0, 1, 1, 1)
 
 
 def test_what_is_recorded_of_the_hidden_test_is_believed(tmp_path: Path) -> None:
     failed = {"hidden": "fail", "internal": [True] * 5}
-    figures = replay(written(tmp_path, trace(GOOD_TESTS, RIGHT, attempts=[failed])))
+    figures = replay_file(written(tmp_path, trace(GOOD_TESTS, RIGHT, attempts=[failed])))
     assert (figures["first"], figures["kept"]) == (0, 0)
 
 
 def test_people_look_at_the_least_settled_runs_first(tmp_path: Path) -> None:
     unsettled = trace(GOOD_TESTS, "def double(n: int) -> int:\n    return 7", RIGHT.replace("2 * n", "9"))
     settled = [trace(GOOD_TESTS, RIGHT) for _ in range(9)]
-    curve = replay(written(tmp_path, *settled, unsettled))["review_curve"]
+    curve = replay_file(written(tmp_path, *settled, unsettled))["review_curve"]
     assert list(curve) == ["0", "5", "10", "20", "30", "100"]
     assert curve["0"] == curve["100"] == 0.9
-
-
-@pytest.mark.parametrize(
-    ("line", "says"), [("not json", "line 1"), ('{"prompt": "x", "implementations": []}', "line 1")]
-)
-def test_a_line_that_is_no_trace_is_named(tmp_path: Path, line: str, says: str) -> None:
-    path = tmp_path / "traces.jsonl"
-    path.write_text(line)
-    with pytest.raises(CommandError, match=says):
-        replay(path)
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match=r"none\.jsonl"):
-        replay(tmp_path / "none.jsonl")
 
 
 @pytest.mark.exhaustive("over all recorded runs")
 @pytest.mark.skipif(not RECORDED.exists(), reason="the recorded traces are not here")
 def test_on_recorded_runs_nothing_is_lost_and_the_confidences_are_what_other_problems_say() -> None:
-    figures = replay(RECORDED)
+    figures = replay_file(RECORDED)
     assert figures["kept"] >= figures["first"] > figures["last"]
-    assert figures["attempts_used"] <= figures["runs"] * 400 / 341
-    assert not any(kind["pays"] for kind in figures["kinds"])
+    assert figures["attempts_used"] <= 0.55 * figures["attempts_recorded"]
+    assert figures["review_curve"]["10"] - figures["review_curve"]["0"] >= 0.03
+    for kind in figures["kinds"]:
+        # Keeping what passes most tests is nowhere better beyond chance.
+        better = wilson(kind["gained"], kind["gained"] + kind["lost"])
+        assert better is None or better.low <= 0.5, kind
     measured = [kind for kind in figures["kinds"] if kind["problems"] > 1]
-    assert len(measured) == 5
+    assert len(measured) == 3
     for kind in measured:
         assert kind["held_out"] == pytest.approx(kind["stated"], abs=0.025), kind
