@@ -6,9 +6,13 @@ A chat template that opens the reasoning itself sends `</think>` alone. Tags in 
 import re
 
 OPENING, CLOSING = "<think>", "</think>"
-_FENCE = re.compile(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-# A tag that is meant begins or ends its line, or stands between two words without a space.
-_TAG = re.compile(r"^[ \t]*(</?think>)|(</think>)(?=[ \t]*$)|(?<=[^\s`\"'“‘])(</think>)(?=[\w#*])", re.MULTILINE)
+# A tag that is meant begins or ends its line, or stands between two words without a space. A code block is one match
+# as well, so that its tags are none.
+_TAG_OR_FENCE = re.compile(
+    r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^[ \t]*\1[ \t]*$|\Z)"
+    r"|^[ \t]*(</?think>)|(</think>)(?=[ \t]*$)|(?<=[^\s`\"'“‘])(</think>)(?=[\w#*])",
+    re.DOTALL | re.MULTILINE,
+)
 # Each costs one more search through the rest.
 MOST_BLOCKS = 50
 
@@ -44,9 +48,8 @@ def _next_tag(text: str, begins: int) -> tuple[int, int, bool] | None:
     """The next tag outside of code blocks: where it begins and ends, and whether it is a closing one."""
     if text.startswith(OPENING, begins):  # right after another block
         return begins, begins + len(OPENING), False
-    fences = [match.span() for match in _FENCE.finditer(text, begins)]
-    for match in _TAG.finditer(text, begins):
-        if not any(first <= match.start() < last for first, last in fences):
-            group = match.lastindex or 0
+    for match in _TAG_OR_FENCE.finditer(text, begins):
+        group = match.lastindex or 0
+        if group > 1:
             return match.start(group), match.end(group), match[group] == CLOSING
     return None
