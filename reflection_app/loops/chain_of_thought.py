@@ -1,6 +1,6 @@
 """Reasoning in five headed parts: what a model is asked for, and the parts read out of its answer.
 
-`headings_in` defines what counts as a heading. Reasoning before them comes from the provider or stands in `<think>`.
+`headings_in` defines what counts as a heading. Reasoning is in the provider's field or in `<think>`.
 """
 
 import re
@@ -169,8 +169,8 @@ def asking_for_parts(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 def parse_chain_of_thought(answer: str, *, beside: str = "") -> ChainOfThought | None:
     """What `answer` is made of, or None where nothing separates its reasoning from the rest.
 
-    A part that stands twice is put together. Headings inside of a thought are no parts. `beside` is the reasoning that
-    the provider sent in a field of its own.
+    The texts of a repeated part are joined. Headings inside of a thought are no parts. `beside` is the provider's
+    reasoning field.
     """
     text = storable(answer)
     thought, rest = split_thinking(text)

@@ -6,8 +6,8 @@ A chat template that opens the reasoning itself sends `</think>` alone. Tags in 
 import re
 
 OPENING, CLOSING = "<think>", "</think>"
-# A tag that is meant begins or ends its line, or stands between two words without a space. A code block is one match
-# as well, so that its tags are none.
+# A tag that is meant begins or ends its line, or has a word on each side without a space. A code block is one
+# match, so that no tag inside of it is found.
 _TAG_OR_FENCE = re.compile(
     r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^[ \t]*\1[ \t]*$|\Z)"
     r"|^[ \t]*(</?think>)|(</think>)(?=[ \t]*$)|(?<=[^\s`\"'“‘])(</think>)(?=[\w#*])",

@@ -137,7 +137,7 @@ def test_where_nothing_marks_the_answer_all_of_the_text_is_it(answer: str) -> No
     assert parse_chain_of_thought(answer) is None
 
 
-def test_steps_are_paragraphs_and_none_is_left_out() -> None:
+def test_steps_are_paragraphs_and_the_last_one_holds_the_remaining_text() -> None:
     found = parse_chain_of_thought("3", beside="\n\n".join(f"do w{number}." for number in range(500)))
     assert found is not None
     assert found.steps[1] == "do w1."
