@@ -182,8 +182,6 @@ class Profile(models.Model):
     digest = models.CharField(max_length=6, blank=True, default="", choices=Digest)
     # The password was made up by a command, and printed.
     must_change_password = models.BooleanField(default=False)
-    # By action of the review desk, only those that are not the usual ones (reviews/keyboard.py).
-    review_keys = models.JSONField(blank=True, default=dict)
 
     def __str__(self) -> str:
         return f"profile of {self.user}"

@@ -9,12 +9,13 @@ import re
 _NAME = r"(?:seed:)?think(?:ing)?"
 _OPENING = re.compile(rf"<{_NAME}[ \t]*>|\[THINK\]|◁think▷", re.IGNORECASE)
 _CLOSING = re.compile(rf"</{_NAME}[ \t]*>|\[/THINK\]|◁/think▷", re.IGNORECASE)
-_FENCE = re.compile(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-# A tag that is meant begins or ends its line, or stands between two words without a space.
-_TAG = re.compile(
-    rf"^[ \t]*({_OPENING.pattern}|{_CLOSING.pattern})|({_CLOSING.pattern})(?=[ \t\r]*$)"
+# A tag that is meant begins or ends its line, or stands between two words without a space. A code block is one match,
+# so that no tag inside of it is found.
+_TAG_OR_FENCE = re.compile(
+    r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^[ \t]*\1[ \t]*$|\Z)"
+    rf"|^[ \t]*({_OPENING.pattern}|{_CLOSING.pattern})|({_CLOSING.pattern})(?=[ \t\r]*$)"
     rf"|(?<=[^\s`\"'“‘])({_CLOSING.pattern})(?=[\w#*])",
-    re.MULTILINE | re.IGNORECASE,
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
 # Each costs one more search through the rest.
 MOST_BLOCKS = 50
@@ -51,9 +52,8 @@ def _next_tag(text: str, begins: int) -> tuple[int, int, bool] | None:
     """The next tag outside of code blocks: where it begins and ends, and whether it is a closing one."""
     if another := _OPENING.match(text, begins):  # right after another block
         return another.start(), another.end(), False
-    fences = [match.span() for match in _FENCE.finditer(text, begins)]
-    for match in _TAG.finditer(text, begins):
-        if not any(first <= match.start() < last for first, last in fences):
-            group = match.lastindex or 0
+    for match in _TAG_OR_FENCE.finditer(text, begins):
+        group = match.lastindex or 0
+        if group > 1:
             return match.start(group), match.end(group), bool(_CLOSING.fullmatch(match[group]))
     return None

@@ -330,7 +330,6 @@ DESTINATIONS = (
         gettext_noop("Language and colours"),
         "locale translation chinese english 中文 英文 语言 主题 theme dark light mode 深色 浅色 外观",
     ),
-    _personal("keyboard", gettext_noop("Keyboard"), "keys shortcuts hotkeys remap layout 快捷键 键盘 按键"),
     _personal("account_email", gettext_noop("E-mail addresses"), "mail 邮箱 邮件 地址"),
     _personal("account_change_password", gettext_noop("Password"), "change login security 密码 修改 安全"),
     _personal("mfa_index", gettext_noop("Two-factor login"), "2fa mfa totp authenticator security 两步 双重 验证 安全"),

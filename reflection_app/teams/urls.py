@@ -8,6 +8,7 @@ from allauth.socialaccount import views as social
 from allauth.socialaccount.providers.openid_connect import views as oidc
 from django.db import transaction
 from django.urls import URLPattern, path, re_path
+from django.views.generic import RedirectView
 
 from reflection_app.teams.pages import accounts, members
 from reflection_app.teams.pages.login import BrakedLoginView, choose_first_password, login_link
@@ -24,7 +25,7 @@ urlpatterns: list[URLPattern] = [
     path("invitations/<str:secret>/", members.open_invitation, name="open_invitation"),
     path("profile/", accounts.profile_page, name="profile"),
     path("account/keys/", accounts.own_keys, name="own_keys"),
-    path("account/keyboard/", accounts.keyboard, name="keyboard"),
+    path("account/keyboard/", RedirectView.as_view(pattern_name="profile", query_string=True), name="keyboard"),
     # All three that make accounts hold the lock on the invitation until they have: a link makes one account, however
     # often it is followed at once.
     path("account/signup/", transaction.atomic(account.signup), name="account_signup"),

@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.models import AnonymousUser
 from django.template import Context, Library
 from django.utils import timezone
 from django.utils.html import format_html
@@ -22,7 +21,6 @@ from reflection_app.core.models import Project
 from reflection_app.core.registry import REVIEW_SENTENCES, Look, look_of
 from reflection_app.loops.hidden_characters import in_order
 from reflection_app.reviews.goals import Due, question_due, review_due
-from reflection_app.reviews.keyboard import KeyAction, keys_of
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Question, Run
 from reflection_app.runs.views.passages import AnyIssue, IssueShown, Passages
@@ -282,13 +280,6 @@ def badge(value: str, kind: str) -> SafeString:
     """A state in its tone, with its icon and words."""
     found = look_of(value, kind)
     return format_html('<span class="badge badge-{}">{} {}</span>', found.tone, icon(found.icon), words(value, kind))
-
-
-@register.simple_tag(takes_context=True)
-def key(context: Context, action: str) -> str:
-    """The key that does this at the review desk, as the reader has laid them out; the usual one where nobody reads."""
-    request = context.get("request")
-    return keys_of(request.user if request else AnonymousUser())[KeyAction(action)]
 
 
 @register.simple_tag(takes_context=True)

@@ -1,5 +1,5 @@
 // Reviewing by keyboard. A key presses the control that carries it ([data-key], several with spaces between), so it can do
-// nothing the page cannot. Which key that is, each person may choose.
+// nothing the page cannot.
 (() => {
   // Up and down scroll what is being read; to the sides there is nothing to scroll.
   const ARROWS = ["ArrowLeft", "ArrowRight"];

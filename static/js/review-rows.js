@@ -1,8 +1,6 @@
 // In the queue, two keys and the arrows go from row to row; Enter opens the one that has the focus.
 (() => {
-  // The reader's own, where the page names them.
-  const { keyNext = "j", keyPrevious = "k" } = document.querySelector("[data-key-next]")?.dataset ?? {};
-  const STEP = { [keyNext]: 1, ArrowDown: 1, [keyPrevious]: -1, ArrowUp: -1 };
+  const STEP = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 };
   let marked = null;
 
   const links = () => [...document.querySelectorAll("[data-queue-row] .row-link")];

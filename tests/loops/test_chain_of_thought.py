@@ -10,10 +10,12 @@ from reflection_app.loops.code_answers import code_of, data_of
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.values import assistant, user
 from tests.loops.playing import code_spec, play, report, said, sequence, text_spec
-from tests.loops.reasoned_answers import FIVE, REASONED, WHOLE, Reasoned
 from tests.pace import within
 
 ALL = ChainOfThought(understand="a", analyze="b", plan="c", execute="d", verify="e")
+
+
+WORK = "Dear Ms Okafor,\n\nYour parcel left Leeds on Tuesday.\n\nKind regards"
 
 
 @pytest.mark.parametrize(
@@ -21,26 +23,34 @@ ALL = ChainOfThought(understand="a", analyze="b", plan="c", execute="d", verify=
     [
         "## Understand\na\n## Analyze\nb\n## Plan\nc\n## Execute\nd\n## Verify\ne",
         "# 1. UNDERSTAND the task\na\n## Analysis\nb\n### Plan ###\nc\n## Execution:\nd\n## Verification\ne",
+        "## **Understand**\na\n## **Analyzing it**\nb\n##Plan\nc\n## Execute: d\n## Verify\ne",
+        "**Understand the task**\na\n\n**Analyze**\nb\n\n**2. Plan**\nc\n\n**Execute**\nd\n\n**Verify**\ne",
         "1. **Understand**: a\n2. **Analyse**: b\n3. **Plan**: c\n4. **Execute**: d\n5. **Verify**: e",
         "**Understand:** a\n**Analyze** – b\n**Plan** - c\n**Execute**：d\n**Verify** :\ne",
-        "Sure!\n\n__Understanding it__\na\n__Analyzing__\nb\n__Planning__\nc\n__Implementation__\nd\n__Validation__\ne",
-        "Step 1: Understand\na\nStep 2: Analyze the thing\nb\nSTEP 3 - PLAN\nc\nstep 4. Execute\nd\nPart 5: Verify\ne",
-        "1) Understand\na\n2) Analyze\nb\n(3) Plan\nc\n4. Execute\nd\n5. Verify\ne",
-        "1. Understanding the problem\na\n2. Analyze it\nb\n3. Plan\nc\n4. Execute\nd\n5. Verify\ne",
-        "I. Understand\na\nII. Analyze\nb\nIII. Plan\nc\nIV. Execute\nd\nV. Verify\ne",
-        "Understand\n==========\na\n\nAnalyze\n-------\nb\n\nPlan\n---\nc\n\nExecute\n---\nd\n\nVerify\n---\ne",
+        "Sure!\n\n__Understanding it__\na\n__Analyzing__\nb\n__Planning:__ c\n__Execution__\nd\n__Verification__\ne",
         "- **Understand:** a\n- **Analyze:** b\n- **Plan:** c\n- **Execute:** d\n- **Verify:** e",
-        "🔍 Understand: a\n🧩 Analyze: b\n📋 Plan: c\n🛠 Execute: d\n✅ Verify: e",
+        "1. Understanding the problem\na\n2) Analyze it\nb\n3. Plan\nc\n4. Execute: d\n5. Verify\ne",
         "### 理解\na\n### 分析\nb\n### 规划\nc\n### 执行\nd\n### 验证\ne",
-        "一、理解任务：\na\n二、分析：b\n（三）计划\nc\n4. 实施\nd\n五、检验\ne",
-        "第一步：理解\na\n第二步：分析\nb\n步骤3：规划\nc\n步骤四：执行\nd\n第5部分：验证\ne",
-        "**理解任务**\na\n**分析：** b\n【规划】\nc\n执行：d\n验证\ne",
+        "**理解任务**\na\n**分析：** b\n**計劃**\nc\n**執行**\nd\n**驗證**\ne",
+        "一、理解任务：\na\n二、分析：b\n三、计划\nc\n4、执行\nd\n五、验证\ne",
         "## Verify\ne\n## Execute\nd\n## Plan\nc\n## Analyze\nb\n## Understand\na",
+        (
+            "<think>## Execute\nnot this\n## Plan\nnor this</think>\n"
+            "## Understand\na\n## Analyze\nb\n## Plan\nc\n## Execute\nd\n## Verify\ne"
+        ),
     ],
 )
-def test_headings_are_found_however_they_are_written(answer: str) -> None:
-    assert parse_chain_of_thought(answer) == ALL
-    assert parse_chain_of_thought(answer.replace("\n", "\r\n")) == ALL
+def test_headings_of_markdown_bold_and_numbered_ones_are_found(answer: str) -> None:
+    for text in (answer, answer.replace("\n", "\r\n"), f"\n\n{answer}\n"):
+        parts = parse_chain_of_thought(text)
+        assert parts is not None
+        assert parts.parts == ALL.parts
+        assert parts.answer == work_in(text) == "d"
+
+
+def test_text_on_the_line_of_its_heading_keeps_its_own_marks() -> None:
+    assert work_in("## Plan: x\n## Execute: __init__") == "__init__"
+    assert work_in("**Plan:** x\n**Execute:** **4**") == "**4**"
 
 
 def test_a_part_that_is_missing_is_none_and_an_empty_one_is_empty() -> None:
@@ -64,6 +74,15 @@ def test_a_part_that_stands_twice_is_put_together() -> None:
         "```\n## Plan\nall of it\n```",
         "~~~~markdown\n## Plan\n~~~\n## Verify\n~~~~\nend",
         "```\n## Plan",
+        "<h2>Plan</h2>\nc\n<h2>Execute</h2>\nd",
+        "<plan>c</plan>\n<execute>d</execute>",
+        '{"plan": "c", "execute": "d"}',
+        "[Plan]\nc\n[Execute]\nd",
+        "Plan\n----\nc\n\nExecute\n-------\nd",
+        "Plan: c\nExecute: d",
+        "*Plan*\nc\n*Execute*\nd",
+        "## Planen\nc\n## Ausführen\nd",
+        "1. Plan: c\n2. Execute: d",
     ],
 )
 def test_where_no_part_is_headed_there_is_none(answer: str) -> None:
@@ -80,40 +99,55 @@ def test_lists_and_code_inside_of_a_part_are_no_headings() -> None:
     assert code_of(answer, entry_point="f") == "# Verify\ndef f(x):\n    return x + 1"
 
 
-@pytest.mark.parametrize("answer", FIVE)
-def test_the_five_parts_are_found_in_other_layouts_and_languages(answer: str) -> None:
-    for text in (answer, answer.replace("\n", "\r\n"), f"\n\n{answer}\n"):
-        parts = parse_chain_of_thought(text)
-        assert parts is not None
-        assert parts.parts == ALL.parts
-        assert parts.answer == work_in(text) == "d"
+@pytest.mark.parametrize(
+    ("text", "answer", "reasoning"),
+    [
+        (f"<think>\nShe asks.\nTuesday, Leeds.\n</think>\n\n{WORK}", WORK, ("She asks.\nTuesday, Leeds.",)),
+        (f"The parcel is hers.\n\nSo be kind.\n</think>\n{WORK}", WORK, ("The parcel is hers.", "So be kind.")),
+        ("<think>A name.</think>\n<form><answer>y</answer></form>", "<form><answer>y</answer></form>", ("A name.",)),
+        ("<think>a</think>\nOne.\n\n<think>b</think>\nTwo.", "One.\n\n\nTwo.", ("a\nb",)),
+    ],
+)
+def test_a_thought_is_separated_from_the_answer(text: str, answer: str, reasoning: tuple[str, ...]) -> None:
+    for around in (text, f"\n{text}\n\n"):
+        found = parse_chain_of_thought(around)
+        assert found == ChainOfThought(reasoning=reasoning, final=answer)
+        assert work_in(around) == answer
 
 
-@pytest.mark.parametrize("one", REASONED, ids=lambda one: one.name)
-def test_reasoning_is_told_from_the_answer_in_the_layouts_that_models_write(one: Reasoned) -> None:
-    for text in (one.text, f"\n{one.text}\n\n"):
-        found = parse_chain_of_thought(text)
-        assert found is not None
-        assert found.answer == one.answer
-        assert not found.parts
-        for words in one.reasoning:
-            assert any(words in step for step in found.steps), words
-        assert work_in(text) == (text if found.is_within else one.answer)
-
-
-@pytest.mark.parametrize("answer", WHOLE)
-def test_where_nothing_marks_the_answer_for_certain_all_of_the_text_is_it(answer: str) -> None:
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "<think>I never come to an end",
+        "</think>",
+        "<think></think>",
+        "<think>42</think>",
+        "a < b and b > c; see <think> in the manual",
+        "Write <think> at the start.\nAnswer the question.",
+        "```xml\n<think>x</think>\n<answer>y</answer>\n```",
+        "1. Preheat the oven.\n2. Mix.\n3. Bake.",
+        "<reasoning>A box.</reasoning>\n<answer>34</answer>",
+        "**Reasoning:** Leeds.\n\n**Answer:** 34",
+        "思考：包裹周二离开利兹。\n答案：34",
+        '{"reasoning": "Three boxes of twelve.", "answer": "34"}',
+    ],
+)
+def test_where_nothing_marks_the_answer_all_of_the_text_is_it(answer: str) -> None:
     assert work_in(answer) == answer
+    assert parse_chain_of_thought(answer) is None
 
 
-def test_steps_are_as_their_author_counted_them_and_none_is_left_out() -> None:
-    found = parse_chain_of_thought("First of all.\nStep 1: Count.\nmore\nStep 2: Add.\n\nFinal answer: 3")
+def test_steps_are_paragraphs_and_the_last_one_holds_the_remaining_text() -> None:
+    found = parse_chain_of_thought("3", beside="\n\n".join(f"do w{number}." for number in range(500)))
     assert found is not None
-    assert found.steps == ("First of all.", "Step 1: Count.\nmore", "Step 2: Add.")
-    many = parse_chain_of_thought("\n".join(f"Step {number}: do w{number}." for number in range(500)) + "\nAnswer: 3")
-    assert many is not None
-    assert len(many.steps) == 100
-    assert all(f"w{number}." in "".join(many.steps) for number in range(500))
+    assert found.steps[1] == "do w1."
+    assert len(found.steps) == 100
+    assert all(f"w{number}." in "".join(found.steps) for number in range(500))
+
+
+def test_parts_that_an_earlier_version_stored_are_read() -> None:
+    stored = {"understand": None, "execute": "d", "reasoning": ["Step 1: a", "Step 2: b"], "is_within": True}
+    assert ChainOfThought.model_validate(stored) == ChainOfThought(execute="d", reasoning=("Step 1: a", "Step 2: b"))
 
 
 def test_an_object_that_was_asked_for_is_not_taken_apart() -> None:
@@ -144,8 +178,8 @@ def test_headings_within_a_thought_are_no_parts() -> None:
     assert found.reasoning == ("## Execute\nno",)
 
 
-TAGS = ["<think>", "</think>", "<answer>", "</answer>", "[THINK]", "[/THINK]", "<|channel|>final<|message|>"]
-LABELS = ["Answer: ", "**Reasoning:** ", "思考：", "## Answer\n", "Thought: ", "#### ", "```\n"]
+TAGS = ["<think>", "</think>", "\n<think>", "</think>\n"]
+LABELS = ["## Plan\n", "**Execute:** ", "3. Plan\n", "四、执行：", "#### ", "```\n"]
 BREAKS = ["\n", "\n\n", " ", "{", "}"]
 
 
@@ -162,7 +196,7 @@ def test_hostile_and_half_open_layouts_lose_no_word(pieces: list[str]) -> None:
 HOSTILE = ["#", "*", "`", "1.", "\n", "## Plan\n", "Plan: ", "-", "((", "理解", "\n---", "```\n", "step ", "plan ", " "]
 
 
-REPEATED = ["<think></think>\n```\n```\n", "<answer>x</answer>", "Answer: x\n"]
+REPEATED = ["<think></think>\n```\n```\n", "```\n</think>\n```\n", "**Plan:** x\n"]
 
 
 @pytest.mark.parametrize(

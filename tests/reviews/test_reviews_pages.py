@@ -1,3 +1,4 @@
+import re
 from datetime import timedelta
 
 import pytest
@@ -47,6 +48,17 @@ def test_the_queue_tells_what_waits_and_why(reviewer: Client, project: Project) 
     assert "A text to look at" in page
     assert "The critic is not sure" in page
     assert "the run waits for you" in page
+
+
+def test_the_help_lists_every_letter_that_presses_a_control(reviewer: Client, project: Project) -> None:
+    waiting_review(project)
+    queue = reviewer.get("/p/desk/reviews/").text
+    held = reviewer.post("/p/desk/reviews/next/", follow=True).text
+    for page, letters in ((queue, "n"), (held, "aocmsi")):
+        keys = " ".join(re.findall(r'data-key="([^"]*)"', page)).split()
+        help_ = page[page.index("data-help ") :]
+        assert set(letters) <= {key for key in keys if key.isalpha()}
+        assert [key for key in keys if len(key) == 1 and key.isalpha() and f"<kbd>{key}</kbd>" not in help_] == []
 
 
 def test_review_next_claims_the_oldest_and_opens_it(reviewer: Client, project: Project) -> None:

@@ -62,8 +62,6 @@ def found(typed: str, role: Role = Role.ADMIN) -> list[str]:
         ("language", "Language and colours"),
         ("dark", "Language and colours"),
         ("2fa", "Two-factor login"),
-        ("shortcuts", "Keyboard"),
-        ("快捷键", "Keyboard"),
         ("新建任务", "New task"),
         ("任务", "New task"),
         ("密钥", "API keys"),

@@ -255,7 +255,6 @@ def test_a_theme_that_is_none_is_refused_and_a_forged_cookie_means_nothing(anna:
     [
         "profile/",
         "account/keys/",
-        "account/keyboard/",
         "account/email/",
         "account/password/",
         "account/two-factor/",
@@ -276,3 +275,8 @@ def test_a_page_of_the_account_stands_in_the_project_one_came_from(anna: User) -
     client.get("/profile/?project=second")
     for path in ("/profile/", "/account/email/", "/account/sessions/"):
         assert 'href="/p/second/runs/"' in client.get(path).text
+
+
+def test_the_removed_page_of_own_keys_redirects_to_the_profile(anna: User) -> None:
+    answer = log_in(anna).get("/account/keyboard/?project=team")
+    assert (answer.status_code, answer["Location"]) == (302, "/profile/?project=team")

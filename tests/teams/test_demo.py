@@ -40,7 +40,6 @@ MAY_BE_EMPTY = {
     "channels",
     "members",
     "own_keys",
-    "keyboard",
     "profile",
     "account_email",
     "tools",

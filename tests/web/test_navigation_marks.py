@@ -21,7 +21,6 @@ MARKED = re.compile(r'<a href="([^"]+)" aria-current="')
         ("/p/team/settings/permissions/", {"/p/team/settings/", "/p/team/settings/members/"}),
         ("/p/team/settings/keeping/delete-project/", {"/p/team/settings/"}),
         ("/account/keys/?project=team", {"/account/keys/"}),
-        ("/account/keyboard/?project=team", {"/account/keyboard/"}),
     ],
 )
 def test_a_page_is_marked_where_it_belongs(client: Client, page: str, marked: set[str]) -> None:

@@ -31,7 +31,6 @@ from redis.exceptions import RedisError
 from reflection_app.core.audit import Actor, client_address
 from reflection_app.core.errors import ActionError
 from reflection_app.core.models import ApiKey, Digest, Profile, Project
-from reflection_app.reviews.keyboard import KEY_WORDS, USUAL, KeyAction, change_keys, keys_of
 from reflection_app.teams.members import accept_invitation, find_invitation
 from reflection_app.teams.models import Invitation
 from reflection_app.teams.projects import change_profile
@@ -180,7 +179,7 @@ def end_others(request: HttpRequest) -> HttpResponse:
     return lead_to(request, "usersessions_list", message=_("All other browsers are logged out."))
 
 
-# The pages of what is a person's in all projects: language, theme, mail, keys of the keyboard, and API keys.
+# The pages of what is a person's in all projects: language, theme, mail and API keys.
 
 
 @login_required
@@ -211,27 +210,6 @@ def profile_page(request: HttpRequest) -> HttpResponse:
         "digests": [("", _("Never")), (Digest.DAILY.value, _("Every morning")), (Digest.WEEKLY.value, _("On Mondays"))],
     }
     return render(request, "teams/profile.html", context, status=form.status)
-
-
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def keyboard(request: HttpRequest) -> HttpResponse:
-    """Which key does what at the review desk. `reset` in the form gives all of them their usual ones."""
-    desk_request = cast("DeskRequest", request)
-    stand_in_project(desk_request)
-    user = desk_request.user
-    keys = keys_of(user)
-    form = read_form(request, [action.value for action in KeyAction], {action.value: keys[action] for action in keys})
-    if request.method == "POST":
-        is_reset = "reset" in request.POST
-        with form.collect_errors():
-            change_keys(user, typed={} if is_reset else {action: form.values[action] for action in KeyAction})
-            message = _("All keys are the usual ones again.") if is_reset else _("Your keys were saved.")
-            return lead_to(request, request.get_full_path(), message=message)
-    fields = form.fields
-    rows = [(fields[action], _(KEY_WORDS[action]), usual) for action, usual in USUAL.items()]
-    context = {"form": form, "rows": rows, "is_usual": keys == USUAL}
-    return render(request, "account/keyboard.html", context, status=form.status)
 
 
 @login_required
