@@ -90,7 +90,7 @@ def _lines_of(text: str) -> Iterator[tuple[int, str | dict[str, str]]]:
     try:
         yield from ((reader.line_num, row) for row in reader)
     except csv.Error as error:
-        raise wrong(_("line %(line)s") % {"line": reader.line_num}, str(error)) from None
+        raise wrong(_("line %(line)s") % {"line": reader.reader.line_num}, str(error)) from None
 
 
 def _verdicts_of(row: LabelRow) -> dict[tuple[str, ...], object]:
