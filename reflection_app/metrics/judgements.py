@@ -50,33 +50,29 @@ def read_labels(content: bytes) -> list[LabelRow]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise wrong("content", _("It is not text in UTF-8.")) from None
-    rows: list[LabelRow] = []
+    rows: dict[int, LabelRow] = {}
     problems: list[dict[str, str]] = []
-    told: dict[tuple[str, ...], tuple[int, object]] = {}
     for count, (line, given) in enumerate(_lines_of(text), start=1):
         if count > MOST_ROWS:
             most = f"{MOST_ROWS:,}"
             raise wrong("content", _("An import has at most %(most)s rows. Split it into several.") % {"most": most})
-        place = _("line %(line)s") % {"line": line}
         try:
             # JSON is parsed by pydantic, which bounds its depth.
             is_json = isinstance(given, str)
-            row = LabelRow.model_validate_json(given) if is_json else LabelRow.model_validate(given)
+            rows[line] = LabelRow.model_validate_json(given) if is_json else LabelRow.model_validate(given)
         except ValidationError as error:
             found = invalid_input(error, what="row").errors
-            problems += [one | {"field": f"{place}, {one['field']}" if one["field"] else place} for one in found]
-            continue
-        rows.append(row)
-        for key, verdict in _verdicts_of(row).items():
-            earlier, other = told.setdefault(key, (line, verdict))
-            if other != verdict:
-                problem = _("Line %(line)s has another verdict or confidence of %(who)s on this item.")
-                problems.append({"field": place, "message": problem % {"line": earlier, "who": key[2] or _("a person")}})
+            problems += [one | {"field": ", ".join(filter(None, (_place(line), one["field"])))} for one in found]
+    problems += _contradictions(rows)
     if problems:
         raise InvalidInput(_("Some rows cannot be used. Nothing was imported."), errors=problems)
     if not rows:
         raise wrong("content", _("There are no rows."))
-    return rows
+    return list(rows.values())
+
+
+def _place(line: int) -> str:
+    return _("line %(line)s") % {"line": line}
 
 
 def _lines_of(text: str) -> Iterator[tuple[int, str | dict[str, str]]]:
@@ -90,15 +86,23 @@ def _lines_of(text: str) -> Iterator[tuple[int, str | dict[str, str]]]:
     try:
         yield from ((reader.line_num, row) for row in reader)
     except csv.Error as error:
-        raise wrong(_("line %(line)s") % {"line": reader.reader.line_num}, str(error)) from None
+        raise wrong(_place(reader.reader.line_num), str(error)) from None
 
 
-def _verdicts_of(row: LabelRow) -> dict[tuple[str, ...], object]:
-    """Map who judged which item to the verdict: each critic and each person judges an item once."""
-    return {
-        ("critic", row.item, row.model, row.prompt_version): (row.critic_verdict, row.confidence),
-        ("person", row.item, row.person): row.person_verdict,
-    }
+def _contradictions(rows: dict[int, LabelRow]) -> Iterator[dict[str, str]]:
+    """Yield a problem for each row whose critic or person has another verdict on the same item in an earlier row."""
+    told: dict[tuple[str, ...], tuple[int, object]] = {}
+    for line, row in rows.items():
+        said: dict[tuple[str, ...], object] = {
+            ("critic", row.item, row.model, row.prompt_version): (row.critic_verdict, row.confidence),
+            ("person", row.item, row.person): row.person_verdict,
+        }
+        for key, verdict in said.items():
+            earlier, other = told.setdefault(key, (line, verdict))
+            if other != verdict:
+                problem = _("Line %(line)s has another verdict or confidence of %(who)s on this item.")
+                who = key[2] or _("a person")
+                yield {"field": _place(line), "message": problem % {"line": earlier, "who": who}}
 
 
 @transaction.atomic

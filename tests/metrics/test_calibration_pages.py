@@ -181,7 +181,7 @@ def test_an_address_that_names_nothing_shows_the_critic_of_which_most_is_known(
         assert "1 imported label" in page(client, "calibration", query=query)
 
 
-def test_hostile_words_stay_words(client: Client, project: Project) -> None:
+def test_hostile_labels_are_escaped(client: Client, project: Project) -> None:
     hostile = HOSTILE[:190]
     given = label(hostile, model=hostile, prompt_version=HOSTILE[:40], text=HOSTILE) | {"person": hostile}
     imported(project, [given], name=hostile)

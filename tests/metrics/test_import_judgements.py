@@ -105,7 +105,7 @@ def test_a_bad_record_of_csv_is_named(content: bytes, field: str) -> None:
     assert field in refusal.value.errors[0]["field"]
 
 
-def test_csv_and_json_lines_are_read_alike() -> None:
+def test_csv_and_json_lines_give_the_same_rows() -> None:
     head = b"item,model,critic_verdict,person_verdict,person,confidence,prompt_version,text\r\n"
     given = label("a", confidence=0.5, text="One\u2028two") | {"person": "ann", "prompt_version": None}
     of_csv = read_labels(b"\xef\xbb\xbf" + head + "a,gpt,PASS,PASS,ann,0.5,,One\u2028two\r\n".encode())
