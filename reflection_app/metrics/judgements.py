@@ -58,8 +58,9 @@ def read_labels(content: bytes) -> list[LabelRow]:
             raise wrong("content", _("An import has at most %(most)s rows. Split it into several.") % {"most": most})
         try:
             # JSON is parsed by pydantic, which bounds its depth.
-            is_json = isinstance(given, str)
-            rows[line] = LabelRow.model_validate_json(given) if is_json else LabelRow.model_validate(given)
+            rows[line] = (
+                LabelRow.model_validate_json(given) if isinstance(given, str) else LabelRow.model_validate(given)
+            )
         except ValidationError as error:
             found = invalid_input(error, what="row").errors
             problems += [one | {"field": ", ".join(filter(None, (_place(line), one["field"])))} for one in found]

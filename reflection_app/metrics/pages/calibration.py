@@ -202,5 +202,5 @@ def drop_import(request: DeskRequest, judgements_id: UUID) -> HttpResponse:
 
 @project_page(Permission.READ_METRICS)
 @require_safe
-def former_page(request: DeskRequest, **_ids: UUID) -> HttpResponse:
+def former_page(request: DeskRequest, /, **_ids: UUID) -> HttpResponse:
     return back_to(request, "calibration")
