@@ -50,6 +50,7 @@ class TakenTable:
 
     `path` leads from a row to its project, `only` narrows the rows. Columns in `without` stay behind; where they need
     a value on the other desk, it is the model's default. `mended` is a row as it is written there, its ids being new.
+    `dropped` are keys of older files that are ignored.
     """
 
     name: str
@@ -58,6 +59,7 @@ class TakenTable:
     without: frozenset[str] = frozenset()
     only: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     mended: Callable[[Row], Row] | None = None
+    dropped: frozenset[str] = frozenset()
 
 
 def _with_key(row: Row) -> Row:

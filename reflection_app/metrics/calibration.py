@@ -16,7 +16,7 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.verdicts import Referee, Verdict
-from reflection_app.metrics.models import CriticJudgement, JudgedItem, PersonsJudgement
+from reflection_app.metrics.models import CriticJudgement, PersonsJudgement
 from reflection_app.metrics.statistics import (
     Case,
     Interval,
@@ -322,12 +322,6 @@ def compared_items(project_id: UUID) -> tuple[list[Compared], Undecided]:
             found.append(Compared(critic, Judged(verdict, right, confidence=confidence), behind=item_id))
     split = sum(item_id in agreed for item_id in left_out)
     return found, Undecided(split=split, unjudged=len(left_out) - split)
-
-
-def judged_items(project_id: UUID) -> QuerySet[JudgedItem]:
-    """The project's items with all that was said of them, newest first."""
-    items = JudgedItem.objects.filter(project=project_id).prefetch_related("critic_judgements", "persons_judgements")
-    return items.order_by("-created_at", "-id")
 
 
 # Which of people's decisions were about a critic's own verdict, and whose.

@@ -1,393 +1,176 @@
-"""Importing judgements from elsewhere: shown first, then applied in one transaction."""
+"""Import labels for calibration from CSV or JSON Lines: the verdicts of a critic and of a person on the same item."""
 
-import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from enum import StrEnum
+import csv
+from collections.abc import Iterator
+from io import StringIO
 from typing import Annotated, Any
 from uuid import UUID
 
 from django.db import transaction
-from django.utils import timezone
+from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
-from pydantic import Field, TypeAdapter, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.errors import NotFound, shortened, wrong
+from reflection_app.core.errors import InvalidInput, NotFound, wrong
 from reflection_app.core.models import Project
-from reflection_app.loops.json_paths import has_more_values
 from reflection_app.loops.storable import Text, storable
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Confidence, Verdict
-from reflection_app.metrics.calibration import majority
 from reflection_app.metrics.models import CriticJudgement, JudgedItem, JudgementImport, PersonsJudgement
 from reflection_app.tasks.submission import invalid_input
 
-# Judgements as they are handed in: lines of JSON, each what one critic and some people said of one thing.
-
 MOST_ROWS = 20_000
-MOST_PEOPLE = 100
-MOST_VALUES_OF_A_ROW = 10_000
-LONGEST_REASON = 300
+LONGEST_NAME = 200
+BATCH = 2_000
 Name = Annotated[Text, Field(min_length=1, max_length=200)]
 
 
-class CriticSaid(Value):
+class LabelRow(Value):
+    """`item` is the ID of a run or of an attempt, another name, or a short text; `text` is what was judged."""
+
+    item: Name
     model: Name
-    verdict: Verdict
+    critic_verdict: Verdict
+    person_verdict: Verdict
+    person: Text = Field(default="", max_length=200)
     confidence: Confidence | None = None
     prompt_version: Text = Field(default="", max_length=40)
+    text: Text = Field(default="", max_length=100_000)
+
+    @model_validator(mode="before")
+    @classmethod
+    def drop_empty_cells(cls, given: Any) -> Any:
+        return {name: cell for name, cell in given.items() if cell not in ("", None)} if type(given) is dict else given
 
 
-class PersonSaid(Value):
-    name: Name
-    verdict: Verdict
-
-
-class JudgementRow(Value):
-    """What one critic said of one thing, and what people did. A further critic of the same thing has a row of its own.
-
-    `people` may be left out where another row of the same `external_id` names them.
-    """
-
-    external_id: Name
-    critic: CriticSaid
-    people: tuple[PersonSaid, ...] = Field(default=(), max_length=MOST_PEOPLE)
-    content: Text = Field(default="", max_length=100_000)
-
-    @model_validator(mode="after")
-    def check_everybody_speaks_once(self) -> "JudgementRow":
-        names = [person.name for person in self.people]
-        if len(set(names)) < len(names):
-            raise ValueError("people: somebody is named twice")
-        return self
-
-
-@dataclass(frozen=True)
-class NumberedRow:
-    """A row with the number of its line, from 1."""
-
-    line: int
-    row: JudgementRow
-
-
-@dataclass(frozen=True)
-class Refused:
-    """A line that cannot be used, and why."""
-
-    line: int
-    reason: str
-
-
-@dataclass(frozen=True)
-class ReadRows:
-    rows: tuple[NumberedRow, ...]
-    refused: tuple[Refused, ...]
-
-
-NUMBERED = TypeAdapter(list[NumberedRow])
-REFUSED = TypeAdapter(list[Refused])
-
-
-def read_lines(content: bytes) -> ReadRows:
-    """The rows of a file of JSON lines; blank lines are none. Raises InvalidInput where there are too many, or none."""
-    lines = ((number, line) for number, line in enumerate(content.splitlines(), start=1) if line.strip())
-    return _read((number, _value_of(line)) for number, line in lines)
-
-
-def read_values(values: Iterable[Any]) -> ReadRows:
-    """The rows of a list, numbered from 1. Raises InvalidInput where there are too many, or none."""
-    return _read(enumerate(values, start=1))
-
-
-class _NoJson(ValueError):
-    """The line is no JSON; says why."""
-
-
-def _value_of(line: bytes) -> Any:
-    if has_more_values(line, MOST_VALUES_OF_A_ROW):
-        return _NoJson(
-            _("This is no row: as JSON it has more than %(most)s values.") % {"most": f"{MOST_VALUES_OF_A_ROW:,}"}
-        )
+def read_labels(content: bytes) -> list[LabelRow]:
+    """Return the rows of a CSV file with a header, or of JSON Lines. Raises InvalidInput that names each bad line."""
     try:
-        return json.loads(line.removeprefix(b"\xef\xbb\xbf").decode())
-    except (ValueError, RecursionError) as error:
-        return _NoJson(_("This is no JSON: %(why)s") % {"why": error})
-
-
-def _read(numbered: Iterable[tuple[int, Any]]) -> ReadRows:
-    rows: list[NumberedRow] = []
-    refused: list[Refused] = []
-    for count, (line, value) in enumerate(numbered, start=1):
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise wrong("content", _("It is not text in UTF-8.")) from None
+    rows: dict[int, LabelRow] = {}
+    problems: list[dict[str, str]] = []
+    for count, (line, given) in enumerate(_lines_of(text), start=1):
         if count > MOST_ROWS:
-            raise wrong(
-                "rows", _("At most %(most)s rows in one import; put more into several.") % {"most": f"{MOST_ROWS:,}"}
-            )
+            most = f"{MOST_ROWS:,}"
+            raise wrong("content", _("An import has at most %(most)s rows. Split it into several.") % {"most": most})
         try:
-            if isinstance(value, _NoJson):
-                raise value
-            if not isinstance(value, dict):
-                raise ValueError(_("A row is a JSON object."))
-            row_of = JudgementRow.model_validate(value)
-            rows.append(NumberedRow(line, row_of))
-        except ValidationError as error:
-            why = "; ".join(f"{one['field']}: {one['message']}" for one in invalid_input(error, what="row").errors[:3])
-            refused.append(Refused(line, storable(shortened(why, LONGEST_REASON))))
-        except ValueError as error:
-            refused.append(Refused(line, storable(shortened(str(error), LONGEST_REASON))))
-    if not rows and not refused:
-        raise wrong("rows", _("There is no row in it."))
-    contradicting = tuple(_contradicting(rows))
-    lines = {one.line for one in contradicting}
-    kept = tuple(row for row in rows if row.line not in lines)
-    return ReadRows(kept, tuple(sorted((*refused, *contradicting), key=lambda one: one.line)))
-
-
-def _contradicting(rows: Iterable[NumberedRow]) -> Iterator[Refused]:
-    """The rows that say of the same thing something else than an earlier row does."""
-    critics: dict[tuple[str, str, str], NumberedRow] = {}
-    people: dict[tuple[str, str], tuple[int, Verdict]] = {}
-    contents: dict[str, NumberedRow] = {}
-    for one in rows:
-        row = one.row
-        said = critics.setdefault((row.external_id, row.critic.model, row.critic.prompt_version), one)
-        if said.row.critic != row.critic:
-            yield _other(one, said.line, row.critic.model)
-            continue
-        earlier = [(person, people.get((row.external_id, person.name))) for person in row.people]
-        clash = next(((person, told) for person, told in earlier if told and told[1] != person.verdict), None)
-        if clash is not None:
-            yield _other(one, clash[1][0], clash[0].name)
-            continue
-        if row.content and (held := contents.setdefault(row.external_id, one)).row.content != row.content:
-            yield Refused(one.line, _("Line %(line)s has another content for the same thing.") % {"line": held.line})
-            continue
-        for person in row.people:
-            people.setdefault((row.external_id, person.name), (one.line, person.verdict))
-
-
-def _other(one: NumberedRow, line: int, who: str) -> Refused:
-    reason = _("Line %(line)s says otherwise of what %(who)s said of it.") % {"line": line, "who": shortened(who, 60)}
-    return Refused(one.line, reason)
-
-
-# What rows of judgements would do to those that a project has.
-
-CHUNK = 5_000
-
-
-class RowStep(StrEnum):
-    """NEW: the critic's judgement is not there. CHANGED: it is, and the row says something else or something more."""
-
-    NEW = "new"
-    SAME = "same"
-    CHANGED = "changed"
-
-
-@dataclass(frozen=True)
-class PlannedRow:
-    """`changes` are the fields that would become other ones: verdict, confidence, people, content."""
-
-    line: int
-    row: JudgementRow
-    step: RowStep
-    changes: tuple[str, ...] = ()
-
-
-@dataclass
-class Held:
-    """What a project has of one item."""
-
-    id: UUID | None = None
-    content: str = ""
-    critics: dict[tuple[str, str], tuple[str, float | None]] = field(default_factory=dict)
-    people: dict[str, str] = field(default_factory=dict)
-
-
-def held_items(project: Project, external_ids: Iterable[str]) -> dict[str, Held]:
-    """What the project has of these items, by their names elsewhere."""
-    wanted = sorted(set(external_ids))
-    found: dict[str, Held] = {}
-    for start in range(0, len(wanted), CHUNK):
-        items = JudgedItem.objects.filter(project=project, external_id__in=wanted[start : start + CHUNK])
-        by_id = {
-            pk: (name, Held(pk, content)) for pk, name, content in items.values_list("pk", "external_id", "content")
-        }
-        found.update(by_id.values())
-        of_items = {"item__in": list(by_id)}
-        critics = CriticJudgement.objects.filter(**of_items)
-        for item, model, version, verdict, confidence in critics.values_list(
-            "item", "model", "prompt_version", "verdict", "confidence"
-        ):
-            by_id[item][1].critics[model, version] = (verdict, confidence)
-        people = PersonsJudgement.objects.filter(**of_items)
-        for item, name, verdict in people.values_list("item", "name", "verdict"):
-            by_id[item][1].people[name] = verdict
-    return found
-
-
-def plan(project: Project, rows: Sequence[NumberedRow]) -> tuple[tuple[PlannedRow, ...], int]:
-    """What each row would do, given what the project has and the rows before it; and on how many of the rows' items
-    people would have said something then, without a majority."""
-    held = held_items(project, (one.row.external_id for one in rows))
-    planned = []
-    for one in rows:
-        row, item = one.row, held.setdefault(one.row.external_id, Held())
-        known = item.critics.get((row.critic.model, row.critic.prompt_version))
-        step, changes = RowStep.NEW, tuple[str, ...]()
-        if known is not None:
-            other = {
-                "verdict": known[0] != row.critic.verdict,
-                "confidence": known[1] != row.critic.confidence,
-                "people": any(item.people.get(person.name) != person.verdict for person in row.people),
-                "content": row.content not in {"", item.content},
-            }
-            changes = tuple(name for name, is_other in other.items() if is_other)
-            step = RowStep.CHANGED if changes else RowStep.SAME
-        planned.append(PlannedRow(one.line, row, step, changes))
-        item.critics[row.critic.model, row.critic.prompt_version] = (row.critic.verdict.value, row.critic.confidence)
-        item.people.update((person.name, person.verdict.value) for person in row.people)
-        item.content = row.content or item.content
-    split = sum(bool(item.people) and majority(item.people.values()) is None for item in held.values())
-    return tuple(planned), split
-
-
-LONGEST_NAME = 200
-BATCH = 2_000
-
-
-@dataclass(frozen=True)
-class Shown:
-    """An import as it is: what it would do, or once it is applied what it did. Then `planned` is empty.
-
-    `split` is of how many items people have no majority: they are kept, and in no figure.
-    """
-
-    id: UUID
-    name: str
-    by: str
-    created_at: datetime
-    applied_at: datetime | None
-    counts: dict[str, int]
-    split: int
-    planned: tuple[PlannedRow, ...]
-    refused: tuple[Refused, ...]
-
-    @property
-    def would_do(self) -> int:
-        return self.counts[RowStep.NEW] + self.counts[RowStep.CHANGED]
-
-
-@transaction.atomic
-def preview_judgements(project: Project, given: ReadRows, *, name: str, actor: Actor) -> Shown:
-    """The import as it would be; no judgement is added yet."""
-    row = JudgementImport.objects.create(
-        project=project,
-        name=storable(name)[:LONGEST_NAME],
-        by_label=actor.label,
-        rows=NUMBERED.dump_python(list(given.rows), mode="json"),
-        outcome={"refused": REFUSED.dump_python(list(given.refused), mode="json")},
-    )
-    return _shown(row, project)
-
-
-def get_judgement_import(project: Project, import_id: UUID) -> Shown:
-    """The project's import as it is now. Raises NotFound."""
-    row = JudgementImport.objects.filter(project=project, pk=import_id).first()
-    if row is None:
-        raise NotFound(_("There is no such import."))
-    return _shown(row, project)
-
-
-@transaction.atomic
-def apply_judgements(project: Project, import_id: UUID, *, actor: Actor) -> Shown:
-    """The import, applied; applied twice, it has been applied once. Raises NotFound."""
-    row = JudgementImport.objects.select_for_update().filter(project=project, pk=import_id).first()
-    if row is None:
-        raise NotFound(_("There is no such import."))
-    if row.applied_at is None:
-        shown = _shown(row, project)
-        _write(project, row, [one.row for one in shown.planned if one.step is not RowStep.SAME])
-        row.outcome = {**row.outcome, "counts": shown.counts, "split": shown.split}
-        row.rows, row.applied_at = [], timezone.now()
-        row.save(update_fields=["rows", "outcome", "applied_at"])
-        after = {"name": row.name, **shown.counts}
-        audit(project.pk, actor, "judgements.imported", target=row, after=after)
-    return _shown(row, project)
-
-
-def _shown(row: JudgementImport, project: Project) -> Shown:
-    refused = tuple(REFUSED.validate_python(row.outcome.get("refused", [])))
-    rows: list[NumberedRow] = NUMBERED.validate_python(row.rows)
-    planned, split = plan(project, rows)
-    found = Counter(one.step for one in planned)
-    counts = {step.value: found[step] for step in RowStep} | {"refused": len(refused)}
-    return Shown(
-        id=row.pk,
-        name=row.name,
-        by=row.by_label,
-        created_at=row.created_at,
-        applied_at=row.applied_at,
-        counts=counts if row.applied_at is None else row.outcome["counts"],
-        split=split if row.applied_at is None else row.outcome["split"],
-        planned=planned,
-        refused=refused,
-    )
-
-
-def _write(project: Project, batch: JudgementImport, rows: Sequence[JudgementRow]) -> None:
-    """Keeps the rows, each in the place of what is there of the same thing by the same giver.
-
-    Everything is written in one order, so that two imports at once wait for each other instead of both failing.
-    """
-    contents: dict[str, str] = {}
-    for row in rows:
-        contents[row.external_id] = row.content or contents.get(row.external_id, "")
-    named = sorted(contents.items())
-    # A content that is given replaces the one that is there; items that were not there are made.
-    JudgedItem.objects.bulk_create(
-        [JudgedItem(project=project, external_id=name, content=content) for name, content in named if content],
-        batch_size=BATCH,
-        update_conflicts=True,
-        unique_fields=["project", "external_id"],
-        update_fields=["content"],
-    )
-    JudgedItem.objects.bulk_create(
-        [JudgedItem(project=project, external_id=name) for name, content in named if not content],
-        batch_size=BATCH,
-        ignore_conflicts=True,
-    )
-    # What was written already is not read back by its conflict, so the ids come from the table.
-    written = JudgedItem.objects.filter(project=project, external_id__in=list(contents))
-    items = dict(written.values_list("external_id", "pk"))
-    critics = {(row.external_id, row.critic.model, row.critic.prompt_version): row.critic for row in rows}
-    CriticJudgement.objects.bulk_create(
-        (
-            CriticJudgement(
-                item_id=items[name],
-                batch=batch,
-                model=model,
-                prompt_version=version,
-                verdict=said.verdict.value,
-                confidence=said.confidence,
+            # JSON is parsed by pydantic, which bounds its depth.
+            rows[line] = (
+                LabelRow.model_validate_json(given) if isinstance(given, str) else LabelRow.model_validate(given)
             )
-            for (name, model, version), said in sorted(critics.items(), key=lambda one: one[0])
-        ),
-        batch_size=BATCH,
-        update_conflicts=True,
+        except ValidationError as error:
+            found = invalid_input(error, what="row").errors
+            problems += [one | {"field": ", ".join(filter(None, (_place(line), one["field"])))} for one in found]
+    problems += _contradictions(rows)
+    if problems:
+        raise InvalidInput(_("Some rows cannot be used. Nothing was imported."), errors=problems)
+    if not rows:
+        raise wrong("content", _("There are no rows."))
+    return list(rows.values())
+
+
+def _place(line: int) -> str:
+    return _("line %(line)s") % {"line": line}
+
+
+def _lines_of(text: str) -> Iterator[tuple[int, str | dict[str, str]]]:
+    """Yield each row with its line number, from 1: text of a line of JSON, or the cells of a record of CSV."""
+    if not text.strip():
+        return
+    if text.lstrip().startswith(("{", "[")):
+        yield from ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
+        return
+    reader = csv.DictReader(StringIO(text, newline=""), restkey="extra_cells", restval="")
+    try:
+        yield from ((reader.line_num, row) for row in reader)
+    except csv.Error as error:
+        raise wrong(_place(reader.reader.line_num), str(error)) from None
+
+
+def _contradictions(rows: dict[int, LabelRow]) -> Iterator[dict[str, str]]:
+    """Yield a problem for each row whose critic or person has another verdict on the same item in an earlier row."""
+    told: dict[tuple[str, ...], tuple[int, object]] = {}
+    for line, row in rows.items():
+        said: dict[tuple[str, ...], object] = {
+            ("critic", row.item, row.model, row.prompt_version): (row.critic_verdict, row.confidence),
+            ("person", row.item, row.person): row.person_verdict,
+        }
+        for key, verdict in said.items():
+            earlier, other = told.setdefault(key, (line, verdict))
+            if other != verdict:
+                problem = _("Line %(line)s has another verdict or confidence of %(who)s on this item.")
+                who = key[2] or _("a person")
+                yield {"field": _place(line), "message": problem % {"line": earlier, "who": who}}
+
+
+@transaction.atomic
+def import_labels(project: Project, rows: list[LabelRow], *, name: str, actor: Actor) -> JudgementImport:
+    """Store the rows as one import. They replace earlier verdicts of the same critic or person on the same item."""
+    _lock(project)
+    batch = JudgementImport.objects.create(project=project, name=storable(name)[:LONGEST_NAME], by_label=actor.label)
+    items = _stored_items(project, rows)
+    critics = {
+        (row.item, row.model, row.prompt_version): CriticJudgement(
+            item=items[row.item],
+            batch=batch,
+            model=row.model,
+            prompt_version=row.prompt_version,
+            verdict=row.critic_verdict.value,
+            confidence=row.confidence,
+        )
+        for row in rows
+    }
+    given = {(row.item, row.person): row.person_verdict.value for row in rows}
+    people = [PersonsJudgement(item=items[item], batch=batch, name=who, verdict=v) for (item, who), v in given.items()]
+    replacing: dict[str, Any] = {"batch_size": BATCH, "update_conflicts": True}
+    CriticJudgement.objects.bulk_create(
+        critics.values(),
         unique_fields=["item", "model", "prompt_version"],
         update_fields=["batch", "verdict", "confidence"],
+        **replacing,
     )
-    people = {(row.external_id, person.name): person.verdict for row in rows for person in row.people}
     PersonsJudgement.objects.bulk_create(
-        (
-            PersonsJudgement(item_id=items[name], name=who, verdict=verdict.value)
-            for (name, who), verdict in sorted(people.items())
-        ),
-        batch_size=BATCH,
-        update_conflicts=True,
-        unique_fields=["item", "name"],
-        update_fields=["verdict"],
+        people, unique_fields=["item", "name"], update_fields=["batch", "verdict"], **replacing
     )
+    audit(project.pk, actor, "judgements.imported", target=batch, after={"name": batch.name, "rows": len(rows)})
+    return batch
+
+
+def _stored_items(project: Project, rows: list[LabelRow]) -> dict[str, JudgedItem]:
+    """Add the items that are new, update their texts, and return all by name."""
+    texts: dict[str, str] = {}
+    for row in rows:
+        texts[row.item] = row.text or texts.get(row.item, "")
+    new = [JudgedItem(project=project, external_id=item) for item in texts]
+    JudgedItem.objects.bulk_create(new, batch_size=BATCH, ignore_conflicts=True)
+    items = {item.external_id: item for item in JudgedItem.objects.filter(project=project, external_id__in=texts)}
+    changed = [item for item in items.values() if texts[item.external_id] not in {"", item.content}]
+    for item in changed:
+        item.content = texts[item.external_id]
+    JudgedItem.objects.bulk_update(changed, ["content"], batch_size=BATCH)
+    return items
+
+
+@transaction.atomic
+def delete_import(project: Project, import_id: UUID, *, actor: Actor) -> None:
+    """Delete the import, its verdicts, and the items that no critic judged in another one. Raises NotFound."""
+    _lock(project)
+    batch = JudgementImport.objects.filter(project=project, pk=import_id).first()
+    if batch is None:
+        raise NotFound(_("There is no such import."))
+    audit(project.pk, actor, "judgements.deleted", target=batch, before={"name": batch.name})
+    batch.delete()
+    JudgedItem.objects.filter(project=project, critic_judgements__isnull=True).delete()
+
+
+def imports_of(project: Project) -> QuerySet[JudgementImport]:
+    """The imports that calibration counts verdicts of, newest first, each with its number of `verdicts`."""
+    return JudgementImport.objects.filter(project=project).annotate(verdicts=Count("judgements")).filter(verdicts__gt=0)
+
+
+def _lock(project: Project) -> None:
+    """Imports and deletions of one project wait for each other: both write the same items."""
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)

@@ -208,16 +208,13 @@ VERDICTS = [(verdict.value, verdict.value) for verdict in VerdictName]
 
 
 class JudgementImport(models.Model):
-    """One file or request, shown before it is applied. `rows` are kept until then; `outcome` tells what it did."""
+    """One file or request with labels."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="judgement_imports")
     name = models.CharField(max_length=200, blank=True, default="")
     by_label = models.CharField(max_length=200)
-    rows = models.JSONField(default=list)
-    outcome = models.JSONField(default=dict)
     created_at = models.DateTimeField(auto_now_add=True)
-    applied_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ("-created_at", "-id")
@@ -246,7 +243,7 @@ class JudgedItem(models.Model):
 class CriticJudgement(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     item = models.ForeignKey(JudgedItem, on_delete=models.CASCADE, related_name="critic_judgements")
-    batch = models.ForeignKey(JudgementImport, null=True, on_delete=models.SET_NULL, related_name="judgements")
+    batch = models.ForeignKey(JudgementImport, null=True, on_delete=models.CASCADE, related_name="judgements")
     model = models.CharField(max_length=200)
     prompt_version = models.CharField(max_length=40, blank=True, default="")
     verdict = models.CharField(max_length=8, choices=VERDICTS)
@@ -265,6 +262,8 @@ class CriticJudgement(models.Model):
 class PersonsJudgement(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     item = models.ForeignKey(JudgedItem, on_delete=models.CASCADE, related_name="persons_judgements")
+    # None of those that were imported before deletion was possible; they are deleted with their item.
+    batch = models.ForeignKey(JudgementImport, null=True, on_delete=models.CASCADE, related_name="+")
     name = models.CharField(max_length=200)
     verdict = models.CharField(max_length=8, choices=VERDICTS)
     created_at = models.DateTimeField(auto_now_add=True)

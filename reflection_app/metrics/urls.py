@@ -25,9 +25,10 @@ urlpatterns: list[URLPattern] = [
 
 calibration_urlpatterns: list[URLPattern] = [
     path("metrics/calibration/", calibration.calibration_page, name="calibration"),
-    path("metrics/calibration/items/", calibration.item_list, name="judged_items"),
-    path("metrics/calibration/items/<uuid:item_id>/", calibration.item_page, name="judged_item"),
-    path("metrics/calibration/import/", calibration.import_start, name="import_judgements"),
-    path("metrics/calibration/import/<uuid:judgements_id>/", calibration.import_shown, name="judgements_shown"),
-    path("metrics/calibration/import/<uuid:judgements_id>/apply/", calibration.import_apply, name="apply_judgements"),
+    path("metrics/calibration/import/", calibration.import_file, name="import_judgements"),
+    path("metrics/calibration/import/<uuid:judgements_id>/delete/", calibration.drop_import, name="delete_judgements"),
+    # Pages that were there before; bookmarks lead to the calibration.
+    path("metrics/calibration/items/", calibration.former_page, name="judged_items"),
+    path("metrics/calibration/items/<uuid:item_id>/", calibration.former_page, name="judged_item"),
+    path("metrics/calibration/import/<uuid:judgements_id>/", calibration.former_page, name="judgements_shown"),
 ]

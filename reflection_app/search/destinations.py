@@ -235,21 +235,7 @@ DESTINATIONS = (
     Destination(
         "calibration",
         gettext_noop("Calibration"),
-        "critics confidence bias judges 校准 评审 置信度",
-        "scale",
-        within=gettext_noop("Metrics"),
-    ),
-    Destination(
-        "import_judgements",
-        gettext_noop("Import judgements"),
-        "labels human calibration upload 导入 评判 标注",
-        "scale",
-        within=gettext_noop("Metrics"),
-    ),
-    Destination(
-        "judged_items",
-        gettext_noop("Imported judgements"),
-        "labels human list 评判 标注",
+        "critics confidence bias judges import upload labels 校准 评审 置信度 导入 标注",
         "scale",
         within=gettext_noop("Metrics"),
     ),

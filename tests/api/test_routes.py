@@ -21,7 +21,6 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Scope
 from reflection_app.core.permissions import GRANTS, Grant, Permission
 from reflection_app.metrics.datasets.catalogue import DATASETS
-from reflection_app.metrics.models import JudgementImport
 from reflection_app.notebook.bulk import BulkCuration, BulkDeed, curate_together
 from reflection_app.queues.saving import ViewInput, save_view
 from reflection_app.repairs.models import AgentInstruction
@@ -197,7 +196,6 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
         "user_id": str(make_member(owner.project).pk),
         "invitation_id": create_invitation(owner.project, role="viewer", actor=by).invitation.pk,
         "import_id": ImportBatch.objects.create(project_id=owner.project.pk).pk,
-        "judgements_id": JudgementImport.objects.create(project=owner.project).pk,
         "set_id": make_set(owner.project).pk,
         "judgement_id": claimed(owner.project, actor=by).pk,
         "webhook_id": (webhook := Webhook.objects.create(project=owner.project, url="https://a.example", events=[])).pk,

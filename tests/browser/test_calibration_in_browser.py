@@ -1,4 +1,4 @@
-"""Calibration in headless Chromium: a file is brought in by the page, and every cell leads to what is behind it."""
+"""Calibration in headless Chromium: a file is imported by the page, and every cell leads to what is behind it."""
 
 import json
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from reflection_app.metrics.calibration import VERDICTS
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
-from tests.metrics.judgements import imported, lines, recorded_pairs, row, rows_of
+from tests.metrics.judgements import imported, labels_of, lines, recorded_pairs, rows_of
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -30,7 +30,7 @@ def drawn(page: Page) -> None:
 
 
 def made_rows() -> list[dict[str, Any]]:
-    """Judgements of a critic that is surer than it should be, and of a careful one under two versions of its prompt."""
+    """Labels of a critic that is surer than it should be, and of a careful one under two versions of its prompt."""
     rng = Random(4)
     rows = []
     for number in range(200):
@@ -43,29 +43,25 @@ def made_rows() -> list[dict[str, Any]]:
         ):
             said = right if rng.random() < skill else rng.choice(VERDICTS)
             sure = round(min(1.0, max(0.0, rng.gauss(0.85 if said == right else 0.75, 0.12))), 2)
-            told = people if model == "big-judge" else {}
-            given = {"confidence": sure, "prompt_version": version, "people": told, "content": f"Answer {number}."}
-            rows.append(row(f"answer-{number}", model=model, verdict=said, **given))
+            given = {"confidence": sure, "prompt_version": version, "text": f"Answer {number}."}
+            rows += labels_of(people, f"answer-{number}", model=model, verdict=said, **given)
     return rows
 
 
 def upload(page: Page, content: bytes, *, name: str) -> None:
-    page.get_by_label("File of JSON lines").set_input_files({"name": name, "mimeType": "text/plain", "buffer": content})
-    page.get_by_role("button", name="Read the file").click()
+    page.get_by_label("CSV or JSON Lines").set_input_files({"name": name, "mimeType": "text/plain", "buffer": content})
+    page.get_by_role("button", name="Import labels").click()
 
 
-def test_a_file_is_brought_in_and_its_cells_lead_to_its_items(visit: Callable[..., Visitor]) -> None:
+def test_a_file_is_imported_and_its_cells_lead_to_its_items(visit: Callable[..., Visitor]) -> None:
     project = make_project("desk")
     page = visit(make_member(project, Role.CURATOR)).go(PAGE)
     is_clean(page, "calibration_empty")
-    page.get_by_role("main").get_by_role("link", name="Import judgements").first.click()
-    is_clean(page, "calibration_import")
-    upload(page, lines([*made_rows(), row("x", verdict="garbage"), b"not json"]), name="labels.jsonl")
-    expect(page.get_by_text("line 601")).to_be_visible()
-    is_clean(page, "calibration_preview")
-    page.get_by_role("button", name="Import 600 judgements").click()
-    expect(page.get_by_text("600 added, 0 changed, 0 there already, 2 refused")).to_be_visible()
-    page.get_by_role("link", name="To the calibration").click()
+    upload(page, lines([*made_rows(), b"not json"]), name="labels.jsonl")
+    expect(page.get_by_text("line 1801")).to_be_visible()
+    is_clean(page, "calibration_refused")
+    upload(page, lines(made_rows()), name="labels.jsonl")
+    expect(page.get_by_text("The labels are imported.")).to_be_visible()
     drawn(page)
     expect(page.get_by_role("row", name="small-judge")).to_have_count(2)
     is_clean(page, "calibration_wide")
@@ -77,11 +73,10 @@ def test_a_file_is_brought_in_and_its_cells_lead_to_its_items(visit: Callable[..
     expect(page.get_by_role("heading", name="The critic said Pass, people said Revise")).to_be_visible()
     drawn(page)
     is_clean(page, "calibration_cell")
-    page.locator("#behind .row-link").first.click()
-    expect(page.get_by_text("The majority counts: Revise.")).to_be_visible()
-    is_clean(page, "calibration_item")
-    page.get_by_role("link", name="Imported judgements").click()
-    is_clean(page, "calibration_items")
+    page.locator("#behind summary").first.click()
+    expect(page.locator("#behind .judged-content").first).to_be_visible()
+    page.get_by_role("button", name="Delete labels.jsonl").click()
+    expect(page.get_by_text("The import is deleted.")).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -95,8 +90,6 @@ def test_it_is_readable_on_a_narrow_window(visit: Callable[..., Visitor], scheme
     page.goto(page.url)
     drawn(page)
     is_clean(page, f"calibration_narrow_{scheme}")
-    page.goto(f"{page.url}items/")
-    is_clean(page, f"calibration_narrow_items_{scheme}")
 
 
 def test_a_click_on_a_cell_leads_to_what_is_behind_it(visit: Callable[..., Visitor]) -> None:
@@ -119,10 +112,9 @@ def test_a_click_on_a_cell_leads_to_what_is_behind_it(visit: Callable[..., Visit
 def test_both_recorded_judges_of_pandalm_are_calibrated_by_the_page(visit: Callable[..., Visitor]) -> None:
     given = rows_of(recorded_pairs())
     project = make_project("desk")
-    page = visit(make_member(project, Role.CURATOR)).go(f"{PAGE}import/")
+    page = visit(make_member(project, Role.CURATOR)).go(PAGE)
     upload(page, "\n".join(json.dumps(one) for one in given).encode(), name="pandalm.jsonl")
-    page.get_by_role("button", name="Import").last.click()
-    page.get_by_role("link", name="To the calibration").click()
+    expect(page.get_by_text("The labels are imported.")).to_be_visible()
     drawn(page)
     table = page.get_by_role("region", name="Figures of each critic")
     expect(table.get_by_role("row", name="pandalm-7b")).to_be_visible()

@@ -1,4 +1,4 @@
-"""The pages of calibration and of judgements from elsewhere, read without a browser's help."""
+"""The page of calibration with its import of labels, read without a browser's help."""
 
 import json
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run, Verdict
 from tests.factories import make_project
 from tests.metrics.judged import judged_run
-from tests.metrics.judgements import imported, lines, row
+from tests.metrics.judgements import imported, label, labels_of, lines
 from tests.web.stories import HOSTILE, logged_in
 
 SPLIT = {"ann": "PASS", "bob": "REVISE"}
@@ -38,29 +38,35 @@ def test_an_empty_project_is_told_what_would_fill_the_page(client: Client, proje
     told = page(client, "calibration")
     assert "No critic's verdict has been compared" in told
     assert reverse("import_judgements", args=["calibrated"]) not in told
-    assert "No judgements from elsewhere" in page(client, "judged_items")
+    assert "Imported labels" not in told
 
 
-def test_a_file_is_shown_first_and_imported_then(client: Client, project: Project) -> None:
+def uploaded(client: Client, content: bytes) -> str:
+    """The page after an upload of this file."""
+    file = SimpleUploadedFile("labels.jsonl", content)
+    answer = client.post(reverse("import_judgements", args=["calibrated"]), {"file": file}, follow=True)
+    assert [address for address, _status in answer.redirect_chain] == [reverse("calibration", args=["calibrated"])]
+    return unescape(answer.content.decode())
+
+
+def test_a_file_is_imported_listed_and_deleted(client: Client, project: Project) -> None:
     logged_in(client, project, Role.CURATOR)
-    content = lines([row("a"), row("b", verdict="REJECT", people=SPLIT), row("c", verdict="garbage")])
-    sent = client.post(
-        reverse("import_judgements", args=["calibrated"]), {"file": SimpleUploadedFile("labels.jsonl", content)}
-    )
-    assert sent.status_code == 302
-    shown = unescape(client.get(sent["Location"]).content.decode())
-    assert "labels.jsonl" in shown
-    assert "line 3" in shown
-    assert "Input should be 'PASS', 'REVISE' or 'REJECT'" in shown
-    assert "people have no majority" in shown
-    assert "Import 2 judgements" in shown
+    told = uploaded(client, lines([label("a"), *labels_of(SPLIT, "b", verdict="REJECT")]))
+    assert "The labels are imported." in told
+    assert "labels.jsonl" in told
+    assert "2 verdicts" in told
+    delete = reverse("delete_judgements", args=["calibrated", JudgementImport.objects.get().pk])
+    assert delete in told
+    assert client.get(delete)["Location"] == reverse("calibration", args=["calibrated"])
+    assert "The import is deleted." in unescape(client.post(delete, follow=True).content.decode())
     assert not JudgedItem.objects.exists()
-    done = JudgementImport.objects.get()
-    apply = reverse("apply_judgements", args=["calibrated", done.pk])
-    assert client.get(apply).status_code == 302
-    assert client.post(apply)["Location"] == sent["Location"]
-    assert "2 added, 0 changed, 0 there already, 1 refused" in page(client, "judgements_shown", done.pk)
-    assert CriticJudgement.objects.count() == 2
+
+
+def test_former_pages_redirect_to_calibration(client: Client, project: Project) -> None:
+    logged_in(client, project, Role.VIEWER)
+    calibration = reverse("calibration", args=["calibrated"])
+    for address in ("items/", f"items/{project.pk}/", f"import/{project.pk}/"):
+        assert client.get(f"{calibration}{address}")["Location"] == calibration
 
 
 def test_the_desks_prompts_are_numbered_by_when_they_were_first_decided_about(client: Client, project: Project) -> None:
@@ -91,37 +97,66 @@ def test_the_desks_prompts_are_numbered_by_when_they_were_first_decided_about(cl
     assert "prompt v2, 2026-11-20" in told
 
 
-@pytest.mark.parametrize("content", [b"", b"\n \n"])
-def test_a_file_without_rows_is_refused(client: Client, project: Project, content: bytes) -> None:
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"\n \n", "There are no rows."),
+        (lines([label("a"), label("b", verdict="garbage")]), "line 2, critic_verdict: Input should be 'PASS'"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_with_the_reason(
+    client: Client, project: Project, content: bytes, why: str
+) -> None:
     logged_in(client, project, Role.CURATOR)
-    sent = client.post(
-        reverse("import_judgements", args=["calibrated"]), {"file": SimpleUploadedFile("labels.jsonl", content)}
-    )
-    assert sent.status_code == 400
-    assert "Nothing was imported." in sent.content.decode()
-    assert client.post(reverse("import_judgements", args=["calibrated"])).status_code == 400
+    told = uploaded(client, content)
+    assert "Nothing was imported." in told
+    assert why in told
+    assert not CriticJudgement.objects.exists()
 
 
-def test_only_curators_import(client: Client, project: Project) -> None:
+def test_no_file_is_refused(client: Client, project: Project) -> None:
+    logged_in(client, project, Role.CURATOR)
+    answer = client.post(reverse("import_judgements", args=["calibrated"]), follow=True)
+    assert "Choose a file." in answer.content.decode()
+
+
+def test_only_curators_import_and_delete(client: Client, project: Project) -> None:
+    batch = imported(project, [label("a")])
     logged_in(client, project, Role.REVIEWER)
-    assert client.get(reverse("import_judgements", args=["calibrated"])).status_code == 403
+    for name, args in (("import_judgements", ()), ("delete_judgements", (batch.pk,))):
+        address = reverse(name, args=["calibrated", *args])
+        assert client.post(address).status_code == 403
+        assert address not in page(client, "calibration")
+
+
+def test_an_item_that_is_a_run_or_an_attempt_links_to_the_run(client: Client, project: Project) -> None:
+    attempt = judged_run(project).attempt
+    others = judged_run(make_project("elsewhere")).attempt
+    for item in (attempt.pk, attempt.run_id, others.pk):
+        imported(project, [label(str(item), text="What was judged")])
+    logged_in(client, project, Role.VIEWER)
+    told = page(client, "calibration")
+    assert told.count(reverse("run", args=["calibrated", attempt.run_id])) == 2
+    assert str(others.run_id) not in told
+    assert str(others.pk) in told
+    assert "What was judged" in told
 
 
 def test_each_critic_has_its_figures_and_each_cell_leads_to_its_items(client: Client, project: Project) -> None:
     imported(
         project,
         [
-            *[row(f"a{number}", confidence=0.9) for number in range(6)],
-            *[row(f"b{number}", people={"ann": "REJECT"}, confidence=0.8) for number in range(2)],
-            *[row(f"c{number}", verdict="REJECT", people={"ann": "REJECT"}) for number in range(4)],
-            row("split", people=SPLIT),
-            row("a0", model="small", verdict="REVISE", people={}, prompt_version="v7"),
+            *[label(f"a{number}", confidence=0.9) for number in range(6)],
+            *[label(f"b{number}", person="REJECT", confidence=0.8) for number in range(2)],
+            *[label(f"c{number}", verdict="REJECT", person="REJECT") for number in range(4)],
+            *labels_of(SPLIT, "split"),
+            label("a0", model="small", verdict="REVISE", prompt_version="v7"),
         ],
     )
     logged_in(client, project, Role.VIEWER)
     told = page(client, "calibration")
     assert "1 imported item is left out: people have no majority there." in told
-    assert "12 imported judgements" in told
+    assert "12 imported labels" in told
     assert "83 %" in told  # 10 of 12 agree
     assert "0.67" in told  # (10/12 − 1/2) / (1 − 1/2)
     assert "prompt v7" in told
@@ -129,52 +164,37 @@ def test_each_critic_has_its_figures_and_each_cell_leads_to_its_items(client: Cl
     assert cell in told
     behind = page(client, "calibration", query="?source=imported&critic=gpt&version=&said=PASS&people=REJECT")
     assert "The critic said Pass, people said Reject" in behind
-    items = {
-        item.external_id: reverse("judged_item", args=["calibrated", item.pk]) for item in JudgedItem.objects.all()
-    }
-    assert {name for name, href in items.items() if href in behind} == {"b0", "b1"}
+    assert "<bdi>b0</bdi>" in behind
+    assert "<bdi>b1</bdi>" in behind
+    assert "<bdi>a0</bdi>" not in behind
     other = page(client, "calibration", query="?source=imported&critic=small&version=v7")
-    assert "1 imported judgement, compared" in other
+    assert "1 imported label, compared" in other
     assert "The critic gave no confidence" in other
 
 
 def test_an_address_that_names_nothing_shows_the_critic_of_which_most_is_known(
     client: Client, project: Project
 ) -> None:
-    imported(project, [row("a")])
+    imported(project, [label("a")])
     logged_in(client, project, Role.VIEWER)
     for query in ("?source=desk&critic=gpt", "?critic=%00&said=nonsense", "?since=x&until=y", "?said=PASS&people=PASS"):
-        assert "1 imported judgement" in page(client, "calibration", query=query)
+        assert "1 imported label" in page(client, "calibration", query=query)
 
 
-def test_an_item_shows_what_was_said_of_it_and_hostile_words_stay_words(client: Client, project: Project) -> None:
-    imported(
-        project,
-        [
-            row(
-                HOSTILE[:190],
-                model=HOSTILE[:190],
-                prompt_version=HOSTILE[:40],
-                people={HOSTILE[:190]: "PASS"},
-                content=HOSTILE,
-            )
-        ],
-    )
-    logged_in(client, project, Role.VIEWER)
-    item = JudgedItem.objects.get()
-    for name, args in (("judged_item", (item.pk,)), ("judged_items", ()), ("calibration", ())):
-        answer = client.get(reverse(name, args=["calibrated", *args]))
-        assert answer.status_code == 200
-        assert b"<script>alert" not in answer.content
-        assert b"<img src=x" not in answer.content
-    assert "The majority counts:" in page(client, "judged_item", item.pk)
-    other = make_project("elsewhere")
-    assert client.get(reverse("judged_item", args=[other.slug, item.pk])).status_code == 404
+def test_hostile_labels_are_escaped(client: Client, project: Project) -> None:
+    hostile = HOSTILE[:190]
+    given = label(hostile, model=hostile, prompt_version=HOSTILE[:40], text=HOSTILE) | {"person": hostile}
+    imported(project, [given], name=hostile)
+    logged_in(client, project, Role.CURATOR)
+    answer = client.get(reverse("calibration", args=["calibrated"]))
+    assert answer.status_code == 200
+    assert b"<script>alert" not in answer.content
+    assert b"<img src=x" not in answer.content
 
 
 def test_the_charts_are_figures_that_plotly_takes(client: Client, project: Project) -> None:
     go = pytest.importorskip("plotly.graph_objects")
-    imported(project, [row("a", confidence=0.9), row("b", confidence=0.4, people={"ann": "REJECT"})])
+    imported(project, [label("a", confidence=0.9), label("b", confidence=0.4, person="REJECT")])
     logged_in(client, project, Role.VIEWER)
     answer = client.get(reverse("calibration", args=["calibrated"]))
     charts = {chart.name: chart for chart in answer.context["charts"]}

@@ -1,4 +1,4 @@
-"""Judgements are shown before they are imported, refused line by line, and kept once however often they come."""
+"""Imported labels: read whole or refused with every bad line, stored once, and deleted together."""
 
 from typing import Any
 
@@ -7,17 +7,11 @@ import pytest
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import InvalidInput, NotFound
 from reflection_app.core.models import Project
-from reflection_app.metrics.judgements import (
-    MOST_ROWS,
-    RowStep,
-    apply_judgements,
-    get_judgement_import,
-    read_lines,
-    read_values,
-)
+from reflection_app.metrics.calibration import compared_items
+from reflection_app.metrics.judgements import MOST_ROWS, delete_import, imports_of, read_labels
 from reflection_app.metrics.models import CriticJudgement, JudgedItem, JudgementImport, PersonsJudgement
 from tests.factories import make_project
-from tests.metrics.judgements import imported, lines, row, shown
+from tests.metrics.judgements import imported, label, labels_of, lines
 
 
 @pytest.fixture
@@ -25,123 +19,120 @@ def project(db: None) -> Project:
     return make_project()
 
 
-def test_a_preview_tells_what_would_be_done_and_does_nothing(project: Project) -> None:
-    found = shown(project, [row("a"), row("b", people={"ann": "PASS", "bob": "REJECT"}), b"{", row("a", model="other")])
-    assert found.counts == {"new": 3, "same": 0, "changed": 0, "refused": 1}
-    assert (found.split, found.would_do, found.applied_at) == (1, 3, None)
-    assert [one.line for one in found.planned] == [1, 2, 4]
-    assert found.refused[0].line == 3
-    assert "JSON" in found.refused[0].reason
-    assert not JudgedItem.objects.exists()
-    assert get_judgement_import(project, found.id) == found
+def compared(project: Project) -> set[tuple[str, str]]:
+    return {(row.judged.critic, row.judged.people) for row in compared_items(project.pk)[0]}
 
 
-def test_it_is_applied_once_and_the_trail_says_so(project: Project) -> None:
-    found = shown(project, [row("a", confidence=0.7, prompt_version="v2", content="Dear Sir"), row("a", model="other")])
-    for _again in range(2):
-        done = apply_judgements(project, found.id, actor=Actor())
-        assert done.applied_at is not None
-        assert done.counts == {"new": 2, "same": 0, "changed": 0, "refused": 0}
-        assert done.planned == ()
-    item = JudgedItem.objects.get()
-    assert (item.project, item.external_id, item.content) == (project, "a", "Dear Sir")
-    said = CriticJudgement.objects.get(model="gpt")
-    assert (said.verdict, said.confidence, said.prompt_version, said.batch_id) == ("PASS", 0.7, "v2", found.id)
-    assert PersonsJudgement.objects.get().name == "ann"
+def test_an_import_is_compared_and_in_the_audit_trail(project: Project) -> None:
+    batch = imported(project, [label("a", confidence=0.8), *labels_of({"ann": "REJECT", "bob": "REJECT"}, "b")])
+    assert compared(project) == {("PASS", "PASS"), ("PASS", "REJECT")}
+    assert [(one.name, one.judgements.count()) for one in imports_of(project)] == [("labels.jsonl", 2)]
     entry = AuditEntry.objects.get(action="judgements.imported")
-    assert (entry.target_id, entry.after["new"]) == (found.id, 2)
-    assert JudgementImport.objects.get().rows == []
+    assert (entry.target_id, entry.after) == (batch.pk, {"name": "labels.jsonl", "rows": 3})
 
 
-def test_what_comes_again_is_the_same_and_what_differs_is_changed(project: Project) -> None:
-    imported(project, [row("a", content="Old"), row("b"), row("c"), row("d"), row("e")])
-    rows = [
-        row("a", content="New"),
-        row("b", verdict="REJECT"),
-        row("c", people={"ann": "REVISE"}),
-        row("d", confidence=0.5),
-        row("e"),
-        row("e", prompt_version="v2", people={}),
-        row("b", verdict="REJECT"),
-    ]
-    found = shown(project, rows)
-    assert [one.changes for one in found.planned] == [
-        ("content",),
-        ("verdict",),
-        ("people",),
-        ("confidence",),
-        (),
-        (),
-        (),
-    ]
-    assert [one.step for one in found.planned][4:] == [RowStep.SAME, RowStep.NEW, RowStep.SAME]
-    apply_judgements(project, found.id, actor=Actor())
-    assert JudgedItem.objects.get(external_id="a").content == "New"
-    assert CriticJudgement.objects.get(item__external_id="b").verdict == "REJECT"
-    assert PersonsJudgement.objects.get(item__external_id="c").verdict == "REVISE"
-    assert CriticJudgement.objects.get(item__external_id="d").confidence == 0.5
-    assert CriticJudgement.objects.filter(item__external_id="e").count() == 2
-    assert shown(project, rows).counts == {"new": 0, "same": 7, "changed": 0, "refused": 0}
-    assert JudgedItem.objects.count() == 5
+def test_a_later_import_replaces_earlier_verdicts_and_a_repeated_one_adds_nothing(project: Project) -> None:
+    rows = [label("a", text="Old"), label("b", text="Stays")]
+    imported(project, rows)
+    imported(project, rows)
+    imported(project, [label("a", verdict="REJECT", person="REVISE", confidence=0.5, text="New"), label("b")])
+    assert dict(JudgedItem.objects.values_list("external_id", "content")) == {"a": "New", "b": "Stays"}
+    assert CriticJudgement.objects.get(item__external_id="a").confidence == 0.5
+    assert compared(project) == {("REJECT", "REVISE"), ("PASS", "PASS")}
+    assert (CriticJudgement.objects.count(), PersonsJudgement.objects.count()) == (2, 2)
+
+
+def test_deleting_an_import_deletes_its_verdicts_alone(project: Project) -> None:
+    imported(project, [label("a"), label("b")])
+    second = imported(project, [label("a", model="other") | {"person": "ann"}, label("c")])
+    delete_import(project, second.pk, actor=Actor())
+    critics = CriticJudgement.objects.values_list("item__external_id", "model")
+    assert sorted(critics) == [("a", "gpt"), ("b", "gpt")]
+    assert sorted(PersonsJudgement.objects.values_list("item__external_id", "name")) == [("a", ""), ("b", "")]
+    assert sorted(JudgedItem.objects.values_list("external_id", flat=True)) == ["a", "b"]
+    assert AuditEntry.objects.get(action="judgements.deleted").target_id == second.pk
+    with pytest.raises(NotFound):
+        delete_import(project, second.pk, actor=Actor())
+
+
+def test_people_of_an_import_from_before_go_with_their_item(project: Project) -> None:
+    batch = imported(project, [label("a")])
+    PersonsJudgement.objects.update(batch=None)
+    assert compared(project) == {("PASS", "PASS")}
+    delete_import(project, batch.pk, actor=Actor())
+    assert not JudgedItem.objects.exists()
+    assert not PersonsJudgement.objects.exists()
 
 
 @pytest.mark.parametrize(
-    ("bad", "told"),
+    ("bad", "field", "message"),
     [
-        ([], "A row is a JSON object."),
-        ({}, "external_id"),
-        (row("x", verdict="garbage"), "critic.verdict: Input should be 'PASS', 'REVISE' or 'REJECT'"),
-        (row("x", confidence=1.5), "critic.confidence"),
-        (row("x", people={"ann": "maybe"}), "people.0.verdict"),
-        (row("x") | {"people": [{"name": "ann", "verdict": "PASS"}] * 2}, "twice"),
-        (row("x") | {"colour": "red"}, "colour"),
-        (row("x" * 201), "external_id"),
-        (b"\xff\xfe", "JSON"),
-        (b"[" * 100_000, "JSON"),
-        (b'{"external_id": 1e999}', "external_id"),
-        (row("a", verdict="REVISE"), "Line 1 says otherwise of what gpt said"),
-        (row("a", model="other", people={"ann": "REJECT"}), "Line 1 says otherwise of what ann said"),
-        (row("a", model="other", content="Another"), "Line 1 has another content"),
+        ([], "line 2", "object"),
+        ({}, "line 2, item", "Field required"),
+        (label("x", verdict="garbage"), "line 2, critic_verdict", "'PASS', 'REVISE' or 'REJECT'"),
+        (label("x", person="maybe"), "line 2, person_verdict", "'PASS', 'REVISE' or 'REJECT'"),
+        (label("x", confidence=1.5), "line 2, confidence", "less than or equal to 1"),
+        (label("x", colour="red"), "line 2, colour", "not permitted"),
+        (label("x" * 201), "line 2, item", "at most 200"),
+        (b"not json", "line 2", "JSON"),
+        (b"[" * 100_000, "line 2", "JSON"),
+        (label("a", verdict="REVISE"), "line 2", "Line 1 has another verdict or confidence of gpt"),
+        (label("a", confidence=0.5), "line 2", "Line 1 has another verdict or confidence of gpt"),
+        (label("a", model="other", person="REJECT"), "line 2", "Line 1 has another verdict or confidence of a person"),
     ],
 )
-def test_a_line_that_cannot_be_used_is_refused_with_its_number_and_the_others_are_kept(
-    project: Project, bad: Any, told: str
-) -> None:
-    found = shown(project, [row("a", content="One"), bad, row("z")])
-    assert [one.line for one in found.refused] == [2]
-    assert told in found.refused[0].reason
-    assert len(found.refused[0].reason) <= 300
-    assert [one.row.external_id for one in found.planned] == ["a", "z"]
+def test_a_bad_line_is_named_and_nothing_is_read(bad: Any, field: str, message: str) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        read_labels(lines([label("a"), bad, label("z")]))
+    named = refusal.value.errors
+    assert field in [one["field"] for one in named]
+    assert message in " ".join(one["message"] for one in named)
 
 
-def test_texts_that_cannot_be_stored_are_shown_as_what_they_are_not(project: Project) -> None:
-    imported(project, [row("a\x00b", model="\ud800", content="x\x00")])
+@pytest.mark.parametrize(
+    ("content", "field"),
+    [
+        (b"item,model\na,gpt\n", "line 2, critic_verdict"),
+        (b"item,model,critic_verdict,person_verdict\na,gpt,PASS,PASS\nb,gpt,PASS,PASS,1,2\n", "line 3, extra_cells"),
+        (b'item,model,critic_verdict,person_verdict,text\na,gpt,PASS,PASS,"two\nlines"\nb,gpt,NO,PASS,\n', "line 4"),
+        (b"item,text\na," + b"x" * 200_000, "line 2"),
+        (b"\xff\xfe", "content"),
+    ],
+)
+def test_a_bad_record_of_csv_is_named(content: bytes, field: str) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        read_labels(content)
+    assert field in refusal.value.errors[0]["field"]
+
+
+def test_csv_and_json_lines_give_the_same_rows() -> None:
+    head = b"item,model,critic_verdict,person_verdict,person,confidence,prompt_version,text\r\n"
+    given = label("a", confidence=0.5, text="One\u2028two") | {"person": "ann", "prompt_version": None}
+    of_csv = read_labels(b"\xef\xbb\xbf" + head + "a,gpt,PASS,PASS,ann,0.5,,One\u2028two\r\n".encode())
+    of_json = read_labels(b"\xef\xbb\xbf" + lines([given]) + b"\r\n\r\n  \n")
+    assert of_csv == of_json
+    assert (of_csv[0].confidence, of_csv[0].prompt_version, of_csv[0].text) == (0.5, "", "One\u2028two")
+
+
+def test_texts_that_cannot_be_stored_are_replaced(project: Project) -> None:
+    imported(project, [label("a\x00b", text="x\x00")])
     item = JudgedItem.objects.get()
     assert (item.external_id, item.content) == ("a\N{REPLACEMENT CHARACTER}b", "x\N{REPLACEMENT CHARACTER}")
 
 
-def test_blank_lines_and_a_byte_order_mark_are_nothing(project: Project) -> None:
-    found = read_lines(b"\xef\xbb\xbf" + lines([row("a")]) + b"\r\n\r\n  \n" + lines([row("b")]))
-    assert [one.line for one in found.rows] == [1, 4]
-    assert found.refused == ()
-
-
 def test_nothing_and_too_much_are_refused_whole() -> None:
-    for content in (b"", b"\n\n"):
-        with pytest.raises(InvalidInput, match="no row"):
-            read_lines(content)
+    for content in (b"", b"\n\n", b"item,model\n"):
+        with pytest.raises(InvalidInput, match="no rows"):
+            read_labels(content)
     with pytest.raises(InvalidInput, match="20,000"):
-        read_values([{}] * (MOST_ROWS + 1))
+        read_labels(b"{}\n" * (MOST_ROWS + 1))
 
 
-def test_another_projects_import_is_not_there_and_its_items_are_its_own(project: Project) -> None:
-    found = shown(project, [row("a")])
+def test_another_projects_import_is_not_found_and_its_items_are_its_own(project: Project) -> None:
+    batch = imported(project, [label("a")])
     other = make_project()
     with pytest.raises(NotFound):
-        get_judgement_import(other, found.id)
-    with pytest.raises(NotFound):
-        apply_judgements(other, found.id, actor=Actor())
-    imported(project, [row("a", verdict="REJECT")])
-    assert shown(other, [row("a")]).counts["new"] == 1
-    imported(other, [row("a")])
-    assert sorted(CriticJudgement.objects.values_list("verdict", flat=True)) == ["PASS", "REJECT"]
+        delete_import(other, batch.pk, actor=Actor())
+    imported(other, [label("a", verdict="REJECT")])
+    assert compared(project) == {("PASS", "PASS")}
+    assert JudgementImport.objects.count() == 2

@@ -1,11 +1,11 @@
-"""Judgements from elsewhere over REST, and what calibration says of them."""
+"""Labels over REST, and the calibration figures that they feed."""
 
 import pytest
 
 from reflection_app.core.models import Scope
-from reflection_app.metrics.models import JudgedItem
+from reflection_app.metrics.models import CriticJudgement, JudgementImport
 from tests.api.caller import Caller, assert_problem, make_caller
-from tests.metrics.judgements import lines, row
+from tests.metrics.judgements import label, lines
 from tests.reviews.reviewed import criticised, decide, review_of
 
 pytestmark = pytest.mark.django_db
@@ -16,58 +16,42 @@ def admin() -> Caller:
     return make_caller(scopes=[Scope.ADMIN])
 
 
-def test_rows_are_shown_first_and_applied_then(admin: Caller) -> None:
-    rows = [row("a", confidence=0.9), row("b", people={"ann": "PASS", "bob": "REJECT"}), row("c", verdict="garbage")]
-    shown = admin.post("judgements/imports", {"name": "May", "rows": rows})
-    assert shown.status == 201
-    assert (shown.body["name"], shown.body["state"], shown.body["split_items"]) == ("May", "previewed", 1)
-    assert shown.body["counts"] == {"new": 2, "same": 0, "changed": 0, "refused": 1}
-    assert [(one["line"], one["external_id"], one["step"]) for one in shown.body["lines"]] == [
-        (1, "a", "new"),
-        (2, "b", "new"),
-    ]
-    assert shown.body["refused"][0]["line"] == 3
-    assert not JudgedItem.objects.exists()
-    path = f"judgements/imports/{shown.body['id']}"
-    assert admin.get(path).body == shown.body
-    done = admin.post(f"{path}/apply")
-    assert (done.status, done.body["state"], done.body["lines"]) == (200, "applied", [])
-    assert admin.post(f"{path}/apply").body == done.body
-    listed = admin.get("judgements").body["results"]
-    assert [(one["external_id"], one["majority"]) for one in listed] == [("b", None), ("a", "PASS")]
-    assert listed[1]["critics"] == [{"model": "gpt", "prompt_version": "", "verdict": "PASS", "confidence": 0.9}]
-
-
-def test_lines_of_a_file_are_rows_as_well(admin: Caller) -> None:
-    given = lines([row("a"), b"not json"]).decode()
-    shown = admin.post("judgements/imports", {"lines": given})
-    assert shown.body["counts"]["new"] == 1
-    assert shown.body["refused"][0]["line"] == 2
+def test_csv_is_imported(admin: Caller) -> None:
+    content = 'item,model,critic_verdict,person_verdict,confidence\na,gpt,PASS,REVISE,0.8\n"b, c",gpt,PASS,PASS,\n'
+    done = admin.post("metrics/calibration/labels", {"name": "May", "content": content})
+    batch = JudgementImport.objects.get()
+    assert (done.status, done.body) == (201, {"id": str(batch.pk), "name": "May", "rows": 2})
+    stored = CriticJudgement.objects.values_list("item__external_id", "verdict", "confidence")
+    assert sorted(stored) == [("a", "PASS", 0.8), ("b, c", "PASS", None)]
 
 
 @pytest.mark.parametrize(
     ("body", "field"),
     [
-        ({}, ""),
-        ({"rows": [row()], "lines": "{}"}, ""),
-        ({"rows": []}, "rows"),
-        ({"rows": [1]}, "rows.0"),
-        ({"lines": "\n\n"}, "rows"),
-        ({"rows": [row()], "name": "x" * 201}, "name"),
+        ({}, "content"),
+        ({"content": ""}, "content"),
+        ({"content": "\n\n"}, "content"),
+        ({"content": lines([label()]).decode(), "name": "x" * 201}, "name"),
+        ({"content": lines([label(), label(verdict="garbage")]).decode()}, "line 2, critic_verdict"),
     ],
 )
 def test_what_is_no_import_is_refused_whole(admin: Caller, body: dict[str, object], field: str) -> None:
-    refused = admin.post("judgements/imports", body)
+    refused = admin.post("metrics/calibration/labels", body)
     assert_problem(refused, 400)
     assert field in [error["field"] for error in refused.body["errors"]]
+    assert not JudgementImport.objects.exists()
+
+
+def test_former_routes_are_not_found(admin: Caller) -> None:
+    assert admin.get("judgements").status == 404
+    assert admin.post("judgements/imports", {"rows": []}).status == 404
 
 
 def test_calibration_tells_every_figure_with_its_interval(admin: Caller) -> None:
-    rows = [row(f"a{number}", confidence=0.9) for number in range(5)]
-    rows += [row(f"b{number}", people={"ann": "REJECT"}, confidence=0.7) for number in range(2)]
-    rows += [row(f"c{number}", verdict="REJECT", people={"ann": "REJECT"}) for number in range(3)]
-    shown = admin.post("judgements/imports", {"rows": rows}).body
-    admin.post(f"judgements/imports/{shown['id']}/apply")
+    rows = [label(f"a{number}", confidence=0.9) for number in range(5)]
+    rows += [label(f"b{number}", person="REJECT", confidence=0.7) for number in range(2)]
+    rows += [label(f"c{number}", verdict="REJECT", person="REJECT") for number in range(3)]
+    admin.post("metrics/calibration/labels", {"content": lines(rows).decode()})
     reader = make_caller(admin.project, [Scope.METRICS_READ])
     found = reader.get("metrics/calibration").body
     [critic] = found["critics"]

@@ -146,8 +146,7 @@ def test_a_projects_things_are_not_found_under_another_slug(client: Client, addr
             "change_member",
             "remove_member",
             "revoke_invitation",
-            "judged_item",
-            "judgements_shown",
+            "delete_judgements",
             *PEOPLE_PAGES,
             *ENTRY_PAGES,
             *TOOL_PAGES,
@@ -157,7 +156,7 @@ def test_a_projects_things_are_not_found_under_another_slug(client: Client, addr
             *PROTOCOL_PAGES,
         }:
             acts = {"try_tool", "switch_tool", "tool_outcome", *PROTOCOL_PAGES - {"question"}}
-            acts |= PEOPLE_PAGES - {"comments", "edit_comment"} | {"change_member"}
+            acts |= PEOPLE_PAGES - {"comments", "edit_comment"} | {"change_member", "delete_judgements"}
             ask = client.post if name in acts else client.get
             answer = ask(address.replace("/p/walked/", "/p/own/"), headers={"HX-Request": "true"})
             assert answer.status_code == 404, name

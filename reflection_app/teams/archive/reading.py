@@ -215,7 +215,7 @@ class Renewal:
         Raises InvalidInput where it is no row of the table, or refers to something that is not in the file.
         """
         columns = columns_of(table)
-        strange = given.keys() - {key_in_file(column) for column in columns}
+        strange = given.keys() - {key_in_file(column) for column in columns} - table.dropped
         if strange:
             raise refuse(where, f"there is no column {min(strange)!r}; is the file of a newer desk?")
         row = {column.attname: self._value(column, given, where=where) for column in columns}

@@ -182,7 +182,7 @@ TABLES: tuple[TakenTable, ...] = (
     TakenTable("agent_traces", AgentTrace),
     TakenTable("agent_spans", AgentSpan, path="trace__project_id"),
     TakenTable("reflectors", Reflector),
-    TakenTable("judgement_imports", JudgementImport),
+    TakenTable("judgement_imports", JudgementImport, dropped=frozenset({"rows", "outcome", "applied_at"})),
     TakenTable("judged_items", JudgedItem),
     TakenTable("critic_judgements", CriticJudgement, path="item__project_id"),
     TakenTable("persons_judgements", PersonsJudgement, path="item__project_id"),

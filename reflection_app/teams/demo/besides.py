@@ -1,15 +1,14 @@
-"""What the demo has besides its runs: judgements from elsewhere, a bulk decision."""
+"""What the demo has besides its runs: imported labels, a bulk decision."""
 
 from datetime import datetime, timedelta
 from random import Random
-from typing import Any
 
 from django.contrib.auth.models import User
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.loops.attempt_effects import Decision, ReviewReason
-from reflection_app.metrics.judgements import apply_judgements, preview_judgements, read_values
+from reflection_app.metrics.judgements import LabelRow, import_labels
 from reflection_app.reviews.models import BulkDecision, BulkItem, BulkItemState, BulkState, Review, ReviewState
 from reflection_app.sessions.models import AgentSpan, AgentTrace
 from reflection_app.sessions.otlp.reading import Unread
@@ -37,21 +36,25 @@ def tell_besides(project: Project, *, reviewer: User, now: datetime, chance: Ran
 
 def _judged_elsewhere(project: Project, *, chance: Random) -> None:
     """What two critics said of answers in another tool, and what two people said."""
-    rows: list[dict[str, Any]] = []
+    rows = []
     for number in range(JUDGED):
         right = chance.choices(OTHERS, (6, 3, 1))[0]
-        people = [{"name": "lena", "verdict": right}]
+        people = {"lena": right}
         if number % 3 == 0:
-            people.append({"name": "oskar", "verdict": right if chance.random() < AGREES else chance.choice(OTHERS)})
+            people["oskar"] = right if chance.random() < AGREES else chance.choice(OTHERS)
         for model in ("openai/gpt-5", "anthropic/claude-haiku-4-5"):
-            verdict = right if chance.random() < AGREES else chance.choice(OTHERS)
-            critic = {"model": model, "verdict": verdict, "confidence": round(chance.uniform(0.5, 0.98), 2)}
-            content = f"{QUESTIONS[number % len(QUESTIONS)]} (reply {number + 1})"
-            rows.append(
-                {"external_id": f"reply-{number + 1:03}", "content": content, "critic": critic, "people": people}
-            )
-    shown = preview_judgements(project, read_values(rows), name="replies-september.jsonl", actor=Actor())
-    apply_judgements(project, shown.id, actor=Actor())
+            critic = {
+                "item": f"reply-{number + 1:03}",
+                "text": f"{QUESTIONS[number % len(QUESTIONS)]} (reply {number + 1})",
+                "model": model,
+                "critic_verdict": right if chance.random() < AGREES else chance.choice(OTHERS),
+                "confidence": round(chance.uniform(0.5, 0.98), 2),
+            }
+            rows += [
+                LabelRow.model_validate(critic | {"person": person, "person_verdict": verdict})
+                for person, verdict in people.items()
+            ]
+    import_labels(project, rows, name="replies-september.csv", actor=Actor())
 
 
 def _decided_together(project: Project, *, reviewer: User) -> None:

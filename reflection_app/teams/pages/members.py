@@ -320,7 +320,7 @@ PERMISSIONS: Mapping[Permission, Promise] = MappingProxyType(
         Permission.PROPOSE_ENTRIES: gettext_lazy("propose entries to the notebook, and tell how it went with lessons"),
         Permission.CURATE: gettext_lazy("decide on entries, edit and merge them, settle conflicts"),
         Permission.IMPORT_ENTRIES: gettext_lazy("bring entries in from files"),
-        Permission.IMPORT_JUDGEMENTS: gettext_lazy("bring judgements in that were made elsewhere"),
+        Permission.IMPORT_JUDGEMENTS: gettext_lazy("import labels for calibration, and delete imports"),
         Permission.UNDO_OTHERS: gettext_lazy("take back what others decided, began or said"),
         Permission.DELETE_TASKS: gettext_lazy("delete tasks with their runs"),
         Permission.CHANGE_TOOLS: gettext_lazy("add, change, try and delete tools and their secrets"),

@@ -15,6 +15,8 @@ from reflection_app.attachments.models import Attachment, ProducedFile, Rendered
 from reflection_app.core.audit import Actor, AuditEntry, hand_of
 from reflection_app.core.models import Membership, Project, Role
 from reflection_app.loops.attempt_effects import Decision
+from reflection_app.metrics.calibration import compared_items
+from reflection_app.metrics.judgements import imports_of
 from reflection_app.metrics.models import DayFigure
 from reflection_app.repairs.check_suggestions import SuggestionInput, decide_suggestion
 from reflection_app.repairs.models import CheckDraw, CheckSuggestion, Supplement
@@ -37,6 +39,8 @@ from tests.api.caller import Caller
 from tests.attachments.produced import file_part, workbook
 from tests.attachments.test_produced_files import asked_for_report, with_files
 from tests.factories import make_api_key, make_member, make_project, make_user, submit
+from tests.metrics.judgements import imported as import_labels_of
+from tests.metrics.judgements import label
 from tests.repairs.check_rows import checked_runs, drawn_runs
 from tests.repairs.test_check_suggestions import suggested
 from tests.reviews.editing import edited, reviewer
@@ -254,6 +258,23 @@ def test_a_table_that_no_longer_exists_is_skipped(tmp_path: Path) -> None:
     rows = rows_of(content) | {"referee_measurements": [{"id": str(uuid4()), "name": "traces.jsonl", "figures": {}}]}
     path = saved(tmp_path / "older.zip", manifest=manifest_of(content), rows=rows)
     assert "referee_measurements" not in import_project(path, Wishes(slug="copy"), actor=Actor()).rows
+
+
+def test_labels_of_an_older_file_are_calibrated_in_the_copy(tmp_path: Path) -> None:
+    """Older files have the rows, the outcome and the time of an import, and no import of a person's verdict."""
+    project = make_project()
+    import_labels_of(project, [label("a"), label("b", person="REJECT")])
+    content = written(project)
+    rows = rows_of(content)
+    for one in rows["judgement_imports"]:
+        one |= {"rows": [], "outcome": {"counts": {"new": 2}, "split": 0}, "applied_at": one["created_at"]}
+    for one in rows["persons_judgements"]:
+        del one["batch_id"]
+    older = saved(tmp_path / "older.zip", manifest=manifest_of(content), rows=rows)
+    copy = imported(older.read_bytes(), tmp_path)
+    said = {(row.judged.critic, row.judged.people) for row in compared_items(copy.pk)[0]}
+    assert said == {("PASS", "PASS"), ("PASS", "REJECT")}
+    assert [(one.name, one.judgements.count()) for one in imports_of(copy)] == [("labels.jsonl", 2)]
 
 
 def test_a_required_review_goes_along(tmp_path: Path) -> None:
