@@ -19,7 +19,15 @@ from notebook_app.public import Row, TakenTable
 from reflection_app.core.audit import hand_of
 from reflection_app.core.errors import InvalidInput, shortened
 from reflection_app.core.models import Project
-from reflection_app.teams.archive.tables import TABLES, Column, columns_of, is_of_person, key_in_file
+from reflection_app.teams.archive.tables import (
+    FORMER_COLUMNS,
+    FORMER_TABLES,
+    TABLES,
+    Column,
+    columns_of,
+    is_of_person,
+    key_in_file,
+)
 from reflection_app.teams.archive.writing import FORMAT, MANIFEST, VERSION
 
 # Larger ones are taken in by whoever raises them on purpose: the command has an option for it.
@@ -28,7 +36,7 @@ LONGEST_LINE = 64 * 2**20
 LONGEST_MANIFEST = 4 * 2**20
 ENCRYPTED = 0x1
 COMPRESSIONS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
-FILES = frozenset({MANIFEST, *(f"{table.name}.jsonl" for table in TABLES)})
+FILES = frozenset({MANIFEST, *(f"{name}.jsonl" for name in (*(table.name for table in TABLES), *FORMER_TABLES))})
 
 
 def refuse(where: str, why: str) -> InvalidInput:
@@ -215,7 +223,9 @@ class Renewal:
         Raises InvalidInput where it is no row of the table, or refers to something that is not in the file.
         """
         columns = columns_of(table)
-        strange = given.keys() - {key_in_file(column) for column in columns}
+        strange = (
+            given.keys() - {key_in_file(column) for column in columns} - FORMER_COLUMNS.get(table.name, frozenset())
+        )
         if strange:
             raise refuse(where, f"there is no column {min(strange)!r}; is the file of a newer desk?")
         row = {column.attname: self._value(column, given, where=where) for column in columns}
