@@ -1,4 +1,4 @@
-"""A project's settings of the completeness check, changed in part: what is left out stays, null follows the server."""
+"""A project's settings of the completeness check, changed in part. Null follows the server."""
 
 from django.conf import settings
 from django.db import transaction
@@ -24,7 +24,7 @@ def change_completeness(project: Project, change: CompletenessChange, *, actor: 
     after = {"completeness": locked.completeness}
     if after == before:
         return locked
-    # Each part is valid by itself, and so is the whole.
+    # The parts are valid; the whole may not be.
     locked.get_completeness()
     locked.save(update_fields=list(after))
     audit(locked.pk, actor, "settings.changed", target=locked, before=before, after=after)

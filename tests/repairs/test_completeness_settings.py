@@ -1,9 +1,11 @@
 """Whose settings the completeness check of a run goes by: the task's, the project's, the server's."""
 
 import json
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.test import Client
 
 from reflection_app.core.audit import AuditEntry
@@ -128,3 +130,24 @@ def test_only_an_admin_key_changes_settings_by_rest() -> None:
     caller = make_caller(reading_project(), ["runs:read", "tasks:write"])
     assert caller.get("completeness-settings").status == 200
     assert_problem(caller.call("PATCH", "completeness-settings", data="{}"), 403)
+
+
+@pytest.mark.parametrize(
+    ("former", "expected"),
+    [
+        ({"when": "always", "share": 0.3, "holdout_share": 0.2}, {"when": "on", "share": 0.3}),
+        ({"when": "sampled", "share": 0.3, "least_share": 0.1}, {"when": "sampled", "share": 0.3}),
+        ({"when": "never", "least_share": 0.1, "max_supplements": 1}, {"when": "off", "max_supplements": 1}),
+        ({"enabled": False, "when": "sampled"}, {"when": "off"}),
+        ({"enabled": True}, {"when": "on"}),
+        ({"least_worth": 0.2, "max_cost_per_completed_usd": "1", "max_cost_usd": "0.5"}, {"max_cost_usd": "0.5"}),
+        ({"temperature": 0.7}, {"temperature": 0.7}),
+    ],
+)
+def test_stored_settings_are_migrated(former: dict[str, Any], expected: dict[str, Any]) -> None:
+    project = reading_project(completeness=former)
+    migration = import_module("reflection_app.migrations.0051_plain_completeness_checks")
+    migration.simplify_settings(apps, None)
+    project.refresh_from_db()
+    assert project.completeness == expected
+    assert project.get_completeness().when == expected.get("when", "on")

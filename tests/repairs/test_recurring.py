@@ -53,7 +53,7 @@ def test_three_runs_that_say_the_same_are_offered_to_the_notebook_as_one() -> No
     assert [one.refs["run"] for one in entry.evidence.all()] == [str(run.pk) for run in runs]
 
 
-def test_an_offer_stays_when_one_of_four_runs_is_taken_back_and_goes_with_the_next() -> None:
+def test_an_offer_is_withdrawn_with_the_second_of_four_runs() -> None:
     project = reading_project()
     runs = [lacked(project, FIRST) for _ in range(4)]
     source = Entry.objects.get().source

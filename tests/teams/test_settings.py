@@ -86,7 +86,7 @@ def test_a_sample_is_set_in_per_cent(admin: Client) -> None:
         {"max_retries": "-1"},
         {"share": "101"},
         {"share": "some"},
-        {"when": "always"},
+        {"when": "often"},
         {"max_cost_usd": "much"},
         {"pass_from": "101"},
         {"revise_from": "60", "pass_from": "50"},

@@ -76,7 +76,7 @@ class CheckNumbers(Value):
 
 
 class CheckChoice(CheckNumbers):
-    """Settings of the completeness check for one task; what is left out is as in the project."""
+    """Settings of the completeness check for one task; null is as in the project."""
 
     when: When | None = Field(default=None, description="sampled: a `share` of the runs, drawn at random")
     share: Chance | None = None

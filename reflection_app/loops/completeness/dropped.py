@@ -53,7 +53,7 @@ _FORMER_SENTENCES = tuple((code, re.compile(pattern, re.DOTALL)) for code, patte
 
 
 def without_former(value: Any, name: str) -> Any:
-    """Return a recorded value without a field that is no longer kept."""
+    """Return a recorded value without a removed field."""
     return {key: one for key, one in value.items() if key != name} if isinstance(value, dict) else value
 
 

@@ -1,4 +1,4 @@
-"""Supplements of a completeness check as REST tells them: the record of their tools, and what was left out."""
+"""Schemas of the supplements of a completeness check: the record of their tools, and what was left out."""
 
 from decimal import Decimal
 from typing import Any
