@@ -1,9 +1,7 @@
-"""Whether two operations, as checks of completeness ask for them, are the same one in other words.
+"""Compare two operations, as completeness checks name them, piece by piece.
 
-A vector says what a sentence is about, and “cancel the flight” is about what “book the flight” is about: of pairs that
-look alike it finds few that are the same before it takes others for them. So a sentence is taken to pieces: what is
-done, to what, from where and to where. Each piece has to have its counterpart, and the vectors have to be near besides.
-What no table knows is compared by its letters. In doubt two operations stay two.
+A sentence is taken to pieces: what is done, to what, from where and to where. Each piece needs its counterpart. What no
+table knows is compared by its letters. In doubt two operations stay two.
 """
 
 import re
@@ -12,23 +10,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
-import numpy as np
-
-from judgement.linear import Numbers, load
 from judgement.operation_words import ACTION, HELPING, LIGHT, NOT, ORDINAL, PARTICLES, PLAIN_SIGNS, meanings, stem
-from judgement.same_mistake import nearness, the_map
 
-NAME = "same_operation"
 LONGEST = 500
 # A phrase's particle stands at most so many words behind its verb.
 PARTICLE_WITHIN = 6
 # One word more may be an adjective; two are another thing.
 MOST_MORE = 1
-# Of the distances over the map's directions, the one over the first 32.
-OVER = 2
 SHORTEST_STEM = 5
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-CHINESE = re.compile(f"[{HAN}]")
 _QUOTED = r"[“\"'‘「《]([^”\"'’」》]{2,60})[”\"'’」》]"
 _STUCK = rf"[^\s,;:，。；：、{HAN}]*[\w-](?:[@/\\_][\w.@/\\-]*\w|\.\w+)[^\s,;:，。；：、{HAN}]*"
 # “Send it to A”: an article never ends what is said.
@@ -45,14 +35,6 @@ type Sense = frozenset[str]
 
 
 @dataclass(frozen=True)
-class Operation:
-    """An operation's text, with its vector as a question's: free of its language."""
-
-    text: str
-    vector: Numbers
-
-
-@dataclass(frozen=True)
 class Pieces:
     """What an operation says. `names` tell one thing from all others, `ways` are from where and to where it goes."""
 
@@ -66,16 +48,6 @@ class Pieces:
     @property
     def senses(self) -> tuple[Sense, ...]:
         return (*self.actions, *self.others)
-
-
-def is_same(one: Operation, other: Operation) -> bool:
-    """Whether they say the same: piece by piece, and by their vectors. The same from both sides."""
-    return says_the_same(one.text, other.text) and near(one.vector, other.vector) > float(load(NAME)["threshold"])
-
-
-def near(one: Numbers, other: Numbers) -> float:
-    """How near the vectors lie, from -1 to 1."""
-    return float(nearness(np.asarray(one, float)[None], np.asarray(other, float)[None], the_map())[0, OVER])
 
 
 def says_the_same(one: str, other: str) -> bool:

@@ -72,14 +72,13 @@ from notebook_app.kinds import (
     words_of,
 )
 from notebook_app.learning import Became, Learned, keep_learned, memory_names, unlearn
-from notebook_app.lift import Arm, Interval, fisher, level_of, runs_needed, wilson
+from notebook_app.lift import Interval, level_of, runs_needed
 from notebook_app.lift_list import (
     Claim,
     KeptExposure,
     LessonLift,
     Measured,
     Outcomes,
-    claims_among,
     exposures_of,
     lift_of,
     lift_of_all,

@@ -8,7 +8,7 @@ from reflection_app.comparisons import api as comparisons
 from reflection_app.metrics.api import datasets, figures, judgements
 from reflection_app.notebook.api import conflicts, curation, entries, files, recall
 from reflection_app.queues.api import Queues, SavedViews, Skills
-from reflection_app.repairs.api import completeness, failures, policies, reports
+from reflection_app.repairs.api import completeness, failures, reports
 from reflection_app.reviews.api.bulk import BulkDecisions, Comments
 from reflection_app.reviews.api.policy import Agreement, ReviewPolicies
 from reflection_app.reviews.api.reviews import AskForReview, HeldReview, Reviews
@@ -215,18 +215,6 @@ urlpatterns = [
         "completeness-settings",
         CompletenessSettingsView.as_view({"get": "retrieve", "patch": "partial_update"}),
         name="api-completeness-settings",
-    ),
-    path("check-policies", policies.Policies.as_view({"get": "list"}), name="api-check-policies"),
-    path("check-suggestions", policies.Suggestions.as_view({"get": "list"}), name="api-check-suggestions"),
-    path(
-        "check-suggestions/<uuid:suggestion_id>",
-        policies.Suggestions.as_view({"get": "retrieve"}),
-        name="api-check-suggestion",
-    ),
-    path(
-        "check-suggestions/<uuid:suggestion_id>/decision",
-        policies.Suggestions.as_view({"post": "decide"}),
-        name="api-check-suggestion-decision",
     ),
     path("completeness/checks", completeness.Completeness.as_view({"get": "checks"}), name="api-run-checks"),
     path("completeness/recurring", completeness.Completeness.as_view({"get": "recurring"}), name="api-recurring"),

@@ -24,7 +24,6 @@ from reflection_app.notebook.background import compare_due, embed_waiting, scree
 from reflection_app.notebook.ending import departed_owners
 from reflection_app.notebook.proposing import carry_out_import
 from reflection_app.queues.changing import queues_without_right
-from reflection_app.repairs.check_suggestions import suggest_due
 from reflection_app.reviews.bulk import work_through
 from reflection_app.reviews.ending import reviews_without_right
 from reflection_app.reviews.models import BulkDecision, BulkState
@@ -141,12 +140,6 @@ def forget_old_spans() -> None:
 def sweep_attachments() -> None:
     """Deletes the files that no attempt holds."""
     sweep_unused(timezone.now())
-
-
-@shared_task(name="reflection_app.config.jobs.suggest_checks")
-def suggest_checks() -> None:
-    """Suggests how often kinds of tasks are to be checked, from what their checks found."""
-    suggest_due(timezone.now())
 
 
 @shared_task(name="reflection_app.config.jobs.lapse")

@@ -453,29 +453,16 @@ LOGGING = {
 # The completeness check, for projects that do not say otherwise. The names are those of the second design seed, the
 # bounds those of CompletenessSettings.
 COMPLETENESS: dict[str, object] = {
-    "enabled": env.flag(
-        "ENABLE_REFLECTION", default=True, meaning="no: work with tools is not checked for what it still lacks"
-    ),
     "when": env.choice(
         "FC_REFLECTION_WHEN",
-        "always",
-        ("always", "sampled", "never"),
-        "how often work is checked: always, sampled (a share of the runs), never (the least share)",
-    ),
+        "on",
+        ("on", "sampled", "off"),
+        "whether work with tools is checked for completeness: on (every run), sampled (a share of the runs), off",
+    )
+    if env.flag("ENABLE_REFLECTION", default=True, meaning="no: as FC_REFLECTION_WHEN=off")
+    else "off",
     "share": env.number(
         "FC_REFLECTION_SHARE", 0.1, "the share of runs that is checked where they are sampled", at_most=1
-    ),
-    "least_share": env.number(
-        "FC_REFLECTION_LEAST_SHARE",
-        0.05,
-        "the share of runs that is checked at least, so that it is noticed when they come to lack more",
-        at_most=1,
-    ),
-    "holdout_share": env.number(
-        "FC_REFLECTION_HOLDOUT_SHARE",
-        0.0,
-        "of the runs that would be checked, the share that is not, to learn what checks are worth",
-        at_most=0.5,
     ),
     "max_supplements": env.number(
         "REFLECTION_MAX_SUPPLEMENTS", 3, "the most supplements of one check; 0: check only", at_most=20
@@ -491,18 +478,6 @@ COMPLETENESS: dict[str, object] = {
     "max_retries": env.number(
         "FC_REFLECTION_MAX_RETRIES", 2, "how often a malformed check is asked for again", at_most=5
     ),
-    "least_worth": env.number(
-        "REFLECTION_LEAST_WORTH",
-        0.0,
-        "the share of runs that a supplement has to turn complete; it is left out where its history says less",
-        at_most=1,
-    ),
-    "max_cost_per_completed_usd": env.number(
-        "REFLECTION_MAX_COST_PER_COMPLETED_USD",
-        0.0,
-        "what a run that a supplement turns complete may cost in supplements, in dollars; 0: whatever it costs",
-    )
-    or None,
     "max_cost_usd": env.number(
         "REFLECTION_MAX_COST_USD", 0.0, "what a check may cost with its supplements, in dollars; 0: no such limit"
     )

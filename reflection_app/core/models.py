@@ -14,8 +14,6 @@ from django.utils.functional import cached_property
 
 from reflection_app.core.ids import new_id
 from reflection_app.loops.completeness.checks import (
-    CheckChoice,
-    CompletenessByKind,
     CompletenessSettings,
     SettingsFrom,
 )
@@ -52,8 +50,6 @@ class Project(models.Model):
     own_work = models.CharField(max_length=10, choices=OwnWork, default=OwnWork.NOBODY)
     models_by_role = models.JSONField(default=dict, blank=True)
     completeness = models.JSONField(default=dict, blank=True)
-    # What differs from it for tasks of a kind, by the kind's name.
-    completeness_by_kind = models.JSONField(default=dict, blank=True)
     notebook = models.JSONField(default=dict, blank=True)
     retention = models.JSONField(default=dict, blank=True)
     # Goals for what waits for people, and the time zone of the project.
@@ -89,19 +85,12 @@ class Project(models.Model):
     def get_thresholds(self) -> Thresholds:
         return Thresholds.model_validate(self.thresholds)
 
-    def get_completeness(self, kind: str = "") -> CompletenessSettings:
-        """As it holds for tasks of this kind, which may have settings of their own."""
-        usual = CompletenessSettings.model_validate(settings.COMPLETENESS | self.completeness)
-        own = self.get_completeness_by_kind().get(kind)
-        return own.over(usual) if own else usual
+    def get_completeness(self) -> CompletenessSettings:
+        """Return the project's own settings in front of the server's."""
+        return CompletenessSettings.model_validate(settings.COMPLETENESS | self.completeness)
 
-    def get_completeness_by_kind(self) -> dict[str, CheckChoice]:
-        return CompletenessByKind(kinds=self.completeness_by_kind).kinds
-
-    def completeness_from(self, kind: str = "") -> SettingsFrom:
-        """Who set what `get_completeness` gives for this kind."""
-        if kind in self.completeness_by_kind:
-            return SettingsFrom.KIND
+    def completeness_from(self) -> SettingsFrom:
+        """Return who set what `get_completeness` gives."""
         return SettingsFrom.PROJECT if self.completeness else SettingsFrom.DESK
 
     def get_notebook(self) -> NotebookSettings:

@@ -13,7 +13,6 @@ from reflection_app.loops.attempt_effects import DirectorsDecision, ReviewReason
 from reflection_app.loops.code_tests import FailureReason
 from reflection_app.loops.completeness.checks import CheckState, SettingsFrom
 from reflection_app.loops.completeness.dropped import DropCode
-from reflection_app.loops.completeness.estimates import Basis, Measure
 from reflection_app.loops.completeness.file_codes import FaultCode, FileKind, WhyNot
 from reflection_app.loops.completeness.looked import Holds, WhyNotLooked
 from reflection_app.loops.diagnosis.diagnoses import ErrorType, Remedy
@@ -187,7 +186,7 @@ DROPPED: Looks = {
     DropCode.NO_TOOL: Look(_("None of the tools that it names is for it.")),
     DropCode.NOT_MISSING: Look(_("The check says that nothing is missing.")),
     DropCode.CHECK_ONLY: Look(_("This check only looks: no supplements are carried out.")),
-    DropCode.TOO_MANY: Look(_("Only the best %(most)s for their price are carried out.")),
+    DropCode.TOO_MANY: Look(_("Only the best %(most)s are carried out.")),
     DropCode.UNKNOWN_TOOL: Look(_("There is no tool “%(name)s” on the list.")),
     DropCode.UNFIT_TOOL: Look(_("The tool “%(name)s” is not for it.")),
     DropCode.BELOW_WORTH: Look(
@@ -197,51 +196,11 @@ DROPPED: Looks = {
         _("A run that it turns complete comes to at least %(cost_usd)s; the line is %(most_usd)s.")
     ),
     DropCode.PRICE_UNKNOWN: Look(_("The model has no known price, so a limit of money could not be kept.")),
-    DropCode.OVER_CHECK_MONEY: Look(
-        _("It usually costs %(cost_usd)s, and the check has %(left_usd)s left of its money.")
-    ),
+    DropCode.OVER_CHECK_MONEY: Look(_("It would cost %(cost_usd)s, and the check has %(left_usd)s left of its money.")),
     DropCode.MONEY_SPENT: Look(_("The check's money was spent before it was begun.")),
     DropCode.OVER_RUN_MONEY: Look(_("It usually costs %(cost_usd)s, and the run has %(left_usd)s left.")),
     DropCode.OVER_RUN_TOKENS: Look(_("It usually takes %(tokens)s tokens, and the run has %(left_tokens)s left.")),
     DropCode.OVER_RUN_TIME: Look(_("It usually takes %(seconds)s, and the run has %(left_seconds)s left.")),
-}
-# The same, as the heads of a list that counts them.
-DROPPED_SHORT: Looks = {
-    DropCode.NAMES_NOTHING: Look(_("names no operation")),
-    DropCode.TWICE: Look(_("suggested twice")),
-    DropCode.DONE_ALREADY: Look(_("done already")),
-    DropCode.UNRELATED: Look(_("nothing to do with the task")),
-    DropCode.NO_TOOL: Look(_("no tool for it")),
-    DropCode.NOT_MISSING: Look(_("nothing is missing")),
-    DropCode.CHECK_ONLY: Look(_("the check only looks")),
-    DropCode.TOO_MANY: Look(_("more than are carried out")),
-    DropCode.UNKNOWN_TOOL: Look(_("unknown tool")),
-    DropCode.UNFIT_TOOL: Look(_("tool not for it")),
-    DropCode.BELOW_WORTH: Look(_("worth less than the line")),
-    DropCode.TOO_DEAR: Look(_("costs too much for what it completes")),
-    DropCode.PRICE_UNKNOWN: Look(_("no known price")),
-    DropCode.OVER_CHECK_MONEY: Look(_("over the check's money")),
-    DropCode.MONEY_SPENT: Look(_("the check's money was spent")),
-    DropCode.OVER_RUN_MONEY: Look(_("over the run's money")),
-    DropCode.OVER_RUN_TOKENS: Look(_("over the run's tokens")),
-    DropCode.OVER_RUN_TIME: Look(_("over the run's time")),
-}
-# What an estimate rests on, after the number of pieces of work.
-BASES: Looks = {
-    Basis.SAME: Look(_("the same supplement in tasks of this kind")),
-    Basis.KIND: Look(_("supplements by the same tools in tasks of this kind")),
-    Basis.TOOL: Look(_("supplements by the same tools")),
-    Basis.CALLS: Look(_("calls of the same tools in plans")),
-    Basis.ANY_OF_KIND: Look(_("supplements in tasks of this kind")),
-    Basis.PROJECT: Look(_("supplements of the project")),
-    Basis.NOTHING: Look(_("nothing yet")),
-}
-ORDERED_BY: Looks = {
-    Measure.USD: Look(_("The most worth for its money comes first.")),
-    Measure.TOKENS: Look(
-        _("The most worth for its tokens comes first, since the price of some is not known or is nothing.")
-    ),
-    Measure.WORTH: Look(_("The most worth comes first, since nothing is known of what any will cost.")),
 }
 # What a report or a journal keeps in English is shown as it is kept.
 PLAN_STEP_STATES: Looks = {
@@ -582,9 +541,6 @@ REGISTRY: dict[str, Looks] = {
     "why_not_looked": WHY_NOT_LOOKED,
     "supplement": SUPPLEMENT_STATES,
     "dropped": DROPPED,
-    "dropped_short": DROPPED_SHORT,
-    "basis": BASES,
-    "ordered_by": ORDERED_BY,
     "plan_step": PLAN_STEP_STATES,
     "stage_name": STAGES,
     "stage": STAGE_STATES,

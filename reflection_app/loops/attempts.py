@@ -451,23 +451,6 @@ def _was_accepted(judged: Judgement | None, *, kept: int | None, made: int) -> b
     return judged.passed and (kept == 1 or judged.referee is Referee.PERSON)
 
 
-# Whether a whole run went well, which is what a check of its completeness is measured by.
-
-
-def ended_well(judgements: Iterable[Judgement], *, outcome: Outcome | None, kept: int | None) -> bool | None:
-    """Whether the run's end was accepted; None where nobody can tell, as of one that goes on or that was cancelled.
-
-    A person's word on the attempt that the run keeps holds before its outcome. What a completeness check says has no
-    part in it. An end that nobody could verify tells nothing; one that a limit or an error brought about is no success.
-    """
-    if outcome is None or outcome is Outcome.CANCELLED:
-        return None
-    said = strongest_judgements(judged for judged in judgements if not judged.is_void).get(kept or 0)
-    if said is not None and said.referee is Referee.PERSON:
-        return said.passed
-    return None if outcome is Outcome.UNVERIFIED else outcome is Outcome.SUCCEEDED
-
-
 # The conversation of a loop that works on in one context, kept within what the budget leaves for a prompt.
 
 # About what a token takes in UTF-8; exact counts differ by model and are not needed for a bound.

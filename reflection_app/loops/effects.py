@@ -20,9 +20,9 @@ from reflection_app.loops.attempt_effects import (
     Wait,
 )
 from reflection_app.loops.completeness.checks import Completeness, Likeness, SupplementsRun
-from reflection_app.loops.completeness.estimates import Histories
 from reflection_app.loops.completeness.looked import RenderPages
-from reflection_app.loops.completeness.sampling import Chance, CheckLots, Half
+from reflection_app.loops.completeness.records import Records
+from reflection_app.loops.completeness.sampling import Chance, CheckLots
 from reflection_app.loops.diagnosis.diagnoses import DiagnosedFailure, FixOutcome, FixRecall
 from reflection_app.loops.effect import Effect
 from reflection_app.loops.lessons import RecallLessons
@@ -148,7 +148,6 @@ class DrawCheck(Effect[CheckLots]):
     kind = "draw_check"
 
     share: Chance
-    holdout_share: Half
 
 
 class CompareSupplements(Effect[Likeness]):
@@ -161,8 +160,8 @@ class CompareSupplements(Effect[Likeness]):
     tools: tuple[Text, ...]
 
 
-class EstimateSupplements(Effect[Histories]):
-    """Read in the project's history what each operation, with the tools that may do it, will cost and is worth."""
+class EstimateSupplements(Effect[Records]):
+    """Read how often the tools of each operation completed a task in this project, and what that cost."""
 
     kind = "estimate_supplements"
 

@@ -75,7 +75,7 @@ class Work:
 
     Supplements that were not done are kept apart: the plan was carried out all the same. `still_missing` is what the
     last completeness check found and nobody did. `file_faults` are those of the files that the newest plan has left,
-    and decide. `check_arm` is what the lots made of the run, where any were drawn. `refusal` says why a step must not
+    and decide. `check_arm` is the result of the draw, where there was one. `refusal` says why a step must not
     make a call, where it must not, and `stops` why no further one is begun.
     """
 

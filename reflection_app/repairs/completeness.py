@@ -1,10 +1,12 @@
 """Completeness checks of histories that are handed in, and supplements that keep being missing."""
 
 from dataclasses import replace
+from hashlib import sha256
 from typing import Annotated, Any, Self
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 from pydantic import (
     AfterValidator,
     Field,
@@ -24,6 +26,7 @@ from reflection_app.core.json_sizes import at_most
 from reflection_app.core.models import Project
 from reflection_app.loops.completeness.checks import CheckNumbers, HistoryStep, SettingsFrom
 from reflection_app.loops.completeness.files import MOST_REQUIRED, FileRequirement
+from reflection_app.loops.completeness.sampling import When
 from reflection_app.loops.content_parts import MediaPart, media_of_parts
 from reflection_app.loops.effects import RecordCompleteness
 from reflection_app.loops.requirements import Requirements
@@ -31,8 +34,7 @@ from reflection_app.loops.storable import AgentName, is_storable
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.tool_calls import DEEPEST, ToolSpec, is_too_deep
 from reflection_app.loops.values import Value
-from reflection_app.repairs.models import Supplement, SupplementGroup
-from reflection_app.repairs.recurring import Vectors, drop_empty_groups, group_of, oldest_of, vectors_before
+from reflection_app.repairs.models import Supplement
 from reflection_app.reviews.own_work import hands_of
 from reflection_app.runs.following import goes_to_notebook
 from reflection_app.runs.models import Run, Step
@@ -165,20 +167,19 @@ def check_completeness(project: Project, submission: CheckSubmission, *, actor: 
             "time_budget_s": max(limits.time_budget_s, CHECK_LIMITS.time_budget_s),
         }
     )
-    kind = submission.kind
-    usual = project.get_completeness(kind)
+    usual = project.get_completeness()
     spec = TaskSpec(
         objective=submission.objective,
         mode=Mode.COMPLETENESS_CHECK,
-        kind=kind,
+        kind=submission.kind,
         agent=submission.agent,
         tools=submission.tool_specs,
         history=submission.history_steps,
         requirements=Requirements(files=submission.required_files) if submission.required_files else None,
         has_history_files=bool(submission.media),
         # What is asked for here is done, also where the project has it off.
-        completeness=submission.settings.over(usual).model_copy(update={"enabled": True}),
-        completeness_from=SettingsFrom.TASK if submission.settings.chosen else project.completeness_from(kind),
+        completeness=submission.settings.over(usual).model_copy(update={"when": When.ON}),
+        completeness_from=SettingsFrom.TASK if submission.settings.chosen else project.completeness_from(),
         limits=limits,
         has_vision=has_vision(project.models_by_role),
         models=project.models_by_role,
@@ -209,8 +210,8 @@ MOST_RECURRING_TOOLS = 30
 KIND = EntryKind.SUPPLEMENT
 
 
-@goes_to_notebook(RecordCompleteness, prepare=vectors_before)
-def propose_what_recurs(_effect: RecordCompleteness, run: Run, step: Step, *, prepared: Vectors) -> None:
+@goes_to_notebook(RecordCompleteness)
+def propose_what_recurs(_effect: RecordCompleteness, run: Run, step: Step) -> None:
     """Offers each supplement that was found missing by this step, and that runs of this kind of task lacked before.
 
     Call it in a transaction after the one that wrote their rows, so that of two runs at the same moment the second sees
@@ -219,49 +220,60 @@ def propose_what_recurs(_effect: RecordCompleteness, run: Run, step: Step, *, pr
     if run.parent_id is not None:
         return
     lock_notebook(run.project_id)
-    supplements = Supplement.objects.filter(completeness_check__step=step)
-    groups = {group.source: group for group in (group_of(one, vectors=prepared) for one in supplements)}
-    for source, group in sorted(groups.items(), key=lambda item: item[0]):
+    found = Supplement.objects.filter(completeness_check__step=step)
+    supplements = {source_of(one.task_kind, one.operation_key): one for one in found}
+    for source, one in sorted(supplements.items(), key=lambda item: item[0]):
         if proposed_from(run.project_id, sources=[source]):
-            keep_all(run.project_id, [_proposal(group, run_id=run.pk)])
+            keep_all(run.project_id, [_proposal(one, run_id=run.pk)])
             continue
-        runs = runs_that_lacked(group)
+        runs = runs_that_lacked(one)
         if len(runs) >= RECURS_FROM:
-            keep_all(run.project_id, [_proposal(group, run_id=each) for each in runs[-MOST_EVIDENCE:]])
+            keep_all(run.project_id, [_proposal(one, run_id=each) for each in runs[-MOST_EVIDENCE:]])
 
 
 def withdraw_what_recurred(run: Run, one: Supplement) -> None:
     """Takes back that `run` lacked it, whose row is gone, and the whole offer where too few other runs did.
 
-    Call it with the notebook locked.
+    Call it with the notebook locked. A fork was no evidence.
     """
-    group = one.group
-    if group is None:
+    if run.parent_id is not None:
         return
-    lacked = runs_that_lacked(group)
+    lacked = runs_that_lacked(one)
     if run.pk not in lacked:
         recurs = len(lacked) >= RECURS_FROM
         for run_id in [run.pk, *([] if recurs else lacked)]:
-            take_back_proposal(run.project_id, _proposal(group, run_id=run_id, gone=one))
-    drop_empty_groups(SupplementGroup.objects.filter(pk=group.pk))
+            take_back_proposal(run.project_id, _proposal(one, run_id=run_id))
 
 
-def runs_that_lacked(group: SupplementGroup) -> list[UUID]:
-    """The runs in which it was found missing, in whatever words, oldest first. Forks are no evidence of their own."""
-    found = group.supplements.filter(completeness_check__run__parent=None).order_by("created_at", "id")
-    return list(dict.fromkeys(found.values_list("completeness_check__run", flat=True)))
+def source_of(task_kind: str, key: str) -> str:
+    """Return the name by which the notebook knows what these words ask for in this kind of task."""
+    return f"{KIND}:{sha256(f'{task_kind}\0{key}'.encode()).hexdigest()[:40]}"
 
 
-def _proposal(group: SupplementGroup, *, run_id: UUID, gone: Supplement | None = None) -> Proposal:
-    """The offer in the words of the group's oldest supplement, or of the one that is `gone` where it was the last."""
-    one = oldest_of(group) or gone
-    assert one is not None, "a group is only asked about with a supplement in hand"
+def _with_same_words(one: Supplement) -> QuerySet[Supplement]:
+    """Return the supplements with the same words, oldest first. Forks are no evidence of their own."""
+    return Supplement.objects.filter(
+        project=one.project_id,
+        task_kind=one.task_kind,
+        operation_key=one.operation_key,
+        completeness_check__run__parent=None,
+    ).order_by("created_at", "id")
+
+
+def runs_that_lacked(one: Supplement) -> list[UUID]:
+    """Return the runs in which it was found missing, oldest first."""
+    return list(dict.fromkeys(_with_same_words(one).values_list("completeness_check__run", flat=True)))
+
+
+def _proposal(lacked: Supplement, *, run_id: UUID) -> Proposal:
+    """The offer as the oldest supplement with these words puts it."""
+    one = _with_same_words(lacked).first() or lacked
     kind = f"of the kind “{one.task_kind}”" if one.task_kind else "without a kind"
     reason = f"\n\nWhy: {one.reason}" if one.reason else ""
     return Proposal(
         kind=KIND,
         name=one.operation,
-        source=group.source,
+        source=source_of(one.task_kind, one.operation_key),
         category=one.task_kind,
         description=f"Tasks {kind} were found to lack this again and again.",
         content=f"Before it is summed up: {one.operation}{reason}",

@@ -5,13 +5,11 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import MD5
-from pgvector.django import HalfVectorField
 
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
 from reflection_app.loops import tickets
 from reflection_app.loops.completeness.checks import CheckState
-from reflection_app.loops.completeness.sampling import CheckArm
 from reflection_app.loops.diagnosis.diagnoses import ErrorType, FailureSeverity, Source
 from reflection_app.loops.protocol import reports
 from reflection_app.loops.protocol.error_classes import ErrorClass
@@ -338,35 +336,10 @@ class CompletenessCheck(models.Model):
         return self.succeeded / self.attempted if self.attempted and self.succeeded is not None else None
 
 
-class SupplementGroup(models.Model):
-    """What keeps being missing in tasks of one kind: supplements that say the same, in whatever words.
-
-    It is called as its oldest supplement says it. `source` is what the notebook knows it by. `vector` is that of the
-    words it began with; null where no model gave one yet.
-    """
-
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="supplement_groups")
-    task_kind = models.CharField(max_length=60, blank=True, default="")
-    source = models.CharField(max_length=60)
-    vector = HalfVectorField(dimensions=384, null=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering = ("created_at", "id")
-        constraints = (models.UniqueConstraint(fields=("project", "source"), name="supplement_group_once"),)
-        indexes = (models.Index(fields=("project", "task_kind", "-created_at"), name="supplement_group_of_kind"),)
-
-    def __str__(self) -> str:
-        return self.source
-
-
 class Supplement(models.Model):
     """One operation that was found missing. `operation_key` is equal for operations that say the same word for word.
 
-    `group` holds all that say it by meaning; null for what a fork lacked, which is no evidence of its own. `estimate`
-    is what it was taken to cost and to be worth before it was carried out, null where nobody did; `left_out` is why it
-    was not begun after all.
+    `left_out` is why it was not begun after all.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -376,12 +349,8 @@ class Supplement(models.Model):
     task_kind = models.CharField(max_length=60, blank=True, default="")
     operation = models.TextField()
     operation_key = models.CharField(max_length=300)
-    group = models.ForeignKey(
-        SupplementGroup, null=True, blank=True, on_delete=models.SET_NULL, related_name="supplements"
-    )
     reason = models.TextField(blank=True, default="")
     suggested_tools = models.JSONField(default=list)
-    estimate = models.JSONField(null=True, blank=True)
     attempted = models.BooleanField(null=True, blank=True)
     succeeded = models.BooleanField(null=True, blank=True)
     left_out = models.CharField(max_length=20, blank=True, default="")
@@ -402,71 +371,3 @@ class Supplement(models.Model):
 
     def __str__(self) -> str:
         return self.operation[:80]
-
-
-# How often kinds of tasks are checked: the lots of each run, and what is suggested from what the checks found.
-
-
-class CheckDraw(models.Model):
-    """What the lots made of a run's check, and how the run ended: its worth is told from these (see check_worth.py).
-
-    What begins with more than a task, or was scripted, is kept but not counted: its like without a check does not
-    exist. The row goes with its step where that is taken back.
-    """
-
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="check_draws", db_index=False)
-    run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="check_draw")
-    step = models.OneToOneField(Step, on_delete=models.CASCADE, related_name="check_draw")
-    task_kind = models.CharField(max_length=60, blank=True, default="")
-    arm = models.CharField(max_length=12, choices=[(one.value, one.value) for one in CheckArm])
-    share = models.FloatField()
-    holdout_share = models.FloatField()
-    is_counted = models.BooleanField()
-    succeeded = models.BooleanField(null=True, blank=True)
-    settled_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        indexes = (models.Index(fields=("project", "task_kind", "settled_at"), name="check_draw_of_kind"),)
-
-    def __str__(self) -> str:
-        return f"{self.arm} ({self.run_id})"
-
-
-class SuggestionState(models.TextChoices):
-    OPEN = "open", "Open"
-    ACCEPTED = "accepted", "Accepted"
-    DECLINED = "declined", "Declined"
-    # The figures no longer speak for it, or they speak for something else.
-    WITHDRAWN = "withdrawn", "Withdrawn"
-
-
-class CheckSuggestion(models.Model):
-    """A policy that is suggested for a kind of task: `change` are the settings it changes, `evidence` why."""
-
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="check_suggestions")
-    task_kind = models.CharField(max_length=60)
-    why = models.CharField(max_length=24)
-    change = models.JSONField()
-    evidence = models.JSONField()
-    state = models.CharField(max_length=10, choices=SuggestionState, default=SuggestionState.OPEN)
-    decided_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
-    )
-    decided_by_label = models.CharField(max_length=200, blank=True, default="")
-    decided_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering = ("-created_at", "-id")
-        constraints = (
-            models.UniqueConstraint(
-                fields=("project", "task_kind"), name="check_suggestion_once", condition=models.Q(state="open")
-            ),
-        )
-        indexes = (models.Index(fields=("project", "-created_at", "-id"), name="check_suggestion_newest"),)
-
-    def __str__(self) -> str:
-        return f"{self.why} ({self.task_kind})"

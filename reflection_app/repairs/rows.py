@@ -410,7 +410,6 @@ def write_check(effect: RecordCompleteness, _value: object, commit: StepCommit) 
             operation_key=operation_key(one.operation),
             reason=one.reason,
             suggested_tools=list(one.suggested_tools),
-            estimate=one.estimate.model_dump(mode="json") if one.estimate else None,
         )
         batch.insert(row)
     event = next_event(

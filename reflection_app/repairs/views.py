@@ -27,7 +27,6 @@ from reflection_app.loops.completeness.checks import (
     state_after,
 )
 from reflection_app.loops.completeness.dropped import Dropped, code_of
-from reflection_app.loops.completeness.estimates import Estimate
 from reflection_app.loops.completeness.sampling import CheckLots
 from reflection_app.loops.diagnosis.diagnoses import (
     ChangedParam,
@@ -236,25 +235,6 @@ MOST_HISTORY_SHOWN = 100
 
 
 @dataclass(frozen=True)
-class EstimateShown:
-    """What a supplement was taken to cost and to be worth."""
-
-    estimate: Estimate
-
-    @property
-    def tokens(self) -> int | None:
-        return round(self.estimate.tokens.middle) if self.estimate.tokens else None
-
-    @property
-    def tokens_low(self) -> int | None:
-        return round(self.estimate.tokens.low) if self.estimate.tokens else None
-
-    @property
-    def tokens_high(self) -> int | None:
-        return round(self.estimate.tokens.high) if self.estimate.tokens else None
-
-
-@dataclass(frozen=True)
 class SupplementShown:
     """`state` is `done`, `done_already`, `failed`, `not_tried`, `left_out`, `under_way` or `not_reached`.
 
@@ -264,10 +244,6 @@ class SupplementShown:
     supplement: Supplement
     result: SupplementResult | None
     state: str
-
-    @property
-    def estimate(self) -> EstimateShown | None:
-        return EstimateShown(self.supplement.estimate) if self.supplement.estimate else None
 
     @property
     def why_left_out(self) -> str:
@@ -291,10 +267,6 @@ class DroppedShown:
     @property
     def why(self) -> str:
         return why_dropped(self.dropped)
-
-    @property
-    def estimate(self) -> EstimateShown | None:
-        return EstimateShown(self.dropped.estimate) if self.dropped.estimate else None
 
 
 @dataclass(frozen=True)

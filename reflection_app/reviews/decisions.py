@@ -34,7 +34,6 @@ from reflection_app.loops.task_spec import Thresholds
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Issue, IssueCategory, Score, Severity
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.repairs.check_worth import settle_check
 from reflection_app.reviews.claiming import tell_pages
 from reflection_app.reviews.models import Review
 from reflection_app.runs.consequences import best_of
@@ -390,7 +389,6 @@ def put_in_force(review: Review, run: Run, decided: Decided, *, actor: Actor) ->
     else:
         run.save(update_fields=["last_event_seq"])
         settle_first_attempt(run)
-        settle_check(run)
     ordered = None
     if said.edited is None and goes_back(review, said.verdict, run):
         order = [said.reason.strip(), *(f"{one.in_words} {one.suggested_fix}".strip() for one in said.issues)]

@@ -18,7 +18,6 @@ from reflection_app.loops.catalogue import version_of
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.tool_calls import ToolFailure as WhyFailed
 from reflection_app.loops.verdicts import Outcome
-from reflection_app.repairs.check_worth import settle_check
 from reflection_app.repairs.models import ClassCorrection, InstructionState, Ticket
 from reflection_app.reviews.claiming import lease_end, tell_pages
 from reflection_app.reviews.editing import correction_of, take_back_correction
@@ -75,7 +74,6 @@ def take_back(review: Review, run: Run, *, actor: Actor) -> dict[str, Any]:
     add_event(run, EventType.REVIEW_UNDONE, review=str(review.pk), by=actor.label, steps=taken.steps)
     run.save(update_fields=["last_event_seq", "best_attempt"])
     settle_first_attempt(run)
-    settle_check(run)
     tell_pages(run.pk, project_id=run.project_id)
     return _facts(taken) | ({"ordered_run": _facts(ordered)} if ordered else {})
 

@@ -20,7 +20,6 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.loops.values import Message
 from reflection_app.loops.verdicts import Ended, Outcome
-from reflection_app.repairs.check_worth import settle_check
 from reflection_app.repairs.rows import end_tickets
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.consequences import best_of, has_for_notebook, write_to_notebook
@@ -96,7 +95,6 @@ def end_run(run: Run, ended: Ended) -> None:
     batch.write()
     transaction.on_commit(lambda: ring_reviews(run.project_id))
     settle_first_attempt(run)
-    settle_check(run)
     end_reflector(run)
 
 

@@ -31,7 +31,6 @@ from reflection_app.loops.completeness.checks import (
     SupplementsRun,
     state_after,
 )
-from reflection_app.loops.completeness.estimates import Measure
 from reflection_app.loops.completeness.sampling import CheckArm, CheckLots
 from reflection_app.loops.effects import DrawCheck, RecordCompleteness, RecordSecondLook, RecordSupplements
 from reflection_app.loops.protocol.stages import SubmitStatus
@@ -257,9 +256,8 @@ class ExecAnswer(Answer):
 class RunCheckLots(Answer):
     """What chance made of the run's check: the lots stand in its journal."""
 
-    arm: CheckArm = Field(description="held_out: it would have been checked; not_sampled: it would not")
-    share: float = Field(description="the share of runs that is checked but for the hold-out")
-    holdout_share: float = Field(description="of those that would be checked, how many are not")
+    arm: CheckArm
+    share: float = Field(description="the share of runs that is checked")
 
 
 class RunCompleteness(Answer):
@@ -280,10 +278,6 @@ class RunCompleteness(Answer):
     looked: LookedAnswer | None = Field(description="what a model saw on the files; null where none must show anything")
     supplements: list[SuppliedAnswer]
     dropped: list[DroppedAnswer]
-    ordered_by: Measure | None = Field(
-        description="what the supplements were put in order by, the best first: their worth for its price in dollars "
-        "or in tokens, or their worth alone"
-    )
     second_look: SecondLookAnswer | None = Field(description="null where nobody looked again")
     spent: SpentAnswer
     steps_ok: bool = Field(description="whether all steps worked, which is apart from nothing being missing")

@@ -32,7 +32,7 @@ from reflection_app.loops.tool_permission import Permission
 from reflection_app.loops.verdicts import Judgement, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.runs.events import EventType, add_event
-from reflection_app.runs.following import BEFORE_NOTEBOOK, FOR_NOTEBOOK, StepCommit, follows_from
+from reflection_app.runs.following import FOR_NOTEBOOK, StepCommit, follows_from
 from reflection_app.runs.journal import Journal
 from reflection_app.runs.models import VOID, Attempt, Question, Run, Step, StepState, Verdict
 
@@ -57,13 +57,11 @@ def write_to_notebook(effect: AnyEffect, *, journal: Journal) -> None:
         return
     # What is unwritten first: nobody's answer waits for the notebook.
     journal.commit(lambda _run: None)
-    prepare = BEFORE_NOTEBOOK.get(type(effect))
-    prepared = {"prepared": prepare(effect, journal.lease.run_id)} if prepare else {}
 
     def write(run: Run) -> None:
         # This is done again where the answer to the commit was lost.
         if Step.objects.filter(pk=step.pk, owes_notebook=True).update(owes_notebook=False):
-            FOR_NOTEBOOK[type(effect)](effect, run, step, **prepared)
+            FOR_NOTEBOOK[type(effect)](effect, run, step)
 
     journal.commit(write)
     step.owes_notebook = False

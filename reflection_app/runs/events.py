@@ -43,7 +43,7 @@ class EventType(models.TextChoices):
     REFLECTION_EXEC = "reflection_exec"
     # Work whose supplements all worked was looked at once more.
     REFLECTION_AGAIN = "reflection_again"
-    # Another policy of checks is suggested for the kind of the run's task.
+    # In runs from before suggestions of how often to check were removed; no longer sent.
     CHECKS_SUGGESTED = "checks.suggested"
     # What a check comes to, for who wants nothing of the rest: something is missing, and then it was done.
     FOUND_INCOMPLETE = "completeness.incomplete"

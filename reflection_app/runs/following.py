@@ -6,7 +6,6 @@ The modules that register are named in `SUBJECTS`, and imported as Django starts
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 from reflection_app.loops.effect import Effect
 from reflection_app.loops.effects import AnyEffect
@@ -21,7 +20,6 @@ SUBJECTS = (
     "runs.lessons",
     "reviews.rows",
     "repairs.rows",
-    "repairs.check_worth",
     "repairs.completeness",
     "sessions.rows",
     "attachments.produced",
@@ -51,10 +49,7 @@ class StepCommit:
 type Follower = Callable[[Any, Any, StepCommit], None]
 type NotebookFollower = Callable[..., None]
 FOLLOWERS: dict[type[Effect[Any]], Follower] = {}
-# What a follower needs that takes its time: had before its transaction, which keeps others waiting, and handed to it.
-type Preparing = Callable[[Any, UUID], Any]
 FOR_NOTEBOOK: dict[type[Effect[Any]], NotebookFollower] = {}
-BEFORE_NOTEBOOK: dict[type[Effect[Any]], Preparing] = {}
 
 
 def follows_from(*effects: type[Effect[Any]]) -> Callable[[Follower], Follower]:
@@ -67,19 +62,14 @@ def follows_from(*effects: type[Effect[Any]]) -> Callable[[Follower], Follower]:
     return register
 
 
-def goes_to_notebook(
-    *effects: type[Effect[Any]], prepare: Preparing | None = None
-) -> Callable[[NotebookFollower], NotebookFollower]:
+def goes_to_notebook(*effects: type[Effect[Any]]) -> Callable[[NotebookFollower], NotebookFollower]:
     """Registers what these effects have for the notebook: written after the step, in a transaction of its own.
 
-    The follower is called with effect, run and step, and as `prepared` with what `prepare` made of the effect and the
-    run's id before.
+    The follower is called with effect, run and step.
     """
 
     def register(follower: NotebookFollower) -> NotebookFollower:
         FOR_NOTEBOOK.update(dict.fromkeys(effects, follower))
-        if prepare is not None:
-            BEFORE_NOTEBOOK.update(dict.fromkeys(effects, prepare))
         return follower
 
     return register

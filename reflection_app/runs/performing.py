@@ -93,7 +93,7 @@ from reflection_app.loops.tickets import Ticket
 from reflection_app.loops.values import Picture
 from reflection_app.repairs.likeness import compare_supplements
 from reflection_app.repairs.rows import find_similar_issues, is_ours, recall_fix
-from reflection_app.repairs.supplement_history import estimate_supplements
+from reflection_app.repairs.supplement_history import read_records
 from reflection_app.repairs.unknown import read_unknown
 from reflection_app.runs.journal import Journal, attempt_of
 from reflection_app.runs.journal_writes import Follow
@@ -162,7 +162,7 @@ def perform(
         rendered = render_pages(run.project_id, effect.pictures, timeout_s=effect.timeout_s)
         return Performed(value=rendered, spent=Spent(duration_s=working_clock() - began))
     if isinstance(effect, EstimateSupplements):
-        return estimate_supplements(effect, run_id=run_id)
+        return read_records(effect, run_id=run_id)
     with writing(run_id, step=seq, tries=tries, role=effect.role, attempt=attempt_of(effect)) as show:
         on_text = show if settings.LLM_STREAMING and is_watched(run_id, run.project_id) else None
         left_s = effect.timeout_s - used_s
@@ -299,9 +299,8 @@ def value_of(effect: Lookup | Naming | Noted, *, run_id: UUID) -> Any:  # noqa: 
             return KeptReport(reflection_id=reflection_id, timestamp=now)
         case Draw(share=share):
             return Drawn(value=secrets.SystemRandom().random(), share=share)
-        case DrawCheck(share=share, holdout_share=held):
-            chance = secrets.SystemRandom().random
-            return CheckLots(share=share, holdout_share=held, sampled_by=chance(), held_by=chance())
+        case DrawCheck(share=share):
+            return CheckLots(share=share, sampled_by=secrets.SystemRandom().random())
         case KeepAttempt() | RequestAudit():
             return None
         case RecordMergeSuggestion(suggestion=suggestion):

@@ -32,8 +32,7 @@ from reflection_app.loops.effects import (
 )
 from reflection_app.loops.protocol.reports import Instruction, KeptReport, Proposal
 from reflection_app.loops.verdicts import Ended, Outcome
-from reflection_app.repairs.check_worth import settle_check
-from reflection_app.repairs.completeness import withdraw_what_recurred
+from reflection_app.repairs.completeness import source_of, withdraw_what_recurred
 from reflection_app.repairs.fix_pairs import uncount_outcome
 from reflection_app.repairs.models import (
     AgentInstruction,
@@ -82,11 +81,11 @@ class Proposals:
             run=run,
             entries=tuple(entries),
             instructions=tuple(proposed_instructions(run, gone).filter(state=InstructionState.PROPOSED)),
-            supplements=tuple(Supplement.objects.filter(completeness_check__step__in=gone).select_related("group")),
+            supplements=tuple(Supplement.objects.filter(completeness_check__step__in=gone)),
         )
 
     def withdraw(self) -> None:
-        by_source = {one.group.source: one for one in self.supplements if one.group}
+        by_source = {source_of(one.task_kind, one.operation_key): one for one in self.supplements}
         # Whoever else counts who lacked a supplement waits from here on.
         lock_notebook(self.run.project_id)
         for proposal in sorted(self.entries, key=lambda one: one.source):
@@ -321,4 +320,3 @@ def _settle(run: Run) -> None:
     run.mode = Route.model_validate(chosen.result).mode.value if chosen else run.spec["mode"]
     run.save(update_fields=RUN_FIELDS)
     settle_first_attempt(run)
-    settle_check(run)

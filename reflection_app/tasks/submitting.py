@@ -11,6 +11,7 @@ from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.loops.catalogue import mode_for
 from reflection_app.loops.completeness.checks import CompletenessSettings, SettingsFrom
+from reflection_app.loops.completeness.sampling import When
 from reflection_app.loops.task_spec import Execution, Mode, ModelRole, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.tool_permission import ToolRule
@@ -130,9 +131,7 @@ def start_run(
         has_vision=has_vision(models),
         knowledge_tool=knowledge_tool_of(project),
         completeness=completeness_of(project, submission),
-        completeness_from=SettingsFrom.TASK
-        if submission.completeness.chosen
-        else project.completeness_from(submission.kind),
+        completeness_from=SettingsFrom.TASK if submission.completeness.chosen else project.completeness_from(),
         **notebook_for(project, is_managed=submission.execution is Execution.MANAGED),
         limits=submission.limits.over(project.get_limits()),
         thresholds=project.get_thresholds(),
@@ -191,15 +190,9 @@ def knowledge_tool_of(project: Project) -> ToolSpec | None:
 
 
 def completeness_of(project: Project, submission: TaskSubmission) -> CompletenessSettings | None:
-    """The settings of the completeness check: the task's own, over its kind's, over the project's. None: it is off.
-
-    A task that asks for its check gets it: it takes no part in the hold-out unless it says so.
-    """
-    chosen = submission.completeness
-    settings = chosen.over(project.get_completeness(submission.kind))
-    if chosen.decides_whether and chosen.holdout_share is None:
-        settings = settings.model_copy(update={"holdout_share": 0.0})
-    return settings if settings.enabled else None
+    """Return the settings of the completeness check: the task's own, over the project's. None: it is off."""
+    settings = submission.completeness.over(project.get_completeness())
+    return None if settings.when is When.OFF else settings
 
 
 def rules_for(project: Project, submission: TaskSubmission) -> dict[str, ToolRule]:

@@ -198,7 +198,6 @@ class NotificationKind(models.TextChoices):
     WEBHOOK_GONE = "webhook_gone", "Webhook switched off"
     CHANNEL_OFF = "channel_off", "Channel switched off"
     OVERDUE = "overdue", "Overdue"
-    CHECKS_SUGGESTED = "checks_suggested", "Checks suggested"
     ENTRY_FLAGGED = "entry_flagged", "Entry flagged"
 
 
@@ -206,13 +205,11 @@ class NotificationKind(models.TextChoices):
 ABOUT_WEBHOOK = "webhook"
 ABOUT_CHANNEL = "channel"
 ABOUT_QUESTION = "question"
-ABOUT_CHECKS = "checks"
 ABOUT = [
     *About.choices,
     (ABOUT_WEBHOOK, "Webhook"),
     (ABOUT_CHANNEL, "Channel"),
     (ABOUT_QUESTION, "Question"),
-    (ABOUT_CHECKS, "Completeness checks"),
 ]
 
 

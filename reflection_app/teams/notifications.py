@@ -26,7 +26,6 @@ from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.reviews.models import About, Comment, PanelState, Review, ReviewState
 from reflection_app.teams.models import (
     ABOUT_CHANNEL,
-    ABOUT_CHECKS,
     ABOUT_QUESTION,
     ABOUT_WEBHOOK,
     Notification,
@@ -55,9 +54,6 @@ SENTENCES: Mapping[NotificationKind, str] = MappingProxyType(
         NotificationKind.WEBHOOK_GONE: gettext_noop("The webhook to %(title)s is switched off; its page says why."),
         NotificationKind.CHANNEL_OFF: gettext_noop("The channel “%(title)s” is switched off; its page says why."),
         NotificationKind.OVERDUE: gettext_noop("“%(title)s” has waited longer than the project's goal."),
-        NotificationKind.CHECKS_SUGGESTED: gettext_noop(
-            "It is suggested to check tasks of the kind “%(title)s” for completeness in another way."
-        ),
         NotificationKind.ENTRY_FLAGGED: gettext_noop(
             "The safety check flagged the approved entry “%(title)s”. Clear, edit or retire it."
         ),
@@ -87,8 +83,6 @@ def path_of(notice: Notification) -> str:
     slug = notice.project.slug
     if notice.kind == NotificationKind.OVERDUE and _others(notice) > 0:
         return reverse("reviews", args=(slug,)) + "?view=longest"
-    if notice.about == ABOUT_CHECKS:
-        return reverse("completeness", args=(slug,)) + "#how-often"
     if notice.about in PAGES:
         return reverse(PAGES[notice.about], args=(slug, notice.about_id))
     place = f"#comment-{notice.comment_id}" if notice.comment_id else ""

@@ -31,7 +31,7 @@ from reflection_app.core.models import (
     new_secret,
 )
 from reflection_app.core.rights import review_right_ended
-from reflection_app.loops.completeness.checks import CheckChoice, CompletenessByKind, CompletenessSettings
+from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import ModelRole, Thresholds, UsualLimits
 from reflection_app.loops.values import Value
@@ -102,7 +102,6 @@ def change_settings(
     limits: UsualLimits,
     thresholds: Thresholds,
     completeness: CompletenessSettings,
-    completeness_by_kind: dict[str, CheckChoice],
     knowledge_tool: str,
     handing_in: HandingIn,
     actor: Actor,
@@ -135,8 +134,6 @@ def change_settings(
     usual = CompletenessSettings.model_validate(settings.COMPLETENESS).model_dump(mode="json")
     chosen = completeness.model_dump(mode="json")
     locked.completeness = {name: value for name, value in chosen.items() if value != usual[name]}
-    by_kind = CompletenessByKind(kinds=completeness_by_kind).kinds
-    locked.completeness_by_kind = {kind: choice.chosen for kind, choice in sorted(by_kind.items())}
     locked.knowledge_tool = knowledge_tool
     locked.save(update_fields=list(_settings_of(locked)))
     audit(locked.pk, actor, "settings.changed", target=locked, before=before, after=_settings_of(locked))
@@ -148,7 +145,6 @@ def _settings_of(project: Project) -> dict[str, Any]:
         "limits": project.limits,
         "thresholds": project.thresholds,
         "completeness": project.completeness,
-        "completeness_by_kind": project.completeness_by_kind,
         "knowledge_tool": project.knowledge_tool,
         "unique_external_ids": project.unique_external_ids,
         "allowed_models": project.allowed_models,

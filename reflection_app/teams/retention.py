@@ -15,7 +15,7 @@ from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from notebook_app.public import forget_some, lock_notebook
+from notebook_app.public import forget_some
 from reflection_app.alerts.models import Channel, ChannelMessage, MessageState
 from reflection_app.comparisons.models import Pair
 from reflection_app.core.audit import Actor, AuditEntry, audit
@@ -24,8 +24,7 @@ from reflection_app.core.models import ApiKey, Membership, Project
 from reflection_app.loops.project_settings import RetentionSettings
 from reflection_app.metrics.figuring import figure_runs, lock_figures
 from reflection_app.metrics.models import FigureDue
-from reflection_app.repairs.models import SupplementGroup, ToolFailure
-from reflection_app.repairs.recurring import drop_empty_groups
+from reflection_app.repairs.models import ToolFailure
 from reflection_app.reviews.models import OPEN, About, Comment, Review
 from reflection_app.runs.models import Question, Run, RunState
 from reflection_app.runs.queueing import enqueue_retention, enqueue_taking_away
@@ -210,13 +209,7 @@ def _delete_tasks(task_ids: list[UUID]) -> Counter[str]:
         Notification.objects.filter(about=about, about_id__in=gone).delete()
     asked = Question.objects.filter(run__task__in=every).values_list("pk", flat=True)
     Notification.objects.filter(about=ABOUT_QUESTION, about_id__in=asked).delete()
-    # Their vectors were made of words that go with the runs. Who puts a supplement into one has the notebook locked.
-    groups = SupplementGroup.objects.filter(supplements__completeness_check__run__task__in=every)
-    emptied = dict(groups.values_list("pk", "project_id"))
     Task.objects.filter(pk__in=every).delete()
-    for project_id in sorted(set(emptied.values())):
-        lock_notebook(project_id)
-    drop_empty_groups(SupplementGroup.objects.filter(pk__in=emptied))
     return +told
 
 

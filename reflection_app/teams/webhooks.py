@@ -29,7 +29,8 @@ from reflection_app.teams.models import TEST, Delivery, DeliveryState, Webhook
 
 LONGEST_DESCRIPTION = 200
 # Those that are written; who claims a review and gives it back is told by the queue alone.
-OFFERED = tuple(kind for kind in EventType if kind not in {EventType.REVIEW_CLAIMED, EventType.REVIEW_RELEASED})
+NOT_SENT = frozenset({EventType.REVIEW_CLAIMED, EventType.REVIEW_RELEASED, EventType.CHECKS_SUGGESTED})
+OFFERED = tuple(kind for kind in EventType if kind not in NOT_SENT)
 USUAL = (EventType.RUN_FINISHED, EventType.RUN_WAITING, EventType.REVIEW_DECIDED)
 
 

@@ -166,9 +166,6 @@ SENTENCES = {
     "temperature": gettext_noop("A number from 0 to 2."),
     "top_p": gettext_noop("A number above 0, at most 1."),
     "max_retries": gettext_noop("A whole number from 0 to 5."),
-    # Typed in per cent (teams/pages/completeness_by_kind.py).
-    "least_worth": SCORE,
-    "max_cost_per_completed_usd": AMOUNT,
     "max_cost_usd": AMOUNT,
     "reflection": gettext_noop("Choose one of these."),
     "most": gettext_noop("A whole number from 1 to 20."),

@@ -145,7 +145,6 @@ project_pages: list[URLPattern | URLResolver] = [
     path("notebook/conflicts/<uuid:conflict_id>/ask/", conflicts.suggest_page, name="suggest_merge"),
     path("notebook/conflicts/<uuid:conflict_id>/suggestion/", conflicts.suggestion_part, name="conflict_suggestion"),
     path("completeness/", failures.completeness_page, name="completeness"),
-    path("completeness/suggestions/<uuid:suggestion_id>/", failures.decide_checks, name="decide_checks"),
     path("notebook/import/", files.import_start, name="notebook_import"),
     path("notebook/import/<uuid:import_id>/", files.import_shown, name="notebook_import_shown"),
     path("notebook/import/<uuid:import_id>/apply/", files.import_apply, name="apply_import"),

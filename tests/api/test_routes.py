@@ -39,7 +39,6 @@ from tests.notebook.entries import make_entry
 from tests.queues.queues import make_queue
 from tests.repairs.completeness import completeness_check
 from tests.repairs.reports import begun_run, kept_report
-from tests.repairs.test_check_suggestions import suggested
 from tests.repairs.tickets import external_run, ticket_of
 from tests.repairs.tool_failures import report
 from tests.reviews.bulk import done_bulk
@@ -74,7 +73,6 @@ ID_NAMES = (
     "attachment_id",
     "failure_id",
     "check_id",
-    "suggestion_id",
     "ticket_id",
     "reflection_id",
     "instruction_id",
@@ -109,7 +107,6 @@ BODIES = {
     "answer": {"choice": "skip"},
     "decision": {"lease_token": str(uuid4()), "decision": "approve"},
     "instructions/decision": {"decision": "accept"},
-    "check-suggestions/decision": {"decision": "accept"},
     "class": {"type": "3.3.1", "reason": "The fourth time."},
     "assign": {"to": None},
     "skills": {"skills": ["python"]},
@@ -174,7 +171,6 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
         "question_id": waiting_question(owner.project).pk,
         "attachment_id": upload(owner.project, b"x", name="x", actor=by).pk,
         "check_id": completeness_check(owner.project).pk,
-        "suggestion_id": suggested(owner.project).pk,
         "ticket_id": ticket_of(external_run(project=owner.project)).ticket_id,
         "reflection_id": (kept := kept_report(begun_run(owner.project))).reflection_id,
         "instruction_id": AgentInstruction.objects.create(project=owner.project, agent="a", text="b", report=kept).pk,

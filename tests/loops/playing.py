@@ -22,7 +22,7 @@ from reflection_app.loops.attempt_effects import (
 from reflection_app.loops.catalogue import run_loop
 from reflection_app.loops.code_tests import CallCase, CodeTests, FailureReason, TestReport, TestResult
 from reflection_app.loops.completeness.checks import Likeness
-from reflection_app.loops.completeness.estimates import Histories
+from reflection_app.loops.completeness.records import Records
 from reflection_app.loops.completeness.sampling import CheckLots
 from reflection_app.loops.diagnosis.diagnoses import FixRecall
 from reflection_app.loops.effect import EffectFailed, Performed, Spent
@@ -126,7 +126,7 @@ def noted(effect: AnyEffect) -> Any:
     if isinstance(effect, Draw):
         return Drawn(value=0.999, share=effect.share)
     if isinstance(effect, DrawCheck):
-        return CheckLots(share=effect.share, holdout_share=effect.holdout_share, sampled_by=0.0, held_by=0.999)
+        return CheckLots(share=effect.share, sampled_by=0.0)
     if isinstance(effect, RequestAudit | KeepAttempt | Wait):
         return None
     if isinstance(effect, ReadSession):
@@ -148,7 +148,7 @@ def _remembered(effect: AnyEffect) -> Any:
     if isinstance(effect, CompareSupplements):
         return Likeness()
     if isinstance(effect, EstimateSupplements):
-        return Histories()
+        return Records()
     if isinstance(effect, IssueTicket):
         return Ticket(ticket_id=f"rewind_20260101_120000_{effect.draft.attempt}", timestamp=NOON, **dict(effect.draft))
     if isinstance(effect, RecordReport):

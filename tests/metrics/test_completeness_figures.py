@@ -2,9 +2,9 @@
 
 import pytest
 
-from reflection_app.metrics.completeness_figures import Worth, completeness_figures, recurring_supplements
+from reflection_app.metrics.completeness_figures import completeness_figures, recurring_supplements
 from reflection_app.repairs.models import CompletenessCheck, Supplement
-from reflection_app.runs.models import Run, RunState
+from reflection_app.runs.models import Run
 from tests.loops.completeness.scenes import checked
 from tests.repairs.completeness import reading_project, supplemented
 
@@ -17,29 +17,20 @@ def test_a_project_without_checks_has_figures_all_the_same() -> None:
     assert figures.exec.success_rate is None
 
 
-def test_supplemented_runs_are_set_against_the_others_of_their_kind() -> None:
-    project = reading_project()
-    for _ in range(5):
-        supplemented(project)
-    complete = {"attempt-1/completeness": checked(analysis="都有了")}
-    others = [supplemented(project, complete) for _ in range(5)]
-    Run.objects.filter(pk__in=[run.pk for run in others[:4]]).update(outcome="exhausted")
-    supplemented(project, complete, kind="another")
-
-    [one] = recurring_supplements(project.pk)
-    assert (one.task_kind, one.runs, one.found, one.attempted, one.succeeded) == ("compare", 5, 5, 5, 5)
-    assert (one.value.done.runs, one.value.done.succeeded) == (5, 5)
-    assert (one.value.others.runs, one.value.others.succeeded) == (5, 1)
-    assert one.value.tokens == sum(Supplement.objects.values_list("tokens", flat=True)) > 0
-    assert one.value.worth is Worth.WORTH_IT
-
-
-def test_a_run_that_has_not_ended_is_on_neither_side() -> None:
+def test_what_recurs_is_counted_with_what_came_of_it_and_what_it_cost() -> None:
     project = reading_project()
     runs = [supplemented(project) for _ in range(3)]
-    Run.objects.filter(pk=runs[0].pk).update(state=RunState.QUEUED, outcome=None)
+    supplemented(project, {"attempt-1/completeness": checked(analysis="都有了")})
+    supplemented(project, kind="another")
+
     [one] = recurring_supplements(project.pk)
-    assert (one.runs, one.value.done.runs, one.value.others.runs) == (3, 2, 0)
+    assert (one.task_kind, one.runs, one.found, one.attempted, one.succeeded) == ("compare", 3, 3, 3, 3)
+    own = Supplement.objects.filter(task_kind="compare")
+    assert one.tokens == sum(own.values_list("tokens", flat=True)) > 0
+    assert (one.cost_usd, one.cost_known) == (sum(own.values_list("cost_usd", flat=True)), True)
+    assert recurring_supplements(project.pk, task_kind="another") == []
+    Run.objects.filter(pk=runs[0].pk).update(unpriced_calls=1)
+    assert not recurring_supplements(project.pk)[0].cost_known
 
 
 def test_a_run_checked_twice_counts_the_newest_statistics_once() -> None:

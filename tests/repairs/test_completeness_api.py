@@ -64,11 +64,11 @@ def test_a_history_is_checked_and_told_with_what_the_guards_left_out() -> None:
         ["用户通知"],
     )
     [supplement] = check["supplements"]
-    assert (supplement["estimate"]["tokens"], supplement["estimate"]["worth_runs"]) == (None, 0)
-    assert {name: told for name, told in supplement.items() if name != "estimate"} == {
+    assert supplement == {
         "operation": "发送搜索结果通知",
         "reason": "任务明确要求通知用户",
         "suggested_tools": ["qq_message_send"],
+        "record": None,
     }
     assert [(one["operation"], one["code"], one["parameters"], one["why"]) for one in check["dropped"]] == [
         ("发送搜索结果通知", "unknown_tool", {"name": "fax"}, "There is no tool “fax” on the list."),
@@ -171,8 +171,8 @@ def test_the_same_key_sent_again_checks_once() -> None:
         ({"settings": {"top_p": 0}}, "settings.top_p"),
         ({"settings": {"max_retries": 6}}, "settings.max_retries"),
         ({"settings": {"max_cost_usd": 0}}, "settings.max_cost_usd"),
-        ({"settings": {"least_worth": 2}}, "settings.least_worth"),
-        ({"settings": {"enabled": False}}, "settings.enabled"),
+        ({"settings": {"least_worth": 0.2}}, "settings.least_worth"),
+        ({"settings": {"when": "off"}}, "settings.when"),
         ({"mode": "planning"}, "mode"),
         ({"kind": "x" * 61}, "kind"),
     ],
@@ -187,7 +187,7 @@ def test_what_is_wrong_is_named_and_nothing_is_stored(change: dict[str, Any], fi
 @pytest.mark.usefixtures("_at_once")
 def test_settings_of_one_check_come_before_those_of_the_project() -> None:
     agent = caller_of(NOTIFY)
-    agent.project.completeness = {"enabled": False, "temperature": 0.9}
+    agent.project.completeness = {"when": "off", "temperature": 0.9}
     agent.project.save(update_fields=["completeness"])
     body = BODY | {"settings": {"max_supplements": 0}}
     check = agent.post("completeness-checks?wait=10", body).body
@@ -218,7 +218,7 @@ def test_a_run_tells_its_check_and_its_statistics_and_one_without_a_check_nothin
     told = make_caller(run.project).get(f"runs/{run.pk}").body
     [supplement] = told["completeness"].pop("supplements")
     assert (supplement["operation"], supplement["succeeded"], supplement["left_out"]) == ("读取第二个文件", True, None)
-    assert (supplement["estimate"]["worth"], supplement["estimate"]["worth_basis"]) == (0.5, "nothing")
+    assert supplement["record"] is None
     assert supplement["tokens"] > 0
     look = told["completeness"].pop("second_look")
     assert (look["state"], look["analysis"], look["error"]) == ("complete", "两个文件都读了", None)
@@ -234,7 +234,6 @@ def test_a_run_tells_its_check_and_its_statistics_and_one_without_a_check_nothin
         "files": [],
         "faulty_files": [],
         "dropped": [],
-        "ordered_by": "worth",
         "steps_ok": True,
         "exec": {"used": True, "attempted": 2, "succeeded": 2, "success_rate": 1.0},
     }

@@ -12,7 +12,7 @@ from reflection_app.runs.models import Run
 from tests.api.caller import assert_problem, make_caller
 from tests.loops.completeness.scenes import call_of, checked
 from tests.repairs.completeness import reading_project, supplemented
-from tests.repairs.test_recurring import AGAIN, FIRST, lacked
+from tests.repairs.test_recurring import FIRST, lacked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -45,15 +45,14 @@ def test_checks_are_listed_with_what_came_of_them_and_narrowed_by_state_kind_tim
     assert make_caller(reading_project()).get("completeness/checks").body["results"] == []
 
 
-def test_what_recurs_is_told_once_in_all_its_wordings_with_what_it_was_worth() -> None:
+def test_what_recurs_is_listed_once_with_what_came_of_it() -> None:
     project = reading_project()
     agent = make_caller(project)
-    for said in (FIRST, AGAIN):
-        lacked(project, said)
+    for _ in range(2):
+        lacked(project, FIRST)
     [one] = agent.get("completeness/recurring").body["results"]
-    assert (one["operation"], one["runs"], one["reworded"]) == (FIRST, 2, 1)
-    assert one["wordings"] == [{"operation": AGAIN, "runs": 1}]
-    assert (one["value"]["worth"], one["value"]["with_it"]) == ("too few to say", {"runs": 2, "succeeded": 2})
+    assert (one["operation"], one["runs"], one["attempted"], one["succeeded"]) == (FIRST, 2, 2, 2)
+    assert one["tokens"] > 0
     listed = agent.get("completeness/checks").body["results"]
     assert {check["supplements"][0]["recurring_as"] for check in listed} == {one["source"]}
     assert agent.get("completeness/recurring?kind=another").body["results"] == []

@@ -94,7 +94,7 @@ def test_a_model_that_is_not_there_for_the_check_does_not_end_the_run() -> None:
 
 
 def test_the_project_can_turn_it_off_or_let_it_only_look() -> None:
-    off = supplemented(reading_project(completeness={"enabled": False}))
+    off = supplemented(reading_project(completeness={"when": "off"}))
     assert not Step.objects.filter(run=off, key__contains="completeness").exists()
     looking = supplemented(reading_project(completeness={"max_supplements": 0}))
     assert (looking.outcome, list(events_of(looking))) == ("succeeded", ["reflection"])

@@ -1,24 +1,22 @@
-"""Whose settings the completeness check of a run goes by: the task's, its kind's, the project's, the desk's."""
+"""Whose settings the completeness check of a run goes by: the task's, the project's, the server's."""
 
 import json
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.test import Client
 
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Project
-from reflection_app.loops.completeness.checks import MOST_KINDS
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.runs.models import Run
 from tests.api.caller import assert_problem, fields, make_caller
-from tests.factories import make_project
 from tests.repairs.completeness import reading_project, supplemented
-from tests.teams.test_settings import TYPED
 from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
-PAGE = "/p/set/settings/"
 
 
 def spec_of(project: Project, **submission: Any) -> TaskSpec:
@@ -28,24 +26,17 @@ def spec_of(project: Project, **submission: Any) -> TaskSpec:
 
 
 @pytest.mark.parametrize(
-    ("task", "kind", "expected", "said_by"),
+    ("task", "expected", "said_by"),
     [
-        ({}, "", (3, 0.7), "project"),
-        ({}, "news", (1, 0.7), "kind"),
-        ({}, "secret", None, "kind"),
-        ({"max_supplements": 5}, "news", (5, 0.7), "task"),
-        ({"enabled": True}, "secret", (3, 0.7), "task"),
-        ({"enabled": False}, "", None, "task"),
+        ({}, (3, 0.7), "project"),
+        ({"max_supplements": 5}, (5, 0.7), "task"),
+        ({"when": "on"}, (3, 0.7), "task"),
+        ({"when": "off"}, None, "task"),
     ],
 )
-def test_the_most_specific_setting_wins(
-    task: dict[str, Any], kind: str, expected: tuple[int, float] | None, said_by: str
-) -> None:
-    project = reading_project(
-        completeness={"temperature": 0.7},
-        completeness_by_kind={"news": {"max_supplements": 1}, "secret": {"enabled": False}},
-    )
-    spec = spec_of(project, tools=["read_file"], kind=kind, completeness=task)
+def test_the_most_specific_setting_wins(task: dict[str, Any], expected: tuple[int, float] | None, said_by: str) -> None:
+    project = reading_project(completeness={"temperature": 0.7})
+    spec = spec_of(project, tools=["read_file"], completeness=task)
     found = spec.completeness and (spec.completeness.max_supplements, spec.completeness.temperature)
     assert (found, spec.completeness_from) == (expected, said_by)
 
@@ -55,7 +46,18 @@ def test_without_any_choice_the_desks_own_holds() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"max_supplements": 21}, {"temperature": -1}, {"top_p": 0}, {"max_retries": 6}, {"model": "x"}, "off"]
+    "wrong",
+    [
+        {"max_supplements": 21},
+        {"temperature": -1},
+        {"top_p": 0},
+        {"max_retries": 6},
+        {"model": "x"},
+        {"when": "never"},
+        {"enabled": False},
+        {"holdout_share": 0.1},
+        "off",
+    ],
 )
 def test_what_a_task_sets_wrong_is_refused(wrong: Any) -> None:
     body = {"objective": "Find it.", "tools": ["read_file"], "completeness": wrong}
@@ -66,53 +68,18 @@ def test_what_a_task_sets_wrong_is_refused(wrong: Any) -> None:
 
 
 def test_a_run_shows_whose_setting_applied(client: Client) -> None:
-    project = reading_project(completeness_by_kind={"compare": {"max_supplements": 1}})
+    project = reading_project(completeness={"max_supplements": 1})
     run = supplemented(project)
     page = logged_in(client, project).get(f"/p/{project.slug}/runs/{run.pk}/").text
-    assert "Checked as the project has it for this kind of task." in page
     assert "At most 1 supplement is carried out." in page
-    assert make_caller(project).get(f"runs/{run.pk}").body["completeness"]["settings_from"] == "kind"
+    assert make_caller(project).get(f"runs/{run.pk}").body["completeness"]["settings_from"] == "project"
 
 
-def test_a_run_that_its_kind_leaves_unchecked_says_so(client: Client) -> None:
-    project = reading_project(completeness_by_kind={"compare": {"enabled": False}})
-    run = supplemented(project)
+def test_a_run_whose_task_has_the_check_off_says_so(client: Client) -> None:
+    project = reading_project()
+    run = supplemented(project, completeness={"when": "off"})
     page = logged_in(client, project).get(f"/p/{project.slug}/runs/{run.pk}/").text
-    assert "Checked as the project has it for this kind of task." in page
     assert "The check is off." in page
-
-
-def row(number: int, kind: str, **parts: str) -> dict[str, str]:
-    names = ("enabled", "max_supplements", "temperature", "top_p", "max_retries", "least_worth", "look_again")
-    empty = dict.fromkeys((*names, "max_cost_per_completed_usd", "max_cost_usd"), "")
-    return {f"kinds.{number}.{part}": text for part, text in (empty | {"kind": kind} | parts).items()}
-
-
-def test_kinds_are_set_on_the_page_changed_and_removed(client: Client) -> None:
-    admin = logged_in(client, make_project("set"))
-    typed = TYPED | row(0, "news", max_supplements="1") | row(1, "<b>秘密</b>", enabled="off") | row(2, "")
-    page = admin.post(PAGE, typed, follow=True).text
-    saved = Project.objects.get(slug="set").completeness_by_kind
-    assert saved == {"news": {"max_supplements": 1}, "<b>秘密</b>": {"enabled": False}}
-    assert 'value="news"' in page
-    assert "<b>秘密" not in page
-    [entry] = AuditEntry.objects.filter(action="settings.changed")
-    assert entry.after["completeness_by_kind"] == saved
-
-    admin.post(PAGE, TYPED | row(0, "", max_supplements="") | row(1, "news", enabled="on", temperature="0.5"))
-    assert Project.objects.get(slug="set").completeness_by_kind == {"news": {"enabled": True, "temperature": 0.5}}
-
-
-def test_a_kind_has_lines_of_its_own(client: Client) -> None:
-    admin = logged_in(client, make_project("set"))
-    typed = row(0, "news", least_worth="20", max_cost_usd="0.02", look_again="off")
-    page = admin.post(PAGE, TYPED | typed, follow=True).text
-    project = Project.objects.get(slug="set")
-    assert project.completeness_by_kind == {"news": {"least_worth": 0.2, "max_cost_usd": "0.02", "look_again": False}}
-    assert 'name="kinds.0.least_worth" value="20"' in page
-    found = project.get_completeness("news")
-    assert (found.least_worth, str(found.max_cost_usd), found.look_again) == (0.2, "0.02", False)
-    assert project.get_completeness().look_again
 
 
 def test_a_task_has_a_limit_of_money_of_its_own() -> None:
@@ -125,38 +92,29 @@ def test_a_task_has_a_limit_of_money_of_its_own() -> None:
 def test_settings_are_read_and_changed_in_part_by_rest() -> None:
     admin = make_caller(reading_project(), ["admin"])
     usual = admin.get("completeness-settings").body
-    assert (usual["max_supplements"], usual["max_cost_usd"], usual["look_again"]) == (3, None, True)
-    assert (usual["chosen"], usual["kinds"]) == ([], {})
+    assert (usual["when"], usual["max_supplements"], usual["max_cost_usd"], usual["chosen"]) == ("on", 3, None, [])
 
-    change = {"max_cost_usd": 0.05, "least_worth": 0.1, "kinds": {"news": {"max_supplements": 1, "top_p": 0.5}}}
+    change = {"max_cost_usd": 0.05, "when": "sampled", "share": 0.3}
     for _ in range(2):
         answer = admin.call("PATCH", "completeness-settings", data=json.dumps(change))
         assert answer.status == 200, answer.body
     told = answer.body
-    assert (told["max_cost_usd"], told["least_worth"], told["chosen"]) == (
-        "0.05000000",
-        0.1,
-        ["least_worth", "max_cost_usd"],
-    )
-    assert (told["kinds"]["news"]["max_supplements"], told["kinds"]["news"]["enabled"]) == (1, None)
+    assert (told["max_cost_usd"], told["when"], told["share"]) == ("0.05000000", "sampled", 0.3)
+    assert told["chosen"] == ["max_cost_usd", "share", "when"]
     assert AuditEntry.objects.filter(action="settings.changed").count() == 1, "the second changed nothing"
 
-    back = {"least_worth": None, "kinds": {"news": {"top_p": None, "look_again": False}, "gone": None}}
-    told = admin.call("PATCH", "completeness-settings", data=json.dumps(back)).body
-    assert (told["least_worth"], told["max_cost_usd"], told["chosen"]) == (0, "0.05000000", ["max_cost_usd"])
-    project = Project.objects.get(pk=admin.project.pk)
-    assert project.completeness_by_kind == {"news": {"max_supplements": 1, "look_again": False}}
-    told = admin.call("PATCH", "completeness-settings", data=json.dumps({"kinds": {"news": None}})).body
-    assert told["kinds"] == {}
+    told = admin.call("PATCH", "completeness-settings", data=json.dumps({"when": None, "share": None})).body
+    assert (told["when"], told["max_cost_usd"], told["chosen"]) == ("on", "0.05000000", ["max_cost_usd"])
 
 
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [
         ({"max_cost_usd": 0}, "max_cost_usd"),
-        ({"least_worth": 1.1}, "least_worth"),
-        ({"kinds": {"news": {"max_supplements": 21}}}, "kinds.news.max_supplements"),
-        ({"kinds": {str(number): {"enabled": True} for number in range(MOST_KINDS + 1)}}, "kinds"),
+        ({"share": 1.1}, "share"),
+        ({"when": "always"}, "when"),
+        ({"kinds": {"news": {"max_supplements": 2}}}, "kinds"),
+        ({"least_worth": 0.1}, "least_worth"),
         ({"model": "x"}, "model"),
     ],
 )
@@ -165,15 +123,7 @@ def test_what_is_wrong_with_settings_by_rest_is_named_and_nothing_changes(wrong:
     answer = admin.call("PATCH", "completeness-settings", data=json.dumps(wrong))
     assert_problem(answer, 400)
     assert field in fields(answer)
-    project = Project.objects.get(pk=admin.project.pk)
-    assert (project.completeness, project.completeness_by_kind) == ({}, {})
-
-
-def test_kinds_are_bounded_over_all_that_were_set_by_rest() -> None:
-    kinds = {f"kind-{number}": {"enabled": True} for number in range(MOST_KINDS)}
-    admin = make_caller(reading_project(completeness_by_kind=kinds), ["admin"])
-    answer = admin.call("PATCH", "completeness-settings", data=json.dumps({"kinds": {"more": {"enabled": False}}}))
-    assert_problem(answer, 400)
+    assert Project.objects.get(pk=admin.project.pk).completeness == {}
 
 
 def test_only_an_admin_key_changes_settings_by_rest() -> None:
@@ -183,27 +133,21 @@ def test_only_an_admin_key_changes_settings_by_rest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "field"),
+    ("former", "expected"),
     [
-        (row(0, "news", least_worth="101"), "kinds.0.least_worth"),
-        (row(0, "news", max_cost_usd="-1"), "kinds.0.max_cost_usd"),
-        (row(0, "news", max_supplements="21"), "kinds.0.max_supplements"),
-        (row(0, "news", top_p="much"), "kinds.0.top_p"),
-        (row(0, "", max_supplements="1"), "kinds.0.kind"),
-        (row(0, "k" * 61, max_supplements="1"), "kinds.0.kind"),
-        (row(0, "news", enabled="on") | row(1, "news", enabled="off"), "kinds.1.kind"),
+        ({"when": "always", "share": 0.3, "holdout_share": 0.2}, {"when": "on", "share": 0.3}),
+        ({"when": "sampled", "share": 0.3, "least_share": 0.1}, {"when": "sampled", "share": 0.3}),
+        ({"when": "never", "least_share": 0.1, "max_supplements": 1}, {"when": "off", "max_supplements": 1}),
+        ({"enabled": False, "when": "sampled"}, {"when": "off"}),
+        ({"enabled": True}, {"when": "on"}),
+        ({"least_worth": 0.2, "max_cost_per_completed_usd": "1", "max_cost_usd": "0.5"}, {"max_cost_usd": "0.5"}),
+        ({"temperature": 0.7}, {"temperature": 0.7}),
     ],
 )
-def test_what_is_wrong_with_a_kind_is_told_at_its_field(client: Client, typed: dict[str, str], field: str) -> None:
-    answer = logged_in(client, make_project("set")).post(PAGE, TYPED | typed)
-    assert answer.status_code == 400
-    assert f'id="error-{field}"' in answer.text
-    assert Project.objects.get(slug="set").completeness_by_kind == {}
-
-
-def test_a_project_has_settings_for_a_bounded_number_of_kinds(client: Client) -> None:
-    admin, typed = logged_in(client, make_project("set")), dict(TYPED)
-    for number in range(MOST_KINDS + 1):
-        typed |= row(number, f"kind-{number}", enabled="on")
-    assert admin.post(PAGE, typed).status_code == 400
-    assert Project.objects.get(slug="set").completeness_by_kind == {}
+def test_stored_settings_are_migrated(former: dict[str, Any], expected: dict[str, Any]) -> None:
+    project = reading_project(completeness=former)
+    migration = import_module("reflection_app.migrations.0051_plain_completeness_checks")
+    migration.simplify_settings(apps, None)
+    project.refresh_from_db()
+    assert project.completeness == expected
+    assert project.get_completeness().when == expected.get("when", "on")

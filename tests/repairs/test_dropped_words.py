@@ -43,7 +43,7 @@ def test_programs_are_told_in_english_whatever_the_readers_language() -> None:
 
 def test_a_sentence_of_old_is_told_as_its_code_and_an_unknown_one_as_it_was_kept() -> None:
     old = Dropped.model_validate({"operation": "x", "why": "Only the first 3 are carried out."})
-    assert why_dropped(old) == "Only the best 3 for their price are carried out."
+    assert why_dropped(old) == "Only the best 3 are carried out."
     assert why_dropped(Dropped.model_validate({"operation": "x", "why": "So it was."})) == "So it was."
 
 
@@ -53,5 +53,5 @@ def test_parameters_that_are_gone_leave_the_sentence_readable_and_raise_nothing(
     assert "much" in why_dropped(odd)
 
 
-def test_every_code_has_a_head_for_lists() -> None:
-    assert REGISTRY["dropped"].keys() == REGISTRY["dropped_short"].keys() == set(DropCode)
+def test_every_code_has_a_sentence() -> None:
+    assert REGISTRY["dropped"].keys() == set(DropCode)

@@ -19,7 +19,6 @@ def test_what_leaves_rows_behind_is_registered_when_django_has_started() -> None
         attempt_effects.RecordVerdict,
         attempt_effects.RequestAudit,
         effects.ChooseLoop,
-        effects.DrawCheck,
         effects.IssueTicket,
         effects.ProposeInstruction,
         effects.RecordCompleteness,

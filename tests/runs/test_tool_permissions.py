@@ -72,7 +72,7 @@ def project(bank: RawServer) -> Project:
 def planning(project: Project, answers: dict[str, str] | None = None, **submission: Any) -> Run:
     given = {"objective": TASK, "mode": "planning", "tools": ["python", "pay_invoice"], "models": {}}
     limits = {"token_budget": 100_000, "max_iterations": 1}
-    submission = given | {"limits": limits, "completeness": {"enabled": True}} | submission
+    submission = given | {"limits": limits, "completeness": {"when": "on"}} | submission
     return scripted_run(ANSWERS | (answers or {}), project=project, **submission)
 
 

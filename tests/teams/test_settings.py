@@ -16,7 +16,8 @@ TYPED = {
     "cost_budget_usd": "",
     "pass_from": "50",
     "revise_from": "30",
-    "completeness_enabled": "on",
+    "when": "on",
+    "share": "10",
     "look_again": "on",
     "max_supplements": "3",
     "temperature": "0.2",
@@ -52,21 +53,26 @@ def test_thresholds_are_the_projects_and_hold_in_its_next_run(admin: Client) -> 
     assert entry.after["thresholds"] == {"pass_from": 80, "revise_from": 55}
 
 
-def test_the_completeness_check_is_set_and_what_is_as_usual_follows_the_desk(admin: Client) -> None:
+def test_the_completeness_check_is_set_and_what_is_as_usual_follows_the_server(admin: Client) -> None:
     page = admin.get("/p/set/settings/").text
-    assert 'name="completeness_enabled" checked' in page
+    assert '<option value="on" selected>' in page
     assert "<dt>Completeness</dt>" in page
     admin.post("/p/set/settings/", TYPED | {"max_supplements": "0", "temperature": "0.9"})
     project = Project.objects.get(slug="set")
     assert project.completeness == {"max_supplements": 0, "temperature": 0.9}
-    assert project.get_completeness().enabled
     [entry] = AuditEntry.objects.filter(action="settings.changed")
     assert (entry.before["completeness"], entry.after["completeness"]) == ({}, project.completeness)
 
-    off = {name: text for name, text in TYPED.items() if name != "completeness_enabled"} | {"max_supplements": ""}
-    page = admin.post("/p/set/settings/", off, follow=True).text
-    assert Project.objects.get(slug="set").completeness == {"enabled": False}
-    assert 'name="completeness_enabled" checked' not in page
+    page = admin.post("/p/set/settings/", TYPED | {"when": "off", "max_supplements": ""}, follow=True).text
+    assert Project.objects.get(slug="set").completeness == {"when": "off"}
+    assert '<option value="off" selected>' in page
+
+
+def test_a_sample_is_set_in_per_cent(admin: Client) -> None:
+    page = admin.post("/p/set/settings/", TYPED | {"when": "sampled", "share": "12.5"}, follow=True).text
+    assert Project.objects.get(slug="set").completeness == {"when": "sampled", "share": 0.125}
+    assert 'name="share" value="12.5"' in page
+    assert '<option value="sampled" selected>' in page
 
 
 @pytest.mark.parametrize(
@@ -78,9 +84,9 @@ def test_the_completeness_check_is_set_and_what_is_as_usual_follows_the_desk(adm
         {"temperature": "hot"},
         {"top_p": "0"},
         {"max_retries": "-1"},
-        {"least_worth": "101"},
-        {"least_worth": "some"},
-        {"max_cost_per_completed_usd": "0"},
+        {"share": "101"},
+        {"share": "some"},
+        {"when": "often"},
         {"max_cost_usd": "much"},
         {"pass_from": "101"},
         {"revise_from": "60", "pass_from": "50"},
@@ -118,18 +124,12 @@ def test_the_tool_that_is_asked_for_knowledge_is_one_of_the_projects(admin: Clie
     assert asked.name == "python"
 
 
-def test_what_supplements_may_cost_is_set_in_per_cent_and_dollars(admin: Client) -> None:
-    typed = TYPED | {"least_worth": "12.5", "max_cost_per_completed_usd": "0.5", "max_cost_usd": "0.05"}
+def test_the_money_limit_is_set_in_dollars(admin: Client) -> None:
+    typed = TYPED | {"max_cost_usd": "0.05"}
     typed.pop("look_again")
     page = admin.post("/p/set/settings/", typed, follow=True).text
     project = Project.objects.get(slug="set")
-    assert project.completeness == {
-        "least_worth": 0.125,
-        "max_cost_per_completed_usd": "0.5",
-        "max_cost_usd": "0.05",
-        "look_again": False,
-    }
-    for name, text in (("least_worth", "12.5"), ("max_cost_per_completed_usd", "0.5"), ("max_cost_usd", "0.05")):
-        assert f'name="{name}" value="{text}"' in page
+    assert project.completeness == {"max_cost_usd": "0.05", "look_again": False}
+    assert 'name="max_cost_usd" value="0.05"' in page
     assert 'name="look_again" checked' not in page
     assert str(project.get_completeness().max_cost_usd) == "0.05"

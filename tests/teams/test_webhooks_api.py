@@ -22,7 +22,7 @@ from tests.teams.webhooks import Clock, Receiver, happen, make_webhook
 
 __all__ = ["loopback"]
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
-NEVER = {"review.claimed", "review.released"}
+NEVER = {"review.claimed", "review.released", "checks.suggested"}
 
 
 @pytest.fixture

@@ -26,7 +26,6 @@ from tests.comparisons.pairs import claimed, judge_of, make_set
 from tests.factories import make_api_key, make_member, make_project
 from tests.queues.queues import make_queue
 from tests.repairs.reports import begun_run, kept_report
-from tests.repairs.test_check_suggestions import suggested
 from tests.repairs.tickets import external_run, ticket_of
 from tests.repairs.tool_failures import report
 from tests.reviews.bulk import done_bulk
@@ -97,7 +96,6 @@ def addresses() -> dict[str, str]:
         "queue_id": make_queue(project).pk,
         "view_id": save_view(project, ViewInput(name="Shared"), actor=Actor()).pk,
         "judgements_id": JudgementImport.objects.create(project=project).pk,
-        "suggestion_id": suggested(project).pk,
         "number": 1,
         "page": 1,
         "item_id": JudgedItem.objects.create(project=project, external_id="a").pk,

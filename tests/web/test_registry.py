@@ -10,7 +10,6 @@ from reflection_app.loops.attempt_effects import DirectorsDecision, ReviewReason
 from reflection_app.loops.code_tests import FailureReason
 from reflection_app.loops.completeness.checks import CheckState
 from reflection_app.loops.completeness.dropped import DropCode
-from reflection_app.loops.completeness.estimates import Basis, Measure
 from reflection_app.loops.diagnosis.diagnoses import ErrorType, Remedy
 from reflection_app.loops.plans import PlanStepState
 from reflection_app.loops.protocol.reports import ProposalKind
@@ -29,10 +28,7 @@ ENUMS: dict[str, type[Enum]] = {
     "choice": Choice,
     "directed": DirectorsDecision,
     "entry_hint": EntryKind,
-    "basis": Basis,
     "dropped": DropCode,
-    "dropped_short": DropCode,
-    "ordered_by": Measure,
     "entry_kind": EntryKind,
     "finding": Finding,
     "proposal": ProposalKind,

@@ -281,56 +281,15 @@ class CompletenessCheck(Answer):
     error: str | None
 
 
-class CheckSuggestion(Answer):
-    """A policy of completeness checks that is suggested for a kind of task; `change` is what would be set."""
-
-    id: UUID
-    kind: str
-    why: str
-    change: dict[str, Any]
-    evidence: dict[str, Any]
-    state: str
-    decided_by: str | None
-
-
-class CheckPolicy(Answer):
-    """How often tasks of a kind are checked, and what that found. `worth` is null without a hold-out."""
-
-    kind: str
-    settings: dict[str, Any]
-    settings_from: str
-    checked_share: float
-    checks: int
-    incomplete: int
-    turned: int
-    not_checked: int
-    held_out: int
-    worth: dict[str, Any] | None
-    suggestion: CheckSuggestion | None
-
-
-class CheckPolicies(Answer):
-    """`worth` is what checks are worth over all kinds."""
-
-    worth: dict[str, Any]
-    kinds: list[CheckPolicy]
-
-
 class CompletenessSettings(Answer):
-    """As they hold; `chosen` names those that the project set itself, `kinds` what is set for kinds of tasks."""
+    """As they apply: `when` is `on`, `sampled` or `off`; `chosen` names those that the project set itself."""
 
-    enabled: bool
     when: str
     share: float
-    least_share: float
-    holdout_share: float
     max_supplements: int
     max_cost_usd: Decimal | None
-    max_cost_per_completed_usd: Decimal | None
-    least_worth: float
     look_again: bool
     chosen: list[str]
-    kinds: dict[str, dict[str, Any]]
 
 
 class RunCheck(Answer):
@@ -349,7 +308,7 @@ class RunCheck(Answer):
 
 
 class RecurringSupplement(Answer):
-    """What several runs of a kind of task lacked; `operation` is as it was said first, `wordings` how else it was."""
+    """What several runs of a kind of task lacked; `operation` is as it was said first."""
 
     source: str
     kind: str
@@ -357,9 +316,8 @@ class RecurringSupplement(Answer):
     runs: int
     attempted: int
     succeeded: int
-    reworded: int
-    wordings: list[dict[str, Any]]
-    value: dict[str, Any]
+    tokens: int
+    cost_usd: Decimal | None
 
 
 class RecurringSupplements(Answer):

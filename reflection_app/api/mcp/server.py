@@ -31,9 +31,7 @@ from reflection_app.notebook.api.recall import RecallAnswer, RecallInput, RulesP
 from reflection_app.notebook.input import EntryInput
 from reflection_app.repairs.answers.completeness import RecurringList, RunCheckPage
 from reflection_app.repairs.answers.failures import CheckAnswer, ToolFailureAnswer
-from reflection_app.repairs.answers.policies import CheckPolicies, CheckSuggestionPage
 from reflection_app.repairs.api.completeness import RecurringQuery, RunCheckFilters
-from reflection_app.repairs.api.policies import SuggestionFilters
 from reflection_app.repairs.completeness import CheckSubmission
 from reflection_app.repairs.tool_failures import FixOutcomeSubmission, ToolFailureSubmission
 from reflection_app.runs.agent_leases import TokenInput, WorkInput
@@ -298,29 +296,12 @@ TOOLS: dict[str, DeskTool] = {
         DeskTool(
             "list_recurring_supplements",
             "List what keeps being missing",
-            "What runs of a kind of task lacked again and again, in whatever words, and whether it was worth doing: "
+            "What runs of a kind of task lacked again and again, and how often it was done: "
             "ask before you plan a task of that kind.",
             "GET",
             f"{BASE}/completeness/recurring",
             RecurringList,
             query=RecurringQuery,
-        ),
-        DeskTool(
-            "list_check_policies",
-            "List how often work is checked",
-            "How often each kind of task is checked for what it still lacks, what checks found, cost and are worth.",
-            "GET",
-            f"{BASE}/check-policies",
-            CheckPolicies,
-        ),
-        DeskTool(
-            "list_check_suggestions",
-            "List suggestions of how often to check",
-            "Other policies of checks that the desk suggests for kinds of tasks, with their figures. A person decides.",
-            "GET",
-            f"{BASE}/check-suggestions",
-            CheckSuggestionPage,
-            query=SuggestionFilters,
         ),
     )
 }

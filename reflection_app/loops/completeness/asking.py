@@ -5,7 +5,6 @@ A check that failed says nothing about the work: it is unchecked with the error,
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from reflection_app.loops.answers import ask
 from reflection_app.loops.attempt_effects import InspectFiles
@@ -21,8 +20,8 @@ from reflection_app.loops.completeness.guards import against_files, compared_wit
 from reflection_app.loops.completeness.looked import Looked
 from reflection_app.loops.completeness.looking import see_files
 from reflection_app.loops.completeness.looks import as_history, with_looked
+from reflection_app.loops.completeness.ordering import ordered
 from reflection_app.loops.completeness.suggesting import ANSWER_SCHEMA, CheckAnswer
-from reflection_app.loops.completeness.worth import Left, weighed
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.effects import (
     CompareSupplements,
@@ -61,8 +60,8 @@ async def check_completeness(
 ) -> Completeness:
     """What the work still lacks, recorded. `steps_ok` is told from the history unless it is given.
 
-    Its supplements are ordered by what they are worth for their price. Where the run `carries_out` them itself, they
-    fit into what it has left. Raises LimitReached, EffectTimedOut or PriceUnknown as any call does.
+    Its supplements are ordered by the record of their tools. Where the run `carries_out` them itself, the money limit
+    has to pay for a second look as well. Raises LimitReached, EffectTimedOut or PriceUnknown as any call does.
     """
 
     def kept(found: Completeness) -> RecordCompleteness:
@@ -72,15 +71,16 @@ async def check_completeness(
         spec, run, history=history, settings=settings, base=base, attempt=attempt, steps_ok=steps_ok, kept=kept
     )
     if found.supplements:
-        histories = await run.perform(
+        records = await run.perform(
             EstimateSupplements(
                 key=f"{base}/completeness/estimates",
                 operations=tuple(one.operation for one in found.supplements),
                 tools=tuple(one.suggested_tools for one in found.supplements),
             )
         )
-        left = left_for(run, found, settings=settings, carries_out=carries_out)
-        found = weighed(found, histories=histories, settings=settings, left=left)
+        looks = 2 if settings.look_again and carries_out else 1
+        left_usd = None if settings.max_cost_usd is None else settings.max_cost_usd - found.cost_usd * looks
+        found = ordered(found, records.supplements, settings=settings, left_usd=left_usd)
     return await run.perform(kept(found))
 
 
@@ -96,29 +96,6 @@ async def look_again(
 
     found = await _look(spec, run, history=history, settings=only_looks, base=base, attempt=attempt, kept=kept)
     return await run.perform(kept(found))
-
-
-def left_for(run: Progress, found: Completeness, *, settings: CompletenessSettings, carries_out: bool) -> Left:
-    """What is left for the supplements of a check: of its own money and, where the run does them, of its budgets.
-
-    A second look costs about what the first one did, and has to be paid for as well.
-    """
-    looks = 1 if settings.look_again and carries_out else 0
-    is_priced = not run.unpriced_calls
-    left = Left(
-        check_usd=None if settings.max_cost_usd is None else settings.max_cost_usd - found.cost_usd * (1 + looks),
-        is_priced=is_priced,
-        usd_per_token=run.cost_usd / run.tokens if is_priced and run.tokens else None,
-    )
-    if not carries_out:
-        return left
-    most_usd = run.limits.cost_budget_usd
-    return replace(
-        left,
-        tokens=run.limits.token_budget - run.tokens - found.tokens * looks,
-        cost_usd=None if most_usd is None else most_usd - run.cost_usd - found.cost_usd * looks,
-        seconds=run.limits.time_budget_s - run.active_s,
-    )
 
 
 async def _look(

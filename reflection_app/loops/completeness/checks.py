@@ -7,13 +7,13 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, model_validator
 
-from reflection_app.loops.completeness.dropped import DropCode, Dropped
-from reflection_app.loops.completeness.estimates import Estimate, Measure
+from reflection_app.loops.completeness.dropped import DropCode, Dropped, without_former
 from reflection_app.loops.completeness.files import FileFault, FilesInspected
 from reflection_app.loops.completeness.looked import Looked
-from reflection_app.loops.completeness.sampling import Chance, Half, When, share_of
+from reflection_app.loops.completeness.records import SupplementRecord
+from reflection_app.loops.completeness.sampling import Chance, When, read_former
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 
@@ -25,43 +25,30 @@ Usd = Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=6)]
 class CompletenessSettings(Value):
     """Settings as in the seed. `max_supplements` 0 means: check only. The model is that of the role `completeness`.
 
-    `least_worth` is the share of runs that a supplement has to turn complete, `max_cost_per_completed_usd` what one of
-    them may come to, and `max_cost_usd` what a check may with all its supplements. `look_again`: a run whose
-    supplements all worked is complete only once a second look says so.
-
-    Not `enabled` is never at all; `when` is how often (see sampling.py), and `holdout_share` of the runs that would be
-    checked are not, so that it can be told what checks are worth.
+    `share` is the share of runs that is checked where `when` is sampled, `max_cost_usd` the money limit of a check with
+    all its supplements. `look_again`: a run whose supplements all worked is complete only once a second look says so.
     """
 
-    enabled: bool = True
-    when: When = When.ALWAYS
+    when: When = When.ON
     share: Chance = 0.1
-    least_share: Chance = 0.05
-    holdout_share: Half = 0.0
     max_supplements: int = Field(default=3, ge=0, le=20)
     temperature: float = Field(default=0.2, ge=0, le=2)
     top_p: float = Field(default=1.0, gt=0, le=1)
     max_retries: int = Field(default=2, ge=0, le=5)
-    least_worth: float = Field(default=0.0, ge=0, le=1)
-    max_cost_per_completed_usd: Usd | None = None
     max_cost_usd: Usd | None = None
     look_again: bool = True
 
-    @property
-    def checked_share(self) -> float:
-        """The share of runs that is checked but for the hold-out."""
-        if not self.enabled:
-            return 0.0
-        return share_of(self.when, share=self.share, least_share=self.least_share)
-
-    @property
-    def is_drawn(self) -> bool:
-        """Whether chance has a say. Runs that are all checked draw nothing, as none did before there were lots."""
-        return self.enabled and (self.checked_share < 1 or self.holdout_share > 0)
+    @model_validator(mode="before")
+    @classmethod
+    def read_former_settings(cls, value: Any) -> Any:
+        return read_former(value) if isinstance(value, dict) else value
 
 
 class SettingsFrom(StrEnum):
-    """Who set what a run's check goes by: the most specific one that says anything of it."""
+    """Who set what a run's check goes by: the most specific one that says anything of it.
+
+    KIND is in runs from before settings of kinds of tasks were removed.
+    """
 
     TASK = "task"
     KIND = "kind"
@@ -76,8 +63,6 @@ class CheckNumbers(Value):
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
     max_retries: int | None = Field(default=None, ge=0, le=5)
-    least_worth: float | None = Field(default=None, ge=0, le=1)
-    max_cost_per_completed_usd: Usd | None = None
     max_cost_usd: Usd | None = None
     look_again: bool | None = None
 
@@ -86,41 +71,15 @@ class CheckNumbers(Value):
         return self.model_dump(mode="json", exclude_none=True)
 
     def over(self, settings: CompletenessSettings) -> CompletenessSettings:
-        """`settings` with these in front. Whoever switches the check on and says no more has it made always."""
-        chosen = self.chosen
-        if chosen.get("enabled"):
-            chosen = {"when": When.ALWAYS} | chosen
-        return CompletenessSettings.model_validate(settings.model_dump() | chosen)
+        """Return `settings` with these in front."""
+        return CompletenessSettings.model_validate(settings.model_dump() | self.chosen)
 
 
 class CheckChoice(CheckNumbers):
-    """Settings of the completeness check for a kind of task or for one task; what is left out is as for the rest."""
+    """Settings of the completeness check for one task; null is as in the project."""
 
-    enabled: bool | None = Field(default=None, description="false: never, and nothing is drawn")
-    when: When | None = Field(
-        default=None,
-        description="sampled: a `share` of the runs; never: the `least_share`, so that a change is noticed",
-    )
+    when: When | None = Field(default=None, description="sampled: a `share` of the runs, drawn at random")
     share: Chance | None = None
-    least_share: Chance | None = None
-    holdout_share: Half | None = Field(
-        default=None, description="of the runs that would be checked, how many are not, to learn what checks are worth"
-    )
-
-    @property
-    def decides_whether(self) -> bool:
-        """Whether it says by itself if and how often there is a check."""
-        return self.enabled is not None or self.when is not None
-
-
-MOST_KINDS = 30
-ByKind = Annotated[dict[Annotated[Text, Field(min_length=1, max_length=60)], CheckChoice], Field(max_length=MOST_KINDS)]
-
-
-class CompletenessByKind(Value):
-    """What a project chose for kinds of tasks, by their names."""
-
-    kinds: ByKind = Field(default_factory=dict)
 
 
 class HistoryStep(Value):
@@ -161,7 +120,14 @@ class Supplement(Value):
     suggested_tools: tuple[Text, ...] = ()
     fitting_tools: tuple[Text, ...] = ()
     may_repeat: bool = False
-    estimate: Estimate | None = None
+    # Left out where nothing is known of its tools.
+    record: SupplementRecord | None = Field(default=None, exclude_if=lambda record: record is None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def read_estimate(cls, value: Any) -> Any:
+        """Read a supplement that was recorded with an estimate."""
+        return without_former(value, "estimate")
 
     @property
     def allowed_tools(self) -> tuple[str, ...]:
@@ -191,8 +157,6 @@ class Completeness(Value):
 
     `files` are those that were opened before it was asked, and `faulty_files` what they lack: code's word, which no
     model's stands against.
-
-    `ordered_by` is what its supplements were put in order by; None where there were none, or nobody ordered them.
     """
 
     attempt: int = Field(default=1, ge=1)
@@ -211,7 +175,12 @@ class Completeness(Value):
     files: FilesInspected | None = Field(default=None, exclude_if=lambda files: files is None)
     faulty_files: tuple[FileAspect, ...] = Field(default=(), exclude_if=lambda aspects: not aspects)
     cost_known: bool = True
-    ordered_by: Measure | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def read_order(cls, value: Any) -> Any:
+        """Read a check that was recorded with what its supplements were ordered by."""
+        return without_former(value, "ordered_by")
 
 
 class SupplementResult(Value):

@@ -6,13 +6,15 @@ from typing import Any
 
 from pydantic import model_validator
 
-from reflection_app.loops.completeness.estimates import Estimate
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 
 
 class DropCode(StrEnum):
-    """Why a supplement, or a tool of one, was left out: by the guards, by what it is worth, or by what was left."""
+    """Why a supplement, or a tool of one, was left out: by the guards, by their number, or by the money limit.
+
+    BELOW_WORTH, TOO_DEAR and OVER_RUN_… are in older checks only.
+    """
 
     NAMES_NOTHING = "names_nothing"
     TWICE = "twice"
@@ -34,20 +36,6 @@ class DropCode(StrEnum):
     OVER_RUN_TIME = "over_run_time"
 
 
-# Left out for what they cost or are worth, and not for what they are.
-BY_WORTH = frozenset(
-    {
-        DropCode.BELOW_WORTH,
-        DropCode.TOO_DEAR,
-        DropCode.PRICE_UNKNOWN,
-        DropCode.OVER_CHECK_MONEY,
-        DropCode.MONEY_SPENT,
-        DropCode.OVER_RUN_MONEY,
-        DropCode.OVER_RUN_TOKENS,
-        DropCode.OVER_RUN_TIME,
-    }
-)
-
 # The sentences that journals and rows hold from when no code was kept.
 _FORMER = (
     (DropCode.NAMES_NOTHING, r"It names no operation\."),
@@ -64,6 +52,11 @@ _FORMER = (
 _FORMER_SENTENCES = tuple((code, re.compile(pattern, re.DOTALL)) for code, pattern in _FORMER)
 
 
+def without_former(value: Any, name: str) -> Any:
+    """Return a recorded value without a removed field."""
+    return {key: one for key, one in value.items() if key != name} if isinstance(value, dict) else value
+
+
 class Dropped(Value):
     """A supplement, or a tool of one, that was left out. `is_open`: what it names may still be missing.
 
@@ -75,12 +68,12 @@ class Dropped(Value):
     parameters: dict[str, str | int | float] = {}  # noqa: RUF012 - pydantic copies it
     why: Text = ""
     is_open: bool = False
-    estimate: Estimate | None = None
 
     @model_validator(mode="before")
     @classmethod
     def read_sentences_of_old(cls, value: Any) -> Any:
-        """The code of a sentence as it was kept before there were codes."""
+        """Read a sentence that was recorded before there were codes, and what was recorded with an estimate."""
+        value = without_former(value, "estimate")
         if not isinstance(value, dict) or value.get("code") or not isinstance(value.get("why"), str):
             return value
         code, parameters = code_of(value["why"])

@@ -79,7 +79,7 @@ def guarded(
 ) -> Completeness:
     """What is left of `answer`: supplements that are possible, new and about this work. The rest is told.
 
-    How many of them are carried out is told by what they are worth (worth.py); none where the check only looks.
+    `ordered` decides how many of them are carried out; none where the check only looks.
     """
     aspects = tuple(one.strip()[:LONGEST_ASPECT] for one in answer.missing_aspects if one.strip())[:MOST_ASPECTS]
     made = [ToolCall(tool=one.tool, arguments=one.arguments) for one in history if one.ok and one.arguments is not None]

@@ -1,54 +1,72 @@
-"""Whether a run is checked for completeness: always, by lot, or only as often as it takes to notice a change. Pure.
+"""How often runs are checked for completeness: all, a sample drawn at random, or none. Pure values."""
 
-Of the runs that would be checked, a share is held out by a second lot and not checked: how those end beside the others
-is what checks are worth. Runs that the first lot leaves out are no such control: how many they are changes with what
-was found, and so with the times, and a comparison with them would compare times.
-"""
-
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from reflection_app.loops.values import Value
 
 Chance = Annotated[float, Field(ge=0, le=1)]
-Half = Annotated[float, Field(ge=0, le=0.5)]
 
 
 class When(StrEnum):
-    """How often a check is made. NEVER still makes the least share of them, where that is not 0."""
-
-    ALWAYS = "always"
+    ON = "on"
     SAMPLED = "sampled"
-    NEVER = "never"
+    OFF = "off"
 
 
 class CheckArm(StrEnum):
-    """What the lots made of a run: HELD_OUT would have been checked, NOT_SAMPLED would not."""
+    """The result of a run's draw."""
 
     CHECKED = "checked"
-    HELD_OUT = "held_out"
     NOT_SAMPLED = "not_sampled"
 
 
-def share_of(when: When, *, share: float, least_share: float) -> float:
-    """The share of runs that is checked but for the hold-out."""
-    if when is When.ALWAYS:
-        return 1.0
-    return max(share, least_share) if when is When.SAMPLED else least_share
-
-
 class CheckLots(Value):
-    """Two numbers from 0 up to but not 1, drawn for a run, and the shares that they were drawn for."""
+    """A number from 0 up to but not 1, drawn for a run, and the share that it was drawn for."""
 
     share: Chance
-    holdout_share: Half
     sampled_by: Chance
-    held_by: Chance
+
+    @model_validator(mode="before")
+    @classmethod
+    def read_holdout(cls, value: Any) -> Any:
+        """Read a draw recorded with a hold-out: a run that was held out was not sampled."""
+        if not isinstance(value, dict) or "holdout_share" not in value:
+            return value
+        is_held = value.get("held_by", 1.0) < value["holdout_share"]
+        return {"share": value.get("share"), "sampled_by": 1.0 if is_held else value.get("sampled_by")}
 
     @property
     def arm(self) -> CheckArm:
-        if self.sampled_by >= self.share:
-            return CheckArm.NOT_SAMPLED
-        return CheckArm.HELD_OUT if self.held_by < self.holdout_share else CheckArm.CHECKED
+        return CheckArm.CHECKED if self.sampled_by < self.share else CheckArm.NOT_SAMPLED
+
+
+FORMER = frozenset({"enabled", "least_share", "holdout_share", "least_worth", "max_cost_per_completed_usd"})
+LEAST_SHARE = 0.05
+
+
+def read_former(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings in today's form. A run that drew before its check was made is read as one that samples."""
+    settings = {name: value for name, value in stored.items() if name not in FORMER}
+    if stored.get("enabled") is False:
+        return settings | {"when": When.OFF.value}
+    when = stored.get("when", "always" if {"enabled", "holdout_share"} & stored.keys() else None)
+    if when not in {"always", When.SAMPLED.value, "never"}:
+        return settings
+    least = stored.get("least_share", 0.0 if when == When.SAMPLED.value else LEAST_SHARE)
+    share = 1.0 if when == "always" else least
+    if when == When.SAMPLED.value and "share" in stored:
+        share = max(stored["share"], least)
+    elif when == When.SAMPLED.value:
+        return settings
+    share *= 1 - stored.get("holdout_share", 0.0)
+    return settings | ({"when": When.ON.value} if share == 1 else {"when": When.SAMPLED.value, "share": share})
+
+
+def read_former_of_project(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a project's settings in today's form: a hold-out is left out, and never is off."""
+    settings = {name: value for name, value in stored.items() if name not in {"holdout_share", "least_share"}}
+    return read_former(settings | {"enabled": False} if stored.get("when") == "never" else settings)

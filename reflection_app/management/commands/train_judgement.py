@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 from judgement.linear import MODEL
 from judgement.training import does_not_know as unknown
-from judgement.training import entry_pairs, recall, same_mistake, same_operation, tool_errors
+from judgement.training import entry_pairs, recall, same_mistake, tool_errors
 from reflection_app.adapters.llm.embedding import embed, wheels_file
 from reflection_app.adapters.llm.errors import ModelError
 from reflection_app.metrics.judged.tool_errors import failure_of
 
 TRAINED: dict[str, Callable[..., dict[str, float]]] = {
     "same_mistake": same_mistake.train,
-    "same_operation": same_operation.train,
     "does_not_know": unknown.train,
     "entry_pairs": lambda *args, **options: entry_pairs.train(*args, model=wheels_file(), **options),
     "recall": recall.train,

@@ -11,8 +11,9 @@ from pydantic import AwareDatetime, Field
 from reflection_app.api.reading import Answer, Money, PageAnswer
 from reflection_app.loops.completeness.checks import CheckState
 from reflection_app.loops.completeness.dropped import Dropped
-from reflection_app.metrics.completeness_figures import CompletenessFigures, Recurring, SupplementValue, Worth
+from reflection_app.metrics.completeness_figures import CompletenessFigures, Recurring
 from reflection_app.repairs.answers.supplements import DroppedAnswer, dropped_answers
+from reflection_app.repairs.completeness import source_of
 from reflection_app.repairs.models import CompletenessCheck, Supplement
 
 
@@ -29,9 +30,8 @@ class MissingAnswer(Answer):
     tokens: int
 
     @classmethod
-    def of(cls, row: Supplement) -> Self:
-        """Needs the row's group."""
-        return cls.from_row(row, recurring_as=row.group.source if row.group else None)
+    def of(cls, row: Supplement, *, is_fork: bool) -> Self:
+        return cls.from_row(row, recurring_as=None if is_fork else source_of(row.task_kind, row.operation_key))
 
 
 class RunCheckAnswer(Answer):
@@ -53,10 +53,13 @@ class RunCheckAnswer(Answer):
 
     @classmethod
     def of(cls, row: CompletenessCheck) -> Self:
-        """Needs the row's supplements with their groups."""
+        """Return the check; the row needs its run and its supplements."""
+        is_fork = row.run.parent_id is not None
         dropped = tuple(Dropped.model_validate(one) for one in row.dropped)
         return cls.from_row(
-            row, supplements=[MissingAnswer.of(one) for one in row.supplements.all()], dropped=dropped_answers(dropped)
+            row,
+            supplements=[MissingAnswer.of(one, is_fork=is_fork) for one in row.supplements.all()],
+            dropped=dropped_answers(dropped),
         )
 
 
@@ -64,34 +67,8 @@ class RunCheckPage(PageAnswer):
     results: list[RunCheckAnswer]
 
 
-class WordingAnswer(Answer):
-    operation: str
-    runs: int
-
-
-class SideAnswer(Answer):
-    """Runs that ended, and how many of them succeeded."""
-
-    runs: int
-    succeeded: int
-
-
-class ValueAnswer(Answer):
-    """What it brought and cost. Nobody chose by lot which runs got it: a hint and no proof."""
-
-    worth: Worth
-    with_it: SideAnswer = Field(validation_alias="done")
-    without: SideAnswer = Field(validation_alias="others")
-    tokens: int
-    cost_usd: Money | None = Field(description="null where the cost of some call is not known")
-
-    @classmethod
-    def of(cls, value: SupplementValue) -> Self:
-        return cls.from_row(value, cost_usd=value.cost_usd if value.cost_known else None)
-
-
 class RecurringAnswer(Answer):
-    """A supplement that several runs of a kind of task lacked, in whatever words."""
+    """A supplement that several runs of a kind of task lacked."""
 
     source: str = Field(description="what the notebook's entry has as its `source`, where it was offered")
     kind: str = Field(validation_alias="task_kind")
@@ -100,13 +77,12 @@ class RecurringAnswer(Answer):
     runs: int
     attempted: int
     succeeded: int
-    reworded: int = Field(description="in how many other wordings it was said")
-    wordings: list[WordingAnswer] = Field(description="the most frequent of them")
-    value: ValueAnswer
+    tokens: int
+    cost_usd: Money | None = Field(description="null where the cost of some call is not known")
 
     @classmethod
     def of(cls, one: Recurring) -> Self:
-        return cls.from_row(one, value=ValueAnswer.of(one.value))
+        return cls.from_row(one, cost_usd=one.cost_usd if one.cost_known else None)
 
 
 class RecurringList(Answer):

@@ -17,7 +17,6 @@ from reflection_app.attachments.answers import (
 )
 from reflection_app.attachments.produced import looked_at_by_check
 from reflection_app.loops.completeness.checks import CheckState, Completeness
-from reflection_app.loops.completeness.estimates import Measure
 from reflection_app.loops.diagnosis.diagnoses import (
     CorrectiveAction,
     ErrorType,
@@ -240,10 +239,6 @@ class CheckAnswer(CheckLine):
         description="what is missing or faulty of them: it is incomplete by that, whatever the model says"
     )
     looked: LookedAnswer | None = Field(description="what a model saw on the files; null where none must show anything")
-    ordered_by: Measure | None = Field(
-        description="what the supplements were put in order by, the best first: their worth for its price in dollars "
-        "or in tokens, or their worth alone"
-    )
     steps_ok: bool | None = Field(description="whether all steps worked, which is apart from nothing being missing")
     error: str | None = Field(description="why it is unchecked")
     tokens: int
@@ -286,7 +281,6 @@ NOT_FOUND: dict[str, Any] = {
     "missing_aspects": [],
     "supplements": [],
     "dropped": [],
-    "ordered_by": None,
     "steps_ok": None,
 }
 

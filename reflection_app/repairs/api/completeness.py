@@ -3,7 +3,6 @@
 from typing import Annotated
 from uuid import UUID
 
-from django.db.models import Prefetch
 from pydantic import BaseModel, ConfigDict, Field
 
 from reflection_app.api.actions import read
@@ -20,7 +19,7 @@ from reflection_app.repairs.answers.completeness import (
     RunCheckAnswer,
     RunCheckPage,
 )
-from reflection_app.repairs.models import CompletenessCheck, Supplement
+from reflection_app.repairs.models import CompletenessCheck
 
 Kind = Annotated[str, Field(max_length=60)]
 
@@ -45,13 +44,13 @@ class RecurringQuery(BaseModel):
 class Completeness(DeskView):
     @read("list_run_checks", "Completeness checks of runs and of histories, newest first", may=Permission.READ)
     def checks(self, query: RunCheckFilters) -> RunCheckPage:
-        supplements = Prefetch("supplements", Supplement.objects.select_related("group"))
         rows = CompletenessCheck.objects.filter(project=self.project, **query.get_filters())
-        return self.page(RunCheckPage, rows.prefetch_related(supplements), query, each=RunCheckAnswer.of)
+        return self.page(
+            RunCheckPage, rows.select_related("run").prefetch_related("supplements"), query, each=RunCheckAnswer.of
+        )
 
     @read("list_recurring_supplements", "What keeps being missing, the most frequent first", may=Permission.READ)
     def recurring(self, query: RecurringQuery) -> RecurringList:
-        """A supplement is counted whatever words it was asked for in."""
         found = recurring_supplements(self.project.pk, task_kind=query.kind)
         return RecurringList(results=[RecurringAnswer.of(one) for one in found])
 

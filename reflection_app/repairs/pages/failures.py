@@ -4,32 +4,22 @@ from uuid import UUID
 
 from django.db.models import F, QuerySet
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_safe
-from pydantic import ValidationError
 
 from notebook_app.public import proposed_from
 from reflection_app.core.audit import newest_deed
-from reflection_app.core.errors import ActionError, InvalidInput
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.diagnosis.diagnoses import ErrorType, Remedy
-from reflection_app.metrics.completeness_figures import (
-    FEWEST_RUNS,
-    LEAST_GAIN,
-    MOST_RUNS_PER_SUCCESS,
-    completeness_figures,
-    recurring_supplements,
-)
-from reflection_app.metrics.worth_figures import accuracy_of, bought, left_out
+from reflection_app.metrics.completeness_figures import completeness_figures, recurring_supplements
 from reflection_app.notebook.views.entry import learned_from_failure
 from reflection_app.repairs.cheat_sheet import cheat_sheet
-from reflection_app.repairs.check_suggestions import SuggestionInput, decide_suggestion
 from reflection_app.repairs.completeness import RECURS_FROM
-from reflection_app.repairs.models import CheckSuggestion, CompletenessCheck, SuggestionState, ToolFailure
-from reflection_app.repairs.policy_views import how_often
+from reflection_app.repairs.models import CompletenessCheck, ToolFailure
 from reflection_app.repairs.tool_failures import (
     JUDGED,
     DiagnosisJudgement,
@@ -40,8 +30,7 @@ from reflection_app.repairs.tool_failures import (
 from reflection_app.repairs.views import FailureShown
 from reflection_app.search.finding import ids_with_words
 from reflection_app.search.models import Indexed
-from reflection_app.tasks.submission import invalid_input
-from reflection_app.web.access import DeskRequest, back_to, get_tool_failure_for, project_page, refused
+from reflection_app.web.access import DeskRequest, back_to, get_tool_failure_for, project_page
 from reflection_app.web.forms import Form, api_problems_of, read_form
 from reflection_app.web.list_pages import Filters, list_page, list_response, one_of, text_of, typed_agent_of
 from reflection_app.web.middleware import post_only
@@ -161,7 +150,7 @@ def tool_cheat_sheet(request: DeskRequest) -> HttpResponse:
     return list_response(request, "repairs/failures/cheat_sheet.html", context)
 
 
-# The project's page of completeness checks: how often something is missing, what recurs, and what it is worth.
+# The project's page of completeness checks: how often something is missing, and what recurs.
 
 NEWEST_SHOWN = 20
 
@@ -174,42 +163,12 @@ def completeness_page(request: DeskRequest) -> HttpResponse:
     offered = {entry.source: entry.state for entry in proposed_from(project.pk, sources=[one.source for one in found])}
     context = {
         "figures": completeness_figures(project.pk),
-        "bought": bought(project.pk),
-        "accuracy": accuracy_of(project.pk),
-        "left_out": left_out(project.pk),
         # What keeps being missing, with the state of the notebook's entry where it was offered, else nothing.
         "recurring": [(one, offered.get(one.source, "")) for one in found],
         "newest": CompletenessCheck.objects.filter(project=project)
         .select_related("run__task")
         .annotate(faulty_files=F("step__result__faulty_files"))[:NEWEST_SHOWN],
         "settings": project.get_completeness(),
-        "how_often": how_often(project),
-        "may_change": request.place.may(Permission.CHANGE_SETTINGS),
         "recurs_from": RECURS_FROM,
-        "fewest_runs": FEWEST_RUNS,
-        "least_gain": LEAST_GAIN,
-        "most_runs_per_success": MOST_RUNS_PER_SUCCESS,
     }
     return render(request, "repairs/completeness/page.html", context)
-
-
-DECIDED = {
-    SuggestionState.ACCEPTED: gettext_noop("Accepted. Runs that begin from now on are checked so."),
-    SuggestionState.DECLINED: gettext_noop("Declined. It is suggested again on other figures only."),
-}
-
-
-@project_page(Permission.CHANGE_SETTINGS)
-@post_only(page="completeness")
-def decide_checks(request: DeskRequest, suggestion_id: UUID) -> HttpResponse:
-    """Decides on a suggested policy, and leads back to the page."""
-    suggestion = get_object_or_404(CheckSuggestion, project=request.place.project, pk=suggestion_id)
-    try:
-        wanted = SuggestionInput.model_validate({"decision": request.POST.get("decision", "")})
-    except ValidationError as error:
-        return refused(request, invalid_input(error, what="decision"))
-    try:
-        decided = decide_suggestion(suggestion, wanted, actor=request.place.actor)
-    except ActionError as error:
-        return refused(request, error)
-    return back_to(request, "completeness", message=_(DECIDED[SuggestionState(decided.state)]))

@@ -3,27 +3,30 @@
 from pydantic import Field
 
 from reflection_app.api.actions import change, read
+from reflection_app.api.reading import Answer, Money
 from reflection_app.api.view import DeskView
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
-from reflection_app.repairs.answers.check_settings import CheckSettingsAnswer, KindAnswer
+from reflection_app.loops.completeness.sampling import When
 from reflection_app.teams.completeness_settings import CompletenessChange, change_completeness
 
 
-class CompletenessSettingsAnswer(CheckSettingsAnswer):
-    """The settings as they hold: the desk's, with the project's own in front."""
+class CompletenessSettingsAnswer(Answer):
+    """The settings as they apply: the server's, with the project's own in front."""
 
+    when: When
+    share: float = Field(description="of the runs that are checked where they are sampled")
+    max_supplements: int = Field(description="0: the check only looks")
+    temperature: float
+    top_p: float
+    max_retries: int
+    max_cost_usd: Money | None = Field(description="of a check with its supplements; null: no such limit")
+    look_again: bool
     chosen: list[str] = Field(description="which of these the project set itself")
-    kinds: dict[str, KindAnswer]
 
 
 def settings_answer(project: Project) -> CompletenessSettingsAnswer:
-    kinds = project.get_completeness_by_kind()
-    return CompletenessSettingsAnswer.from_row(
-        project.get_completeness(),
-        chosen=sorted(project.completeness),
-        kinds={kind: KindAnswer.from_row(choice) for kind, choice in kinds.items()},
-    )
+    return CompletenessSettingsAnswer.from_row(project.get_completeness(), chosen=sorted(project.completeness))
 
 
 class CompletenessSettingsView(DeskView):
@@ -37,9 +40,10 @@ class CompletenessSettingsView(DeskView):
         may=Permission.CHANGE_SETTINGS,
         what="settings",
         examples={
-            "At most five cents a check, and less for reports": {
+            "Every fifth run, for at most five cents a check": {
+                "when": "sampled",
+                "share": 0.2,
                 "max_cost_usd": "0.05",
-                "kinds": {"report": {"max_supplements": 1, "least_worth": 0.2}},
             },
         },
     )

@@ -31,14 +31,11 @@ from reflection_app.metrics.models import (
 from reflection_app.queues.models import QueueMember, ReviewQueue, SavedView
 from reflection_app.repairs.models import (
     AgentInstruction,
-    CheckDraw,
-    CheckSuggestion,
     ClassCorrection,
     CompletenessCheck,
     FixPair,
     Report,
     Supplement,
-    SupplementGroup,
     Ticket,
     ToolFailure,
 )
@@ -70,7 +67,6 @@ OF_PROJECT = (
     "review_policy",
     "models_by_role",
     "completeness",
-    "completeness_by_kind",
     "notebook",
     "retention",
     "waiting",
@@ -129,7 +125,7 @@ LEASE = frozenset({"lease_token", "lease_until"})
 # They differ from desk to desk; what can be known of them here is worked out after the import.
 NUMBERS_OF_PEOPLE = frozenset({"handed_in_by", "holder_person"})
 # Tables of earlier archives that no longer exist. Importing skips their rows.
-REMOVED = frozenset({"referee_measurements"})
+REMOVED = frozenset({"referee_measurements", "supplement_groups", "check_draws", "check_suggestions"})
 TABLES: tuple[TakenTable, ...] = (
     TakenTable("members", Membership, without=frozenset({"invited_by_key"})),
     TakenTable("tools", Tool),
@@ -171,11 +167,7 @@ TABLES: tuple[TakenTable, ...] = (
     TakenTable("tool_failures", ToolFailure),
     TakenTable("labels", Label),
     TakenTable("completeness_checks", CompletenessCheck),
-    # What began a group may be gone; the vectors of the others are made anew.
-    TakenTable("supplement_groups", SupplementGroup, without=frozenset({"vector"})),
-    TakenTable("supplements", Supplement),
-    TakenTable("check_draws", CheckDraw),
-    TakenTable("check_suggestions", CheckSuggestion),
+    TakenTable("supplements", Supplement, dropped=frozenset({"group", "estimate"})),
     TakenTable("transcripts", Transcript),
     TakenTable("transcript_turns", TranscriptTurn, path="transcript__project_id"),
     TakenTable("transcript_files", TranscriptFile, path="transcript__project_id"),

@@ -142,7 +142,7 @@ def propose_a_payment(project: Project, *, admin: Actor) -> None:
         "kind": "invoices",
         "agent": "invoice-checker",
         "tools": ["pay_invoice"],
-        "completeness": {"enabled": False},
+        "completeness": {"when": "off"},
         "limits": {"token_budget": 100_000, "max_iterations": 1},
     }
     run = submit_task(project, read_submission(task), actor=Actor(), models={"default": f"{PREFIX}demo-invoice"})

@@ -1,5 +1,6 @@
 """A project's settings, its retention, and making a project."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
@@ -19,22 +20,11 @@ from reflection_app.core.audit import Actor, client_address
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.project_settings import LONGEST_DAYS, RetentionSettings
-from reflection_app.loops.task_spec import TaskKind, Thresholds, UsualLimits
+from reflection_app.loops.task_spec import Thresholds, UsualLimits
 from reflection_app.loops.values import Value
 from reflection_app.teams.archive.writing import Pieces, PiecesOffTheLoop, headers_of, whole_file
 from reflection_app.teams.demo.loading import demo_there
 from reflection_app.teams.models import RetentionRun, Tool
-from reflection_app.teams.pages.completeness_by_kind import (
-    LINES,
-    NUMBERS,
-    as_meant,
-    as_typed,
-    choices_in,
-    names_in,
-    problems_in_percent,
-    rows_of,
-    texts_of,
-)
 from reflection_app.teams.projects import (
     HandingIn,
     MayNotCreate,
@@ -54,9 +44,10 @@ from reflection_app.web.middleware import post_only
 
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
 THRESHOLDS = ("pass_from", "revise_from")
-CHECK_ENABLED = "completeness_enabled"
 LOOK_AGAIN = "look_again"
-CHECK = ("when", *NUMBERS, *LINES)
+# Stored as a share of one; typed and shown in per cent.
+SHARE = "share"
+CHECK = ("when", SHARE, "max_supplements", "temperature", "top_p", "max_retries", "max_cost_usd")
 KNOWLEDGE = "knowledge_tool"
 ONCE = "unique_external_ids"
 MODELS = "allowed_models"
@@ -68,29 +59,23 @@ def settings_page(request: DeskRequest) -> HttpResponse:
     project = request.place.project
     saved_check = project.get_completeness()
     saved = project.get_limits().model_dump() | project.get_thresholds().model_dump() | saved_check.model_dump()
-    texts = {name: as_typed(name, value) for name, value in saved.items()}
-    texts |= {KNOWLEDGE: project.knowledge_tool, CHECK_ENABLED: "on" if saved_check.enabled else ""}
-    texts |= {LOOK_AGAIN: "on" if saved_check.look_again else ""}
+    saved[SHARE] = round(saved_check.share * 100, 6)
+    texts = {name: _as_typed(value) for name, value in saved.items()}
+    texts |= {KNOWLEDGE: project.knowledge_tool, LOOK_AGAIN: "on" if saved_check.look_again else ""}
     texts |= {ONCE: "on" if project.unique_external_ids else ""}
-    by_kind = texts_of(project.get_completeness_by_kind())
-    own = names_in(request.POST) if request.method == "POST" else by_kind
-    form = read_form(
-        request,
-        (*LIMITS, *THRESHOLDS, CHECK_ENABLED, LOOK_AGAIN, *CHECK, *own, KNOWLEDGE, ONCE, MODELS),
-        texts | by_kind,
-    )
+    form = read_form(request, (*LIMITS, *THRESHOLDS, LOOK_AGAIN, *CHECK, KNOWLEDGE, ONCE, MODELS), texts)
     allowed = request.POST.getlist(MODELS) if request.method == "POST" else project.allowed_models
     if request.method == "POST":
         # Of all three parts is told what is wrong with them; saved are all or none.
         limits = _read(UsualLimits, form, {name: form.values[name] or None for name in LIMITS})
         thresholds = _read(Thresholds, form, form.given(*THRESHOLDS))
         # A number that was left out is the desk's own.
-        check = as_meant(form.given(*CHECK))
-        check |= {"enabled": bool(form.values[CHECK_ENABLED]), "look_again": bool(form.values[LOOK_AGAIN])}
+        check: dict[str, object] = dict(form.given(*CHECK)) | {LOOK_AGAIN: bool(form.values[LOOK_AGAIN])}
+        with suppress(KeyError, ValueError):
+            check[SHARE] = float(form.given(SHARE)[SHARE]) / 100
         completeness = None
-        with form.collect_errors(problems_in_percent):
+        with form.collect_errors(_problems_in_percent):
             completeness = CompletenessSettings.model_validate({**django_settings.COMPLETENESS, **check})
-        kinds = choices_in(form)
         with form.collect_errors(plain_problems_of):
             if limits and thresholds and completeness and not form.errors:
                 change_settings(
@@ -98,7 +83,6 @@ def settings_page(request: DeskRequest) -> HttpResponse:
                     limits=limits,
                     thresholds=thresholds,
                     completeness=completeness,
-                    completeness_by_kind=kinds,
                     knowledge_tool=form.values[KNOWLEDGE],
                     handing_in=HandingIn(unique_external_ids=bool(form.values[ONCE]), allowed_models=tuple(allowed)),
                     actor=request.place.actor,
@@ -108,8 +92,6 @@ def settings_page(request: DeskRequest) -> HttpResponse:
     context = {
         "form": form,
         "fields": form.fields,
-        "kind_rows": rows_of(form),
-        "known_kinds": list(TaskKind),
         "may_change": request.place.may(Permission.CHANGE_SETTINGS),
         "role_models": models_by_role(project),
         # What is no longer offered is shown as long as it is ticked, so that it can be taken away.
@@ -124,6 +106,16 @@ def settings_page(request: DeskRequest) -> HttpResponse:
         else "",
     }
     return render(request, "teams/settings/page.html", context, status=form.status)
+
+
+def _as_typed(value: object) -> str:
+    text = "" if value is None else str(value)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _problems_in_percent(error: Refused) -> Problems:
+    of_share = {"message": _("A number from 0 to 100.")}
+    return [problem | of_share if problem["field"] == SHARE else problem for problem in problems_of(error)]
 
 
 def _read[V: Value](kind: type[V], form: Form, given: object) -> V | None:

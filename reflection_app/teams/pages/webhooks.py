@@ -82,7 +82,6 @@ GROUPS: tuple[tuple[Promise, dict[EventType, Promise]], ...] = (
             EventType.QUESTION_ASKED: _("an agent asks a person"),
             EventType.QUESTION_ANSWERED: _("a question was answered"),
             EventType.TOOL_FAILURE_DIAGNOSED: _("a failed call was diagnosed"),
-            EventType.CHECKS_SUGGESTED: _("another policy of completeness checks is suggested"),
             EventType.FOUND_INCOMPLETE: _("a completeness check found something missing"),
             EventType.COMPLETED: _("what was missing was done"),
         },

@@ -20,7 +20,6 @@ from tests.api.caller import Caller, make_caller
 from tests.api.mcp.serving import Server, serving
 from tests.notebook.entries import make_entry
 from tests.pace import PATIENCE_S
-from tests.repairs.test_check_suggestions import suggested
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -174,14 +173,6 @@ def test_what_was_missing_and_what_keeps_being_missing_is_listed(server: Server,
     assert (checks.is_error, checks.structured_content["results"]) == (False, [])
     recurring = call(server, agent, "list_recurring_supplements", kind="compare")
     assert (recurring.is_error, recurring.structured_content) == (False, {"results": []})
-
-
-def test_how_often_work_is_checked_and_what_is_suggested_of_it_is_listed(server: Server, agent: Caller) -> None:
-    row = suggested(agent.project, kind="news")
-    policies = call(server, agent, "list_check_policies").structured_content
-    assert [(one["kind"], one["checks"]) for one in policies["kinds"]] == [("news", 40)]
-    suggestions = call(server, agent, "list_check_suggestions", state="open").structured_content
-    assert [(one["id"], one["why"]) for one in suggestions["results"]] == [(str(row.pk), "seldom_found")]
 
 
 def test_refusals_are_errors_of_the_tool_in_the_words_of_rest(server: Server, agent: Caller) -> None:

@@ -59,7 +59,7 @@ def whys(found: Completeness) -> list[DropCode | None]:
 
 def test_a_check_that_only_looks_keeps_none() -> None:
     four = [wanted(f"Save the summary as file {number}", "", "file_write", quote=SUMMARY) for number in range(4)]
-    assert len(kept(check(*four, most=2))) == 4, "which of them are carried out is told by their worth"
+    assert len(kept(check(*four, most=2))) == 4, "their order decides which of them are carried out"
     assert kept(check(*four, most=0)) == []
     assert set(whys(check(*four, most=0))) == {DropCode.CHECK_ONLY}
 

@@ -8,7 +8,7 @@ import pytest
 from reflection_app.loops.attempt_effects import CallTool
 from reflection_app.loops.completeness.checks import CheckState, Completeness, CompletenessSettings, state_after
 from reflection_app.loops.completeness.dropped import DropCode
-from reflection_app.loops.completeness.estimates import Histories
+from reflection_app.loops.completeness.records import Records
 from reflection_app.loops.effect import EffectFailed, Performed
 from reflection_app.loops.effects import AnyEffect, EstimateSupplements, RecordSecondLook
 from reflection_app.loops.task_spec import TaskSpec
@@ -25,8 +25,8 @@ from tests.loops.completeness.scenes import (
     scene,
     wanted,
 )
+from tests.loops.completeness.test_ordering import known
 from tests.loops.completeness.test_supplementing import RESULTS, SPEC, STORY
-from tests.loops.completeness.test_worth import known
 from tests.loops.playing import Played, play, said
 from tests.loops.tool_playing import asked_for, failed, verdicts_of
 
@@ -137,31 +137,31 @@ def test_a_call_without_a_price_stops_what_is_under_a_limit_of_money() -> None:
     assert [one.succeeded for one in done_by(unbounded).results] == [True, True]
 
 
-def with_history(histories: Histories, answers: dict[str, Any]) -> Callable[[AnyEffect], Any]:
+def with_records(records: Records, answers: dict[str, Any]) -> Callable[[AnyEffect], Any]:
     usual = by_key(answers, RESULTS)
-    return lambda effect: histories if isinstance(effect, EstimateSupplements) else usual(effect)
+    return lambda effect: records if isinstance(effect, EstimateSupplements) else usual(effect)
 
 
-def test_the_history_decides_what_is_carried_out_and_in_which_order() -> None:
-    histories = Histories(supplements=(known(5_000, None, 0, 60), known(100, None, 50, 60)))
+def test_the_record_decides_what_is_carried_out_first() -> None:
+    records = Records(supplements=(known(0, 60, tokens=5_000), known(50, 60)))
     story = STORY | {
         "attempt-1/supplement/plan/make": planned(("s1-mail", "mail it", "mail")),
         "attempt-1/supplement/step-1/arguments": STORY["attempt-1/supplement/step-2/arguments"],
     }
-    run = play(settings(least_worth=0.1), with_history(histories, story))
+    run = play(settings(max_supplements=1), with_records(records, story))
     assert [one.operation for one in found_by(run).supplements] == ["Mail the list to the team"]
     assert [(one.operation, one.code) for one in found_by(run).dropped] == [
-        ("Save the list to a file", DropCode.BELOW_WORTH)
+        ("Save the list to a file", DropCode.TOO_MANY)
     ]
     assert "s1: Mail the list to the team" in asked_for(run, "attempt-1/supplement/plan/make")
     assert "Save the list" not in asked_for(run, "attempt-1/supplement/plan/make").split("for context")[0]
 
 
-def test_a_replay_goes_by_the_journal_whatever_the_history_says_by_then() -> None:
-    told = Histories(supplements=(known(100, "0.01", 0, 60), known(5_000, "0.50", 9, 10)))
-    spec, steps = settings(least_worth=0.2), []
+def test_a_replay_goes_by_the_journal_whatever_the_record_says_by_then() -> None:
+    told = Records(supplements=(known(0, 60), known(9, 10, tokens=5_000)))
+    spec, steps = settings(max_supplements=1), []
     one_left = planned(("s1-mail", "mail it", "mail"))
-    answer = with_history(told, STORY | {"attempt-1/supplement/plan/make": one_left})
+    answer = with_records(told, STORY | {"attempt-1/supplement/plan/make": one_left})
 
     def recording(effect: AnyEffect) -> Any:
         result = answer(effect)

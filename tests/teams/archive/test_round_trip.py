@@ -18,9 +18,7 @@ from reflection_app.loops.attempt_effects import Decision
 from reflection_app.metrics.calibration import compared_items
 from reflection_app.metrics.judgements import imports_of
 from reflection_app.metrics.models import DayFigure
-from reflection_app.repairs.check_suggestions import SuggestionInput, decide_suggestion
-from reflection_app.repairs.models import CheckDraw, CheckSuggestion, Supplement
-from reflection_app.repairs.recurring import group_of
+from reflection_app.repairs.models import Supplement
 from reflection_app.reviews.asking import AskInput, ask_for_review
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.deciding import decide_review
@@ -41,8 +39,7 @@ from tests.attachments.test_produced_files import asked_for_report, with_files
 from tests.factories import make_api_key, make_member, make_project, make_user, submit
 from tests.metrics.judgements import imported as import_labels_of
 from tests.metrics.judgements import label
-from tests.repairs.check_rows import checked_runs, drawn_runs
-from tests.repairs.test_check_suggestions import suggested
+from tests.repairs.past_supplements import past_supplement
 from tests.reviews.editing import edited, reviewer
 from tests.reviews.panels import open_panel, panel_project, people, say
 from tests.reviews.review_items import audited
@@ -315,19 +312,12 @@ def test_the_commands_take_a_project_along(tmp_path: Path) -> None:
         call_command("import_project", path, slug="again")
 
 
-def test_produced_files_groups_draws_and_suggestions_come_along_and_work_in_the_copy(
-    tmp_path: Path, caller: Caller, client: Client
-) -> None:
+def test_produced_files_come_along_and_work_in_the_copy(tmp_path: Path, caller: Caller, client: Client) -> None:
     project = caller.project
     run = asked_for_report(caller)
     file = file_part(workbook(), name="报告/report.xlsx")
     assert hand_in(caller, run, with_files(file)).status == 202
     advance(run.pk)
-    drawn_runs(project, "news", "GgWw")
-    open_one = suggested(project, kind="<b>weather")
-    checked_runs(project, "files", "x")
-    lacked = Supplement.objects.filter(project=project, task_kind="files").get()
-    group_of(lacked, vectors={lacked.operation: [0.1] * 384})
     page = {"attachment": Attachment.objects.get(project=project), "page": 1, "max_side_px": 100}
     RenderedPage.objects.create(project=project, **page, width=1, height=1, content=b"x")
 
@@ -338,17 +328,23 @@ def test_produced_files_groups_draws_and_suggestions_come_along_and_work_in_the_
     assert looked.attachment.project == copy
     assert looked.attempt is not None
     assert looked.attempt.run == looked.run
-    assert CheckDraw.objects.filter(project=copy, run__project=copy).count() == 4
-    again = Supplement.objects.get(project=copy, task_kind="files")
-    assert again.group is not None
-    assert (again.group.project, again.group.vector) == (copy, None)
-    assert group_of(again, vectors={again.operation: [0.1] * 384}) == again.group
     assert not RenderedPage.objects.filter(project=copy).exists()
-    suggestion = CheckSuggestion.objects.get(project=copy, state="open")
-    decide_suggestion(suggestion, SuggestionInput.model_validate({"decision": "accept"}), actor=Actor())
-    copy.refresh_from_db()
-    open_one.refresh_from_db()
-    assert (list(copy.completeness_by_kind), open_one.state) == (["<b>weather"], "open")
     viewer = logged_in(client, copy, Role.VIEWER)
     text = viewer.get(f"/p/{copy.slug}/runs/{looked.run_id}/").text
     assert "report.xlsx" in text
+
+
+def test_a_file_from_before_checks_were_simplified_is_imported(tmp_path: Path) -> None:
+    project = make_project("former", completeness={"max_supplements": 1})
+    past_supplement(project)
+    content = written(project)
+    manifest, rows = manifest_of(content), rows_of(content)
+    former = {"when": "never", "holdout_share": 0.1, "least_worth": 0.2, "max_supplements": 1}
+    manifest["project"] |= {"completeness": former, "completeness_by_kind": {"news": {"enabled": False}}}
+    group = {"id": str(uuid4()), "task_kind": "compare", "source": "supplement:1"}
+    rows["supplements"][0] |= {"group": group["id"], "estimate": {"worth": 0.5}}
+    rows |= {"supplement_groups": [group], "check_draws": [{"id": str(uuid4())}], "check_suggestions": []}
+    path = saved(tmp_path / "former.zip", manifest=manifest, rows=rows)
+    copy = import_project(path, Wishes(slug="copy", go_on=True), actor=Actor()).project
+    assert copy.completeness == {"when": "off", "max_supplements": 1}
+    assert Supplement.objects.get(project=copy).suggested_tools == ["read_file"]

@@ -1,4 +1,4 @@
-"""Supplements by worth and the second look in runs, with rows of a real history."""
+"""The order of supplements and the second look in runs, with rows of a real history."""
 
 from decimal import Decimal
 from typing import Any
@@ -15,6 +15,7 @@ from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.undo import unmake_supplements
+from tests.api.caller import make_caller
 from tests.loops.completeness.scenes import checked, planned, wanted
 from tests.repairs.completeness import SAVE, completeness_check, planned_run, reading_project, supplemented
 from tests.repairs.past_supplements import past_supplement
@@ -23,17 +24,13 @@ from tests.runs.test_crashes import Killed, killing_after, let_lease_run_out
 pytestmark = pytest.mark.django_db(transaction=True)
 
 FIRST_AGAIN = wanted("核对第一个文件里的颜色", "以免看错", "read_file", quote="比较两个文件里的颜色")
+LISTED = wanted("核对第一个文件里的颜色", "以免看错", quote="比较两个文件里的颜色")
 TWO = {"attempt-1/completeness": checked(FIRST_AGAIN, SAVE, missing=["核对", "第二个文件"])}
 INCOMPLETE_STILL = {"attempt-1/second-look/completeness": checked(analysis="还缺少结论", missing=["颜色是否相同"])}
 
 
 def check_of(run: Run) -> CompletenessCheck:
     return CompletenessCheck.objects.get(run=run)
-
-
-def estimate_of(one: Supplement) -> dict[str, Any]:
-    assert isinstance(one.estimate, dict)
-    return one.estimate
 
 
 def second_look_of(run: Run) -> dict[str, Any]:
@@ -49,24 +46,23 @@ def result_of(run: Run, kind: str) -> dict[str, Any]:
     return result
 
 
-def test_supplements_are_ordered_and_dropped_by_the_projects_own_history() -> None:
-    project = reading_project(completeness={"least_worth": 0.15})
-    for _ in range(6):
+def test_supplements_are_ordered_by_the_projects_own_record() -> None:
+    project = reading_project(completeness={"max_supplements": 1})
+    for _ in range(3):
         past_supplement(project, tokens=400)
-    for _ in range(40):
-        past_supplement(project, FIRST_AGAIN["operation"], completed=False, tokens=9_000)
-    run = supplemented(project, TWO)
+    run = supplemented(project, {"attempt-1/completeness": checked(LISTED, SAVE, missing=["核对", "第二个文件"])})
     assert run.outcome == "succeeded"
     [supplement] = Supplement.objects.filter(completeness_check=check_of(run))
     assert (supplement.operation, supplement.succeeded) == (SAVE["operation"], True)
-    assert estimate_of(supplement)["tokens"]["middle"] == 400
-    assert (estimate_of(supplement)["worth_completed"], estimate_of(supplement)["worth_basis"]) == (6, "same")
-    assert supplement.seconds is not None
     [dropped] = check_of(run).dropped
-    assert (dropped["operation"], dropped["code"], dropped["why"]) == (FIRST_AGAIN["operation"], "below_worth", "")
-    estimates = Step.objects.get(run=run, kind="estimate_supplements")
-    assert estimates.key == "attempt-1/completeness/estimates"
-    assert len(result_of(run, "estimate_supplements")["supplements"]) == 2
+    assert (dropped["operation"], dropped["code"], dropped["why"]) == (LISTED["operation"], "too_many", "")
+    records = Step.objects.get(run=run, kind="estimate_supplements")
+    assert records.key == "attempt-1/completeness/estimates"
+    [none, read] = result_of(run, "estimate_supplements")["supplements"]
+    assert none is None
+    assert (read["runs"], read["completed"], read["tokens"]) == (3, 3, 400)
+    told = make_caller(project).get(f"runs/{run.pk}").body["completeness"]["supplements"][0]["record"]
+    assert (told["runs"], told["completed"]) == (3, 3)
 
 
 def test_a_run_that_its_second_look_calls_complete_is_told_so_by_row_and_event() -> None:
@@ -141,8 +137,8 @@ def test_a_worker_that_dies_after_any_commit_changes_nothing(monkeypatch: pytest
         check = check_of(run)
         assert (check.state, check.supplements.count()) == ("completed_by_supplement", 1), killed_after
         recorded = result_of(run, "estimate_supplements")["supplements"][0]
-        estimate = estimate_of(check.supplements.get())
-        assert estimate["worth_runs"] in {one["runs"] for one in recorded["completed"]}
+        [kept] = result_of(run, "record_completeness")["supplements"]
+        assert kept["record"] == recorded
         assert Event.objects.filter(run=run, type="reflection_again").count() == 1
     assert killed_after > 12, "there are that many commits to die after"
 
@@ -166,23 +162,12 @@ def test_a_fork_of_the_second_look_writes_no_row_of_its_parents_check() -> None:
     assert Event.objects.filter(run=fork, type="reflection_again").exists()
 
 
-def test_a_history_that_is_handed_in_is_estimated_too_and_ordered_so_that_the_pipeline_can_choose() -> None:
-    project = reading_project(completeness={"max_cost_per_completed_usd": "0.01"})
-    for _ in range(10):
-        past_supplement(project, cost_usd=Decimal("0.002"))
-        past_supplement(project, FIRST_AGAIN["operation"], cost_usd=Decimal("0.5"))
-    run = completeness_check(project, TWO["attempt-1/completeness"], kind="compare")
+def test_a_submitted_history_is_ordered_too() -> None:
+    project = reading_project()
+    for _ in range(3):
+        past_supplement(project, tokens=400)
+    run = completeness_check(project, checked(LISTED, SAVE, missing=["核对", "第二个文件"]), kind="compare")
     advance(run.pk)
     found = result_of(run, "record_completeness")
-    assert [one["operation"] for one in found["supplements"]] == [SAVE["operation"]]
-    assert found["supplements"][0]["estimate"]["cost_usd"]["middle"] == "0.00200000"
-    assert [(one["code"], one["operation"]) for one in found["dropped"]] == [("too_dear", FIRST_AGAIN["operation"])]
-
-
-def test_a_call_of_the_first_plan_is_what_is_known_of_a_tool_before_any_supplement() -> None:
-    project = reading_project()
-    supplemented(project, {"attempt-1/completeness": checked(analysis="都有了")})
-    run = supplemented(project)
-    [one] = Supplement.objects.filter(completeness_check=check_of(run))
-    assert (estimate_of(one)["cost_basis"], estimate_of(one)["worth_basis"]) == ("calls", "nothing")
-    assert estimate_of(one)["tokens"]["middle"] > 0
+    assert [one["operation"] for one in found["supplements"]] == [SAVE["operation"], LISTED["operation"]]
+    assert found["supplements"][0]["record"]["runs"] == 3
