@@ -146,7 +146,7 @@ def test_only_an_admin_key_changes_settings_by_rest() -> None:
 )
 def test_stored_settings_are_migrated(former: dict[str, Any], expected: dict[str, Any]) -> None:
     project = reading_project(completeness=former)
-    migration = import_module("reflection_app.migrations.0051_plain_completeness_checks")
+    migration = import_module("reflection_app.migrations.0045_plain_completeness_checks")
     migration.simplify_settings(apps, None)
     project.refresh_from_db()
     assert project.completeness == expected

@@ -34,7 +34,7 @@ def delete_notifications(apps, _schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("reflection_app", "0042_stored_thought"),
+        ("reflection_app", "0044_label_imports"),
     ]
 
     operations = [

@@ -11,7 +11,7 @@ SET CONSTRAINTS ALL DEFERRED;
 
 
 class Migration(migrations.Migration):
-    dependencies = [("reflection_app", "0042_stored_thought")]
+    dependencies = [("reflection_app", "0043_agents_composed")]
 
     operations = [
         migrations.RunSQL(DELETE_PREVIEWS, migrations.RunSQL.noop),
