@@ -14,6 +14,7 @@ def test_what_leaves_rows_behind_is_registered_when_django_has_started() -> None
         attempt_effects.Generate,
         attempt_effects.InspectFiles,
         attempt_effects.KeepAttempt,
+        attempt_effects.RecordPermission,
         attempt_effects.RecordPick,
         attempt_effects.RecordVerdict,
         attempt_effects.RequestAudit,
