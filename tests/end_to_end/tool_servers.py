@@ -25,11 +25,12 @@ class ToolServer:
         chosen(heard, connection)
 
     def add(self, desk: Desk, name: str, *replies: Reply | str, parameters: dict[str, Any] = FREE) -> None:
-        """Registers the tool at the desk; it takes its arguments as a JSON body."""
+        """Register the tool, which takes its arguments as a JSON body and is allowed without asking."""
         said = [reply(one.encode()) if isinstance(one, str) else one for one in replies]
         self._replies[f"/{name}"] = said
         config = {"method": "POST", "url": f"{self.server.url}/{name}"}
-        tool = {"name": name, "kind": "http", "description": name, "parameters": parameters, "config": config}
+        described = {"name": name, "kind": "http", "description": name, "parameters": parameters}
+        tool = described | {"config": config, "is_allowed": True}
         answer = desk.tools_api.post("tools", json=tool)
         assert answer.status_code == 201, answer.text
 
