@@ -280,7 +280,7 @@ def test_a_redo_asks_before_it_pays_again(project: Project, bank: RawServer) -> 
         "attempt-1/step-1/arguments": call_of("pay_invoice", invoice="77"),
         "attempt-1/step-1/call/asked-for": said,
     }
-    run = went_on(planning(project, answers, objective="Pay invoice 77.", completeness={"enabled": False}))
+    run = went_on(planning(project, answers, objective="Pay invoice 77.", completeness={"when": "off"}))
     assert (run.state, len(bank.heard)) == ("finished", 1)
 
     again = redo_run(run, RedoInput(instructions="Write the answer in German."), actor=Actor(user=make_user()))

@@ -14,6 +14,10 @@ from tests.factories import make_member, make_project
 pytestmark = pytest.mark.django_db
 # Pages without an id in their address that are no place to go to: they change something, or are parts of others.
 NO_DESTINATION = {
+    # Addresses of removed pages, which redirect to Calibration.
+    "import_judgements",
+    "judged_items",
+    "referee_metrics",
     "search",
     "review_suggestions",
     "next_review",
