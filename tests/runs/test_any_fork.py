@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.loops.effects import IssueTicket
 from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
@@ -66,13 +65,15 @@ def _advanced(run: Run) -> Run:
     return run
 
 
+# Their results hold chance and time.
+NAMED = frozenset({"issue_ticket", "record_report"})
 TICKET = re.compile(r"rewind_\w+")
 
 
 def _steps_of(run: Run) -> list[Any]:
-    """The journal but for the names of tickets, which hold chance and time."""
+    """The journal but for the names of tickets and reports."""
     rows = Step.objects.filter(run=run).values("seq", "key", "kind", "state", "result", "error")
     return [
-        row | {"result": row["kind"] if row["kind"] == IssueTicket.kind else TICKET.sub("", json.dumps(row["result"]))}
+        row | {"result": row["kind"] if row["kind"] in NAMED else TICKET.sub("", json.dumps(row["result"]))}
         for row in rows
     ]
