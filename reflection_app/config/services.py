@@ -18,6 +18,7 @@ from django.db import Error, connection
 from psycopg import Connection
 from psycopg_pool import ConnectionPool
 
+from reflection_app.core.connections import released
 from reflection_app.core.migrations import NewerDatabase, check_database_is_not_newer
 
 # A Unix socket's path may have 107 bytes; PostgreSQL adds 15 of its own. A deep checkout goes over that.
@@ -174,14 +175,12 @@ def warn(*, threads: int) -> None:
         return
     misfits = [misfit_of_threads(threads=threads, pool=pool)]
     try:
-        with connection.cursor() as cursor:
+        with released(), connection.cursor() as cursor:
             cursor.execute(COUNT, {"names": NAMES_OF_CONNECTIONS, "keeper": KEEPER})
             processes, others, most, reserved = cursor.fetchone()
         misfits.append(misfit_of_server(processes=processes, pool=pool, most=most, reserved=reserved, others=others))
     except Error as problem:
         log.info("connections could not be counted: %s", problem)
-    finally:
-        connection.close()
     for misfit in filter(None, misfits):
         log.warning("%s", misfit)
 

@@ -9,7 +9,7 @@ from itertools import batched
 from uuid import UUID
 
 from django.core.cache import cache
-from django.db import DatabaseError, OperationalError, connection, transaction
+from django.db import DatabaseError, OperationalError, transaction
 from django.utils import timezone
 from redis import RedisError
 
@@ -34,6 +34,7 @@ from notebook_app.public import (
 )
 from reflection_app.adapters.llm import ModelError, TextRefused, embed, embedding_model, screening_model, wheels_file
 from reflection_app.core.audit import Actor
+from reflection_app.core.connections import released
 from reflection_app.core.turn import Turn
 from reflection_app.notebook.proposing import notify_of_flag, ring_notebook
 
@@ -185,8 +186,8 @@ def _embedded(batch: Sequence[Lacking], *, model: str, turn: Turn) -> list[tuple
 
 
 def _vectors_of(texts: list[str], *, model: str) -> list[list[float]]:
-    connection.close()  # back to the pool: others need it while this thread waits
-    return embed(texts, model=model, as_query=False)
+    with released():
+        return embed(texts, model=model, as_query=False)
 
 
 # Has the classifier read what was proposed or changed, and after an upgrade what is there: by one worker at a time.
@@ -214,11 +215,11 @@ def screen_waiting(*, works_for_s: float = WORKS_FOR_S) -> bool:
                 if stopping.is_set() or (not is_first and time.monotonic() >= until):
                     return True
                 turn.renew()
-                connection.close()  # back to the pool: others need it while this thread computes
                 passages = one.passages()
                 vectors: list[list[float]] = []
-                for some in batched(passages, AT_ONCE):
-                    vectors += embed(some, model=model, as_query=False)
+                with released():
+                    for some in batched(passages, AT_ONCE):
+                        vectors += embed(some, model=model, as_query=False)
                 with transaction.atomic():
                     flagged = keep_reading(one, passages, vectors)
                     if flagged is not None and flagged.state is EntryState.APPROVED:

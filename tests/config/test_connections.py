@@ -1,17 +1,20 @@
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
 import pytest
 from django.conf import settings
-from django.db import connection
+from django.contrib.auth.models import Group
+from django.db import connection, transaction
 from pytest_django.fixtures import Settings
 
 from reflection_app.config import services
 from reflection_app.config.services import NAMES_OF_CONNECTIONS, misfit_of_server, misfit_of_threads
 from reflection_app.config.up import processes
+from reflection_app.core.connections import released
 from reflection_app.runs.lease import KEEPER
 
 
@@ -98,3 +101,27 @@ def test_the_embedded_postgres_has_room_for_all_processes_of_a_large_machine(set
         most = int(processes.options_of_postgres()["max_connections"])
         assert most == room
         assert not misfit_of_server(processes=web + workers, pool=20, most=most, reserved=3, others=0)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("error", [None, ValueError()])
+def test_a_thread_has_no_connection_while_and_after_it_works_with_it_released(error: Exception | None) -> None:
+    connection.ensure_connection()
+
+    with suppress(ValueError), released():
+        assert connection.connection is None
+        connection.ensure_connection()
+        if error:
+            raise error
+
+    assert connection.connection is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_connection_stays_where_it_is_inside_a_transaction() -> None:
+    with transaction.atomic():
+        Group.objects.create(name="kept")
+        with released():
+            assert Group.objects.filter(name="kept").exists()
+
+    assert Group.objects.filter(name="kept").exists()
