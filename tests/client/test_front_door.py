@@ -12,6 +12,7 @@ from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Role, Scope
 from reflection_app.notebook.curating import approve_entry
+from reflection_app.notebook.input import CurationInput
 from tests.client.conftest import Served
 from tests.factories import make_api_key, make_member
 
@@ -59,7 +60,7 @@ def test_the_tutorial_leads_to_a_lesson_in_a_prompt(served: Served, capsys: pyte
     assert (first.outcome, first.score, first.run.attempts) == ("succeeded", 100.0, 2)
     run(lesson)
     entry = Entry.objects.get(agent="tutorial")
-    approve_entry(served.project, entry.pk, actor=Actor(user=make_member(served.project, Role.ADMIN)))
+    approve_entry(served.project, entry.pk, CurationInput(), actor=Actor(user=make_member(served.project, Role.ADMIN)))
     capsys.readouterr()
 
     second = run(agent)["best"]

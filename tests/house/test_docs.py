@@ -8,7 +8,8 @@ from django.conf import settings
 
 BASE = Path(settings.BASE_DIR)
 PAGES = sorted(
-    path.relative_to(BASE) for path in (*BASE.glob("*.md"), *BASE.glob("docs/**/*.md"), BASE / "client/README.md")
+    path.relative_to(BASE)
+    for path in (BASE / "README.md", BASE / "CONTRIBUTING.md", *BASE.glob("docs/**/*.md"), BASE / "client/README.md")
 )
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
