@@ -85,7 +85,7 @@ def read(
             return response_of(found, headers={"ETag": tag_of(view, *things)} if tagged else None)
 
         respond.permission = may  # which `as_view` reads
-        respond.second_permission = second  # which docs/permissions.md is written from
+        respond.second_permission = second  # which docs/reference/permissions.md is written from
         return respond
 
     return decorate

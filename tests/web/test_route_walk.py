@@ -7,7 +7,7 @@ from django.urls import URLPattern, reverse
 from reflection_app.config.guarded_routes import guarded_routes
 from reflection_app.core.models import Project, Role
 from reflection_app.core.permissions import GRANTS, Permission
-from reflection_app.management.commands.write_permissions import WHERE, written
+from reflection_app.management.commands.write_reference import REFERENCE, permissions_page
 from reflection_app.teams.pages.members import PERMISSIONS
 from reflection_app.web.urls import project_pages
 from tests.factories import make_member, make_project
@@ -97,13 +97,15 @@ def test_every_permission_has_words_and_a_grant() -> None:
 
 
 def test_the_written_matrix_is_up_to_date() -> None:
-    assert WHERE.read_text() == written(), "write it anew: manage.py write_permissions"
+    page = (REFERENCE / "permissions.md").read_text()
+
+    assert page == permissions_page(), "write it again: manage.py write_reference"
 
 
 def test_a_call_that_needs_two_permissions_is_written_with_both() -> None:
     [findings] = [route for route in guarded_routes() if route.second is not None]
     assert (findings.path, findings.second) == ("/api/v1/datasets/findings", Permission.READ_NOTEBOOK)
-    assert f"- `GET {findings.path}`, with `notebook:read` or `notebook:write` as well\n" in written()
+    assert f"- `GET {findings.path}`, with `notebook:read` or `notebook:write` as well\n" in permissions_page()
 
 
 @pytest.mark.django_db

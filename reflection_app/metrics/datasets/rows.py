@@ -1,4 +1,4 @@
-"""The columns of each data set. docs/datasets.md has them one by one, and a test holds the two together.
+"""The columns of each data set. docs/reference/datasets.md has them one by one, and a test holds the two together.
 
 Columns may be added within a version. One that goes, or comes to mean another thing, makes a new version of its kind.
 """
