@@ -12,6 +12,7 @@ one of the view's own, the id in the address.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from types import NoneType
 from typing import Any, get_type_hints
@@ -36,6 +37,15 @@ Answered = BaseModel | HttpResponseBase | str | None
 # Typed loosely, for each action has arguments of its own.
 Action = Callable[..., Answered]
 Decorator = Callable[[Action], Any]
+
+
+@dataclass(frozen=True)
+class Described:
+    """What an action reads and answers, as `action.described`."""
+
+    query: type[BaseModel]
+    body: type[BaseModel] | None
+    answer: Any
 
 
 def read(
@@ -86,6 +96,7 @@ def read(
 
         respond.permission = may  # which `as_view` reads
         respond.second_permission = second  # which docs/permissions.md is written from
+        respond.described = Described(query=query, body=None, answer=answer or hints["return"])
         return respond
 
     return decorate
@@ -119,11 +130,12 @@ def change(
     def decorate(action: Action) -> Any:
         hints = get_type_hints(action)
         query, body, returned = hints.get("query", NoParameters), hints.get("body"), hints["return"]
+        answered = answers or ({204: None} if returned is NoneType else {status: returned})
 
         @described_post(
             operation,
             summary=summary,
-            answers=answers or ({204: None} if returned is NoneType else {status: returned}),
+            answers=answered,
             body=body,
             query=query,
             problems=tuple({*problems, *((404,) if _is_of_thing(hints) else ()), *((412,) if guarded else ())}),
@@ -161,6 +173,7 @@ def change(
             return response
 
         respond.permission = may  # which `as_view` reads
+        respond.described = Described(query=query, body=body, answer=next(iter(answered.values())))
         return respond
 
     return decorate

@@ -10,6 +10,7 @@ from django.db.models import Q
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
 from reflection_app.loops import verdicts
+from reflection_app.loops.attempt_effects import HandedIn
 from reflection_app.loops.chain_of_thought import ChainOfThought, parse_chain_of_thought
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.questions import Choice, QuestionKind
@@ -276,6 +277,12 @@ class Attempt(models.Model):
     def __str__(self) -> str:
         return f"attempt {self.number}"
 
+    @classmethod
+    def from_handed_in(cls, handed_in: HandedIn, *, run: Run, step: Step) -> "Attempt":
+        """An unsaved row of what an agent handed in for the step."""
+        values = handed_in.model_dump(mode="json", include={"content", "artifacts", "self_check", "repairs"})
+        return cls(run=run, number=step.attempt_number, step=step, **values)
+
     @property
     def thought(self) -> ChainOfThought | None:
         """The parts of the content, where a chain of thought was asked for and anything tells them apart.
@@ -369,21 +376,8 @@ class Verdict(models.Model):
 
     def get_judgement(self) -> Judgement:
         """The verdict as the pure value that loops and ranking work with."""
-        return Judgement(
-            attempt=self.attempt.number,
-            referee=verdicts.Referee(self.referee),
-            verdict=verdicts.Verdict(self.verdict),
-            score=self.score,
-            confidence=self.confidence,
-            issues=self.issues,
-            feedback=verdicts.Feedback.model_validate(self.feedback),
-            tests=self.get_tests(),
-            requirements=self.get_requirements(),
-            completeness=self.completeness,
-            correctness=self.correctness,
-            lowered=self.get_lowered(),
-            ratings=self.get_ratings(),
-        )
+        values = {name: getattr(self, name) for name in Judgement.model_fields if name != "attempt"}
+        return Judgement.model_validate(values | {"attempt": self.attempt.number})
 
     def get_lowered(self) -> Lowered | None:
         return Lowered.model_validate(self.lowered) if self.lowered else None
@@ -394,23 +388,7 @@ class Verdict(models.Model):
     @classmethod
     def from_judgement(cls, judgement: Judgement, *, attempt: Attempt, step: Step | None) -> "Verdict":
         """An unsaved row of `judgement`."""
-        values = judgement.model_dump(mode="json")
-        return cls(
-            attempt=attempt,
-            step=step,
-            referee=judgement.referee.value,
-            verdict=judgement.verdict.value,
-            score=judgement.score,
-            confidence=judgement.confidence,
-            issues=values["issues"],
-            feedback=values["feedback"],
-            tests=values["tests"],
-            requirements=values["requirements"],
-            completeness=judgement.completeness,
-            correctness=judgement.correctness,
-            lowered=values["lowered"],
-            ratings=values["ratings"],
-        )
+        return cls(attempt=attempt, step=step, **judgement.model_dump(mode="json", exclude={"attempt"}))
 
 
 # Questions that a run put to a person, and what was answered.
