@@ -29,6 +29,19 @@ FIELDS = (
 )
 
 
+# What the rules of tasks/submission.py call by the names of the interface, and the form by others.
+WORDS = {
+    "an output_schema, a tool_call, tools": "a schema of the answer, tools",
+    "output_schema": "a schema of the answer",
+    "external_loop": "External check",
+    "actor_critic": "Actor and critic",
+    "reflexion": "Reflexion",
+    "planning": "Planning",
+    "adaptive": "Adaptive",
+    "reflection_protocol": "Reflection protocol",
+}
+
+
 @project_page(Permission.HAND_IN)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_task(request: DeskRequest) -> HttpResponse:
@@ -91,7 +104,11 @@ def _problems_of_task(error: Refused) -> Problems:
         elif problem["field"].startswith("models."):
             problem["field"] = model_field_of(problem["field"])
         elif problem["field"] in {"mode", "tests", "output_schema", "requirements", "tools"}:
-            problem["message"] = f"{problem['message'][:1].upper()}{problem['message'][1:].rstrip('.')}."
+            message = problem["message"]
+            # A tool is called by its own name.
+            for name, words in WORDS.items() if " named " not in message else ():
+                message = message.replace(name, words)
+            problem["message"] = f"{message[:1].upper()}{message[1:].rstrip('.')}."
     return problems
 
 

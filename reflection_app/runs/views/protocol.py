@@ -72,10 +72,12 @@ class StageShown:
             if isinstance(value, str | float):
                 facts[name] = value
             elif isinstance(value, AntiPattern):
-                facts[name] = [value.pattern_name, *value.symptoms, value.prevention]
+                facts[name] = [one for one in (value.pattern_name, *value.symptoms, value.prevention) if one]
             elif isinstance(value, tuple):
                 # The list numbers its items itself.
                 facts[name] = [without_number(getattr(one, "action", str(one))) for one in value]
+        if isinstance(self.output, Planned) and (lowered := self.output.expectation()):
+            facts["lowered"] = list(lowered.in_words)
         return [(name, value) for name, value in facts.items() if name in STAGE_FACTS and value not in ("", [])]
 
     @property
