@@ -27,7 +27,7 @@ from rest_framework.response import Response
 from reflection_app.api.idempotency import answer_once
 from reflection_app.api.permissions import refuse_without
 from reflection_app.api.reading import PageAnswer, read_body, read_input, read_query
-from reflection_app.api.schema import ETAG, IF_MATCH, JSON, LOCATION, described_get, described_post
+from reflection_app.api.schema import ETAG, IF_MATCH, JSON, LOCATION, described
 from reflection_app.api.tags import refuse_stale, tag_now, tag_of
 from reflection_app.api.view import DeskView, NoParameters
 from reflection_app.core.permissions import Permission
@@ -72,13 +72,12 @@ def read(
         hints = get_type_hints(action)
         query = hints.get("query", NoParameters)
 
-        @described_get(
+        @described(
             operation,
             summary=summary,
+            answers={(200, one): answer or hints["return"] for one in (media_type, *also)},
             query=query,
-            answer=answer or hints["return"],
             problems=(*problems, 404) if _is_of_thing(hints) else problems,
-            media_types=(media_type, *also),
             headers=[ETAG] if tagged else [],
         )
         @wraps(action)
@@ -132,10 +131,11 @@ def change(
         query, body, returned = hints.get("query", NoParameters), hints.get("body"), hints["return"]
         answered = answers or ({204: None} if returned is NoneType else {status: returned})
 
-        @described_post(
+        @described(
             operation,
             summary=summary,
-            answers=answered,
+            answers={(status, JSON): answer for status, answer in answered.items()},
+            changes=True,
             body=body,
             query=query,
             problems=tuple({*problems, *((404,) if _is_of_thing(hints) else ()), *((412,) if guarded else ())}),

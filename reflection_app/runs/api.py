@@ -34,7 +34,7 @@ from reflection_app.runs.answers import (
     run_answer,
     run_answers,
     run_with_next,
-    runs_to_list,
+    runs_to_show,
     step_answers,
 )
 from reflection_app.runs.events import Event
@@ -143,7 +143,7 @@ class Runs(DeskView):
 
     @read("list_runs", "Runs, newest first unless they are sorted otherwise", may=Permission.READ)
     def list(self, query: RunFilters) -> RunPage:
-        runs = runs_to_list(query.narrow(Run.objects.filter(project=self.project)))
+        runs = runs_to_show(query.narrow(Run.objects.filter(project=self.project)))
         return self.page(RunPage, runs, query, order=query.order, answers=run_answers)
 
     @read("get_run", "One run, now or once it is settled", may=Permission.READ)
@@ -212,7 +212,7 @@ class RunHistory(Runs):
         verdicts = Prefetch("verdicts", queryset=VerdictRow.objects.select_related("given_by"))
         return self.page(
             AttemptPage,
-            run.attempts.with_thought().prefetch_related(verdicts, "attachments__attachment", "looked_at"),
+            run.attempts.prefetch_related(verdicts, "attachments__attachment", "looked_at"),
             query,
             order=BY_NUMBER,
         )

@@ -1,6 +1,6 @@
 """Runs and their steps, attempts and verdicts, questions to people."""
 
-from typing import Any, Self
+from typing import Any
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -226,19 +226,8 @@ def spec_as_json(spec: TaskSpec) -> dict[str, Any]:
 # Attempts and the verdicts on them.
 
 
-class AttemptQuerySet(models.QuerySet["Attempt"]):
-    def with_thought(self) -> Self:
-        """The rows with what `Attempt.thought` needs of other tables."""
-        return self.annotate(
-            asked_for_parts=models.F("run__spec__chain_of_thought"), told_beside=models.F("step__result__reasoning")
-        )
-
-
 class ThoughtField(models.JSONField):
-    """The parts of an attempt's content, read once, when its row is inserted; null where none were asked for.
-
-    Rows of before this field are null as well.
-    """
+    """The parts of an attempt's content, read when its row is inserted; null where none were asked for."""
 
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:
         assert isinstance(model_instance, Attempt)
@@ -268,8 +257,6 @@ class Attempt(models.Model):
     stored_thought = ThoughtField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
-    objects = AttemptQuerySet.as_manager()
-
     class Meta:
         ordering = ("number",)
         constraints = (models.UniqueConstraint(fields=("run", "number"), name="attempt_number_once"),)
@@ -280,29 +267,23 @@ class Attempt(models.Model):
     @classmethod
     def from_handed_in(cls, handed_in: HandedIn, *, run: Run, step: Step) -> "Attempt":
         """An unsaved row of what an agent handed in for the step."""
+        assert step.attempt_number is not None
         values = handed_in.model_dump(mode="json", include={"content", "artifacts", "self_check", "repairs"})
         return cls(run=run, number=step.attempt_number, step=step, **values)
 
     @property
     def thought(self) -> ChainOfThought | None:
-        """The parts of the content, where a chain of thought was asked for and anything tells them apart.
-
-        Of rows `with_thought` no query is made.
-        """
+        """The parts of the content, where a chain of thought was asked for and anything tells them apart."""
+        # Rows from before the field are read now.
         stored = self.read_thought() if self.stored_thought is None else self.stored_thought
         return ChainOfThought.model_validate(stored) if stored else None
 
     def read_thought(self) -> dict[str, Any] | None:
         """The parts as JSON; empty where they cannot be separated, None where none were asked for."""
-        known = hasattr(self, "told_beside")
-        if not (getattr(self, "asked_for_parts", False) if known else self.run.spec.get("chain_of_thought")):
+        if not self.run.spec.get("chain_of_thought"):
             return None
-        if known or self.step_id is None:
-            beside = getattr(self, "told_beside", "")
-        elif "step" in self._state.fields_cache and self.step is not None:
-            beside = self.step.result.get("reasoning", "") if isinstance(self.step.result, dict) else ""
-        else:
-            beside = Step.objects.filter(pk=self.step_id).values_list("result__reasoning", flat=True).first()
+        result = self.step.result if self.step else None
+        beside = result.get("reasoning") if isinstance(result, dict) else ""
         found = parse_chain_of_thought(self.content, beside=beside if isinstance(beside, str) else "")
         return found.model_dump(mode="json") if found else {}
 
