@@ -12,6 +12,7 @@ one of the view's own, the id in the address.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from types import NoneType
 from typing import Any, get_type_hints
@@ -26,7 +27,7 @@ from rest_framework.response import Response
 from reflection_app.api.idempotency import answer_once
 from reflection_app.api.permissions import refuse_without
 from reflection_app.api.reading import PageAnswer, read_body, read_input, read_query
-from reflection_app.api.schema import ETAG, IF_MATCH, JSON, LOCATION, described_get, described_post
+from reflection_app.api.schema import ETAG, IF_MATCH, JSON, LOCATION, described
 from reflection_app.api.tags import refuse_stale, tag_now, tag_of
 from reflection_app.api.view import DeskView, NoParameters
 from reflection_app.core.permissions import Permission
@@ -36,6 +37,15 @@ Answered = BaseModel | HttpResponseBase | str | None
 # Typed loosely, for each action has arguments of its own.
 Action = Callable[..., Answered]
 Decorator = Callable[[Action], Any]
+
+
+@dataclass(frozen=True)
+class Described:
+    """What an action reads and answers, as `action.described`."""
+
+    query: type[BaseModel]
+    body: type[BaseModel] | None
+    answer: Any
 
 
 def read(
@@ -62,13 +72,12 @@ def read(
         hints = get_type_hints(action)
         query = hints.get("query", NoParameters)
 
-        @described_get(
+        @described(
             operation,
             summary=summary,
+            answers={(200, one): answer or hints["return"] for one in (media_type, *also)},
             query=query,
-            answer=answer or hints["return"],
             problems=(*problems, 404) if _is_of_thing(hints) else problems,
-            media_types=(media_type, *also),
             headers=[ETAG] if tagged else [],
         )
         @wraps(action)
@@ -86,6 +95,7 @@ def read(
 
         respond.permission = may  # which `as_view` reads
         respond.second_permission = second  # which docs/reference/permissions.md is written from
+        respond.described = Described(query=query, body=None, answer=answer or hints["return"])
         return respond
 
     return decorate
@@ -119,11 +129,13 @@ def change(
     def decorate(action: Action) -> Any:
         hints = get_type_hints(action)
         query, body, returned = hints.get("query", NoParameters), hints.get("body"), hints["return"]
+        answered = answers or ({204: None} if returned is NoneType else {status: returned})
 
-        @described_post(
+        @described(
             operation,
             summary=summary,
-            answers=answers or ({204: None} if returned is NoneType else {status: returned}),
+            answers={(status, JSON): answer for status, answer in answered.items()},
+            changes=True,
             body=body,
             query=query,
             problems=tuple({*problems, *((404,) if _is_of_thing(hints) else ()), *((412,) if guarded else ())}),
@@ -161,6 +173,7 @@ def change(
             return response
 
         respond.permission = may  # which `as_view` reads
+        respond.described = Described(query=query, body=body, answer=next(iter(answered.values())))
         return respond
 
     return decorate

@@ -50,6 +50,15 @@ OUTCOMES: Looks = {
     Outcome.CANCELLED: Look(_("Cancelled"), "cross"),
     Outcome.FAILED: Look(_("Failed"), "warning", "bad"),
 }
+# What became of a run that was not accepted, in a sentence.
+OUTCOME_SENTENCES: Looks = {
+    Outcome.UNVERIFIED: Look(_("There is an answer, but nothing could check it.")),
+    Outcome.EXHAUSTED: Look(_("All attempts were used and none was accepted.")),
+    Outcome.TIMED_OUT: Look(_("The run stopped because its time was up.")),
+    Outcome.OVER_CORRECTED: Look(_("Further attempts made it worse, so the run stopped.")),
+    Outcome.REJECTED: Look(_("The work was rejected.")),
+    Outcome.CANCELLED: Look(_("Somebody cancelled the run.")),
+}
 RUN_STATES: Looks = {
     "queued": Look(_("Queued"), "clock"),
     "running": Look(_("Running"), "running", "accent"),
@@ -218,6 +227,32 @@ STAGES: Looks = {
     "plan": Look(_("Plan")),
     "execute": Look(_("Execute")),
     "submit": Look(_("Submit")),
+}
+# The parts of what a step came to, by their names in its record.
+STAGE_FACTS: Looks = {
+    "artifacts": Look(_("Artifacts")),
+    "files": Look(_("Files")),
+    "last_good_step": Look(_("Last good step")),
+    "earlier_tickets": Look(_("Earlier tickets")),
+    "excerpt": Look(_("Excerpt")),
+    "expected": Look(_("Expected")),
+    "actual": Look(_("Actual")),
+    "gap": Look(_("Gap")),
+    "root_cause": Look(_("Root cause")),
+    "occurrence_process": Look(_("How it came about")),
+    "questions": Look(_("Questions")),
+    "description": Look(_("Description")),
+    "path": Look(_("Path")),
+    "repair_steps": Look(_("Repair steps")),
+    "resources_needed": Look(_("Resources")),
+    "remediation": Look(_("Remedy")),
+    "instruction": Look(_("Instruction for the agent")),
+    "hint": Look(_("Hint for the next start")),
+    "expected_score": Look(_("Score expected")),
+    "lowered": Look(_("Expected of it")),
+    "anti_pattern": Look(_("Anti-pattern")),
+    "learning_notes": Look(_("Learned")),
+    "remaining_issues": Look(_("Remaining issues")),
 }
 STAGE_STATES: Looks = {
     "done": Look("", "check"),
@@ -521,6 +556,7 @@ WHY_NOT_LOOKED: Looks = {
 }
 REGISTRY: dict[str, Looks] = {
     "outcome": OUTCOMES,
+    "outcome_sentence": OUTCOME_SENTENCES,
     "run": RUN_STATES,
     "verdict": VERDICTS,
     "mode": MODES,
@@ -543,6 +579,7 @@ REGISTRY: dict[str, Looks] = {
     "dropped": DROPPED,
     "plan_step": PLAN_STEP_STATES,
     "stage_name": STAGES,
+    "stage_fact": STAGE_FACTS,
     "stage": STAGE_STATES,
     "stage_repair": STAGE_REPAIR_STATES,
     "step": STEP_STATES,

@@ -53,7 +53,7 @@ from reflection_app.repairs.models import Report
 from reflection_app.reviews.models import About
 from reflection_app.reviews.own_work import allows_own_work
 from reflection_app.runs.models import Run
-from reflection_app.runs.queueing import enqueue_import
+from reflection_app.runs.queueing import WORK_IMPORT, ask
 from reflection_app.teams.models import NotificationKind
 from reflection_app.teams.notifications import notify
 
@@ -368,7 +368,7 @@ def apply_import(project: Project, import_id: UUID, *, actor: Actor) -> Import:
     with refusals_told(), transaction.atomic():
         if begin_import(project.pk, import_id):
             audit(project.pk, actor, "import.begun", target=Target("import", import_id))
-            transaction.on_commit(lambda: enqueue_import(import_id))
+            transaction.on_commit(lambda: ask(WORK_IMPORT, import_id))
         return import_of(project.pk, import_id)
 
 

@@ -27,7 +27,7 @@ from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import BulkDecision, BulkItem, BulkItemState, BulkState, Review
 from reflection_app.reviews.own_work import may_undo_others
 from reflection_app.runs.models import Run
-from reflection_app.runs.queueing import enqueue_bulk
+from reflection_app.runs.queueing import WORK_BULK, ask
 
 # Beginning a bulk decision: many reviews, one decision with one reason. Jobs then work it through, item by item.
 
@@ -77,7 +77,7 @@ def begin_bulk(project: Project, data: BulkInput, *, actor: Actor) -> BulkDecisi
         [BulkItem(bulk=bulk, review_id=review_id, position=place) for place, review_id in enumerate(wanted, start=1)]
     )
     audit(project.pk, actor, "bulk.begun", target=bulk, after={**data.decided(), "items": len(wanted)})
-    transaction.on_commit(lambda: enqueue_bulk(bulk.pk))
+    transaction.on_commit(lambda: ask(WORK_BULK, bulk.pk))
     return bulk
 
 
@@ -210,6 +210,6 @@ def undo_bulk(bulk: BulkDecision, *, actor: Actor) -> BulkDecision:
     if not begun:
         raise Conflict(_("Only a bulk decision that is done can be taken back, and only once."))
     audit(bulk.project_id, actor, UNDO_BEGUN, target=bulk)
-    transaction.on_commit(lambda: enqueue_bulk(bulk.pk))
+    transaction.on_commit(lambda: ask(WORK_BULK, bulk.pk))
     bulk.refresh_from_db()
     return bulk

@@ -27,7 +27,7 @@ from reflection_app.metrics.models import FigureDue
 from reflection_app.repairs.models import ToolFailure
 from reflection_app.reviews.models import OPEN, About, Comment, Review
 from reflection_app.runs.models import Question, Run, RunState
-from reflection_app.runs.queueing import enqueue_retention, enqueue_taking_away
+from reflection_app.runs.queueing import TAKE_AWAY, WORK_RETENTION, ask
 from reflection_app.runs.resuming import cancel_run
 from reflection_app.sessions.models import AgentTrace, Reflector, Transcript
 from reflection_app.tasks.models import Task
@@ -134,7 +134,7 @@ def delete_project(project: Project, *, typed_name: str, actor: Actor) -> Projec
     Webhook.objects.filter(project=locked).update(is_enabled=False)
     Channel.objects.filter(project=locked).update(is_enabled=False)
     audit(locked.pk, actor, "project.deleted", target=locked, before={"slug": former, "name": locked.name})
-    transaction.on_commit(lambda: enqueue_taking_away(locked.pk))
+    transaction.on_commit(lambda: ask(TAKE_AWAY, locked.pk))
     return locked
 
 
@@ -288,7 +288,7 @@ def order_retention(project: Project, *, actor: Actor) -> RetentionRun:
         return under_way
     ordered = RetentionRun.objects.create(project=project, by_label=actor.label)
     audit(project.pk, actor, "retention.ordered", target=ordered, after={"retention": project.retention})
-    transaction.on_commit(lambda: enqueue_retention(ordered.pk))
+    transaction.on_commit(lambda: ask(WORK_RETENTION, ordered.pk))
     return ordered
 
 

@@ -26,7 +26,6 @@ project_pages: list[URLPattern | URLResolver] = [
     path("search/", search_pages.search_page, name="search"),
     path("runs/", runs_pages.run_list, name="runs"),
     path("runs/<uuid:run_id>/", runs_pages.run_page, name="run"),
-    path("runs/<uuid:run_id>/goes-on/", runs_pages.goes_on, name="run_goes_on"),
     path("runs/<uuid:run_id>/reflectors/", sessions_views.run_reflectors, name="run_reflectors"),
     path("runs/<uuid:run_id>/cancel/", runs_pages.cancel, name="cancel_run"),
     path("runs/<uuid:run_id>/fork/", runs_pages.fork_page, name="fork_run"),

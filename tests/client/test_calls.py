@@ -15,7 +15,6 @@ from reflection_desk.calls import checks, datasets, notebook, reviews, sessions,
 from tests.client.samples import Described
 
 ID = UUID("01a203a7-9f22-70ed-a6c6-7cc37409ca31")
-NUMBERS = {"wait_s", "after", "limit", "n"}
 CALLS: dict[str, Callable[..., Call[Any]]] = {
     name: build
     for module in (work, sessions, notebook, reviews, datasets, checks)

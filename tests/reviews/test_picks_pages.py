@@ -10,8 +10,7 @@ from reflection_app.core.models import Project, Role
 from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Verdict
-from reflection_app.runs.views.comparison import MOST_CODE_LINES as MOST_LINES
-from reflection_app.runs.views.comparison import compare_answers, differences
+from reflection_app.runs.views.comparison import compare_answers
 from tests.factories import make_project
 from tests.reviews.picks import OPEN_PICK, answer, kept_against_a_test, move_on, unsettled_pick
 from tests.web.stories import HOSTILE, claimed_by, logged_in, unsure_project, waiting_review
@@ -243,16 +242,3 @@ def test_tests_of_one_name_are_told_apart_and_one_that_was_not_run_has_no_answer
     lines = compare_answers({1: one, 2: two})
     assert [line.all_pass for line in lines] == [False, True]
     assert lines[0].cells[1].result is None
-
-
-def test_a_diff_marks_each_line_and_gives_up_on_what_is_too_long() -> None:
-    lines = differences("a\nb\nc", "a\nB\nc") or ()
-    assert [(line.kind, line.text) for line in lines] == [
-        ("place", "@@ -1,3 +1,3 @@"),
-        ("same", " a"),
-        ("removed", "-b"),
-        ("added", "+B"),
-        ("same", " c"),
-    ]
-    assert differences("same", "same") == ()
-    assert differences("x\n" * (MOST_LINES + 1), "x") is None

@@ -67,17 +67,6 @@ def test_an_outside_agent_is_told_it_in_its_first_prompt(project: Project) -> No
     assert HINT in asked(run, "attempt-1/answer")
 
 
-def test_other_agents_kinds_and_projects_are_not_told_it(project: Project) -> None:
-    iterated(project)
-    others = [
-        submit(project, mode="reflection_protocol", agent="somebody-else"),
-        submit(project, mode="reflection_protocol"),
-        submit(project, mode="reflection_protocol", agent=AGENT, kind="creative_writing"),
-        submit(make_project(), mode="reflection_protocol", agent=AGENT),
-    ]
-    assert [run.get_spec().hints for run in others] == [()] * 4
-
-
 def test_a_run_that_came_to_nothing_and_a_class_that_a_person_took_back_leave_no_hint(project: Project) -> None:
     iterated(project, last=critique(60))
     assert submit(project, mode="reflection_protocol", agent=AGENT).get_spec().hints == ()
