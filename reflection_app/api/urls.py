@@ -7,12 +7,12 @@ from reflection_app.attachments.api import Attachments
 from reflection_app.comparisons import api as comparisons
 from reflection_app.metrics.api import datasets, figures, judgements
 from reflection_app.notebook.api import conflicts, curation, entries, files, recall
-from reflection_app.queues.api import Queues, SavedViews, Skills
+from reflection_app.queues.api import Queues
 from reflection_app.repairs.api import completeness, failures, reports
-from reflection_app.reviews.api.bulk import BulkDecisions, Comments
+from reflection_app.reviews.api.comments import Comments
 from reflection_app.reviews.api.policy import Agreement, ReviewPolicies
 from reflection_app.reviews.api.reviews import AskForReview, HeldReview, Reviews
-from reflection_app.rubrics.api import Examples, Guidelines, RubricAgreement, Rubrics
+from reflection_app.rubrics.api import Guidelines, Rubrics
 from reflection_app.runs.api import Questions, RunHistory, Runs
 from reflection_app.search.api import Search
 from reflection_app.sessions.api import Reflectors, Transcripts, UnreadSpans
@@ -55,48 +55,19 @@ urlpatterns = [
     path("runs/<uuid:run_id>/reviews", AskForReview.as_view({"post": "ask"}), name="api-ask-for-review"),
     path("runs/<uuid:run_id>/events", RunHistory.as_view({"get": "events"}), name="api-run-events"),
     path("comparisons", comparisons.Sets.as_view({"get": "list", "post": "create"}), name="api-comparison-sets"),
-    path("comparisons/claim", comparisons.Judging.as_view({"post": "claim"}), name="api-claim-pair"),
     path("comparisons/ratings", comparisons.Ratings.as_view({"get": "retrieve"}), name="api-comparison-ratings"),
-    path(
-        "comparisons/judgements/<uuid:judgement_id>",
-        comparisons.Judging.as_view({"get": "retrieve", "post": "judge"}),
-        name="api-judge-pair",
-    ),
-    path(
-        "comparisons/judgements/<uuid:judgement_id>/skip",
-        comparisons.Judging.as_view({"post": "skip"}),
-        name="api-skip-pair",
-    ),
-    path(
-        "comparisons/judgements/<uuid:judgement_id>/undo",
-        comparisons.Judging.as_view({"post": "undo"}),
-        name="api-undo-pair",
-    ),
     path(
         "comparisons/<uuid:set_id>",
         comparisons.Sets.as_view({"get": "retrieve", "patch": "partial_update"}),
         name="api-comparison-set",
     ),
-    path(
-        "comparisons/<uuid:set_id>/pairs",
-        comparisons.Sets.as_view({"get": "list_pairs", "post": "hand_in"}),
-        name="api-pairs",
-    ),
+    path("comparisons/<uuid:set_id>/pairs", comparisons.Sets.as_view({"post": "hand_in"}), name="api-pairs"),
     path("questions", Questions.as_view({"get": "list"}), name="api-questions"),
     path("questions/<uuid:question_id>", Questions.as_view({"get": "retrieve"}), name="api-question"),
     path("questions/<uuid:question_id>/answer", Questions.as_view({"post": "answer"}), name="api-question-answer"),
     path("reviews", Reviews.as_view({"get": "list"}), name="api-reviews"),
     path("reviews/agreement", Agreement.as_view({"get": "retrieve"}), name="api-agreement"),
     path("reviews/claim", Reviews.as_view({"post": "claim"}), name="api-review-claim"),
-    path("reviews/examples", Examples.as_view({"get": "list"}), name="api-review-examples"),
-    path(
-        "reviews/<uuid:review_id>/example",
-        Examples.as_view({"put": "update", "delete": "destroy"}),
-        name="api-review-example",
-    ),
-    path("reviews/bulk", BulkDecisions.as_view({"post": "create"}), name="api-bulk-decisions"),
-    path("reviews/bulk/<uuid:bulk_id>", BulkDecisions.as_view({"get": "retrieve"}), name="api-bulk-decision"),
-    path("reviews/bulk/<uuid:bulk_id>/undo", BulkDecisions.as_view({"post": "undo"}), name="api-undo-bulk"),
     path("reviews/<uuid:review_id>", Reviews.as_view({"get": "retrieve"}), name="api-review"),
     path("reviews/<uuid:review_id>/heartbeat", HeldReview.as_view({"post": "keep"}), name="api-review-heartbeat"),
     path("reviews/<uuid:review_id>/decision", HeldReview.as_view({"post": "decide"}), name="api-review-decision"),
@@ -104,7 +75,6 @@ urlpatterns = [
     path("reviews/<uuid:review_id>/release", HeldReview.as_view({"post": "release"}), name="api-review-release"),
     path("reviews/<uuid:review_id>/skip", HeldReview.as_view({"post": "skip"}), name="api-review-skip"),
     path("reviews/<uuid:review_id>/assign", HeldReview.as_view({"post": "assign"}), name="api-review-assign"),
-    path("reviews/<uuid:review_id>/hand-over", HeldReview.as_view({"post": "hand_over"}), name="api-review-hand-over"),
     path("metrics", figures.Figures.as_view({"get": "retrieve"}), name="api-metrics"),
     path("metrics.csv", figures.Figures.as_view({"get": "table"}), name="api-metrics-csv"),
     path("metrics/definitions", figures.Figures.as_view({"get": "definitions"}), name="api-metric-definitions"),
@@ -139,17 +109,10 @@ urlpatterns = [
         Queues.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}),
         name="api-review-queue",
     ),
-    path("saved-views", SavedViews.as_view({"get": "list", "post": "create"}), name="api-saved-views"),
-    path(
-        "saved-views/<uuid:view_id>",
-        SavedViews.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}),
-        name="api-saved-view",
-    ),
     path("review-policy", ReviewPolicies.as_view({"get": "retrieve", "put": "update"}), name="api-review-policy"),
     path("review-policy/try", ReviewPolicies.as_view({"post": "try_out"}), name="api-review-policy-try"),
     path("rubric", Rubrics.as_view({"get": "retrieve", "put": "update"}), name="api-rubric"),
     path("rubric/versions", Rubrics.as_view({"get": "list"}), name="api-rubric-versions"),
-    path("rubric/agreement", RubricAgreement.as_view({"get": "retrieve"}), name="api-rubric-agreement"),
     path("guidelines", Guidelines.as_view({"get": "retrieve", "put": "update"}), name="api-guidelines"),
     path("guidelines/versions", Guidelines.as_view({"get": "list"}), name="api-guidelines-versions"),
     path("audit-entries", members.AuditEntries.as_view({"get": "list"}), name="api-audit-entries"),
@@ -416,7 +379,6 @@ urlpatterns = [
         members.Members.as_view({"patch": "partial_update", "delete": "destroy"}),
         name="api-member",
     ),
-    path("members/<slug:user_id>/skills", Skills.as_view({"put": "update"}), name="api-member-skills"),
     path("invitations", members.Invitations.as_view({"get": "list", "post": "create"}), name="api-invitations"),
     path("invitations/<uuid:invitation_id>", members.Invitations.as_view({"delete": "destroy"}), name="api-invitation"),
     path("schema", docs.schema, name="api-schema"),

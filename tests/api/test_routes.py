@@ -26,7 +26,6 @@ from reflection_app.queues.saving import ViewInput, save_view
 from reflection_app.repairs.models import AgentInstruction
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About
-from reflection_app.rubrics.models import ReviewExample
 from reflection_app.sessions.recording import TranscriptSubmission, open_transcript
 from reflection_app.teams.members import create_invitation
 from reflection_app.teams.models import Delivery, Secret, Webhook
@@ -109,8 +108,6 @@ BODIES = {
     "instructions/decision": {"decision": "accept"},
     "class": {"type": "3.3.1", "reason": "The fourth time."},
     "assign": {"to": None},
-    "skills": {"skills": ["python"]},
-    "hand-over": {"lease_token": str(uuid4()), "to": "nobody"},
     "PATCH members": {"role": "viewer"},
     "PATCH comparisons": {"is_open": False},
     "POST comparisons": {"lease_token": str(uuid4()), "choice": "tie"},
@@ -132,7 +129,6 @@ BODIES = {
     "attempts": {"content": "x"},
     "runs/reviews": {"note": "Is it right?"},
     "outcome": {"worked": True},
-    "example": {"note": "x"},
     "turns": {"messages": [{"role": "user", "content": "Hello"}]},
 }
 
@@ -159,7 +155,6 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
     review = waiting_review(owner.project)
     said, by = CommentInput(text="x"), Actor(api_key=owner.key)
     comment = add_comment(owner.project, About.REVIEW, review.pk, said, actor=by)
-    ReviewExample.objects.create(project=owner.project, review=review, note="x", kept_by_label="x")
     transcript = open_transcript(owner.project, TranscriptSubmission(), actor=Actor())
     ids: dict[str, UUID | str] = {
         "task_id": review.run.task_id,

@@ -5,12 +5,12 @@ from uuid import uuid4
 
 import pytest
 
-from reflection_app.comparisons.models import Pair
+from reflection_app.comparisons.models import Pair, Preference
 from reflection_app.comparisons.sets import switch_set
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import OwnWork, Role, Scope
 from tests.api.caller import Caller, assert_problem, fields, make_caller
-from tests.comparisons.pairs import NEW, OLD, make_set, pair_of
+from tests.comparisons.pairs import NEW, OLD, claimed, judge_of, make_set, pair_of, said
 from tests.factories import make_member, make_project
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -47,10 +47,16 @@ def test_a_pipelines_pair_is_judged_and_rated(admin: Caller) -> None:
     assert (told["pairs"], told["judged"], told["asked"], told["done"]) == (2, 1, 4, 0)
     # Keys' judgements are no people's.
     assert admin.get("comparisons/ratings").body["judgements"] == 0
-    rated = admin.get("comparisons/ratings", judges="all", set=made.body["id"]).body
-    assert (rated["judgements"], rated["decided"]) == (1, 1)
+
+
+def test_ratings_are_null_where_none_fit(admin: Caller) -> None:
+    made = make_set(admin.project)
+    anna = judge_of(admin.project)
+    said(claimed(admin.project, actor=anna), Preference.LEFT, actor=anna)
+    rated = admin.get("comparisons/ratings", set=str(made.pk)).body
+    assert (rated["judgements"], rated["decided"], rated["left_share"], rated["agreement"]) == (1, 1, 1.0, None)
     (group,) = rated["groups"]
-    assert group["why_unrated"] == "separated"
+    assert len(group["ahead"]) == 1
     assert [one["rating"] for one in group["contestants"]] == [None, None]
 
 
