@@ -168,16 +168,6 @@ def test_answers_of_a_megabyte_are_shown_whole(project: Project) -> None:
 # Sets.
 
 
-def test_an_empty_project_says_what_to_do(project: Project) -> None:
-    admin, _user = visitor(project, Role.ADMIN)
-    assert reverse("new_comparison_set", args=("desk",)) in page(admin, "comparisons")
-    reviewer, _other = visitor(project)
-    html = page(reviewer, "comparisons")
-    assert "An admin of the project makes the first set." in html
-    assert reverse("new_comparison_set", args=("desk",)) not in html
-    assert "Nothing was judged yet" in page(reviewer, "comparison_ratings")
-
-
 def test_an_admin_makes_a_set_for_a_pipeline_closes_it_and_opens_it(project: Project) -> None:
     admin, _user = visitor(project, Role.ADMIN)
     address = reverse("new_comparison_set", args=("desk",))
@@ -250,17 +240,6 @@ def test_what_has_no_rating_is_told_without_a_number(project: Project) -> None:
     html = re.sub(r"\s+", " ", page(client, "comparison_ratings"))
     assert f"{NEW} never lost to" in html
     assert "rating-point" not in html
-
-
-def test_groups_that_were_never_compared_are_apart(project: Project) -> None:
-    made = make_set(project, 2)
-    judged(project, "a", "b")
-    add_pairs(made, pair_of(3, a="p", b="q"), pair_of(4, a="p", b="q"))
-    judged(project, "a", "b")
-    client, _user = visitor(project)
-    html = page(client, "comparison_ratings")
-    assert "never compared with each other" in html
-    assert "Group 2" in html
 
 
 def test_another_projects_set_has_no_ratings_here(project: Project) -> None:

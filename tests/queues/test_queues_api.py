@@ -1,4 +1,4 @@
-"""Queues and saved views over REST: made, changed, claimed from; and who may."""
+"""Queues over REST: made, changed, claimed from; and who may."""
 
 import json
 from typing import Any
@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from reflection_app.core.models import Scope
-from reflection_app.queues.models import ReviewQueue, SavedView
-from reflection_app.queues.saving import ViewInput, save_view
+from reflection_app.queues.models import ReviewQueue
 from reflection_app.reviews.models import Review
 from tests.api.caller import Answer, Caller, assert_problem, make_caller
 from tests.factories import make_project
@@ -83,28 +82,10 @@ def test_a_key_claims_the_next_of_a_queue_as_who_made_it(admin: Caller) -> None:
     assert Review.objects.filter(state="claimed").count() == 3
 
 
-def test_a_key_sees_and_saves_shared_views_alone(admin: Caller) -> None:
-    anna = reviewer(admin.project, name="anna")
-    own = save_view(admin.project, ViewInput(name="Own"), actor=anna)
-    save_view(admin.project, ViewInput(name="Shared", is_shared=True), actor=anna)
-    key = make_caller(project=admin.project, scopes=[Scope.REVIEWS_WRITE, Scope.RUNS_READ])
-    made = key.post("saved-views", {"list": "runs", "name": "Failed", "query": "status=failed&junk=1&sort=-cost"})
-    assert (made.status, made.body["query"], made.body["is_shared"]) == (201, "status=failed&sort=-cost", True)
-    assert [view["name"] for view in key.get("saved-views").body["results"]] == ["Failed", "Shared"]
-    assert [view["name"] for view in key.get("saved-views", list="reviews").body["results"]] == ["Shared"]
-    assert_problem(key.get(f"saved-views/{own.pk}"), 404)
-    shared = SavedView.objects.get(name="Shared")
-    assert_problem(send(key, "PATCH", f"saved-views/{shared.pk}", {"name": "Mine"}), 403)
-    assert send(admin, "PATCH", f"saved-views/{shared.pk}", {"query": "agent=x&a=b"}).body["query"] == "agent=x"
-    assert admin.call("DELETE", f"saved-views/{shared.pk}").status == 204
-
-
-def test_another_projects_queues_and_views_are_not_found(admin: Caller) -> None:
+def test_another_projects_queues_are_not_found(admin: Caller) -> None:
     other = make_project()
     queue = make_queue(other)
-    view = save_view(other, ViewInput(name="Theirs", is_shared=True), actor=reviewer(other))
     assert_problem(admin.get(f"review-queues/{queue.pk}"), 404)
-    assert_problem(admin.get(f"saved-views/{view.pk}"), 404)
     assert_problem(admin.get("reviews", queue=str(queue.pk)), 404)
     assert_problem(admin.post("reviews/claim", {"queue": str(queue.pk)}), 404)
     assert_problem(send(admin, "PUT", "review-queues/order", {"queues": [str(queue.pk)]}), 400)

@@ -2,14 +2,18 @@
 
 import json
 import threading
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connections
+from django.utils import timezone
 
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Scope
 from reflection_app.reviews.models import Review
+from reflection_app.rubrics.agreement import CriterionAgreement, agreement_by_criterion
+from reflection_app.rubrics.changing import rubric_of
 from reflection_app.rubrics.models import RubricVersion
 from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.rubrics.rated import CRITERIA, as_ratings, rated_review
@@ -104,27 +108,32 @@ def test_only_admins_change_what_all_go_by() -> None:
     assert reviewer.get("rubric").status == 200
 
 
-def decided(name: str, **ratings: Any) -> tuple[Caller, Review]:
-    """A review that was overruled with these ratings, and a caller who may curate."""
+def decided(name: str, **ratings: Any) -> Review:
+    """A review that a key overruled with these ratings."""
     review = rated_review(name, correct=4)
-    scopes = [Scope.REVIEWS_WRITE, Scope.NOTEBOOK_WRITE, Scope.RUNS_READ, Scope.METRICS_READ]
-    caller = make_caller(scopes=scopes, project=review.project)
+    caller = make_caller(scopes=[Scope.REVIEWS_WRITE], project=review.project)
     token = caller.post("reviews/claim", {"review_id": str(review.pk)}).body["lease_token"]
     said = {"lease_token": token, "decision": "overrule", "ratings": as_ratings(**ratings)}
     assert caller.post(f"reviews/{review.pk}/decision", said).status == 200
-    return caller, review
+    return review
 
 
 def test_how_far_critic_and_people_rate_alike_is_told_by_criterion() -> None:
-    caller, review = decided("agreement", correct=2)
-    told = caller.get("rubric/agreement").body["criteria"]
-    assert [one["criterion"] for one in told] == ["correct", "tone", "ready"]
-    correct, tone, _ready = told
+    review = decided("agreement", correct=2)
+    rubric, now = rubric_of(review.project), timezone.now()
+    assert rubric is not None
+
+    def told() -> list[CriterionAgreement]:
+        since = now - timedelta(days=1)
+        return agreement_by_criterion(review.project_id, rubric.criteria, since=since, until=now + timedelta(days=1))
+
+    assert [one.criterion for one in told()] == ["correct", "tone", "ready"]
     # What a key decided is no person's word.
-    assert (correct["rated"], correct["same"]) == (0, None)
+    assert (told()[0].rated, told()[0].same) == (0, None)
     Review.objects.filter(pk=review.pk).update(decided_by_key=None)
-    correct, tone, _ready = caller.get("rubric/agreement").body["criteria"]
-    assert (correct["rated"], correct["same"], correct["above"]) == (1, 0, 50)
-    assert (tone["rated"], tone["same"], tone["above"], tone["alpha"]) == (1, 1, 0, None)
-    assert tone["same_from"] < 0.5
-    assert_problem(caller.get("rubric/agreement", days="0"), 400)
+    correct, tone, _ready = told()
+    assert correct.same is not None
+    assert (correct.rated, correct.same.estimate, correct.above) == (1, 0, 50)
+    assert tone.same is not None
+    assert (tone.rated, tone.same.estimate, tone.above, tone.alpha) == (1, 1, 0, None)
+    assert tone.same.low < 0.5

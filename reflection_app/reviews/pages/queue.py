@@ -22,11 +22,9 @@ from reflection_app.reviews.views.queue import (
     SORTS,
     VIEWS,
     AskedQueue,
-    Tab,
     carried,
     queue_page,
     read_queue,
-    tab,
 )
 from reflection_app.runs.views.list import MODES
 from reflection_app.web.access import DeskRequest, project_page
@@ -59,20 +57,8 @@ def queue(request: DeskRequest) -> HttpResponse:
         "asked": asked,
         "filter": asked.filter,
         "view": asked.filter.view,
-        "tabs": [tab(view, asked, counts) for view in VIEWS],
+        "tabs": [(view, words, asked.with_view(view), counts.views.get(view)) for view, words in VIEWS.items()],
         "is_plain": asked.filter.queue is None and asked.filter.saved is None,
-        # The reasons that something waits for, and the one that is chosen.
-        "reasons": [
-            Tab(
-                name=reason.value,
-                label="",
-                query=asked.with_reason(None if reason is asked.filter.reason else reason),
-                count=counts.reasons[reason],
-                is_current=reason is asked.filter.reason,
-            )
-            for reason in ReviewReason
-            if counts.reasons[reason] or reason is asked.filter.reason
-        ],
         "rows": page.rows,
         "next_page": page.last,
         "after": after,
@@ -89,13 +75,14 @@ def queue(request: DeskRequest) -> HttpResponse:
     }
     if not wants_part(request):
         # What the form of filters offers.
-        elsewhere = {"view", "reason", "sort", "q", "queue", "saved"}
+        elsewhere = {"view", "sort", "q", "queue", "saved"}
         further = asked.filter.model_dump(exclude=elsewhere, exclude_defaults=True)
         first = Review.objects.filter(project=project, state__in=OPEN).order_by(*IN_ORDER)
         looked_at = Review.objects.filter(pk__in=list(first.values_list("pk", flat=True)[:LOOKED_AT]))
         context |= {
             "agents": names_in(looked_at, "run__task__agent", most=SUGGESTED),
             "kinds": names_in(looked_at, "run__task__kind", most=SUGGESTED),
+            "reasons": list(ReviewReason),
             "sorts": SORTS,
             "modes": MODES,
             "verdicts": list(Verdict),

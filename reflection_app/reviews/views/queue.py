@@ -27,7 +27,6 @@ from reflection_app.reviews.goals import Due, due_of
 from reflection_app.reviews.models import Panel, Review, ReviewState, is_hidden
 from reflection_app.reviews.own_work import is_own, may_decide_own
 from reflection_app.reviews.queue import QueueSort, QueueView, SortedFilter
-from reflection_app.reviews.views.counting import Counts
 from reflection_app.runs.models import Verdict as VerdictRow
 from reflection_app.tasks.models import title_of
 from reflection_app.web.access import DeskRequest
@@ -208,10 +207,6 @@ class AskedQueue:
         """The query of another view with the same filters; it leaves a saved view and a named queue."""
         return query_of(self.filter.model_copy(update={"view": view, "saved": None, "queue": None}))
 
-    def with_reason(self, reason: str | None) -> str:
-        """The query with another reason, or with none."""
-        return query_of(self.filter.model_copy(update={"reason": reason}))
-
 
 def read_queue(data: Mapping[str, str]) -> AskedQueue:
     """The filter of an address; what cannot be understood is left aside and told of."""
@@ -257,24 +252,3 @@ SORTS: list[tuple[QueueSort, str | Promise]] = [
     (QueueSort.CONFIDENCE, gettext_lazy("Lowest confidence first")),
     (QueueSort.AGENT, gettext_lazy("By agent")),
 ]
-
-
-@dataclass(frozen=True)
-class Tab:
-    """A link to a part of the queue. `count` is None where nobody needs the number."""
-
-    name: str
-    label: str | Promise
-    query: str
-    count: int | None
-    is_current: bool
-
-
-def tab(view: QueueView, asked: AskedQueue, counts: Counts) -> Tab:
-    return Tab(
-        name=view.value,
-        label=VIEWS[view],
-        query=asked.with_view(view),
-        count=counts.views.get(view),
-        is_current=view is asked.filter.view and asked.filter.queue is None and asked.filter.saved is None,
-    )
