@@ -10,12 +10,12 @@ from reflection_app.attachments.api import Attachments
 from reflection_app.comparisons import api as comparisons
 from reflection_app.metrics.api import datasets, figures, judgements
 from reflection_app.notebook.api import conflicts, curation, entries, files, recall
-from reflection_app.queues.api import Queues, SavedViews, Skills
+from reflection_app.queues.api import Queues
 from reflection_app.repairs.api import completeness, failures, reports
-from reflection_app.reviews.api.bulk import BulkDecisions, Comments
+from reflection_app.reviews.api.comments import Comments
 from reflection_app.reviews.api.policy import Agreement, ReviewPolicies
 from reflection_app.reviews.api.reviews import AskForReview, HeldReview, Reviews
-from reflection_app.rubrics.api import Examples, Guidelines, RubricAgreement, Rubrics
+from reflection_app.rubrics.api import Guidelines, Rubrics
 from reflection_app.runs.api import Questions, RunHistory, Runs
 from reflection_app.search.api import Search
 from reflection_app.sessions.api import Reflectors, Transcripts, UnreadSpans
@@ -52,24 +52,15 @@ urlpatterns = [
     at("runs/<uuid:run_id>/reviews", AskForReview, post="ask"),
     at("runs/<uuid:run_id>/events", RunHistory, get="events"),
     at("comparisons", comparisons.Sets, get="list", post="create"),
-    at("comparisons/claim", comparisons.Judging, post="claim"),
     at("comparisons/ratings", comparisons.Ratings, get="retrieve"),
-    at("comparisons/judgements/<uuid:judgement_id>", comparisons.Judging, get="retrieve", post="judge"),
-    at("comparisons/judgements/<uuid:judgement_id>/skip", comparisons.Judging, post="skip"),
-    at("comparisons/judgements/<uuid:judgement_id>/undo", comparisons.Judging, post="undo"),
     at("comparisons/<uuid:set_id>", comparisons.Sets, get="retrieve", patch="partial_update"),
-    at("comparisons/<uuid:set_id>/pairs", comparisons.Sets, get="list_pairs", post="hand_in"),
+    at("comparisons/<uuid:set_id>/pairs", comparisons.Sets, post="hand_in"),
     at("questions", Questions, get="list"),
     at("questions/<uuid:question_id>", Questions, get="retrieve"),
     at("questions/<uuid:question_id>/answer", Questions, post="answer"),
     at("reviews", Reviews, get="list"),
     at("reviews/agreement", Agreement, get="retrieve"),
     at("reviews/claim", Reviews, post="claim"),
-    at("reviews/examples", Examples, get="list"),
-    at("reviews/<uuid:review_id>/example", Examples, put="update", delete="destroy"),
-    at("reviews/bulk", BulkDecisions, post="create"),
-    at("reviews/bulk/<uuid:bulk_id>", BulkDecisions, get="retrieve"),
-    at("reviews/bulk/<uuid:bulk_id>/undo", BulkDecisions, post="undo"),
     at("reviews/<uuid:review_id>", Reviews, get="retrieve"),
     at("reviews/<uuid:review_id>/heartbeat", HeldReview, post="keep"),
     at("reviews/<uuid:review_id>/decision", HeldReview, post="decide"),
@@ -77,7 +68,6 @@ urlpatterns = [
     at("reviews/<uuid:review_id>/release", HeldReview, post="release"),
     at("reviews/<uuid:review_id>/skip", HeldReview, post="skip"),
     at("reviews/<uuid:review_id>/assign", HeldReview, post="assign"),
-    at("reviews/<uuid:review_id>/hand-over", HeldReview, post="hand_over"),
     at("metrics", figures.Figures, get="retrieve"),
     at("metrics.csv", figures.Figures, get="table"),
     at("metrics/definitions", figures.Figures, get="definitions"),
@@ -100,13 +90,10 @@ urlpatterns = [
     at("review-queues", Queues, get="list", post="create"),
     at("review-queues/order", Queues, put="order"),
     at("review-queues/<uuid:queue_id>", Queues, get="retrieve", patch="partial_update", delete="destroy"),
-    at("saved-views", SavedViews, get="list", post="create"),
-    at("saved-views/<uuid:view_id>", SavedViews, get="retrieve", patch="partial_update", delete="destroy"),
     at("review-policy", ReviewPolicies, get="retrieve", put="update"),
     at("review-policy/try", ReviewPolicies, post="try_out"),
     at("rubric", Rubrics, get="retrieve", put="update"),
     at("rubric/versions", Rubrics, get="list"),
-    at("rubric/agreement", RubricAgreement, get="retrieve"),
     at("guidelines", Guidelines, get="retrieve", put="update"),
     at("guidelines/versions", Guidelines, get="list"),
     at("audit-entries", members.AuditEntries, get="list"),
@@ -201,7 +188,6 @@ urlpatterns = [
     at("transcripts/<uuid:transcript_id>/entries", entries.EntriesOf, get="of_transcript"),
     at("members", members.Members, get="list"),
     at("members/<slug:user_id>", members.Members, patch="partial_update", delete="destroy"),
-    at("members/<slug:user_id>/skills", Skills, put="update"),
     at("invitations", members.Invitations, get="list", post="create"),
     at("invitations/<uuid:invitation_id>", members.Invitations, delete="destroy"),
     path("schema", docs.schema, name="api-schema"),

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from itertools import combinations, islice
+from itertools import combinations, islice, zip_longest
 from typing import Annotated, NamedTuple, Self
 from uuid import UUID
 
@@ -102,7 +102,9 @@ def find_pairs(project: Project, choice: PairChoice) -> Found:
             known += 1
         else:
             by_makers[frozenset((first.maker, second.maker))].append((first, second))
-    return Found(_unsaved(project, list(_in_turn(by_makers.values(), most=choice.most))), known)
+    # One of each two makers after another.
+    in_turn = (pair for row in zip_longest(*by_makers.values()) for pair in row if pair is not None)
+    return Found(_unsaved(project, list(islice(in_turn, choice.most))), known)
 
 
 def _kept_answers(project: Project, choice: PairChoice) -> Iterator[Kept]:
@@ -179,21 +181,6 @@ def _fits(choice: PairChoice, first: Maker, second: Maker) -> bool:
 
     one, other = (choice.model_a, choice.prompt_a), (choice.model_b, choice.prompt_b)
     return (is_by(first, *one) and is_by(second, *other)) or (is_by(second, *one) and is_by(first, *other))
-
-
-def _in_turn[T](lists: Iterable[list[T]], *, most: int) -> Iterator[T]:
-    """One of each list after another, until `most` are taken."""
-    waiting = [iter(one) for one in lists]
-    taken = 0
-    while waiting and taken < most:
-        for one in [*waiting]:
-            if taken == most:
-                return
-            try:
-                yield next(one)
-                taken += 1
-            except StopIteration:
-                waiting.remove(one)
 
 
 def _unsaved(project: Project, both: list[tuple[Kept, Kept]]) -> list[Pair]:

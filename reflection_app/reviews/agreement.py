@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import combinations
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import QuerySet
 
 from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.loops.verdicts import Verdict
@@ -119,11 +119,3 @@ def figures(units: Sequence[Mapping[str, str]]) -> PanelAgreement:
             for (first, second), ratings in in_order
         ),
     )
-
-
-def panels_of_both(panels: QuerySet[Panel], first: str, second: str) -> QuerySet[Panel]:
-    """Of `panels`, those on which both people sat."""
-    for name in (first, second):
-        spoke = Review.objects.filter(panel=OuterRef("pk"), decided_by_label=name, opinion__isnull=False)
-        panels = panels.filter(Exists(spoke))
-    return panels

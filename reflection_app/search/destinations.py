@@ -68,7 +68,7 @@ DESTINATIONS = (
     Destination(
         "saved_views",
         gettext_noop("Saved views"),
-        "filters pinned favourites sidebar shared 视图 筛选 收藏 固定",
+        "filters favourites shared 视图 筛选 收藏",
         "pin",
     ),
     Destination("bulk_list", gettext_noop("Bulk decisions"), "many batch history 批量 决定", "inbox"),
@@ -282,7 +282,7 @@ DESTINATIONS = (
     _setting(
         "review_queues",
         gettext_noop("Queues"),
-        "routing skills members rules goals who reviews what 队列 分派 技能 成员",
+        "routing members rules goals who reviews what 队列 分派 成员",
     ),
     _setting(
         "new_queue",

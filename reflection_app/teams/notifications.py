@@ -82,7 +82,7 @@ def path_of(notice: Notification) -> str:
     """The address of what it is about, on the desk; nothing where there is no page of it."""
     slug = notice.project.slug
     if notice.kind == NotificationKind.OVERDUE and _others(notice) > 0:
-        return reverse("reviews", args=(slug,)) + "?view=longest"
+        return reverse("reviews", args=(slug,)) + "?sort=oldest"
     if notice.about in PAGES:
         return reverse(PAGES[notice.about], args=(slug, notice.about_id))
     place = f"#comment-{notice.comment_id}" if notice.comment_id else ""

@@ -43,7 +43,6 @@ SETTINGS = (
     "delete_old",
     "queues",
     "_queue",
-    "_skills",
 )
 
 
@@ -98,7 +97,7 @@ class Desk:
 
     @cached_property
     def nav_links(self) -> list[NavLink]:
-        """The queues that the member works from, and the views that they have pinned, each with its count."""
+        """The queues that the member works from, each with its count."""
         if self._place is None or not self._request.user.is_authenticated:
             return []
         return nav_links(cast("DeskRequest", self._request))

@@ -53,7 +53,7 @@ BELOW = {
     "notebook_import": r"^notebook_import_shown$",
     "notebook_inbox": r"notebook|entr|conflict|^(lift|rules_prompt|try_recall)$",
     "reports": r"^(report|correct_class)$|instruction",
-    "review_queues": r"_queue$|^queue_skills$",
+    "review_queues": r"_queue$",
     "reviews": r"^(agreement|review)$|bulk|^(?!ask_for_review$).*_review",
     "runs": r"^(run|step|cancel_run|fork_run|redo_run|ask_for_review|compare_run)$",
     "sessions": r"^session$|^unread_span",

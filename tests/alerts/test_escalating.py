@@ -86,7 +86,7 @@ def test_many_things_are_told_to_people_in_one_notification(project: Project) ->
     assert escalate_due(NOW) == 3
     notice = Notification.objects.get()
     assert sentence_of(notice).endswith("and 2 others have waited longer than the project's goal.")
-    assert path_of(notice) == "/p/desk/reviews/?view=longest"
+    assert path_of(notice) == "/p/desk/reviews/?sort=oldest"
 
 
 @pytest.mark.parametrize("again", [False, True])

@@ -21,7 +21,7 @@ FEW = {
     f"/api/v1/{name}"
     for name in (
         *("channels", "guidelines/versions", "invitations", "members", "rubric/versions"),
-        *("saved-views", "secrets", "tools", "webhooks"),
+        *("secrets", "tools", "webhooks"),
     )
 }
 # Of one thing alone, of one state, or of a computed set of rows.

@@ -22,18 +22,16 @@ from reflection_app.core.models import Scope
 from reflection_app.core.permissions import GRANTS, Grant, Permission
 from reflection_app.metrics.datasets.catalogue import DATASETS
 from reflection_app.notebook.bulk import BulkCuration, BulkDeed, curate_together
-from reflection_app.queues.saving import ViewInput, save_view
 from reflection_app.repairs.models import AgentInstruction
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About
-from reflection_app.rubrics.models import ReviewExample
 from reflection_app.sessions.recording import TranscriptSubmission, open_transcript
 from reflection_app.teams.members import create_invitation
 from reflection_app.teams.models import Delivery, Secret, Webhook
 from reflection_app.teams.tools import add_builtin_tools
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.api.stories import waiting_review
-from tests.comparisons.pairs import claimed, make_set, pair_of
+from tests.comparisons.pairs import make_set, pair_of
 from tests.factories import make_member
 from tests.notebook.entries import make_entry
 from tests.queues.queues import make_queue
@@ -41,7 +39,6 @@ from tests.repairs.completeness import completeness_check
 from tests.repairs.reports import begun_run, kept_report
 from tests.repairs.tickets import external_run, ticket_of
 from tests.repairs.tool_failures import report
-from tests.reviews.bulk import done_bulk
 from tests.runs.questions import waiting_question
 from tests.sessions.spans import unread_span
 
@@ -76,7 +73,6 @@ ID_NAMES = (
     "ticket_id",
     "reflection_id",
     "instruction_id",
-    "bulk_id",
     "comment_id",
     "entry_id",
     "entry_bulk_id",
@@ -84,7 +80,6 @@ ID_NAMES = (
     "import_id",
     "judgements_id",
     "set_id",
-    "judgement_id",
     "user_id",
     "invitation_id",
     "webhook_id",
@@ -92,7 +87,6 @@ ID_NAMES = (
     "message_id",
     "delivery_id",
     "queue_id",
-    "view_id",
     "name",
     "kind",
 )
@@ -109,13 +103,8 @@ BODIES = {
     "instructions/decision": {"decision": "accept"},
     "class": {"type": "3.3.1", "reason": "The fourth time."},
     "assign": {"to": None},
-    "skills": {"skills": ["python"]},
-    "hand-over": {"lease_token": str(uuid4()), "to": "nobody"},
     "PATCH members": {"role": "viewer"},
     "PATCH comparisons": {"is_open": False},
-    "POST comparisons": {"lease_token": str(uuid4()), "choice": "tie"},
-    "comparisons/undo": {},
-    "comparisons/skip": {"lease_token": str(uuid4())},
     "pairs": {"pairs": [pair_of()]},
     "PATCH comments": {"text": "x"},
     "PATCH notebook": {"content": "Other words."},
@@ -132,7 +121,6 @@ BODIES = {
     "attempts": {"content": "x"},
     "runs/reviews": {"note": "Is it right?"},
     "outcome": {"worked": True},
-    "example": {"note": "x"},
     "turns": {"messages": [{"role": "user", "content": "Hello"}]},
 }
 
@@ -159,7 +147,6 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
     review = waiting_review(owner.project)
     said, by = CommentInput(text="x"), Actor(api_key=owner.key)
     comment = add_comment(owner.project, About.REVIEW, review.pk, said, actor=by)
-    ReviewExample.objects.create(project=owner.project, review=review, note="x", kept_by_label="x")
     transcript = open_transcript(owner.project, TranscriptSubmission(), actor=Actor())
     ids: dict[str, UUID | str] = {
         "task_id": review.run.task_id,
@@ -174,7 +161,6 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
         "ticket_id": ticket_of(external_run(project=owner.project)).ticket_id,
         "reflection_id": (kept := kept_report(begun_run(owner.project))).reflection_id,
         "instruction_id": AgentInstruction.objects.create(project=owner.project, agent="a", text="b", report=kept).pk,
-        "bulk_id": done_bulk(review).pk,
         "comment_id": comment.pk,
         "entry_id": make_entry(owner.project).pk,
         "entry_bulk_id": curate_together(
@@ -193,7 +179,6 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
         "invitation_id": create_invitation(owner.project, role="viewer", actor=by).invitation.pk,
         "import_id": ImportBatch.objects.create(project_id=owner.project.pk).pk,
         "set_id": make_set(owner.project).pk,
-        "judgement_id": claimed(owner.project, actor=by).pk,
         "webhook_id": (webhook := Webhook.objects.create(project=owner.project, url="https://a.example", events=[])).pk,
         "delivery_id": Delivery.objects.create(project=owner.project, webhook=webhook, type="run.finished").pk,
         "channel_id": (
@@ -208,7 +193,6 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
         ).pk,
         "message_id": ChannelMessage.objects.create(project=owner.project, channel=channel).pk,
         "queue_id": make_queue(owner.project, "None", rule={"agent": "nobody's"}).pk,
-        "view_id": save_view(owner.project, ViewInput(name="Shared"), actor=by).pk,
         "name": "python",
     }
     add_builtin_tools(owner.project, actor=Actor())

@@ -23,7 +23,6 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from reflection_app.api import waiting
-from reflection_app.comparisons.models import PairJudgement
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Scope
 from reflection_app.reviews.claiming import claim_review
@@ -71,16 +70,9 @@ def calls() -> list[tuple[str, str]]:
     return found
 
 
-def held_pair(caller: Caller) -> dict[str, Any]:
-    """The token of the one pair that the caller holds."""
-    return {"lease_token": PairJudgement.objects.get(project=caller.project).lease_token}
-
-
 # Some calls are about a thing that is at a certain point.
 AT_A_POINT: dict[str, Callable[[Caller], dict[str, Any]]] = {
     "/runs/{run_id}/attempts": lambda caller: {"run_id": external_run(project=caller.project).pk},
-    "/comparisons/judgements/{judgement_id}": held_pair,
-    "/comparisons/judgements/{judgement_id}/skip": held_pair,
     "/datasets/{kind}/export": lambda caller: {"kind": "runs"},
     "/runs/{run_id}/redo": lambda caller: {"run_id": finished_run(caller.project).pk},
 }

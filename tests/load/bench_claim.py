@@ -4,7 +4,7 @@ Eight reviewers at a time; each has passed by the first ones of the queue, claim
 In the database that is the action itself, from eight threads; over HTTP each has a key and asks a desk that
 `manage.py up` runs. Two more projects have a tenth as many each.
 
-Then the same from a named queue whose skill they have, and by people who lack it and are given the rest; with the time
+Then the same from a named queue of theirs, and by people who are no members and are given the rest; with the time
 that the navigation takes to count the queues, and that it takes to route all of them anew.
 
 .venv/bin/python -m tests.load.bench_claim [WAITING] [CLAIMS_EACH]
@@ -78,8 +78,10 @@ def measure_queues(project: "Project", each: int) -> None:
 
     began = time.perf_counter()
     rules = {"Porter": {"agent": "porter"}, "Low": {"max_score": 20}, "Rest": {"kind": "code"}}
+    knows = [reviewer(project, name=f"lawyer-{number}") for number in range(REVIEWERS)]
+    names = [actor.user.get_username() for actor in knows if actor.user]
     queues = [
-        create_queue(project, QueueInput.model_validate({"name": name, "rule": rule, "skills": ["law"]}), actor=Actor())
+        create_queue(project, QueueInput.model_validate({"name": name, "rule": rule, "members": names}), actor=Actor())
         for name, rule in rules.items()
     ]
     print(f"three queues made, each time all that waits routed anew: {time.perf_counter() - began:.1f} s")
@@ -87,7 +89,7 @@ def measure_queues(project: "Project", each: int) -> None:
     reroute(project.pk)
     print(f"routed once more, where nothing moves: {time.perf_counter() - began:.2f} s", flush=True)
     print({name: Review.objects.filter(queue=queue).count() for name, queue in zip(rules, queues, strict=True)})
-    knows, lacks = ([reviewer(project, *skills) for _ in range(REVIEWERS)] for skills in (("law",), ()))
+    lacks = [reviewer(project) for _ in range(REVIEWERS)]
     report("from a queue", in_database(project, each, actors=knows, queue=queues[0].pk), goal_ms=GOAL_DATABASE_MS)
     report("past the queues", in_database(project, each, actors=lacks), goal_ms=GOAL_DATABASE_MS)
     measure_navigation(project, reviewer(project, role=Role.ADMIN))
@@ -97,17 +99,14 @@ def measure_navigation(project: "Project", admin: Any) -> None:
     from django.test import RequestFactory
 
     from reflection_app.core.models import Membership
-    from reflection_app.queues.saving import ViewInput, pin_view, save_view
     from reflection_app.queues.views.navigation import nav_links
     from reflection_app.web.access import place_of
 
-    for number, query in enumerate(("agent=clerk", "verdict=REJECT&min_score=59", "q=sea", "view=mine", "kind=none")):
-        pin_view(save_view(project, ViewInput(name=f"View {number}", query=query), actor=admin), actor=admin)
     request: Any = RequestFactory().get("/")
     request.user = admin.user
     request.place = place_of(request, Membership.objects.select_related("project").get(user=admin.user))
     taken = [timed(lambda: nav_links(request)) for _ in range(20)]
-    print(f"navigation with 3 queues and 5 views: p50 {statistics.median(taken):.1f} ms, most {max(taken):.1f} ms")
+    print(f"navigation with 3 queues: p50 {statistics.median(taken):.1f} ms, most {max(taken):.1f} ms")
 
 
 def measure_over_http(data: Path, each: int) -> None:

@@ -120,17 +120,6 @@ def test_who_only_looks_decides_nothing_and_others_bulk_is_not_taken_back(client
     assert client.get(address("bulk", other, bulk_id=bulk.pk)).status_code == 404
 
 
-def test_the_list_of_many_takes_a_few_queries(client: Client, django_assert_max_num_queries: Any) -> None:
-    project = unsure_project("bulk-many")
-    review = waiting_review(project)
-    for _ in range(12):
-        begun(project, [review])
-    logged_in(client, project, Role.VIEWER)
-    with django_assert_max_num_queries(12):
-        page = client.get(address("bulk_list", project))
-    assert page.text.count("Agreed with all") == 12
-
-
 def test_a_bulk_decision_leads_on_within_the_view_that_it_was_begun_from(client: Client) -> None:
     project = unsure_project("bulk-view")
     mine = waiting_review(project, agent="writer")

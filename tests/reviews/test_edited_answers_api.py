@@ -47,24 +47,3 @@ def test_an_edit_is_told_with_both_texts_and_the_run_keeps_it(caller: Caller) ->
     )
     attempts = caller.get(f"runs/{review.run_id}/attempts").body["results"]
     assert [(one["number"], one["edited_from"]) for one in attempts] == [(1, None), (2, 1)]
-
-
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({"decision": "edit"}, "edited_answer"),
-        ({"decision": "edit", "edited_answer": "  "}, "edited_answer"),
-        ({"decision": "edit", "edited_answer": "first"}, "edited_answer"),
-        ({"decision": "edit", "edited_answer": "x" * 500_001}, "edited_answer"),
-        ({"decision": "edit", "edited_answer": "better", "verdict": "PASS"}, "verdict"),
-        ({"decision": "close", "edited_answer": "better"}, "edited_answer"),
-        ({"decision": "edited", "edited_answer": "better"}, "decision"),
-        ({"decision": ["edit"], "edited_answer": "better"}, "decision"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_with_the_field(caller: Caller, body: dict[str, object], field: str) -> None:
-    review, token = claimed(caller)
-    answer = caller.post(f"reviews/{review.pk}/decision", {"lease_token": token, **body})
-    assert answer.status == 400, answer.body
-    assert [error["field"] for error in answer.body["errors"]] == [field]
-    assert Review.objects.get(pk=review.pk).decision is None

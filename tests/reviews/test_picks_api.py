@@ -3,8 +3,7 @@
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from tests.api.caller import Caller, assert_problem, fields
-from tests.api.stories import waiting_review
+from tests.api.caller import Caller
 from tests.reviews.picks import OPEN_PICK, kept_against_a_test, move_on, unsettled_pick
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -20,11 +19,6 @@ def test_a_pick_tells_why_it_is_open_and_what_there_is_to_pick_from(caller: Call
         (2, OPEN_PICK[1], "generated_tests"),
     ]
     assert told["candidates"][0]["score"] == pytest.approx(14.29)
-
-
-def test_other_reviews_have_nothing_to_pick_from(caller: Caller) -> None:
-    told = caller.get(f"reviews/{waiting_review(caller.project).pk}").body
-    assert (told["why"], told["candidates"]) == ([], [])
 
 
 def test_another_attempt_is_picked_and_kept(caller: Caller) -> None:
@@ -46,17 +40,6 @@ def test_code_kept_against_a_test_of_a_model_is_unverified_with_the_reason(calle
     assert (run["outcome"], run["best_attempt"]["number"], run["waiting_for"]) == ("unverified", 1, None)
     assert "6 of 7 tests that the model wrote pass." in run["error"]
     assert run["error"].endswith("nothing shows that they are wrong: assert f(7) == 49.")
-
-
-@pytest.mark.parametrize("attempt", [0, 3, "2nd", 2**31, 1.5])
-def test_an_attempt_that_there_is_not_is_refused_at_its_field(caller: Caller, attempt: object) -> None:
-    review = unsettled_pick(caller.project)
-    token = caller.post("reviews/claim", {"review_id": str(review.pk)}).body["lease_token"]
-    body = {"lease_token": token, "decision": "overrule", "verdict": "PASS", "attempt": attempt}
-    answer = caller.post(f"reviews/{review.pk}/decision", body)
-    assert_problem(answer, 400)
-    assert fields(answer) == ["attempt"]
-    assert caller.get(f"reviews/{review.pk}").body["state"] == "claimed"
 
 
 def test_a_list_with_picks_takes_two_queries_more_however_many_there_are(

@@ -110,16 +110,6 @@ def test_a_skip_is_taken_back_by_the_same_bar(reviewer: Client, project: Project
     assert "You overruled" in page
 
 
-def test_the_page_of_the_run_offers_it_to_whoever_decided(reviewer: Client, project: Project, review: Review) -> None:
-    undo, page = f'action="/p/desk/reviews/{review.pk}/undo/"', f"/p/desk/runs/{review.run_id}/"
-    assert undo in reviewer.get(page).text
-    other = Client()
-    other.force_login(make_member(project, Role.REVIEWER))
-    assert undo not in other.get(page).text
-    reviewer.post(f"/p/desk/reviews/{review.pk}/undo/")
-    assert undo not in reviewer.get(page).text
-
-
 def test_the_open_page_of_a_run_that_had_ended_is_told_that_it_goes_on(reviewer: Client, project: Project) -> None:
     review = claimed_by(reviewer, waiting_review(project, objective="Another text"))
     reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", decision(review, decision="approve"))

@@ -19,7 +19,6 @@ NO_DESTINATION = {
     "judged_items",
     "referee_metrics",
     "search",
-    "review_suggestions",
     "next_review",
     "peek_review",
     "next_pair",

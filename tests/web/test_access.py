@@ -171,7 +171,6 @@ def test_an_address_that_only_acts_leads_to_its_page(client: Client, addresses: 
         "keep_review",
         "decide_review",
         "undo_review",
-        "edit_difference",
         *pages,
     ):
         assert client.get(addresses[name])["Location"] == addresses[pages.get(name, "review")]

@@ -49,7 +49,7 @@ OF_ACCOUNTS = (
 # What one did oneself, and one's own membership, are for every member; others' are not. These pages look whose it is.
 LOOKS_ITSELF = {
     *("remove_member", "undo_bulk", "take_back_comment"),
-    *("edit_view", "save_view_filters", "delete_view", "pin_view"),
+    *("edit_view", "save_view_filters", "delete_view"),
 }
 
 

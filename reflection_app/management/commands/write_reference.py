@@ -31,9 +31,9 @@ Whoever is no member of a project is told that there is none, and another projec
   the project. Keys of the `create_api_key` command have no maker and keep it.
 - No key of a disabled account works.
 - When the right to review ends, so do the person's holds of reviews and pairs, their assignments and their places in
-  named queues, each with an entry of the audit trail. Taking a skill away ends holds and places in the queues that need
-  it. Nothing comes back with a new role. What a revoked key holds is released too, runs that an agent claimed included.
-- A queue whose last member leaves is open to everybody with its skills.
+  named queues, each with an entry of the audit trail. Nothing comes back with a new role. What a revoked key holds is
+  released too, runs that an agent claimed included.
+- A queue whose last member leaves is open to everybody who may review.
 - What they decided and wrote stays. Webhooks and channels belong to the project and go on.
 """
 

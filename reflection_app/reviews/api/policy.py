@@ -1,12 +1,10 @@
 """The review policy: read it, try another one on the last 30 days, put it in force."""
 
 from datetime import datetime, timedelta
-from typing import Annotated
-from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
-from pydantic import AfterValidator, AliasPath, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from reflection_app.api.actions import change, read
 from reflection_app.api.reading import Answer
@@ -46,30 +44,17 @@ class PolicyAnswer(ReviewPolicy):
 
 
 class Tried(Answer):
-    """What one policy would have done. `by_rule` are the verdicts that each of its rules decided about."""
+    """What one policy is expected to do with these verdicts. `by_rule` are those that each rule decides about."""
 
     waiting: int
     standing: int
     by_rule: list[int]
     opinions: int = Field(description="decisions asked of people: a verdict that waits for two counts twice")
-    audits: Annotated[float, AfterValidator(lambda expected: round(expected, 2))] = Field(
-        description="how many of those that stand the audit is expected to draw"
-    )
-
-
-class TriedVerdict(Answer):
-    verdict_id: UUID = Field(validation_alias=AliasPath("verdict", "id"))
-    run_id: UUID = Field(validation_alias=AliasPath("verdict", "attempt", "run_id"))
-    attempt: int = Field(validation_alias=AliasPath("verdict", "attempt", "number"))
-    verdict: str = Field(validation_alias=AliasPath("verdict", "verdict"))
-    score: float = Field(validation_alias=AliasPath("verdict", "score"))
-    confidence: float | None = Field(validation_alias=AliasPath("verdict", "confidence"))
-    agent: str = Field(validation_alias=AliasPath("verdict", "attempt", "run", "task", "agent"))
-    kind: str = Field(validation_alias=AliasPath("verdict", "attempt", "run", "task", "kind"))
+    audits: float = Field(description="how many of those that stand the audit is expected to draw")
 
 
 class TrialAnswer(Answer):
-    """A random share follows from the verdict's id here, so that trying again gives the same figures."""
+    """Of a random share, as many count as are expected."""
 
     since: datetime
     verdicts: int
@@ -78,8 +63,6 @@ class TrialAnswer(Answer):
     saved: Tried
     newly_waiting: int = Field(validation_alias="newly")
     no_longer_waiting: int = Field(validation_alias="no_longer")
-    newly_waiting_examples: list[TriedVerdict] = Field(validation_alias="newly_waiting")
-    no_longer_waiting_examples: list[TriedVerdict] = Field(validation_alias="no_longer_waiting")
 
 
 class ReviewPolicies(DeskView):

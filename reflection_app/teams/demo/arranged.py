@@ -11,18 +11,13 @@ from reflection_app.comparisons.models import Preference
 from reflection_app.comparisons.sets import PairsInput, SetInput, create_set, hand_in_pairs
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.loops.attempt_effects import Decision
 from reflection_app.metrics.dashboards import CHART, FIGURE, DashboardInput, keep_dashboard
 from reflection_app.queues.changing import QueueInput, create_queue
 from reflection_app.queues.models import ListName
-from reflection_app.queues.saving import ViewInput, pin_view, save_view
-from reflection_app.reviews.models import Review, ReviewState
+from reflection_app.queues.saving import ViewInput, save_view
 from reflection_app.rubrics.changing import (
-    LONGEST_NOTE,
-    ExampleInput,
     GuidelinesInput,
     change_guidelines,
-    keep_example,
 )
 from reflection_app.runs.advance import advance_inside
 from reflection_app.tasks.submission import read_submission
@@ -101,7 +96,7 @@ def arrange(project: Project, *, people: list[User], admin: Actor) -> None:
         QueueInput.model_validate({"name": "Replies", "rule": {"agent": "support-writer"}, "goal_minutes": 240}),
         actor=admin,
     )
-    first = save_view(
+    save_view(
         project,
         ViewInput(name="Rejected, worst first", query="verdict=REJECT&sort=score", is_shared=True),
         actor=actors[0],
@@ -111,15 +106,12 @@ def arrange(project: Project, *, people: list[User], admin: Actor) -> None:
         ViewInput(list=ListName.RUNS, name="Over budget", query="outcome=over_budget", is_shared=True),
         actor=actors[1],
     )
-    if admin.user is not None:
-        pin_view(first, actor=admin)
     tiles = (
         *(f"{FIGURE}{name}" for name in ("success_rate_with_reflection", "cost_usd_per_success", "queue_length")),
         *(f"{CHART}{name}" for name in ("success", "outcomes")),
     )
     keep_dashboard(project, DashboardInput(name="Every morning", tiles=tiles, is_shared=True), actor=actors[0])
     change_guidelines(project, GuidelinesInput(text=GUIDELINES, note="After the first month"), actor=admin)
-    _keep_examples(project, actor=actors[0])
     _compare(project, actors=actors, admin=admin)
     propose_a_payment(project, admin=admin)
 
@@ -147,15 +139,6 @@ def propose_a_payment(project: Project, *, admin: Actor) -> None:
     }
     run = submit_task(project, read_submission(task), actor=Actor(), models={"default": f"{PREFIX}demo-invoice"})
     advance_inside(run.pk)
-
-
-def _keep_examples(project: Project, *, actor: Actor) -> None:
-    decided = Review.objects.filter(project=project, state=ReviewState.DECIDED, panel__isnull=True)
-    overruled = decided.filter(decision=Decision.OVERRULE, decided_verdict__isnull=False)
-    told = overruled.exclude(decision_reason="").order_by("-decided_at", "id")
-    for review in told[:MOST_EXAMPLES]:
-        # What its reviewer said of it is what it teaches.
-        keep_example(review, ExampleInput(note=review.decision_reason[:LONGEST_NOTE]), actor=actor)
 
 
 def _compare(project: Project, *, actors: list[Actor], admin: Actor) -> None:
