@@ -15,7 +15,7 @@ from reflection_app.reviews.api.reviews import AskForReview, HeldReview, Reviews
 from reflection_app.rubrics.api import Examples, Guidelines, RubricAgreement, Rubrics
 from reflection_app.runs.api import Questions, RunHistory, Runs
 from reflection_app.search.api import Search
-from reflection_app.sessions.api import Reflectors, Transcripts, UnreadSpans
+from reflection_app.sessions.api import Reflectors, Transcripts
 from reflection_app.tasks.api import AgentWork, RedoRun, Tasks
 from reflection_app.teams.api import members, tools, webhooks
 from reflection_app.teams.api.completeness_settings import CompletenessSettingsView
@@ -109,13 +109,6 @@ urlpatterns = [
     path("metrics.csv", figures.Figures.as_view({"get": "table"}), name="api-metrics-csv"),
     path("metrics/definitions", figures.Figures.as_view({"get": "definitions"}), name="api-metric-definitions"),
     path("metrics/reviews", figures.Figures.as_view({"get": "of_reviews"}), name="api-review-metrics"),
-    path("metrics/corrections", figures.Corrections.as_view({"get": "retrieve"}), name="api-correction-metrics"),
-    path("metrics/corrections.csv", figures.Corrections.as_view({"get": "table"}), name="api-correction-metrics-csv"),
-    path(
-        "labels/settings",
-        figures.KeptLabels.as_view({"get": "retrieve", "put": "update"}),
-        name="api-label-settings",
-    ),
     path("metrics/runs", figures.Figures.as_view({"get": "runs"}), name="api-metrics-runs"),
     path("metrics/calibration", figures.Calibration.as_view({"get": "retrieve"}), name="api-calibration"),
     path("metrics/calibration/labels", judgements.Labels.as_view({"post": "create"}), name="api-import-labels"),
@@ -186,8 +179,6 @@ urlpatterns = [
         reports.Instructions.as_view({"post": "decide"}),
         name="api-instruction-decision",
     ),
-    path("unread-spans", UnreadSpans.as_view({"get": "list"}), name="api-unread-spans"),
-    path("unread-spans/<uuid:span_id>", UnreadSpans.as_view({"get": "retrieve"}), name="api-unread-span"),
     path("transcripts", Transcripts.as_view({"get": "list", "post": "create"}), name="api-transcripts"),
     path("transcripts/<uuid:transcript_id>", Transcripts.as_view({"get": "retrieve"}), name="api-transcript"),
     path(

@@ -10,9 +10,8 @@ from reflection_app.api.reading import Answer, KnownCost, OrNull, PageAnswer, pa
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Outcome, Verdict
 from reflection_app.metrics.calibration import JudgementSource
-from reflection_app.metrics.correction_figures import CorrectionFigures
 from reflection_app.metrics.critics import CalibrationFigures
-from reflection_app.metrics.definitions import OF_LABELS, Chosen, Metrics, Unit
+from reflection_app.metrics.definitions import Chosen, Metrics, Unit
 from reflection_app.runs.models import RunState
 
 BY_NAME = "by name; `GET /metrics/definitions` tells the formula of each"
@@ -33,9 +32,9 @@ class BarAnswer(Answer):
 
 
 class PointAnswer(Answer):
-    """A piece of the period: an hour of up to two days, a day of up to 92, else a week."""
+    """A piece of the period: a day of up to 92, else a week."""
 
-    start: str = Field(examples=["2026-03-04", "2026-03-04T12:00Z"])
+    start: str = Field(examples=["2026-03-04"])
     values: dict[str, Annotated[float | None, part("value")]] = Field(validation_alias="figures")
 
 
@@ -105,27 +104,6 @@ class ReviewMetricsAnswer(Answer):
     by_key: list[OverruledAnswer] = Field(description="what keys decided, which is in no other figure")
     by_critic: list[OverruledAnswer] = Field(description="by the critic's model; each verdict once")
     reasons: dict[str, int] = Field(description="why what was decided had been put before people")
-
-
-class CorrectionMetricsAnswer(Answer):
-    """Of what people said in the period of the desk's claims to understand."""
-
-    since: date
-    until: date
-    figures: dict[str, FigureAnswer] = Field(description="the share that was corrected, `of` so many that were judged")
-    before: dict[str, FigureAnswer] = Field(description="the same of as many days right before")
-    definitions: dict[str, str] = Field(description="what each is, by name")
-    keeps_labels: bool = Field(description="whether people's judgements are kept at all; see `PUT /labels/settings`")
-
-
-def correction_answer(found: CorrectionFigures, *, keeps_labels: bool) -> CorrectionMetricsAnswer:
-    return CorrectionMetricsAnswer.from_row(
-        found,
-        since=found.chosen.since,
-        until=found.chosen.until,
-        definitions={one.name: one.formula for one in OF_LABELS},
-        keeps_labels=keeps_labels,
-    )
 
 
 class RunBehindAnswer(Answer):

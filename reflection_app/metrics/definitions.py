@@ -59,24 +59,6 @@ class Chosen:
         return replace(self, since=self.since - timedelta(days=self.days), until=self.since - timedelta(days=1))
 
 
-@dataclass(frozen=True)
-class ChosenHour(Chosen):
-    """One hour, from 0, of its first day: what leads to the runs behind a point of a short period.
-
-    Sums are kept by day, so figures are never asked for by the hour.
-    """
-
-    hour: int = 0
-
-    @property
-    def begin(self) -> datetime:
-        return super().begin + timedelta(hours=self.hour)
-
-    @property
-    def end(self) -> datetime:
-        return self.begin + timedelta(hours=1)
-
-
 class Unit(StrEnum):
     SHARE = "share"
     COUNT = "count"
@@ -128,7 +110,7 @@ COLUMNS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Point:
-    """The figures of one piece of the period: an hour, a day or a week, as long as the period asks for."""
+    """The figures of one piece of the period: a day or a week, as long as the period asks for."""
 
     start: str
     figures: Mapping[str, Figure]
@@ -576,56 +558,7 @@ OF_REVIEWS: tuple[Definition, ...] = (
         better="down",
     ),
 )
-# Of what people said of the desk's claims, in the order of models.LabelKind; metrics/correction_figures.py reads them.
-OTHER_WAY = _("Of the reports where people judged it, those where it was the other way round.")
-OF_LABELS: tuple[Definition, ...] = tuple(
-    Definition(f"corrected_{kind}", Unit.SHARE, formula=formula, label=label, meaning=meaning, better="down")
-    for kind, formula, label, meaning in (
-        (
-            "error_class",
-            "Of the classes of errors that people corrected or found right, those that were corrected.",
-            _("Class of an error"),
-            _("Of the reports whose class people judged, those that they gave another."),
-        ),
-        (
-            "does_not_know",
-            "Of the classes judged that are, or became, missing knowledge: where the agent knew, or not, after all.",
-            _("“The agent does not know”"),
-            OTHER_WAY,
-        ),
-        (
-            "same_mistake",
-            "Of the classes judged that are, or became, model capability: where it was the same, or not, after all.",
-            _("“The same mistake again”"),
-            OTHER_WAY,
-        ),
-        (
-            "tool_error",
-            "Of the diagnoses of failed calls that people judged, those of which they changed type or remedy.",
-            _("Diagnosis of a failed call"),
-            _("Of the diagnoses that people judged, those that they changed."),
-        ),
-        (
-            "proposal",
-            "Of the desk's own proposals to the notebook that people decided on, those that they rejected.",
-            _("Proposal to the notebook"),
-            _("Of the desk's own proposals that people decided on, those that they rejected."),
-        ),
-        (
-            "entry_pair",
-            "Of the duplicates and contradictions that people settled, those of which they kept both entries.",
-            _("Duplicate or contradiction"),
-            _("Of the conflicts that people settled, those where both entries stay."),
-        ),
-        (
-            "screening",
-            "Of the entries that screening held up, and that people cleared or rejected, those that they cleared.",
-            _("Entry held up by screening"),
-            _("Of the flagged entries that people cleared or rejected, those that they cleared."),
-        ),
-    )
-)
-FIGURES: Mapping[str, Definition] = {one.name: one for one in (*DEFINITIONS, *OF_REVIEWS, *OF_LABELS)}
+FIGURES: Mapping[str, Definition] = {one.name: one for one in (*DEFINITIONS, *OF_REVIEWS)}
 
 
 def figures_of(sums: Sums) -> dict[str, Figure]:

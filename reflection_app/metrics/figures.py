@@ -1,15 +1,14 @@
-"""The metrics of a project for a period and a choice of runs: read from the sums by day, and by hour from the runs."""
+"""The metrics of a project for a period and a choice of runs, read from the sums by day."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
 from django.db.models import F, Model, QuerySet, Sum
-from django.db.models.functions import TruncHour
 
 from reflection_app.metrics.definitions import (
     COLUMNS,
@@ -106,38 +105,26 @@ def in_sql(query: str) -> str:
     return query.format(**names, **WORDS)
 
 
-# The pieces of a period, each of which has a point in charts: hours, days or weeks, as its length asks for. Pure.
+# The pieces of a period, each of which has a point in charts: days, or weeks where there are many. Pure.
 
-MOST_DAYS_BY_HOUR = 2
 MOST_DAYS_BY_DAY = 92
 
 
 class Step(StrEnum):
-    HOUR = "hour"
     DAY = "day"
     WEEK = "week"
 
 
 @dataclass(frozen=True)
-class Piece[T: (date, datetime)]:
-    """From `begin` to right before `end`; hours as moments, days and weeks as dates, all of them in UTC."""
+class Piece:
+    """From the day `begin` to right before the day `end`, in UTC."""
 
-    begin: T
-    end: T
-
-    @property
-    def name(self) -> str:
-        if isinstance(self.begin, datetime):
-            return self.begin.strftime("%Y-%m-%dT%H:%MZ")
-        return self.begin.isoformat()
+    begin: date
+    end: date
 
 
-def pieces_of(chosen: Chosen) -> tuple[Step, list[Piece[date]] | list[Piece[datetime]]]:
+def pieces_of(chosen: Chosen) -> tuple[Step, list[Piece]]:
     """All pieces in order. A period that begins or ends within a week has a shorter first or last one."""
-    if chosen.days <= MOST_DAYS_BY_HOUR:
-        first = datetime.combine(chosen.since, time(), tzinfo=UTC)
-        hours = [first + timedelta(hours=hour) for hour in range(24 * chosen.days)]
-        return Step.HOUR, [Piece(hour, hour + timedelta(hours=1)) for hour in hours]
     days = [chosen.since + timedelta(days=day) for day in range(chosen.days)]
     step = Step.DAY if chosen.days <= MOST_DAYS_BY_DAY else Step.WEEK
     begins = [day for day in days if step is Step.DAY or day == chosen.since or day.weekday() == 0]
@@ -149,6 +136,8 @@ def pieces_of(chosen: Chosen) -> tuple[Step, list[Piece[date]] | list[Piece[date
 MOST_BARS = 50
 MOST_CHOICES = 500
 DEAREST = 10
+# Of shorter periods the index of the dearest tasks would be read nearly to its end.
+FEW_DAYS = 2
 BY = ("agent", "mode", "model", "kind")
 CHOICES = ("agents", "modes", "models", "kinds")
 _SUMS = {f"sum_{name}": Sum(name) for name in SUMMED}
@@ -158,18 +147,12 @@ def metrics_of(project_id: UUID, chosen: Chosen) -> Metrics:
     """The figures, what they were in the period before, their course, and what they are made of."""
     by_day = _sums_by_day(project_id, chosen)
     figures, before = _compared(chosen, by_day)
-    step, pieces = pieces_of(chosen)
-    by_time = by_day
-    if step is Step.HOUR:
-        rows = RunFigure.objects.filter(project=project_id, **asked_for(chosen), **finished_within(chosen))
-        hours = rows.annotate(hour=TruncHour("finished_at", tzinfo=UTC)).values("hour").annotate(**_SUMS)
-        by_time = {row["hour"]: _sums(row) for row in hours.order_by("hour")}
     points = tuple(
         Point(
-            start=piece.name,
-            figures=figures_of(_total(sums for at, sums in by_time.items() if piece.begin <= at < piece.end)),
+            start=piece.begin.isoformat(),
+            figures=figures_of(_total(sums for day, sums in by_day.items() if piece.begin <= day < piece.end)),
         )
-        for piece in pieces
+        for piece in pieces_of(chosen)[1]
     )
     # The most frequent first; those that have an order of their own in that.
     counts = _days(DayCount.objects.all(), project_id, chosen).values("family", "key").annotate(runs=Sum("count"))
@@ -277,8 +260,8 @@ def _dearest_tasks(project_id: UUID, chosen: Chosen) -> tuple[TaskSpend, ...]:
     rows = RunFigure.objects.filter(
         project=project_id, finished_on__range=(chosen.since, chosen.until), task__isnull=False, **asked_for(chosen)
     )
-    # Of short periods the index would be read nearly to its end: sorting by a sum makes the database take the period's.
-    cost = F("cost_usd") + 0 if chosen.days <= MOST_DAYS_BY_HOUR else F("cost_usd")
+    # Sorting by a sum makes the database take the index of the period.
+    cost = F("cost_usd") + 0 if chosen.days <= FEW_DAYS else F("cost_usd")
     lone = rows.filter(is_of_several=False).order_by(cost.desc(), "-prompt_tokens", "task")
     several = rows.filter(is_of_several=True).values("task")
     added = several.annotate(cost=Sum("cost_usd"), prompt=Sum("prompt_tokens"), completion=Sum("completion_tokens"))

@@ -1,8 +1,6 @@
 """Labels as lines of training data, in the shapes that the judgement's training reads."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from notebook_app.public import ConflictKind, Settlement
@@ -62,20 +60,8 @@ FILES: Mapping[str, tuple[LabelKind, Callable[[Label], Row | None]]] = {
 }
 
 
-@dataclass
-class Exported:
-    """The lines of one file, read one by one; afterwards how many there were, and how many labels tell nothing."""
-
-    name: str
-    projects: Sequence[Project]
-    counts: Counter[str] = field(default_factory=Counter)
-
-    def rows(self) -> Iterator[Row]:
-        """The rows, oldest first."""
-        kind, row_of = FILES[self.name]
-        labels = Label.objects.filter(project__in=self.projects, kind=kind).order_by("created_at", "id")
-        for label in labels.iterator(chunk_size=CHUNK):
-            row = row_of(label)
-            self.counts["left_out" if row is None else "written"] += 1
-            if row is not None:
-                yield row
+def training_rows(name: str, projects: Sequence[Project]) -> Iterator[Row | None]:
+    """Yield the row of each label of that file, oldest first; None for a label that tells nothing."""
+    kind, row_of = FILES[name]
+    labels = Label.objects.filter(project__in=projects, kind=kind).order_by("created_at", "id")
+    return map(row_of, labels.iterator(chunk_size=CHUNK))

@@ -43,7 +43,6 @@ from tests.repairs.tickets import external_run, ticket_of
 from tests.repairs.tool_failures import report
 from tests.reviews.bulk import done_bulk
 from tests.runs.questions import waiting_question
-from tests.sessions.spans import unread_span
 
 pytestmark = pytest.mark.django_db
 
@@ -166,7 +165,6 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
         "run_id": review.run_id,
         "review_id": review.pk,
         "transcript_id": transcript.pk,
-        "span_id": unread_span(owner.project).pk,
         "failure_id": report(owner.project).pk,
         "question_id": waiting_question(owner.project).pk,
         "attachment_id": upload(owner.project, b"x", name="x", actor=by).pk,

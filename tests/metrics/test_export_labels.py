@@ -69,6 +69,7 @@ def test_what_the_act_does_not_tell_is_left_out_and_counted(tmp_path: Path) -> N
     assert "entry_pairs.jsonl: 2 written, 4 left out." in printed
     assert "same_mistake.jsonl: 1 written, 1 left out." in printed
     assert "does_not_know.jsonl: 1 written, 1 left out." in printed
+    assert "does_not_know: 2 judged, 1 corrected." in printed
     assert len(files["entry_pairs"]) == 2
 
 

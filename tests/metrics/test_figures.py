@@ -13,7 +13,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Outcome, Referee, Verdict
 from reflection_app.metrics.completeness_figures import completeness_figures
-from reflection_app.metrics.definitions import DEFINITIONS, SUMMED, Chosen, ChosenHour, Metrics
+from reflection_app.metrics.definitions import DEFINITIONS, SUMMED, Chosen, Metrics
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due, figure_runs, rebuild
 from reflection_app.metrics.models import DayCount, DayFigure, DaySpend, RunFigure
@@ -251,22 +251,8 @@ def test_days_are_those_of_utc_and_both_ends_belong_to_the_period() -> None:
         rows.end(Outcome.CANCELLED, kept=None, at=at)
     metrics = figured(project)
     assert (metrics.figures["runs"].value, metrics.before["runs"].value) == (2, 1)
-    by_hour = {point.start: point.figures["runs"].value for point in metrics.points}
-    assert len(by_hour) == 24
-    assert {start for start, count in by_hour.items() if count} == {"2026-03-04T00:00Z", "2026-03-04T23:00Z"}
+    assert [(point.start, point.figures["runs"].value) for point in metrics.points] == [("2026-03-04", 2)]
     assert runs_behind(project.pk, on(), "outcomes", "cancelled").count() == 2
-
-
-def test_an_hour_of_a_day_has_the_runs_of_just_that_hour() -> None:
-    project = make_project()
-    nine = datetime(2026, 3, 4, 9, tzinfo=UTC)
-    moments = (nine - timedelta(microseconds=1), nine, nine + timedelta(hours=1))
-    made = [begin(project).end(Outcome.CANCELLED, kept=None, at=at) for at in moments]
-    by_hour = {point.start[11:13]: point.figures["runs"].value for point in figured(project).points}
-    assert {hour: count for hour, count in by_hour.items() if count} == {"08": 1, "09": 1, "10": 1}
-    for hour, run in zip((8, 9, 10), made, strict=True):
-        behind = runs_behind(project.pk, ChosenHour(**vars(on()), hour=hour), "runs")
-        assert list(behind) == [run]
 
 
 @pytest.mark.parametrize("days", [1, 2, 30, 120])

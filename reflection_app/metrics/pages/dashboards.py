@@ -27,7 +27,7 @@ from reflection_app.metrics.dashboards import (
     keep_dashboard,
     may_change,
 )
-from reflection_app.metrics.definitions import FIGURES, OF_LABELS
+from reflection_app.metrics.definitions import FIGURES
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.models import Dashboard
 from reflection_app.metrics.pages.figures import ALL, REVIEW_HEADLINE, review_charts, run_sections
@@ -45,7 +45,6 @@ USUAL_TILES = (
     f"{CHART}success",
 )
 NAMES = (*ALL, *REVIEW_HEADLINE)
-assert not set(NAMES) & {one.name for one in OF_LABELS}
 
 
 @dataclass(frozen=True)

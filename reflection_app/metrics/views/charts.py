@@ -29,8 +29,7 @@ FEWEST_TENTHS = 3
 FEW_COUNTED = 5
 # In figures alone: Plotly writes the names of months in English, whatever the page's language.
 DATES = [
-    {"dtickrange": [None, 86_399_999], "value": "%H:%M\n%m-%d"},
-    {"dtickrange": [86_400_000, "M1"], "value": "%m-%d\n%Y"},
+    {"dtickrange": [None, "M1"], "value": "%m-%d\n%Y"},
     {"dtickrange": ["M1", None], "value": "%Y-%m"},
 ]
 
@@ -108,7 +107,7 @@ def stacked_bars(series: Sequence[Series], *, axis: dict[str, Any] | None = None
 
 
 def lines(series: Sequence[Series], *, axis: dict[str, Any] | None = None) -> Any:
-    """Lines over time; a mark's label is its date or hour. A gap stays a gap."""
+    """Lines over time; a mark's label is its date. A gap stays a gap."""
     data = [
         {
             "type": "scatter",
@@ -127,7 +126,7 @@ def lines(series: Sequence[Series], *, axis: dict[str, Any] | None = None) -> An
     layout = {
         "showlegend": len(series) > 1,
         "hovermode": "x unified",
-        "xaxis": {"type": "date", "tickformatstops": DATES, "hoverformat": "%Y-%m-%d %H:%M"},
+        "xaxis": {"type": "date", "tickformatstops": DATES, "hoverformat": "%Y-%m-%d"},
         "yaxis": {"rangemode": "tozero", **(axis or {})},
     }
     return {"data": data, "layout": layout}

@@ -124,8 +124,7 @@ def course_chart(course: Course, points: Sequence[Point], links: Links) -> Chart
         ),
         rows=tuple(
             (
-                # `2026-11-22`, or with its hour `2026-11-22 13:00`.
-                Cell(point.start[:16].replace("T", " ")),
+                Cell(point.start),
                 *(_figure_cell(line, point.figures[line.figure], at) for line in course.drawn),
                 Cell(
                     f"{point.figures[course.drawn[0].figure].of:,}", at.runs("decided") if course.is_of_reviews else ""
