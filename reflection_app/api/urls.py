@@ -116,7 +116,6 @@ urlpatterns = [
     path("datasets/runs", datasets.Datasets.as_view({"get": "runs"}), name="api-runs-dataset"),
     path("datasets/preferences", datasets.Datasets.as_view({"get": "preferences"}), name="api-preferences-dataset"),
     path("datasets/critic", datasets.Datasets.as_view({"get": "critic"}), name="api-critic-dataset"),
-    path("datasets/findings", datasets.Datasets.as_view({"get": "findings"}), name="api-findings-dataset"),
     path("datasets/<slug:kind>/export", datasets.Datasets.as_view({"get": "export"}), name="api-dataset-export"),
     path("search", Search.as_view({"get": "retrieve"}), name="api-search"),
     path("comments", Comments.as_view({"get": "list", "post": "create"}), name="api-comments"),

@@ -14,7 +14,7 @@ from reflection_app.metrics.critics import CalibrationFigures
 from reflection_app.metrics.definitions import Chosen, Metrics, Unit
 from reflection_app.runs.models import RunState
 
-BY_NAME = "by name; `GET /metrics/definitions` tells the formula of each"
+BY_NAME = "by name; `GET /metrics/definitions` tells what each is"
 
 
 class FigureAnswer(Answer):

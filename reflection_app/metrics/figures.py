@@ -12,7 +12,6 @@ from django.db.models import F, Model, QuerySet, Sum
 
 from reflection_app.metrics.definitions import (
     COLUMNS,
-    SUMMED,
     Bar,
     Chosen,
     Figure,
@@ -23,7 +22,7 @@ from reflection_app.metrics.definitions import (
     TaskSpend,
     figures_of,
 )
-from reflection_app.metrics.models import DayCount, DayFigure, DaySpend, RunFigure, RunSpend
+from reflection_app.metrics.models import SUMMED, DayCount, DayFigure, DaySpend, RunFigure, RunSpend
 from reflection_app.metrics.run_facts import LATENCIES, LONGER
 from reflection_app.tasks.models import Task
 
@@ -232,18 +231,16 @@ def _sums_by_day(project_id: UUID, chosen: Chosen) -> dict[Any, Sums]:
     """Of this period and the one before it."""
     both = Chosen(**vars(chosen) | {"since": chosen.before().since})
     rows = _days(DayFigure.objects.all(), project_id, both)
-    return {row["day"]: _sums(row) for row in rows.values("day").annotate(**_SUMS).order_by("day")}
-
-
-def _sums(row: Mapping[str, Any]) -> Sums:
-    values: dict[str, Any] = {name: row[f"sum_{name}"] for name in SUMMED}
-    return Sums(**values)
+    return {
+        row["day"]: Sums(**{name: row[f"sum_{name}"] for name in SUMMED})
+        for row in rows.values("day").annotate(**_SUMS).order_by("day")
+    }
 
 
 def _total(sums: Iterable[Sums]) -> Sums:
     total = Sums()
     for one in sums:
-        total += one
+        total.update(one)
     return total
 
 

@@ -126,7 +126,7 @@ def figures_of_runs(ids: Sequence[UUID]) -> list[tuple[RunFigure, list[RunSpend]
             referee=referee_of(recorded),
             latency=latency_of(recorded),
             failures=list(failures.get(run_id, ())) if recorded.is_counted else [],
-            **vars(sums_of(recorded)),
+            **sums_of(recorded),
         )
         figured.append((figure, recorded.spend))
     return figured

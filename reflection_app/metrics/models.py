@@ -28,6 +28,14 @@ class ByWhat(models.Model):
 
 
 class Summed(models.Model):
+    """Whole numbers and money over runs.
+
+    `enabled` are the runs that allowed a second attempt, `told` those whose first attempt somebody could judge, and
+    `attempted` those that made an attempt. `scored_twice` have scores of two attempts or more. Times are milliseconds.
+    `reflection_tokens` are those of evaluation and reflection steps. What the runs that are counted took is in
+    `counted_cost_usd`, with the calls of theirs that have no price; all else that was spent is of every run.
+    """
+
     runs = models.BigIntegerField(default=0)
     succeeded = models.BigIntegerField(default=0)
     enabled = models.BigIntegerField(default=0)
@@ -68,6 +76,9 @@ class Summed(models.Model):
 
     class Meta:
         abstract = True
+
+
+SUMMED = tuple(field.name for field in Summed._meta.local_fields)  # noqa: SLF001
 
 
 class Spent(models.Model):

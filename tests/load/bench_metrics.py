@@ -142,9 +142,8 @@ def figuring(project_id: UUID, *, rounds: int) -> None:
 def fill(project_id: UUID, *, runs: int) -> None:
     from django.db import connection
 
-    from reflection_app.metrics.definitions import SUMMED
     from reflection_app.metrics.figures import sum_days
-    from reflection_app.metrics.models import RunFigure
+    from reflection_app.metrics.models import SUMMED, RunFigure
 
     given: dict[str, Any] = {"project": project_id, "runs": runs, "seconds": DAYS * 86_400}
     given |= {"agents": AGENTS, "models": MODELS, "kinds": KINDS}

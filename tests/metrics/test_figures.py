@@ -13,10 +13,10 @@ from reflection_app.core.models import Project
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Outcome, Referee, Verdict
 from reflection_app.metrics.completeness_figures import completeness_figures
-from reflection_app.metrics.definitions import DEFINITIONS, SUMMED, Chosen, Metrics
+from reflection_app.metrics.definitions import DEFINITIONS, Chosen, Metrics
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due, figure_runs, rebuild
-from reflection_app.metrics.models import DayCount, DayFigure, DaySpend, RunFigure
+from reflection_app.metrics.models import SUMMED, DayCount, DayFigure, DaySpend, RunFigure
 from reflection_app.metrics.run_facts import LATENCIES, LONGER
 from reflection_app.metrics.runs_behind import runs_behind
 from reflection_app.repairs.models import CompletenessCheck

@@ -9,7 +9,7 @@ from django.utils import translation
 
 from reflection_app.config.guarded_routes import guarded_routes
 from reflection_app.core.models import Role, Scope
-from reflection_app.core.permissions import GRANTS, Permission
+from reflection_app.core.permissions import GRANTS
 from reflection_app.teams.pages.members import PERMISSIONS
 
 WHERE = Path(settings.BASE_DIR) / "docs" / "permissions.md"
@@ -46,11 +46,6 @@ class Command(BaseCommand):
         self.stdout.write(f"Wrote {WHERE}.")
 
 
-def _and(second: Permission | None) -> str:
-    """How a call's second permission is written."""
-    return f", with {GRANTS[second].scope_words('`')} as well" if second is not None else ""
-
-
 def written() -> str:
     """The page as it should be."""
     with translation.override("en"):
@@ -65,12 +60,12 @@ def written() -> str:
         for permission in GRANTS:
             asking = [route for route in routes if route.permission is permission]
             pages = sorted({(route.path, route.method) for route in asking if route.is_page})
-            calls = sorted({(route.path, route.method, _and(route.second)) for route in asking if not route.is_page})
+            calls = sorted({(route.path, route.method) for route in asking if not route.is_page})
             if asking:
                 lines += [f"## To {PERMISSIONS[permission]}", ""]
             if pages:
                 changes = {"POST": ", to change something"}
                 lines += ["Pages:", "", *(f"- `{path}`{changes.get(method, '')}" for path, method in pages), ""]
             if calls:
-                lines += ["Calls:", "", *(f"- `{method} {path}`{more}" for path, method, more in calls), ""]
+                lines += ["Calls:", "", *(f"- `{method} {path}`" for path, method in calls), ""]
         return "\n".join(lines) + "\n"

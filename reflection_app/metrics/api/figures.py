@@ -127,7 +127,7 @@ class Figures(DeskView):
 
     @read("get_metric_definitions", "What each figure of runs is", may=Permission.READ_METRICS)
     def definitions(self) -> DefinitionsAnswer:
-        results = [DefinitionAnswer(name=one.name, unit=one.unit, definition=one.formula) for one in DEFINITIONS]
+        results = [DefinitionAnswer(name=one.name, unit=one.unit, definition=str(one.meaning)) for one in DEFINITIONS]
         return DefinitionsAnswer(results=results)
 
 
