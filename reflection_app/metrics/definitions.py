@@ -105,8 +105,6 @@ COLUMNS: Mapping[str, str] = {
     "outcomes": "outcome",
     "attempts_to_success": "attempts_to_success",
     "failures": "failures",
-    "latency": "latency",
-    "referees": "referee",
 }
 
 
@@ -153,7 +151,7 @@ class TaskSpend:
 class Metrics:
     """All that the metrics of one choice are, but for reviews and calibration.
 
-    `bars` by name: modes, agents, models, kinds, outcomes, attempts_to_success, failures, latency, referees.
+    `bars` by name: modes, agents, models, kinds, outcomes, attempts_to_success, failures.
     `choices` are the agents, modes, models and kinds that the project's runs have had, for the filters.
     """
 

@@ -23,7 +23,6 @@ from reflection_app.metrics.definitions import (
     figures_of,
 )
 from reflection_app.metrics.models import SUMMED, DayCount, DayFigure, DaySpend, RunFigure, RunSpend
-from reflection_app.metrics.run_facts import LATENCIES, LONGER
 from reflection_app.tasks.models import Task
 
 # The sums by day, by the database: over the figures of the runs that finished on it.
@@ -64,8 +63,6 @@ BARS = """
   UNION ALL SELECT 'models', fact.model
   UNION ALL SELECT 'kinds', fact.kind
   UNION ALL SELECT 'outcomes', fact.outcome
-  UNION ALL SELECT 'referees', fact.referee WHERE fact.referee <> ''
-  UNION ALL SELECT 'latency', fact.latency WHERE fact.latency <> ''
   UNION ALL SELECT 'attempts_to_success', fact.attempts_to_success::text WHERE fact.attempts_to_success > 0
   UNION ALL SELECT 'failures', unnest(fact.failures)
 """
@@ -158,8 +155,6 @@ def metrics_of(project_id: UUID, chosen: Chosen) -> Metrics:
     counted: dict[str, dict[str, int]] = {family: {} for family in COLUMNS}
     for row in counts.order_by("-runs", "key"):
         counted[row["family"]][row["key"]] = row["runs"]
-    if counted["latency"]:
-        counted["latency"] = {name: counted["latency"].get(name, 0) for name in (*LATENCIES, LONGER)}
     tries = counted["attempts_to_success"]
     counted["attempts_to_success"] = {key: tries[key] for key in sorted(tries, key=int)}
     # The dearest first, and of what has no price, what took most tokens.

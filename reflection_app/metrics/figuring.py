@@ -32,9 +32,7 @@ from reflection_app.metrics.run_facts import (
     Check,
     Recorded,
     failures_of,
-    latency_of,
     most_used,
-    referee_of,
     sums_of,
 )
 from reflection_app.repairs.models import CompletenessCheck
@@ -123,8 +121,6 @@ def figures_of_runs(ids: Sequence[UUID]) -> list[tuple[RunFigure, list[RunSpend]
             agent=row["of_agent"],
             model=most_used(model for _, model in made),
             kind=row["of_kind"] or kinds.get(run_id, ""),
-            referee=referee_of(recorded),
-            latency=latency_of(recorded),
             failures=list(failures.get(run_id, ())) if recorded.is_counted else [],
             **sums_of(recorded),
         )

@@ -175,10 +175,6 @@ class RunFigure(ByWhat, Summed):
     # Its task has other runs, forks or redos, which add to what the task took.
     is_of_several = models.BooleanField(default=False)
     outcome = models.CharField(max_length=16)
-    # The strongest that judged the attempt which is kept.
-    referee = models.CharField(max_length=20, blank=True, default="")
-    # How long one of its attempts took, as the chart tells it.
-    latency = models.CharField(max_length=10, blank=True, default="")
     failures = ArrayField(models.CharField(max_length=60), default=list)
 
     class Meta:

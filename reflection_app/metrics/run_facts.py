@@ -36,9 +36,6 @@ MAKING_ATTEMPTS = frozenset(
 REFLECTING = frozenset({"critic", "self", "tester", "reflector"})
 # The role of the outside agent, which may say what its attempts took.
 AGENT = "agent"
-# How long an attempt took, up to so many milliseconds each.
-LATENCIES = {"1s": 1_000, "3s": 3_000, "10s": 10_000, "30s": 30_000, "1min": 60_000, "5min": 300_000}
-LONGER = "longer"
 
 
 @dataclass(frozen=True)
@@ -176,22 +173,6 @@ def has_passed_lowered(run: Recorded) -> bool:
 
 def allows_a_second_attempt(run: Recorded) -> bool:
     return run.mode in MAKING_ATTEMPTS and run.max_iterations > 1
-
-
-def latency_of(run: Recorded) -> str:
-    """The bar that the run belongs to by the mean time of its attempts; empty where it made none."""
-    if not run.is_counted or not run.attempts:
-        return ""
-    mean = run.cycle_ms / len(run.attempts)
-    return next((name for name, most in LATENCIES.items() if mean <= most), LONGER)
-
-
-def referee_of(run: Recorded) -> str:
-    """The strongest that judged the attempt which is kept; empty where nobody did."""
-    if not run.is_counted:
-        return ""
-    judged = strongest_judgements(run.judgements).get(run.kept or 0)
-    return judged.referee.label if judged else ""
 
 
 def most_used(models: Iterable[str]) -> str:

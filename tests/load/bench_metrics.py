@@ -43,10 +43,9 @@ RUNS = """
 """
 FIGURES = """
     INSERT INTO reflection_app_runfigure (id, project_id, run_id, task_id, finished_at, finished_on, is_counted,
-        is_of_several, outcome, referee, latency, failures, is_scripted, agent, mode, model, kind, {sums})
+        is_of_several, outcome, failures, is_scripted, agent, mode, model, kind, {sums})
     SELECT gen_random_uuid(), run.project_id, run.id, task.id, run.finished_at,
-        (run.finished_at AT TIME ZONE 'UTC')::date, TRUE, FALSE, run.outcome, 'critic',
-        (ARRAY['1s', '3s', '10s', '30s'])[1 + number %% 4],
+        (run.finished_at AT TIME ZONE 'UTC')::date, TRUE, FALSE, run.outcome,
         CASE WHEN number %% 3 = 0 THEN ARRAY['issue:format', 'class:3.3.2'] ELSE '{{}}' END, FALSE, task.agent,
         run.mode, 'model ' || number / 5 %% %(models)s, task.kind, {values}
     FROM reflection_app_run run

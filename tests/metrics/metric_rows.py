@@ -19,7 +19,6 @@ MODES = ("external_loop", "actor_critic", "reflexion", "planning")
 MODELS = ("openai/gpt-4.1-mini", "anthropic/claude-haiku")
 KINDS = ("code_generation", "creative_writing", "reasoning")
 FAILURES = ("test:wrong_answer", "issue:correctness", "issue:format", "tool:parameter_error", "class:3.3.2")
-LATENCIES = ("1s", "3s", "10s", "30s", "1min")
 
 
 def fill(project: Project, *, runs: int, days: int = 40, seed: int = 11, **fields: Any) -> list[RunFigure]:
@@ -100,8 +99,6 @@ def _figure(run: Run, chance: random.Random) -> RunFigure:
         finished_on=at.date(),
         is_counted=True,
         outcome="succeeded" if succeeded else chance.choice(("exhausted", "unverified", "failed", "timed_out")),
-        referee=chance.choice(("tests", "critic", "person", "self")),
-        latency=chance.choice(LATENCIES),
         failures=[] if at_once else chance.sample(FAILURES, k=chance.randint(1, 2)),
         agent=chance.choice(AGENTS),
         mode=chance.choice(MODES),

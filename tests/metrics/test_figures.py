@@ -17,7 +17,6 @@ from reflection_app.metrics.definitions import DEFINITIONS, Chosen, Metrics
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due, figure_runs, rebuild
 from reflection_app.metrics.models import SUMMED, DayCount, DayFigure, DaySpend, RunFigure
-from reflection_app.metrics.run_facts import LATENCIES, LONGER
 from reflection_app.metrics.runs_behind import runs_behind
 from reflection_app.repairs.models import CompletenessCheck
 from reflection_app.runs.models import Attempt, Run
@@ -101,8 +100,6 @@ def test_a_project_with_known_values_has_just_those() -> None:
     assert bars(metrics, "agents") == {"": 3, "writer": 1}
     assert bars(metrics, "outcomes") == {"exhausted": 2, "succeeded": 2}
     assert bars(metrics, "failures") == {"issue:format": 3}
-    assert bars(metrics, "referees") == {"critic": 2, "tests": 1}
-    assert bars(metrics, "latency")["3s"] == 2
     assert [(one.role, one.calls, one.prompt_tokens, one.cost_usd) for one in metrics.spend] == [
         ("actor", 6, 140, Decimal("0.25")),
         ("critic", 4, 160, 0),
@@ -394,7 +391,7 @@ def test_every_figure_and_bar_leads_to_as_many_runs_as_it_counts() -> None:
 
 @pytest.mark.parametrize(
     ("figure", "key"),
-    [("nothing", ""), ("runs", "maybe"), ("latency", "fast"), ("attempts_to_success", "²"), ("modes", "a\0b")],
+    [("nothing", ""), ("runs", "maybe"), ("attempts_to_success", "²"), ("modes", "a\0b")],
 )
 def test_what_is_no_figure_leads_nowhere(figure: str, key: str) -> None:
     with pytest.raises(ValueError, match=r"."):
@@ -420,14 +417,3 @@ def test_no_project_sees_anothers() -> None:
     assert figured(other).figures["runs"].value == 0
     assert metrics_of(other.pk, on()).choices["agents"] == ()
     assert not runs_behind(other.pk, on(), "runs").exists()
-
-
-def test_latencies_are_told_by_their_upper_ends() -> None:
-    project = make_project()
-    for seconds in (1.0, 1.5, 400.0):
-        rows = begin(project)
-        made = rows.attempt(1, duration_s=seconds)
-        rows.end(Outcome.FAILED, kept=made, at=NOON)
-    counted = bars(figured(project), "latency")
-    assert list(counted) == [*LATENCIES, LONGER]
-    assert {key: count for key, count in counted.items() if count} == {"1s": 1, "3s": 1, "longer": 1}

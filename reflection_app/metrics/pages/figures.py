@@ -18,7 +18,7 @@ from reflection_app.metrics.review_figures import ReviewFigures, as_csv, review_
 from reflection_app.metrics.views.charts import CHARTS_POLICY, Chart
 from reflection_app.metrics.views.choice import Asked, Links, filter_context, read_asked
 from reflection_app.metrics.views.families import FACETS
-from reflection_app.metrics.views.review_charts import CRITICS, KEYS, REVIEWERS, ages_chart, overruled_chart
+from reflection_app.metrics.views.review_charts import overruled_chart
 from reflection_app.metrics.views.run_charts import (
     COMPLETENESS,
     DECISION_TIME,
@@ -120,10 +120,8 @@ def run_sections(metrics: Metrics, links: Links) -> list[Section]:
             _("How the work goes"),
             [
                 family("modes"),
-                family("latency", upright=True),
                 # A run may have failed in several ways, so the shares are of the runs.
                 family("failures", of=metrics.figures["runs"].value),
-                family("referees"),
                 *(family(name) for name in FACETS if len(metrics.bars[name]) > 1),
             ],
         ),
@@ -187,13 +185,13 @@ def review_metrics(request: DeskRequest) -> HttpResponse:
 def review_charts(found: ReviewFigures, links: Links) -> list[Chart]:
     return [
         course_chart(DECISION_TIME, found.points, links),
-        ages_chart(found, links),
+        bar_chart("ages", found.ages, links, upright=True),
         course_chart(OVERRULED, found.points, links),
         bar_chart("reasons", [Bar(key, count) for key, count in found.reasons.items()], links),
-        overruled_chart(CRITICS, found.by_critic, links),
-        overruled_chart(REVIEWERS, found.by_reviewer, links),
+        overruled_chart("critics", found.by_critic, links),
+        overruled_chart("reviewers", found.by_reviewer, links),
         # What keys decided stands apart from all that people did.
-        *([overruled_chart(KEYS, found.by_key, links)] if found.by_key else []),
+        *([overruled_chart("keys", found.by_key, links)] if found.by_key else []),
     ]
 
 

@@ -12,7 +12,7 @@ from html import escape
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from django.conf import settings
 from django.contrib.staticfiles.finders import BaseFinder
@@ -67,19 +67,15 @@ def short(text: str) -> str:
     return plain(text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}…")
 
 
-def bars(marks: Sequence[Mark], *, axis: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Upright bars, in the order given."""
-    trace = _bars(marks) | {"x": list(range(len(marks))), "y": [mark.value for mark in marks]}
+def bars(marks: Sequence[Mark], *, upright: bool = False, axis: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Bars in the order given: upright, or lying with the first at the top, for labels that are words."""
+    places, lengths = list(range(len(marks))), [mark.value for mark in marks]
     values = {"rangemode": "tozero", **(axis or {})}
-    return {"data": [trace], "layout": {"xaxis": _labels(marks), "yaxis": values, "bargap": _gap(marks, most=0.16)}}
-
-
-def lying_bars(marks: Sequence[Mark], *, axis: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Bars that lie, the first at the top: for labels that are words."""
-    trace = _bars(marks) | {"y": list(range(len(marks))), "x": [mark.value for mark in marks]}
-    trace["orientation"] = "h"
+    if upright:
+        trace = _bars(marks) | {"x": places, "y": lengths}
+        return {"data": [trace], "layout": {"xaxis": _labels(marks), "yaxis": values, "bargap": _gap(marks, most=0.16)}}
+    trace = _bars(marks) | {"y": places, "x": lengths, "orientation": "h"}
     labels = {**_labels(marks), "autorange": "reversed"}
-    values = {"rangemode": "tozero", **(axis or {})}
     return {"data": [trace], "layout": {"yaxis": labels, "xaxis": values, "bargap": _gap(marks, most=0.12)}}
 
 
@@ -250,7 +246,6 @@ class Chart:
     rows: tuple[tuple[Cell, ...], ...] = ()
     empty: str = ""
     words: int = 1
-    size: Literal["low", "", "tall"] = ""
     is_wide: bool = False
 
     @property

@@ -181,7 +181,7 @@ TABLES: tuple[TakenTable, ...] = (
     TakenTable("comments", Comment),
     TakenTable("events", Event),
     # Of runs that are gone; those of the others are worked out anew.
-    TakenTable("figures", RunFigure, only={"run__isnull": True}),
+    TakenTable("figures", RunFigure, only={"run__isnull": True}, dropped=frozenset({"latency", "referee"})),
     TakenTable("spend", RunSpend, path="figure__project_id", only={"figure__run__isnull": True}),
     TakenTable("retention_runs", RetentionRun, mended=_ended),
     TakenTable("audit", AuditEntry, without=frozenset({"api_key_id"})),

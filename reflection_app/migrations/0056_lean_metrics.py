@@ -3,8 +3,9 @@ from typing import Any
 from django.db import migrations
 
 
-def drop_traces_of_no_agents(apps: Any, schema_editor: Any) -> None:
-    """Delete the spans that were stored to be looked at: no session was made of them."""
+def drop_rows(apps: Any, schema_editor: Any) -> None:
+    """Delete the counts of the charts that are no more, and spans of which no session was made."""
+    apps.get_model("reflection_app", "DayCount").objects.filter(family__in=("latency", "referees")).delete()
     apps.get_model("reflection_app", "AgentTrace").objects.filter(tells_of_agents=False).delete()
     # PostgreSQL alters no table with pending checks.
     schema_editor.execute("SET CONSTRAINTS ALL IMMEDIATE")
@@ -13,7 +14,9 @@ def drop_traces_of_no_agents(apps: Any, schema_editor: Any) -> None:
 class Migration(migrations.Migration):
     dependencies = [("reflection_app", "0047_no_referee_measurements")]
     operations = [
-        migrations.RunPython(drop_traces_of_no_agents, migrations.RunPython.noop, elidable=True),
+        migrations.RemoveField(model_name="runfigure", name="latency"),
+        migrations.RemoveField(model_name="runfigure", name="referee"),
+        migrations.RunPython(drop_rows, migrations.RunPython.noop, elidable=True),
         migrations.RemoveIndex(model_name="agentspan", name="agent_span_unread"),
         migrations.RemoveIndex(model_name="agentspan", name="agent_span_unread_trace"),
         migrations.RemoveField(model_name="agentspan", name="unread"),
