@@ -1,14 +1,13 @@
-"""The metrics of a project for a period and a choice of runs, read from the sums by day."""
+"""The metrics of a project for a period and a choice of runs, summed over the figures of runs by the database."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-from django.db.models import F, Model, QuerySet, Sum
+from django.db.models import CharField, Count, F, Func, QuerySet, Sum
 
 from reflection_app.metrics.definitions import (
     COLUMNS,
@@ -22,84 +21,8 @@ from reflection_app.metrics.definitions import (
     TaskSpend,
     figures_of,
 )
-from reflection_app.metrics.models import SUMMED, DayCount, DayFigure, DaySpend, RunFigure, RunSpend
+from reflection_app.metrics.models import SUMMED, RunFigure, RunSpend
 from reflection_app.tasks.models import Task
-
-# The sums by day, by the database: over the figures of the runs that finished on it.
-
-SPENT = ("calls", "prompt_tokens", "completion_tokens", "cost_usd", "unpriced_calls")
-# What a row is of: one row for all of the day, and one for each combination of what can be asked for by.
-KEYS = "project_id, is_total, day, is_scripted, agent, mode, model, kind"
-GROUPED = """%(project)s, GROUPING(fact.agent) = 1, fact.finished_on, fact.is_scripted,
-  coalesce(fact.agent, ''), coalesce(fact.mode, ''), coalesce(fact.model, ''), coalesce(fact.kind, '')"""
-SETS = """GROUPING SETS (
-  (fact.finished_on, fact.is_scripted),
-  (fact.finished_on, fact.is_scripted, fact.agent, fact.mode, fact.model, fact.kind)
-)"""
-OF_THE_DAYS = "fact.project_id = %(project)s AND fact.finished_on = ANY(%(days)s)"
-
-FIGURES = """
-INSERT INTO {day_figures} ({keys}, {summed})
-SELECT {grouped}, {sums} FROM {figures} fact WHERE {of_the_days} GROUP BY {sets}
-"""
-COUNTS = """
-INSERT INTO {day_counts} ({keys}, family, key, count)
-SELECT {grouped}, bar.family, bar.key, count(*)
-FROM {figures} fact CROSS JOIN LATERAL ({bars}) bar
-WHERE {of_the_days} AND fact.is_counted
-GROUP BY bar.family, bar.key, {sets}
-"""
-SPEND = """
-INSERT INTO {day_spend} ({keys}, role, spent_on, {spent})
-SELECT {grouped}, spent.role, spent.spent_on, {sums_spent}
-FROM {figures} fact JOIN {spend} spent ON spent.figure_id = fact.id
-WHERE {of_the_days}
-GROUP BY spent.role, spent.spent_on, {sets}
-"""
-# Every bar that a run belongs to. Those of one family are apart, but for failures, of which a run may have several.
-BARS = """
-  SELECT 'modes' AS family, fact.mode AS key
-  UNION ALL SELECT 'agents', fact.agent
-  UNION ALL SELECT 'models', fact.model
-  UNION ALL SELECT 'kinds', fact.kind
-  UNION ALL SELECT 'outcomes', fact.outcome
-  UNION ALL SELECT 'attempts_to_success', fact.attempts_to_success::text WHERE fact.attempts_to_success > 0
-  UNION ALL SELECT 'failures', unnest(fact.failures)
-"""
-TABLES = {
-    "day_figures": DayFigure,
-    "day_counts": DayCount,
-    "day_spend": DaySpend,
-    "figures": RunFigure,
-    "spend": RunSpend,
-}
-WORDS = {
-    "keys": KEYS,
-    "grouped": GROUPED,
-    "sets": SETS,
-    "of_the_days": OF_THE_DAYS,
-    "bars": BARS,
-    "summed": ", ".join(SUMMED),
-    "sums": ", ".join(f"sum(fact.{name})" for name in SUMMED),
-    "spent": ", ".join(SPENT),
-    "sums_spent": ", ".join(f"sum(spent.{name})" for name in SPENT),
-}
-
-
-def sum_days(project_id: UUID, days: Sequence[date]) -> None:
-    """Works the sums of these days out anew. Call it in the transaction, and under the lock, that changes figures."""
-    for model in (DayFigure, DayCount, DaySpend):
-        model.objects.filter(project=project_id, day__in=days).delete()
-    with connection.cursor() as cursor:
-        for query in (FIGURES, COUNTS, SPEND):
-            cursor.execute(in_sql(query), {"project": project_id, "days": list(days)})
-
-
-def in_sql(query: str) -> str:
-    """The query with the names of tables, and the words that queries over figures have in common."""
-    names = {name: connection.ops.quote_name(model._meta.db_table) for name, model in TABLES.items()}  # noqa: SLF001
-    return query.format(**names, **WORDS)
-
 
 # The pieces of a period, each of which has a point in charts: days, or weeks where there are many. Pure.
 
@@ -150,16 +73,8 @@ def metrics_of(project_id: UUID, chosen: Chosen) -> Metrics:
         )
         for piece in pieces_of(chosen)[1]
     )
-    # The most frequent first; those that have an order of their own in that.
-    counts = _days(DayCount.objects.all(), project_id, chosen).values("family", "key").annotate(runs=Sum("count"))
-    counted: dict[str, dict[str, int]] = {family: {} for family in COLUMNS}
-    for row in counts.order_by("-runs", "key"):
-        counted[row["family"]][row["key"]] = row["runs"]
-    tries = counted["attempts_to_success"]
-    counted["attempts_to_success"] = {key: tries[key] for key in sorted(tries, key=int)}
-    # The dearest first, and of what has no price, what took most tokens.
     spend = (
-        _days(DaySpend.objects.all(), project_id, chosen)
+        RunSpend.objects.filter(figure__in=_of_period(project_id, chosen))
         .values("role", "spent_on")
         .annotate(
             all_calls=Sum("calls"),
@@ -168,6 +83,7 @@ def metrics_of(project_id: UUID, chosen: Chosen) -> Metrics:
             cost=Sum("cost_usd"),
             unpriced=Sum("unpriced_calls"),
         )
+        # The dearest first, and of what has no price, what took most tokens.
         .order_by("-cost", "-prompt", "role", "spent_on")
     )
     return Metrics(
@@ -175,10 +91,7 @@ def metrics_of(project_id: UUID, chosen: Chosen) -> Metrics:
         figures=figures,
         before=before,
         points=points,
-        bars={
-            family: tuple(Bar(key=key, count=count) for key, count in list(bars.items())[:MOST_BARS])
-            for family, bars in counted.items()
-        },
+        bars={family: _bars(project_id, chosen, family) for family in COLUMNS},
         spend=tuple(
             Spend(
                 role=row["role"],
@@ -215,21 +128,28 @@ def asked_for(chosen: Chosen) -> dict[str, Any]:
     return {"is_scripted": chosen.scripted, **by}
 
 
-def _days[M: Model](rows: QuerySet[M], project_id: UUID, chosen: Chosen) -> QuerySet[M]:
-    """Of sums by day those of the period, where nothing narrows it down the totals of the days."""
-    wanted = asked_for(chosen)
-    is_total = wanted.keys() == {"is_scripted"}
-    return rows.filter(project=project_id, is_total=is_total, day__range=(chosen.since, chosen.until), **wanted)
+def _of_period(project_id: UUID, chosen: Chosen) -> QuerySet[RunFigure]:
+    """The figures of the runs that are asked for, in no order."""
+    period = (chosen.since, chosen.until)
+    return RunFigure.objects.filter(project=project_id, finished_on__range=period, **asked_for(chosen)).order_by()
+
+
+def _bars(project_id: UUID, chosen: Chosen, family: str) -> tuple[Bar, ...]:
+    """The most frequent first; attempts in their own order. A run may have several failures."""
+    column = Func("failures", function="unnest", output_field=CharField()) if family == "failures" else F(COLUMNS[family])
+    rows = _of_period(project_id, chosen).filter(is_counted=True).annotate(key=column)
+    if family == "attempts_to_success":
+        rows = rows.filter(attempts_to_success__gt=0)
+    order = ("key",) if family == "attempts_to_success" else ("-count", "key")
+    counted = rows.values("key").annotate(count=Count("pk")).order_by(*order)[:MOST_BARS]
+    return tuple(Bar(key=str(row["key"]), count=row["count"]) for row in counted)
 
 
 def _sums_by_day(project_id: UUID, chosen: Chosen) -> dict[Any, Sums]:
     """Of this period and the one before it."""
     both = Chosen(**vars(chosen) | {"since": chosen.before().since})
-    rows = _days(DayFigure.objects.all(), project_id, both)
-    return {
-        row["day"]: Sums(**{name: row[f"sum_{name}"] for name in SUMMED})
-        for row in rows.values("day").annotate(**_SUMS).order_by("day")
-    }
+    rows = _of_period(project_id, both).values("finished_on").annotate(**_SUMS)
+    return {row["finished_on"]: Sums(**{name: row[f"sum_{name}"] for name in SUMMED}) for row in rows}
 
 
 def _total(sums: Iterable[Sums]) -> Sums:
@@ -281,11 +201,10 @@ def _dearest_tasks(project_id: UUID, chosen: Chosen) -> tuple[TaskSpend, ...]:
 
 def choices_of(project_id: UUID, chosen: Chosen) -> dict[str, tuple[str, ...]]:
     """What there is to choose from, whatever the period."""
-    rows = DayCount.objects.filter(
-        project=project_id, is_total=True, is_scripted=chosen.scripted, family__in=CHOICES
-    ).exclude(key="")
-    known: dict[str, list[str]] = {family: [] for family in CHOICES}
-    for family, key in rows.order_by("family", "key").values_list("family", "key").distinct():
-        if len(known[family]) < MOST_CHOICES:
-            known[family].append(key)
-    return {family: tuple(keys) for family, keys in known.items()}
+    rows = RunFigure.objects.filter(project=project_id, is_scripted=chosen.scripted, is_counted=True)
+    known = rows.order_by().values_list(*BY).distinct()
+    columns = zip(*known, strict=True) if known else ((),) * len(BY)
+    return {
+        family: tuple(sorted(filter(None, set(values)))[:MOST_CHOICES])
+        for family, values in zip(CHOICES, columns, strict=True)
+    }

@@ -1,4 +1,4 @@
-"""Figures of runs and their sums by day, measurements of the referee, judgements from elsewhere, and labels."""
+"""Figures of runs, judgements from elsewhere, labels, and dashboards."""
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -11,7 +11,7 @@ from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 
-# Columns that figures of runs and their sums by day have in common, named as in metrics/definitions.py.
+# The columns of figures of runs, named as in metrics/definitions.py.
 
 
 class ByWhat(models.Model):
@@ -94,54 +94,6 @@ class Spent(models.Model):
 
     class Meta:
         abstract = True
-
-
-# Sums by day over the figures of runs: what the metrics of long periods are read from.
-#
-# Each is there by everything that can be asked for, and as a total of the day (`is_total`), which is what most ask for.
-# They are worked out anew from the figures of runs whenever one of those changes, in the same transaction.
-
-IN_ORDER = ("project", "is_total", "is_scripted", "day")
-
-
-class OfDay(ByWhat):
-    id = models.BigAutoField(primary_key=True)
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="+", db_index=False)
-    day = models.DateField()
-    is_total = models.BooleanField()
-
-    class Meta:
-        abstract = True
-
-
-class DayFigure(OfDay, Summed):
-    class Meta:
-        indexes = (models.Index(fields=IN_ORDER, name="day_figure"),)
-
-    def __str__(self) -> str:
-        return f"figures of {self.day}"
-
-
-class DayCount(OfDay):
-    """How many runs of the day belong to the bar `key` of the family `family`."""
-
-    family = models.CharField(max_length=20)
-    key = models.CharField(max_length=200, blank=True)
-    count = models.BigIntegerField()
-
-    class Meta:
-        indexes = (models.Index(fields=IN_ORDER, name="day_count"),)
-
-    def __str__(self) -> str:
-        return f"{self.family} {self.key}: {self.count} on {self.day}"
-
-
-class DaySpend(OfDay, Spent):
-    class Meta:
-        indexes = (models.Index(fields=IN_ORDER, name="day_spend"),)
-
-    def __str__(self) -> str:
-        return f"spent on {self.day}: {self.role} {self.spent_on}"
 
 
 # What each finished run counts for in the metrics. These rows outlive their runs, which retention deletes.

@@ -4,8 +4,7 @@ from django.db import migrations
 
 
 def drop_rows(apps: Any, schema_editor: Any) -> None:
-    """Delete the counts of the charts that are no more, and spans of which no session was made."""
-    apps.get_model("reflection_app", "DayCount").objects.filter(family__in=("latency", "referees")).delete()
+    """Delete the spans of which no session was made."""
     apps.get_model("reflection_app", "AgentTrace").objects.filter(tells_of_agents=False).delete()
     # PostgreSQL alters no table with pending checks.
     schema_editor.execute("SET CONSTRAINTS ALL IMMEDIATE")
@@ -14,6 +13,9 @@ def drop_rows(apps: Any, schema_editor: Any) -> None:
 class Migration(migrations.Migration):
     dependencies = [("reflection_app", "0047_no_referee_measurements")]
     operations = [
+        migrations.DeleteModel(name="DayCount"),
+        migrations.DeleteModel(name="DayFigure"),
+        migrations.DeleteModel(name="DaySpend"),
         migrations.RemoveField(model_name="runfigure", name="latency"),
         migrations.RemoveField(model_name="runfigure", name="referee"),
         migrations.RunPython(drop_rows, migrations.RunPython.noop, elidable=True),

@@ -7,7 +7,6 @@ from typing import Any
 from django.utils import timezone
 
 from reflection_app.core.models import Project
-from reflection_app.metrics.figures import sum_days
 from reflection_app.metrics.models import RunFigure, RunSpend
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Run, RunState, spec_as_json
@@ -34,7 +33,6 @@ def fill(project: Project, *, runs: int, days: int = 40, seed: int = 11, **field
             setattr(figure, name, value)
     RunFigure.objects.bulk_create(figures)
     RunSpend.objects.bulk_create([spend for figure in figures for spend in _spend(figure, chance)])
-    sum_days(project.pk, sorted({figure.finished_on for figure in figures}))
     return figures
 
 

@@ -2,12 +2,11 @@
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from importlib import import_module
 from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
+from django.db.models import Sum
 
 from reflection_app.core.models import Project
 from reflection_app.loops.task_spec import Mode
@@ -16,7 +15,7 @@ from reflection_app.metrics.completeness_figures import completeness_figures
 from reflection_app.metrics.definitions import DEFINITIONS, Chosen, Metrics
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due, figure_runs, rebuild
-from reflection_app.metrics.models import SUMMED, DayCount, DayFigure, DaySpend, RunFigure
+from reflection_app.metrics.models import SUMMED, RunFigure, RunSpend
 from reflection_app.metrics.runs_behind import runs_behind
 from reflection_app.repairs.models import CompletenessCheck
 from reflection_app.runs.models import Attempt, Run
@@ -281,12 +280,6 @@ def test_checks_that_carry_nothing_out_are_no_failed_supplements() -> None:
     assert found.value == pytest.approx(1 / 3)
     assert found.of == 3
     assert completeness_figures(project.pk).share_supplemented == pytest.approx(1 / 3)
-    # What the migration counts for rows from before is what is counted now.
-    for model in (RunFigure, DayFigure):
-        model.objects.update(checks_supplementable=0)
-    with connection.cursor() as cursor:
-        cursor.execute(import_module("reflection_app.migrations.0039_supplementable_checks").COUNT)
-    assert metrics_of(project.pk, on()).figures["completed_by_supplement"] == found
 
 
 @pytest.mark.exhaustive("against another computation, over many drawn cases")
@@ -330,15 +323,15 @@ def test_sums_by_day_are_those_of_the_runs_also_when_made_anew_and_after_changes
         pass
     assert sums(project) == raw(project)
     kept = every_sum(project)
-    DayFigure.objects.filter(project=project).update(runs=7)
     RunFigure.objects.filter(run=made[1]).update(runs=5)
     call_command("rebuild_metrics", project=project.slug)
     assert every_sum(project) == kept
 
 
 def sums(project: Project) -> list[tuple[object, ...]]:
-    rows = DayFigure.objects.filter(project=project, is_total=True).order_by("day", "is_scripted")
-    return [tuple(row) for row in rows.values_list("day", "is_scripted", *SUMMED)]
+    rows = RunFigure.objects.filter(project=project).order_by("finished_on", "is_scripted")
+    summed = rows.values_list("finished_on", "is_scripted").annotate(*map(Sum, SUMMED))
+    return [tuple(row) for row in summed]
 
 
 def raw(project: Project) -> list[tuple[object, ...]]:
@@ -354,11 +347,20 @@ def raw(project: Project) -> list[tuple[object, ...]]:
 
 
 def every_sum(project: Project) -> list[list[tuple[object, ...]]]:
-    models: tuple[type[DayFigure] | type[DayCount] | type[DaySpend], ...] = (DayFigure, DayCount, DaySpend)
-    names = [[field.name for field in model._meta.concrete_fields if field.name != "id"] for model in models]
+    """Every figure of the project's runs, and what was spent, without their own ids."""
+    rows = {RunFigure: {"project": project}, RunSpend: {"figure__project": project}}
+    without = {"id", "figure"}
     return [
-        sorted(map(tuple, model.objects.filter(project=project).values_list(*of)), key=repr)
-        for model, of in zip(models, names, strict=True)
+        sorted(
+            map(
+                tuple,
+                model.objects.filter(**of).values_list(
+                    *(field.name for field in model._meta.concrete_fields if field.name not in without)
+                ),
+            ),
+            key=repr,
+        )
+        for model, of in rows.items()
     ]
 
 
