@@ -136,7 +136,9 @@ def _of_period(project_id: UUID, chosen: Chosen) -> QuerySet[RunFigure]:
 
 def _bars(project_id: UUID, chosen: Chosen, family: str) -> tuple[Bar, ...]:
     """The most frequent first; attempts in their own order. A run may have several failures."""
-    column = Func("failures", function="unnest", output_field=CharField()) if family == "failures" else F(COLUMNS[family])
+    column = F(COLUMNS[family])
+    if family == "failures":
+        column = Func("failures", function="unnest", output_field=CharField())
     rows = _of_period(project_id, chosen).filter(is_counted=True).annotate(key=column)
     if family == "attempts_to_success":
         rows = rows.filter(attempts_to_success__gt=0)
