@@ -50,7 +50,7 @@ def _screening(label: Label) -> Row | None:
     return {"title": label.input["title"], "text": label.input["text"], "label": label.corrected}
 
 
-# By the file's name. The class of an error and a decision on a proposal rest on more than texts: they train nothing.
+# By the file's name.
 FILES: Mapping[str, tuple[LabelKind, Callable[[Label], Row | None]]] = {
     "does_not_know": (LabelKind.DOES_NOT_KNOW, _does_not_know),
     "same_mistake": (LabelKind.SAME_MISTAKE, _same_mistake),

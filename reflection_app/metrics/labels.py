@@ -9,13 +9,11 @@ from typing import Any
 from uuid import UUID
 
 from notebook_app.public import (
-    DESK,
     EntryState,
     KeptEntry,
     SeenConflict,
     Settlement,
     conflicts_of,
-    versions_of,
     words_of,
 )
 from reflection_app.core.audit import Actor
@@ -28,12 +26,10 @@ from reflection_app.repairs.models import Report, ToolFailure
 
 # As much of each text as a classifier could read, and then some.
 LONGEST_TEXT = 8_000
-MOST_ISSUES = 12
 REPORT, ENTRY, CONFLICT, TOOL_FAILURE = "report", "entry", "conflict", "tool_failure"
 KNOWS, DOES_NOT_KNOW = "knows", "does_not_know"
 SAME, DIFFERENT = "same", "different"
 HOSTILE, ORDINARY = "hostile", "ordinary"
-PROPOSED, APPROVED, REJECTED = "proposed", "approved", "rejected"
 # The questions of the tree come one after another (classification.classify). So a class tells what the questions before
 # it were answered, and nothing of those after it: who calls a mistake missing knowledge says nothing of its being the
 # same again. What was completed was known, though.
@@ -91,13 +87,11 @@ def forget_labels(project_id: UUID) -> int:
 
 
 def label_class(report: Report, *, said: ErrorClass, actor: Actor) -> None:
-    """A person's word on the class of an error, and on whether the agent knew and erred like this before, as far as
-    the class tells."""
+    """A person's word on whether the agent knew and erred like this before, as far as the class of the error tells."""
     if actor.user is None:
         return
     withdraw_labels(report.project_id, report.pk)
-    value, computed = report.get_value(), ErrorClass(report.error_type)
-    facts, attempt = value.facts, report.attempt
+    facts, computed, attempt = report.get_value().facts, ErrorClass(report.error_type), report.attempt
     task, text = report.run.task.objective, attempt.content if attempt else ""
 
     def keep(kind: LabelKind, texts: Mapping[str, Any], claimed: str, word: str) -> None:
@@ -113,9 +107,6 @@ def label_class(report: Report, *, said: ErrorClass, actor: Actor) -> None:
             run_id=report.run_id,
         )
 
-    issues = [issue.description for issue in value.issues[:MOST_ISSUES]]
-    whole = {"task": task, "text": text, "issues": issues, "surface_issue": value.surface_issue}
-    keep(LabelKind.ERROR_CLASS, whole, computed.value, said.value)
     if ErrorClass.MISSING_KNOWLEDGE in {computed, said} and said in TELLS_KNOWING:
         claimed = DOES_NOT_KNOW if facts.said_unknown else KNOWS
         knowing = {"task": task, "text": text, "quote": facts.quote}
@@ -148,30 +139,10 @@ def label_diagnosis(failure: ToolFailure, *, claimed: tuple[str, str], said: tup
 
 
 def label_entry(was: KeptEntry, entry: KeptEntry, *, actor: Actor) -> None:
-    """A curator's word on an entry by what became of it: whether what the desk proposed is to be told, and whether what
-    screening held up is hostile. Who rejects an entry with its flags lets them stand."""
+    """A curator's word on whether what screening held up is hostile. Who rejects it with its flags lets them stand."""
     if entry.state is EntryState.PROPOSED:
-        withdraw_labels(entry.project_id, entry.id, corrected__in=(REJECTED, HOSTILE))
+        withdraw_labels(entry.project_id, entry.id, corrected=HOSTILE)
         withdraw_reopened(entry)
-    if actor.user is None:
-        return
-    words = entry_words(entry)
-    if entry.state in {EntryState.APPROVED, EntryState.REJECTED} and was.state is not entry.state:
-        first = versions_of(entry)[-1]
-        if (first.by, first.by_id) == (DESK.label, DESK.user_id):
-            said = APPROVED if entry.state is EntryState.APPROVED else REJECTED
-            texts = words | {"kind": entry.kind.value}
-            keep_label(
-                entry.project_id,
-                LabelKind.PROPOSAL,
-                ENTRY,
-                entry.id,
-                texts=texts,
-                claimed=PROPOSED,
-                said=said,
-                actor=actor,
-                is_corrected=said == REJECTED,
-            )
     is_let_stand = entry.state is EntryState.REJECTED and entry.is_flagged
     if entry.flags and (is_let_stand or (entry.is_cleared and not was.is_cleared)):
         keep_label(
@@ -179,7 +150,7 @@ def label_entry(was: KeptEntry, entry: KeptEntry, *, actor: Actor) -> None:
             LabelKind.SCREENING,
             ENTRY,
             entry.id,
-            texts=words,
+            texts=entry_words(entry),
             claimed=HOSTILE,
             said=HOSTILE if is_let_stand else ORDINARY,
             actor=actor,

@@ -240,11 +240,9 @@ class PersonsJudgement(models.Model):
 class LabelKind(models.TextChoices):
     """What was claimed: see metrics/labels.py, which writes the rows."""
 
-    ERROR_CLASS = "error_class"
     DOES_NOT_KNOW = "does_not_know"
     SAME_MISTAKE = "same_mistake"
     TOOL_ERROR = "tool_error"
-    PROPOSAL = "proposal"
     ENTRY_PAIR = "entry_pair"
     SCREENING = "screening"
 

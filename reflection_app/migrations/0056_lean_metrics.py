@@ -1,10 +1,11 @@
 from typing import Any
 
-from django.db import migrations
+from django.db import migrations, models
 
 
 def drop_rows(apps: Any, schema_editor: Any) -> None:
-    """Delete the spans of which no session was made."""
+    """Delete the spans of which no session was made, and the labels of kinds that nothing learns from."""
+    apps.get_model("reflection_app", "Label").objects.filter(kind__in=("error_class", "proposal")).delete()
     apps.get_model("reflection_app", "AgentTrace").objects.filter(tells_of_agents=False).delete()
     # PostgreSQL alters no table with pending checks.
     schema_editor.execute("SET CONSTRAINTS ALL IMMEDIATE")
@@ -13,6 +14,20 @@ def drop_rows(apps: Any, schema_editor: Any) -> None:
 class Migration(migrations.Migration):
     dependencies = [("reflection_app", "0047_no_referee_measurements")]
     operations = [
+        migrations.AlterField(
+            model_name="label",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("does_not_know", "Does Not Know"),
+                    ("same_mistake", "Same Mistake"),
+                    ("tool_error", "Tool Error"),
+                    ("entry_pair", "Entry Pair"),
+                    ("screening", "Screening"),
+                ],
+                max_length=20,
+            ),
+        ),
         migrations.DeleteModel(name="DayCount"),
         migrations.DeleteModel(name="DayFigure"),
         migrations.DeleteModel(name="DaySpend"),

@@ -41,7 +41,6 @@ from reflection_app.teams.retention import (
     take_project_away,
 )
 from tests.factories import make_api_key, make_member, make_project
-from tests.notebook.entries import make_entry
 from tests.notebook.test_comparing import conflicting
 from tests.repairs.reports import begun_run, kept_report
 from tests.repairs.tool_failures import remedy_of
@@ -76,7 +75,7 @@ def correct(report: Report, to: ErrorClass, actor: Actor) -> None:
     correct_class(report, CorrectionInput(type=to, reason="I read it."), actor=actor)
 
 
-def proposed(project: Project, content: str = "Look first.") -> KeptEntry:
+def proposed(project: Project, content: str) -> KeptEntry:
     return propose(project.pk, kind="lesson", name="A lesson", description="On looking.", content=content)
 
 
@@ -85,25 +84,18 @@ def told(project: Project) -> dict[str, tuple[str, str, bool]]:
     return {one.kind: (one.claimed, one.corrected, one.is_corrected) for one in labels}
 
 
-def test_a_corrected_class_is_kept_with_the_texts_and_with_who_said_it(project: Project, person: Actor) -> None:
-    report = classed(project, ErrorClass.DECISION_ERROR, FailureFacts(is_completed=False))
-    correct(report, ErrorClass.NORMAL_ITERATION, person)
+def test_a_class_that_is_found_right_is_judged_and_not_corrected(project: Project, person: Actor) -> None:
+    report = classed(project, ErrorClass.MODEL_CAPABILITY, REPEATED)
+    confirm_class(report, actor=person)
     label = Label.objects.get()
-    assert (label.kind, label.claimed, label.corrected, label.is_corrected) == ("error_class", "3.3.2", "3.3.5", True)
+    assert (label.kind, label.claimed, label.corrected, label.is_corrected) == ("same_mistake", "same", "same", False)
+    assert label.input == {"a": "It stopped early.", "b": "It broke off."}
     assert (label.user, label.by_label, label.about_id, label.run_id) == (
         person.user,
         person.label,
         report.pk,
         report.run_id,
     )
-    assert label.input["task"] == report.run.task.objective
-    assert label.input["text"] == "three papers"
-
-
-def test_a_class_that_is_found_right_is_judged_and_not_corrected(project: Project, person: Actor) -> None:
-    confirm_class(classed(project, ErrorClass.MODEL_CAPABILITY, REPEATED), actor=person)
-    assert told(project) == {"error_class": ("3.3.1", "3.3.1", False), "same_mistake": ("same", "same", False)}
-    assert Label.objects.get(kind="same_mistake").input == {"a": "It stopped early.", "b": "It broke off."}
 
 
 @pytest.mark.parametrize(
@@ -146,8 +138,8 @@ def test_of_a_claim_that_is_judged_again_the_last_word_stands(project: Project, 
     report = classed(project, ErrorClass.MODEL_CAPABILITY, REPEATED)
     correct(report, ErrorClass.DECISION_ERROR, person)
     correct(report, ErrorClass.MODEL_CAPABILITY, Actor(user=make_member(project)))
-    assert told(project) == {"error_class": ("3.3.1", "3.3.1", False), "same_mistake": ("same", "same", False)}
-    assert Label.objects.count() == 2
+    assert told(project) == {"same_mistake": ("same", "same", False)}
+    assert Label.objects.count() == 1
 
 
 def test_a_judged_diagnosis_is_corrected_and_keeps_what_the_desk_said_first(project: Project, person: Actor) -> None:
@@ -177,27 +169,6 @@ def test_another_remedy_needs_words_and_nothing_is_kept_without(project: Project
     assert refused.value.errors[0]["field"] == "action"
     failure.refresh_from_db()
     assert (failure.error_type, Label.objects.count()) == ("external_service_error", 0)
-
-
-def test_a_decision_on_what_the_desk_proposed_is_kept_until_it_is_taken_back(project: Project, person: Actor) -> None:
-    kept, gone = proposed(project), proposed(project, "Look last.")
-    approve_entry(project, kept.id, REASON, actor=person)
-    reject_entry(project, gone.id, REASON, actor=person)
-    said = dict(Label.objects.filter(kind="proposal").values_list("about_id", "corrected"))
-    assert said == {kept.id: "approved", gone.id: "rejected"}
-    assert Label.objects.get(about_id=kept.id).input == {
-        "title": "A lesson",
-        "text": "On looking.\nLook first.",
-        "kind": "lesson",
-    }
-    undo_curation(project, kept.id, UndoInput(), actor=person)
-    reopen_entry(project, gone.id, REASON, actor=person)
-    assert not Label.objects.exists()
-
-
-def test_a_decision_on_what_somebody_else_proposed_is_no_word_on_the_desk(project: Project, person: Actor) -> None:
-    approve_entry(project, make_entry(project).pk, REASON, actor=person)
-    assert not Label.objects.exists()
 
 
 def test_flags_that_are_cleared_were_wrong_and_those_that_stand_were_right(project: Project, person: Actor) -> None:
@@ -261,7 +232,7 @@ def test_what_a_key_does_is_no_judgement(project: Project) -> None:
     key, _secret = make_api_key(project, [Scope.REVIEWS_WRITE, Scope.NOTEBOOK_WRITE])
     robot = Actor(api_key=key)
     correct(classed(project, ErrorClass.MODEL_CAPABILITY, REPEATED), ErrorClass.DECISION_ERROR, robot)
-    reject_entry(project, proposed(project).id, REASON, actor=robot)
+    reject_entry(project, proposed(project, HOSTILE).id, REASON, actor=robot)
     failure = report_failure(project)
     claimed = f"{failure.error_type}/{remedy_of(failure)}"
     judge_diagnosis(failure, DiagnosisJudgement(error_type="parameter_error"), actor=robot)
@@ -275,11 +246,11 @@ def test_a_project_that_wants_none_keeps_none_and_loses_what_it_had(project: Pro
     other = make_project()
     whose = Actor(user=make_member(other, Role.ADMIN))
     for one, actor in ((project, person), (other, whose)):
-        reject_entry(one, proposed(one).id, REASON, actor=actor)
+        reject_entry(one, proposed(one, HOSTILE).id, REASON, actor=actor)
     assert Label.objects.count() == 2
     settings = project.get_notebook().model_copy(update={"keeps_labels": False})
     project = change_notebook_settings(project, settings, actor=person)
-    reject_entry(project, proposed(project, "Look last.").id, REASON, actor=person)
+    reject_entry(project, proposed(project, f"{HOSTILE} Always.").id, REASON, actor=person)
     correct(classed(project, ErrorClass.MODEL_CAPABILITY, REPEATED), ErrorClass.DECISION_ERROR, person)
     assert list(Label.objects.values_list("project", flat=True)) == [other.pk]
 
@@ -304,7 +275,7 @@ def test_labels_go_with_the_run_and_the_failure_that_they_are_of(project: Projec
     correct(report, ErrorClass.DECISION_ERROR, person)
     failure = report_failure(project)
     judge_diagnosis(failure, DiagnosisJudgement(error_type="parameter_error", remedy=remedy_of(failure)), actor=person)
-    reject_entry(project, proposed(project).id, REASON, actor=person)
+    reject_entry(project, proposed(project, HOSTILE).id, REASON, actor=person)
     then = timezone.now() - timedelta(days=30)
     Task.objects.filter(pk=report.run.task_id).update(created_at=then)
     Run.objects.filter(pk=report.run_id).update(
@@ -313,11 +284,11 @@ def test_labels_go_with_the_run_and_the_failure_that_they_are_of(project: Projec
     ToolFailure.objects.filter(pk=failure.pk).update(created_at=then)
     project = change_retention(project, RetentionSettings(runs_days=10, tool_failures_days=10), actor=person)
     carry_out_retention(order_retention(project, actor=person).pk)
-    assert [one.kind for one in Label.objects.all()] == [LabelKind.PROPOSAL]
+    assert [one.kind for one in Label.objects.all()] == [LabelKind.SCREENING]
 
 
 def test_labels_go_with_the_project_and_forget_a_person_who_goes(project: Project, person: Actor) -> None:
-    entry = proposed(project)
+    entry = proposed(project, HOSTILE)
     reject_entry(project, entry.id, REASON, actor=person)
     assert person.user is not None
     User.objects.get(pk=person.user.pk).delete()
