@@ -1,9 +1,8 @@
-"""Figures of runs, judgements from elsewhere, labels, and dashboards."""
+"""Figures of runs, judgements from elsewhere, and dashboards."""
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.utils import timezone
 
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
@@ -232,53 +231,6 @@ class PersonsJudgement(models.Model):
 
     def __str__(self) -> str:
         return f"{self.verdict} by {self.name}"
-
-
-# What people said of the desk's own claims to understand, kept to learn from.
-
-
-class LabelKind(models.TextChoices):
-    """What was claimed: see metrics/labels.py, which writes the rows."""
-
-    DOES_NOT_KNOW = "does_not_know"
-    SAME_MISTAKE = "same_mistake"
-    TOOL_ERROR = "tool_error"
-    ENTRY_PAIR = "entry_pair"
-    SCREENING = "screening"
-
-
-class Label(models.Model):
-    """A person's judgement of one claim. `input` are the texts that it was made on, `corrected` is what was said.
-
-    `about_id` is the row that made the claim. What the texts are a run's or a failed call's goes when that does.
-    """
-
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="labels")
-    kind = models.CharField(max_length=20, choices=LabelKind)
-    about = models.CharField(max_length=20)
-    about_id = models.UUIDField()
-    run = models.ForeignKey(Run, null=True, on_delete=models.CASCADE, related_name="labels")
-    tool_failure = models.ForeignKey(
-        "reflection_app.ToolFailure", null=True, on_delete=models.CASCADE, related_name="labels"
-    )
-    input = models.JSONField()
-    claimed = models.CharField(max_length=60)
-    corrected = models.CharField(max_length=60)
-    is_corrected = models.BooleanField()
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
-    by_label = models.CharField(max_length=200)
-    created_at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        ordering = ("created_at", "id")
-        indexes = (
-            models.Index(fields=("project", "kind", "created_at"), name="label_by_kind"),
-            models.Index(fields=("about_id", "kind"), name="label_about"),
-        )
-
-    def __str__(self) -> str:
-        return f"{self.kind}: {self.claimed}, {self.corrected} by {self.by_label}"
 
 
 # Dashboards: figures and charts that somebody picked and put in an order.

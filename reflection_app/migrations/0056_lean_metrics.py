@@ -1,11 +1,16 @@
 from typing import Any
 
-from django.db import migrations, models
+from django.db import migrations
 
 
-def drop_rows(apps: Any, schema_editor: Any) -> None:
-    """Delete the spans of which no session was made, and the labels of kinds that nothing learns from."""
-    apps.get_model("reflection_app", "Label").objects.filter(kind__in=("error_class", "proposal")).delete()
+def drop_former_setting(apps: Any, _schema_editor: Any) -> None:
+    for project in apps.get_model("reflection_app", "Project").objects.exclude(notebook={}).only("notebook"):
+        if project.notebook.pop("keeps_labels", None) is not None:
+            project.save(update_fields=["notebook"])
+
+
+def drop_traces_of_no_agents(apps: Any, schema_editor: Any) -> None:
+    """Delete the spans that were stored to be looked at: no session was made of them."""
     apps.get_model("reflection_app", "AgentTrace").objects.filter(tells_of_agents=False).delete()
     # PostgreSQL alters no table with pending checks.
     schema_editor.execute("SET CONSTRAINTS ALL IMMEDIATE")
@@ -14,26 +19,14 @@ def drop_rows(apps: Any, schema_editor: Any) -> None:
 class Migration(migrations.Migration):
     dependencies = [("reflection_app", "0047_no_referee_measurements")]
     operations = [
-        migrations.AlterField(
-            model_name="label",
-            name="kind",
-            field=models.CharField(
-                choices=[
-                    ("does_not_know", "Does Not Know"),
-                    ("same_mistake", "Same Mistake"),
-                    ("tool_error", "Tool Error"),
-                    ("entry_pair", "Entry Pair"),
-                    ("screening", "Screening"),
-                ],
-                max_length=20,
-            ),
-        ),
+        migrations.DeleteModel(name="Label"),
         migrations.DeleteModel(name="DayCount"),
         migrations.DeleteModel(name="DayFigure"),
         migrations.DeleteModel(name="DaySpend"),
         migrations.RemoveField(model_name="runfigure", name="latency"),
         migrations.RemoveField(model_name="runfigure", name="referee"),
-        migrations.RunPython(drop_rows, migrations.RunPython.noop, elidable=True),
+        migrations.RunPython(drop_former_setting, migrations.RunPython.noop, elidable=True),
+        migrations.RunPython(drop_traces_of_no_agents, migrations.RunPython.noop, elidable=True),
         migrations.RemoveIndex(model_name="agentspan", name="agent_span_unread"),
         migrations.RemoveIndex(model_name="agentspan", name="agent_span_unread_trace"),
         migrations.RemoveField(model_name="agentspan", name="unread"),

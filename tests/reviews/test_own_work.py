@@ -56,7 +56,7 @@ HARMLESS = {
     "saved-views": "filters under a name",
     "saved-views/<uuid:view_id>": "filters under a name",
     "tickets/<slug:ticket_id>/close": "ends work undone",
-    "tool-failures/<uuid:failure_id>/diagnosis": "of a run that one handed in it is refused (test_labels.py)",
+    "tool-failures/<uuid:failure_id>/diagnosis": "of a run that one handed in it is refused",
     **{
         f"notebook/entries/<uuid:entry_id>/{way}": "agents are told no new words by it"
         for way in ("reject", "retire", "reopen", "tags", "owner", "undo", "restore", "split", "merge", "supersede")

@@ -23,7 +23,6 @@ from reflection_app.metrics.models import (
     CriticJudgement,
     JudgedItem,
     JudgementImport,
-    Label,
     PersonsJudgement,
     RunFigure,
     RunSpend,
@@ -125,7 +124,7 @@ LEASE = frozenset({"lease_token", "lease_until"})
 # They differ from desk to desk; what can be known of them here is worked out after the import.
 NUMBERS_OF_PEOPLE = frozenset({"handed_in_by", "holder_person"})
 # Tables of earlier archives that no longer exist. Importing skips their rows.
-REMOVED = frozenset({"referee_measurements", "supplement_groups", "check_draws", "check_suggestions"})
+REMOVED = frozenset({"labels", "referee_measurements", "supplement_groups", "check_draws", "check_suggestions"})
 TABLES: tuple[TakenTable, ...] = (
     TakenTable("members", Membership, without=frozenset({"invited_by_key"})),
     TakenTable("tools", Tool),
@@ -165,7 +164,6 @@ TABLES: tuple[TakenTable, ...] = (
     TakenTable("agent_instructions", AgentInstruction),
     TakenTable("questions", Question),
     TakenTable("tool_failures", ToolFailure),
-    TakenTable("labels", Label),
     TakenTable("completeness_checks", CompletenessCheck),
     TakenTable("supplements", Supplement, dropped=frozenset({"group", "estimate"})),
     TakenTable("transcripts", Transcript),
