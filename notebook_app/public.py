@@ -49,7 +49,6 @@ from notebook_app.interchange.importing import (
     project_of_import,
 )
 from notebook_app.interchange.reading import HandedIn
-from notebook_app.judged import JudgedEntry, judged_by_people
 from notebook_app.kinds import (
     DESK,
     HOLDING,

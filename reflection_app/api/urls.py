@@ -18,7 +18,7 @@ from reflection_app.reviews.api.reviews import AskForReview, HeldReview, Reviews
 from reflection_app.rubrics.api import Guidelines, Rubrics
 from reflection_app.runs.api import Questions, RunHistory, Runs
 from reflection_app.search.api import Search
-from reflection_app.sessions.api import Reflectors, Transcripts, UnreadSpans
+from reflection_app.sessions.api import Reflectors, Transcripts
 from reflection_app.tasks.api import AgentWork, RedoRun, Tasks
 from reflection_app.teams.api import members, tools, webhooks
 from reflection_app.teams.api.completeness_settings import CompletenessSettingsView
@@ -72,9 +72,6 @@ urlpatterns = [
     at("metrics.csv", figures.Figures, get="table"),
     at("metrics/definitions", figures.Figures, get="definitions"),
     at("metrics/reviews", figures.Figures, get="of_reviews"),
-    at("metrics/corrections", figures.Corrections, get="retrieve"),
-    at("metrics/corrections.csv", figures.Corrections, get="table"),
-    at("labels/settings", figures.KeptLabels, get="retrieve", put="update"),
     at("metrics/runs", figures.Figures, get="runs"),
     at("metrics/calibration", figures.Calibration, get="retrieve"),
     at("metrics/calibration/labels", judgements.Labels, post="create"),
@@ -82,7 +79,6 @@ urlpatterns = [
     at("datasets/runs", datasets.Datasets, get="runs"),
     at("datasets/preferences", datasets.Datasets, get="preferences"),
     at("datasets/critic", datasets.Datasets, get="critic"),
-    at("datasets/findings", datasets.Datasets, get="findings"),
     at("datasets/<slug:kind>/export", datasets.Datasets, get="export"),
     at("search", Search, get="retrieve"),
     at("comments", Comments, get="list", post="create"),
@@ -114,8 +110,6 @@ urlpatterns = [
     at("reports/<slug:reflection_id>/class/confirm", reports.Reports, post="confirm"),
     at("instructions", reports.Instructions, get="list"),
     at("instructions/<uuid:instruction_id>/decision", reports.Instructions, post="decide"),
-    at("unread-spans", UnreadSpans, get="list"),
-    at("unread-spans/<uuid:span_id>", UnreadSpans, get="retrieve"),
     at("transcripts", Transcripts, get="list", post="create"),
     at("transcripts/<uuid:transcript_id>", Transcripts, get="retrieve"),
     at("transcripts/<uuid:transcript_id>/turns", Transcripts, get="turns", post="add_turns"),

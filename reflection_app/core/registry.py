@@ -406,28 +406,6 @@ FINDINGS: Looks = {
     Finding.CONTEXT_MISMANAGEMENT: Look(_("context mismanagement")),
     Finding.OTHER: Look(_("other")),
 }
-UNREAD_SPANS: Looks = {
-    "no_convention": Look(_("no known convention"), "question", "warn"),
-    "unknown_kind": Look(_("unknown kind"), "question", "warn"),
-    "no_content": Look(_("no messages"), "chat"),
-    "late": Look(_("too late"), "clock"),
-    "too_large": Look(_("too large"), "down"),
-    "failed": Look(_("not readable"), "warning", "bad"),
-}
-# What each of them means, and what helps.
-UNREAD_SENTENCES: Looks = {
-    "no_convention": Look(
-        _(
-            "It has attributes, none of which is of a convention for agents that the desk reads. "
-            "An instrumentation of your agent's library writes such."
-        )
-    ),
-    "unknown_kind": Look(_("It says nothing that the desk knows of what it is: a model's call, a tool's, an agent.")),
-    "no_content": Look(_("It holds no messages. Instrumentations leave them out unless they are told to keep them.")),
-    "late": Look(_("It came after its session had ended, and is not in it.")),
-    "too_large": Look(_("Its trace was too large to be read whole.")),
-    "failed": Look(_("Its trace could not be made a session; the desk's log says why.")),
-}
 TOOL_KINDS: Looks = {
     "http": Look(_("HTTP")),
     "mcp": Look(_("MCP server")),
@@ -596,8 +574,6 @@ REGISTRY: dict[str, Looks] = {
     "question": QUESTIONS,
     "choice": CHOICES,
     "finding": FINDINGS,
-    "unread_span": UNREAD_SPANS,
-    "unread_span_sentence": UNREAD_SENTENCES,
     "tool": TOOL_KINDS,
     "tool_effect": TOOL_EFFECTS,
     "ground": GROUNDS,

@@ -17,7 +17,7 @@ urlpatterns: list[URLPattern] = [
     path("metrics/dashboards/<uuid:dashboard_id>/delete/", dashboards.drop_dashboard, name="drop_dashboard"),
     path("metrics/datasets/", datasets.datasets_page, name="datasets"),
     path("metrics/datasets/<slug:kind>.<slug:form>", datasets.dataset_file, name="dataset_file"),
-    path("metrics/<slug:subject>.<str:form>", figures.metrics_export, name="metrics_export"),
+    path("metrics/<slug:subject>.csv", figures.metrics_export, name="metrics_export"),
 ]
 
 

@@ -35,7 +35,6 @@ from reflection_app.core.models import Project
 from reflection_app.loops.merging import EntryToMerge
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.values import Value
-from reflection_app.metrics.labels import label_conflict, withdraw_labels
 from reflection_app.notebook.input import MergedWords, Reason, Version
 from reflection_app.notebook.proposing import by_of, note, refusals_told, refuse_rewording, ring_notebook
 from reflection_app.runs.models import Run, RunState
@@ -106,7 +105,6 @@ def settle(project: Project, conflict_id: UUID, data: SettleInput, *, actor: Act
             refuse_rewording(was, now, actor=actor)
             if data.words is not None and now.id == data.stays:
                 note(now, "entry.absorbed", actor=actor, more={"conflict": str(conflict_id)})
-        label_conflict(before, settling.how, actor=actor)
         _note(conflict, "conflict.settled", before=before, actor=actor)
     return conflict
 
@@ -164,7 +162,6 @@ def unsettle(project: Project, conflict_id: UUID, data: UnsettleInput, *, actor:
     with _as_api_errors(), transaction.atomic():
         public.unsettle_conflict(project.pk, conflict_id, by=by_of(actor), reason=data.reason)
         conflict = conflict_for(project, conflict_id)
-        withdraw_labels(project.pk, conflict_id)
         _note(conflict, "conflict.reopened", before=before, actor=actor)
     return conflict
 

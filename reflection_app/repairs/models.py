@@ -134,7 +134,7 @@ class Report(models.Model):
 
 
 class ClassCorrection(models.Model):
-    """A person's word on the class of an error, kept as a label. Rows are only ever added."""
+    """A person's word on the class of an error. Rows are only ever added."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     report = models.ForeignKey(Report, on_delete=models.CASCADE, related_name="corrections")

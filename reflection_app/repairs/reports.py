@@ -21,7 +21,6 @@ from reflection_app.loops.protocol.reports import Proposal
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Judgement
-from reflection_app.metrics.labels import label_class
 from reflection_app.repairs.issue_vectors import kept_vectors
 from reflection_app.repairs.models import ClassCorrection, Report
 from reflection_app.repairs.rows import entry_proposal, keep_instruction, keep_proposal
@@ -46,7 +45,6 @@ def confirm_class(report: Report, *, actor: Actor) -> Report:
     run = Run.objects.select_for_update(of=("self",)).get(pk=report.run_id)
     refuse_own_work(run.handed_in_by, project_id=run.project_id, actor=actor)
     locked = Report.objects.select_for_update(of=("self",)).get(pk=report.pk)
-    label_class(locked, said=ErrorClass(locked.holding_type), actor=actor)
     audit(locked.project_id, actor, "report.class_confirmed", target=locked, after={"type": locked.holding_type})
     return locked
 
@@ -72,7 +70,6 @@ def correct_class(report: Report, data: CorrectionInput, *, actor: Actor) -> Rep
     if data.type is before:
         message = _("The class is %(value)s already.") % {"value": before.value}
         raise InvalidInput(message, errors=[{"field": "type", "message": message}])
-    label_class(locked, said=data.type, actor=actor)
     locked.corrected_type = data.type.value
     locked.save(update_fields=["corrected_type"])
     ClassCorrection.objects.create(

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, AliasChoices, Field, JsonValue, model_validator
 
-from reflection_app.core.audit import Actor, AuditEntry, audit
+from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict, InvalidInput, OutcomeKnown
 from reflection_app.core.json_sizes import at_most
 from reflection_app.core.models import Project
@@ -31,7 +31,6 @@ from reflection_app.loops.storable import AgentName, is_storable
 from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.loops.tool_calls import DEEPEST, ToolSpec, is_too_deep
 from reflection_app.loops.values import Value
-from reflection_app.metrics.labels import label_diagnosis
 from reflection_app.metrics.models import FigureDue
 from reflection_app.repairs.fix_pairs import best_fix, keep_outcome
 from reflection_app.repairs.models import ToolFailure
@@ -331,10 +330,6 @@ def judge_diagnosis(failure: ToolFailure, data: DiagnosisJudgement, *, actor: Ac
             message = _("Say what is to be done.")
             raise InvalidInput(message, errors=[{"field": "action", "message": message}])
         locked.action = CorrectiveAction(remedy=remedy, action=data.action.strip()).model_dump(mode="json")
-    # What the desk said itself, before anybody corrected it.
-    judged = AuditEntry.objects.filter(target_id=locked.pk, action=JUDGED).order_by("created_at", "id").first()
-    claimed = (judged.before["error_type"], judged.before["remedy"]) if judged else before
-    label_diagnosis(locked, claimed=claimed, said=said, actor=actor)
     locked.error_type = error_type.value
     locked.save(update_fields=["error_type", "action"])
     if locked.run_id is not None and before != said:

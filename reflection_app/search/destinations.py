@@ -57,12 +57,6 @@ DESTINATIONS = (
         "sessions", gettext_noop("Sessions"), "conversations transcripts traces chats 会话 对话 追踪 转录", "chat"
     ),
     Destination(
-        "unread_spans",
-        gettext_noop("Spans not in a session"),
-        "opentelemetry otlp traces missing not understood 追踪 跨度 未识别",
-        "chat",
-    ),
-    Destination(
         "reviews", gettext_noop("Reviews"), "queue approve waiting decide inbox 评审 审核 复核 队列 待办 批准", "inbox"
     ),
     Destination(
@@ -212,20 +206,6 @@ DESTINATIONS = (
         within=gettext_noop("Metrics"),
     ),
     Destination(
-        "lesson_metrics",
-        gettext_noop("Figures of lessons"),
-        "metrics notebook 指标 经验 统计",
-        "chart",
-        within=gettext_noop("Metrics"),
-    ),
-    Destination(
-        "correction_metrics",
-        gettext_noop("Corrections"),
-        "metrics repairs error classes 指标 修正 纠正",
-        "chart",
-        within=gettext_noop("Metrics"),
-    ),
-    Destination(
         "dashboards",
         gettext_noop("Dashboards"),
         "metrics own figures charts pick arrange 指标 仪表盘 看板 图表",
@@ -242,7 +222,7 @@ DESTINATIONS = (
     Destination(
         "datasets",
         gettext_noop("Data sets"),
-        "export download training dpo preferences jsonl csv parquet 数据集 导出 下载 训练 偏好",
+        "export download training dpo preferences jsonl csv 数据集 导出 下载 训练 偏好",
         "download",
         within=gettext_noop("Metrics"),
     ),

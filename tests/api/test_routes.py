@@ -20,7 +20,6 @@ from reflection_app.attachments.keeping import upload
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Scope
 from reflection_app.core.permissions import GRANTS, Grant, Permission
-from reflection_app.metrics.datasets.catalogue import DATASETS
 from reflection_app.notebook.bulk import BulkCuration, BulkDeed, curate_together
 from reflection_app.repairs.models import AgentInstruction
 from reflection_app.reviews.comments import CommentInput, add_comment
@@ -40,7 +39,6 @@ from tests.repairs.reports import begun_run, kept_report
 from tests.repairs.tickets import external_run, ticket_of
 from tests.repairs.tool_failures import report
 from tests.runs.questions import waiting_question
-from tests.sessions.spans import unread_span
 
 pytestmark = pytest.mark.django_db
 
@@ -90,8 +88,6 @@ ID_NAMES = (
     "name",
     "kind",
 )
-# What a route asks of a key beside what it declares.
-ALSO_NEEDED = {f"datasets/{one.kind}": one.needs for one in DATASETS.values()}
 OTHER_ENTRY = uuid4()
 BODIES = {
     "fork": {"from_step": 1},
@@ -153,7 +149,6 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
         "run_id": review.run_id,
         "review_id": review.pk,
         "transcript_id": transcript.pk,
-        "span_id": unread_span(owner.project).pk,
         "failure_id": report(owner.project).pk,
         "question_id": waiting_question(owner.project).pk,
         "attachment_id": upload(owner.project, b"x", name="x", actor=by).pk,
@@ -245,7 +240,7 @@ def test_every_route_declares_what_it_needs(method: str, route: str, view: type[
 def test_a_key_gets_as_far_as_the_matrix_says(scope: Scope) -> None:
     caller, wrong = make_caller(scopes=[scope]), dict[str, int]()
     for method, route, view in ROUTES:
-        grants = [grant_of(view, method), *([GRANTS[ALSO_NEEDED[route]]] if route in ALSO_NEEDED else [])]
+        grants = [grant_of(view, method)]
         is_enough = scope is Scope.ADMIN or all(
             scope in grant.scopes and (len(grant.scopes) == 1 or not grant.together) for grant in grants
         )

@@ -57,7 +57,7 @@ def test_every_call_needs_a_key_and_tells_its_problems(schema: Any) -> None:
         assert {"400", "401", "403", "429"} <= set(operation["responses"])
         for status, response in operation["responses"].items():
             kinds = set(response.get("content", {}))
-            files = {"application/jsonl", "application/zip", "text/csv", "application/vnd.apache.parquet"}
+            files = {"application/jsonl", "application/zip", "text/csv"}
             readable = {"application/json", "text/markdown", UNKNOWN} | files | INLINE.keys()
             assert kinds <= ({"application/problem+json"} if status >= "400" else readable)
 

@@ -45,11 +45,11 @@ def fill(rows: int) -> "Project":
 def measure_files(project: "Project") -> None:
     from reflection_app.metrics.datasets.asking import DatasetQuery, asked_of
     from reflection_app.metrics.datasets.catalogue import DATASETS, DatasetKind
-    from reflection_app.metrics.datasets.files import formats, written
+    from reflection_app.metrics.datasets.files import FileFormat, as_csv, as_jsonl
     from reflection_app.metrics.datasets.rows import DatasetRow
 
     for kind in (DatasetKind.RUNS, DatasetKind.CRITIC):
-        for form in formats():
+        for form in FileFormat:
             dataset, asked = DATASETS[kind], asked_of(project, DatasetQuery())
             counted = [0]
 
@@ -59,7 +59,7 @@ def measure_files(project: "Project") -> None:
                     yield piece.rows
 
             began = time.perf_counter()
-            file = written(dataset, pieces(), form=form, about={})
+            file = as_csv(dataset, pieces()) if form is FileFormat.CSV else as_jsonl(pieces())
             size = len(next(file, b""))
             first_s = time.perf_counter() - began
             size += sum(len(piece) for piece in islice(file, 5))

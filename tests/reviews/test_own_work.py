@@ -48,7 +48,7 @@ HARMLESS = {
     "reviews/<uuid:review_id>/undo": "takes a decision back; it is decided anew under the same rules",
     "runs/<uuid:run_id>/redo": "more work, no verdict; its author cannot decide (see test_authors_of_instructions)",
     "tickets/<slug:ticket_id>/close": "ends work undone",
-    "tool-failures/<uuid:failure_id>/diagnosis": "of a run that one handed in it is refused (test_labels.py)",
+    "tool-failures/<uuid:failure_id>/diagnosis": "of a run that one handed in it is refused",
     **{
         f"notebook/entries/<uuid:entry_id>/{way}": "agents are told no new words by it"
         for way in ("reject", "retire", "reopen", "tags", "owner", "undo", "restore", "split", "merge", "supersede")

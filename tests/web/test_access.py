@@ -30,7 +30,6 @@ from tests.repairs.tickets import external_run, ticket_of
 from tests.repairs.tool_failures import report
 from tests.reviews.bulk import done_bulk
 from tests.runs.questions import waiting_question
-from tests.sessions.spans import unread_span
 from tests.web.stories import logged_in, unsure_project, waiting_review
 
 # Advancing a run gives its connection back, so these tests cannot live in one transaction.
@@ -64,7 +63,7 @@ def addresses() -> dict[str, str]:
         "review_id": review.pk,
         "key_id": key.pk,
         "transcript_id": transcript.pk,
-        "span_id": unread_span(project).pk,
+        "span_id": uuid4(),
         "tool_id": add_builtin_tools(project, actor=Actor())[0].pk,
         "secret_id": kept.pk,
         "failure_id": report(project).pk,

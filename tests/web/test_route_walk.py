@@ -102,12 +102,6 @@ def test_the_written_matrix_is_up_to_date() -> None:
     assert page == permissions_page(), "write it again: manage.py write_reference"
 
 
-def test_a_call_that_needs_two_permissions_is_written_with_both() -> None:
-    [findings] = [route for route in guarded_routes() if route.second is not None]
-    assert (findings.path, findings.second) == ("/api/v1/datasets/findings", Permission.READ_NOTEBOOK)
-    assert f"- `GET {findings.path}`, with `notebook:read` or `notebook:write` as well\n" in permissions_page()
-
-
 @pytest.mark.django_db
 def test_the_matrix_is_on_a_page_for_every_member(client: Client) -> None:
     project = make_project("shown")

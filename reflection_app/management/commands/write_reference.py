@@ -10,7 +10,7 @@ from django.utils import translation
 from reflection_app.config.env import DOCUMENTED
 from reflection_app.config.guarded_routes import guarded_routes
 from reflection_app.core.models import Role, Scope
-from reflection_app.core.permissions import GRANTS, Permission
+from reflection_app.core.permissions import GRANTS
 from reflection_app.teams.pages.members import PERMISSIONS
 
 REFERENCE = Path(settings.BASE_DIR) / "docs" / "reference"
@@ -134,11 +134,6 @@ SECTIONS = {
 }
 
 
-def _and(second: Permission | None) -> str:
-    """How a call's second permission is written."""
-    return f", with {GRANTS[second].scope_words('`')} as well" if second is not None else ""
-
-
 def permissions_page() -> str:
     """Return the permission matrix, and the pages and calls that need each permission, as Markdown."""
     with translation.override("en"):
@@ -153,14 +148,14 @@ def permissions_page() -> str:
         for permission in GRANTS:
             asking = [route for route in routes if route.permission is permission]
             pages = sorted({(route.path, route.method) for route in asking if route.is_page})
-            calls = sorted({(route.path, route.method, _and(route.second)) for route in asking if not route.is_page})
+            calls = sorted({(route.path, route.method) for route in asking if not route.is_page})
             if asking:
                 lines += [f"## To {PERMISSIONS[permission]}", ""]
             if pages:
                 changes = {"POST": ", to change something"}
                 lines += ["Pages:", "", *(f"- `{path}`{changes.get(method, '')}" for path, method in pages), ""]
             if calls:
-                lines += ["Calls:", "", *(f"- `{method} {path}`{more}" for path, method, more in calls), ""]
+                lines += ["Calls:", "", *(f"- `{method} {path}`" for path, method in calls), ""]
         return "\n".join(lines) + "\n"
 
 

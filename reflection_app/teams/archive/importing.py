@@ -170,6 +170,9 @@ def _project(manifest: dict[str, Any], wishes: Wishes) -> Project:
     if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME:
         raise refuse(f"{MANIFEST}, project.name", f"a name has 1 to {LONGEST_NAME} characters")
     settings = {key: given[key] for key in OF_PROJECT if key in given}
+    if isinstance(notebook := settings.get("notebook"), dict):
+        # A setting of former versions.
+        settings["notebook"] = {name: value for name, value in notebook.items() if name != "keeps_labels"}
     if isinstance(check := settings.get("completeness"), dict):
         settings["completeness"] = read_former_of_project(check)
     project = Project(slug=wishes.slug, name=storable(name), **settings)

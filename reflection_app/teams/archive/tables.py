@@ -23,7 +23,6 @@ from reflection_app.metrics.models import (
     CriticJudgement,
     JudgedItem,
     JudgementImport,
-    Label,
     PersonsJudgement,
     RunFigure,
     RunSpend,
@@ -126,7 +125,7 @@ LEASE = frozenset({"lease_token", "lease_until"})
 NUMBERS_OF_PEOPLE = frozenset({"handed_in_by", "holder_person"})
 # Tables of earlier archives that no longer exist. Importing skips their rows.
 REMOVED = frozenset(
-    {"referee_measurements", "review_examples", "supplement_groups", "check_draws", "check_suggestions"}
+    {"labels", "referee_measurements", "review_examples", "supplement_groups", "check_draws", "check_suggestions"}
 )
 TABLES: tuple[TakenTable, ...] = (
     TakenTable("members", Membership, without=frozenset({"invited_by_key"}), dropped=frozenset({"skills"})),
@@ -166,14 +165,13 @@ TABLES: tuple[TakenTable, ...] = (
     TakenTable("agent_instructions", AgentInstruction),
     TakenTable("questions", Question),
     TakenTable("tool_failures", ToolFailure),
-    TakenTable("labels", Label),
     TakenTable("completeness_checks", CompletenessCheck),
     TakenTable("supplements", Supplement, dropped=frozenset({"group", "estimate"})),
     TakenTable("transcripts", Transcript),
     TakenTable("transcript_turns", TranscriptTurn, path="transcript__project_id"),
     TakenTable("transcript_files", TranscriptFile, path="transcript__project_id"),
-    TakenTable("agent_traces", AgentTrace),
-    TakenTable("agent_spans", AgentSpan, path="trace__project_id"),
+    TakenTable("agent_traces", AgentTrace, dropped=frozenset({"tells_of_agents"})),
+    TakenTable("agent_spans", AgentSpan, path="trace__project_id", dropped=frozenset({"unread"})),
     TakenTable("reflectors", Reflector),
     TakenTable("judgement_imports", JudgementImport, dropped=frozenset({"rows", "outcome", "applied_at"})),
     TakenTable("judged_items", JudgedItem),
@@ -182,7 +180,7 @@ TABLES: tuple[TakenTable, ...] = (
     TakenTable("comments", Comment),
     TakenTable("events", Event),
     # Of runs that are gone; those of the others are worked out anew.
-    TakenTable("figures", RunFigure, only={"run__isnull": True}),
+    TakenTable("figures", RunFigure, only={"run__isnull": True}, dropped=frozenset({"latency", "referee"})),
     TakenTable("spend", RunSpend, path="figure__project_id", only={"figure__run__isnull": True}),
     TakenTable("retention_runs", RetentionRun, mended=_ended),
     TakenTable("audit", AuditEntry, without=frozenset({"api_key_id"})),
@@ -217,9 +215,6 @@ STAYS = {
     "LookBackDue": "what has ended elsewhere is looked back at there",
     "RenderedPage": "made anew of the files",
     "SearchRow": "written again with the rows",
-    "DayFigure": "sums, made anew",
-    "DayCount": "sums, made anew",
-    "DaySpend": "sums, made anew",
     "EmbeddingSpace": "the desk's own",
     "Dashboard": "a person's own, or made by one who is not here",
     "Embedding": "made anew of the words",

@@ -1,6 +1,6 @@
 """What the demo has besides its runs: imported labels, a bulk decision."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from random import Random
 
 from django.contrib.auth.models import User
@@ -10,8 +10,6 @@ from reflection_app.core.models import Project
 from reflection_app.loops.attempt_effects import Decision, ReviewReason
 from reflection_app.metrics.judgements import LabelRow, import_labels
 from reflection_app.reviews.models import BulkDecision, BulkItem, BulkItemState, BulkState, Review, ReviewState
-from reflection_app.sessions.models import AgentSpan, AgentTrace
-from reflection_app.sessions.otlp.reading import Unread
 
 JUDGED = 48
 AGREES = 0.83
@@ -31,7 +29,6 @@ BULK_ITEMS = 4
 def tell_besides(project: Project, *, reviewer: User, now: datetime, chance: Random) -> None:
     _judged_elsewhere(project, chance=chance)
     _decided_together(project, reviewer=reviewer)
-    _unread_spans(project, now=now)
 
 
 def _judged_elsewhere(project: Project, *, chance: Random) -> None:
@@ -85,30 +82,3 @@ def _decided_together(project: Project, *, reviewer: User) -> None:
         for place, review in enumerate(items, 1)
     )
     Review.objects.filter(pk__in=[review.pk for review in items]).update(decision_reason=BULK_REASON, decided_at=last)
-
-
-def _unread_spans(project: Project, *, now: datetime) -> None:
-    """Spans of an agent's framework that no session tells of."""
-    at = now - timedelta(hours=7)
-    trace = AgentTrace.objects.create(
-        project=project,
-        trace_id=f"{project.pk.int & (1 << 128) - 1:032x}",
-        spans_received=3,
-        tells_of_agents=False,
-        last_span_at=at,
-        assembled_at=at,
-    )
-    began = int(at.timestamp() * 1e9)
-    AgentSpan.objects.bulk_create(
-        AgentSpan(
-            trace=trace,
-            span_id=f"{number:016x}",
-            name=name,
-            attributes={"my.step": name},
-            resource={"service.name": "airline-agent"},
-            start_ns=began + number * 10**9,
-            end_ns=began + number * 10**9 + 4 * 10**8,
-            unread=Unread.UNKNOWN_KIND.value,
-        )
-        for number, name in enumerate(("think", "rank fares", "summarise"), 1)
-    )
