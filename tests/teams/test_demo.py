@@ -3,7 +3,6 @@
 import json
 import threading
 import zipfile
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -29,10 +28,10 @@ from reflection_app.repairs.models import FixPair, Report, Ticket, ToolFailure
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Question, Run, RunState
-from reflection_app.search.destinations import DESTINATIONS
 from reflection_app.teams.demo import removing
 from reflection_app.teams.demo.loading import ARCHIVE, REVIEWERS, DemoIsThere, load_demo
 from reflection_app.teams.demo.removing import remove_demo
+from reflection_app.web.pages import all_pages
 from tests.factories import make_member, make_project, make_user
 from tests.house.test_recorded_journals import replay
 from tests.web.stories import finished, project_with
@@ -66,12 +65,6 @@ def rows_of_everything() -> dict[str, int]:
     return {model.__name__: QuerySet(model).count() for model in found if model is not AuditEntry}
 
 
-def destinations(slug: str) -> Iterator[tuple[str, str]]:
-    for one in DESTINATIONS:
-        if one.page != "api-docs":
-            yield one.page, reverse(one.page, args=() if one.is_personal else (slug,))
-
-
 def test_the_demo_fills_every_page_is_worked_with_and_leaves_nothing_but_the_trail(
     staff: User, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,8 +82,8 @@ def test_the_demo_fills_every_page_is_worked_with_and_leaves_nothing_but_the_tra
     _has_a_month_of_work(project)
     _has_figures(project)
     _has_lift(project)
-    for page, address in destinations(project.slug):
-        answer = client.get(address, follow=True)
+    for page, found in all_pages().items():
+        answer = client.get(found.path(project), follow=True)
         assert answer.status_code == 200, page
         is_empty = '<section class="empty' in answer.content.decode() or '<div class="empty' in answer.content.decode()
         assert page in MAY_BE_EMPTY or not is_empty, page
