@@ -271,7 +271,6 @@ urlpatterns = [
         webhooks.WebhookSecrets.as_view({"post": "rotate"}),
         name="api-webhook-rotate",
     ),
-    path("webhooks/<uuid:webhook_id>/pause", webhooks.Webhooks.as_view({"post": "pause"}), name="api-webhook-pause"),
     path("webhooks/<uuid:webhook_id>/resume", webhooks.Webhooks.as_view({"post": "resume"}), name="api-webhook-resume"),
     path(
         "webhooks/<uuid:webhook_id>/test", webhooks.WebhookDeliveries.as_view({"post": "test"}), name="api-webhook-test"
@@ -290,23 +289,6 @@ urlpatterns = [
         "webhooks/<uuid:webhook_id>/deliveries/<uuid:delivery_id>/redeliver",
         webhooks.Deliveries.as_view({"post": "redeliver"}),
         name="api-redeliver",
-    ),
-    path("channels", alerts.Channels.as_view({"get": "list", "post": "create"}), name="api-channels"),
-    path(
-        "channels/<uuid:channel_id>",
-        alerts.Channels.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}),
-        name="api-channel",
-    ),
-    path("channels/<uuid:channel_id>/test", alerts.Channels.as_view({"post": "test"}), name="api-channel-test"),
-    path(
-        "channels/<uuid:channel_id>/messages",
-        alerts.ChannelMessages.as_view({"get": "list_messages"}),
-        name="api-channel-messages",
-    ),
-    path(
-        "channels/<uuid:channel_id>/messages/<uuid:message_id>",
-        alerts.OneChannelMessage.as_view({"get": "retrieve"}),
-        name="api-channel-message",
     ),
     path("waiting-goals", alerts.WaitingGoals.as_view({"get": "retrieve", "put": "update"}), name="api-waiting-goals"),
     path("secrets", tools.Secrets.as_view({"get": "list", "post": "create"}), name="api-secrets"),

@@ -56,24 +56,16 @@ def load_demo(*, actor: Actor, now: datetime | None = None) -> Project:
     refusal = DemoIsThere(_("There is a demo on this desk already; remove it first."))
     if demo_there():
         raise refusal
-    people = {name: _reviewer(name) for name in REVIEWERS}
-    renamed = {name: user.get_username() for name, user in people.items()}
-    file = moved_up(ARCHIVE, now=now or timezone.now(), renamed=renamed)
-    numbers = {user.get_username(): user.pk for user in people.values()}
-    wishes = Wishes(slug=_free_name(SLUG), name=NAME, people=numbers, go_on=True)
     try:
         with transaction.atomic():
-            project = import_project(file, wishes, actor=actor).project
-            project.is_demo, project.own_work = True, OwnWork.PEOPLE
-            project.save(update_fields=["is_demo", "own_work"])
+            project = _imported(actor=actor, now=now or timezone.now())
     except IntegrityError:
         # Another request loaded one at the same moment.
         raise refusal from None
     # The import has counted these runs.
     FigureDue.objects.filter(run_id__in=Run.objects.filter(project=project).values("pk")).delete()
-    reviewer = people[REVIEWERS[0]]
     dashboard = DashboardInput(name="Every morning", tiles=TILES, is_shared=True)
-    keep_dashboard(project, dashboard, actor=Actor(user=reviewer))
+    keep_dashboard(project, dashboard, actor=_reviewer_of(project))
     audit(project.pk, actor, "demo.loaded", target=project)
     if actor.user is not None:
         Membership.objects.get_or_create(project=project, user=actor.user, defaults={"role": Role.ADMIN})
@@ -81,12 +73,27 @@ def load_demo(*, actor: Actor, now: datetime | None = None) -> Project:
     return project
 
 
+def _imported(*, actor: Actor, now: datetime) -> Project:
+    people = {name: _new_reviewer(name) for name in REVIEWERS}
+    renamed = {name: user.get_username() for name, user in people.items()}
+    numbers = {user.get_username(): user.pk for user in people.values()}
+    wishes = Wishes(slug=_free_name(SLUG), name=NAME, people=numbers, go_on=True)
+    project = import_project(moved_up(ARCHIVE, now=now, renamed=renamed), wishes, actor=actor).project
+    project.is_demo, project.own_work = True, OwnWork.PEOPLE
+    project.save(update_fields=["is_demo", "own_work"])
+    return project
+
+
+def _reviewer_of(project: Project) -> Actor:
+    return Actor(user=project.memberships.get(user__username__startswith=REVIEWERS[0]).user)
+
+
 def _free_name(slug: str) -> str:
     names = (slug if number == 1 else f"{slug}-{number}" for number in count(1))
     return next(name for name in names if not Project.objects.filter(slug=name).exists())
 
 
-def _reviewer(name: str) -> User:
+def _new_reviewer(name: str) -> User:
     """Return a new user who cannot log in and has no address; another name is used if this one is taken."""
     names = (name if number == 1 else f"{name}-{number}" for number in count(1))
     free = next(one for one in names if not User.objects.filter(username=one).exists())
@@ -140,7 +147,7 @@ ASKED_ABOUT, MENTIONED_AT = "demo-release-note", "demo-refund-reply"
 
 def talk_to(project: Project, user: User) -> None:
     """Have a reviewer of the demo ask the user to review an attempt, and mention them in a comment."""
-    actor = Actor(user=project.memberships.get(user__username__startswith=REVIEWERS[0]).user)
+    actor = _reviewer_of(project)
     if run := _run_of(project, ASKED_ABOUT):
         note = "升级步骤对吗？请在发布前看一眼。 (Are the upgrade steps right? Please look before we publish.)"
         ask_for_review(run, AskInput(note=note, assignee=user.get_username()), actor=actor)
