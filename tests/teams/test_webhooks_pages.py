@@ -8,8 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from reflection_app.core.models import Project, Role
-from reflection_app.runs.events import EventType
-from reflection_app.teams.models import Delivery, DeliveryState, Webhook
+from reflection_app.teams.models import Webhook
 from reflection_app.teams.pages.webhooks import kinds
 from reflection_app.teams.webhook_sending import GONE, send_due
 from reflection_app.teams.webhooks import OFFERED
@@ -100,26 +99,6 @@ def test_a_test_shows_what_came_back_as_text(client: Client, project: Project) -
     assert "&lt;img src=x" in page
     assert "webhook.test" in page
     assert "</svg> failed" in page
-
-
-def test_the_log_is_narrowed_and_a_message_sent_again(client: Client, project: Project) -> None:
-    run = submit(project)
-    with Receiver("200 OK") as receiver:
-        webhook, _ = make_webhook(project, receiver.url, [EventType.RUN_FINISHED, EventType.RUN_WAITING])
-        happen(run, EventType.RUN_FINISHED)
-        send_due(webhook.pk)
-        happen(run, EventType.RUN_WAITING)
-        arrived = Delivery.objects.get(state=DeliveryState.DELIVERED)
-        waiting = Delivery.objects.get(state=DeliveryState.WAITING)
-        shown = text_of(client, "webhook", webhook.pk, state="delivered")
-        assert str(arrived.pk) in shown
-        assert str(waiting.pk) not in shown
-        assert str(waiting.pk) in text_of(client, "webhook", webhook.pk, type="run.waiting", state="nonsense")
-        response = client.post(reverse("resend_webhook", args=("desk", arrived.pk)))
-        again = Delivery.objects.get(again=arrived)
-        assert response["Location"] == reverse("delivery_of_webhook", args=("desk", again.pk))
-        assert arrived.message_id in text_of(client, "delivery_of_webhook", again.pk)
-        assert send_due(webhook.pk) == 2
 
 
 def test_a_new_secret_is_shown_once(client: Client, project: Project) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 from django.test import Client
-from django.urls import URLPattern, reverse
+from django.urls import URLPattern
 
 from reflection_app.config.guarded_routes import guarded_routes
 from reflection_app.core.models import Project, Role
@@ -10,7 +10,7 @@ from reflection_app.core.permissions import GRANTS, Permission
 from reflection_app.management.commands.write_permissions import WHERE, written
 from reflection_app.teams.pages.members import PERMISSIONS
 from reflection_app.web.urls import project_pages
-from tests.factories import make_member, make_project
+from tests.factories import make_member
 from tests.web.test_access import addresses
 
 __all__ = ["addresses"]
@@ -104,15 +104,3 @@ def test_a_call_that_needs_two_permissions_is_written_with_both() -> None:
     [findings] = [route for route in guarded_routes() if route.second is not None]
     assert (findings.path, findings.second) == ("/api/v1/datasets/findings", Permission.READ_NOTEBOOK)
     assert f"- `GET {findings.path}`, with `notebook:read` or `notebook:write` as well\n" in written()
-
-
-@pytest.mark.django_db
-def test_the_matrix_is_on_a_page_for_every_member(client: Client) -> None:
-    project = make_project("shown")
-    client.force_login(make_member(project, Role.VIEWER))
-    page = client.get(reverse("permissions", kwargs={"slug": "shown"})).text
-    assert "create and revoke API keys" in page
-    assert "<code>notebook:write</code> and <code>reviews:write</code>" in page
-    assert page.count('class="visually-hidden">yes</span>') == sum(
-        len(Role) - grant.role.rank for grant in GRANTS.values()
-    )
