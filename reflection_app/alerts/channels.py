@@ -22,6 +22,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.project_settings import WaitingSettings
 from reflection_app.loops.storable import only_storable
 from reflection_app.loops.values import Value
+from reflection_app.teams.projects import save_settings
 
 LONGEST_NAME = 80
 LONGEST_SECRET = 200
@@ -284,21 +285,8 @@ def _refuse_taken_name(project: Project, name: str) -> None:
 # The project's goals and time zone.
 
 
-@transaction.atomic
 def change_waiting(project: Project, waiting: WaitingSettings, *, actor: Actor) -> Project:
     """The project with other goals; saving what holds already changes nothing."""
-    locked = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    before = locked.get_waiting()
-    if before == waiting:
-        return locked
-    locked.waiting = waiting.model_dump(mode="json")
-    locked.save(update_fields=["waiting"])
-    audit(
-        locked.pk,
-        actor,
-        "settings.changed",
-        target=locked,
-        before={"waiting": before.model_dump(mode="json")},
-        after={"waiting": locked.waiting},
-    )
-    return locked
+    if project.get_waiting() == waiting:
+        return project
+    return save_settings(project, actor=actor, waiting=waiting.model_dump(mode="json"))
