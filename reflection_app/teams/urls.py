@@ -30,7 +30,7 @@ urlpatterns: list[URLPattern] = [
     path("invitations/", members.follow_invitation, name="follow_invitation"),
     path("invitations/<str:secret>/", members.open_invitation, name="open_invitation"),
     Own("profile/", accounts.profile_page, "profile", _("Your profile"), words="language dark theme colours"),
-    Own("account/keys/", accounts.own_keys, "own_keys", _("Your keys"), icon="key", words="api tokens own"),
+    path("account/keys/", RedirectView.as_view(pattern_name="profile", query_string=True), name="own_keys"),
     path("account/keyboard/", RedirectView.as_view(pattern_name="profile", query_string=True), name="keyboard"),
     # All three that make accounts hold the lock on the invitation until they have: a link makes one account, however
     # often it is followed at once.

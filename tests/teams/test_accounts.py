@@ -246,6 +246,7 @@ def test_a_theme_that_is_none_is_refused_and_a_forged_cookie_means_nothing(anna:
     assert "data-theme" not in client.get("/profile/").text
 
 
-def test_the_removed_page_of_own_keys_redirects_to_the_profile(anna: User) -> None:
-    answer = log_in(anna).get("/account/keyboard/?project=team")
+@pytest.mark.parametrize("removed", ["keyboard", "keys"])
+def test_removed_pages_redirect_to_the_profile(anna: User, removed: str) -> None:
+    answer = log_in(anna).get(f"/account/{removed}/?project=team")
     assert (answer.status_code, answer["Location"]) == (302, "/profile/?project=team")

@@ -44,7 +44,6 @@ MAY_BE_EMPTY = {
     "webhooks",
     "channels",
     "members",
-    "own_keys",
     "profile",
     "account_email",
     "tools",

@@ -3,8 +3,8 @@
 import pytest
 from django.test import Client
 
-from reflection_app.core.models import ApiKey, Project, Role, digest_of
-from tests.factories import make_api_key, make_member, make_project
+from reflection_app.core.models import ApiKey, Project, digest_of
+from tests.factories import make_api_key, make_project
 from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db
@@ -47,19 +47,3 @@ def test_a_key_is_revoked_after_asking(admin: Client) -> None:
     assert "no longer works" in admin.post(path, follow=True).text
     key.refresh_from_db()
     assert key.revoked_at is not None
-
-
-def test_ones_own_keys_of_all_projects_stand_together(client: Client) -> None:
-    first, second = make_project("first"), make_project("second")
-    logged_in(client, first)
-    user = first.memberships.get().user
-    make_member(second, Role.ADMIN, user=user)
-    left = make_project("left")
-    for project in (first, second, left):
-        ApiKey.objects.filter(pk=make_api_key(project, name=f"of {project.slug}")[0].pk).update(created_by=user)
-    make_api_key(first, name="of somebody else")
-    page = client.get("/account/keys/").text
-    assert "of first" in page
-    assert "of second" in page
-    assert "of left" not in page
-    assert "of somebody else" not in page
