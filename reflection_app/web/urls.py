@@ -28,7 +28,6 @@ from reflection_app.web.pages import Page
 COMPARISONS, REPORTS, TOOLS = _("Comparisons"), _("Reports"), _("Tools")
 Lesson = partial(Page, icon="pen", within=_("Notebook"))
 Setting = partial(Page, within=_("Settings"))
-Own = partial(Page, within=_("Your profile"))
 
 project_pages: list[URLPattern | URLResolver] = [
     Page("", overview.project_overview, "project_overview", _("Overview"), "home", words="home start dashboard"),
@@ -225,10 +224,12 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", overview.home, name="overview"),
     *teams_urls.urlpatterns,
     path("language/", set_language, name="set_language"),
-    Own("projects/new/", settings.new_project, "new_project", _("New project"), "plus", words="create add tenant team"),
+    Page(
+        "projects/new/", settings.new_project, "new_project", _("New project"), "plus", words="create add tenant team"
+    ),
     path("projects/demo/", demo.load_demo_page, name="load_demo"),
     path("digests/<str:token>/end/", alerts.end_digests, name="unsubscribe"),
-    Own("notifications/", notifications.notifications, "notifications", _("Notifications"), "bell", words="bell"),
+    Page("notifications/", notifications.notifications, "notifications", _("Notifications"), "bell", words="bell"),
     path("notifications/count/", notifications.count, name="notification_count"),
     path("notifications/read/", notifications.read_them_all, name="read_notifications"),
     path("notifications/<uuid:notice_id>/read/", notifications.read_one, name="read_notification"),
