@@ -22,6 +22,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.project_settings import WaitingSettings
 from reflection_app.loops.storable import only_storable
 from reflection_app.loops.values import Value
+from reflection_app.teams.projects import save_settings
 
 LONGEST_NAME = 80
 LONGEST_SECRET = 200
@@ -144,12 +145,9 @@ def check_address(url: str, *, kind: ChannelKind) -> str:
     return origin_of(url)
 
 
-def create_channel(project: Project, data: ChannelInput, *, actor: Actor, origin: str = "") -> Channel:
-    """The channel. Raises InvalidInput, or Conflict where there are too many.
-
-    `origin` is of an address that was checked before, by whoever calls it in a transaction.
-    """
-    origin = origin or check_address(data.url, kind=data.kind)
+def create_channel(project: Project, data: ChannelInput, *, actor: Actor) -> Channel:
+    """The channel. Raises InvalidInput, or Conflict where there are too many."""
+    origin = check_address(data.url, kind=data.kind)
     _refuse_secret(data.secret, kind=data.kind)
     fields = data.model_dump(exclude={"url", "secret"}) | {"topics": [topic.value for topic in data.topics]}
     with transaction.atomic():
@@ -169,16 +167,14 @@ def create_channel(project: Project, data: ChannelInput, *, actor: Actor, origin
     return channel
 
 
-def change_channel(channel: Channel, change: ChannelChange, *, actor: Actor, origin: str = "") -> Channel:
+def change_channel(channel: Channel, change: ChannelChange, *, actor: Actor) -> Channel:
     """The changed channel. Raises InvalidInput, or NotFound where it was deleted meanwhile.
 
     An address at another host takes the secret with it, which was given for the former one. Switched off, what waits is
-    forgotten; switched on, it begins anew. `origin` is of an address that was checked before, by whoever calls it in a
-    transaction.
+    forgotten; switched on, it begins anew.
     """
     kind = ChannelKind(channel.kind)
-    if change.url is not None and not origin:
-        origin = check_address(change.url, kind=kind)
+    origin = "" if change.url is None else check_address(change.url, kind=kind)
     _refuse_secret(change.secret or "", kind=kind)
     wanted = change.model_dump(exclude={"url", "secret"}, exclude_unset=True)
     plain = {name: value for name, value in wanted.items() if value is not None or name.startswith("quiet_")}
@@ -289,21 +285,8 @@ def _refuse_taken_name(project: Project, name: str) -> None:
 # The project's goals and time zone.
 
 
-@transaction.atomic
 def change_waiting(project: Project, waiting: WaitingSettings, *, actor: Actor) -> Project:
     """The project with other goals; saving what holds already changes nothing."""
-    locked = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    before = locked.get_waiting()
-    if before == waiting:
-        return locked
-    locked.waiting = waiting.model_dump(mode="json")
-    locked.save(update_fields=["waiting"])
-    audit(
-        locked.pk,
-        actor,
-        "settings.changed",
-        target=locked,
-        before={"waiting": before.model_dump(mode="json")},
-        after={"waiting": locked.waiting},
-    )
-    return locked
+    if project.get_waiting() == waiting:
+        return project
+    return save_settings(project, actor=actor, waiting=waiting.model_dump(mode="json"))

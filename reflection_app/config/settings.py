@@ -7,7 +7,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.csp import CSP
 
 from reflection_app.config import env
-from reflection_app.config.log_filter import OnceAMinute, WithoutBlame, WithoutTokens
+from reflection_app.config.log_filter import WithoutBlame, WithoutTokens
 from reflection_app.config.mail_server import mail_options, public_url
 from reflection_app.config.schedule import FRESH, LOOKING_BACK, QUEUES, ROUTES, beat_schedule
 from reflection_app.config.secret_key import secret_key
@@ -437,13 +437,12 @@ LOGGING = {
     "filters": {
         "without_tokens": {"()": WithoutTokens},
         "without_blame": {"()": WithoutBlame},
-        "once_a_minute": {"()": OnceAMinute},
     },
     "handlers": {
         "console": {
             "class": "logging.StreamHandler",
             "formatter": "plain",
-            "filters": ["without_tokens", "without_blame", "once_a_minute"],
+            "filters": ["without_tokens", "without_blame"],
         }
     },
     "root": {"handlers": ["console"], "level": "WARNING"},

@@ -76,7 +76,7 @@ OF_STEPS = Q(type__startswith="step.")
 class Webhook(models.Model):
     """An address that is told of a project's events.
 
-    While it is paused, by itself after failures or by a person, deliveries are still written and wait; while it is
+    While it is paused after failures, deliveries are still written and wait; while it is
     switched off, none are.
     """
 

@@ -20,7 +20,7 @@ PATHS = yaml.safe_load((settings.BASE_DIR / "docs/openapi.yaml").read_text())["p
 FEW = {
     f"/api/v1/{name}"
     for name in (
-        *("channels", "guidelines/versions", "invitations", "members", "rubric/versions"),
+        *("guidelines/versions", "invitations", "members", "rubric/versions"),
         *("secrets", "tools", "webhooks"),
     )
 }

@@ -10,9 +10,6 @@ from django.urls import URLPattern
 from django.urls.resolvers import RoutePattern
 
 from notebook_app.models import Conflict, ImportBatch
-from reflection_app.alerts.channels import seal
-from reflection_app.alerts.models import Channel, ChannelMessage
-from reflection_app.alerts.services.notes import Address
 from reflection_app.api.permissions import permission_for
 from reflection_app.api.urls import urlpatterns
 from reflection_app.api.view import DeskView
@@ -81,8 +78,6 @@ ID_NAMES = (
     "user_id",
     "invitation_id",
     "webhook_id",
-    "channel_id",
-    "message_id",
     "delivery_id",
     "queue_id",
     "name",
@@ -176,17 +171,6 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
         "set_id": make_set(owner.project).pk,
         "webhook_id": (webhook := Webhook.objects.create(project=owner.project, url="https://a.example", events=[])).pk,
         "delivery_id": Delivery.objects.create(project=owner.project, webhook=webhook, type="run.finished").pk,
-        "channel_id": (
-            channel := Channel.objects.create(
-                project=owner.project,
-                kind="slack",
-                name="#a",
-                host="https://a.example:443",
-                topics=["review"],
-                ciphertext=seal(Address("https://a.example/x")),
-            )
-        ).pk,
-        "message_id": ChannelMessage.objects.create(project=owner.project, channel=channel).pk,
         "queue_id": make_queue(owner.project, "None", rule={"agent": "nobody's"}).pk,
         "name": "python",
     }

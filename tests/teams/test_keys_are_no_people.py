@@ -51,15 +51,6 @@ def test_a_second_seat_is_refused_by_the_database_too() -> None:
         claim_review(seats[1], actor=Actor(api_key=make_caller(panel.project, ALL, made_by=maker).key))
 
 
-def test_a_key_invites_and_makes_viewers_only() -> None:
-    admin = make_caller(scopes=ALL)
-    viewer = make_member(admin.project, Role.VIEWER)
-    for role in ("reviewer", "curator", "admin"):
-        assert_problem(admin.post("invitations", {"role": role}), 403)
-        assert_problem(admin.call("PATCH", f"members/{viewer.pk}", data=f'{{"role": "{role}"}}'), 403)
-    assert admin.post("invitations", {}).body["role"] == "viewer"
-
-
 def invited_by(admin: Caller) -> Membership:
     secret = admin.post("invitations", {}).body["link"].rstrip("/").rpartition("/")[2]
     return accept_invitation(digest_of(secret), actor=Actor(user=make_user()))

@@ -2,7 +2,7 @@
 
 import pytest
 from django.test import Client
-from django.urls import URLPattern, reverse
+from django.urls import URLPattern
 
 from reflection_app.config.guarded_routes import guarded_routes
 from reflection_app.core.models import Project, Role
@@ -10,7 +10,7 @@ from reflection_app.core.permissions import GRANTS, Permission
 from reflection_app.management.commands.write_reference import REFERENCE, permissions_page
 from reflection_app.teams.pages.members import PERMISSIONS
 from reflection_app.web.urls import project_pages
-from tests.factories import make_member, make_project
+from tests.factories import make_member
 from tests.web.test_access import addresses
 
 __all__ = ["addresses"]
@@ -100,15 +100,3 @@ def test_the_written_matrix_is_up_to_date() -> None:
     page = (REFERENCE / "permissions.md").read_text()
 
     assert page == permissions_page(), "write it again: manage.py write_reference"
-
-
-@pytest.mark.django_db
-def test_the_matrix_is_on_a_page_for_every_member(client: Client) -> None:
-    project = make_project("shown")
-    client.force_login(make_member(project, Role.VIEWER))
-    page = client.get(reverse("permissions", kwargs={"slug": "shown"})).text
-    assert "create and revoke API keys" in page
-    assert "<code>notebook:write</code> and <code>reviews:write</code>" in page
-    assert page.count('class="visually-hidden">yes</span>') == sum(
-        len(Role) - grant.role.rank for grant in GRANTS.values()
-    )

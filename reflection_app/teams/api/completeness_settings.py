@@ -8,7 +8,7 @@ from reflection_app.api.view import DeskView
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.completeness.sampling import When
-from reflection_app.teams.completeness_settings import CompletenessChange, change_completeness
+from reflection_app.teams.projects import CompletenessChange, change_completeness
 
 
 class CompletenessSettingsAnswer(Answer):

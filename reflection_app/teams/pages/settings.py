@@ -6,8 +6,7 @@ from typing import cast
 
 from django.conf import settings as django_settings
 from django.contrib.auth.decorators import login_required
-from django.core.handlers.asgi import ASGIRequest
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.functional import Promise
@@ -22,7 +21,7 @@ from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.project_settings import LONGEST_DAYS, RetentionSettings
 from reflection_app.loops.task_spec import Thresholds, UsualLimits
 from reflection_app.loops.values import Value
-from reflection_app.teams.archive.writing import Pieces, PiecesOffTheLoop, headers_of, whole_file
+from reflection_app.teams.archive.writing import file_response
 from reflection_app.teams.demo.loading import demo_there
 from reflection_app.teams.models import RetentionRun, Tool
 from reflection_app.teams.projects import (
@@ -252,9 +251,5 @@ def new_project(request: HttpRequest) -> HttpResponse:
 @project_page(Permission.EXPORT_PROJECT)
 @require_safe
 def project_export(request: DeskRequest) -> HttpResponse:
-    project = request.place.project
-    file = whole_file(project, actor=request.place.actor)
-    body = PiecesOffTheLoop(file) if isinstance(request, ASGIRequest) else Pieces(file)
-    answer = StreamingHttpResponse(body, content_type="application/zip", headers=headers_of(project))
     # Django's types make no one class of both kinds of answers, but serves either.
-    return cast("HttpResponse", answer)
+    return cast("HttpResponse", file_response(request, request.place.project, actor=request.place.actor))

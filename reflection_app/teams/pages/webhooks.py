@@ -22,13 +22,11 @@ from reflection_app.teams.webhooks import (
     LONGEST_DESCRIPTION,
     MOST_WEBHOOKS,
     USUAL,
-    USUAL_OVERLAP_H,
     WebhookChange,
     WebhookInput,
     change_webhook,
     create_webhook,
     delete_webhook,
-    pause_webhook,
     resume_webhook,
     rotate_secret,
 )
@@ -228,9 +226,7 @@ def delivery_page(request: DeskRequest, delivery_id: UUID) -> HttpResponse:
     return render(request, "teams/webhooks/delivery.html", context)
 
 
-# What is done to webhooks on their pages: testing, pausing, a new secret, deleting, sending again.
-
-OVERLAP = "overlap_h"
+# What is done to webhooks on their pages: testing, resuming, a new secret, deleting, sending again.
 
 
 @project_page(Permission.MANAGE_WEBHOOKS)
@@ -245,12 +241,9 @@ def test(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
 @project_page(Permission.MANAGE_WEBHOOKS)
 @post_only(page="webhook")
 def switch(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
-    """Pauses, resumes, or switches on or off, as the form says."""
+    """Resumes, or switches on or off, as the form says."""
     webhook, actor = get_webhook_for(request.place, webhook_id), request.place.actor
     match request.POST.get("to"):
-        case "paused":
-            pause_webhook(webhook, actor=actor)
-            message = gettext("Paused. What happens meanwhile waits.")
         case "resumed":
             resume_webhook(webhook, actor=actor)
             message = gettext("Resumed. What has waited is sent now.")
@@ -261,7 +254,7 @@ def switch(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
             change_webhook(webhook, WebhookChange(is_enabled=False), actor=actor)
             message = gettext("Switched off. What still waited is given up.")
         case _other:
-            message = gettext("paused, resumed, on or off")
+            message = gettext("resumed, on or off")
             raise InvalidInput(gettext("What is the webhook to be?"), errors=[{"field": "to", "message": message}])
     return back_to(request, "webhook", webhook.pk, message=message)
 
@@ -269,21 +262,13 @@ def switch(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
 @project_page(Permission.MANAGE_WEBHOOKS)
 @require_http_methods(["GET", "HEAD", "POST"])
 def rotate(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
-    """Asks how long the former secret goes on signing; the POST makes the new one, which its page shows once."""
+    """Asks first; the POST makes the new secret, which the webhook's page shows once."""
     webhook = get_webhook_for(request.place, webhook_id)
-    form = read_form(request, (OVERLAP,), {OVERLAP: f"{USUAL_OVERLAP_H:g}"})
-    if request.method == "POST":
-        try:
-            overlap_h = float(form.values[OVERLAP] or 0)
-        except ValueError:
-            # What is no number is out of bounds.
-            overlap_h = -1.0
-        with form.collect_errors():
-            _rotated, secret = rotate_secret(webhook, actor=request.place.actor, overlap_h=overlap_h)
-            keep_secret_once(request, NEW_SECRET, secret, of=webhook.pk)
-            return back_to(request, "webhook", webhook.pk)
-    context = {"webhook": webhook, "field": form.fields[OVERLAP]}
-    return render(request, "teams/webhooks/rotate.html", context, status=form.status)
+    if request.method != "POST":
+        return render(request, "teams/webhooks/rotate.html", {"webhook": webhook})
+    _rotated, secret = rotate_secret(webhook, actor=request.place.actor)
+    keep_secret_once(request, NEW_SECRET, secret, of=webhook.pk)
+    return back_to(request, "webhook", webhook.pk)
 
 
 @project_page(Permission.MANAGE_WEBHOOKS)

@@ -44,21 +44,24 @@ from tests.reviews.editing import edited, reviewer
 from tests.reviews.panels import open_panel, panel_project, people, say
 from tests.reviews.review_items import audited
 from tests.runs.test_attempts import hand_in
-from tests.teams.archive.archives import manifest_of, rows_of, saved, written
+from tests.teams.archive.archives import everybody, manifest_of, rows_of, saved, written
 from tests.web.stories import finished, logged_in, unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def imported(content: bytes, tmp_path: Path, **wishes: Any) -> Project:
+def imported(content: bytes, tmp_path: Path, *, same_people: bool = False, **wishes: Any) -> Project:
     path = tmp_path / "project.zip"
     path.write_bytes(content)
-    return import_project(path, Wishes(**{"slug": "copy", "go_on": True, **wishes}), actor=Actor()).project
+    people = everybody() if same_people else {}
+    return import_project(
+        path, Wishes(**{"slug": "copy", "go_on": True, "people": people, **wishes}), actor=Actor()
+    ).project
 
 
 def demo_project() -> Project:
     """All that a newcomer sees: scripted runs of every kind, reviews, a notebook, comments."""
-    return load_demo(actor=Actor(user=make_user("visitor")), most=3)
+    return load_demo(actor=Actor(user=make_user("visitor")))
 
 
 def renamed(table: str, rows: list[dict[str, Any]], identities: Identities) -> list[dict[str, Any]]:
