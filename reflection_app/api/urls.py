@@ -321,11 +321,6 @@ urlpatterns = [
         name="api-conflict-settle",
     ),
     path(
-        "notebook/conflicts/<uuid:conflict_id>/settle-cluster",
-        conflicts.Conflicts.as_view({"post": "settle_cluster"}),
-        name="api-conflict-settle-cluster",
-    ),
-    path(
         "notebook/conflicts/<uuid:conflict_id>/undo",
         conflicts.Conflicts.as_view({"post": "undo"}),
         name="api-conflict-undo",
