@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from notebook_app.changing import lock_notebook, locked
-from notebook_app.clusters import Cluster, ClusterSettling, cluster_of, open_clusters, settle_cluster
 from notebook_app.comparing import WheelsModel, compare, due
 from notebook_app.conflicts import (
     SeenConflict,
@@ -56,7 +55,6 @@ from notebook_app.kinds import (
     By,
     Change,
     ChangedMeanwhile,
-    ClusterChanged,
     ConflictMovedOn,
     Contradicted,
     EntryKind,

@@ -150,7 +150,6 @@ urlpatterns = [
     at("notebook/conflicts", conflicts.Conflicts, get="list"),
     at("notebook/conflicts/<uuid:conflict_id>", conflicts.Conflicts, get="retrieve"),
     at("notebook/conflicts/<uuid:conflict_id>/settle", conflicts.Conflicts, post="settle"),
-    at("notebook/conflicts/<uuid:conflict_id>/settle-cluster", conflicts.Conflicts, post="settle_cluster"),
     at("notebook/conflicts/<uuid:conflict_id>/undo", conflicts.Conflicts, post="undo"),
     at("notebook/conflicts/<uuid:conflict_id>/suggestion", conflicts.Conflicts, post="suggest_merge"),
     at("notebook/entries", entries.Entries, get="list", post="create"),

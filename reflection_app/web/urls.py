@@ -149,7 +149,6 @@ project_pages: list[URLPattern | URLResolver] = [
     Lesson("notebook/conflicts/", conflicts.conflict_list, "conflicts", _("Conflicts"), words="duplicates"),
     path("notebook/conflicts/<uuid:conflict_id>/", conflicts.conflict_page, name="conflict"),
     path("notebook/conflicts/<uuid:conflict_id>/settle/", conflicts.settle_page, name="settle_conflict"),
-    path("notebook/conflicts/<uuid:conflict_id>/settle-cluster/", conflicts.settle_cluster_page, name="settle_cluster"),
     path("notebook/conflicts/<uuid:conflict_id>/take-back/", conflicts.unsettle_page, name="unsettle_conflict"),
     path("notebook/conflicts/<uuid:conflict_id>/ask/", conflicts.suggest_page, name="suggest_merge"),
     path("notebook/conflicts/<uuid:conflict_id>/suggestion/", conflicts.suggestion_part, name="conflict_suggestion"),

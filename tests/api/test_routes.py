@@ -105,7 +105,6 @@ BODIES = {
     "owner": {"owner": None},
     "merge": {"into": str(OTHER_ENTRY)},
     "settle": {"settlement": "keep_both", "reason": "Two services."},
-    "settle-cluster": {"reason": "Both services.", "expected_versions": {}},
     "supersede": {"by": str(OTHER_ENTRY)},
     "split": {"into": {"kind": "rule", "name": "A part"}},
     "release": {"lease_token": str(uuid4())},

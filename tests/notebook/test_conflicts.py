@@ -1,6 +1,5 @@
 """The conflict inbox and its item: what is shown, settled and taken back on pages."""
 
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -8,7 +7,6 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from notebook_app.clusters import Cluster
 from notebook_app.comparing import compare
 from notebook_app.kinds import By
 from notebook_app.models import Conflict, ConflictKind, Entry
@@ -20,7 +18,6 @@ from reflection_app.core.models import Project, Role
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from tests.factories import PASSWORD, make_member, make_project
-from tests.notebook.test_clusters import look_alikes
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -272,64 +269,6 @@ def test_who_lets_a_proposal_stay_is_told_that_it_has_still_to_be_approved() -> 
     shown = client.get(page("conflict", project, conflict)).text
     waiting, told = ("Entry 1 is a proposal", "Entry 2 is a proposal")
     assert (waiting in shown) != (told in shown)
-
-
-def clustered_page(**more: Any) -> tuple[Project, Cluster, Client]:
-    project = make_project(**more)
-    return project, look_alikes(project.pk), logged_in(project)[0]
-
-
-def settling_form(cluster: Cluster, **more: object) -> dict[str, object]:
-    rows = Entry.objects.filter(pk__in=cluster.entries).values_list("pk", "version")
-    seen = [f"{entry_id}:{version}" for entry_id, version in rows]
-    return {
-        "seen": seen,
-        "act": "merge",
-        "stays": str(cluster.entries[0]),
-        "gone": list(map(str, cluster.entries)),
-    } | more
-
-
-def test_a_cluster_is_one_row_and_one_decision_on_its_page() -> None:
-    project, cluster, client = clustered_page()
-    inbox = client.get(page("conflicts", project)).content.decode()
-    assert inbox.count("data-queue-row") == 1
-    assert "and 2 more that look alike" in inbox
-    conflict = Conflict.objects.get(pk=cluster.leader)
-    assert "4 entries that look alike" in client.get(page("conflict", project, conflict)).content.decode()
-    assert client.post(page("settle_cluster", project, conflict), settling_form(cluster)).status_code == 302
-    assert Entry.objects.filter(pk__in=cluster.entries, state="merged").count() == 3
-    assert AuditEntry.objects.filter(action="conflict.settled").count() == 1
-    assert client.post(page("unsettle_conflict", project, conflict)).status_code == 302
-    assert not Entry.objects.filter(pk__in=cluster.entries, state="merged").exists()
-
-
-@pytest.mark.parametrize(
-    ("told", "status"), [({"gone": []}, 400), ({"act": "keep_all"}, 400), ({"stays": "x"}, 400), ({"seen": []}, 409)]
-)
-def test_what_cannot_be_settled_so_is_told_beside_the_cluster(told: dict[str, object], status: int) -> None:
-    project, cluster, client = clustered_page()
-    conflict = Conflict.objects.get(pk=cluster.leader)
-    answer = client.post(page("settle_cluster", project, conflict), settling_form(cluster, **told))
-    assert answer.status_code == status
-    assert "4 entries that look alike" in answer.content.decode()
-    assert not Entry.objects.filter(pk__in=cluster.entries, state="merged").exists()
-
-
-def test_a_model_is_shown_all_of_a_cluster_and_its_words_are_taken_by_a_person() -> None:
-    answer = '{"name": "Tests", "description": "", "content": "Run all of them first.", "note": "n"}'
-    model = register_script("merge-cluster", {"merge": answer})
-    project, cluster, client = clustered_page(models_by_role={"default": model})
-    conflict = Conflict.objects.get(pk=cluster.leader)
-    assert client.post(page("suggest_merge", project, conflict)).status_code == 302
-    run = Run.objects.get(mode="merge_suggestion")
-    assert len(run.spec["to_merge"]) == 4
-    advance(run.pk)
-    filled = client.get(page("conflict", project, conflict), {"words": "suggestion"}).content.decode()
-    assert "Run all of them first." in filled
-    words = {"name": "Tests", "description": "", "content": "Run all of them first."}
-    assert client.post(page("settle_cluster", project, conflict), settling_form(cluster, **words)).status_code == 302
-    assert Entry.objects.get(pk=cluster.entries[0]).content == "Run all of them first."
 
 
 def test_a_run_whose_suggestion_nobody_asks_for_any_more_has_not_succeeded() -> None:

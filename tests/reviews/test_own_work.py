@@ -56,7 +56,6 @@ HARMLESS = {
     "notebook/entries/<uuid:entry_id>": "a key changes no words that agents are told (test_words_of_keys.py)",
     "notebook/bulk/<uuid:entry_bulk_id>/undo": "takes changes back",
     "notebook/conflicts/<uuid:conflict_id>/settle": "a key changes no words that agents are told",
-    "notebook/conflicts/<uuid:conflict_id>/settle-cluster": "a key changes no words that agents are told",
     "notebook/conflicts/<uuid:conflict_id>/undo": "takes a settlement back",
     "notebook/conflicts/<uuid:conflict_id>/suggestion": "asks a model",
 }

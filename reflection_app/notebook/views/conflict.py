@@ -11,7 +11,6 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from notebook_app.public import (
-    Cluster,
     ConflictKind,
     ConflictState,
     EntryState,
@@ -65,12 +64,6 @@ class ConflictView:
     """A conflict with what its pages need."""
 
     conflict: SeenConflict
-    cluster: Cluster | None = None
-
-    @property
-    def others(self) -> int:
-        """How many entries of its cluster are not named beside the two."""
-        return len(self.cluster.entries) - 2 if self.cluster else 0
 
     @cached_property
     def first(self) -> EntryView:
