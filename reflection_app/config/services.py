@@ -14,7 +14,6 @@ from django.db import Error, connection
 from psycopg import Connection
 from psycopg_pool import ConnectionPool
 
-from reflection_app.core.connections import released
 from reflection_app.core.migrations import NewerDatabase, check_database_is_not_newer
 
 # The connection that renews leases is not of the pool.

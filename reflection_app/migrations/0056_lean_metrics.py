@@ -17,7 +17,7 @@ def drop_traces_of_no_agents(apps: Any, schema_editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("reflection_app", "0047_no_referee_measurements")]
+    dependencies = [("reflection_app", "0055_queues_by_members")]
     operations = [
         migrations.DeleteModel(name="Label"),
         migrations.DeleteModel(name="DayCount"),

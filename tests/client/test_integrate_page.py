@@ -1,4 +1,4 @@
-"""docs/guides/connect-an-agent.md: each of its blocks is run as it stands there, against a desk and a model that run."""
+"""The blocks of docs/guides/connect-an-agent.md, run as they stand there, against a server and a model."""
 
 import ast
 import asyncio

@@ -147,7 +147,7 @@ def test_a_long_text_is_read_in_pieces_and_not_without_end() -> None:
 
 @pytest.mark.exhaustive("over all judged lessons, each read by the model")
 def test_on_the_judged_half_most_is_caught_and_little_else() -> None:
-    """The weights have seen these rows: this guards against loss. What holds of others is in docs/guides/notebook.md."""
+    """The weights have seen these rows: this guards against loss. See docs/guides/notebook.md for others."""
     if not JUDGED.exists():
         pytest.skip("the judged sets are not here")
     rows = [json.loads(line) for line in JUDGED.read_text().splitlines()]
