@@ -81,7 +81,8 @@ class Puller:
             attempt=number,
             attachments=files,
             wait_s=calls.LONGEST_WAIT_S,
-            **(attempt.fields | {"lease_token": work.lease_token}),
+            lease_token=work.lease_token,
+            **attempt.fields,
         )
         handed_in = yield from self._send_until(call)
         return handed_in.next

@@ -167,7 +167,6 @@ class AttemptFields(TypedDict, total=False):
     usage: Mapping[str, Any] | None
     self_check: Mapping[str, Any] | None
     repairs: Sequence[Mapping[str, Any]] | None
-    lease_token: UUID | str | None
 
 
 def hand_in_attempt(
@@ -176,6 +175,7 @@ def hand_in_attempt(
     *,
     attempt: int | None = None,
     attachments: Sequence[UUID | str] | None = None,
+    lease_token: UUID | str | None = None,
     wait_s: float = 0.0,
     idempotency_key: str | None = None,
     **fields: Unpack[AttemptFields],
@@ -185,7 +185,12 @@ def hand_in_attempt(
     `attachments` are the ids of files that were uploaded before.
     """
     files = [{"type": "attachment", "id": one} for one in attachments or ()]
-    body = {"content": [content, *files] if files else content, "attempt": attempt, **fields}
+    body = {
+        "content": [content, *files] if files else content,
+        "attempt": attempt,
+        "lease_token": lease_token,
+        **fields,
+    }
     wait_s = min(wait_s, LONGEST_WAIT_S)
     return post(f"runs/{run_id}/attempts", HandedIn, body, idempotency_key=idempotency_key, wait_s=wait_s)
 
