@@ -39,7 +39,6 @@ def test_a_runs_page_shows_what_was_found_in_each_file_and_how_it_begins(client:
     # The first rows of the workbook, and of the table as it is written.
     assert '<td class="value">North</td>' in text
     assert reverse("attachment_page", args=[run.project.slug, Attachment.objects.get(name="a.pdf").pk, 1]) in text
-    assert "1 of them faulty" in text
 
 
 def test_a_page_of_a_document_is_drawn_by_the_desk_and_may_run_nothing(client: Client, run: Run) -> None:

@@ -236,15 +236,23 @@ def test_strangers_are_accepted_and_then_turned_away(project: Project) -> None:
     play(scene)
 
 
+def change_password(user: User) -> None:
+    user.set_password("another-long-password")
+    user.save()
+
+
 @pytest.mark.parametrize(
     ("loses", "code"),
     [
-        (lambda user: Membership.objects.filter(user=user).delete(), 4403),
-        (lambda user: User.objects.filter(pk=user.pk).update(is_active=False), 4401),
+        (lambda user, _client: Membership.objects.filter(user=user).delete(), 4403),
+        (lambda user, _client: User.objects.filter(pk=user.pk).update(is_active=False), 4401),
+        (lambda _user, client: client.post("/logout/"), 4401),
+        (lambda user, _client: change_password(user), 4401),
     ],
+    ids=["removed", "disabled", "logged out", "another password"],
 )
 def test_who_is_removed_sees_nothing_more(
-    project: Project, no_bell: None, loses: Callable[[User], object], code: int
+    project: Project, no_bell: None, loses: Callable[[User, Client], object], code: int
 ) -> None:
     run = submit(project)
     user = make_member(project)
@@ -252,7 +260,7 @@ def test_who_is_removed_sees_nothing_more(
     client.force_login(user)
 
     def remove() -> None:
-        loses(user)
+        loses(user, client)
         connection.close()
 
     async def scene() -> None:
@@ -261,44 +269,5 @@ def test_who_is_removed_sees_nothing_more(
             await in_thread(remove)()
             await ring(run)
             assert await socket.closed() == code
-
-    play(scene)
-
-
-def test_logging_out_ends_the_socket(project: Project, no_bell: None) -> None:
-    run = submit(project)
-    client = member_of(project)
-
-    def log_out() -> None:
-        client.post("/logout/")
-        connection.close()
-
-    async def scene() -> None:
-        async with connected(run, client) as socket:
-            await socket.hear()
-            await in_thread(log_out)()
-            await ring(run)
-            assert await socket.closed() == 4401
-
-    play(scene)
-
-
-def test_a_changed_password_ends_the_sockets_of_old_sessions(project: Project, no_bell: None) -> None:
-    run = submit(project)
-    user = make_member(project)
-    client = Client()
-    client.force_login(user)
-
-    def change_password() -> None:
-        user.set_password("another-long-password")
-        user.save()
-        connection.close()
-
-    async def scene() -> None:
-        async with connected(run, client) as socket:
-            await socket.hear()
-            await in_thread(change_password)()
-            await ring(run)
-            assert await socket.closed() == 4401
 
     play(scene)

@@ -66,8 +66,8 @@ class Caller:
         if request.idempotency_key is not None:
             # What cannot stand in a header is refused by REST, by its name.
             headers.append((b"idempotency-key", request.idempotency_key.encode("utf-8", "surrogatepass")))
-        client = tuple(self._scope.get("client") or ("", 0))
-        transport = httpx.ASGITransport(self._rest, client=client)
+        host, port = self._scope.get("client") or ("", 0)
+        transport = httpx.ASGITransport(self._rest, client=(host, port))
         url = httpx.URL(f"{self._scope.get('scheme', 'http')}://localhost{request.path}", params=request.query)
         # Not by a client of httpx: that would add headers of its own.
         answer = await transport.handle_async_request(

@@ -56,10 +56,11 @@ class GivenBack(BaseModel):
 
 # By method and address, the action of REST that answers there, and its path below BASE.
 ACTIONS = {
-    f"{method.upper()} {pattern.pattern}": getattr(pattern.callback.cls, method)
+    f"{method.upper()} {pattern.pattern}": getattr(view, method)
     for pattern in urlpatterns
+    for view in (getattr(pattern.callback, "cls", None),)
     for method in ("get", "post")
-    if hasattr(getattr(pattern.callback, "cls", None), method)
+    if hasattr(view, method)
 }
 
 

@@ -163,10 +163,6 @@ class AttemptCard:
         return files_shown(self.attempt.looked_at.all())
 
     @property
-    def faulty_count(self) -> int:
-        return sum(bool(one.facts.faults) for one in self.looked if one.is_seen)
-
-    @property
     def self_check(self) -> list[tuple[str, Any]]:
         return self_check_of(self.attempt)
 

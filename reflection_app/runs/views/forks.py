@@ -287,8 +287,8 @@ def compare(fork: Run, *, parent: Run) -> Comparison:
 
 def _side(run: Run) -> Side:
     best = run.best_attempt
-    score, *_rest = decisive_scores([best.pk] if best else []).get(run.best_attempt_id, (None,))
-    return Side(run=run, score=score, best=best)
+    decisive = decisive_scores([best.pk]).get(best.pk) if best else None
+    return Side(run=run, score=decisive[0] if decisive else None, best=best)
 
 
 def result_text(line: StepLine | None) -> str:
