@@ -50,14 +50,6 @@ def test_a_pair_is_held_judged_and_gone() -> None:
     assert list(trail.values_list("action", flat=True)) == ["pair.claimed", "pair.judged"]
 
 
-@pytest.mark.parametrize(("choice", "better"), [(Preference.TIE, None), (Preference.BOTH_BAD, None)])
-def test_neither_is_better_of_a_tie_and_of_two_bad_ones(choice: Preference, better: None) -> None:
-    project = make_project()
-    make_set(project)
-    anna = judge_of(project)
-    assert said(claimed(project, actor=anna), choice, actor=anna).better is better
-
-
 def test_chance_decides_which_answer_is_on_the_left_and_it_is_kept() -> None:
     project = make_project()
     make_set(project, 40)

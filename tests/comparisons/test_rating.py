@@ -3,7 +3,7 @@
 import random
 from itertools import combinations, count
 from math import exp, log, sqrt
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -218,15 +218,15 @@ def test_many_judgements_of_many_makers_are_rated_soon() -> None:
     names = [f"m-{number}" for number in range(100)]
     both = [chance.sample(names, 2) for _ in range(40_000)]
     said = [Said(one, other, chance.choice(list(Winner)), number) for number, (one, other) in enumerate(both)]
-    begun = perf_counter()
+    begun = process_time()
     assert only_group(said).is_rated
-    assert perf_counter() - begun < 5
+    assert process_time() - begun < 5
 
 
 def test_many_makers_of_whom_each_was_compared_once_are_soon_known_as_groups() -> None:
     said = [Said(f"a-{number}", f"b-{number}", Winner.FIRST, number) for number in range(10_000)]
     said += [Said(f"c-{number}", f"c-{number + 1}", Winner.FIRST, -number) for number in range(10_000)]
-    begun = perf_counter()
+    begun = process_time()
     groups = rate(said)
     assert (len(groups), groups[0].ahead) == (10_001, ("c-0",))
-    assert perf_counter() - begun < 5
+    assert process_time() - begun < 5

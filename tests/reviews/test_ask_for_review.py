@@ -48,12 +48,6 @@ def test_the_kept_attempts_verdict_is_put_before_a_person_and_no_run_waits_for_i
     assert claim_next(run.project, actor=person(run)) == review
 
 
-def test_an_earlier_attempt_can_be_asked_about() -> None:
-    run = finished()
-    [review] = ask_for_review(run, AskInput(attempt=1, note="Why was it sent back?"), actor=person(run))
-    assert (review.attempt.number, review.verdict.verdict) == (1, "REVISE")
-
-
 def test_a_pass_that_is_overruled_is_done_again_by_a_run_of_its_own() -> None:
     run = finished()
     actor = person(run)

@@ -3,7 +3,7 @@
 import pytest
 
 from reflection_app.core.models import Scope
-from reflection_app.reviews.models import Comment, Review
+from reflection_app.reviews.models import Review
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.api.stories import waiting_review
 from tests.reviews.test_comments import blind_seat
@@ -26,14 +26,6 @@ def test_a_pipeline_comments_reads_edits_and_takes_back(caller: Caller) -> None:
     page = caller.get("comments", about="review", id=review.pk).body["results"]
     assert [(one["id"], one["text"]) for one in page] == [(second, ""), (first, "Better.")]
     assert_problem(caller.call("DELETE", f"comments/{second}"), 409)
-
-
-def test_a_comment_sent_twice_with_one_key_is_one(caller: Caller) -> None:
-    review = waiting_review(caller.project)
-    path = f"comments?about=review&id={review.pk}"
-    answers = [caller.call("POST", path, data='{"text": "x"}', headers={"Idempotency-Key": "k"}) for _ in range(2)]
-    assert answers[0].body == answers[1].body
-    assert Comment.objects.count() == 1
 
 
 def test_at_a_blind_seat_other_keys_do_not_read_it(caller: Caller) -> None:

@@ -12,7 +12,6 @@ from reflection_app.core.models import Role, Scope
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models import Panel, Review
 from tests.api.caller import Caller, assert_problem, make_caller
-from tests.api.stories import finished_run
 from tests.factories import make_member
 from tests.reviews.panels import SECRET_REASON, open_panel, panel_project, people, say
 
@@ -93,19 +92,6 @@ def test_a_list_with_panels_takes_as_many_queries_for_many_as_for_one() -> None:
             assert len(caller.get("reviews").body["results"]) == 3 * number
         counts.append(len(asked))
     assert len(set(counts)) == 1
-
-
-def test_a_pipeline_asks_for_a_look_at_an_attempt() -> None:
-    pipeline = make_caller(scopes=PIPELINE)
-    run = finished_run(pipeline.project)
-    answer = pipeline.post(f"runs/{run.pk}/reviews", {"attempt": 1, "note": "Was it that bad?"})
-    assert answer.status == 201
-    [review] = answer.body["reviews"]
-    assert (review["reason"], review["attempt"]["number"], review["panel"]) == ("asked_for", 1, None)
-    assert (review["note"], review["note_by"]) == ("Was it that bad?", f"key {pipeline.key.name}")
-    again = pipeline.post(f"runs/{run.pk}/reviews", {"attempt": 1, "note": "Again"})
-    assert_problem(again, 409)
-    assert review["id"] in again.body["detail"]
 
 
 def test_agreement_counts_what_people_said() -> None:

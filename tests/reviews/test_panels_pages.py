@@ -7,9 +7,8 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import OwnWork, Project, Role
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.reviews.models import Panel, Review, ReviewState
-from reflection_app.runs.resuming import cancel_run
-from tests.factories import make_member, make_user
+from reflection_app.reviews.models import Panel, Review
+from tests.factories import make_user
 from tests.reviews.panels import SECRET_REASON, adjudication, fresh, open_panel, panel_project, people, say
 from tests.web.stories import HOSTILE, claimed_by, logged_in
 
@@ -89,17 +88,6 @@ def test_once_all_have_spoken_everybody_reads_everything(panel: Panel) -> None:
     assert SECRET_REASON in run
 
 
-def test_deciding_a_seat_says_that_it_is_kept_and_goes_on(panel: Panel) -> None:
-    client = logged_in(Client(), panel.project, Role.REVIEWER)
-    seat = claimed_by(client, Review.objects.filter(panel=panel)[0])
-    typed = {"lease_token": str(seat.lease_token), "decision": "approve", "score": "80", "reason": ""}
-    page = client.post(f"/p/desk/reviews/{seat.pk}/decision/", typed, follow=True)
-    assert "You agreed with the critic: Pass. It is kept with what the others say. " in page.text
-    assert "Nothing follows before 2 more are in." in page.text
-    assert "The run succeeds" not in page.text
-    assert page.redirect_chain[-1][0].startswith("/p/desk/reviews/")
-
-
 def test_the_adjudication_shows_all_side_by_side_and_begins_with_what_most_said(panel: Panel) -> None:
     anna, bob, cem = people(panel.project, 3)
     secretly(panel, anna)
@@ -126,26 +114,6 @@ def test_the_adjudication_shows_all_side_by_side_and_begins_with_what_most_said(
     assert "settled it:" in settled
 
 
-def test_a_seat_that_is_decided_does_not_say_that_one_judges_it_now(panel: Panel) -> None:
-    anna, bob, cem = people(panel.project, 3)
-    elsewhere = "you judge it at another seat"
-    say(panel, anna)
-    assert elsewhere in client_of(anna).get("/p/desk/reviews/").text
-    say(panel, bob)
-    say(panel, cem)
-    assert elsewhere not in client_of(anna).get("/p/desk/reviews/?view=decided").text
-
-
-def test_who_gave_an_opinion_is_warned_before_settling_the_dispute(panel: Panel) -> None:
-    anna, bob, cem = people(panel.project, 3)
-    for actor, verdict in ((anna, None), (bob, REVISE), (cem, REJECT)):
-        say(panel, actor, verdict)
-    address = f"/p/desk/reviews/{adjudication(panel).pk}/"
-    warning = "You gave one of these opinions yourself."
-    assert warning in client_of(anna).get(address).text
-    assert warning not in logged_in(Client(), panel.project, Role.REVIEWER).get(address).text
-
-
 def test_what_people_said_is_escaped(panel: Panel) -> None:
     for actor in people(panel.project, 3):
         say(panel, actor, REVISE, reason=HOSTILE, issues=(Issue(description=HOSTILE),))
@@ -154,23 +122,6 @@ def test_what_people_said_is_escaped(panel: Panel) -> None:
         page = viewer.get(f"/p/desk/{path}").text
         assert "<script>alert(1)" not in page
         assert "<img src=x" not in page
-
-
-def test_a_second_seat_is_refused_with_a_sentence(panel: Panel) -> None:
-    client = logged_in(Client(), panel.project, Role.REVIEWER)
-    first, second, _ = Review.objects.filter(panel=panel)
-    claimed_by(client, first)
-    answer = client.post(f"/p/desk/reviews/{second.pk}/claim/")
-    assert answer.status_code == 409
-    assert "You judge this already, at another seat." in answer.text
-
-
-def test_a_panel_of_a_cancelled_run_says_so(panel: Panel) -> None:
-    anna, bob = people(panel.project, 2)
-    secretly(panel, anna)
-    cancel_run(panel.run, actor=Actor())
-    seat = Review.objects.filter(panel=panel, state=ReviewState.WITHDRAWN)[0]
-    assert "The run has ended; 1 of 3 had decided." in client_of(bob).get(f"/p/desk/reviews/{seat.pk}/").text
 
 
 def agreed_and_differed(project: Project) -> tuple[Actor, Actor]:
@@ -199,19 +150,6 @@ def test_the_page_of_agreement_is_empty_at_first_and_then_leads_to_what_was_judg
     assert both.count("Differed</span>") == 2
     other = client.get(f"/p/desk/reviews/agreement/?days=7&reviewer={anna.label}&reviewer={make_user().username}").text
     assert "Nothing in this period." in other
-
-
-@pytest.mark.parametrize("query", ["days=x", "days=-1", "days=7&reviewer=%00&reviewer=a", "reviewer=a"])
-def test_an_address_that_makes_no_sense_shows_the_usual(query: str) -> None:
-    project = panel_project("desk")
-    assert logged_in(Client(), project, Role.VIEWER).get(f"/p/desk/reviews/agreement/?{query}").status_code == 200
-
-
-def test_the_page_of_agreement_shows_nothing_of_other_projects() -> None:
-    agreed_and_differed(panel_project("other", reviewers=2))
-    client = logged_in(Client(), panel_project("desk"), Role.VIEWER)
-    assert "Nothing judged by several people" in client.get("/p/desk/reviews/agreement/").text
-    assert make_member(panel_project("third")).username not in client.get("/p/desk/reviews/agreement/").text
 
 
 @pytest.mark.parametrize("own_work", list(OwnWork))

@@ -4,7 +4,7 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.api.caller import Caller
-from tests.reviews.picks import OPEN_PICK, kept_against_a_test, move_on, unsettled_pick
+from tests.reviews.picks import OPEN_PICK, kept_against_a_test, unsettled_pick
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -19,20 +19,6 @@ def test_a_pick_tells_why_it_is_open_and_what_there_is_to_pick_from(caller: Call
         (2, OPEN_PICK[1], "generated_tests"),
     ]
     assert told["candidates"][0]["score"] == pytest.approx(14.29)
-
-
-def test_another_attempt_is_picked_and_kept(caller: Caller) -> None:
-    review = unsettled_pick(caller.project)
-    token = caller.post("reviews/claim", {"review_id": str(review.pk)}).body["lease_token"]
-    body = {"lease_token": token, "decision": "overrule", "verdict": "PASS", "attempt": 2}
-    answer = caller.post(f"reviews/{review.pk}/decision", body)
-    assert answer.status == 200
-    decision = answer.body["decision"]
-    assert (decision["attempt"], decision["verdict"]["verdict"]) == (2, "PASS")
-    assert answer.body["candidates"][1]["referee"] == "person"
-    move_on(review)
-    run = caller.get(f"runs/{review.run_id}").body
-    assert (run["outcome"], run["best_attempt"]["number"]) == ("succeeded", 2)
 
 
 def test_code_kept_against_a_test_of_a_model_is_unverified_with_the_reason(caller: Caller) -> None:

@@ -76,21 +76,6 @@ def test_the_answer_to_a_decision_claims_the_next_and_sends_only_what_the_page_h
     assert (told["review"], told["item"]) == (str(third.pk), None)
 
 
-def test_what_has_changed_since_it_was_fetched_is_sent_again(reviewer: Client, project: Project) -> None:
-    first, second = waiting_review(project), waiting_review(project)
-    known = {"X-Review-Peeked": f"{second.pk} 0-0-0"}
-    address = f"/p/desk/reviews/{first.pk}/decision/"
-    told = reviewer.post(address, decision(claimed_by(reviewer, first)), headers=known).json()
-    assert f'data-review="{second.pk}"' in told["item"]
-
-
-def test_after_the_last_one_the_page_is_sent_to_the_queue(reviewer: Client, project: Project) -> None:
-    held = claimed_by(reviewer, waiting_review(project))
-    told = reviewer.post(f"/p/desk/reviews/{held.pk}/decision/", decision(held), headers=OPEN_PAGE).json()
-    assert told == {"review": None, "address": "/p/desk/reviews/"}
-    assert "Nothing is waiting for a review." in reviewer.get(told["address"]).text
-
-
 def test_an_open_page_is_given_its_item_back_where_a_decision_is_refused(reviewer: Client, project: Project) -> None:
     held = claimed_by(reviewer, waiting_review(project))
     typed = decision(held, decision="overrule", reason="No verdict")
@@ -98,13 +83,6 @@ def test_an_open_page_is_given_its_item_back_where_a_decision_is_refused(reviewe
     assert answer.status_code == 400
     assert answer.text.lstrip().startswith('<div id="review-item"')
     assert "No verdict" in answer.text
-
-
-def test_the_token_of_another_item_decides_nothing(reviewer: Client, project: Project) -> None:
-    first, second = claimed_by(reviewer, waiting_review(project)), claimed_by(reviewer, waiting_review(project))
-    answer = reviewer.post(f"/p/desk/reviews/{second.pk}/decision/", decision(first), headers=OPEN_PAGE)
-    assert answer.status_code == 409
-    assert set(Review.objects.values_list("state", flat=True)) == {ReviewState.CLAIMED}
 
 
 def test_who_agrees_but_changed_the_issues_is_asked_to_overrule(reviewer: Client, project: Project) -> None:
@@ -118,15 +96,6 @@ def test_who_agrees_but_changed_the_issues_is_asked_to_overrule(reviewer: Client
     as_shown = {"category": "other", "severity": "medium", "suggested_fix": "Add one"}
     reviewer.post(address, decision(held) | issue("No title", **as_shown))
     assert Review.objects.get(pk=held.pk).decision == "approve"
-
-
-def test_an_issue_keeps_the_place_that_it_names(reviewer: Client, project: Project) -> None:
-    held = claimed_by(reviewer, waiting_review(project))
-    typed = decision(held, decision="overrule", verdict="REVISE") | issue("Wrong", path="$.items[2].id")
-    reviewer.post(f"/p/desk/reviews/{held.pk}/decision/", typed)
-    decided = Review.objects.select_related("decided_verdict").get(pk=held.pk)
-    assert decided.decided_verdict is not None
-    assert decided.decided_verdict.issues[0]["path"] == "$.items[2].id"
 
 
 def test_to_look_at_a_hold_moves_nothing_and_tells_when_it_is_lost(reviewer: Client, project: Project) -> None:

@@ -13,8 +13,7 @@ from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from tests.factories import make_project
-from tests.reviews.picks import unsettled_pick
-from tests.reviews.review_items import FIRST, asked_about, audited, handed_in, rejected, revised, seat, with_calls
+from tests.reviews.review_items import FIRST, asked_about, audited, handed_in, rejected, revised, seat
 from tests.runs.critiques import critique
 from tests.tasks.test_requirements_pages import WANTED, papers
 from tests.web.stories import HOSTILE, claimed_by, logged_in, project_with, waiting_review
@@ -40,13 +39,6 @@ def section(page: str, name: str) -> str:
 
 def causes(page: str) -> str:
     return page.split('id="review-causes"', 1)[1].split("</details>", 1)[0]
-
-
-def test_the_item_is_one_part_that_can_be_put_in_place_of_another(client: Client) -> None:
-    review = revised("desk")
-    page = page_of(client, review)
-    assert page.count('id="review-item"') == 1
-    assert f'data-review="{review.pk}"' in page.split('id="review-item"', 1)[1][:200]
 
 
 def test_the_verdict_is_told_with_its_parts_its_judge_and_what_it_says(client: Client) -> None:
@@ -78,17 +70,6 @@ def test_failing_tests_come_first_and_those_that_passed_are_folded(client: Clien
     assert 'class="nf"' in section(page, "attempt")  # the code's words are coloured
 
 
-def test_what_the_agent_handed_in_beside_its_attempt_is_shown(client: Client) -> None:
-    beside = {
-        "self_check": {"is_satisfactory": False, "doubts": "I guessed"},
-        "artifacts": [{"name": "notes.txt", "content": "Looked it up."}],
-    }
-    page = page_of(client, handed_in("desk", **beside))
-    for told in ("says itself that this is not satisfactory", "I guessed", "notes.txt", "Looked it up."):
-        assert told in section(page, "attempt") or told in page, told
-    assert "Agent: <bdi>researcher</bdi>" in page
-
-
 def test_an_earlier_attempt_is_compared_with_this_one_and_the_changed_words_are_marked(client: Client) -> None:
     page = page_of(client, revised("desk"))
     earlier = section(page, "earlier")
@@ -111,17 +92,6 @@ def test_the_address_says_what_is_compared(client: Client) -> None:
     assert "From attempt 1 to attempt 3" in page_of(client, review, "?against=1")
     for odd in ("?against=3", "?against=99", "?against=1;", "?against=%00"):
         assert "From attempt 2 to attempt 3" in page_of(client, review, odd), odd
-
-
-def test_calls_of_tools_are_told_with_arguments_results_and_errors(client: Client) -> None:
-    calls = section(page_of(client, with_calls("desk")), "calls")
-    assert "print(6 * 7)" in calls
-    assert "42" in calls
-    assert "no such city" in calls
-    assert calls.count("call-failed") >= 1
-    assert "step 2 of the plan" in calls
-    assert "<details class=" in calls
-    assert "<details open" not in calls
 
 
 def noted(project: Project, name: str, content: str, *, source: str = "") -> None:
@@ -163,13 +133,6 @@ def test_each_kind_of_item_says_what_a_decision_causes(client: Client, made: Any
         assert words in said, words
 
 
-def test_a_pick_says_what_each_button_causes(client: Client) -> None:
-    page = page_of(client, unsettled_pick(make_project("desk")))
-    assert "It counts as right by your word" in causes(page)
-    assert "attempt 3 is made from the issues" in causes(page)
-    assert "The run would keep attempt" in page
-
-
 def test_what_it_says_of_the_last_attempt_is_what_happens(client: Client) -> None:
     review = revised("desk", limits={"max_iterations": 2})
     assert "No attempt is left: the run ends" in causes(page_of(client, review))
@@ -178,10 +141,6 @@ def test_what_it_says_of_the_last_attempt_is_what_happens(client: Client) -> Non
     client.post(f"/p/desk/reviews/{review.pk}/decision/", typed)
     advance(review.run_id)
     assert Run.objects.get(pk=review.run_id).outcome == "exhausted"
-
-
-def test_a_rejected_audit_that_cannot_begin_a_run_promises_none(client: Client) -> None:
-    assert "A new run" not in causes(page_of(client, audited("desk", verdict="REJECT")))
 
 
 def test_it_says_why_it_is_here_by_rule_by_chance_and_by_note(client: Client) -> None:

@@ -7,9 +7,7 @@ from django.utils import timezone
 
 from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.models import Project, Role
-from reflection_app.repairs.models import Ticket
 from reflection_app.reviews.models import Review, ReviewState
-from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from tests.factories import make_member
 from tests.runs.critiques import critique
@@ -62,14 +60,6 @@ def test_review_next_claims_the_oldest_and_opens_it(reviewer: Client, project: P
     assert first.state == ReviewState.CLAIMED
     assert f'value="{first.lease_token}"' in page.text
     assert 'value="No title"' in page.text
-
-
-def test_review_next_opens_what_one_holds_before_it_claims_more(reviewer: Client, project: Project) -> None:
-    waiting_review(project)
-    held = claimed_by(reviewer, waiting_review(project))
-    page = reviewer.post("/p/desk/reviews/next/", follow=True)
-    assert page.redirect_chain[-1][0] == f"/p/desk/reviews/{held.pk}/"
-    assert Review.objects.filter(state=ReviewState.CLAIMED).count() == 1
 
 
 def test_nothing_is_said_to_wait_only_where_nothing_does(reviewer: Client, project: Project) -> None:
@@ -175,18 +165,6 @@ def test_an_old_tab_gets_the_present_token_of_its_own_user(reviewer: Client, pro
     assert "Kept" in page.text
 
 
-def test_what_somebody_else_decided_is_said_by_whom(reviewer: Client, project: Project) -> None:
-    review = claimed_by(reviewer, waiting_review(project))
-    reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", decision(review))
-    other = Client()
-    other.force_login(make_member(project))
-    page = other.post(f"/p/desk/reviews/{review.pk}/decision/", decision(review, reason="Mine, late"))
-    review.refresh_from_db()
-    assert page.status_code == 409
-    assert f"{review.decided_by_label} has decided this review already" in page.text
-    assert "Mine, late" in page.text
-
-
 def test_a_heartbeat_keeps_the_lease_and_says_when_it_is_lost(reviewer: Client, project: Project) -> None:
     review = claimed_by(reviewer, waiting_review(project))
     Review.objects.filter(pk=review.pk).update(lease_until=timezone.now() + timedelta(seconds=5))
@@ -218,20 +196,6 @@ def rejected(reviewer: Client) -> Review:
     return claimed_by(reviewer, waiting_review(project))
 
 
-def test_an_order_to_redo_goes_on_and_says_so(reviewer: Client, rejected: Review) -> None:
-    typed = decision(rejected, decision="redo", reason="Find five papers.") | issues("Too narrow a search")
-    page = reviewer.post(f"/p/desk/reviews/{rejected.pk}/decision/", typed, follow=True).text
-    assert "You ordered it to be done again. The run goes on." in page
-    advance(rejected.run_id)
-    ticket = Ticket.objects.get(run=rejected.run_id)
-    assert ticket.repair_plan[0] == "Find five papers."
-    assert [issue["description"] for issue in ticket.issues][1:] == ["Too narrow a search"]
-    shown = reviewer.get(f"/p/desk/reviews/{rejected.pk}/").text
-    assert "ordered it to be done again" in shown
-    assert "Find five papers." in shown
-    assert "ordered it to be done again" in reviewer.get(f"/p/desk/runs/{rejected.run_id}/").text
-
-
 @pytest.mark.parametrize(("chosen", "field"), [("redo", "reason"), ("accept", "reason")])
 def test_a_decision_without_its_words_comes_back_with_all_that_was_typed(
     reviewer: Client, rejected: Review, chosen: str, field: str
@@ -244,14 +208,3 @@ def test_a_decision_without_its_words_comes_back_with_all_that_was_typed(
     assert answer.text.count("Say w") == 2
     rejected.refresh_from_db()
     assert rejected.state == ReviewState.CLAIMED
-
-
-def test_a_directors_words_survive_a_lost_lease(reviewer: Client, rejected: Review) -> None:
-    Review.objects.filter(pk=rejected.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-    typed = decision(rejected, decision="redo", reason="Find five papers.")
-    page = reviewer.post(f"/p/desk/reviews/{rejected.pk}/decision/", typed)
-    assert page.status_code == 409
-    assert "You had chosen: <strong>Redo with instructions</strong>" in page.text
-    again = reviewer.post(f"/p/desk/reviews/{rejected.pk}/claim/", typed).text
-    assert "Find five papers." in again
-    assert 'value="redo"' in again
