@@ -10,7 +10,7 @@ from reflection_app.notebook.api import conflicts, curation, entries, files, rec
 from reflection_app.queues.api import Queues
 from reflection_app.repairs.api import completeness, failures, reports
 from reflection_app.reviews.api.comments import Comments
-from reflection_app.reviews.api.policy import Agreement, ReviewPolicies
+from reflection_app.reviews.api.policy import ReviewPolicies
 from reflection_app.reviews.api.reviews import AskForReview, HeldReview, Reviews
 from reflection_app.rubrics.api import Guidelines, Rubrics
 from reflection_app.runs.api import Questions, RunHistory, Runs
@@ -66,7 +66,6 @@ urlpatterns = [
     path("questions/<uuid:question_id>", Questions.as_view({"get": "retrieve"}), name="api-question"),
     path("questions/<uuid:question_id>/answer", Questions.as_view({"post": "answer"}), name="api-question-answer"),
     path("reviews", Reviews.as_view({"get": "list"}), name="api-reviews"),
-    path("reviews/agreement", Agreement.as_view({"get": "retrieve"}), name="api-agreement"),
     path("reviews/claim", Reviews.as_view({"post": "claim"}), name="api-review-claim"),
     path("reviews/<uuid:review_id>", Reviews.as_view({"get": "retrieve"}), name="api-review"),
     path("reviews/<uuid:review_id>/heartbeat", HeldReview.as_view({"post": "keep"}), name="api-review-heartbeat"),

@@ -32,10 +32,6 @@ class PairAgreement:
     agreed: float
     kappa: float | None
 
-    @property
-    def reviewers(self) -> list[str]:
-        return [self.first, self.second]
-
 
 @dataclass(frozen=True)
 class PanelAgreement:

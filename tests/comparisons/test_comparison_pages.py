@@ -160,9 +160,7 @@ def test_an_admin_makes_a_set_for_a_pipeline_closes_it_and_opens_it(project: Pro
         ({"name": ""}, "Give it a name"),
         ({"wanted": "6"}, "A whole number from 1 to 5."),
         ({"most": "x"}, "A whole number from 1 to 1,000."),
-        ({"since": "yesterday"}, "A day, such as 2026-01-31."),
-        ({"since": "2026-02-02", "until": "2026-02-01"}, "The last day is before the first."),
-        ({}, "No two different answers to the same task fit."),
+        ({}, "No two different answers to the same task fit"),
     ],
 )
 def test_a_form_that_makes_no_set_says_why(project: Project, typed: dict[str, str], told: str) -> None:

@@ -2,23 +2,19 @@
 
 import json
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from reflection_app.core.models import Role, Scope
-from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models import Panel, Review
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.factories import make_member
-from tests.reviews.panels import SECRET_REASON, open_panel, panel_project, people, say
+from tests.reviews.panels import SECRET_REASON, open_panel, panel_project
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ALL: list[str] = [Scope.ADMIN]
-METRICS: list[str] = [Scope.METRICS_READ]
-PIPELINE: list[str] = [Scope.TASKS_WRITE, Scope.RUNS_READ]
 REVIEWER: list[str] = [Scope.REVIEWS_WRITE]
 
 
@@ -92,25 +88,6 @@ def test_a_list_with_panels_takes_as_many_queries_for_many_as_for_one() -> None:
             assert len(caller.get("reviews").body["results"]) == 3 * number
         counts.append(len(asked))
     assert len(set(counts)) == 1
-
-
-def test_agreement_counts_what_people_said() -> None:
-    panel = open_panel(reviewers=2)
-    caller = make_caller(panel.project, METRICS)
-    empty = caller.get("reviews/agreement").body
-    assert (empty["panels"], empty["agreed"], empty["alpha"], empty["pairs"]) == (0, None, None, [])
-
-    anna, bob = people(panel.project, 2)
-    say(panel, anna)
-    assert caller.get("reviews/agreement").body["panels"] == 0
-    say(panel, bob, VerdictName.REVISE)
-    body = caller.get("reviews/agreement", days="7").body
-    assert (body["panels"], body["unanimous"], body["agreed"], body["days"]) == (1, 0, 0.0, 7)
-    assert body["pairs"] == [{"reviewers": sorted([anna.label, bob.label]), "panels": 1, "agreed": 0.0, "kappa": None}]
-    other = make_caller(scopes=METRICS)
-    assert other.get("reviews/agreement").body["panels"] == 0
-    assert_problem(caller.get("reviews/agreement", days="0"), 400)
-    assert_problem(caller.get(f"reviews/{uuid4()}"), 403)
 
 
 def test_a_key_takes_its_own_opinion_back_and_no_other_key_does() -> None:

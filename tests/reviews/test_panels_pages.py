@@ -8,7 +8,6 @@ from reflection_app.core.models import OwnWork, Project, Role
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models import Panel, Review
-from tests.factories import make_user
 from tests.reviews.panels import SECRET_REASON, adjudication, fresh, open_panel, panel_project, people, say
 from tests.web.stories import HOSTILE, claimed_by, logged_in
 
@@ -124,32 +123,23 @@ def test_what_people_said_is_escaped(panel: Panel) -> None:
         assert "<img src=x" not in page
 
 
-def agreed_and_differed(project: Project) -> tuple[Actor, Actor]:
-    anna, bob = people(project, 2)
-    for verdict in (None, None, None, REVISE, REJECT):
-        panel = open_panel(project)
-        say(panel, anna)
-        say(panel, bob, verdict)
-    return anna, bob
-
-
 def test_the_page_of_agreement_is_empty_at_first_and_then_leads_to_what_was_judged() -> None:
     project = panel_project("desk", reviewers=2)
     client = logged_in(Client(), project, Role.VIEWER)
     assert "Nothing judged by several people in this period" in client.get("/p/desk/reviews/agreement/").text
 
-    anna, bob = agreed_and_differed(project)
+    anna, bob = people(project, 2)
+    for verdict in (None, None, None, REVISE, REJECT):
+        panel = open_panel(project)
+        say(panel, anna)
+        say(panel, bob, verdict)
     page = client.get("/p/desk/reviews/agreement/?days=7").text
     assert "60%" in page.replace(" ", "").replace("\u202f", "") or "60 %" in page
     assert "3 of 5" in page
     # One of them always said the same, so that chance alone would agree as often.
     assert "0.000" in page
-    names = "&".join(f"reviewer={actor.label}" for actor in sorted((anna, bob), key=lambda actor: actor.label))
-    both = client.get(f"/p/desk/reviews/agreement/?days=7&{names}").text
-    assert both.count("Agreed</span>") == 3
-    assert both.count("Differed</span>") == 2
-    other = client.get(f"/p/desk/reviews/agreement/?days=7&reviewer={anna.label}&reviewer={make_user().username}").text
-    assert "Nothing in this period." in other
+    assert page.count("Agreed</span>") == 3
+    assert page.count("Differed</span>") == 2
 
 
 @pytest.mark.parametrize("own_work", list(OwnWork))
