@@ -124,18 +124,10 @@ def _problems(error: Refused) -> Problems:
 @post_only(page="comparisons")
 def switch(request: DeskRequest, set_id: UUID) -> HttpResponse:
     """Closes the set or opens it again, as the form says."""
-    found = _set_for(request.place.project, set_id)
-    match request.POST.get("to"):
-        case "closed":
-            switch_set(found, is_open=False, actor=request.place.actor)
-            message = _("Closed. Nobody is given its pairs any more; what was judged stays.")
-        case "open":
-            switch_set(found, is_open=True, actor=request.place.actor)
-            message = _("Open again.")
-        case _other:
-            why = [{"field": "to", "message": "open or closed"}]
-            raise InvalidInput(_("What is the set to be?"), errors=why)
-    return back_to(request, "comparisons", message=message)
+    is_open = request.POST.get("to") == "open"
+    switch_set(_set_for(request.place.project, set_id), is_open=is_open, actor=request.place.actor)
+    closed = _("Closed. Nobody is given its pairs any more; what was judged stays.")
+    return back_to(request, "comparisons", message=_("Open again.") if is_open else closed)
 
 
 def _set_for(project: Project, set_id: UUID) -> ComparisonSet:
