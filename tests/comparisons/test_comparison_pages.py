@@ -13,7 +13,7 @@ from reflection_app.core.models import Project, Role
 from tests.comparisons.pairs import NEW, OLD, add_pairs, choice_for, claimed, judge_of, make_set, pair_of, said
 from tests.factories import make_member, make_project
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 HOSTILE = "<script>alert(1)</script><b onclick=x>{{ 7*7 }}</b>"
 
 

@@ -11,7 +11,7 @@ from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.comparisons.pairs import claimed, judge_of, make_set, pair_of, said
 from tests.factories import make_member
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 HOSTILE = "<script>alert(1)</script>\u202e {{ 7*7 }} ' OR 1=1 --"
 
 

@@ -13,7 +13,7 @@ from tests.reviews.test_reviews import together
 from tests.reviews.waiting_rows import waiting_rows
 from tests.web.stories import HOSTILE
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 QUEUE, VIEWS, NEW = "/p/desk/reviews/", "/p/desk/views/", "/p/desk/views/new/"
 
 
@@ -90,6 +90,7 @@ def test_a_name_is_free_to_others_but_once_ones_own_and_once_shared(browser: Cli
     assert SavedView.objects.count() == 3
 
 
+@pytest.mark.django_db(transaction=True)
 def test_the_same_name_saved_twice_at_once_is_saved_once(project: Project, me: Actor) -> None:
     results = together(*[lambda: save_view(project, ViewInput(name="Twice"), actor=me)] * 2)
     assert sorted(type(result).__name__ for result in results) == ["InvalidInput", "SavedView"]

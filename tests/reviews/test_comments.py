@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from notebook_app.public import propose
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import Conflict, InvalidInput, NotFound, NotTheAuthor
-from reflection_app.core.models import Membership
+from reflection_app.core.models import Membership, Scope
 from reflection_app.reviews.comments import CommentInput, add_comment, edit_comment, take_back_comment
 from reflection_app.reviews.models import About, Comment, Panel, PanelState, Review
 from reflection_app.runs.events import Event
@@ -21,6 +21,7 @@ from reflection_app.teams.notifications import (
     read_all,
     read_notice,
 )
+from tests.api.caller import Caller, assert_problem, make_caller
 from tests.factories import make_api_key, make_member, make_project, make_user
 from tests.reviews.test_reviews import together, waiting_review
 
@@ -228,3 +229,34 @@ def test_ten_comments_at_once_are_ten_with_events_without_gaps() -> None:
     assert Comment.objects.count() == 10
     seqs = list(Event.objects.filter(run=review.run).values_list("seq", flat=True))
     assert seqs == list(range(1, len(seqs) + 1))
+
+
+# Over REST.
+
+
+def add(caller: Caller, review: Review, text: str) -> str:
+    answer = caller.call("POST", f"comments?about=review&id={review.pk}", data=f'{{"text": "{text}"}}')
+    assert answer.status == 201, answer.body
+    return str(answer.body["id"])
+
+
+def test_a_pipeline_comments_reads_edits_and_takes_back(caller: Caller) -> None:
+    review = waiting_review(caller.project)
+    first, second = add(caller, review, "First."), add(caller, review, "Second.")
+    assert caller.call("PATCH", f"comments/{first}", data='{"text": "Better."}').body["text"] == "Better."
+    gone = caller.call("DELETE", f"comments/{second}").body
+    assert (gone["text"], gone["taken_back_at"] is not None, gone["author"]) == ("", True, f"key {caller.key.name}")
+    page = caller.get("comments", about="review", id=review.pk).body["results"]
+    assert [(one["id"], one["text"]) for one in page] == [(second, ""), (first, "Better.")]
+    assert_problem(caller.call("DELETE", f"comments/{second}"), 409)
+
+
+def test_at_a_blind_seat_other_keys_do_not_read_it(caller: Caller) -> None:
+    review = waiting_review(caller.project)
+    blind_seat(review)
+    comment = add(caller, review, "Plainly wrong.")
+    other = make_caller(caller.project, [Scope.ADMIN])
+    assert other.get("comments", about="review", id=review.pk).body["results"] == []
+    assert_problem(other.call("DELETE", f"comments/{comment}"), 404)
+    assert len(caller.get("comments", about="review", id=review.pk).body["results"]) == 1
+    assert "Plainly" not in str(other.get(f"runs/{review.run_id}/events").body)

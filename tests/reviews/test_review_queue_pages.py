@@ -18,7 +18,7 @@ from reflection_app.tasks.models import Task
 from tests.factories import make_member, make_project
 from tests.reviews.waiting_rows import waiting_rows
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 QUEUE = "/p/desk/reviews/"
 
 
