@@ -18,8 +18,6 @@ from reflection_app.reviews.models import Panel, Review, ReviewState
 FEWEST_IN_COMMON = 5
 # The newest ones count; so many are read in a moment.
 MOST_PANELS = 20_000
-# From the worst to the best, for the ordinal figure.
-IN_ORDER = (Verdict.REJECT.value, Verdict.REVISE.value, Verdict.PASS.value)
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,6 @@ class PanelAgreement:
     unanimous: int
     agreed: float | None
     alpha: float | None
-    alpha_ordinal: float | None
     pairs: tuple[PairAgreement, ...]
     with_keys: int = 0
 
@@ -103,7 +100,6 @@ def figures(units: Sequence[Mapping[str, str]]) -> PanelAgreement:
         unanimous=sum(len(set(unit.values())) == 1 for unit in units),
         agreed=percent_agreement(units),
         alpha=krippendorffs_alpha(units),
-        alpha_ordinal=krippendorffs_alpha(units, order=IN_ORDER),
         pairs=tuple(
             PairAgreement(
                 first=first,

@@ -7,7 +7,6 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Role
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About, Comment, Review
-from reflection_app.teams.models import Notification
 from tests.factories import make_member, make_project, make_user
 from tests.reviews.test_comments import blind_seat
 from tests.web.stories import HOSTILE, logged_in, unsure_project, waiting_review
@@ -96,28 +95,6 @@ def test_the_bell_counts_and_the_page_tells_and_opening_the_item_reads(client: C
     assert f"/p/talked/reviews/{review.pk}/#comment-{comment.pk}" in page
     client.get(f"/p/talked/reviews/{review.pk}/")
     assert client.get("/notifications/count/", headers={"HX-Request": "true"}).content.decode().strip() == ""
-
-
-def test_the_list_of_notifications_has_pages(client: Client, review: Review) -> None:
-    logged_in(client, review.project, Role.REVIEWER)
-    reader = Membership.objects.get(user_id=client.session["_auth_user_id"]).user
-    Notification.objects.bulk_create(
-        Notification(
-            project=review.project,
-            user=reader,
-            kind="assigned",
-            about="review",
-            about_id=review.pk,
-            facts={"by": "zoe", "title": f"no {n}."},
-        )
-        for n in range(60)
-    )
-    first = client.get("/notifications/").content.decode()
-    assert "no 59." in first
-    assert "no 9." not in first
-    older = first.split("?before=")[-1].split('"')[0]
-    assert "no 9." in client.get(f"/notifications/?before={older}").content.decode()
-    assert client.get("/notifications/?before=nonsense%00").status_code == 200
 
 
 def test_a_review_is_assigned_and_the_page_says_to_whom(client: Client, review: Review) -> None:

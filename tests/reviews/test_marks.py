@@ -73,13 +73,6 @@ def test_a_passage_that_is_nowhere_is_refused_and_nothing_is_decided(mark: dict[
     assert review.state == ReviewState.CLAIMED
 
 
-def test_of_an_earlier_attempt_a_passage_is_found_in_that_one() -> None:
-    review = decide(
-        revised("desk", second=SECOND), marked(exact="three of them", attempt=1), marked(exact="😀", attempt=2)
-    )
-    assert [one.get("attempt") for one in kept_marks(review)] == [1, None]
-
-
 def test_the_ticket_and_the_next_prompt_tell_which_passage_it_is() -> None:
     review = decide(revised("desk", second=SECOND), marked(exact="seven of them"))
     advance(review.run_id)

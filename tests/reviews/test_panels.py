@@ -98,13 +98,6 @@ def test_all_who_approve_let_the_verdict_stand() -> None:
     assert run_of(panel).outcome == "succeeded"
 
 
-def test_a_score_that_does_not_go_with_the_verdict_on_which_they_agree_is_moved() -> None:
-    panel = open_panel(reviewers=2)
-    for actor, score in zip(people(panel.project, 2), (80, 90), strict=True):
-        say(panel, actor, REJECT, score=score)
-    assert of_people(panel)[0].score == 29.0
-
-
 def test_where_they_differ_nothing_follows_and_one_more_person_is_asked() -> None:
     panel = open_panel()
     anna, bob, cem, dora = people(panel.project, 4)

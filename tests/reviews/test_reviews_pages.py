@@ -7,12 +7,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.models import Project, Role
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Run
 from tests.factories import make_member
-from tests.runs.critiques import critique
 from tests.web.stories import claimed_by, logged_in, unsure_project, waiting_review
 
 # Advancing a run gives its connection back, so these tests cannot live in one transaction.
@@ -62,15 +60,6 @@ def test_review_next_claims_the_oldest_and_opens_it(reviewer: Client, project: P
     assert first.state == ReviewState.CLAIMED
     assert f'value="{first.lease_token}"' in page.text
     assert 'value="No title"' in page.text
-
-
-def test_nothing_is_said_to_wait_only_where_nothing_does(reviewer: Client, project: Project) -> None:
-    claimed_by(reviewer, waiting_review(project))
-    other = Client()
-    other.force_login(make_member(project))
-    page = other.post("/p/desk/reviews/next/", follow=True).text
-    assert "The remaining reviews are for others" in page
-    assert "Nothing is waiting" not in page
 
 
 def test_approving_resumes_the_run_and_goes_on_to_the_next(reviewer: Client, project: Project) -> None:
@@ -165,51 +154,6 @@ def test_an_old_tab_gets_the_present_token_of_its_own_user(reviewer: Client, pro
     assert "What you typed is kept below." in page.text
     assert f'value="{new.lease_token}"' in page.text
     assert "Kept" in page.text
-
-
-def test_a_heartbeat_keeps_the_lease_and_says_when_it_is_lost(reviewer: Client, project: Project) -> None:
-    review = claimed_by(reviewer, waiting_review(project))
-    Review.objects.filter(pk=review.pk).update(lease_until=timezone.now() + timedelta(seconds=5))
-    path = f"/p/desk/reviews/{review.pk}/heartbeat/"
-    kept = reviewer.post(path, {"lease_token": str(review.lease_token)})
-    review.refresh_from_db()
-    assert "Held for you" in kept.text
-    assert review.lease_until is not None
-    assert review.lease_until > timezone.now() + timedelta(minutes=5)
-    Review.objects.filter(pk=review.pk).update(lease_until=timezone.now() - timedelta(seconds=5))
-    lost = reviewer.post(path, {"lease_token": str(review.lease_token)})
-    assert lost.status_code == 200
-    assert "has run out" in lost.text
-    assert "hx-post" not in lost.text
-
-
-@pytest.fixture
-def rejected(reviewer: Client) -> Review:
-    """A review of a REJECT that the reviewer holds, and its run waits for."""
-    project = Project.objects.get(slug="desk")
-    answers = {
-        "attempt-1/answer": "A first text.",
-        "attempt-1/critique": critique(10, issues=[{"description": "Three papers only"}]),
-        "attempt-2/answer": "A second text.",
-        "attempt-2/critique": critique(95, approved=True),
-    }
-    project.models_by_role = {"default": register_script("rejecting", answers)}
-    project.save()
-    return claimed_by(reviewer, waiting_review(project))
-
-
-@pytest.mark.parametrize(("chosen", "field"), [("redo", "reason"), ("accept", "reason")])
-def test_a_decision_without_its_words_comes_back_with_all_that_was_typed(
-    reviewer: Client, rejected: Review, chosen: str, field: str
-) -> None:
-    typed = decision(rejected, decision=chosen, reason="  ") | issues("Mine <b>")
-    answer = reviewer.post(f"/p/desk/reviews/{rejected.pk}/decision/", typed)
-    assert answer.status_code == 400
-    assert f'id="error-{field}"' in answer.text
-    assert 'value="Mine &lt;b&gt;"' in answer.text
-    assert answer.text.count("Say w") == 2
-    rejected.refresh_from_db()
-    assert rejected.state == ReviewState.CLAIMED
 
 
 # An open page goes on by itself: what it fetches ahead, and what the answer to its decision holds.

@@ -142,24 +142,6 @@ def test_the_form_begins_with_the_critics_ratings_and_keeps_what_was_typed(clien
     assert 'name="rating.correct" value="2" data-worth="25.0" checked' in again
 
 
-def test_who_changes_a_rating_and_agrees_is_asked_which_is_meant(client: Client) -> None:
-    review = rated_review("rated-both", correct=4)
-    logged_in(client, review.project)
-    held = claimed_by(client, review)
-    typed = {
-        "lease_token": str(held.lease_token),
-        "decision": "approve",
-        "issue_description": "",
-        "rating.correct": "1",
-        "rating.tone": "pass",
-        "rating.ready": "yes",
-    }
-    answer = client.post(reverse("decide_review", args=(review.project.slug, review.pk)), typed)
-    assert answer.status_code == 400
-    review.refresh_from_db()
-    assert review.decision is None
-
-
 def test_blind_seats_come_to_the_ratings_in_the_middle() -> None:
     rules = [{"confidence_below": 0.6, "reviewers": 3}]
     project = rubric_project("rated-panel", first=rated_critique(0.2), review_policy={"audit_share": 0, "rules": rules})
