@@ -10,7 +10,6 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from reflection_app.loops.attempt_effects import ReviewReason
-from reflection_app.loops.verdicts import Verdict
 from reflection_app.metrics.statistics import cohens_kappa, krippendorffs_alpha, percent_agreement
 from reflection_app.reviews.models import Panel, Review, ReviewState
 
