@@ -13,7 +13,7 @@ from reflection_app.notebook.api import conflicts, curation, entries, files, rec
 from reflection_app.queues.api import Queues
 from reflection_app.repairs.api import completeness, failures, reports
 from reflection_app.reviews.api.comments import Comments
-from reflection_app.reviews.api.policy import Agreement, ReviewPolicies
+from reflection_app.reviews.api.policy import ReviewPolicies
 from reflection_app.reviews.api.reviews import AskForReview, HeldReview, Reviews
 from reflection_app.rubrics.api import Guidelines, Rubrics
 from reflection_app.runs.api import Questions, RunHistory, Runs
@@ -59,7 +59,6 @@ urlpatterns = [
     at("questions/<uuid:question_id>", Questions, get="retrieve"),
     at("questions/<uuid:question_id>/answer", Questions, post="answer"),
     at("reviews", Reviews, get="list"),
-    at("reviews/agreement", Agreement, get="retrieve"),
     at("reviews/claim", Reviews, post="claim"),
     at("reviews/<uuid:review_id>", Reviews, get="retrieve"),
     at("reviews/<uuid:review_id>/heartbeat", HeldReview, post="keep"),

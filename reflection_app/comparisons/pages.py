@@ -45,16 +45,13 @@ from reflection_app.web.forms import Form, Problems, Refused, read_form, read_te
 from reflection_app.web.list_pages import Filters, id_of, list_page, names_in, one_of
 from reflection_app.web.middleware import post_only
 
-NAMES = ("name", "wanted", "source", "most", "kind", "agent", "since", "until")
+NAMES = ("name", "wanted", "source", "most", "kind", "agent")
 MAKERS = ("model_a", "model_b", "prompt_a", "prompt_b")
 OF_RUNS, OF_PIPELINE = "runs", "pipeline"
 SENTENCES = {
     "name": gettext_noop("Give it a name, in at most 120 characters."),
     "wanted": gettext_noop("A whole number from 1 to 5."),
     "most": gettext_noop("A whole number from 1 to 1,000."),
-    "since": gettext_noop("A day, such as 2026-01-31."),
-    "until": gettext_noop("A day, such as 2026-01-31."),
-    "": gettext_noop("The last day is before the first."),
 }
 SUGGESTED = 50
 
@@ -101,7 +98,7 @@ def new_set(request: DeskRequest) -> HttpResponse:
         "kinds": names_in(tasks, "kind", most=SUGGESTED),
         "agents": names_in(tasks, "agent", most=SUGGESTED),
         "models": names_in(models, "model", most=SUGGESTED),
-        "has_more": any(form.values[name] for name in ("kind", "agent", "since", "until", "prompt_a", "prompt_b")),
+        "has_more": any(form.values[name] for name in ("kind", "agent", "prompt_a", "prompt_b")),
     }
     return render(request, "comparisons/new.html", context, status=form.status)
 
@@ -118,29 +115,19 @@ def _problems(error: Refused) -> Problems:
     if isinstance(error, InvalidInput):
         return [one | {"field": "general"} for one in error.errors] or [{"field": "general", "message": str(error)}]
     found = error.errors(include_url=False, include_input=False)
-    names = dict.fromkeys(str(one["loc"][-1]) if one["loc"] else "" for one in found)
+    names = dict.fromkeys(str(one["loc"][-1]) for one in found)
     too_long = _("This is too long.")
-    return [
-        {"field": name or "general", "message": _(SENTENCES[name]) if name in SENTENCES else too_long} for name in names
-    ]
+    return [{"field": name, "message": _(SENTENCES[name]) if name in SENTENCES else too_long} for name in names]
 
 
 @project_page(Permission.CHANGE_SETTINGS)
 @post_only(page="comparisons")
 def switch(request: DeskRequest, set_id: UUID) -> HttpResponse:
     """Closes the set or opens it again, as the form says."""
-    found = _set_for(request.place.project, set_id)
-    match request.POST.get("to"):
-        case "closed":
-            switch_set(found, is_open=False, actor=request.place.actor)
-            message = _("Closed. Nobody is given its pairs any more; what was judged stays.")
-        case "open":
-            switch_set(found, is_open=True, actor=request.place.actor)
-            message = _("Open again.")
-        case _other:
-            why = [{"field": "to", "message": "open or closed"}]
-            raise InvalidInput(_("What is the set to be?"), errors=why)
-    return back_to(request, "comparisons", message=message)
+    is_open = request.POST.get("to") == "open"
+    switch_set(_set_for(request.place.project, set_id), is_open=is_open, actor=request.place.actor)
+    closed = _("Closed. Nobody is given its pairs any more; what was judged stays.")
+    return back_to(request, "comparisons", message=_("Open again.") if is_open else closed)
 
 
 def _set_for(project: Project, set_id: UUID) -> ComparisonSet:

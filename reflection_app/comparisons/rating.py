@@ -168,7 +168,8 @@ def _fit(names: Sequence[str], said: Sequence[Said]) -> tuple[list[float], list[
     """θ of each contestant, 0 on average, and the standard deviation of each."""
     size = len(names)
     place = {name: number for number, name in enumerate(names)}
-    first, second = (np.array([place[one[end]] for one in said]) for end in (0, 1))
+    first = np.array([place[one.first] for one in said])
+    second = np.array([place[one.second] for one in said])
     share = np.array([SHARE[one.winner] for one in said])
     at = np.zeros(size)
     for _step in range(MOST_STEPS):

@@ -118,7 +118,9 @@ BULK_STATES: Looks = {
 BULK_ITEM_STATES: Looks = {
     "pending": Look(_("Waiting")),
     "done": Look(_("Decided")),
+    "failed": Look(_("Failed")),
     "undone": Look(_("Undone")),
+    "kept": Look(_("Could not be undone")),
 }
 TICKET_STATES: Looks = {
     "open": Look(_("Open"), "clock", "wait"),

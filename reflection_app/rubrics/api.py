@@ -23,7 +23,7 @@ from reflection_app.rubrics.changing import (
 from reflection_app.rubrics.models import GuidelinesVersion, RubricVersion
 
 EXAMPLES = {
-    "Three criteria": {
+    "Two criteria": {
         "criteria": [
             {
                 "key": "correct",
@@ -33,16 +33,6 @@ EXAMPLES = {
                 "must_hold": True,
             },
             {"key": "tone", "name": "Tone", "scale": "pass_fail", "help": "Polite, and no jargon."},
-            {
-                "key": "ready",
-                "name": "Ready to send",
-                "scale": "category",
-                "choices": [
-                    {"name": "as it is", "worth": 100},
-                    {"name": "after an edit", "worth": 60},
-                    {"name": "no", "worth": 0},
-                ],
-            },
         ],
         "note": "Correctness counts three times.",
         "number": 0,

@@ -110,7 +110,7 @@ def _page(request: DeskRequest, form: RubricForm, *, guidelines: Form | None = N
         "guidelines": guidelines or Form({"text": text, "note": "", "number": number}),
         "guidelines_shown": render_markdown(text),
         "guidelines_versions": of_guidelines,
-        "agreement": [one for one in agreement if one.is_known],
+        "agreement": [one for one in agreement if one.rated],
         "agreement_days": AGREEMENT_DAYS,
         "longest": LONGEST_GUIDELINES,
         "longest_note": LONGEST_NOTE,

@@ -7,7 +7,6 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Role
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About, Comment, Review
-from reflection_app.teams.models import Notification
 from tests.factories import make_member, make_project, make_user
 from tests.reviews.test_comments import blind_seat
 from tests.web.stories import HOSTILE, logged_in, unsure_project, waiting_review
@@ -73,45 +72,6 @@ def test_an_open_page_is_given_the_list_only_when_it_has_changed(client: Client,
     assert client.get(f"{thread(review)}?seen={stamp}", headers=HTMX).status_code == 200
 
 
-def test_an_htmx_form_is_answered_with_the_list_and_the_new_count(client: Client, review: Review) -> None:
-    logged_in(client, review.project)
-    answer = client.post(thread(review), {"text": "Quick."}, headers=HTMX).content.decode()
-    assert "Quick." in answer
-    assert 'id="comment-count" hx-swap-oob="innerHTML"' in answer
-
-
-def test_own_comments_are_edited_and_taken_back_and_an_admin_takes_back_any(client: Client, review: Review) -> None:
-    logged_in(client, review.project, Role.REVIEWER)
-    client.post(thread(review), {"text": "Mine."})
-    own, other = Comment.objects.get(), said(review, "Theirs.")
-    at = "/p/talked/comments"
-    assert "Mine." in client.get(f"{at}/{own.pk}/edit/").content.decode()
-    assert client.post(f"{at}/{own.pk}/edit/", {"text": ""}).status_code == 400
-    assert client.post(f"{at}/{own.pk}/edit/", {"text": "Better."}).status_code == 302
-    assert client.get(f"{at}/{other.pk}/edit/").status_code == 302
-    assert client.post(f"{at}/{other.pk}/edit/", {"text": "Forged."}).status_code == 403
-    assert client.post(f"{at}/{other.pk}/take-back/").status_code == 403
-    admin = Client()
-    logged_in(admin, review.project, Role.ADMIN)
-    assert admin.post(f"{at}/{other.pk}/take-back/").status_code == 302
-    texts = Comment.objects.order_by("created_at").values_list("text", flat=True)
-    assert list(texts) == ["Better.", ""]
-    page = client.get(thread(review)).content.decode()
-    assert "was deleted" in page
-    assert "Theirs." not in page
-
-
-def test_a_viewer_reads_and_does_not_write(client: Client, review: Review) -> None:
-    comment = said(review, "To be read.")
-    logged_in(client, review.project, Role.VIEWER)
-    page = client.get(f"/p/talked/reviews/{review.pk}/").content.decode()
-    assert "To be read." in page
-    assert "data-comment-form" not in page
-    assert client.post(thread(review), {"text": "x"}).status_code == 403
-    assert client.post(f"/p/talked/comments/{comment.pk}/edit/", {"text": "x"}).status_code == 403
-    assert client.post(f"/p/talked/reviews/{review.pk}/assign/", {"to": "x"}).status_code == 403
-
-
 def test_at_a_blind_seat_the_page_shows_a_comment_to_its_author_alone(client: Client, review: Review) -> None:
     blind_seat(review)
     logged_in(client, review.project)
@@ -135,58 +95,6 @@ def test_the_bell_counts_and_the_page_tells_and_opening_the_item_reads(client: C
     assert f"/p/talked/reviews/{review.pk}/#comment-{comment.pk}" in page
     client.get(f"/p/talked/reviews/{review.pk}/")
     assert client.get("/notifications/count/", headers={"HX-Request": "true"}).content.decode().strip() == ""
-
-
-def test_notifications_are_marked_one_by_one_or_all_and_only_ones_own(client: Client, review: Review) -> None:
-    logged_in(client, review.project, Role.REVIEWER)
-    reader = Membership.objects.get(user_id=client.session["_auth_user_id"]).user
-    for _ in range(3):
-        said(review, f"@{reader.username}")
-    first = Notification.objects.filter(user=reader).first()
-    assert first is not None
-    stranger = Client()
-    logged_in(stranger, review.project)
-    assert stranger.post(f"/notifications/{first.pk}/read/").status_code == 404
-    assert client.get(f"/notifications/{first.pk}/read/").status_code == 302
-    assert Notification.objects.filter(read_at=None, user=reader).count() == 3
-    assert client.post(f"/notifications/{first.pk}/read/").status_code == 302
-    assert Notification.objects.filter(read_at=None, user=reader).count() == 2
-    client.post("/notifications/read/")
-    assert not Notification.objects.filter(read_at=None, user=reader).exists()
-    assert "Mark all as read" not in client.get("/notifications/").content.decode()
-
-
-def test_the_notifications_of_nobody_and_of_a_project_that_was_left(client: Client, review: Review) -> None:
-    assert Client().get("/notifications/")["Location"].startswith("/login/")
-    logged_in(client, review.project, Role.REVIEWER)
-    reader = Membership.objects.get(user_id=client.session["_auth_user_id"]).user
-    said(review, f"@{reader.username}")
-    Membership.objects.filter(user=reader).delete()
-    page = client.get("/notifications/").content.decode()
-    assert "No notifications" in page
-    assert "talked" not in page.lower()
-
-
-def test_the_list_of_notifications_has_pages(client: Client, review: Review) -> None:
-    logged_in(client, review.project, Role.REVIEWER)
-    reader = Membership.objects.get(user_id=client.session["_auth_user_id"]).user
-    Notification.objects.bulk_create(
-        Notification(
-            project=review.project,
-            user=reader,
-            kind="assigned",
-            about="review",
-            about_id=review.pk,
-            facts={"by": "zoe", "title": f"no {n}."},
-        )
-        for n in range(60)
-    )
-    first = client.get("/notifications/").content.decode()
-    assert "no 59." in first
-    assert "no 9." not in first
-    older = first.split("?before=")[-1].split('"')[0]
-    assert "no 9." in client.get(f"/notifications/?before={older}").content.decode()
-    assert client.get("/notifications/?before=nonsense%00").status_code == 200
 
 
 def test_a_review_is_assigned_and_the_page_says_to_whom(client: Client, review: Review) -> None:

@@ -3,14 +3,10 @@
 import pytest
 from django.test import Client
 
-from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
-from reflection_app.reviews.deciding import undo_decision
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
-from tests.factories import make_member
-from tests.reviews.editing import BETTER, edited
-from tests.reviews.review_items import audited, handed_in
+from tests.reviews.editing import BETTER
 from tests.web.stories import claimed_by, logged_in, unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -88,15 +84,6 @@ def test_a_text_that_is_too_long_or_hostile_comes_back_whole(reviewer: Client, p
     assert Review.objects.get(pk=held.pk).state == ReviewState.CLAIMED
 
 
-def test_an_audited_run_that_has_ended_is_offered_too_and_shows_the_correction(client: Client) -> None:
-    review = audited("audited")
-    held = claimed_by(logged_in(client, review.project, Role.REVIEWER), review)
-    assert "takes the place of the answer" in client.get(address(held)).text
-    client.post(address(held, "decision"), typed(held))
-    run = client.get(f"/p/audited/runs/{review.run_id}/").text
-    assert "in the place of attempt 1" in run
-
-
 def test_a_lost_hold_keeps_the_text_and_claiming_again_brings_it_along(reviewer: Client, project: Project) -> None:
     held = claimed_by(reviewer, waiting_review(project))
     Review.objects.filter(pk=held.pk).update(lease_until="2020-01-01T00:00:00Z")
@@ -106,15 +93,3 @@ def test_a_lost_hold_keeps_the_text_and_claiming_again_brings_it_along(reviewer:
     again = reviewer.post(address(held, "claim"), typed(held))
     assert "each with its source" in again.text
     assert "checked" in again.text.split("data-editing")[1][:60]
-
-
-def test_after_undo_the_field_begins_with_the_text(client: Client) -> None:
-    review = handed_in("outside")
-    user = make_member(review.project)
-    decided = edited(review, actor=Actor(user=user))
-    advance(review.run_id)
-    undo_decision(decided, actor=Actor(user=user))
-    client.force_login(user)
-    page = client.get(address(review)).text
-    assert "each with its source" in page
-    assert "checked" in page.split("data-editing")[1][:60]

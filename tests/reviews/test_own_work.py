@@ -17,7 +17,7 @@ from django.urls import reverse
 from notebook_app.models import Entry
 from reflection_app.config.guarded_routes import guarded_routes
 from reflection_app.core.audit import Actor
-from reflection_app.core.models import Membership, OwnWork, Project, Role, Scope
+from reflection_app.core.models import OwnWork, Project, Role, Scope
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.notebook.input import EntryInput
@@ -377,10 +377,3 @@ def test_the_trail_tells_keys_from_people_and_who_made_them() -> None:
     assert submitted["key_made_by"] == told.maker.username
     page = logged_in(told.maker).get(reverse("audit", args=(told.project.slug,))).content.decode()
     assert f"(created by {told.maker.username})" in page
-
-
-def test_members_who_only_read_are_unharmed() -> None:
-    told = story(author=AUTHORS["its own key"])
-    viewer = make_member(told.project, Role.VIEWER)
-    assert logged_in(viewer).get(reverse("review", args=(told.project.slug, told.review.pk))).status_code == 200
-    assert Membership.objects.filter(user=viewer).exists()

@@ -6,7 +6,6 @@ from django.utils import timezone
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from reflection_app.reviews.models import Review
-from reflection_app.runs.advance import advance
 from tests.api.caller import Caller, assert_problem, fields
 from tests.api.stories import waiting_review
 
@@ -39,14 +38,6 @@ def test_a_review_tells_the_attempt_and_the_verdict_on_it(caller: Caller) -> Non
     assert "lease_token" not in told
 
 
-def test_reviews_are_found_by_state_run_and_reason(caller: Caller) -> None:
-    review, other = waiting_review(caller.project), waiting_review(caller.project)
-    claimed(caller, other)
-    for query in ({"state": "waiting"}, {"run": str(review.run_id)}, {"state": "waiting", "reason": "rejected"}):
-        assert [one["id"] for one in caller.get("reviews", **query).body["results"]] == [str(review.pk)], query
-    assert caller.get("reviews", reason="audit").body["results"] == []
-
-
 def test_a_list_of_reviews_takes_as_many_queries_for_many_as_for_one(
     caller: Caller, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
@@ -55,11 +46,6 @@ def test_a_list_of_reviews_takes_as_many_queries_for_many_as_for_one(
     caller.get("reviews")
     with django_assert_max_num_queries(3):
         assert len(caller.get("reviews").body["results"]) == 3
-
-
-def test_claiming_where_nothing_waits_is_no_content(caller: Caller) -> None:
-    answer = caller.post("reviews/claim", {})
-    assert (answer.status, answer.body) == (204, None)
 
 
 @pytest.mark.parametrize("act", ["heartbeat", "release", "decision"])
@@ -73,31 +59,6 @@ def test_a_lost_lease_is_a_conflict_and_changes_nothing(caller: Caller, act: str
     assert_problem(answer, 409)
     assert answer.body["title"] == "Lease lost"
     assert caller.get(f"runs/{review.run_id}").body["state"] == "waiting_review"
-
-
-def test_an_overruled_rejection_goes_round_again_with_the_persons_issues(caller: Caller) -> None:
-    review = waiting_review(caller.project)
-    body = {
-        "lease_token": claimed(caller, review),
-        "decision": "overrule",
-        "verdict": "REVISE",
-        "score": 45,
-        "issues": [
-            {"category": "quality", "severity": "high", "description": "太短了", "suggested_fix": "写长", "path": ""}
-        ],
-        "reason": "It only lacks length.",
-    }
-    answer = caller.post(f"reviews/{review.pk}/decision", body)
-    assert answer.status == 200
-    assert answer.body["decision"]["verdict"]["issues"] == body["issues"]
-    assert answer.body["decision"]["verdict"]["score"] == 45
-
-    advance(review.run_id)
-    run = caller.get(f"runs/{review.run_id}").body
-    assert (run["outcome"], run["best_attempt"]["number"]) == ("succeeded", 2)
-    steps = caller.get(f"runs/{review.run_id}/steps").body["results"]
-    again = next(step for step in steps if step["key"] == "attempt-2/answer")
-    assert "太短了" in again["request"]["messages"][-1]["content"]
 
 
 @pytest.mark.parametrize(
@@ -125,17 +86,3 @@ def test_a_decision_that_says_too_little_is_refused_with_the_field(
     assert_problem(answer, 400)
     assert field in fields(answer)
     assert caller.get(f"reviews/{review.pk}").body["state"] == "claimed"
-
-
-def test_a_rejected_attempt_is_decided_by_its_director(caller: Caller) -> None:
-    review = waiting_review(caller.project)
-    token = claimed(caller, review)
-    for body, field in (({"decision": "redo"}, "instructions"), ({"decision": "accept"}, "reason")):
-        refused = caller.post(f"reviews/{review.pk}/decision", {"lease_token": token, **body})
-        assert_problem(refused, 400)
-        assert fields(refused) == [field]
-    body = {"lease_token": token, "decision": "redo", "instructions": "Find five papers."}
-    decided = caller.post(f"reviews/{review.pk}/decision", body).body["decision"]
-    assert (decided["decision"], decided["directors_decision"]) == ("overrule", "redo")
-    assert (decided["verdict"]["verdict"], decided["reason"]) == ("REVISE", "Find five papers.")
-    assert decided["verdict"]["issues"][0]["suggested_fix"] == "Find five papers."

