@@ -56,7 +56,7 @@ BELOW = {
     "review_queues": r"_queue$|^queue_skills$",
     "reviews": r"^(agreement|review)$|bulk|^(?!ask_for_review$).*_review",
     "runs": r"^(run|step|cancel_run|fork_run|redo_run|ask_for_review|compare_run)$",
-    "sessions": r"^session$",
+    "sessions": r"^session$|^unread_span",
     "tickets": r"^(ticket|close_ticket)$",
     "tools": r"tool|secret|^add_builtins$",
     "webhooks": r"webhook|deliver",
