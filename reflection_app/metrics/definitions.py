@@ -210,7 +210,9 @@ class Definition:
 
     def of(self, sums: Sums) -> Figure:
         """The figure of these sums. Of money, nothing where no price is known."""
-        part, whole = (sum(sums[name] for name in names) for names in (self.part, self.whole))
+        # Whole numbers, and money as decimals.
+        numbers: Any = sums
+        part, whole = (sum(numbers[name] for name in names) for names in (self.part, self.whole))
         unpriced = sums["counted_unpriced_calls" if "counted_cost_usd" in self.part else "unpriced_calls"]
         is_at_least = self.unit is Unit.USD and unpriced > 0
         value: float | None = float(part) if isinstance(part, Decimal) else part

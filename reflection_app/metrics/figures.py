@@ -136,7 +136,7 @@ def _of_period(project_id: UUID, chosen: Chosen) -> QuerySet[RunFigure]:
 
 def _bars(project_id: UUID, chosen: Chosen, family: str) -> tuple[Bar, ...]:
     """The most frequent first; attempts in their own order. A run may have several failures."""
-    column = F(COLUMNS[family])
+    column: F | Func = F(COLUMNS[family])
     if family == "failures":
         column = Func("failures", function="unnest", output_field=CharField())
     rows = _of_period(project_id, chosen).filter(is_counted=True).annotate(key=column)
@@ -204,9 +204,8 @@ def _dearest_tasks(project_id: UUID, chosen: Chosen) -> tuple[TaskSpend, ...]:
 def choices_of(project_id: UUID, chosen: Chosen) -> dict[str, tuple[str, ...]]:
     """What there is to choose from, whatever the period."""
     rows = RunFigure.objects.filter(project=project_id, is_scripted=chosen.scripted, is_counted=True)
-    known = rows.order_by().values_list(*BY).distinct()
-    columns = zip(*known, strict=True) if known else ((),) * len(BY)
+    known = list(rows.order_by().values_list(*BY).distinct())
     return {
-        family: tuple(sorted(filter(None, set(values)))[:MOST_CHOICES])
-        for family, values in zip(CHOICES, columns, strict=True)
+        family: tuple(sorted({row[place] for row in known if row[place]})[:MOST_CHOICES])
+        for place, family in enumerate(CHOICES)
     }

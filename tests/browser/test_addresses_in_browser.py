@@ -21,7 +21,6 @@ LISTS = (
     "tickets/?q=a",
     "reports/?q=a",
     "transcripts/?q=a",
-    "transcripts/spans/?trace=a",
     "tools/failures/?q=a",
     "tools/cheat-sheet/?tool=a",
     "notebook/?q=a",

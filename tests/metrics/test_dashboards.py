@@ -1,6 +1,5 @@
 """Dashboards: picked, one's own or shared; nobody else's are seen, and nothing typed is lost."""
 
-import re
 from typing import Any
 from uuid import uuid4
 
@@ -46,14 +45,6 @@ def own(project: Project, client: Client, name: str = "Mine", **fields: Any) -> 
 
 def page_of(dashboard: Dashboard, page: str = "dashboard") -> str:
     return reverse(page, args=("boards", dashboard.pk))
-
-
-def test_the_empty_list_says_what_to_do_and_a_new_one_begins_with_something(client: Client, project: Project) -> None:
-    logged_in(client, project, Role.VIEWER)
-    assert "No dashboard yet" in client.get("/p/boards/metrics/dashboards/").content.decode()
-    page = client.get(NEW).content.decode()
-    assert 'value="figure:success_rate_with_reflection" checked' in page
-    assert 'value="chart:success" checked' in page
 
 
 def test_what_was_picked_is_shown(client: Client, project: Project) -> None:
@@ -142,13 +133,6 @@ def test_the_rights_are_those_of_the_moment_of_saving(client: Client, project: P
         delete_dashboard(dashboard, actor=admin)
     dashboard.refresh_from_db()
     assert dashboard.name == "Mine"
-
-
-@pytest.mark.parametrize("page", ["dashboards", "new_dashboard"])
-def test_pages_of_dashboards_stand_below_metrics(client: Client, project: Project, page: str) -> None:
-    logged_in(client, project)
-    marked = re.findall(r'href="([^"]+)"\s+aria-current="[a-z]+"', client.get(reverse(page, args=("boards",))).text)
-    assert "/p/boards/metrics/" in marked
 
 
 def test_who_saves_what_was_deleted_meanwhile_is_told(client: Client, project: Project) -> None:

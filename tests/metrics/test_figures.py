@@ -354,7 +354,7 @@ def every_sum(project: Project) -> list[list[tuple[object, ...]]]:
         sorted(
             map(
                 tuple,
-                model.objects.filter(**of).values_list(
+                model._default_manager.filter(**of).values_list(
                     *(field.name for field in model._meta.concrete_fields if field.name not in without)
                 ),
             ),

@@ -15,7 +15,7 @@ from django.utils import timezone
 from reflection_app.core.models import Project
 from reflection_app.metrics.models import RunFigure
 from reflection_app.runs.models import Run
-from tests.factories import make_member, make_project
+from tests.factories import make_project
 from tests.metrics.metric_rows import fill
 from tests.web.stories import HOSTILE, logged_in, unsure_project, waiting_review
 
@@ -89,21 +89,6 @@ def test_every_headline_leads_to_its_runs_and_those_to_their_parts(client: Clien
     for figure in page.context["all_figures"]:
         if figure.href:
             assert client.get(figure.href).status_code == 200
-
-
-def test_the_list_behind_a_figure_goes_on_page_by_page(client: Client, project: Project) -> None:
-    fill(project, runs=70, days=3)
-    logged_in(client, project)
-    first = client.get("/p/measured/runs/?figure=runs&period=7d")
-    assert len(first.context["runs"]) == 50
-    query = f"{first.context['filters'].query}&before={first.context['older']}"
-    assert len(client.get(f"/p/measured/runs/?{query}").context["runs"]) == 20
-
-
-def test_a_figure_that_is_none_is_told(client: Client, project: Project) -> None:
-    page = logged_in(client, project).get("/p/measured/runs/?figure=nonsense").text
-    assert "There is no figure or bar of this name" in page
-    assert "Back to the metrics" in page
 
 
 def test_all_runs_of_a_task_are_behind_its_bar_and_another_projects_task_has_none(
@@ -238,11 +223,6 @@ def test_reviews_have_their_page_and_files(client: Client) -> None:
     assert "overrule_rate,Ann <b>" in client.get(address(project, "reviews.csv?scripted=1")).text
 
 
-def test_an_empty_desk_says_so(client: Client, project: Project) -> None:
-    logged_in(client, project)
-    assert "Nothing to review, and nothing decided in this time" in client.get(address(project, "reviews/")).text
-
-
 def test_the_overview_says_how_the_last_week_went(client: Client, project: Project) -> None:
     logged_in(client, project)
     assert client.get("/p/measured/").context["figures"] == []
@@ -252,9 +232,3 @@ def test_the_overview_says_how_the_last_week_went(client: Client, project: Proje
     assert (rate.name, rate.of) == ("success_rate_with_reflection", "20")
     assert client.get(rate.href).context["behind"].runs.count() == 20
     assert 'href="/p/measured/metrics/?period=7d"' in page.text
-
-
-def test_a_stranger_finds_no_metrics(client: Client, project: Project) -> None:
-    client.force_login(make_member(make_project("elsewhere")))
-    for rest in ("", "reviews/", "runs.csv"):
-        assert client.get(address(project, rest)).status_code == 404

@@ -1,7 +1,6 @@
 """Data sets in the browser: which rows there would be, their file, and the lines by which programs read them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, cast
 from urllib.parse import urlencode
@@ -54,14 +53,6 @@ COLUMNS: Mapping[DatasetKind, tuple[str, ...]] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True)
-class KindTab:
-    kind: DatasetKind
-    title: Promise
-    query: str
-    is_current: bool
-
-
 @project_page(Permission.READ)
 @require_safe
 def datasets_page(request: DeskRequest) -> HttpResponse:
@@ -75,8 +66,8 @@ def datasets_page(request: DeskRequest) -> HttpResponse:
         "dataset": dataset,
         "about": WORDS[dataset.kind][1],
         "tabs": [
-            KindTab(one.kind, WORDS[one.kind][0], urlencode({"set": one.kind.value} | given), one is dataset)
-            for one in DATASETS.values()
+            {"title": title, "query": urlencode({"set": kind.value} | given), "is_current": kind is dataset.kind}
+            for kind, (title, _about) in WORDS.items()
         ],
         "columns": COLUMNS[dataset.kind],
         "formats": list(FileFormat),

@@ -20,7 +20,6 @@ from reflection_app.metrics.views.choice import Asked, Links, filter_context, re
 from reflection_app.metrics.views.families import FACETS
 from reflection_app.metrics.views.review_charts import overruled_chart
 from reflection_app.metrics.views.run_charts import (
-    COMPLETENESS,
     DECISION_TIME,
     OVERRULED,
     SUCCESS,
@@ -34,7 +33,7 @@ from reflection_app.metrics.views.words import shown_figures
 from reflection_app.runs.models import Run, RunState
 from reflection_app.web.access import DeskRequest, project_page
 
-# The figures at a glance, those of completeness checks, and all of them in the order of the page.
+# The figures at a glance, and all of them in the order of the page.
 RUN_HEADLINE = (
     "success_rate_with_reflection",
     "success_rate_without_reflection",
@@ -42,10 +41,6 @@ RUN_HEADLINE = (
     "avg_iterations_to_success",
     "avg_latency_per_iteration_ms",
     "cost_usd_per_success",
-)
-COMPLETENESS_HEADLINE = (
-    *("found_incomplete", "completed_by_supplement", "supplements_per_task"),
-    *("exec_used", "exec_success_rate"),
 )
 ALL = (
     *("runs", "success_rate", "success_on_first_try", "reflection_enabled_tasks"),
@@ -80,7 +75,6 @@ def metrics_page(request: DeskRequest) -> HttpResponse:
     if not context["nothing"]:
         context |= {
             "headline": shown_figures(RUN_HEADLINE, metrics.figures, metrics.before, links.runs),
-            "completeness": shown_figures(COMPLETENESS_HEADLINE, metrics.figures, metrics.before, links.runs),
             "all_figures": shown_figures(ALL, metrics.figures, metrics.before, links.runs),
             "sections": run_sections(metrics, links),
         }
@@ -134,7 +128,6 @@ def run_sections(metrics: Metrics, links: Links) -> list[Section]:
                 tasks_chart(metrics.dearest_tasks, links),
             ],
         ),
-        Section("complete", _("Completeness checks"), [course_chart(COMPLETENESS, metrics.points, links)]),
     ]
 
 

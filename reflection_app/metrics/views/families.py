@@ -22,27 +22,14 @@ AGES = {
 LATE = {"1d": "warn", "3d": "warn", "1w": "bad", "longer": "bad"}
 NONE_DECIDED = _("Nobody has decided a review in this time.")
 SOURCES = {"issue": _("Issue"), "test": _("Test"), "class": _("Error class"), "tool": _("Tool")}
-# Classes of errors, types of failures of tools, and why tests failed.
-FAILURES = {
+# Whose failures have words in the registry, by its kinds.
+REGISTERED = {"test": "test_failure", "tool": "tool_error"}
+CLASSES = {
     "3.3.1": _("Model capability"),
     "3.3.2": _("Decision error"),
     "3.3.3": _("Pipeline crash"),
     "3.3.4": _("Missing knowledge"),
     "3.3.5": _("Normal iteration"),
-    "parameter_error": _("wrong parameters"),
-    "wrong_tool": _("wrong tool"),
-    "permission_denied": _("no permission"),
-    "external_service_error": _("service failed"),
-    "wrong_answer": _("wrong answer"),
-    "exception": _("raised an error"),
-    "timeout": _("took too long"),
-    "memory": _("used too much memory"),
-    "output_limit": _("printed too much"),
-    "exited": _("ended the program"),
-    "crashed": _("crashed"),
-    "not_run": _("was not run"),
-    "forged": _("tried to fake its result"),
-    "broken_test": _("the test itself is broken"),
 }
 
 
@@ -51,7 +38,8 @@ def failure_words(key: str) -> str:
     source, _colon, name = key.partition(":")
     if source not in SOURCES or not name:
         return in_words(key)
-    return f"{SOURCES[source]}: {FAILURES.get(name) or in_words(name)}"
+    words = look_of(name, REGISTERED[source]).words if source in REGISTERED else CLASSES.get(name)
+    return f"{SOURCES[source]}: {words or in_words(name)}"
 
 
 def kind_words(key: str) -> str:

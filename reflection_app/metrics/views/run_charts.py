@@ -68,16 +68,6 @@ SUCCESS = Course(
         Line("success_rate_without_reflection", gettext_lazy("Without it"), "three", "dash"),
     ),
 )
-COMPLETENESS = Course(
-    "completeness",
-    gettext_lazy("Found incomplete, and what supplements did"),
-    gettext_lazy("Of the checks that could tell; and of the steps of plans that carried supplements out."),
-    gettext_lazy("No completeness check was made in this time."),
-    (
-        Line("found_incomplete", gettext_lazy("Found incomplete"), "three"),
-        Line("exec_success_rate", gettext_lazy("Steps that worked"), "two", "dash"),
-    ),
-)
 DECISION_TIME = Course(
     "decision-time",
     gettext_lazy("Time to decision"),
