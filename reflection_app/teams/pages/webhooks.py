@@ -1,7 +1,6 @@
 """The pages of webhooks: all of them, one with its log, its form, and one message with its tries."""
 
 import json
-from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import Count, Max, Q
@@ -197,11 +196,6 @@ def _problems(error: Refused) -> Problems:
     ]
 
 
-class EventGroup(NamedTuple):
-    title: Promise
-    events: list[Offered]
-
-
 def _form(
     request: DeskRequest, form: Form, *, events: list[str], webhook: Webhook | None = None, status: int | None = None
 ) -> HttpResponse:
@@ -210,10 +204,7 @@ def _form(
         "fields": form.fields,
         "event_errors": form.errors.get("events", []),
         "general": form.errors.get("", []),
-        "groups": [
-            EventGroup(title, [Offered(kind.value, words) for kind, words in events.items()])
-            for title, events in GROUPS
-        ],
+        "groups": [(title, [Offered(kind.value, words) for kind, words in events.items()]) for title, events in GROUPS],
         "chosen": events,
         "webhook": webhook,
         "longest_description": LONGEST_DESCRIPTION,
