@@ -43,7 +43,7 @@ def offered(place: Place, user: User, typed: str) -> list[Offered]:
 @cache
 def names_of(name: str) -> tuple[tuple[str, ...], str]:
     """Return the page's title in each language, and one text with all its words."""
-    page, titles, within = all_pages()[name], [], []
+    page, titles, within = all_pages()[name], list[str](), list[str]()
     for language, _native in settings.LANGUAGES:
         with override(language):
             titles.append(str(page.title).lower())

@@ -24,14 +24,7 @@ from reflection_app.core.models import Membership, Profile, Role
 from reflection_app.core.permissions import Permission, roles_that_may
 from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.reviews.models import About, Comment, PanelState, Review, ReviewState
-from reflection_app.teams.models import (
-    ABOUT_CHANNEL,
-    ABOUT_QUESTION,
-    ABOUT_WEBHOOK,
-    Notification,
-    NotificationKind,
-    Webhook,
-)
+from reflection_app.teams.models import ABOUT_WEBHOOK, Notification, NotificationKind, Webhook
 
 # Notifications in words of the reader's language, and where they lead.
 
@@ -61,10 +54,6 @@ SENTENCES: Mapping[NotificationKind, str] = MappingProxyType(
 )
 
 
-# The pages of what is not commented on.
-PAGES = {ABOUT_WEBHOOK: "webhook", ABOUT_CHANNEL: "channel", ABOUT_QUESTION: "question"}
-
-
 def sentence_of(notice: Notification) -> str:
     """What happened, in one line of plain text."""
     said = {"by": _fact(notice, "by"), "title": _fact(notice, "title")}
@@ -83,16 +72,9 @@ def path_of(notice: Notification) -> str:
     slug = notice.project.slug
     if notice.kind == NotificationKind.OVERDUE and _others(notice) > 0:
         return reverse("reviews", args=(slug,)) + "?sort=oldest"
-    if notice.about in PAGES:
-        return reverse(PAGES[notice.about], args=(slug, notice.about_id))
     place = f"#comment-{notice.comment_id}" if notice.comment_id else ""
-    match About(notice.about):
-        case About.REVIEW:
-            return reverse("review", args=(slug, notice.about_id)) + place
-        case About.RUN:
-            return reverse("run", args=(slug, notice.about_id)) + place
-        case About.ENTRY:
-            return reverse("entry", args=(slug, notice.about_id)) + place
+    # Pages are called like what they show.
+    return reverse(notice.about, args=(slug, notice.about_id)) + place
 
 
 def _others(notice: Notification) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.template import Context, Library
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -224,6 +225,25 @@ def ago(when: datetime) -> SafeString:
     return format_html(
         '<time datetime="{}" title="{}">{}</time>', when.isoformat(), f"{when:%Y-%m-%d %H:%M:%S} UTC", age(when)
     )
+
+
+register.filter("ago", ago)
+
+
+@register.simple_tag
+def fact(label: str, value: object) -> SafeString:
+    """One line of a list of facts (`dl`)."""
+    return format_html("<div><dt>{}</dt><dd>{}</dd></div>", label, value)
+
+
+@register.inclusion_tag("_post_button.html", takes_context=True)
+def post_button(
+    context: Context, page: str, *ids: object, label: str, icon: str = "", look: str = "", **fields: object
+) -> dict[str, object]:
+    """A button that posts these fields to a page of the project."""
+    address = reverse(page, args=(context["desk"].project.slug, *ids))
+    given = {"address": address, "label": label, "icon_name": icon, "look": look, "fields": fields}
+    return given | {"csrf_token": context.get("csrf_token")}
 
 
 @register.simple_tag

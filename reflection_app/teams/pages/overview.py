@@ -1,7 +1,6 @@
 """The overview: what needs a person, what is under way, and how the last week went."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import cast
 
@@ -82,17 +81,11 @@ def project_overview(request: DeskRequest) -> HttpResponse:
     return render(request, "teams/overview.html", context)
 
 
-@dataclass(frozen=True)
-class FirstStep:
-    """One thing to do on a new desk, and where. `page` is the name of an address."""
+def first_steps(request: DeskRequest, *, is_scripted: bool) -> list[tuple[str, str, bool]]:
+    """What the member can do to get the project going, the page for it, and True if it is done.
 
-    words: str
-    page: str
-    is_done: bool
-
-
-def first_steps(request: DeskRequest, *, is_scripted: bool) -> list[FirstStep]:
-    """What the member can do to get the project going; none once all of it is done."""
+    Empty once all of it is done.
+    """
     place, project = request.place, request.place.project
     people = Membership.objects.filter(project=project, user__is_active=True)
     # The demo's own runs are nobody's here.
@@ -124,8 +117,8 @@ def first_steps(request: DeskRequest, *, is_scripted: bool) -> list[FirstStep]:
             lambda: people.count() > 1,
         ),
     ]
-    mine = [FirstStep(words, page, is_done()) for needed, words, page, is_done in steps if place.may(needed)]
-    return [] if all(step.is_done for step in mine) else mine
+    mine = [(words, page, is_done()) for needed, words, page, is_done in steps if place.may(needed)]
+    return [] if all(is_done for _words, _page, is_done in mine) else mine
 
 
 def figures_of_week(project: Project, *, is_scripted: bool) -> list[Shown]:

@@ -1,7 +1,6 @@
 """A project's settings, its retention, and making a project."""
 
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import cast
 
 from django.conf import settings as django_settings
@@ -32,7 +31,7 @@ from reflection_app.teams.projects import (
     may_create_projects,
     models_by_role,
 )
-from reflection_app.teams.retention import Kept, change_retention, delete_project, order_retention, preview_retention
+from reflection_app.teams.retention import change_retention, delete_project, order_retention, preview_retention
 from reflection_app.web.access import DeskRequest, back_to, lead_to, project_page, refused
 from reflection_app.web.forms import Form, Problems, Refused, plain_problems_of, problems_of, read_form
 from reflection_app.web.layout import stand_in_project
@@ -149,24 +148,6 @@ LABELS: dict[str, Promise] = {
 }
 
 
-@dataclass(frozen=True)
-class KeptLine:
-    """What would be deleted of a kind, with the kind's words."""
-
-    words: Promise
-    kept: Kept
-
-
-@dataclass(frozen=True)
-class PassLine:
-    run: RetentionRun
-
-    @property
-    def deleted(self) -> str:
-        """What the pass took, in words; runs are told, and the tasks that they were of are not."""
-        return " · ".join(f"{KINDS[kind]}: {many:,}" for kind, many in self.run.deleted.items() if kind in KINDS)
-
-
 @project_page(Permission.DELETE_DATA)
 @require_http_methods(["GET", "HEAD", "POST"])
 def keeping(request: DeskRequest) -> HttpResponse:
@@ -187,13 +168,18 @@ def keeping(request: DeskRequest) -> HttpResponse:
     context = {
         "form": form,
         "fields": [(form.fields[name], LABELS[name]) for name in FIELDS],
-        "lines": [KeptLine(KINDS[kept.kind], kept) for kept in would],
+        "lines": [(KINDS[kept.kind], kept) for kept in would],
         "asks": asks,
         "is_due": any(kept.due for kept in would),
         "under_way": RetentionRun.objects.filter(project=project, finished_at__isnull=True).exists(),
-        "passes": [PassLine(run) for run in project.retention_runs.all()[:PASSES_SHOWN]],
+        "passes": [(run, _deleted_by(run)) for run in project.retention_runs.all()[:PASSES_SHOWN]],
     }
     return render(request, "teams/settings/keeping.html", context, status=form.status)
+
+
+def _deleted_by(run: RetentionRun) -> str:
+    """What the pass deleted, in words; runs are named, and their tasks are not."""
+    return " · ".join(f"{KINDS[kind]}: {many:,}" for kind, many in run.deleted.items() if kind in KINDS)
 
 
 def _days_problems(error: Refused) -> Problems:
