@@ -169,17 +169,7 @@ urlpatterns = [
         reports.Reports.as_view({"get": "document"}),
         name="api-report-document",
     ),
-    path(
-        "reports/<slug:reflection_id>/markdown",
-        reports.Reports.as_view({"get": "markdown"}),
-        name="api-report-markdown",
-    ),
     path("reports/<slug:reflection_id>/class", reports.Reports.as_view({"post": "correct"}), name="api-report-class"),
-    path(
-        "reports/<slug:reflection_id>/class/confirm",
-        reports.Reports.as_view({"post": "confirm"}),
-        name="api-report-class-confirm",
-    ),
     path("instructions", reports.Instructions.as_view({"get": "list"}), name="api-instructions"),
     path(
         "instructions/<uuid:instruction_id>/decision",
@@ -241,11 +231,6 @@ urlpatterns = [
     ),
     path("tool-failures", failures.ToolFailures.as_view({"get": "list", "post": "create"}), name="api-tool-failures"),
     path("tool-failures/cheat-sheet", failures.Fixes.as_view({"get": "cheat_sheet"}), name="api-cheat-sheet"),
-    path(
-        "tool-failures/cheat-sheet.md",
-        failures.Fixes.as_view({"get": "cheat_sheet_markdown"}),
-        name="api-cheat-sheet-md",
-    ),
     path(
         "tool-failures/<uuid:failure_id>", failures.ToolFailures.as_view({"get": "retrieve"}), name="api-tool-failure"
     ),

@@ -35,7 +35,7 @@ def vectors_of(texts: Sequence[str], *, within_s: float = WITHIN_S) -> dict[str,
     until = time.monotonic() + within_s
     found = kept_vectors(texts)
     waiting = [text for text in dict.fromkeys(texts) if text not in found]
-    if waiting:
+    if waiting and not connection.in_atomic_block:
         connection.close()  # back to the pool: others need it while this thread computes
     try:
         for some in batched(waiting, AT_ONCE):

@@ -28,7 +28,7 @@ from reflection_app.notebook.curating import (
 )
 from reflection_app.notebook.input import CurationInput, MergeInput, SupersedeInput, UndoInput, change_notebook_settings
 from reflection_app.repairs.models import Report, ToolFailure
-from reflection_app.repairs.reports import CorrectionInput, confirm_class, correct_class
+from reflection_app.repairs.reports import CorrectionInput, correct_class
 from reflection_app.repairs.tool_failures import DiagnosisJudgement, judge_diagnosis
 from reflection_app.runs.models import Attempt, Run, RunState
 from reflection_app.tasks.models import Task
@@ -101,7 +101,7 @@ def test_a_corrected_class_is_kept_with_the_texts_and_with_who_said_it(project: 
 
 
 def test_a_class_that_is_found_right_is_judged_and_not_corrected(project: Project, person: Actor) -> None:
-    confirm_class(classed(project, ErrorClass.MODEL_CAPABILITY, REPEATED), actor=person)
+    correct(classed(project, ErrorClass.MODEL_CAPABILITY, REPEATED), ErrorClass.MODEL_CAPABILITY, person)
     assert told(project) == {"error_class": ("3.3.1", "3.3.1", False), "same_mistake": ("same", "same", False)}
     assert Label.objects.get(kind="same_mistake").input == {"a": "It stopped early.", "b": "It broke off."}
 

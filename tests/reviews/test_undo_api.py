@@ -62,7 +62,6 @@ ROUTES = (
     "reports",
     "reports/{report}",
     "reports/{report}/document",
-    "reports/{report}/markdown",
     "reviews",
     "reviews/{review}",
     "tasks",

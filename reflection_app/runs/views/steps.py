@@ -56,7 +56,7 @@ from reflection_app.loops.lessons import Lesson, Lessons, RecallLessons
 from reflection_app.loops.verdicts import Referee, Verdict
 from reflection_app.notebook.views.words import KINDS as ENTRY_KINDS
 from reflection_app.notebook.views.words import Words
-from reflection_app.repairs.views import FailureShown
+from reflection_app.repairs.models import ToolFailure
 from reflection_app.runs.lesson_use import EntryUse, UseReason, retrieved, uses_in
 from reflection_app.runs.models import Attempt, Run, Step, StepState
 
@@ -252,7 +252,7 @@ class CallShown:
     error: str = ""
     failure: str = ""
     is_shortened: bool = False
-    diagnosis: FailureShown | None = None
+    diagnosis: ToolFailure | None = None
     ground: str = ""
 
 
@@ -346,7 +346,7 @@ class StepLine:
     """One step of the timeline. `failure` is the diagnosis of the failed call that it is."""
 
     step: Step
-    failure: FailureShown | None = None
+    failure: ToolFailure | None = None
 
     @property
     def place(self) -> str:
