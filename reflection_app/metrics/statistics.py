@@ -12,8 +12,7 @@ from typing import NamedTuple
 #
 # Counts need not be whole: weighted data come as a share and the number of plain cases that would say as much.
 #
-# notebook_app/lift.py has its own of both intervals, since the notebook knows nothing of the desk; repairs/fix_pairs.py
-# has the lower bound as SQL has it beside it (repairs/cheat_sheet.py), with z = 1.96.
+# notebook_app/lift.py has its own of both intervals, since the notebook knows nothing of the desk.
 #
 # Sources: E. B. Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", Journal of the American
 # Statistical Association 22, 1927; R. G. Newcombe, "Interval Estimation for the Difference Between Independent

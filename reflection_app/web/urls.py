@@ -101,7 +101,6 @@ project_pages: list[URLPattern | URLResolver] = [
     path("reports/<slug:reflection_id>/document/", reports.report_document, name="report_document"),
     path("reports/<slug:reflection_id>/markdown/", reports.report_markdown, name="report_markdown"),
     path("reports/<slug:reflection_id>/class/", reports.correct, name="correct_class"),
-    path("reports/<slug:reflection_id>/class/confirm/", reports.confirm, name="confirm_class"),
     Page("instructions/", reports.instruction_list, "instructions", _("Instructions"), "report", within=REPORTS),
     path("instructions/<uuid:instruction_id>/", reports.decide, name="decide_instruction"),
     Page("transcripts/", sessions_pages.session_list, "sessions", _("Sessions"), "chat", words="transcripts traces"),

@@ -50,7 +50,6 @@ ROUTES = (
     "reports",
     "reports/{report}",
     "reports/{report}/document",
-    "reports/{report}/markdown",
     "reviews",
     "reviews/{review}",
     "tasks",

@@ -15,7 +15,8 @@ from reflection_app.attachments.views import AttachedShown, FileShown, files_sho
 from reflection_app.loops.chain_of_thought import ChainOfThought
 from reflection_app.loops.effects import IssueTicket
 from reflection_app.loops.hidden_characters import in_order
-from reflection_app.repairs.views import FailureShown, failures_by_place
+from reflection_app.repairs.models import ToolFailure
+from reflection_app.repairs.views import failures_by_place
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict
 from reflection_app.runs.views.passages import Passages
@@ -91,7 +92,7 @@ class AttemptCard:
     is_call: bool = False
     # The ticket that sent it back; that of a fork's copied step is the parent's.
     ticket_id: str = ""
-    failure: FailureShown | None = None
+    failure: ToolFailure | None = None
     is_markable: bool = False
     # Where a reviewer wrote it: the text in whose place, and what was changed of that.
     original: str | None = None
