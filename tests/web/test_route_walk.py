@@ -1,6 +1,7 @@
 """Every page of a project, walked by a member of each role: each gets exactly as far as the matrix says."""
 
 import pytest
+from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, reverse
 
@@ -11,9 +12,9 @@ from reflection_app.management.commands.write_permissions import WHERE, written
 from reflection_app.teams.pages.members import PERMISSIONS
 from reflection_app.web.urls import project_pages
 from tests.factories import make_member, make_project
-from tests.web.test_access import addresses
+from tests.web.test_access import addresses, walked
 
-__all__ = ["addresses"]
+__all__ = ["addresses", "walked"]
 
 # What each page asks for, by its name.
 ASKED: dict[str, dict[str, Permission]] = {
@@ -56,24 +57,27 @@ LOOKS_ITSELF = {
 EVERY_ROLE = pytest.mark.exhaustive("every page as every role; who may least is tried without")
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     "role", [pytest.param(role, marks=() if role is Role.VIEWER else EVERY_ROLE) for role in Role], ids=str
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_role_gets_as_far_as_the_matrix_says(
-    client: Client, addresses: dict[str, str], role: Role, method: str
+    client: Client, walked: Project, addresses: dict[str, str], role: Role, method: str
 ) -> None:
-    user = make_member(Project.objects.get(slug="walked"), role)
+    user = make_member(walked, role)
     needed = {name: asked[method] for name, asked in ASKED.items()}
     wrong = {}
     for name, address in addresses.items():
         # Each anew: some end the session, and some the membership.
         client.force_login(user)
-        answer = client.generic(method, address)
-        if answer.streaming:
-            # What streams from a file closes it at its end.
-            b"".join(answer)
+        # What changes something would take it from the next.
+        with transaction.atomic():
+            answer = client.generic(method, address)
+            if answer.streaming:
+                # What streams from a file closes it at its end.
+                b"".join(answer)
+            transaction.set_rollback(True)
         status = answer.status_code
         may = role.rank >= GRANTS[needed[name]].role.rank
         if status >= 500 or (name not in LOOKS_ITSELF and (status == 403) is may):
