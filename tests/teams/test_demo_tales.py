@@ -1,6 +1,6 @@
 """The recorded tales of the demo: made by the loops that there are now, and of the tables that there are now.
 
-Where one of these fails, record them anew: .venv/bin/python -m tests.load.record_demo
+Where one of these fails, record them anew: .venv/bin/python -m tests.teams.record_demo
 """
 
 import json

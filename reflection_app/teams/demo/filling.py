@@ -1,6 +1,6 @@
 """A recorded tale, told again: at another time, by other models, with other names and figures.
 
-The recording (tests/load/record_demo.py) holds rows of the database as texts with slots, each between two characters of
+The recording (tests/teams/record_demo.py) holds rows as texts with slots, each between two characters of
 Unicode's private area:
 
   project  the project's id           iN  an id of this telling      eNAME  an entry of the notebook, shared by all

@@ -1,7 +1,7 @@
 """Records runs of the tests for tests/house/test_recorded_journals.py, as few as show every kind of step.
 
-RECORD=/tmp/journals python -m pytest -p tests.load.record_journals tests/runs tests/api
-python -m tests.load.record_journals /tmp/journals
+RECORD=/tmp/journals python -m pytest -p tests.house.record_journals tests/runs tests/api
+python -m tests.house.record_journals /tmp/journals
 """
 
 import json

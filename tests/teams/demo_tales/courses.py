@@ -24,9 +24,9 @@ from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.models import Run, RunState
 from reflection_app.sessions.models import Reflector
 from reflection_app.sessions.recording import TranscriptSubmission, open_transcript
-from tests.load.demo_tales import checked, other, writing
-from tests.load.demo_tales.notebook import JONAS, MAYA
-from tests.load.demo_tales.recording import (
+from tests.teams.demo_tales import checked, other, writing
+from tests.teams.demo_tales.notebook import JONAS, MAYA
+from tests.teams.demo_tales.recording import (
     SURE,
     UNSURE,
     Scene,
@@ -36,8 +36,8 @@ from tests.load.demo_tales.recording import (
     keep_script,
     the_task,
 )
-from tests.load.demo_tales.seven import STORIES
-from tests.load.demo_tales.tale import Tale
+from tests.teams.demo_tales.seven import STORIES
+from tests.teams.demo_tales.tale import Tale
 
 PANEL = {"audit_share": 0.3, "rules": [{"verdicts": ["REJECT"]}, {"confidence_below": 0.6, "reviewers": 2}]}
 VARIANTS = ("", "given", "withheld")

@@ -37,9 +37,9 @@ from reflection_app.tasks.submission import read_submission
 from reflection_app.tasks.submitting import submit_task
 from reflection_app.teams.demo.filling import RECORDED
 from reflection_app.teams.tools import add_builtin_tools
-from tests.load.demo_tales.notebook import ENTRIES, JONAS, LESSONS, MAYA
-from tests.load.demo_tales.rows_told import AUDIT_SHARE, OF_NOTEBOOK, Told
-from tests.load.demo_tales.tale import Tale
+from tests.teams.demo_tales.notebook import ENTRIES, JONAS, LESSONS, MAYA
+from tests.teams.demo_tales.rows_told import AUDIT_SHARE, OF_NOTEBOOK, Told
+from tests.teams.demo_tales.tale import Tale
 
 # What stands in the recording for a figure that is another each time it is told; unlike any other number in it.
 FIGURES = {
@@ -240,7 +240,7 @@ def issues_of(tale: Tale) -> tuple[Issue, ...]:
 
 def record_all(only: str = "") -> int:
     """How many bytes the recording has, written to where the demo is loaded from."""
-    from tests.load.demo_tales import courses
+    from tests.teams.demo_tales import courses
 
     # Nothing of this has to outlive a power cut.
     with connection.cursor() as cursor:

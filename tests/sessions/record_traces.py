@@ -1,10 +1,10 @@
 """Records what instrumentations of other people export, for tests/sessions/test_recorded_traces.py.
 
-python -m tests.load.record_traces [name …]
+python -m tests.sessions.record_traces [name …]
 
-Each script in tests/load/instrumentations traces one job with its real library, against a model server of the tests,
-in an environment of its own: the versions below are those that the payloads were recorded with. What is written are
-the requests as OTLP's JSON, one a line, with nothing of the machine in it.
+Each script in tests/sessions/instrumentations traces one job with its real library, against a model server of the
+tests, in an environment of its own: the versions below are those that the payloads were recorded with. What is written
+are the requests as OTLP's JSON, one a line, with nothing of the machine in it.
 """
 
 import base64

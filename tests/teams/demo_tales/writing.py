@@ -1,6 +1,6 @@
 """Texts that a critic judges: replies to customers, product copy, summaries, translations, SQL."""
 
-from tests.load.demo_tales.tale import Fault, Tale
+from tests.teams.demo_tales.tale import Fault, Tale
 
 SUPPORT = "support-writer"
 COPY = "copywriter"

@@ -1,6 +1,6 @@
 """Tasks that something outside of a model checks: code with tests, data against a schema; and reasoning."""
 
-from tests.load.demo_tales.tale import Fault, Tale
+from tests.teams.demo_tales.tale import Fault, Tale
 
 CODER = "coder"
 EXTRACTOR = "extractor"

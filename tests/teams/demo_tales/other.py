@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from tests.load.demo_tales.tale import Fault, Tale
+from tests.teams.demo_tales.tale import Fault, Tale
 
 
 def _said(**fields: Any) -> str:

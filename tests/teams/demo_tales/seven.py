@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from reflection_app.reviews.models import About
-from tests.load.demo_tales.notebook import JONAS, MAYA
-from tests.load.demo_tales.recording import Scene, Tape, builtin
+from tests.teams.demo_tales.notebook import JONAS, MAYA
+from tests.teams.demo_tales.recording import Scene, Tape, builtin
 
 
 @dataclass(frozen=True)
