@@ -1,8 +1,9 @@
 """Every page of a project, walked by a member of each role: each gets exactly as far as the matrix says."""
 
 import pytest
+from django.db import transaction
 from django.test import Client
-from django.urls import URLPattern
+from django.urls import URLPattern, reverse
 
 from reflection_app.config.guarded_routes import guarded_routes
 from reflection_app.core.models import Project, Role
@@ -10,10 +11,10 @@ from reflection_app.core.permissions import GRANTS, Permission
 from reflection_app.management.commands.write_reference import REFERENCE, permissions_page
 from reflection_app.teams.pages.members import PERMISSIONS
 from reflection_app.web.urls import project_pages
-from tests.factories import make_member
-from tests.web.test_access import addresses
+from tests.factories import make_member, make_project
+from tests.web.test_access import addresses, walked
 
-__all__ = ["addresses"]
+__all__ = ["addresses", "walked"]
 
 # What each page asks for, by its name.
 ASKED: dict[str, dict[str, Permission]] = {
@@ -56,24 +57,27 @@ LOOKS_ITSELF = {
 EVERY_ROLE = pytest.mark.exhaustive("every page as every role; who may least is tried without")
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     "role", [pytest.param(role, marks=() if role is Role.VIEWER else EVERY_ROLE) for role in Role], ids=str
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_role_gets_as_far_as_the_matrix_says(
-    client: Client, addresses: dict[str, str], role: Role, method: str
+    client: Client, walked: Project, addresses: dict[str, str], role: Role, method: str
 ) -> None:
-    user = make_member(Project.objects.get(slug="walked"), role)
+    user = make_member(walked, role)
     needed = {name: asked[method] for name, asked in ASKED.items()}
     wrong = {}
     for name, address in addresses.items():
         # Each anew: some end the session, and some the membership.
         client.force_login(user)
-        answer = client.generic(method, address)
-        if answer.streaming:
-            # What streams from a file closes it at its end.
-            b"".join(answer)
+        # What changes something would take it from the next.
+        with transaction.atomic():
+            answer = client.generic(method, address)
+            if answer.streaming:
+                # What streams from a file closes it at its end.
+                b"".join(answer)
+            transaction.set_rollback(True)
         status = answer.status_code
         may = role.rank >= GRANTS[needed[name]].role.rank
         if status >= 500 or (name not in LOOKS_ITSELF and (status == 403) is may):
@@ -100,3 +104,15 @@ def test_the_written_matrix_is_up_to_date() -> None:
     page = (REFERENCE / "permissions.md").read_text()
 
     assert page == permissions_page(), "write it again: manage.py write_reference"
+
+
+@pytest.mark.django_db
+def test_the_matrix_is_on_a_page_for_every_member(client: Client) -> None:
+    project = make_project("shown")
+    client.force_login(make_member(project, Role.VIEWER))
+    page = client.get(reverse("permissions", kwargs={"slug": "shown"})).text
+    assert "create and revoke API keys" in page
+    assert "<code>notebook:write</code> and <code>reviews:write</code>" in page
+    assert page.count('class="visually-hidden">yes</span>') == sum(
+        len(Role) - grant.role.rank for grant in GRANTS.values()
+    )
