@@ -6,21 +6,15 @@
 import statistics
 import sys
 import time
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from reflection_app.adapters.files import inspect_file, inspect_files, render_page
+from reflection_app.adapters.files import inspect_files, render_page
 from reflection_app.adapters.files.child import LIMITS, ask
 from reflection_app.adapters.sandbox import check, run_program
 from tests.adapters.files import whole
+from tests.adapters.files.opening import File, inspect_file
 from tests.adapters.files.test_whole_files import WHOLE
-
-
-@dataclass(frozen=True)
-class File:
-    name: str
-    content: bytes
 
 
 def large_picture() -> Any:
@@ -55,7 +49,7 @@ def main() -> None:
 
 def own_ms(file: File) -> float:
     """The time of the process that opens it, from its fork to its end."""
-    item: dict[str, Any] = {"name": file.name, "content": file.content, "asked": [], "beside": None, "time_s": 10.0}
+    item: dict[str, Any] = {"name": file.name, "content": file.content, "asked": [], "time_s": 10.0}
     answer = next(ask([item], limits=LIMITS))
     return answer.record.duration_ms if answer.record is not None else 0.0
 
