@@ -50,7 +50,7 @@ AttachedAnswers = Annotated[
 class FileFaultAnswer(FileFault, Answer):
     """One thing wrong with a file: what, where, and what was expected and found there."""
 
-    told: str = Field(description="the same in English")
+    told: str = Field(validation_alias="in_words", description="the same in English")
 
 
 class FaultyFileAnswer(FileFaultAnswer):

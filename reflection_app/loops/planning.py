@@ -70,7 +70,7 @@ async def _attempt(spec: TaskSpec, run: Progress, *, work: Work, earlier: list[E
         earlier.append(Earlier(text, unfinished(number)))
         return None
     if (checked := run.files.get(number)) is not None:
-        work.file_faults = tuple(f"{one.file}: {one.fault.told}" for one in checked.deciding)
+        work.file_faults = tuple(f"{one.file}: {one.fault.in_words}" for one in checked.deciding)
     if not work.is_complete() or not spec.has_critic:
         judgement = await confirm(spec, run, await _record(run, judge_steps(work, attempt=number)))
         if judgement.referee is Referee.PERSON:

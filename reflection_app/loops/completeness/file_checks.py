@@ -133,7 +133,7 @@ def file_issue(name: str, fault: FileFault) -> Issue:
     return Issue(
         category=IssueCategory.COMPLETENESS if is_missing else IssueCategory.FORMAT,
         severity=Severity.HIGH if is_missing or fault.code in DECIDES_ALWAYS else Severity.MEDIUM,
-        description=f"{name}: {fault.told}",
+        description=f"{name}: {fault.in_words}",
         suggested_fix=f"Produce {name}" if is_missing else f"Make {name} anew, so that it opens and is whole",
     )
 
@@ -181,7 +181,7 @@ def against_files(found: Completeness, checked: FilesChecked | None) -> Complete
 
 def _listed(faults: Sequence[FileFault]) -> str:
     more = f"; and {len(faults) - MOST_TOLD} more" if len(faults) > MOST_TOLD else ""
-    return "; ".join(one.told for one in faults[:MOST_TOLD]) + more
+    return "; ".join(one.in_words for one in faults[:MOST_TOLD]) + more
 
 
 def required_in_words(one: FileRequirement) -> str:
@@ -216,11 +216,11 @@ def facts_in_words(facts: FileFacts) -> str:
 
 def files_in_frame(checked: FilesChecked) -> str:
     """Return all that is known of the files, as data in a frame that none of them can close."""
-    lines = [f"- {one.place}: {one.told}" for one in checked.inspected.missing]
+    lines = [f"- {one.place}: {one.in_words}" for one in checked.inspected.missing]
     for facts in checked.inspected.files:
         lines.append(f"- {one_line(facts.name)}: {facts_in_words(facts)}")
         if facts.could_look:
-            lines += [f"  fault: {fault.told}" for fault in facts.faults[:MOST_TOLD]]
+            lines += [f"  fault: {fault.in_words}" for fault in facts.faults[:MOST_TOLD]]
             lines += [f"  begins: {cut(one_line(facts.begins), LONGEST_BEGINNING)}"] if facts.begins.strip() else []
     for look in checked.looked.looks if checked.looked else ():
         if look.holds is not Holds.NOT_LOOKED_AT:

@@ -99,13 +99,13 @@ class FileFault(Value):
     actual: Text = ""
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """What is wrong, where, and what was expected and found, as models and programs are told."""
-        told = self.code.value.replace("_", " ")
-        told += f" ({one_line(self.place)})" if self.place else ""
-        told += f", expected {one_line(self.expected)}" if self.expected else ""
-        told += f", found {one_line(self.actual)}" if self.actual else ""
-        return cut(told, LONGEST_TOLD)
+        words = self.code.value.replace("_", " ")
+        words += f" ({one_line(self.place)})" if self.place else ""
+        words += f", expected {one_line(self.expected)}" if self.expected else ""
+        words += f", found {one_line(self.actual)}" if self.actual else ""
+        return cut(words, LONGEST_TOLD)
 
 
 class FileFacts(Recorded):

@@ -201,7 +201,7 @@ def still_missing(found: Completeness, done: SupplementsRun | None = None) -> tu
     """What the answer must not pretend to: what was not carried out, or not at all planned for."""
     if found.state is not CheckState.INCOMPLETE:
         return ()
-    of_files = tuple(f"{one.file}: {one.fault.told}" for one in found.faulty_files)
+    of_files = tuple(f"{one.file}: {one.fault.in_words}" for one in found.faulty_files)
     if done is None:
         named = found.missing_aspects or ((found.analysis,) if found.analysis and not of_files else ())
         return (*of_files, *named)[:MOST_MISSING]

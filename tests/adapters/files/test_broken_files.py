@@ -10,8 +10,6 @@ from tests.adapters.files import broken, whole
 from tests.adapters.files.broken import cut
 from tests.adapters.files.opening import codes, inspect_here
 
-DOCUMENT = "word/document.xml"
-
 
 def torn_csv() -> bytes:
     return whole.csv_file().replace(b"South,Q1,95", b"South,Q1")

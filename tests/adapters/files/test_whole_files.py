@@ -22,9 +22,6 @@ def excel(engine: str) -> bytes:
     return file.getvalue()
 
 
-CHINESE_HEADINGS = ("季度报告", "第一章 概述", "二、风险")
-
-
 def chinese_document() -> bytes:
     made = docx.Document()
     made.add_heading("季度报告", 0)

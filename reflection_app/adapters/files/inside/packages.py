@@ -10,8 +10,7 @@ import lzma
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable
-from typing import Any, BinaryIO
+from typing import Any
 from xml.parsers import expat
 
 from reflection_app.adapters.files.inside.found import Found, UnfoldsTooFar
@@ -29,7 +28,7 @@ MOST_READ = 400 * MEGABYTE
 MOST_ENTRIES = 20_000
 DEEPEST = 4
 LARGEST_INNER = 32 * MEGABYTE
-OPENERS: dict[str, Callable[[BinaryIO], Any]] = {
+OPENERS: dict[str, Any] = {
     "application/gzip": gzip.open,
     "application/x-bzip2": bz2.open,
     "application/x-xz": lzma.open,

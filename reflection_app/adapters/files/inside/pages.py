@@ -75,10 +75,11 @@ def inspect_picture(content: bytes, found: Found) -> None:
     try:
         open_picture(content).verify()
         picture = open_picture(content)
-        found.width, found.height = picture.size
-        found.pages = getattr(picture, "n_frames", 1)
-        frames = min(found.pages, MOST_FRAMES, max(1, FRAME_PIXELS // max(1, found.width * found.height)))
-        found.is_whole = frames == found.pages
+        width, height = picture.size
+        pages: int = getattr(picture, "n_frames", 1)
+        found.width, found.height, found.pages = width, height, pages
+        frames = min(pages, MOST_FRAMES, max(1, FRAME_PIXELS // max(1, width * height)))
+        found.is_whole = frames == pages
         for frame in range(frames):
             picture.seek(frame)
             picture.load()

@@ -22,7 +22,6 @@ LEAST_COMMON = 0.9
 ROWS_FOR_COLUMNS = 200
 FIRST_ROWS = 1_000
 LARGEST_CELL = 50_000_000
-LONGEST_NUMBER = 4_000
 LARGEST_PATTERN_BYTES = 10_000_000
 MOST_VIOLATIONS = 5
 
@@ -86,12 +85,7 @@ def refuse(word: str) -> NoReturn:
     raise ValueError(word)
 
 
-def read_integer(digits: str) -> float:
-    """A number; Python refuses to read longer ones as integers."""
-    return int(digits) if len(digits) <= LONGEST_NUMBER else float(digits)
-
-
-DECODER = json.JSONDecoder(parse_constant=refuse, parse_int=read_integer)
+DECODER = json.JSONDecoder(parse_constant=refuse)
 
 
 def parse(text: str, found: Found, *, line: int = 0, at_end: bool = True) -> Any:
@@ -122,24 +116,23 @@ def inspect_json(text: str, found: Found, *, schema: dict[str, Any] | None) -> N
     elif isinstance(value, dict):
         lists = (part for part in value.values() if isinstance(part, list))
         found.columns = list(dict.fromkeys(chain(value, *map(columns_of, lists))))
-    if schema is not None:
-        check_schema([("", value)], found, schema=schema)
+    check_value(value, found, validator=validator_of(schema))
 
 
 def inspect_json_lines(text: str, found: Found, *, schema: dict[str, Any] | None) -> None:
-    found.begins, rows = text[:1_000].strip(), 0
+    validator = validator_of(schema)
+    found.begins, found.rows = text[:1_000].strip(), 0
     lines = text.removeprefix("\ufeff").split("\n")
-    values: list[tuple[str, Any]] = []
+    first: list[Any] = []
     for number, line in enumerate(lines, 1):
         if line.strip():
             value = parse(line, found, line=number, at_end=number == len(lines))
-            rows += value is not None
-            values.append((f"line {number} ", value))
+            found.rows += value is not None
+            first += [value] if len(first) < ROWS_FOR_COLUMNS else []
+            check_value(value, found, validator=validator, place=f"line {number} ")
         if not found.has_time():
             break
-    found.rows, found.columns = rows, columns_of(value for _, value in values)
-    if schema is not None:
-        check_schema(values, found, schema=schema)
+    found.columns = columns_of(first)
 
 
 def columns_of(rows: Iterable[Any]) -> list[str]:
@@ -147,25 +140,24 @@ def columns_of(rows: Iterable[Any]) -> list[str]:
     return list(dict.fromkeys(key for row in islice(rows, ROWS_FOR_COLUMNS) if isinstance(row, dict) for key in row))
 
 
-def check_schema(values: Iterable[tuple[str, Any]], found: Found, *, schema: dict[str, Any]) -> None:
-    """Add a fault for each place that breaks the schema; nothing is fetched, patterns match in linear time."""
+def validator_of(schema: dict[str, Any] | None) -> Any:
+    """A validator that fetches nothing and matches patterns in linear time; None without a schema."""
+    if schema is None:
+        return None
     try:
         import jsonschema_rs
     except ImportError:
         raise CannotLook("jsonschema-rs") from None
-    validator = jsonschema_rs.Draft202012Validator(
-        schema,
-        pattern_options=jsonschema_rs.RegexOptions(size_limit=LARGEST_PATTERN_BYTES),
-        validate_formats=True,
-        offline=True,
-    )
-    for place, value in values:
-        for error in islice(validator.iter_errors(value), MOST_VIOLATIONS):
-            path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.instance_path)
-            keyword = error.schema_path[-1] if error.schema_path else ""
-            found.fault(FaultCode.SCHEMA, place=f"{place}${path}", expected=keyword, actual=error.message)
-        if not found.has_time():
-            return
+    patterns = jsonschema_rs.RegexOptions(size_limit=LARGEST_PATTERN_BYTES)
+    return jsonschema_rs.Draft202012Validator(schema, pattern_options=patterns, validate_formats=True, offline=True)
+
+
+def check_value(value: Any, found: Found, *, validator: Any, place: str = "") -> None:
+    """Add a fault for each place that breaks the schema."""
+    for error in islice(validator.iter_errors(value), MOST_VIOLATIONS) if validator is not None else ():
+        path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.instance_path)
+        keyword = error.schema_path[-1] if error.schema_path else ""
+        found.fault(FaultCode.SCHEMA, place=f"{place}${path}", expected=keyword, actual=error.message)
 
 
 # Tables.
