@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, BeforeValidator, Field
 
-from reflection_app.api.reading import Answer, Money, TextOrNull
+from reflection_app.api.reading import Answer, Money, Related, TextOrNull
 from reflection_app.attachments.models import ProducedFile
 from reflection_app.loops.completeness.checks import FileAspect
 from reflection_app.loops.completeness.files import FileFacts, FileFault
@@ -39,9 +39,7 @@ class AttachedAnswer(Answer):
     url: TextOrNull = Field(description="of a link")
 
 
-AttachedAnswers = Annotated[
-    list[AttachedAnswer], BeforeValidator(lambda rows: list(rows.all()) if hasattr(rows, "all") else rows)
-]
+AttachedAnswers = Annotated[list[AttachedAnswer], Related]
 
 
 # Files that work has produced, as opening them told.

@@ -30,8 +30,8 @@ class CompletenessSettings(Value):
     """
 
     when: When = When.ON
-    share: Chance = 0.1
-    max_supplements: int = Field(default=3, ge=0, le=20)
+    share: Chance = Field(default=0.1, description="of the runs that are checked where they are sampled")
+    max_supplements: int = Field(default=3, ge=0, le=20, description="0: the check only looks")
     temperature: float = Field(default=0.2, ge=0, le=2)
     top_p: float = Field(default=1.0, gt=0, le=1)
     max_retries: int = Field(default=2, ge=0, le=5)

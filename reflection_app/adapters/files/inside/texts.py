@@ -129,7 +129,8 @@ def inspect_json_lines(text: str, found: Found, *, schema: dict[str, Any] | None
             value = parse(line, found, line=number, at_end=number == len(lines))
             found.rows += value is not None
             first += [value] if len(first) < ROWS_FOR_COLUMNS else []
-            check_value(value, found, validator=validator, place=f"line {number} ")
+            if value is not None:
+                check_value(value, found, validator=validator, place=f"line {number} ")
         if not found.has_time():
             break
     found.columns = columns_of(first)
