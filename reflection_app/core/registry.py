@@ -173,7 +173,6 @@ WHY_NOT_SEEN: Looks = {
 }
 CHECK_SETTINGS: Looks = {
     SettingsFrom.TASK: Look(_("Checked as the task itself says.")),
-    SettingsFrom.KIND: Look(_("Checked as the project has it for this kind of task.")),
     SettingsFrom.PROJECT: Look(_("Checked as the project has it.")),
     SettingsFrom.DESK: Look(_("Checked as the desk has it.")),
 }
@@ -188,7 +187,7 @@ SUPPLEMENT_STATES: Looks = {
     "left_out": Look(_("left out"), "coin", "waiting"),
     "advice": Look(_("suggested"), "info", "waiting"),
 }
-# Why a check left something out. What stands in brackets is filled in by repairs/views.py.
+# Why a check left something out. What stands in brackets is a parameter.
 DROPPED: Looks = {
     DropCode.NAMES_NOTHING: Look(_("It names no operation.")),
     DropCode.TWICE: Look(_("It was suggested twice.")),
@@ -200,18 +199,8 @@ DROPPED: Looks = {
     DropCode.TOO_MANY: Look(_("Only the best %(most)s are carried out.")),
     DropCode.UNKNOWN_TOOL: Look(_("There is no tool “%(name)s” on the list.")),
     DropCode.UNFIT_TOOL: Look(_("The tool “%(name)s” is not for it.")),
-    DropCode.BELOW_WORTH: Look(
-        _("It turns at most %(worth)s of such runs complete, by %(runs)s runs; the line is %(least)s.")
-    ),
-    DropCode.TOO_DEAR: Look(
-        _("A run that it turns complete comes to at least %(cost_usd)s; the line is %(most_usd)s.")
-    ),
     DropCode.PRICE_UNKNOWN: Look(_("The model has no known price, so a limit of money could not be kept.")),
-    DropCode.OVER_CHECK_MONEY: Look(_("It would cost %(cost_usd)s, and the check has %(left_usd)s left of its money.")),
     DropCode.MONEY_SPENT: Look(_("The check's money was spent before it was begun.")),
-    DropCode.OVER_RUN_MONEY: Look(_("It usually costs %(cost_usd)s, and the run has %(left_usd)s left.")),
-    DropCode.OVER_RUN_TOKENS: Look(_("It usually takes %(tokens)s tokens, and the run has %(left_tokens)s left.")),
-    DropCode.OVER_RUN_TIME: Look(_("It usually takes %(seconds)s, and the run has %(left_seconds)s left.")),
 }
 # What a report or a journal keeps in English is shown as it is kept.
 PLAN_STEP_STATES: Looks = {

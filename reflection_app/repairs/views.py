@@ -11,8 +11,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from notebook_app.public import KeptEntry
+from reflection_app.attachments.models import ProducedFile
 from reflection_app.attachments.produced import looked_at_by_check
-from reflection_app.attachments.views import FileShown, LookShown, files_shown, looks_shown
+from reflection_app.core.registry import look_of
 from reflection_app.loops.completeness.checks import (
     CheckState,
     Completeness,
@@ -25,7 +26,6 @@ from reflection_app.loops.completeness.checks import (
     SupplementsRun,
     state_after,
 )
-from reflection_app.loops.completeness.dropped import Dropped, code_of
 from reflection_app.loops.completeness.sampling import CheckLots
 from reflection_app.loops.diagnosis.diagnoses import ChangedParam, changed_params
 from reflection_app.loops.effects import DrawCheck, RecordCompleteness, RecordSecondLook, RecordSupplements
@@ -36,7 +36,7 @@ from reflection_app.loops.protocol.reports import without_number
 from reflection_app.loops.protocol.stages import RepairStatus
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Judgement
-from reflection_app.repairs.dropped_words import why_dropped, words_of_code
+from reflection_app.repairs.dropped_words import why_dropped
 from reflection_app.repairs.models import AgentInstruction, ClassCorrection, Report, ToolFailure
 from reflection_app.repairs.reports import ReportQuality, judgement_of, proposals_of
 from reflection_app.runs.models import Run, Step, StepState
@@ -173,26 +173,9 @@ class SupplementShown:
 
     @property
     def why_left_out(self) -> str:
-        """In the reader's language, also where the journal holds the sentence alone."""
-        if not self.result:
-            return ""
-        code = self.result.left_out or code_of(self.result.error)[0]
-        return words_of_code(code, {}) if code else ""
-
-
-@dataclass(frozen=True)
-class DroppedShown:
-    """What was left out, with the reason in words."""
-
-    dropped: Dropped
-
-    @property
-    def operation(self) -> str:
-        return self.dropped.operation
-
-    @property
-    def why(self) -> str:
-        return why_dropped(self.dropped)
+        """Why it was not begun, in the reader's language."""
+        code = self.result.left_out if self.result else None
+        return str(look_of(code.value, "dropped").words) if code else ""
 
 
 @dataclass(frozen=True)
@@ -203,8 +186,7 @@ class CheckShown:
     supplements: tuple[SupplementShown, ...]
     done: SupplementsRun | None
     seq: int
-    looked: tuple[FileShown, ...] = ()
-    seen: tuple[LookShown, ...] = ()
+    looked: tuple[ProducedFile, ...] = ()
     second_look: Completeness | None = None
     second_seq: int | None = None
 
@@ -217,13 +199,14 @@ class CheckShown:
         return state_after(self.found, self.done, second_look=self.second_look)
 
     @property
-    def dropped(self) -> list[DroppedShown]:
-        return [DroppedShown(one) for one in self.found.dropped]
+    def dropped(self) -> list[tuple[str, str]]:
+        """What was left out, and why."""
+        return [(one.operation, why_dropped(one)) for one in self.found.dropped]
 
     @property
     def faulty_not_opened(self) -> list[FileAspect]:
         """What the files lack, but for what is told beside each of those that were opened."""
-        told = {(one.name, fault) for one in self.looked for fault in one.facts.faults}
+        told = {(one.name, fault) for one in self.looked for fault in one.found.faults}
         return [one for one in self.found.faulty_files if (one.file, one.fault) not in told]
 
     @property
@@ -270,7 +253,7 @@ class ChecksShown:
 
 def has_checks(run: Run) -> bool:
     """Whether the run's completeness is checked at all."""
-    is_chosen = run.spec.get("completeness_from") in {SettingsFrom.TASK, SettingsFrom.KIND}
+    is_chosen = run.spec.get("completeness_from") == SettingsFrom.TASK
     is_planned = run.mode == Mode.PLANNING.value and (bool(run.spec.get("completeness")) or is_chosen)
     return is_planned or run.mode == Mode.COMPLETENESS_CHECK.value
 
@@ -304,8 +287,6 @@ def checks_of(run: Run) -> ChecksShown | None:
             for place, supplement in enumerate(one.supplements if one.state is CheckState.INCOMPLETE else ())
         )
         looked = looked_at_by_check(run.pk, attempt=one.attempt).prefetch_related("attachment") if one.files else ()
-        seen = looks_shown(one.looked.looks if one.looked else (), project_id=run.project_id)
-        opened = tuple(files_shown(looked))
         second_look, second_seq = seconds.get(one.attempt, (None, None))
         checks.append(
             CheckShown(
@@ -313,8 +294,7 @@ def checks_of(run: Run) -> ChecksShown | None:
                 supplements=supplements,
                 done=ran,
                 seq=seq,
-                looked=opened,
-                seen=seen,
+                looked=tuple(looked),
                 second_look=second_look,
                 second_seq=second_seq,
             )

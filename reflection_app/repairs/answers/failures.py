@@ -31,7 +31,6 @@ from reflection_app.repairs.answers.supplements import (
     DroppedAnswer,
     SupplementAnswer,
     dropped_answers,
-    supplement_answers,
 )
 from reflection_app.repairs.models import FixPair, ToolFailure
 from reflection_app.runs.models import Run, RunState, Step, StepState
@@ -266,7 +265,6 @@ def check_answer(run: Run) -> CheckAnswer:
         # What was not looked at is left out of what is dumped.
         told = NOT_FOUND | {
             **found.model_dump(include=set(NOT_FOUND)),
-            "supplements": supplement_answers(found),
             "dropped": dropped_answers(found.dropped),
         }
     return CheckAnswer.from_row(

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import prefetch_related_objects
 from django.utils.safestring import SafeString
 
-from reflection_app.attachments.views import AttachedShown, FileShown, files_shown, shown
+from reflection_app.attachments.models import ProducedFile
+from reflection_app.attachments.views import AttachedShown, shown
 from reflection_app.loops.chain_of_thought import ChainOfThought
 from reflection_app.loops.effects import IssueTicket
 from reflection_app.loops.hidden_characters import in_order
@@ -158,10 +159,10 @@ class AttemptCard:
         return shown(self.attempt.attachments.all(), issues=chain.from_iterable(one.issues for one in self.verdicts))
 
     @cached_property
-    def looked(self) -> list[FileShown]:
+    def looked(self) -> list[ProducedFile]:
         """The files of the attempt that were opened."""
         prefetch_related_objects([self.attempt], "looked_at__attachment")
-        return files_shown(self.attempt.looked_at.all())
+        return list(self.attempt.looked_at.all())
 
     @property
     def self_check(self) -> list[tuple[str, Any]]:

@@ -22,7 +22,7 @@ from reflection_app.core.audit import Actor, audit, hand_of
 from reflection_app.core.errors import shortened
 from reflection_app.core.migrations import known_migrations
 from reflection_app.core.models import Membership, Project, Role
-from reflection_app.loops.completeness.sampling import read_former_of_project
+from reflection_app.loops.completeness.sampling import read_former
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.metrics.figuring import rebuild
@@ -173,7 +173,7 @@ def _project(manifest: dict[str, Any], wishes: Wishes) -> Project:
         # A setting of former versions.
         settings["notebook"] = {name: value for name, value in notebook.items() if name != "keeps_labels"}
     if isinstance(check := settings.get("completeness"), dict):
-        settings["completeness"] = read_former_of_project(check)
+        settings["completeness"] = read_former(check | {"holdout_share": 0.0})
     project = Project(slug=wishes.slug, name=storable(name), **settings)
     try:
         for read in (
