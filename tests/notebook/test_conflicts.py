@@ -36,6 +36,8 @@ def rule(project: Project, content: str, *, name: str = "") -> Entry:
 def open_conflict(project: Project, one: str = ALWAYS, other: str = NEVER) -> Conflict:
     rule(project, one)
     [found] = compare(project.pk, rule(project, other).pk)
+    Conflict.objects.filter(pk=found.pk).update(kind=ConflictKind.CONTRADICTION)
+    found.refresh_from_db()
     return found
 
 

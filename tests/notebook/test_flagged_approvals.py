@@ -4,13 +4,13 @@ import pytest
 from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
+from notebook_app.steering import flag_of, passages, weights
 
 from notebook_app.kinds import EntryKind
 from notebook_app.models import Entry
 from notebook_app.proposing import Proposal, own_evidence
 from notebook_app.public import keep, recall, rules_prompt
 from notebook_app.screening import scan
-from notebook_app.steering import flag_of, passages, weights
 from reflection_app.adapters.llm import embed
 from reflection_app.adapters.llm.embedding import WHEELS_MODEL
 from reflection_app.core.audit import Actor

@@ -2,13 +2,13 @@ from uuid import uuid4
 
 import pytest
 from django.core.cache import cache
+from notebook_app.steering import RULE, weights
 from pytest_django.fixtures import Settings
 
 from notebook_app.curation import approve, clear, edit, tag
 from notebook_app.kinds import By, Change, ChangedMeanwhile, Refused
 from notebook_app.models import Entry
 from notebook_app.public import keep_reading, recall, unread
-from notebook_app.steering import RULE, weights
 from reflection_app.core.turn import Turn
 from reflection_app.notebook.background import SCREEN_TURN as TURN
 from reflection_app.notebook.background import screen_waiting

@@ -7,10 +7,10 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-
-from notebook_app.screening import LONGEST_SCREENED, Flag, scan
 from notebook_app.steering import MOST_PASSAGES, READ_WHOLE, RULE, WEIGHTS, flag_of, passages, weights
 from notebook_app.steering_signs import NAMES, signs_in
+
+from notebook_app.screening import LONGEST_SCREENED, Flag, scan
 from reflection_app.adapters.llm import embed
 from reflection_app.adapters.llm.embedding import WHEELS_MODEL
 from reflection_app.notebook.views.words import SIGNS
