@@ -94,19 +94,6 @@ def test_another_version_than_was_seen_is_not_settled(caller: Caller, conflict: 
     assert "ann" in answer.body["detail"]
 
 
-def test_a_key_that_may_only_propose_cannot_settle(caller: Caller, conflict: Conflict) -> None:
-    poor = make_caller(caller.project, [Scope.NOTEBOOK_WRITE])
-    for what in ("settle", "undo", "suggestion"):
-        assert_problem(post(poor, conflict, what), 403)
-
-
-def test_another_projects_conflict_is_not_found(conflict: Conflict) -> None:
-    stranger = make_caller(scopes=SCOPES)
-    assert_problem(stranger.get(f"notebook/conflicts/{conflict.pk}"), 404)
-    assert_problem(post(stranger, conflict, "settle", settlement="keep_both", reason="x"), 404)
-    assert stranger.get("notebook/conflicts").body["results"] == []
-
-
 def test_of_two_curators_at_once_one_settles_and_the_other_is_told_who_did() -> None:
     for _ in range(3):
         project = make_project()
