@@ -14,7 +14,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidati
 
 from notebook_app.changing import last_by, lock_notebook, lock_rows, reopen
 from notebook_app.comparing import text_of
-from notebook_app.contradictions import Opposed
 from notebook_app.entry_filter import beyond
 from notebook_app.kinds import (
     HOLDING,
@@ -64,11 +63,6 @@ class SeenConflict(BaseModel):
     def words(self) -> tuple[str, ...]:
         """Those that both entries share."""
         return tuple(str(word) for word in self.why.get("words", []))
-
-    @property
-    def opposed(self) -> tuple[Opposed, ...]:
-        """What the first entry says and the second says otherwise."""
-        return tuple(Opposed(one["kind"], one["left"], one["right"]) for one in self.why.get("opposed", []))
 
     @property
     def gone_id(self) -> UUID | None:

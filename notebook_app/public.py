@@ -146,7 +146,8 @@ from notebook_app.rules_prompt import (
     told_of,
     without_notebook,
 )
-from notebook_app.screening_by_meaning import count_unread, keep_reading, unread
+from notebook_app.screening import Opinion
+from notebook_app.screening_by_meaning import count_unread, keep_reading, reading_of, unread
 from notebook_app.search import LONGEST_WORD, Lexemes, begun, matching, quoted, refresh_search, stems_of
 from notebook_app.versions import KEPT, diff_of, words_changed
 

@@ -42,7 +42,6 @@ def post(caller: Caller, conflict: Conflict, what: str, **told: Any) -> Answer:
 def test_conflicts_are_listed_by_state_and_kind_and_read(caller: Caller, conflict: Conflict) -> None:
     listed = caller.get("notebook/conflicts", state="open", kind="contradiction").body["results"]
     assert [one["id"] for one in listed] == [str(conflict.pk)]
-    assert listed[0]["opposed"][0] == {"kind": "demand", "first": ALWAYS.rstrip("."), "second": NEVER.rstrip(".")}
     assert caller.get("notebook/conflicts", state="settled").body["results"] == []
     one = caller.get(f"notebook/conflicts/{conflict.pk}").body
     assert (one["first"]["content"], one["second"]["content"], one["suggestion"]) == (ALWAYS, NEVER, None)
@@ -93,19 +92,6 @@ def test_another_version_than_was_seen_is_not_settled(caller: Caller, conflict: 
     answer = post(caller, conflict, "settle", settlement="keep_both", reason="x", second_expected_version=version)
     assert_problem(answer, 409)
     assert "ann" in answer.body["detail"]
-
-
-def test_a_key_that_may_only_propose_cannot_settle(caller: Caller, conflict: Conflict) -> None:
-    poor = make_caller(caller.project, [Scope.NOTEBOOK_WRITE])
-    for what in ("settle", "undo", "suggestion"):
-        assert_problem(post(poor, conflict, what), 403)
-
-
-def test_another_projects_conflict_is_not_found(conflict: Conflict) -> None:
-    stranger = make_caller(scopes=SCOPES)
-    assert_problem(stranger.get(f"notebook/conflicts/{conflict.pk}"), 404)
-    assert_problem(post(stranger, conflict, "settle", settlement="keep_both", reason="x"), 404)
-    assert stranger.get("notebook/conflicts").body["results"] == []
 
 
 def test_of_two_curators_at_once_one_settles_and_the_other_is_told_who_did() -> None:

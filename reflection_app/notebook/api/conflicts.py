@@ -46,14 +46,6 @@ EXAMPLES: dict[str, Any] = {
 }
 
 
-class OpposedAnswer(Answer):
-    """Phrases that cannot both be followed, as the first and the second entry say them."""
-
-    kind: str
-    first: str = Field(validation_alias="left")
-    second: str = Field(validation_alias="right")
-
-
 class SuggestionAnswer(Answer):
     """What became of asking a model; `words` are null until there are some, and where it failed."""
 
@@ -76,7 +68,6 @@ class ConflictAnswer(Answer):
     text_likeness: float = Field(description="shared telling words, from 0 to 1")
     meaning_likeness: float | None = Field(description="nearness of meaning, where both had a vector")
     words: list[str] = Field(description="telling words that both have")
-    opposed: list[OpposedAnswer]
     settlement: Settlement | None
     settled_by: Annotated[str | None, OrNull]
     settled_at: AwareDatetime | None

@@ -40,13 +40,6 @@ SETTLED: dict[Settlement, Promise] = {
     Settlement.KEPT_BOTH: _("kept both"),
     Settlement.SUPERSEDED: _("let one hold instead of the other"),
 }
-OPPOSED: dict[str, Promise] = {
-    "demand": _("One demands what the other refuses"),
-    "side": _("They are on two sides"),
-    "amount": _("They name different amounts"),
-    "choice": _("They choose differently"),
-    "means": _("They use different means"),
-}
 
 
 @dataclass(frozen=True)
@@ -101,14 +94,6 @@ class ConflictView:
     def is_by_meaning(self) -> bool:
         """Whether the classifier decided what the two are to each other, and not their words alone."""
         return self.conflict.why.get("by") == "meaning"
-
-    @property
-    def opposed(self) -> list[tuple[str, str, str]]:
-        """What the phrases differ in, and both of them."""
-        return [
-            (str(OPPOSED.get(one.kind, one.kind)), revealed(one.left), revealed(one.right))
-            for one in self.conflict.opposed
-        ]
 
     @property
     def gone(self) -> KeptEntry | None:
