@@ -18,11 +18,14 @@ from typing import Any
 from django.db.models import Q
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from pydantic import ConfigDict
 
 from reflection_app.metrics.statistics import wilson
 
 # What the metrics page, REST and the charts are told: figures, bars and series, as plain values. Pure.
 
+# REST answers these values as they are: every field is always there.
+ANSWERED = ConfigDict(json_schema_serialization_defaults_required=True)
 # A year and a leap day: what is asked for at once.
 LONGEST_DAYS = 366
 
@@ -34,6 +37,8 @@ class Chosen:
     An empty text stands for all. `model` is the one that made the run's attempts, `kind` the task's type. Runs of the
     scripted demonstration model are figures of their own, and never counted among the others.
     """
+
+    __pydantic_config__ = ANSWERED
 
     since: date
     until: date
@@ -73,11 +78,13 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True)
 class Figure:
-    """One number under its name of SPEC §11. `value` is None where nothing could be counted.
+    """One number. `value` is None where nothing could be counted.
 
     `of` is how many runs (or reflections, reviews …) it is computed over. `low` and `high` bound a share's 95 % Wilson
     interval. `is_at_least` where something of it is not known: a sum of money, of which some prices are not.
     """
+
+    __pydantic_config__ = ANSWERED
 
     name: str
     value: float | None

@@ -19,7 +19,6 @@ from reflection_app.metrics.datasets.rows import DatasetRow
 PIECE = 200
 # Where few sources make rows, an answer ends after so many of them and says where to go on.
 MOST_LOOKED_AT = 5_000
-MOST_COUNTED = 100_000
 
 
 @dataclass(frozen=True)
@@ -59,10 +58,6 @@ class Sources[M: Model]:
                 return
             place = last
 
-    def count(self, asked: Asked) -> int:
-        """How many sources there are; MOST_COUNTED where there are more."""
-        return self.of(asked)[:MOST_COUNTED].count()
-
 
 @dataclass(frozen=True)
 class Together:
@@ -87,10 +82,6 @@ class Together:
             if not ends:
                 return
             place = end
-
-    def count(self, asked: Asked) -> int:
-        """How many sources there are; MOST_COUNTED where there are more."""
-        return min(MOST_COUNTED, sum(part.count(asked) for part in self.parts))
 
 
 def _order(place: Place) -> tuple[datetime, UUID, float]:

@@ -19,7 +19,7 @@ from reflection_app.loops.verdicts import Outcome
 from reflection_app.metrics.datasets.asking import Asked, DatasetQuery, asked_of
 from reflection_app.metrics.datasets.catalogue import DATASETS, DatasetKind
 from reflection_app.metrics.datasets.files import FileFormat, exported
-from reflection_app.metrics.datasets.reading import MOST_COUNTED, read_some
+from reflection_app.metrics.datasets.reading import read_some
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.forms import Form
 from reflection_app.web.list_pages import wants_part
@@ -75,7 +75,6 @@ def datasets_page(request: DeskRequest) -> HttpResponse:
         "metadata_hint": _("What it holds, such as %(example)s") % {"example": '{"team": "search"}'},
         "outcomes": list(Outcome),
         "modes": [mode for mode in Mode if mode not in OF_THE_DESK],
-        "most": MOST_COUNTED,
         "rest": request.build_absolute_uri(f"/api/v1/datasets/{dataset.kind}/export"),
         "rest_query": urlencode(given | {"format": "jsonl"}),
         "arguments": [(name, True if name in FLAGS else text) for name, text in given.items() if name != "metadata"],
@@ -83,7 +82,6 @@ def datasets_page(request: DeskRequest) -> HttpResponse:
     if asked is not None:
         rows = read_some(dataset.sources, asked, limit=ROWS_SHOWN).rows
         context |= {
-            "sources": dataset.sources.count(asked),
             "first_rows": [[getattr(row, name) for name in COLUMNS[dataset.kind]] for row in rows],
             "is_narrowed": bool(given),
         }
