@@ -61,13 +61,19 @@ Language = Annotated[str, Field(max_length=10), AfterValidator(_spoken)]
 Hour = Annotated[time, AfterValidator(_whole_minutes)]
 
 
-class _Quiet(Value):
-    """Both ends of the quiet hours, or neither."""
+class ChannelChange(Value):
+    """What is to be changed of a channel; what is left out stays."""
 
-    quiet_from: Hour | None = Field(default=None, description="nothing is sent from then …", examples=["22:00"])
-    quiet_until: Hour | None = Field(
-        default=None, description="… until then, of the project's time zone", examples=["07:30"]
-    )
+    name: Name | None = None
+    # Where its host is another, the secret goes unless one is sent with it.
+    url: Url | None = None
+    secret: Signing | None = None
+    topics: Topics | None = None
+    language: Language | None = None
+    is_enabled: bool | None = None
+    # Nothing is sent between them, in the project's time zone.
+    quiet_from: Hour | None = None
+    quiet_until: Hour | None = None
 
     @model_validator(mode="after")
     def _check_quiet(self) -> Self:
@@ -78,30 +84,17 @@ class _Quiet(Value):
         return self
 
 
-class ChannelInput(_Quiet):
+class ChannelInput(ChannelChange):
     """A room of a chat service that is told what waits."""
 
     kind: ChannelKind
-    name: Name = Field(description="what people call it", examples=["#agents"])
-    url: Url = Field(
-        description="the incoming webhook's address. It is a secret, and is not told again",
-        examples=["https://hooks.slack.com/services/T000/B000/xyz"],
-    )
-    secret: Signing = Field(default="", description="of Feishu and DingTalk, where their bot asks for a signature")
-    topics: Topics = Field(default=USUAL_TOPICS, description="what it is told of")
-    language: Language = Field(default="en", description="in which it is told")
+    name: Name
+    url: Url
+    # Of Feishu and DingTalk, where their bot asks for a signature.
+    secret: Signing = ""
+    topics: Topics = USUAL_TOPICS
+    language: Language = "en"
     is_enabled: bool = True
-
-
-class ChannelChange(_Quiet):
-    """What is to be changed of a channel; what is left out stays."""
-
-    name: Name | None = None
-    url: Url | None = Field(default=None, description="where its host is another, the secret goes unless one is sent")
-    secret: Signing | None = Field(default=None, description="empty: none")
-    topics: Topics | None = None
-    language: Language | None = None
-    is_enabled: bool | None = Field(default=None, description="false: what still waits to be told is forgotten")
 
 
 # Addresses at rest, sealed together with the secret and the host that both were entered for.

@@ -24,7 +24,7 @@ from reflection_app.core.models import Membership, Profile, Role
 from reflection_app.core.permissions import Permission, roles_that_may
 from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.reviews.models import About, Comment, PanelState, Review, ReviewState
-from reflection_app.teams.models import ABOUT_WEBHOOK, Notification, NotificationKind, Webhook
+from reflection_app.teams.models import Notification, NotificationKind, Outlet
 
 # Notifications in words of the reader's language, and where they lead.
 
@@ -240,17 +240,11 @@ def tell_of_adjudication(review: Review, *, actor: Actor) -> int:
     return tell_of_review(NotificationKind.ADJUDICATION, review, users=others or everybody, actor=who)
 
 
-def tell_admins(kind: NotificationKind, webhook: Webhook, *, title: str) -> int:
-    """Tells the project's admins of something that the desk did to a webhook."""
-    admins = Membership.objects.filter(project=webhook.project_id, role=Role.ADMIN)
+def tell_admins(kind: NotificationKind, outlet: Outlet, *, project_id: UUID, about: str, title: str) -> int:
+    """Tells the project's admins of something that the desk did to a webhook or a channel."""
+    admins = Membership.objects.filter(project=project_id, role=Role.ADMIN).values_list("user", flat=True)
     return notify(
-        kind,
-        users=list(admins.values_list("user", flat=True)),
-        project_id=webhook.project_id,
-        about=ABOUT_WEBHOOK,
-        about_id=webhook.pk,
-        actor=Actor(),
-        title=title,
+        kind, users=list(admins), project_id=project_id, about=about, about_id=outlet.pk, actor=Actor(), title=title
     )
 
 
