@@ -8,25 +8,22 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
-from notebook_app.public import KeptEntry, counted_on
 from reflection_app.adapters.live import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import ClassMovedOn, InvalidInput
-from reflection_app.loops.effects import ProposeEntry
 from reflection_app.loops.progress import strongest_judgements
 from reflection_app.loops.protocol.checklists import CheckItem, report_checklist, revised_output_checklist
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.reporting import instruction_for, proposals_for
-from reflection_app.loops.protocol.reports import Proposal
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Judgement
 from reflection_app.repairs.issue_vectors import kept_vectors
 from reflection_app.repairs.models import ClassCorrection, Report
-from reflection_app.repairs.rows import entry_proposal, keep_instruction, keep_proposal
+from reflection_app.repairs.rows import keep_instruction, keep_proposal
 from reflection_app.reviews.own_work import refuse_own_work
 from reflection_app.runs.events import EventType, add_event
-from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict
+from reflection_app.runs.models import Attempt, Run, Verdict
 
 # Correcting the class of an error. What a person says is kept as a label, and what goes with the new class follows.
 
@@ -127,16 +124,3 @@ def judgement_of(attempt: Attempt) -> Judgement | None:
     rows = Verdict.objects.filter(attempt=attempt).select_related("attempt").defer("attempt__content")
     judged = strongest_judgements(row.get_judgement() for row in rows.order_by("created_at", "id"))
     return judged.get(attempt.number)
-
-
-def proposals_of(report: Report) -> list[KeptEntry]:
-    """The notebook's entries that its run or a correction proposed because of it, or that this was counted on."""
-    recorded = Step.objects.filter(
-        run=report.run_id, kind=ProposeEntry.kind, state=StepState.DONE, result__reflection_id=report.reflection_id
-    ).values_list("result", flat=True)
-    value = report.get_value()
-    classes = {report.error_type, *(correction.after for correction in report.corrections.all())}
-    proposals = [Proposal.model_validate(result) for result in recorded]
-    for code in sorted(classes):
-        proposals += proposals_for(value.model_copy(update={"type": ErrorClass(code)}), agent=report.agent)
-    return counted_on(report.project_id, [entry_proposal(report.run, proposal) for proposal in proposals])

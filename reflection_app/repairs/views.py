@@ -10,7 +10,6 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from notebook_app.public import KeptEntry
 from reflection_app.attachments.models import ProducedFile
 from reflection_app.attachments.produced import looked_at_by_check
 from reflection_app.core.registry import look_of
@@ -38,7 +37,7 @@ from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Judgement
 from reflection_app.repairs.dropped_words import why_dropped
 from reflection_app.repairs.models import AgentInstruction, ClassCorrection, Report, ToolFailure
-from reflection_app.repairs.reports import ReportQuality, judgement_of, proposals_of
+from reflection_app.repairs.reports import ReportQuality, judgement_of
 from reflection_app.runs.models import Run, Step, StepState
 from reflection_app.web.labels import in_words
 from reflection_app.web.template_filters import shortened
@@ -117,10 +116,6 @@ class ReportShown:
     @cached_property
     def quality(self) -> ReportQuality:
         return ReportQuality(self.row)
-
-    @cached_property
-    def proposals(self) -> list[KeptEntry]:
-        return proposals_of(self.row)
 
     @cached_property
     def instructions(self) -> list[AgentInstruction]:

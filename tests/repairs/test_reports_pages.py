@@ -59,7 +59,7 @@ def test_a_reviewer_corrects_the_class(client: Client, project: Project) -> None
     assert "3.3.1 Model capability" in text
     assert "The tree said 3.3.2 Decision error." in text
     assert "第四次了" in text
-    assert "过早停止搜索" in text.split("Proposed to the notebook")[1]
+    assert "过早停止搜索" in text.split("Learned from it")[1]
     assert "corrected" in shown(client, "/p/desk/reports/?type=3.3.1")
 
 

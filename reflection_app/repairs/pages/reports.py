@@ -130,7 +130,6 @@ def _show(
 ) -> HttpResponse:
     typed = form or read_form(request, CORRECTION)
     shown = ReportShown(report)
-    proposed = {entry.id for entry in shown.proposals}
     context: dict[str, Any] = {
         "report": shown,
         "run": report.run,
@@ -140,7 +139,7 @@ def _show(
         "general": typed.general,
         "last_confirmed": newest_deed(report, "report.class_confirmed"),
         "problem": problem,
-        "learned": [view for view in learned_from_report(report) if view.entry.id not in proposed],
+        "learned": learned_from_report(report),
         "may_review": request.place.may(Permission.REVIEW),
     }
     status = problem.status if problem else typed.status
