@@ -88,6 +88,7 @@ def test_the_holder_assigns_it_to_another_with_a_note_and_the_other_finds_it(
     page.get_by_label("Note").fill("The third line has no verb.")
     is_clean(page)
     page.locator("#assign").get_by_role("button", name="Assign").click()
+    expect(page.get_by_text("Assigned to anna.")).to_be_visible()
 
     other = visit(taker).go("/notifications/")
     other.get_by_role("link", name="zoe assigned").click()

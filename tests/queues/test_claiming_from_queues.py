@@ -20,7 +20,7 @@ from tests.queues.queues import make_queue, reviewer
 from tests.reviews.test_reviews import together
 from tests.reviews.waiting_rows import waiting_rows
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
@@ -80,7 +80,6 @@ def test_admins_are_given_what_is_theirs_but_may_take_from_any_queue_and_claim_a
     assert taken(project, admin, queue=legal) == [reviews[0]]
 
 
-@pytest.mark.django_db(transaction=True)
 def test_two_reviewers_who_claim_from_one_queue_at_once_get_one_each(project: Project, reviews: list[Review]) -> None:
     people = [reviewer(project) for _ in range(2)]
     legal = make_queue(project, "Legal", rule={"agent": "porter"})

@@ -15,7 +15,7 @@ from tests.queues.queues import make_queue, reviewer
 from tests.queues.test_saved_views import logged_in_as
 from tests.reviews.waiting_rows import waiting_rows
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.django_db(transaction=True)
 QUEUE, SETTINGS = "/p/desk/reviews/", "/p/desk/settings/queues/"
 
 

@@ -10,7 +10,7 @@ from tests.api.caller import Answer, Caller, assert_problem, make_caller
 from tests.queues.queues import reviewer
 from tests.reviews.waiting_rows import waiting_rows
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture

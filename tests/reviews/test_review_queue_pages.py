@@ -144,6 +144,7 @@ def test_a_full_page_takes_as_many_queries_as_a_short_one(
         browser.get(QUEUE, headers={"HX-Request": "true"})
 
 
+@pytest.mark.django_db(transaction=True)
 def test_what_few_rows_show_is_asked_for_once_whatever_they_show(
     browser: Client, project: Project, me: Actor, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
