@@ -44,8 +44,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
-# Not for the session: while it lives, its event loop occupies the thread, and no other test could run one of its own.
-@pytest.fixture(scope="module")
+# Not for the session: while it lives, its event loop occupies the thread, and no test of another folder could run one.
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     if not CHROMIUM.exists():
         told = f"THE BROWSER TESTS DID NOT RUN: there is no Chromium at {CHROMIUM} (CHROMIUM names another)"

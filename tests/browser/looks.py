@@ -32,3 +32,19 @@ def is_clean(page: Page, name: str = "", *, widths: tuple[int, ...] = ()) -> Non
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (page.url, width)
         found = problems(page)
         assert not found, (page.url, width, found)
+
+
+def problems_of(page: Page) -> list[str]:
+    """What axe finds, also in opened details, and whether the page is wider than a narrow screen."""
+    for details in page.locator("details").all():
+        details.evaluate("details => { details.open = true; }")
+    choice = page.locator("[value=overrule]")
+    if choice.count():
+        choice.check()
+    found = problems(page)
+    size = page.viewport_size
+    page.set_viewport_size({"width": 360, "height": 700})
+    width = page.evaluate("document.documentElement.scrollWidth")
+    if size is not None:
+        page.set_viewport_size(size)
+    return found + ([f"{width} px wide on a screen of 360"] if width > 360 else [])

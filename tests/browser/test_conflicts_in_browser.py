@@ -8,7 +8,6 @@ from playwright.sync_api import Page, expect
 from notebook_app.models import Conflict, Entry
 from reflection_app.core.models import Project, Role
 from tests.browser.conftest import Visitor
-from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
 from tests.notebook.test_conflicts import open_conflict
 
@@ -92,13 +91,3 @@ def test_the_inbox_is_walked_by_keys(visit: Visit, project: Project) -> None:
     page.wait_for_selector("body[data-keys=ready]")
     press(page, "j", "Enter")
     ready(page, conflict)
-
-
-def test_the_pages_have_no_barrier_and_fit_a_phone(visit: Visit, project: Project) -> None:
-    conflict = open_conflict(project)
-    for scheme in ("light", "dark"):
-        page = opened(visit, project, conflict, scheme=scheme)
-        press(page, "b", "Escape", "m", "Escape")
-        for name, path in (("item", f"{conflict.pk}/"), ("list", "")):
-            page.goto(page.url.split("conflicts/")[0] + f"conflicts/{path}")
-            is_clean(page, f"conflicts_{name}_{scheme}", widths=(1400, 390))

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from datetime import timedelta
-from decimal import Decimal
 
 import pytest
 from django.contrib.auth.hashers import make_password
@@ -12,18 +11,14 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models import Project, Role
+from reflection_app.core.models import Project
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.models import Review
-from reflection_app.runs.fork_input import ForkInput
-from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.resuming import cancel_run
-from reflection_app.tasks.models import Task
 from tests.browser.conftest import Server, Visitor
-from tests.browser.looks import problems
-from tests.factories import PASSWORD, make_api_key, make_member, make_project, submit
-from tests.web.stories import finished, unsure_project, waiting_review
+from tests.factories import PASSWORD, make_member, make_project, submit
+from tests.web.stories import unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Visit = Callable[..., Visitor]
@@ -244,53 +239,3 @@ def test_runs_are_filtered_without_leaving_the_page(visit: Visit) -> None:
     assert "q=haiku" in page.url
     page.reload()
     expect(page.locator("tbody tr")).to_have_count(1)
-
-
-@pytest.mark.exhaustive("walks pages in widths and colours")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_page_is_accessible_and_fits_a_narrow_screen(visit: Visit, scheme: str) -> None:
-    project = unsure_project(
-        "desk", text="# Title\n\n```python\nx = 1  # one\n```\n\n### Deep\n\n* a [link](https://x.test)"
-    )
-    user = make_member(project, Role.ADMIN)
-    review = claim_review(waiting_review(project), actor=Actor(user=user))
-    done = finished(make_project("done", models_by_role=project.models_by_role, review_policy={"rules": []}))
-    Run.objects.filter(pk=done.pk).update(project=project, cost_usd=Decimal("0.01"))
-    make_api_key(project)
-    run = f"/p/desk/runs/{review.run_id}/"
-    paths = ["/p/desk/", "/p/desk/runs/", run, f"{run}cancel/", f"{run}steps/2/", f"/p/desk/runs/{done.pk}/"]
-    fork = fork_run(done, ForkInput(from_step=2, note="Why not"), actor=Actor(user=user))
-    Task.objects.filter(pk=done.task_id).update(objective=f"Write {'averylongwordwithoutanybreak' * 6}")
-    forks = f"/p/desk/runs/{fork.pk}/"
-    paths += [
-        forks,
-        f"{forks}compare/",
-        f"/p/desk/runs/{done.pk}/fork/?step=2",
-        "/p/desk/tools/",
-        "/p/desk/transcripts/",
-    ]
-    paths += [
-        "/p/desk/tasks/new/",
-        "/p/desk/reviews/",
-        f"/p/desk/reviews/{review.pk}/",
-        "/p/desk/settings/",
-        "/p/none/",
-    ]
-    visitor = visit(user, scheme=scheme)
-    problems = {path: found for path in paths if (found := problems_of(visitor.go(path)))}
-    assert problems == {}
-    assert problems_of(visit(None, scheme=scheme).go("/login/")) == []
-
-
-def problems_of(page: Page) -> list[str]:
-    """What axe finds, also in opened details, and whether the page is wider than a narrow screen."""
-    for details in page.locator("details").all():
-        details.evaluate("details => { details.open = true; }")
-    choice = page.locator("[value=overrule]")
-    if choice.count():
-        choice.check()
-    found = problems(page)
-    page.set_viewport_size({"width": 360, "height": 700})
-    width = page.evaluate("document.documentElement.scrollWidth")
-    page.set_viewport_size({"width": 1280, "height": 800})
-    return found + ([f"{width} px wide on a screen of 360"] if width > 360 else [])

@@ -8,16 +8,12 @@ from playwright.sync_api import Dialog, Page, expect
 from reflection_app.core.audit import Actor
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.models import Review, ReviewState
-from reflection_app.runs.advance import advance
 from tests.browser.conftest import Visitor
-from tests.browser.looks import is_clean
 from tests.factories import make_member
-from tests.reviews.editing import BETTER, edited
-from tests.reviews.review_items import rejected, revised
+from tests.reviews.review_items import revised
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Visit = Callable[..., Visitor]
-WIDTHS = (1400, 390)
 
 
 def opened(visit: Visit, review: Review, *, scheme: str = "light") -> Page:
@@ -62,26 +58,3 @@ def test_what_was_typed_outlives_a_reload_and_leaving_asks_first(visit: Visit) -
     field = page.get_by_label("The answer as it is to be")
     expect(field).to_be_visible()
     expect(field).to_have_value(f"Mine. {review.attempt.content}")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_pages_of_an_edited_answer_are_accessible_and_fit(visit: Visit, scheme: str) -> None:
-    review = revised("desk", objective="Summarise the customs tariffs of seven harbours.")
-    page = opened(visit, review, scheme=scheme)
-    page.keyboard.press("e")
-    page.keyboard.insert_text("A new first line, written by the reviewer.\n")
-    is_clean(page, f"editing-{scheme}", widths=WIDTHS)
-    page.on("dialog", lambda dialog: dialog.accept())
-
-    director = rejected("director")
-    of_director = opened(visit, director, scheme=scheme)
-    of_director.keyboard.press("e")
-    is_clean(of_director, f"editing-director-{scheme}", widths=WIDTHS)
-    of_director.on("dialog", lambda dialog: dialog.accept())
-
-    done = revised("decided")
-    edited(done, BETTER, reason="Each number needs its source.")
-    advance(done.run_id)
-    visitor = visit(make_member(done.project), scheme=scheme)
-    is_clean(visitor.go(f"/p/decided/reviews/{done.pk}/"), f"edited-{scheme}", widths=WIDTHS)
-    is_clean(visitor.go(f"/p/decided/runs/{done.run_id}/"), f"edited-run-{scheme}", widths=WIDTHS)

@@ -16,7 +16,7 @@ from reflection_app.tasks.models import Task
 from reflection_app.teams.models import RetentionRun
 from reflection_app.teams.retention import carry_out_retention
 from tests.browser.conftest import Visitor
-from tests.browser.test_desk_in_browser import problems_of
+from tests.browser.looks import problems_of
 from tests.factories import make_member
 from tests.runs.critiques import critique
 from tests.web.stories import finished, project_with

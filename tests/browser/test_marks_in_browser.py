@@ -10,7 +10,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models import Attempt, Verdict
+from reflection_app.runs.models import Attempt
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member
@@ -180,33 +180,3 @@ def test_an_answer_of_a_million_characters_is_marked_near_its_end(visit: Visit) 
     kept = send_back(page, review)
     assert kept[-1]["exact"] == "very end"
     assert long[kept[-1]["start"] : kept[-1]["end"]] == kept[-1]["exact"]
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_kept_marks_are_shown_with_their_issues_in_the_answer_the_difference_and_the_run(
-    visit: Visit, scheme: str
-) -> None:
-    review = revised("desk")
-    earlier = Attempt.objects.get(run=review.run_id, number=1)
-    start = earlier.content.index("three of them")
-    told = {"text": "attempt", "start": start, "end": start + 13, "exact": "three of them", "line": 3, "last_line": 3}
-    for attempt in (earlier, review.attempt):
-        mark = told if attempt is earlier else told | {"exact": "seven of them"}
-        issue = {"category": "correctness", "severity": "high", "description": "Count them again", "mark": mark}
-        row = Verdict.objects.filter(attempt=attempt).latest("created_at", "id")
-        row.issues = [
-            *row.issues,
-            issue,
-            issue | {"mark": mark | {"start": 0, "end": 1, "exact": "A", "line": 1, "last_line": 1}},
-        ]
-        row.save(update_fields=["issues"])
-    page = visit(make_member(review.project), scheme=scheme).go(f"/p/desk/reviews/{review.pk}/")
-    assert set(page.locator(".answer mark.passage").all_inner_texts()) == {"A", "seven of them"}
-    page.locator("#review-earlier").evaluate("shown => { shown.closest('details').open = true; }")
-    assert page.locator(".row-notes:visible").count() == 2
-    is_clean(page, f"marks-kept-{scheme}", widths=WIDTHS)
-    page = visit(make_member(review.project), scheme=scheme).go(f"/p/desk/runs/{review.run_id}/")
-    assert set(page.locator("#attempt-1 .attempt-body .prose mark").all_inner_texts()) == {"A", "three of them"}
-    is_clean(page, f"marks-run-{scheme}", widths=WIDTHS)
-    page.locator("#attempt-1 .issue .passage-number").first.click()
-    assert "#passage-attempt-1-" in page.url

@@ -12,13 +12,12 @@ from playwright.sync_api import expect
 from reflection_app.core.models import Membership, Role
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
-from tests.factories import PASSWORD, make_api_key, make_member, make_project, make_user
+from tests.factories import PASSWORD, make_member, make_project, make_user
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
 ]
-ACCOUNT_PAGES = ("/profile/", "/account/email/", "/account/password/", "/account/two-factor/", "/account/sessions/")
 
 
 def test_an_invitation_is_made_copied_and_followed_by_somebody_new(visit: Callable[..., Visitor]) -> None:
@@ -78,25 +77,6 @@ def test_a_theme_is_there_before_the_first_paint(visit: Callable[..., Visitor]) 
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
     is_clean(page)
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
-def test_the_pages_fit_and_are_clean(visit: Callable[..., Visitor], width: int, scheme: str) -> None:
-    project = make_project("team", name="A team with a name that is rather long for a phone")
-    user = make_member(project, Role.ADMIN, user=make_user("anna", is_staff=True))
-    make_member(project, Role.VIEWER, user=make_user("zoe-with-a-name-that-is-rather-long@example.org"))
-    make_api_key(project, name="nightly pipeline of the whole company")
-    visitor = visit(user, scheme=scheme)
-    visitor.page.set_viewport_size({"width": width, "height": 900})
-    settings = ("members", "keys", "policy", "notebook")
-    for path in ("/p/team/settings/", *(f"/p/team/settings/{name}/" for name in settings), *ACCOUNT_PAGES):
-        is_clean(visitor.go(path))
-    for path in ("/account/email/", "/projects/new/"):
-        is_clean(visitor.go(path))
-    guest = visit(None, scheme=scheme)
-    guest.page.set_viewport_size({"width": width, "height": 900})
-    for path in ("/login/", "/account/password/lost/", "/account/signup/"):
-        is_clean(guest.go(path))
 
 
 def test_an_authenticator_app_is_set_up(visit: Callable[..., Visitor]) -> None:

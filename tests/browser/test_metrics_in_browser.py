@@ -9,7 +9,7 @@ from reflection_app.core.models import Role
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
-from tests.metrics.metric_rows import decide, fill
+from tests.metrics.metric_rows import fill
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -90,22 +90,3 @@ def test_a_choice_is_in_the_address_and_stays_with_the_next_one(visit: Callable[
     page.get_by_role("link", name="90 days").click()
     page.wait_for_url("**period=90d**")
     expect(page.get_by_label("Agent", exact=True)).to_have_value("docs-writer")
-
-
-def test_reviews_have_charts_of_their_own(visit: Callable[..., Visitor]) -> None:
-    project = make_project("desk")
-    decide(project, reviews=40)
-    page = visit(make_member(project)).go(f"{METRICS}reviews/?scripted=1")
-    drawn(page)
-    is_clean(page, "metrics_reviews")
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.emulate_media(color_scheme="dark")
-    page.goto(page.url)
-    drawn(page)
-    is_clean(page, "metrics_reviews_narrow_dark")
-
-
-def test_an_empty_project_says_what_to_do_next(visit: Callable[..., Visitor]) -> None:
-    page = visit(make_member(make_project("desk"))).go(METRICS)
-    expect(page.get_by_role("heading", name="No run has ended yet")).to_be_visible()
-    is_clean(page, "metrics_empty")

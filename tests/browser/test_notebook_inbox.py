@@ -1,7 +1,6 @@
 """The notebook's inbox by keyboard in headless Chromium: each key, two curators at once, and what is on the screen."""
 
 from collections.abc import Callable
-from uuid import UUID
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -174,21 +173,6 @@ def test_a_key_does_not_act_before_the_entry_is_on_the_screen(
     opened(page, entries[1])
     page.wait_for_timeout(500)
     assert [state_of(entry) is EntryState.APPROVED for entry in entries] == [True, False, False, False]
-
-
-@pytest.mark.exhaustive("walks pages in widths and colours")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_pages_are_accessible_wide_and_narrow(
-    visit: Visit, project: Project, entries: list[KeptEntry], scheme: str
-) -> None:
-    visitor = visit(make_member(project, Role.CURATOR), scheme=scheme)
-    for path in (INBOX, f"{INBOX}?entry={entries[0].id}", "/p/desk/notebook/?q=First", *entry_pages(entries[0].id)):
-        is_clean(visitor.go(path), widths=(1280, 390))
-
-
-def entry_pages(entry_id: UUID) -> list[str]:
-    entry = f"/p/desk/notebook/entries/{entry_id}/"
-    return [entry, f"{entry}edit/", f"{entry}merge/", f"{entry}split/", "/p/desk/notebook/entries/new/"]
 
 
 def test_it_decides_without_scripts(visit: Visit, project: Project, entries: list[KeptEntry]) -> None:

@@ -6,9 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from reflection_app.comparisons.models import PairJudgement
-from reflection_app.core.models import Project, Role
+from reflection_app.core.models import Project
 from tests.browser.conftest import Visitor
-from tests.browser.looks import is_clean
 from tests.comparisons.pairs import make_set
 from tests.factories import make_member, make_project
 
@@ -73,16 +72,3 @@ def test_a_key_pressed_twice_judges_one_pair(visit: Visit, project: Project) -> 
       document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "1", bubbles: true, cancelable: true })); }""")
     expect(page.get_by_text("2 of 3")).to_be_visible()
     assert PairJudgement.objects.filter(state="judged").count() == 1
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_pages_are_clean_in_every_width(visit: Visit, project: Project, scheme: str) -> None:
-    admin = visit(make_member(project, Role.ADMIN), scheme=scheme)
-    is_clean(admin.go("/p/desk/comparisons/"), f"comparisons-empty-{scheme}", widths=(1280, 390))
-    make_set(project, 2)
-    for name in ("", "new/", "ratings/"):
-        page = admin.go(f"/p/desk/comparisons/{name}")
-        is_clean(page, f"comparisons-{name.strip('/') or 'list'}-{scheme}", widths=(1280, 390))
-    page = admin.go("/p/desk/comparisons/")
-    page.get_by_role("button", name="Compare", exact=True).first.click()
-    is_clean(ready(page), f"comparisons-pair-{scheme}", widths=(1280, 390))

@@ -94,25 +94,3 @@ def test_the_holder_assigns_it_to_another_with_a_note_and_the_other_finds_it(
     other.get_by_role("link", name="zoe assigned").click()
     expect(other.get_by_text("Assigned to you.")).to_be_visible()
     expect(other.get_by_text("The third line has no verb.")).to_be_visible()
-
-
-@pytest.mark.exhaustive("walks pages in widths and colours")
-@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
-def test_threads_and_notifications_fit_and_are_clean(
-    visit: Callable[..., Visitor], review: Review, width: int, scheme: str
-) -> None:
-    reader = make_member(review.project, user=make_user("anna"))
-    other = Actor(user=make_member(review.project, user=make_user("zoe-with-a-name-that-is-rather-long@example.org")))
-    for text in ("@anna `code` and **more**", "x" * 200, "- a list\n- of two\n\n```python\nprint(1)\n```"):
-        add_comment(review.project, About.REVIEW, review.pk, CommentInput(text=text), actor=other)
-    visitor = visit(reader, scheme=scheme)
-    visitor.page.set_viewport_size({"width": width, "height": 900})
-    page = visitor.go("/notifications/")
-    is_clean(page)
-    page = visitor.go(f"/p/talking/reviews/{review.pk}/")
-    page.locator("#assign summary").click()
-    is_clean(page)
-    page = visitor.go(f"/p/talking/comments/review/{review.pk}/")
-    is_clean(page)
-    page = visitor.go(f"/p/talking/runs/{review.run_id}/")
-    is_clean(page)

@@ -7,7 +7,6 @@ from playwright.sync_api import Page, expect
 
 from reflection_app.reviews.models import Review, ReviewState
 from tests.browser.conftest import Visitor
-from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
 from tests.reviews.picks import unsettled_pick
 
@@ -52,9 +51,3 @@ def test_enter_in_an_issue_and_a_stray_ctrl_enter_decide_nothing(visit: Visit) -
     assert Review.objects.get(pk=review.pk).state == ReviewState.CLAIMED
     page.get_by_role("button", name="Send back with issues").click()
     expect(page.get_by_text("You sent it back. The run goes on.")).to_be_visible()
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_of_a_pick_is_accessible_and_fits_a_phone(visit: Visit, scheme: str) -> None:
-    page, _ = opened(visit, scheme=scheme)
-    is_clean(page, widths=(1400, 390))

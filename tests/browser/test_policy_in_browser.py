@@ -10,7 +10,7 @@ from reflection_app.core.audit import Actor, AuditEntry, audit
 from reflection_app.core.models import Project, Role
 from reflection_app.loops.task_spec import ReviewPolicy
 from tests.browser.conftest import Visitor
-from tests.browser.test_desk_in_browser import problems_of
+from tests.browser.looks import problems_of
 from tests.factories import make_member, make_project
 from tests.metrics.judged import judged_run
 

@@ -7,10 +7,9 @@ from playwright.sync_api import Page, expect
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Project
-from reflection_app.reviews.claiming import claim_next, claim_review
+from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.models import Review, ReviewState
 from tests.browser.conftest import Visitor
-from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
 from tests.reviews.waiting_rows import waiting_rows
 
@@ -95,17 +94,6 @@ def test_who_is_removed_from_the_project_hears_no_more(visit: Visit, project: Pr
     assert page.get_attribute("body", "data-bell-state") == "closed"
     # What the page asked for meanwhile was refused.
     visitor.complaints[:] = [said for said in visitor.complaints if "Error Code 404" not in said]
-
-
-@pytest.mark.exhaustive("walks pages in widths and colours")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_queue_is_accessible_wide_and_narrow(visit: Visit, project: Project, scheme: str) -> None:
-    reviews = waiting_rows(project, 5, audits_every=2)
-    user = make_member(project)
-    claim_next(project, actor=Actor(user=make_member(project)))
-    Review.objects.filter(pk=reviews[3].pk).update(assignee=user)
-    page = visit(user, scheme=scheme).go(f"{QUEUE}?reason=rejected&min_score=0")
-    is_clean(page, widths=(1280, 390))
 
 
 def test_it_reads_and_claims_without_scripts(visit: Visit, project: Project, browser: object) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from notebook_app.public import propose
 from reflection_app.reviews.models import Review, ReviewState
 from tests.browser.conftest import Server, Visitor
 from tests.browser.looks import is_clean
@@ -28,17 +27,6 @@ def opened(visit: Visit, review: Review, *, scheme: str = "light", claimed: bool
         page.get_by_role("button", name="Claim and decide").click()
         expect(page.get_by_role("button", name="Release")).to_be_visible()
     return page
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_an_item_with_all_that_belongs_to_it_is_accessible_and_fits(visit: Visit, scheme: str) -> None:
-    review = revised("desk", objective="Summarise the customs tariffs of seven harbours.")
-    for name in ("Harbours left out", "Tariffs of last year"):
-        propose(review.project.pk, kind="lesson", name=name, content="customs tariffs of harbours", source=name)
-    page = opened(visit, review, scheme=scheme)
-    is_clean(page, f"revised-{scheme}", widths=WIDTHS)
-    page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true })")
-    is_clean(page, f"opened-{scheme}", widths=WIDTHS)
 
 
 @pytest.mark.parametrize("made", [rejected, seat, with_calls, handed_in])

@@ -64,9 +64,3 @@ def test_a_runs_page_says_what_it_was_told(visit: Callable[..., Visitor]) -> Non
     for closed in page.locator("#run-told summary").all():
         closed.click()
     in_every_way(page, "told")
-
-
-def test_an_empty_notebook_says_so(visit: Callable[..., Visitor]) -> None:
-    page = visit(make_member(make_project("desk"))).go("/p/desk/notebook/rules/")
-    expect(page.get_by_role("heading", name="There is nothing to tell yet")).to_be_visible()
-    is_clean(page, "rules_prompt_empty")

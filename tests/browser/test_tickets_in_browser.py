@@ -9,13 +9,11 @@ from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.models import Project
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models import Run
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
 from tests.repairs.tickets import external_run, ticket_of
 from tests.runs.critiques import critique
-from tests.runs.test_protocol_pages import protocol_run
 from tests.web.stories import waiting_review
 
 pytestmark = [
@@ -37,28 +35,6 @@ def rejected() -> Review:
         review_policy={"audit_share": 0},
     )
     return waiting_review(project)
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
-def test_tickets_and_six_steps_fit_and_are_clean(visit: Callable[..., Visitor], width: int, scheme: str) -> None:
-    run: Run = protocol_run()
-    visitor = visit(make_member(run.project), scheme=scheme)
-    visitor.page.set_viewport_size({"width": width, "height": 900})
-    page = visitor.go("/p/six/tickets/")
-    is_clean(page)
-    page.get_by_role("link", name=run.task.title).click()
-    expect(page.get_by_role("heading", name="Repair plan")).to_be_visible()
-    is_clean(page)
-    page = visitor.go(f"/p/six/runs/{run.pk}/")
-    for name in ("1. Explore", "2. Reflect", "3. Classify", "4. Plan", "5. Execute", "6. Submit"):
-        page.locator("#run-protocol summary").filter(has_text=name).click()
-    expect(page.locator("#run-protocol").get_by_text("扩展搜索词").first).to_be_visible()
-    is_clean(page)
-    page.get_by_text("Redo with instructions").first.click()
-    page.get_by_label("What is to be done differently").fill("更短")
-    is_clean(page)
-    page.get_by_role("button", name="Order it again").click()
-    expect(page.get_by_text("Ordered again. This is the new run.")).to_be_visible()
 
 
 def test_a_director_decides_by_keyboard(visit: Callable[..., Visitor]) -> None:
