@@ -15,7 +15,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q
 
-from judgement.entry_pairs import CAN_BE_RELATED, RELATED_WITHOUT_WORDS, Relation, Sides, nearness, relation
+from judgement.entry_pairs import CAN_BE_RELATED, Relation, Sides, is_duplicate_without_words, nearness, relation
 from judgement.linear import MODEL
 from notebook_app.changing import change, lock_notebook, lock_rows, reopen
 from notebook_app.entry_filter import EntryFilter
@@ -111,16 +111,19 @@ def pair_of(
     """What the two are to one another; `meaning` is the cosine of their vectors, None where one has none.
 
     With `model`, the file of the wheel's model, the classifier decides; `near` is then the `nearness` of the two as
-    wholes. What shares no word and is not near either is unrelated, whatever the classifier makes of it.
+    wholes. What shares no word is a duplicate only where the classifier is sure, or the two are near.
     Without `model` words decide, and find near-duplicates alone.
     """
     words = alike(left.text, right.text)
     if model is None:
         return Paired(Pair.DUPLICATE, words, meaning) if _says_the_same(words, meaning) else None
-    if near is not None and near < (CAN_BE_RELATED if words.shared else RELATED_WITHOUT_WORDS):
+    if near is not None and near < CAN_BE_RELATED:
         return None
-    related = RELATED.get(relation(left.sides, right.sides, model=model))
+    found, sure = relation(left.sides, right.sides, model=model)
+    related = RELATED.get(found)
     if related is None or (related is Pair.CONTRADICTION and left.tells_mistake != right.tells_mistake):
+        return None
+    if related is Pair.DUPLICATE and not words.shared and not is_duplicate_without_words(sure, near or 0.0):
         return None
     return Paired(related, words, meaning, by_classifier=True)
 

@@ -169,8 +169,7 @@ def keep_reading(one: Unread, reading: Reading) -> KeptEntry | None:
         columns: dict[str, Any] = {
             "flags": flags,
             "read_by_weights": shipped().version,
-            "is_used_while_flagged": [flag["rule"] for flag in flags] == [STEERS]
-            and _was_approved_by_person(entry),
+            "is_used_while_flagged": [flag["rule"] for flag in flags] == [STEERS] and _was_approved_by_person(entry),
         }
         if found is None or was_found or entry.is_cleared:
             # An update leaves `updated_at` as it is, which tells whether the words have their vector.
