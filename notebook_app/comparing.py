@@ -138,7 +138,7 @@ def _says_the_same(words: Alike, meaning: float | None) -> bool:
 
 
 MOST_BY_WORDS = 20
-MOST_STEERS = 20
+MOST_BY_MEANING = 20
 # What is told to agents at work, whatever kind it is kept as; fixes and supplements are about what they fix or add.
 ADVICE = (
     EntryKind.ERROR_NOTE,
@@ -223,7 +223,7 @@ def candidates_for(entry: Entry) -> list[Candidate]:
     found: dict[UUID, float | None] = {}
     for match in matching(entry.project_id, text_of(entry), among=among, limit=MOST_BY_WORDS):
         found[match.entry_id] = None
-    for near in nearest(entry.project_id, vector, among=among, limit=MOST_STEERS) if vector else []:
+    for near in nearest(entry.project_id, vector, among=among, limit=MOST_BY_MEANING) if vector else []:
         found[near.entry_id] = near.likeness
     for pair in Conflict.objects.filter(Q(first=entry) | Q(second=entry), state=ConflictState.OPEN):
         found.setdefault(pair.second_id if pair.first_id == entry.pk else pair.first_id, None)

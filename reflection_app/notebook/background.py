@@ -209,9 +209,9 @@ def screen_waiting(*, works_for_s: float = WORKS_FOR_S) -> bool:
                 connection.close()  # back to the pool: others need it while this thread computes
                 passages = one.passages()
                 reading = reading_of(passages, log_odds(passages, model=wheels_file()))
-                if reading.is_unsure:
-                    opinion = second_opinion(Project.objects.get(pk=one.project_id), reading.passage)
-                    reading = replace(reading, opinion=opinion)
+                if reading.is_unsure and (project := Project.objects.filter(pk=one.project_id).first()):
+                    connection.close()  # a language model takes longer still
+                    reading = replace(reading, opinion=second_opinion(project, reading.passage))
                 with transaction.atomic():
                     flagged = keep_reading(one, reading)
                     if flagged is not None and flagged.state is EntryState.APPROVED:
