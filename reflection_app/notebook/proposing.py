@@ -143,7 +143,7 @@ def refusals_told(**named: UUID) -> Iterator[None]:
             why % {"who": error.by or "?", "version": error.version}, version=error.version, by=error.by
         ) from None
     except NotPossibleNow as error:
-        why = gettext("This entry is at “%(state)s” (version %(version)s, by %(who)s) and stays so. Nothing was changed.")
+        why = gettext("This entry is “%(state)s” (version %(version)s, by %(who)s) and stays so. Nothing was changed.")
         told = {"state": STATES[EntryState(error.state)], "version": error.version, "who": error.by or "?"}
         raise EntryMovedOn(why % told, version=error.version, by=error.by) from None
     except Contradicted as error:
