@@ -83,10 +83,11 @@ def _states(model: Path, text: str) -> Floats:
     return states_of(text, model=model)
 
 
-def relation(left: Sides, right: Sides, *, model: Path) -> Relation:
-    """What the two are to each other: the likeliest, of what the wheel's model in this file makes of them."""
-    odds = compared(_states(model, left.whole), _states(model, right.whole), _learned())
-    return list(Relation)[int(np.argmax(odds))]
+def relation(left: Sides, right: Sides, *, model: Path) -> tuple[Relation, float]:
+    """The likeliest relation of the two and how sure it is, of what the wheel's model in this file makes of them."""
+    odds = softmax(compared(_states(model, left.whole), _states(model, right.whole), _learned()))
+    likeliest = int(np.argmax(odds))
+    return list(Relation)[likeliest], float(odds[likeliest])
 
 
 # Two entries that are further apart as wholes have nothing to do with each other: 98 of 100 labelled pairs that had are
@@ -94,8 +95,15 @@ def relation(left: Sides, right: Sides, *, model: Path) -> Relation:
 CAN_BE_RELATED = -0.05
 
 
-# Those that share no word have to be nearer; PLACEHOLDER
-RELATED_WITHOUT_WORDS = 0.2
+# Short advice on unlike things reads as the same again. Without a shared word it is, where that is sure, or surer than
+# not of two that are near: of judged pairs without one, these bounds take no duplicate away.
+SURE_WITHOUT_WORDS = 0.85
+NEAR_WITHOUT_WORDS, LEAST_SURE = 0.1, 0.5
+
+
+def is_duplicate_without_words(sure: float, near: float) -> bool:
+    """Whether two that share no word say the same, by how sure the classifier is and how near they are as wholes."""
+    return sure >= SURE_WITHOUT_WORDS or (near >= NEAR_WITHOUT_WORDS and sure >= LEAST_SURE)
 
 
 def nearness(left: Sequence[float], right: Sequence[float]) -> float:

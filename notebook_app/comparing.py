@@ -15,7 +15,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q
 
-from judgement.entry_pairs import CAN_BE_RELATED, RELATED_WITHOUT_WORDS, Relation, Sides, nearness, relation
+from judgement.entry_pairs import CAN_BE_RELATED, Relation, Sides, is_duplicate_without_words, nearness, relation
 from judgement.linear import MODEL
 from notebook_app.changing import change, lock_notebook, lock_rows, reopen
 from notebook_app.entry_filter import EntryFilter
@@ -111,16 +111,19 @@ def pair_of(
     """What the two are to one another; `meaning` is the cosine of their vectors, None where one has none.
 
     With `model`, the file of the wheel's model, the classifier decides; `near` is then the `nearness` of the two as
-    wholes. What shares no word and is not near either is unrelated, whatever the classifier makes of it.
+    wholes. What shares no word is a duplicate only where the classifier is sure, or the two are near.
     Without `model` words decide, and find near-duplicates alone.
     """
     words = alike(left.text, right.text)
     if model is None:
         return Paired(Pair.DUPLICATE, words, meaning) if _says_the_same(words, meaning) else None
-    if near is not None and near < (CAN_BE_RELATED if words.shared else RELATED_WITHOUT_WORDS):
+    if near is not None and near < CAN_BE_RELATED:
         return None
-    related = RELATED.get(relation(left.sides, right.sides, model=model))
+    found, sure = relation(left.sides, right.sides, model=model)
+    related = RELATED.get(found)
     if related is None or (related is Pair.CONTRADICTION and left.tells_mistake != right.tells_mistake):
+        return None
+    if related is Pair.DUPLICATE and not words.shared and not is_duplicate_without_words(sure, near or 0.0):
         return None
     return Paired(related, words, meaning, by_classifier=True)
 
@@ -135,7 +138,7 @@ def _says_the_same(words: Alike, meaning: float | None) -> bool:
 
 
 MOST_BY_WORDS = 20
-MOST_STEERS = 20
+MOST_BY_MEANING = 20
 # What is told to agents at work, whatever kind it is kept as; fixes and supplements are about what they fix or add.
 ADVICE = (
     EntryKind.ERROR_NOTE,
@@ -220,7 +223,7 @@ def candidates_for(entry: Entry) -> list[Candidate]:
     found: dict[UUID, float | None] = {}
     for match in matching(entry.project_id, text_of(entry), among=among, limit=MOST_BY_WORDS):
         found[match.entry_id] = None
-    for near in nearest(entry.project_id, vector, among=among, limit=MOST_STEERS) if vector else []:
+    for near in nearest(entry.project_id, vector, among=among, limit=MOST_BY_MEANING) if vector else []:
         found[near.entry_id] = near.likeness
     for pair in Conflict.objects.filter(Q(first=entry) | Q(second=entry), state=ConflictState.OPEN):
         found.setdefault(pair.second_id if pair.first_id == entry.pk else pair.first_id, None)

@@ -32,7 +32,8 @@ def train(
     Honest lessons are also those of `entry_pairs` and of `recall`. `labels` and `judged` are folders of further rows,
     `model` is the file of the wheel's model, which makes the features in the place of `embed`.
     """
-    rows = [(_text(row), row["label"] == "hostile", row["kind"], 1.0) for row in rows_of(NAME, data, labels, judged)]
+    lessons = rows_of(NAME, data, labels, judged)
+    rows = [(_text(row), row["label"] == "hostile", row.get("kind") or _text(row), 1.0) for row in lessons]
     notes = [row[side] for row in rows_of("entry_pairs", data) for side in ("a", "b")]
     every = len(notes) // NOTES
     rows += [(_text(note), False, str(number), NOTES_COUNT) for number, note in enumerate(notes[::every])]
@@ -43,17 +44,18 @@ def train(
     counts = np.array([count for *_, count in rows])
     at = folds_of([kind for _, _, kind, _ in rows])
     odds = _left_out(inputs, hostile, counts, at)
-    # The threshold of a fold comes from the others.
-    flagged = np.zeros(len(rows), bool)
+    # Notes are no hard cases: the lessons alone say where the threshold is, that of a fold those of the others.
+    odds, hostile_ones, at = odds[: len(lessons)], hostile[: len(lessons)], at[: len(lessons)]
+    flagged = np.zeros(len(lessons), bool)
     for fold in range(FOLDS):
-        flagged[at == fold] = odds[at == fold] > _bound(odds[at != fold], hostile[at != fold], FALSE_ALARMS)
+        flagged[at == fold] = odds[at == fold] > _bound(odds[at != fold], hostile_ones[at != fold], FALSE_ALARMS)
     if write:
         learned = fit(inputs, hostile, ridge=RIDGE, counts=counts)
-        _keep(learned, *(_bound(odds, hostile, share) for share in (FALSE_ALARMS, UNSURE)))
+        _keep(learned, *(_bound(odds, hostile_ones, share) for share in (FALSE_ALARMS, UNSURE)))
     return {
         "rows": float(len(rows)),
-        "caught": float(flagged[hostile > 0].mean()),
-        "false_alarms": float(flagged[hostile == 0].mean()),
+        "caught": float(flagged[hostile_ones > 0].mean()),
+        "false_alarms": float(flagged[hostile_ones == 0].mean()),
     }
 
 

@@ -210,9 +210,10 @@ def screen_waiting(*, works_for_s: float = WORKS_FOR_S) -> bool:
                 passages = one.passages()
                 with released():
                     reading = reading_of(passages, log_odds(passages, model=wheels_file()))
-                    if reading.is_unsure:
-                        opinion = second_opinion(Project.objects.get(pk=one.project_id), reading.passage)
-                        reading = replace(reading, opinion=opinion)
+                project = Project.objects.filter(pk=one.project_id).first() if reading.is_unsure else None
+                if project is not None:
+                    with released():
+                        reading = replace(reading, opinion=second_opinion(project, reading.passage))
                 with transaction.atomic():
                     flagged = keep_reading(one, reading)
                     if flagged is not None and flagged.state is EntryState.APPROVED:

@@ -11,7 +11,7 @@ from tests.api.caller import Answer, Caller, assert_problem, make_caller
 from tests.factories import submit
 from tests.notebook.exposed import approved_lesson, draw, fill
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 NOTEBOOK = [Scope.NOTEBOOK_READ, Scope.NOTEBOOK_WRITE]
 
 

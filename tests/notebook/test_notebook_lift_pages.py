@@ -13,7 +13,7 @@ from tests.factories import make_project, submit
 from tests.notebook.exposed import approved_lesson, draw, fill, row_of
 from tests.web.stories import HOSTILE, logged_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 LIFT = "/p/desk/notebook/lift/"
 
 

@@ -10,7 +10,7 @@ from reflection_app.core.models import Project, Role
 from tests.factories import make_project, submit
 from tests.web.stories import HOSTILE, logged_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 PAGES = "/p/desk/notebook/"
 INBOX = f"{PAGES}inbox/"
 

@@ -8,7 +8,7 @@ from reflection_app.loops.project_settings import LessonSettings, NotebookSettin
 from tests.api.caller import Caller, make_caller
 from tests.notebook.embedding_rows import kept
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

