@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from hashlib import sha256
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.db import transaction
@@ -11,8 +11,6 @@ from pydantic import (
     AfterValidator,
     Field,
     JsonValue,
-    ModelWrapValidatorHandler,
-    PrivateAttr,
     StringConstraints,
     model_validator,
 )
@@ -119,21 +117,12 @@ class CheckSubmission(Value):
     settings: CheckSettings = CheckSettings()
     metadata: Annotated[dict[str, JsonValue], at_most(LARGEST_METADATA)] = Field(default_factory=dict)
 
-    # The files that are handed in, which are no part of the journal.
-    _media: tuple[MediaPart, ...] = PrivateAttr(default=())
-
     @property
     def media(self) -> tuple[MediaPart, ...]:
-        return self._media
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def keep_media(cls, given: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
-        made = read(given)
-        made._media = tuple(  # noqa: SLF001 - its own
-            replace(one, number=number) for number, part in enumerate(made.files) for one in media_of_parts([part])
+        """The files, decoded."""
+        return tuple(
+            replace(one, number=number) for number, part in enumerate(self.files) for one in media_of_parts([part])
         )
-        return made
 
     @model_validator(mode="after")
     def check_it_can_be_stored(self) -> "CheckSubmission":
@@ -166,7 +155,7 @@ def check_completeness(project: Project, submission: CheckSubmission, *, actor: 
         tools=tuple(ToolSpec(**tool.model_dump()) for tool in submission.tools),
         history=submission.history,
         requirements=Requirements(files=submission.required_files) if submission.required_files else None,
-        has_history_files=bool(submission.media),
+        has_history_files=bool(submission.files),
         # What is asked for here is done, also where the project has it off.
         completeness=submission.settings.over(usual).model_copy(update={"when": When.ON}),
         completeness_from=SettingsFrom.TASK if submission.settings.chosen else project.completeness_from(),

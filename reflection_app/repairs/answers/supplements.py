@@ -24,7 +24,7 @@ class SupplementAnswer(Answer):
     operation: str
     reason: str
     suggested_tools: list[str]
-    record: RecordAnswer | None = Field(description="null where nothing is known of its tools")
+    record: RecordAnswer | None = Field(default=None, description="null where nothing is known of its tools")
 
 
 class DroppedAnswer(Answer):

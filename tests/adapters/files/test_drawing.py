@@ -40,21 +40,18 @@ def test_a_picture_that_lies_on_its_side_is_set_upright() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "page", "code", "why_not"),
+    ("content", "page", "why"),
     [
-        (whole.pdf(1), 2, FaultCode.TOO_FEW_PAGES, None),
-        (whole.pdf(1), 0, FaultCode.TOO_FEW_PAGES, None),
-        (whole.pdf(password="secret"), 1, FaultCode.ENCRYPTED, None),
-        (broken.cut(whole.picture()), 1, FaultCode.TRUNCATED, None),
-        (broken.png_of(60_000, 60_000), 1, FaultCode.UNFOLDS, None),
-        (whole.document(), 1, None, WhyNot.NO_READER),
-        (b"plain words", 1, None, WhyNot.NO_READER),
-        (b"", 1, None, WhyNot.NO_READER),
+        (whole.pdf(1), 2, FaultCode.TOO_FEW_PAGES),
+        (whole.pdf(1), 0, FaultCode.TOO_FEW_PAGES),
+        (whole.pdf(password="secret"), 1, FaultCode.ENCRYPTED),
+        (broken.cut(whole.picture()), 1, FaultCode.TRUNCATED),
+        (broken.png_of(60_000, 60_000), 1, FaultCode.UNFOLDS),
+        (whole.document(), 1, WhyNot.NO_READER),
+        (b"plain words", 1, WhyNot.NO_READER),
+        (b"", 1, WhyNot.NO_READER),
     ],
 )
-def test_what_cannot_be_drawn_says_why(
-    content: bytes, page: int, code: FaultCode | None, why_not: WhyNot | None
-) -> None:
-    with pytest.raises(FileNotOpened) as caught:
+def test_what_cannot_be_drawn_says_why(content: bytes, page: int, why: str) -> None:
+    with pytest.raises(FileNotOpened, match=f"^{why}"):
         render_page(content, page=page)
-    assert (caught.value.code, caught.value.why_not) == (code, why_not)

@@ -81,8 +81,7 @@ def inspect(item: dict[str, Any]) -> bytes:
         found.fault(FaultCode.UNREADABLE, actual=f"{type(error).__name__}: {error}")
     for one in asked if not lacks else ():
         check_asked(found, one, size=len(content))
-    why_not = (WhyNot.NO_READER if "/" in lacks else WhyNot.NO_LIBRARY) if lacks else ""
-    return found.as_json(could_look=not lacks, why_not=why_not, lacks=lacks)
+    return found.as_json(could_look=not lacks, why_not=why_not(lacks), lacks=lacks)
 
 
 def make_room() -> None:
@@ -119,20 +118,26 @@ def draw(item: dict[str, Any]) -> bytes:
     """The page as PNG, or JSON that says why there is none."""
     content = item["content"]
     media_type = kind_of_bytes(content)
-    if media_type != PDF and not media_type.startswith("image/"):
-        return as_json({"why_not": WhyNot.NO_READER, "lacks": media_type or "text/plain"})
     try:
+        if media_type != PDF and not media_type.startswith("image/"):
+            raise CannotLook(media_type or "text/plain")
         picture = (draw_pdf if media_type == PDF else draw_picture)(content, **item["draw"])
         return as_png(picture, max_side_px=item["draw"]["max_side_px"])
     except CannotLook as error:
-        return as_json({"why_not": WhyNot.NO_LIBRARY, "lacks": str(error)})
+        why = f"{why_not(str(error))}: {error}"
     except (MemoryError, UnfoldsTooFar):
         make_room()
-        code, words = FaultCode.UNFOLDS, ""
+        why = FaultCode.UNFOLDS
     except IndexError:
-        code, words = FaultCode.TOO_FEW_PAGES, ""
+        why = FaultCode.TOO_FEW_PAGES
     except Exception as error:  # noqa: BLE001 - libraries raise what they like at files that are broken
-        words = str(error)[:200]
-        is_locked, is_cut = "password" in words.casefold(), "truncated" in words
+        words = str(error).casefold()
+        is_locked, is_cut = "password" in words, "truncated" in words
         code = FaultCode.ENCRYPTED if is_locked else FaultCode.TRUNCATED if is_cut else FaultCode.UNREADABLE
-    return as_json({"code": code, "actual": words})
+        why = f"{code}: {words}"
+    return as_json({"why": why})
+
+
+def why_not(lacks: str) -> str:
+    """Why a file is not inspected, by the library or the media type that is lacking; empty where nothing is."""
+    return (WhyNot.NO_READER if "/" in lacks else WhyNot.NO_LIBRARY) if lacks else ""
