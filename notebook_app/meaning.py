@@ -54,7 +54,7 @@ FEW = 5_000
 SMALL_SHARE = 0.02
 MOST_COMPARED = 50_000
 # How many the index looks at, at least. Of the nearest ten among 30,000, 100 find 0.945 and 200 find 0.978; 400 find
-# 0.995 and take twice as long (tests/load/bench_meaning.py).
+# 0.995 and take twice as long.
 SEARCHED = 200
 
 

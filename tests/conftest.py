@@ -1,9 +1,10 @@
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.test import TransactionTestCase, override_settings
 from hypothesis import HealthCheck
 from hypothesis import settings as of_hypothesis
@@ -71,6 +72,17 @@ def collected() -> None:
     """What a web server in a process of its own serves, as `manage.py up` would have collected it."""
     with override_settings(STORAGES=COLLECTED):
         collect_static()
+
+
+@pytest.fixture(scope="module")
+def module_transaction(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """A transaction around the tests of a module: what its module fixtures write is there for each test of it.
+
+    Each test goes back to that. Only for tests that are rolled back themselves, with `django_db` or `db`.
+    """
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield
+        transaction.set_rollback(True)
 
 
 @pytest.fixture

@@ -25,7 +25,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from reflection_app.api.idempotency import answer_once
-from reflection_app.api.permissions import refuse_without
 from reflection_app.api.reading import PageAnswer, read_body, read_input, read_query
 from reflection_app.api.schema import ETAG, IF_MATCH, JSON, LOCATION, described
 from reflection_app.api.tags import refuse_stale, tag_now, tag_of
@@ -58,11 +57,8 @@ def read(
     also: Sequence[str] = (),
     problems: Sequence[int] = (),
     tagged: bool = False,
-    second: Permission | None = None,
 ) -> Decorator:
     """An action that changes nothing, for keys whose scopes allow `may`. `tagged`, its answer has the thing's ETag.
-
-    Where it has a `second` permission, the key needs both.
 
     Where it makes the whole response itself, `answer` says what that holds. Text is answered as `media_type`; what is
     answered in other forms as well names them in `also`.
@@ -82,8 +78,6 @@ def read(
         )
         @wraps(action)
         def respond(view: DeskView, request: Request, **ids: Any) -> HttpResponseBase:
-            if second is not None:
-                refuse_without(view.key, second)
             arguments = {"query": read_query(request, query)}
             things = [view.get_object(**ids)] if ids else []
             found = action(view, *things, **(arguments if "query" in hints else {}))
@@ -94,7 +88,6 @@ def read(
             return response_of(found, headers={"ETag": tag_of(view, *things)} if tagged else None)
 
         respond.permission = may  # which `as_view` reads
-        respond.second_permission = second  # which docs/permissions.md is written from
         respond.described = Described(query=query, body=None, answer=answer or hints["return"])
         return respond
 

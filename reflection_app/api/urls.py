@@ -10,15 +10,15 @@ from reflection_app.attachments.api import Attachments
 from reflection_app.comparisons import api as comparisons
 from reflection_app.metrics.api import datasets, figures, judgements
 from reflection_app.notebook.api import conflicts, curation, entries, files, recall
-from reflection_app.queues.api import Queues, SavedViews, Skills
+from reflection_app.queues.api import Queues
 from reflection_app.repairs.api import completeness, failures, reports
-from reflection_app.reviews.api.bulk import BulkDecisions, Comments
-from reflection_app.reviews.api.policy import Agreement, ReviewPolicies
+from reflection_app.reviews.api.comments import Comments
+from reflection_app.reviews.api.policy import ReviewPolicies
 from reflection_app.reviews.api.reviews import AskForReview, HeldReview, Reviews
-from reflection_app.rubrics.api import Examples, Guidelines, RubricAgreement, Rubrics
+from reflection_app.rubrics.api import Guidelines, Rubrics
 from reflection_app.runs.api import Questions, RunHistory, Runs
 from reflection_app.search.api import Search
-from reflection_app.sessions.api import Reflectors, Transcripts, UnreadSpans
+from reflection_app.sessions.api import Reflectors, Transcripts
 from reflection_app.tasks.api import AgentWork, RedoRun, Tasks
 from reflection_app.teams.api import members, tools, webhooks
 from reflection_app.teams.api.completeness_settings import CompletenessSettingsView
@@ -52,24 +52,14 @@ urlpatterns = [
     at("runs/<uuid:run_id>/reviews", AskForReview, post="ask"),
     at("runs/<uuid:run_id>/events", RunHistory, get="events"),
     at("comparisons", comparisons.Sets, get="list", post="create"),
-    at("comparisons/claim", comparisons.Judging, post="claim"),
     at("comparisons/ratings", comparisons.Ratings, get="retrieve"),
-    at("comparisons/judgements/<uuid:judgement_id>", comparisons.Judging, get="retrieve", post="judge"),
-    at("comparisons/judgements/<uuid:judgement_id>/skip", comparisons.Judging, post="skip"),
-    at("comparisons/judgements/<uuid:judgement_id>/undo", comparisons.Judging, post="undo"),
     at("comparisons/<uuid:set_id>", comparisons.Sets, get="retrieve", patch="partial_update"),
-    at("comparisons/<uuid:set_id>/pairs", comparisons.Sets, get="list_pairs", post="hand_in"),
+    at("comparisons/<uuid:set_id>/pairs", comparisons.Sets, post="hand_in"),
     at("questions", Questions, get="list"),
     at("questions/<uuid:question_id>", Questions, get="retrieve"),
     at("questions/<uuid:question_id>/answer", Questions, post="answer"),
     at("reviews", Reviews, get="list"),
-    at("reviews/agreement", Agreement, get="retrieve"),
     at("reviews/claim", Reviews, post="claim"),
-    at("reviews/examples", Examples, get="list"),
-    at("reviews/<uuid:review_id>/example", Examples, put="update", delete="destroy"),
-    at("reviews/bulk", BulkDecisions, post="create"),
-    at("reviews/bulk/<uuid:bulk_id>", BulkDecisions, get="retrieve"),
-    at("reviews/bulk/<uuid:bulk_id>/undo", BulkDecisions, post="undo"),
     at("reviews/<uuid:review_id>", Reviews, get="retrieve"),
     at("reviews/<uuid:review_id>/heartbeat", HeldReview, post="keep"),
     at("reviews/<uuid:review_id>/decision", HeldReview, post="decide"),
@@ -77,14 +67,10 @@ urlpatterns = [
     at("reviews/<uuid:review_id>/release", HeldReview, post="release"),
     at("reviews/<uuid:review_id>/skip", HeldReview, post="skip"),
     at("reviews/<uuid:review_id>/assign", HeldReview, post="assign"),
-    at("reviews/<uuid:review_id>/hand-over", HeldReview, post="hand_over"),
     at("metrics", figures.Figures, get="retrieve"),
     at("metrics.csv", figures.Figures, get="table"),
     at("metrics/definitions", figures.Figures, get="definitions"),
     at("metrics/reviews", figures.Figures, get="of_reviews"),
-    at("metrics/corrections", figures.Corrections, get="retrieve"),
-    at("metrics/corrections.csv", figures.Corrections, get="table"),
-    at("labels/settings", figures.KeptLabels, get="retrieve", put="update"),
     at("metrics/runs", figures.Figures, get="runs"),
     at("metrics/calibration", figures.Calibration, get="retrieve"),
     at("metrics/calibration/labels", judgements.Labels, post="create"),
@@ -92,7 +78,6 @@ urlpatterns = [
     at("datasets/runs", datasets.Datasets, get="runs"),
     at("datasets/preferences", datasets.Datasets, get="preferences"),
     at("datasets/critic", datasets.Datasets, get="critic"),
-    at("datasets/findings", datasets.Datasets, get="findings"),
     at("datasets/<slug:kind>/export", datasets.Datasets, get="export"),
     at("search", Search, get="retrieve"),
     at("comments", Comments, get="list", post="create"),
@@ -100,13 +85,10 @@ urlpatterns = [
     at("review-queues", Queues, get="list", post="create"),
     at("review-queues/order", Queues, put="order"),
     at("review-queues/<uuid:queue_id>", Queues, get="retrieve", patch="partial_update", delete="destroy"),
-    at("saved-views", SavedViews, get="list", post="create"),
-    at("saved-views/<uuid:view_id>", SavedViews, get="retrieve", patch="partial_update", delete="destroy"),
     at("review-policy", ReviewPolicies, get="retrieve", put="update"),
     at("review-policy/try", ReviewPolicies, post="try_out"),
     at("rubric", Rubrics, get="retrieve", put="update"),
     at("rubric/versions", Rubrics, get="list"),
-    at("rubric/agreement", RubricAgreement, get="retrieve"),
     at("guidelines", Guidelines, get="retrieve", put="update"),
     at("guidelines/versions", Guidelines, get="list"),
     at("audit-entries", members.AuditEntries, get="list"),
@@ -122,13 +104,9 @@ urlpatterns = [
     at("reports", reports.Reports, get="list"),
     at("reports/<slug:reflection_id>", reports.Reports, get="retrieve"),
     at("reports/<slug:reflection_id>/document", reports.Reports, get="document"),
-    at("reports/<slug:reflection_id>/markdown", reports.Reports, get="markdown"),
     at("reports/<slug:reflection_id>/class", reports.Reports, post="correct"),
-    at("reports/<slug:reflection_id>/class/confirm", reports.Reports, post="confirm"),
     at("instructions", reports.Instructions, get="list"),
     at("instructions/<uuid:instruction_id>/decision", reports.Instructions, post="decide"),
-    at("unread-spans", UnreadSpans, get="list"),
-    at("unread-spans/<uuid:span_id>", UnreadSpans, get="retrieve"),
     at("transcripts", Transcripts, get="list", post="create"),
     at("transcripts/<uuid:transcript_id>", Transcripts, get="retrieve"),
     at("transcripts/<uuid:transcript_id>/turns", Transcripts, get="turns", post="add_turns"),
@@ -150,7 +128,6 @@ urlpatterns = [
     at("tools/<slug:name>", tools.Tools, get="retrieve", patch="partial_update", delete="destroy"),
     at("tool-failures", failures.ToolFailures, get="list", post="create"),
     at("tool-failures/cheat-sheet", failures.Fixes, get="cheat_sheet"),
-    at("tool-failures/cheat-sheet.md", failures.Fixes, get="cheat_sheet_markdown"),
     at("tool-failures/<uuid:failure_id>", failures.ToolFailures, get="retrieve"),
     at("tool-failures/<uuid:failure_id>/diagnosis", failures.ToolFailures, post="judge"),
     at("tool-failures/<uuid:failure_id>/outcome", failures.ToolFailures, post="report_outcome"),
@@ -158,24 +135,17 @@ urlpatterns = [
     at("webhooks", webhooks.WebhookSecrets, get="list", post="create"),
     at("webhooks/<uuid:webhook_id>", webhooks.Webhooks, get="retrieve", patch="partial_update", delete="destroy"),
     at("webhooks/<uuid:webhook_id>/rotate", webhooks.WebhookSecrets, post="rotate"),
-    at("webhooks/<uuid:webhook_id>/pause", webhooks.Webhooks, post="pause"),
     at("webhooks/<uuid:webhook_id>/resume", webhooks.Webhooks, post="resume"),
     at("webhooks/<uuid:webhook_id>/test", webhooks.WebhookDeliveries, post="test"),
     at("webhooks/<uuid:webhook_id>/deliveries", webhooks.WebhookDeliveries, get="list_deliveries"),
     at("webhooks/<uuid:webhook_id>/deliveries/<uuid:delivery_id>", webhooks.Deliveries, get="retrieve"),
     at("webhooks/<uuid:webhook_id>/deliveries/<uuid:delivery_id>/redeliver", webhooks.Deliveries, post="redeliver"),
-    at("channels", alerts.Channels, get="list", post="create"),
-    at("channels/<uuid:channel_id>", alerts.Channels, get="retrieve", patch="partial_update", delete="destroy"),
-    at("channels/<uuid:channel_id>/test", alerts.Channels, post="test"),
-    at("channels/<uuid:channel_id>/messages", alerts.ChannelMessages, get="list_messages"),
-    at("channels/<uuid:channel_id>/messages/<uuid:message_id>", alerts.OneChannelMessage, get="retrieve"),
     at("waiting-goals", alerts.WaitingGoals, get="retrieve", put="update"),
     at("secrets", tools.Secrets, get="list", post="create"),
     at("secrets/<slug:name>", tools.Secrets, delete="destroy"),
     at("notebook/conflicts", conflicts.Conflicts, get="list"),
     at("notebook/conflicts/<uuid:conflict_id>", conflicts.Conflicts, get="retrieve"),
     at("notebook/conflicts/<uuid:conflict_id>/settle", conflicts.Conflicts, post="settle"),
-    at("notebook/conflicts/<uuid:conflict_id>/settle-cluster", conflicts.Conflicts, post="settle_cluster"),
     at("notebook/conflicts/<uuid:conflict_id>/undo", conflicts.Conflicts, post="undo"),
     at("notebook/conflicts/<uuid:conflict_id>/suggestion", conflicts.Conflicts, post="suggest_merge"),
     at("notebook/entries", entries.Entries, get="list", post="create"),
@@ -201,7 +171,6 @@ urlpatterns = [
     at("transcripts/<uuid:transcript_id>/entries", entries.EntriesOf, get="of_transcript"),
     at("members", members.Members, get="list"),
     at("members/<slug:user_id>", members.Members, patch="partial_update", delete="destroy"),
-    at("members/<slug:user_id>/skills", Skills, put="update"),
     at("invitations", members.Invitations, get="list", post="create"),
     at("invitations/<uuid:invitation_id>", members.Invitations, delete="destroy"),
     path("schema", docs.schema, name="api-schema"),

@@ -5,10 +5,10 @@ from time import monotonic, sleep
 from typing import Annotated, Any
 from uuid import UUID
 
-from django.db import connection
 from pydantic import Field
 
 from reflection_app.api.authentication import check_it_works
+from reflection_app.core.connections import released
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import ApiKey, Scope
 from reflection_app.loops.values import Value
@@ -59,8 +59,8 @@ def wait_until(is_so: Callable[[], bool], *, key: ApiKey, longest_s: float) -> N
     deadline = began + min(longest_s, LONGEST_WAIT_S)
     while (left := deadline - monotonic()) > 0 and not is_so():
         check_it_works(key)
-        connection.close()
-        sleep(min(left, next_look_s(monotonic() - began)))
+        with released():
+            sleep(min(left, next_look_s(monotonic() - began)))
     # Whoever may not ask any more is not told what they waited for either.
     check_it_works(key)
 

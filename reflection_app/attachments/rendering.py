@@ -7,12 +7,11 @@ asked for, and a name that leads to no file of the project leads to nothing.
 from collections.abc import Iterable
 from uuid import UUID
 
-from django.db import connection
-
 from reflection_app.adapters.files import FileNotOpened, render_page
 from reflection_app.adapters.llm.pictures import MOST_BYTES, size_of
 from reflection_app.adapters.sandbox import working_clock
 from reflection_app.attachments.models import Attachment, RenderedPage
+from reflection_app.core.connections import released
 from reflection_app.loops.completeness.looked import PageRendered, PagesRendered
 from reflection_app.loops.values import Picture
 
@@ -66,9 +65,8 @@ def _page(project_id: UUID, picture: Picture, *, left_s: float) -> RenderedPage:
     kept = RenderedPage.objects.filter(**named).first()
     if kept is not None:
         return kept
-    if not connection.in_atomic_block:
-        connection.close()  # back to the pool: this thread waits for the sandbox, and maybe for its turn at one
-    content = _rendered(bytes(file.content), picture=picture, left_s=left_s)
+    with released():  # this thread waits for the sandbox, and maybe for its turn at one
+        content = _rendered(bytes(file.content), picture=picture, left_s=left_s)
     width, height = size_of(content)
     row = RenderedPage(project_id=project_id, **named, width=width, height=height, content=content)
     # Another run may have rendered the same page meanwhile; either is as good.

@@ -8,12 +8,12 @@ from contextlib import suppress
 from itertools import batched
 
 from django.core.cache import cache
-from django.db import connection
 from redis import RedisError
 
 from judgement.same_mistake import LONGEST
 from reflection_app.adapters.llm import ModelError, embed, screening_model
 from reflection_app.adapters.llm.question_vectors import packed, unpacked
+from reflection_app.core.connections import released
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +24,8 @@ WITHIN_S = 20.0
 AT_ONCE = 4
 
 
+# Others need the database while this thread computes.
+@released()
 def vectors_of(texts: Sequence[str], *, within_s: float = WITHIN_S) -> dict[str, list[float]]:
     """The vectors of the texts, by text, the first texts first; none without the wheel's model.
 
@@ -35,8 +37,6 @@ def vectors_of(texts: Sequence[str], *, within_s: float = WITHIN_S) -> dict[str,
     until = time.monotonic() + within_s
     found = kept_vectors(texts)
     waiting = [text for text in dict.fromkeys(texts) if text not in found]
-    if waiting:
-        connection.close()  # back to the pool: others need it while this thread computes
     try:
         for some in batched(waiting, AT_ONCE):
             left_s = until - time.monotonic()

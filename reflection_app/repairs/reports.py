@@ -21,7 +21,6 @@ from reflection_app.loops.protocol.reports import Proposal
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Judgement
-from reflection_app.metrics.labels import label_class
 from reflection_app.repairs.issue_vectors import kept_vectors
 from reflection_app.repairs.models import ClassCorrection, Report
 from reflection_app.repairs.rows import entry_proposal, keep_instruction, keep_proposal
@@ -41,27 +40,12 @@ class CorrectionInput(Value):
 
 
 @transaction.atomic
-def confirm_class(report: Report, *, actor: Actor) -> Report:
-    """The report, whose class a person finds right as it is. Raises OwnWorkRefused."""
-    run = Run.objects.select_for_update(of=("self",)).get(pk=report.run_id)
-    refuse_own_work(run.handed_in_by, project_id=run.project_id, actor=actor)
-    locked = Report.objects.select_for_update(of=("self",)).get(pk=report.pk)
-    label_class(locked, said=ErrorClass(locked.holding_type), actor=actor)
-    audit(locked.project_id, actor, "report.class_confirmed", target=locked, after={"type": locked.holding_type})
-    return locked
-
-
-@transaction.atomic
 def correct_class(report: Report, data: CorrectionInput, *, actor: Actor) -> Report:
-    """The report with its new class. What the class asks to be remembered is proposed; twice proposed counts once.
+    """Return the report with its new class. The class that holds already is confirmed.
 
-    Raises InvalidInput without a reason or for the class that holds, ClassMovedOn where another one holds by now, and
-    OwnWorkRefused.
+    What a new class asks to be remembered is proposed; twice proposed counts once. Raises InvalidInput for a new class
+    without a reason, ClassMovedOn if another one holds by now, and OwnWorkRefused.
     """
-    reason = data.reason.strip()
-    if not reason:
-        message = _("Say why: the reason is kept as a label.")
-        raise InvalidInput(message, errors=[{"field": "reason", "message": message}])
     # The run's lock comes first everywhere, so that nobody waits in a circle.
     run = Run.objects.select_for_update(of=("self",)).get(pk=report.run_id)
     refuse_own_work(run.handed_in_by, project_id=run.project_id, actor=actor)
@@ -69,10 +53,13 @@ def correct_class(report: Report, data: CorrectionInput, *, actor: Actor) -> Rep
     before = ErrorClass(locked.holding_type)
     if data.before not in {None, before}:
         raise ClassMovedOn(f"The class is {before.value} by now. Nothing was changed.")
+    reason = data.reason.strip()
+    if data.type is not before and not reason:
+        message = _("Say why.")
+        raise InvalidInput(message, errors=[{"field": "reason", "message": message}])
     if data.type is before:
-        message = _("The class is %(value)s already.") % {"value": before.value}
-        raise InvalidInput(message, errors=[{"field": "type", "message": message}])
-    label_class(locked, said=data.type, actor=actor)
+        audit(locked.project_id, actor, "report.class_confirmed", target=locked, after={"type": before.value})
+        return locked
     locked.corrected_type = data.type.value
     locked.save(update_fields=["corrected_type"])
     ClassCorrection.objects.create(

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from uuid import UUID
 
 import numpy as np
-from django.db import connection
 
 from judgement.does_not_know import read
 from judgement.linear import Numbers
 from reflection_app.adapters.llm import ModelError, embed, screening_model
+from reflection_app.core.connections import released
 from reflection_app.loops.attempt_effects import CallTool
 from reflection_app.loops.effects import FindSimilarIssues
 from reflection_app.loops.protocol.error_classes import SaidUnknown
@@ -26,10 +26,8 @@ MOST_CALLS = 50
 def read_unknown(effect: FindSimilarIssues, *, run_id: UUID) -> SaidUnknown | None:
     """What the attempt was read to say; None where nothing could be read by its meaning, and plain words have to do."""
     nothing = found_nothing(run_id)
-    # Back to the pool: reading takes its time.
-    if not connection.in_atomic_block:
-        connection.close()
-    return read_by_meaning(effect.written, task=effect.task, found_nothing=nothing)
+    with released():
+        return read_by_meaning(effect.written, task=effect.task, found_nothing=nothing)
 
 
 def read_by_meaning(written: Sequence[str], *, task: str, found_nothing: tuple[str, ...] = ()) -> SaidUnknown | None:

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field
 from reflection_app.adapters.live import ring_reviews
 from reflection_app.core.audit import Actor, AuditEntry, audit
 from reflection_app.core.errors import ActionError, Conflict, NotYours, ReviewHeld, wrong
-from reflection_app.core.models import ApiKey, Membership, Project
+from reflection_app.core.models import Membership, Project
 from reflection_app.core.permissions import Permission, member_may
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.storable import storable
@@ -111,9 +111,7 @@ def work_through(bulk_id: UUID) -> None:
         # An admin may take back what somebody else decided, and it is their deed in the trail.
         begun = AuditEntry.objects.filter(target_id=bulk.pk, action=UNDO_BEGUN).order_by("-created_at", "-id").first()
         if begun is not None:
-            user = User.objects.filter(pk=begun.user_id).first() if begun.user_id else None
-            api_key = ApiKey.objects.filter(pk=begun.api_key_id).first() if begun.api_key_id else None
-            actor = Actor(user=user, api_key=api_key, address=begun.address)
+            actor = Actor(user=User.objects.filter(pk=begun.user_id).first(), address=begun.address)
     with override(bulk.language):
         for item_id in BulkItem.objects.filter(bulk=bulk, state=waits).values_list("pk", flat=True):
             try:
@@ -188,10 +186,7 @@ def _not_yours(who: str) -> NotYours:
 
 def may_undo_bulk(bulk: BulkDecision, *, actor: Actor) -> bool:
     """Whether `actor` began it, or is an admin of its project."""
-    if actor.user is not None:
-        is_own = bulk.user_id == actor.user.pk
-    else:
-        is_own = actor.api_key is not None and bulk.api_key_id == actor.api_key.pk
+    is_own = actor.user is not None and bulk.user_id == actor.user.pk
     return is_own or may_undo_others(bulk.project_id, actor=actor)
 
 

@@ -11,9 +11,10 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import AnonymousUser, User
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 
 from reflection_app.adapters.live import group_of_project, group_of_reviews, mark_watched
+from reflection_app.core.connections import released
 from reflection_app.runs.live import LOOK_EVERY_S, Refusal, groups_of_caller
 
 log = logging.getLogger(__name__)
@@ -110,8 +111,6 @@ class ReviewsConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         return True
 
     def _ask_and_let_go(self, user: User | AnonymousUser, **what: Any) -> UUID | Refusal:
-        try:
+        # Here, and not around it: what closes connections outside of this context sees none to close.
+        with released():
             return self._may_hear(user, **what)
-        finally:
-            # Here, and not around it: what closes connections outside of this context sees none to close.
-            connection.close()

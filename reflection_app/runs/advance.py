@@ -7,11 +7,12 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from reflection_app.adapters.live import ring_reviews
 from reflection_app.adapters.sandbox import queued_for_memory
+from reflection_app.core.connections import released
 from reflection_app.loops.attempt_effects import AwaitAttempt, Generate
 from reflection_app.loops.catalogue import run_loop, version_of
 from reflection_app.loops.effect import EffectFailed, Performed
@@ -109,6 +110,7 @@ PROVIDER_ASKED = "as the model's provider asked"
 Result = Performed[Any] | EffectFailed
 
 
+@released()
 def advance(run_id: UUID) -> float | None:
     """Moves the run on as far as it goes. Does nothing where another worker has it or it is not queued.
 
@@ -123,8 +125,6 @@ def advance(run_id: UUID) -> float | None:
     except LeaseLost:
         log.info("run %s was taken over or ended from outside", run_id)
         return None
-    finally:
-        connection.close()
 
 
 def advance_inside(run_id: UUID) -> None:

@@ -49,7 +49,6 @@ from reflection_app.repairs.answers.supplements import (
     SpentAnswer,
     SuppliedAnswer,
     dropped_answers,
-    second_look_answer,
     spent_answer,
     supplied_answers,
 )
@@ -284,7 +283,7 @@ def completeness_of(run: Run) -> RunCompleteness | None:
         faulty_files=faulty_file_answers(found.faulty_files),
         supplements=supplied_answers(found, done),
         dropped=dropped_answers(found.dropped),
-        second_look=second_look_answer(second_look),
+        second_look=second_look,
         spent=spent_answer(found, done, second_look),
         exec=done,
     )

@@ -11,7 +11,7 @@ from uuid import UUID
 from celery import current_app, shared_task
 from celery.signals import celeryd_init, worker_ready, worker_shutting_down
 from django.conf import settings
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, transaction
 from django.db.models import Q
 from django.utils import timezone
 from kombu.exceptions import ChannelError
@@ -20,6 +20,7 @@ from reflection_app.adapters.live import ring
 from reflection_app.adapters.llm import warm_up
 from reflection_app.adapters.llm.embedding import NO_MODEL, embedding_model
 from reflection_app.adapters.llm.question_vectors import prepare_questions, serving
+from reflection_app.core.connections import released
 from reflection_app.core.models import forget_old_answers
 from reflection_app.loops.verdicts import Ended, Outcome
 from reflection_app.runs.advance import LONGEST_RETRY_DELAY_S, advance, end_run
@@ -157,13 +158,12 @@ def offer_what_is_on_disk(**_: object) -> None:
     threading.Thread(target=_offer_once, name="offer-spooled", daemon=True).start()
 
 
+@released()
 def _offer_once() -> None:
     try:
         offer_spooled()
     except DatabaseError as error:
         log.warning("answers on disk wait for the database: %s", error)
-    finally:
-        connection.close()
 
 
 @worker_shutting_down.connect

@@ -24,6 +24,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
+from reflection_app.core.connections import released
 from reflection_app.runs.models import Run, RunState
 
 log = logging.getLogger(__name__)
@@ -170,12 +171,10 @@ class LeaseKeeper:
         """Queues all runs of this process again, for the next sweep to find; how many. Late writes are refused."""
         with self._changed:
             tokens, self._tokens = list(self._tokens), set()
-        try:
+        with released():
             return Run.objects.filter(state=RunState.RUNNING, lease_token__in=tokens).update(
                 state=RunState.QUEUED, lease_token=None, lease_until=None, enqueued_at=None
             )
-        finally:
-            connection.close()
 
     def renew(self) -> int:
         """Prolongs the leases of this process that nobody took over, also those that ran out; how many there were.

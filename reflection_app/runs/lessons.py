@@ -100,9 +100,6 @@ def recall_lessons(effect: RecallLessons, *, run_id: UUID) -> Performed[Any]:
     except Exception as error:  # lessons are a help, and no run fails for want of them
         log.exception("no lessons could be recalled for run %s", run_id)
         value = value.model_copy(update={"problem": storable(f"{type(error).__name__}: {error}")[:400]})
-    finally:
-        if not connection.in_atomic_block:
-            connection.close()
     return Performed(value=value, spent=Spent(duration_s=time.monotonic() - began))
 
 

@@ -14,11 +14,12 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import AnonymousUser, User
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 from django.http import HttpRequest
 from django.utils import translation
 
 from reflection_app.adapters.live import PartialText, group_of_person, group_of_run, mark_watched
+from reflection_app.core.connections import released
 
 # What an open page shows, and the messages that bring it up to date. Pure: it knows of no socket and no database.
 #
@@ -295,9 +296,6 @@ class RunConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                 await self.close(code=1000)
 
     def _look_and_let_go(self, user: User | AnonymousUser, **what: Any) -> Look | Refusal:
-        try:
-            with translation.override(language_of(self.scope)):
-                return self._look_at(user, **what)
-        finally:
-            # Here, and not around it: what closes connections outside of this context sees none to close.
-            connection.close()
+        # Here, and not around it: what closes connections outside of this context sees none to close.
+        with released(), translation.override(language_of(self.scope)):
+            return self._look_at(user, **what)

@@ -9,7 +9,6 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 
 from notebook_app.public import asked_of
@@ -24,8 +23,9 @@ from reflection_app.adapters.llm import (
     model_for,
 )
 from reflection_app.adapters.sandbox import SandboxUnavailable, run_tests, working_clock
-from reflection_app.attachments.produced import produced_by, with_identity
+from reflection_app.attachments.produced import produced_by
 from reflection_app.attachments.rendering import NotRendered, bytes_of_pages, render_pages
+from reflection_app.core.connections import released
 from reflection_app.loops.attempt_effects import (
     AskPerson,
     AskReviewer,
@@ -124,6 +124,7 @@ def model_of(effect: AnyEffect, *, spec: TaskSpec) -> str:
         raise EffectFailed(str(error)) from None
 
 
+@released()
 def perform(
     effect: Performing, *, run: Run, model: str, seq: int, tries: int = 1, used_s: float = 0.0
 ) -> Performed[Any]:
@@ -131,8 +132,6 @@ def perform(
 
     Raises EffectFailed (for good), TryLater, or SandboxFailed.
     """
-    if not connection.in_atomic_block:
-        connection.close()  # back to the pool: others need it while this thread waits
     run_id = run.pk
     if isinstance(effect, RunTests):
         began = working_clock()
@@ -144,11 +143,9 @@ def perform(
     if isinstance(effect, InspectFiles):
         began = working_clock()
         produced = produced_by(run_id, attempt=effect.attempt, is_written=effect.is_written)
-        connection.close()
-        read = [one for one in produced if one.is_read]
-        unread = [one.name for one in produced if not one.is_read]
-        inspected = inspect_files(read, effect.requirements, unread=unread, deadline_s=effect.timeout_s)
-        return Performed(value=with_identity(inspected, produced), spent=Spent(duration_s=working_clock() - began))
+        with released():
+            inspected = inspect_files(produced, effect.requirements, deadline_s=effect.timeout_s)
+        return Performed(value=inspected, spent=Spent(duration_s=working_clock() - began))
     if isinstance(effect, CallTool):
         began = working_clock()
         result = call_on_session(effect, run_id=run_id) or call_tool(effect, run_id=run_id)
@@ -172,6 +169,7 @@ def perform(
         )
 
 
+@released()
 def _pictures_of(effect: Generate, *, project_id: UUID, left_s: float) -> dict[Picture, bytes]:
     """The bytes of what the messages name. Raises EffectFailed where one cannot be had."""
     wanted = [one for message in effect.messages for one in message.pictures]
@@ -181,8 +179,6 @@ def _pictures_of(effect: Generate, *, project_id: UUID, left_s: float) -> dict[P
         return bytes_of_pages(project_id, wanted, timeout_s=left_s)
     except NotRendered as error:
         raise EffectFailed(f"a picture that the model was to look at cannot be had: {error}") from None
-    finally:
-        connection.close()  # others need it while this thread waits for the model
 
 
 def _generate(

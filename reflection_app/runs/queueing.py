@@ -13,13 +13,14 @@ from uuid import UUID
 
 from celery import current_app
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from reflection_app.adapters.live import ring
+from reflection_app.core.connections import released
 from reflection_app.loops import prompts
 from reflection_app.loops.catalogue import version_of
 from reflection_app.loops.task_spec import OF_THE_DESK, TaskSpec
@@ -206,8 +207,8 @@ class Turns:
             due = Q(not_before__isnull=True) | Q(not_before__lte=Now())
             waiting = Run.objects.filter(due, NOT_OF_THE_DESK, state=RunState.QUEUED)
             oldest = waiting.order_by("project_id", "enqueued_at").distinct("project_id")
-            found = list(oldest.values_list("pk", "project_id"))
-            connection.close()
+            with released():
+                found = list(oldest.values_list("pk", "project_id"))
             with self._lock:
                 self._waiting = deque(sorted(found, key=lambda row: self._busy[row[1]]))
         with self._lock:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import F
 from pydantic import ValidationError
 
@@ -25,6 +24,7 @@ from reflection_app.adapters.tools.errors import Misconfigured, UnusableArgument
 from reflection_app.adapters.tools.http import call_http
 from reflection_app.adapters.tools.secrets import Secrets, load_secrets
 from reflection_app.attachments.produced import keep_tool_files
+from reflection_app.core.connections import released
 from reflection_app.loops.attempt_effects import CallTool
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.tool_calls import SchemaUnusable, ToolFailure, ToolResult, violations
@@ -78,9 +78,8 @@ def call_on_files(name: str, arguments: Mapping[str, Any], *, files: Files, dead
         return failed(ToolFailure.UNKNOWN_TOOL, f"There is no tool named {name!r} here.")
     config = BuiltinConfig.model_validate({"name": name})
     prepared = Prepared(config, Secrets({}), spec.parameters, deadline_s, files)
-    if not connection.in_atomic_block:
-        connection.close()  # back to the pool: others need it while this thread searches
-    return _call(prepared, arguments, key="", deadline_s=deadline_s)
+    with released():
+        return _call(prepared, arguments, key="", deadline_s=deadline_s)
 
 
 def call_registered(
@@ -91,9 +90,8 @@ def call_registered(
         prepared = prepare(tool, task_id=task_id)
     except Misconfigured as error:
         return failed(ToolFailure.MISCONFIGURED, str(error))
-    if not connection.in_atomic_block:
-        connection.close()  # back to the pool: others need it while this thread waits
-    result = _call(prepared, arguments, key=key, deadline_s=min(most_s, prepared.timeout_s))
+    with released():
+        result = _call(prepared, arguments, key=key, deadline_s=min(most_s, prepared.timeout_s))
     # A built-in tool knows if it failed, and the files that it reads may be about errors.
     if result.ok and not isinstance(prepared.config, BuiltinConfig) and reports_failure(result.content):
         why = result.content or "The tool answered with an error."

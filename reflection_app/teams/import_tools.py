@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils.translation import gettext as _
 from pydantic import Field, ValidationError
 
@@ -14,6 +14,7 @@ from reflection_app.adapters.tools.config import Headers, McpConfig, McpTool, Se
 from reflection_app.adapters.tools.errors import Misconfigured
 from reflection_app.adapters.tools.secrets import Secrets, load_secrets
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.connections import released
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.loops.storable import storable
@@ -65,9 +66,8 @@ def fetch_tools(project: Project, server: McpServerInput) -> list[McpTool]:
     check_secrets(project, server.headers, url=server.url, field="headers")
     try:
         secrets = load_secrets(project.pk, secrets_named(server.headers.values()))
-        if not connection.in_atomic_block:
-            connection.close()  # back to the pool while the server takes its time
-        found = list_tools(server.url, server.headers, secrets=secrets, deadline_s=ASK_WITHIN_S)
+        with released():
+            found = list_tools(server.url, server.headers, secrets=secrets, deadline_s=ASK_WITHIN_S)
     except (OutgoingError, Misconfigured) as error:
         message = storable(str(error))
         raise InvalidInput(

@@ -5,23 +5,23 @@ from typing import Any
 import pytest
 import yaml
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import connection
+from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 
 from reflection_app.core.models import Scope
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.reviews.queue import QueueView
 from tests.api.caller import Caller, make_caller
-from tests.load.review_rows import fill_reviews
+from tests.reviews.waiting_rows import waiting_rows
 
-PATHS = yaml.safe_load((settings.BASE_DIR / "docs/openapi.yaml").read_text())["paths"]
+PATHS = yaml.load((settings.BASE_DIR / "docs/openapi.yaml").read_text(), Loader=yaml.CSafeLoader)["paths"]
 # People make these one by one, so that a project has few.
 FEW = {
     f"/api/v1/{name}"
     for name in (
-        *("channels", "guidelines/versions", "invitations", "members", "rubric/versions"),
-        *("saved-views", "secrets", "tools", "webhooks"),
+        *("guidelines/versions", "invitations", "members", "rubric/versions"),
+        *("secrets", "tools", "webhooks"),
     )
 }
 # Of one thing alone, of one state, or of a computed set of rows.
@@ -77,11 +77,13 @@ MOST_SORTED = 600
 @pytest.fixture
 def many_reviews(transactional_db: None) -> Caller:
     caller = make_caller(scopes=list(Scope))
-    fill_reviews({caller.project: OPEN}, assignee_id=User.objects.create_user("assigned").pk)
-    withdrawn = Review.objects.filter(state=ReviewState.WAITING).order_by("created_at").values("pk")[:WITHDRAWN]
-    Review.objects.filter(pk__in=withdrawn).update(state=ReviewState.WITHDRAWN)
+    made = [review.pk for review in waiting_rows(caller.project, OPEN * 3 // 2, audits_every=10)]
+    Review.objects.filter(pk__in=made[::3]).update(
+        state=ReviewState.DECIDED, decision="approve", decided_by_label="somebody", decided_at=Now()
+    )
+    Review.objects.filter(pk__in=made[1 : WITHDRAWN * 3 : 3]).update(state=ReviewState.WITHDRAWN)
     with connection.cursor() as cursor:
-        cursor.execute("VACUUM ANALYZE reflection_app_review")
+        cursor.execute("VACUUM ANALYZE")
     return caller
 
 

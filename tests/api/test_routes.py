@@ -1,51 +1,31 @@
-"""What holds for every route, whichever it is: walks over all of them."""
+"""What holds for every route of REST, whichever it is: made from the routes and their description."""
 
-import json
-from collections.abc import Mapping
-from uuid import UUID, uuid4
+import re
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+from uuid import uuid4
 
+import jsonschema_rs
 import pytest
-from django.db import transaction
+import yaml
 from django.urls import URLPattern
 from django.urls.resolvers import RoutePattern
 
-from notebook_app.models import Conflict, ImportBatch
-from reflection_app.alerts.channels import seal
-from reflection_app.alerts.models import Channel, ChannelMessage
-from reflection_app.alerts.services.notes import Address
+from reflection_app.adapters.tools import mcp
+from reflection_app.api import waiting
 from reflection_app.api.permissions import permission_for
 from reflection_app.api.urls import urlpatterns
 from reflection_app.api.view import DeskView
-from reflection_app.attachments.keeping import upload
-from reflection_app.core.audit import Actor
 from reflection_app.core.models import Scope
 from reflection_app.core.permissions import GRANTS, Grant, Permission
-from reflection_app.metrics.datasets.catalogue import DATASETS
-from reflection_app.notebook.bulk import BulkCuration, BulkDeed, curate_together
-from reflection_app.queues.saving import ViewInput, save_view
-from reflection_app.repairs.models import AgentInstruction
-from reflection_app.reviews.comments import CommentInput, add_comment
-from reflection_app.reviews.models import About
-from reflection_app.rubrics.models import ReviewExample
-from reflection_app.sessions.recording import TranscriptSubmission, open_transcript
-from reflection_app.teams.members import create_invitation
-from reflection_app.teams.models import Delivery, Secret, Webhook
-from reflection_app.teams.tools import add_builtin_tools
-from tests.api.caller import Caller, assert_problem, make_caller
-from tests.api.stories import waiting_review
-from tests.comparisons.pairs import claimed, make_set, pair_of
-from tests.factories import make_member
-from tests.notebook.entries import make_entry
-from tests.queues.queues import make_queue
-from tests.repairs.completeness import completeness_check
-from tests.repairs.reports import begun_run, kept_report
-from tests.repairs.tickets import external_run, ticket_of
-from tests.repairs.tool_failures import report
-from tests.reviews.bulk import done_bulk
-from tests.runs.questions import waiting_question
-from tests.sessions.spans import unread_span
+from tests.api.caller import Caller, assert_problem, fields, make_caller
+from tests.api.scene import EXAMPLES, Things, ask, brought_there, things_of
 
 pytestmark = pytest.mark.django_db
+WRITTEN = Path(__file__).parents[2] / "docs" / "openapi.yaml"
 
 
 def view_of(pattern: URLPattern) -> type[DeskView] | None:
@@ -60,193 +40,132 @@ ROUTES = [
     for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
     if hasattr(view, method.lower())
 ]
-WITH_IDS = [(method, route) for method, route, _ in ROUTES if "<" in route]
-# The name of a data set is every project's: each gets its own rows by it.
-OF_ONE_PROJECT = [(method, route) for method, route in WITH_IDS if "<slug:kind>" not in route]
-ID_NAMES = (
-    "task_id",
-    "run_id",
-    "review_id",
-    "transcript_id",
-    "span_id",
-    "question_id",
-    "attachment_id",
-    "failure_id",
-    "check_id",
-    "ticket_id",
-    "reflection_id",
-    "instruction_id",
-    "bulk_id",
-    "comment_id",
-    "entry_id",
-    "entry_bulk_id",
-    "conflict_id",
-    "import_id",
-    "judgements_id",
-    "set_id",
-    "judgement_id",
-    "user_id",
-    "invitation_id",
-    "webhook_id",
-    "channel_id",
-    "message_id",
-    "delivery_id",
-    "queue_id",
-    "view_id",
-    "name",
-    "kind",
-)
-# What a route asks of a key beside what it declares.
-ALSO_NEEDED = {f"datasets/{one.kind}": one.needs for one in DATASETS.values()}
-OTHER_ENTRY = uuid4()
-BODIES = {
-    "fork": {"from_step": 1},
-    "redo": {"instructions": "Again."},
-    "close": {"reason": "Not worth it."},
-    "heartbeat": {"lease_token": str(uuid4())},
-    "answer": {"choice": "skip"},
-    "decision": {"lease_token": str(uuid4()), "decision": "approve"},
-    "instructions/decision": {"decision": "accept"},
-    "class": {"type": "3.3.1", "reason": "The fourth time."},
-    "assign": {"to": None},
-    "skills": {"skills": ["python"]},
-    "hand-over": {"lease_token": str(uuid4()), "to": "nobody"},
-    "PATCH members": {"role": "viewer"},
-    "PATCH comparisons": {"is_open": False},
-    "POST comparisons": {"lease_token": str(uuid4()), "choice": "tie"},
-    "comparisons/undo": {},
-    "comparisons/skip": {"lease_token": str(uuid4())},
-    "pairs": {"pairs": [pair_of()]},
-    "PATCH comments": {"text": "x"},
-    "PATCH notebook": {"content": "Other words."},
-    "retire": {"reason": "No longer so."},
-    "restore": {"version": 1},
-    "tags": {"tags": ["x"]},
-    "owner": {"owner": None},
-    "merge": {"into": str(OTHER_ENTRY)},
-    "settle": {"settlement": "keep_both", "reason": "Two services."},
-    "settle-cluster": {"reason": "Both services.", "expected_versions": {}},
-    "supersede": {"by": str(OTHER_ENTRY)},
-    "split": {"into": {"kind": "rule", "name": "A part"}},
-    "release": {"lease_token": str(uuid4())},
-    "attempts": {"content": "x"},
-    "runs/reviews": {"note": "Is it right?"},
-    "outcome": {"worked": True},
-    "example": {"note": "x"},
-    "turns": {"messages": [{"role": "user", "content": "Hello"}]},
+
+
+def grant_of(view: type[DeskView], method: str) -> Grant:
+    return GRANTS[permission_for(view, method) or Permission.DELETE_DATA]
+
+
+NEEDED = {
+    f"{method} {re.sub(r'<[a-z]+:([a-z_]+)>', r'{\1}', route)}": [
+        grant_of(view, method),
+    ]
+    for method, route, view in ROUTES
 }
+OPERATIONS = pytest.mark.parametrize("operation", NEEDED)
+WITH_IDS = pytest.mark.parametrize("operation", [one for one in NEEDED if "{" in one and "{kind}" not in one])
+WITH_BODIES = pytest.mark.parametrize(
+    "operation", [one for one in NEEDED if one.startswith(("POST", "PUT", "PATCH")) and one != "POST attachments"]
+)
+LISTS = pytest.mark.parametrize("operation", [one for one in NEEDED if one.startswith("GET") and "{" not in one])
+# No field of a body takes it.
+WRONG: Any = [[[]]]
 
 
-def path_of(route: str, ids: Mapping[str, UUID | str]) -> str:
-    for name, value in ids.items():
-        route = route.replace(f"<uuid:{name}>", str(value)).replace(f"<slug:{name}>", str(value))
-    assert "<" not in route
-    return route
+@pytest.fixture(scope="module")
+def owner(module_transaction: None) -> Caller:
+    return make_caller(scopes=[Scope.ADMIN])
 
 
-def call(caller: Caller, method: str, path: str) -> int:
-    parts = path.split("/")
-    body = BODIES.get(f"{parts[0]}/{parts[-1]}", BODIES.get(parts[-1], BODIES.get(f"{method} {parts[0]}")))
-    data = "" if method == "GET" or body is None else json.dumps(body)
-    answer = caller.call(method, path, data=data)
-    if answer.status >= 400:
-        assert_problem(answer, answer.status)
-    return answer.status
+@pytest.fixture(scope="module")
+def stranger(module_transaction: None) -> Caller:
+    return make_caller(scopes=[Scope.ADMIN])
 
 
-def things_of(owner: Caller) -> dict[str, UUID | str]:
-    """The ids of things that the caller's project really has, by the names that routes give them."""
-    review = waiting_review(owner.project)
-    said, by = CommentInput(text="x"), Actor(api_key=owner.key)
-    comment = add_comment(owner.project, About.REVIEW, review.pk, said, actor=by)
-    ReviewExample.objects.create(project=owner.project, review=review, note="x", kept_by_label="x")
-    transcript = open_transcript(owner.project, TranscriptSubmission(), actor=Actor())
-    ids: dict[str, UUID | str] = {
-        "task_id": review.run.task_id,
-        "run_id": review.run_id,
-        "review_id": review.pk,
-        "transcript_id": transcript.pk,
-        "span_id": unread_span(owner.project).pk,
-        "failure_id": report(owner.project).pk,
-        "question_id": waiting_question(owner.project).pk,
-        "attachment_id": upload(owner.project, b"x", name="x", actor=by).pk,
-        "check_id": completeness_check(owner.project).pk,
-        "ticket_id": ticket_of(external_run(project=owner.project)).ticket_id,
-        "reflection_id": (kept := kept_report(begun_run(owner.project))).reflection_id,
-        "instruction_id": AgentInstruction.objects.create(project=owner.project, agent="a", text="b", report=kept).pk,
-        "bulk_id": done_bulk(review).pk,
-        "comment_id": comment.pk,
-        "entry_id": make_entry(owner.project).pk,
-        "entry_bulk_id": curate_together(
-            owner.project,
-            BulkCuration(entries=(make_entry(owner.project, pk=OTHER_ENTRY).pk,), do=BulkDeed.ADD_TAGS, tags=("x",)),
-            actor=by,
-        ).id,
-        "conflict_id": Conflict.objects.create(
-            project_id=owner.project.pk,
-            first=(pair := sorted((make_entry(owner.project) for _ in range(2)), key=lambda row: row.pk))[0],
-            second=pair[1],
-            kind="duplicate",
-            text_likeness=1,
-        ).pk,
-        "user_id": str(make_member(owner.project).pk),
-        "invitation_id": create_invitation(owner.project, role="viewer", actor=by).invitation.pk,
-        "import_id": ImportBatch.objects.create(project_id=owner.project.pk).pk,
-        "set_id": make_set(owner.project).pk,
-        "judgement_id": claimed(owner.project, actor=by).pk,
-        "webhook_id": (webhook := Webhook.objects.create(project=owner.project, url="https://a.example", events=[])).pk,
-        "delivery_id": Delivery.objects.create(project=owner.project, webhook=webhook, type="run.finished").pk,
-        "channel_id": (
-            channel := Channel.objects.create(
-                project=owner.project,
-                kind="slack",
-                name="#a",
-                host="https://a.example:443",
-                topics=["review"],
-                ciphertext=seal(Address("https://a.example/x")),
-            )
-        ).pk,
-        "message_id": ChannelMessage.objects.create(project=owner.project, channel=channel).pk,
-        "queue_id": make_queue(owner.project, "None", rule={"agent": "nobody's"}).pk,
-        "view_id": save_view(owner.project, ViewInput(name="Shared"), actor=by).pk,
-        "name": "python",
-    }
-    add_builtin_tools(owner.project, actor=Actor())
-    Secret.objects.create(project=owner.project, name="python", origin="https://a.example:443", ciphertext="x")
-    return ids
+@pytest.fixture(scope="module")
+def things(owner: Caller) -> Things:
+    return things_of(owner)
+
+
+@pytest.fixture(autouse=True)
+def _nobody_else_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "LONGEST_WAIT_S", 0.01)
+    monkeypatch.setattr(mcp, "list_tools", lambda *_, **__: [])
+
+
+@cache
+def described() -> tuple[dict[str, Any], jsonschema_rs.Registry]:
+    """The description, and what finds its parts."""
+    written = yaml.load(WRITTEN.read_text(), Loader=yaml.CSafeLoader)
+    return written, jsonschema_rs.Registry([("urn:desk", written)])
+
+
+def operation_of(operation: str) -> tuple[dict[str, Any], str]:
+    """What the description tells of a call, and the pointer to it."""
+    method, path = operation.split(" ")
+    path, method = f"/api/v1/{path}", method.lower()
+    return described()[0]["paths"][path][method], f"urn:desk#/paths/{quote(path.replace('/', '~1'))}/{method}"
+
+
+def validator_of(pointer: str) -> Any:
+    return jsonschema_rs.validator_for({"$ref": pointer}, registry=described()[1])
+
+
+def body_of(operation: str) -> str:
+    """The name of the schema of the call's body."""
+    told, _ = operation_of(operation)
+    name = told["requestBody"]["content"]["application/json"]["schema"]["$ref"].rsplit("/", 1)[1]
+    assert isinstance(name, str)
+    return name
+
+
+def test_every_example_is_of_a_call() -> None:
+    assert EXAMPLES.keys() - NEEDED.keys() == set()
+
+
+@OPERATIONS
+def test_a_valid_call_is_answered_as_described(operation: str, owner: Caller, things: Things) -> None:
+    answer = ask(owner, operation, brought_there(owner, operation, things))
+    told, pointer = operation_of(operation)
+    assert answer.status < 300, answer.body
+    content = told["responses"][str(answer.status)].get("content", {})
+    kind = answer.headers.get("content-type", "").partition(";")[0]
+    assert kind in content or (not content and answer.body is None)
+    if kind == "application/json":
+        validator_of(f"{pointer}/responses/{answer.status}/content/application~1json/schema").validate(answer.body)
+
+
+@WITH_IDS
+def test_what_another_project_has_is_not_found(operation: str, stranger: Caller, things: Things) -> None:
+    assert_problem(ask(stranger, operation, things | {"lease_token": str(uuid4())}), 404)
+
+
+@LISTS
+def test_what_another_project_has_is_not_listed(operation: str, stranger: Caller, things: Things) -> None:
+    answer = ask(stranger, operation, things)
+    # About a thing of another project nothing can be asked either.
+    if answer.status != 404 or not EXAMPLES[operation].query:
+        assert answer.status == 200, answer.body
+        assert [name for name, one in things.items() if len(str(one)) > 30 and str(one) in str(answer.body)] == []
+
+
+@OPERATIONS
+def test_a_key_without_the_scope_is_refused(operation: str, owner: Caller, things: Things) -> None:
+    needed = {scope for grant in NEEDED[operation] for scope in grant.scopes}
+    others = make_caller(owner.project, [scope for scope in Scope if scope not in {*needed, Scope.ADMIN}])
+    assert_problem(ask(others, operation, things | {"lease_token": str(uuid4())}), 403)
+
+
+@WITH_BODIES
+def test_a_bad_body_is_refused_with_its_fields(operation: str, owner: Caller, things: Things) -> None:
+    name = body_of(operation)
+    told, pointer = described()[0]["components"]["schemas"][name], f"urn:desk#/components/schemas/{name}"
+    wrong = [name for name in told["properties"] if not validator_of(f"{pointer}/properties/{name}").is_valid(WRONG)]
+    answer = ask(owner, operation, things, body=dict.fromkeys([*wrong, "no_such_field"], WRONG))
+    assert_problem(answer, 400)
+    named = {field.partition(".")[0] for field in fields(answer)}
+    # A batch names the places of its bad tasks.
+    named |= {"no_such_field"} if operation == "POST tasks/batch" else set()
+    assert named == {*wrong, "no_such_field", *told.get("required", [])}
+
+
+@WITH_BODIES
+def test_a_body_that_is_no_object_is_refused(operation: str, owner: Caller, things: Things) -> None:
+    assert_problem(ask(owner, operation, things, body=["x"]), 400)
 
 
 def test_there_are_routes_to_walk() -> None:
-    assert len(ROUTES) >= 15
-    assert len(WITH_IDS) >= 9
-
-
-@pytest.mark.django_db(transaction=True)
-def test_no_route_finds_the_ids_of_another_project() -> None:
-    owner, stranger = make_caller(scopes=[Scope.ADMIN]), make_caller(scopes=[Scope.ADMIN])
-    things = things_of(owner)
-    found, missed = dict[str, int](), dict[str, int]()
-    for method, route in OF_ONE_PROJECT:
-        path = path_of(route, things)
-        found[f"{method} {path}"] = call(stranger, method, path)
-        # What changes something would take it from the next.
-        with transaction.atomic():
-            missed[f"{method} {path}"] = call(owner, method, path)
-            transaction.set_rollback(True)
-    assert {path: status for path, status in found.items() if status != 404} == {}
-    assert {path: status for path, status in missed.items() if status not in {200, 201, 202, 204, 409}} == {}
-
-
-@pytest.mark.parametrize(("method", "route"), WITH_IDS)
-def test_an_id_that_nothing_has_is_not_found(caller: Caller, method: str, route: str) -> None:
-    path = path_of(route, dict.fromkeys(ID_NAMES, uuid4()))
-    assert call(make_caller(caller.project, [Scope.ADMIN]), method, path) == 404
-
-
-@pytest.mark.parametrize(("method", "route"), WITH_IDS)
-def test_an_id_that_is_none_is_not_found(caller: Caller, method: str, route: str) -> None:
-    path = route.split("<", 1)[0] + "not-an-id" + route.split(">", 1)[1]
-    assert call(make_caller(caller.project, [Scope.ADMIN]), method, path) == 404
+    assert len(ROUTES) > 150
 
 
 @pytest.mark.parametrize(("method", "route", "view"), ROUTES)
@@ -256,46 +175,50 @@ def test_every_route_declares_what_it_needs(method: str, route: str, view: type[
     assert GRANTS[permission].scopes, f"{method} {route} is for no key"
 
 
+def test_an_id_that_is_none_is_not_found(owner: Caller) -> None:
+    for method, route, _ in ROUTES:
+        if "<uuid:" in route:
+            assert_problem(owner.call(method, re.sub("<.*?>", "not-an-id", route)), 404)
+
+
 @pytest.mark.exhaustive("every call with every scope")
 @pytest.mark.parametrize("scope", Scope)
 def test_a_key_gets_as_far_as_the_matrix_says(scope: Scope) -> None:
     caller, wrong = make_caller(scopes=[scope]), dict[str, int]()
-    for method, route, view in ROUTES:
-        grants = [grant_of(view, method), *([GRANTS[ALSO_NEEDED[route]]] if route in ALSO_NEEDED else [])]
+    for operation, grants in NEEDED.items():
         is_enough = scope is Scope.ADMIN or all(
             scope in grant.scopes and (len(grant.scopes) == 1 or not grant.together) for grant in grants
         )
-        status = call(caller, method, path_of(route, dict.fromkeys(ID_NAMES, uuid4())))
+        status = ask(caller, operation, nothing_there()).status
         if (status != 403) is not is_enough or status in {401, 405}:
-            wrong[f"{method} {route}"] = status
+            wrong[operation] = status
     assert wrong == {}
 
 
 def test_two_scopes_that_are_needed_together_are_enough_together() -> None:
-    together = [(method, route, grant_of(view, method)) for method, route, view in ROUTES]
-    for method, route, grant in [one for one in together if one[2].together]:
-        caller = make_caller(scopes=grant.scopes)
-        assert call(caller, method, path_of(route, dict.fromkeys(ID_NAMES, uuid4()))) != 403, f"{method} {route}"
+    for operation, (grant, *_) in NEEDED.items():
+        if grant.together:
+            caller = make_caller(scopes=grant.scopes)
+            assert ask(caller, operation, nothing_there()).status != 403, operation
 
 
-def test_a_key_that_there_is_not_opens_no_route(caller: Caller) -> None:
-    nobody = Caller(caller.project, caller.key, "rd_wrong")
-    for method, route, _ in ROUTES:
-        assert call(nobody, method, path_of(route, dict.fromkeys(ID_NAMES, uuid4()))) == 401, f"{method} {route}"
+def test_a_key_that_there_is_not_opens_no_route(owner: Caller) -> None:
+    nobody = Caller(owner.project, owner.key, "rd_wrong")
+    for operation in NEEDED:
+        assert_problem(ask(nobody, operation, nothing_there()), 401)
 
 
-def grant_of(view: type[DeskView], method: str) -> Grant:
-    return GRANTS[permission_for(view, method) or Permission.DELETE_DATA]
+def nothing_there() -> Things:
+    """An id of nothing for each thing."""
+    return defaultdict(uuid4, data_set="runs")
 
 
-@pytest.mark.parametrize(("method", "route", "view"), ROUTES)
-def test_an_unknown_query_parameter_is_refused(caller: Caller, method: str, route: str, view: type[DeskView]) -> None:
-    caller = make_caller(caller.project, [Scope.ADMIN])
-    path = path_of(route, dict.fromkeys(ID_NAMES, uuid4()))
+@OPERATIONS
+def test_an_unknown_query_parameter_is_refused(operation: str, owner: Caller, things: Things) -> None:
     name = "project__memberships__user__password__startswith"
-    answer = caller.call(method, path, query={name: "pbkdf2"})
+    answer = ask(owner, operation, things | {"lease_token": str(uuid4())}, query={name: "pbkdf2"})
     assert_problem(answer, 400)
-    assert answer.body["errors"][0]["field"] == name
+    assert fields(answer)[0] == name
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "POST"])

@@ -3,20 +3,20 @@ import subprocess
 import sys
 from decimal import Decimal
 from enum import StrEnum
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from django.contrib.staticfiles import finders
 from django.test import Client
 from drf_spectacular.plumbing import ComponentRegistry
 from pydantic import BaseModel, create_model
 
 from reflection_app.api.schema import DeskSchema, NameTaken
 from reflection_app.core.recognizing import INLINE, UNKNOWN
-from tests.api.test_routes import ROUTES
+from reflection_app.loops.verdicts import Referee
+from tests.api.test_routes import ROUTES, WRITTEN
 
-WRITTEN = Path(__file__).parents[2] / "docs" / "openapi.yaml"
 REFRESH = "manage.py spectacular --file docs/openapi.yaml --validate --fail-on-warn"
 
 
@@ -30,7 +30,7 @@ def described() -> str:
 
 @pytest.fixture(scope="module")
 def schema(described: str) -> Any:
-    return yaml.safe_load(described)
+    return yaml.load(described, Loader=yaml.CSafeLoader)
 
 
 def operations(schema: Any) -> list[Any]:
@@ -75,6 +75,11 @@ def test_a_body_is_required_only_where_something_in_it_is(schema: Any) -> None:
     assert "required" not in paths["/api/v1/reviews/claim"]["post"]["requestBody"]
 
 
+def test_every_referee_is_described(schema: Any) -> None:
+    described = schema["components"]["schemas"]["RefereeEnum"]
+    assert set(described["enum"]) == {referee.label for referee in Referee}
+
+
 ALIKE = pytest.mark.exhaustive("the description takes seconds to make, and each kind of client gets the same")
 
 
@@ -85,7 +90,7 @@ ALIKE = pytest.mark.exhaustive("the description takes seconds to make, and each 
 def test_the_description_is_served_without_a_key(accept: str) -> None:
     response = Client().get("/api/v1/schema", headers={"Accept": accept})
     assert response.status_code == 200
-    assert yaml.safe_load(response.content)["openapi"].startswith("3.1")
+    assert yaml.load(response.content, Loader=yaml.CSafeLoader)["openapi"].startswith("3.1")
 
 
 def test_the_docs_page_loads_everything_from_here_and_relaxes_styles_alone() -> None:
@@ -99,6 +104,19 @@ def test_the_docs_page_loads_everything_from_here_and_relaxes_styles_alone() -> 
     policy = response["Content-Security-Policy"]
     assert "style-src 'self' 'unsafe-inline'" in policy
     assert "script-src 'self';" in f"{policy};"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "js/api-docs.js",
+        "drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js",
+        "drf_spectacular_sidecar/swagger-ui-dist/swagger-ui.css",
+    ],
+)
+def test_the_files_of_the_docs_page_are_there(name: str) -> None:
+    assert finders.find(name)
+    assert f"/static/{name}" in Client().get("/api/v1/docs").content.decode()
 
 
 class Colour(StrEnum):

@@ -1,9 +1,7 @@
 """Every call of the committed description, with what it allows and with what it does not: nothing fails on our side,
 and every answer is one that the description tells of."""
 
-from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,17 +21,14 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from reflection_app.api import waiting
-from reflection_app.comparisons.models import PairJudgement
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Scope
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.models import Review
 from tests.api.caller import Caller, make_caller
-from tests.api.stories import finished_run
-from tests.api.test_routes import things_of
-from tests.repairs.tickets import external_run
+from tests.api.scene import things_of
+from tests.api.test_routes import WRITTEN
 
-WRITTEN = Path(__file__).parents[2] / "docs" / "openapi.yaml"
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -71,18 +66,11 @@ def calls() -> list[tuple[str, str]]:
     return found
 
 
-def held_pair(caller: Caller) -> dict[str, Any]:
-    """The token of the one pair that the caller holds."""
-    return {"lease_token": PairJudgement.objects.get(project=caller.project).lease_token}
-
-
 # Some calls are about a thing that is at a certain point.
-AT_A_POINT: dict[str, Callable[[Caller], dict[str, Any]]] = {
-    "/runs/{run_id}/attempts": lambda caller: {"run_id": external_run(project=caller.project).pk},
-    "/comparisons/judgements/{judgement_id}": held_pair,
-    "/comparisons/judgements/{judgement_id}/skip": held_pair,
-    "/datasets/{kind}/export": lambda caller: {"kind": "runs"},
-    "/runs/{run_id}/redo": lambda caller: {"run_id": finished_run(caller.project).pk},
+AT_A_POINT = {
+    "/runs/{run_id}/attempts": {"run_id": "agent_run_id"},
+    "/datasets/{kind}/export": {"kind": "data_set"},
+    "/runs/{run_id}/redo": {"run_id": "finished_run_id"},
 }
 
 
@@ -92,8 +80,8 @@ def real_things(caller: Caller, path: str) -> dict[str, Any]:
     if "/reviews/{review_id}" in path:
         held = claim_review(Review.objects.get(pk=things["review_id"]), actor=Actor(api_key=caller.key))
         things["lease_token"] = held.lease_token
-    at_a_point = AT_A_POINT.get(path.removeprefix("/api/v1"))
-    return things | (at_a_point(caller) if at_a_point else {})
+    at_a_point = AT_A_POINT.get(path.removeprefix("/api/v1"), {})
+    return things | {name: things[other] for name, other in at_a_point.items()}
 
 
 def test_there_are_calls_to_try() -> None:

@@ -1,4 +1,4 @@
-"""Where people judge what the desk claims, and how often they corrected it: usable by everybody, at any width."""
+"""Where people judge what the desk claims: usable by everybody, at any width."""
 
 from collections.abc import Callable
 
@@ -6,11 +6,9 @@ import pytest
 
 from reflection_app.core.models import Role
 from reflection_app.loops.protocol.error_classes import ErrorClass, FailureFacts
-from reflection_app.metrics.models import LabelKind
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
-from tests.metrics.labelled import label
 from tests.repairs.reports import begun_run, kept_report
 from tests.repairs.tool_failures import report as report_failure
 
@@ -21,16 +19,9 @@ pytestmark = [
 WIDTHS = (390, 1280)
 
 
-def test_corrections_are_read_and_made_at_any_width(visit: Callable[..., Visitor]) -> None:
+def test_corrections_are_made_at_any_width(visit: Callable[..., Visitor]) -> None:
     project = make_project("desk")
     visitor = visit(make_member(project, Role.ADMIN))
-    is_clean(visitor.go("/p/desk/metrics/corrections/"), "corrections_empty", widths=WIDTHS)
-    for kind in LabelKind:
-        for said in ("right", "right", "wrong"):
-            label(project, kind, "right", said)
-    page = visitor.go("/p/desk/metrics/corrections/")
-    page.get_by_text("All figures and what they mean").click()
-    is_clean(page, "corrections", widths=WIDTHS)
     page = visitor.go(f"/p/desk/tools/failures/{report_failure(project).pk}/")
     page.get_by_text("Is this diagnosis right?").click()
     is_clean(page, "judged_failure", widths=WIDTHS)

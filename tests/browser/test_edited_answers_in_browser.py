@@ -1,4 +1,4 @@
-"""Editing the answer by keyboard in headless Chromium: in place, what was changed beside it, kept as a draft."""
+"""Editing the answer by keyboard in headless Chromium: in place, and kept as a draft."""
 
 from collections.abc import Callable
 
@@ -37,9 +37,7 @@ def test_a_key_opens_the_answer_and_two_keys_decide_with_the_text(visit: Visit) 
     page.keyboard.press("e")
     expect(field).to_be_focused()
     expect(page.get_by_role("radio", name="Overrule")).to_be_hidden()
-    expect(page.locator("#edit-difference")).to_contain_text("Nothing is changed yet")
     page.keyboard.insert_text("A new first line.\n")
-    expect(page.locator("#edit-difference")).to_contain_text("A new first line.")
     page.keyboard.press("Control+Enter")
     expect(page.locator("body")).to_contain_text("You edited the answer")
     row = Review.objects.get(pk=review.pk)
@@ -72,7 +70,6 @@ def test_the_pages_of_an_edited_answer_are_accessible_and_fit(visit: Visit, sche
     page = opened(visit, review, scheme=scheme)
     page.keyboard.press("e")
     page.keyboard.insert_text("A new first line, written by the reviewer.\n")
-    expect(page.locator("#edit-difference")).to_contain_text("A new first line")
     is_clean(page, f"editing-{scheme}", widths=WIDTHS)
     page.on("dialog", lambda dialog: dialog.accept())
 

@@ -91,7 +91,7 @@ def test_the_pages_fit_and_are_clean(visit: Callable[..., Visitor], width: int, 
     settings = ("members", "keys", "policy", "notebook")
     for path in ("/p/team/settings/", *(f"/p/team/settings/{name}/" for name in settings), *ACCOUNT_PAGES):
         is_clean(visitor.go(path))
-    for path in ("/account/keys/", "/projects/new/"):
+    for path in ("/account/email/", "/projects/new/"):
         is_clean(visitor.go(path))
     guest = visit(None, scheme=scheme)
     guest.page.set_viewport_size({"width": width, "height": 900})

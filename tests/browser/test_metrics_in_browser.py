@@ -10,8 +10,6 @@ from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
 from tests.metrics.metric_rows import decide, fill
-from tests.notebook.exposed import approved_lesson
-from tests.notebook.exposed import fill as fill_lift
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -94,22 +92,17 @@ def test_a_choice_is_in_the_address_and_stays_with_the_next_one(visit: Callable[
     expect(page.get_by_label("Agent", exact=True)).to_have_value("docs-writer")
 
 
-def test_reviews_and_lessons_have_charts_of_their_own(visit: Callable[..., Visitor]) -> None:
+def test_reviews_have_charts_of_their_own(visit: Callable[..., Visitor]) -> None:
     project = make_project("desk")
     decide(project, reviews=40)
-    fill_lift(approved_lesson(project.pk, "Check the units of what is compared"), given=(85, 90), withheld=(4, 20))
-    fill_lift(approved_lesson(project.pk, "Always answer in one word"), given=(20, 90), withheld=(19, 20))
     page = visit(make_member(project)).go(f"{METRICS}reviews/?scripted=1")
     drawn(page)
     is_clean(page, "metrics_reviews")
-    page.get_by_role("link", name="Lessons").click()
-    drawn(page)
-    is_clean(page, "metrics_lessons")
     page.set_viewport_size({"width": 390, "height": 844})
     page.emulate_media(color_scheme="dark")
     page.goto(page.url)
     drawn(page)
-    is_clean(page, "metrics_lessons_narrow_dark")
+    is_clean(page, "metrics_reviews_narrow_dark")
 
 
 def test_an_empty_project_says_what_to_do_next(visit: Callable[..., Visitor]) -> None:

@@ -86,5 +86,3 @@ def test_the_pages_are_clean_in_every_width(visit: Visit, project: Project, sche
     page = admin.go("/p/desk/comparisons/")
     page.get_by_role("button", name="Compare", exact=True).first.click()
     is_clean(ready(page), f"comparisons-pair-{scheme}", widths=(1280, 390))
-    page.get_by_role("link", name="Mark what differs").click()
-    is_clean(ready(page), f"comparisons-marked-{scheme}", widths=(1280, 390))

@@ -13,7 +13,7 @@ from reflection_app.sessions.traces import LATE, assemble_due, take_spans
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
-from tests.sessions.spans import TRACE_ID, agent, asks, chat, span, tells, text, tool
+from tests.sessions.spans import TRACE_ID, agent, asks, chat, tells, text, tool
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -47,28 +47,3 @@ def test_a_traced_session_reads_like_any_other_and_says_where_it_is_from(
     for told in (TRACE_ID, LATE, "There is none."):
         expect(page.get_by_text(told, exact=False).first).to_be_visible()
     is_clean(page, f"traced-session-{scheme}", widths=(1280, 390))
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_what_is_in_no_session_is_listed_with_the_reason_and_shown_whole(
-    visit: Callable[..., Visitor], scheme: str
-) -> None:
-    project = make_project("traced")
-    visitor = visit(make_member(project, Role.VIEWER), scheme=scheme)
-    page = visitor.go("/p/traced/transcripts/spans/")
-    is_clean(page, f"no-spans-{scheme}", widths=(1280, 390))
-    root = agent("booker")
-    strange = span("think", 2, parent=root, my__agent_step="思考", my__agent_state='{"plan": ["' + "step " * 80 + '"]}')
-    divine = span("divine", 3, parent=root, is_error=True, gen__ai_operation_name="divine", gen__ai_prompt="Who am I?")
-    take_spans(
-        project, [root, chat(1, [text("user", "Hello.")], [text("assistant", "Hi.")], parent=root), strange, divine]
-    )
-    assemble_due(timezone.now() + timedelta(minutes=2))
-    page = visitor.go("/p/traced/transcripts/spans/")
-    is_clean(page, f"spans-{scheme}", widths=(390, 1280))
-    visitor.go("/p/traced/transcripts/spans/")
-    page.get_by_label("Reason").select_option("no_convention")
-    expect(page.get_by_role("link", name="divine")).to_have_count(0)
-    page.get_by_role("link", name="think").click()
-    expect(page.get_by_text("思考")).to_be_visible()
-    is_clean(page, f"span-{scheme}", widths=(1280, 390))

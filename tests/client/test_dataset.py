@@ -8,7 +8,7 @@ import pytest
 from reflection_desk import AsyncDesk, LibraryMissing
 from reflection_desk.calls import datasets as calls
 
-from reflection_app.metrics.datasets import reading
+from reflection_app.metrics.datasets import asking
 from tests.client.conftest import Served
 from tests.runs.critiques import critique
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def finished(served: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
     """A desk with five finished runs of two attempts each, of the scripted model."""
-    monkeypatch.setattr(reading, "SETTLED_AFTER", reading.SETTLED_AFTER * 0)
+    monkeypatch.setattr(asking, "SETTLED_AFTER", asking.SETTLED_AFTER * 0)
     served.critic(critique(40), critique(90, approved=True))
     with served.client() as desk:
         for number in range(5):

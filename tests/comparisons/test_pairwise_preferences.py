@@ -16,7 +16,7 @@ from tests.comparisons.test_pairing import answered
 from tests.factories import make_api_key, make_member
 from tests.metrics.settled import let_settle
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

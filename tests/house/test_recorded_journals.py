@@ -1,7 +1,7 @@
 """Runs as they were recorded: today's loops go along with their journals, step by step, to the same end.
 
 Each file under journals/ is a run that ended: what it was asked, its steps, its end. A loop whose version was raised
-leaves its older journals behind; they are deleted with that change, and `tests.load.record_journals` writes new ones.
+leaves its older journals behind; they are deleted with that change, and `tests.house.record_journals` writes new ones.
 """
 
 import json

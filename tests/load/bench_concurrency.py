@@ -8,19 +8,22 @@ runs. `--workers 3` starts three that do fresh work, for the CPU that a run cost
 """
 
 import argparse
+import json
 import os
 import statistics
 import tempfile
 import time
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import django
 
-from tests.load.bench_commit import pids_of_workers
 from tests.load.machine import cpu_s, describe_machine
 from tests.load.model_server import model_server
+
+if TYPE_CHECKING:
+    from tests.end_to_end.desk import Desk
 
 CONCURRENCY = 64
 CALLS_PER_RUN = 2
@@ -85,6 +88,11 @@ def ideal_s(runs: int) -> float:
     """The time that the model alone needs: whole waves, since a run's calls come one after the other."""
     waves = -(-runs // CONCURRENCY)
     return waves * CALLS_PER_RUN * CALL_S
+
+
+def pids_of_workers(desk: "Desk") -> list[int]:
+    processes: dict[str, list[int]] = json.loads((desk.data / "processes.json").read_text())
+    return [found[0] for name, found in processes.items() if name.startswith(("worker", "behind"))]
 
 
 def report(finished: list[Any]) -> None:

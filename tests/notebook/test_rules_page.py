@@ -5,12 +5,9 @@ from django.test import Client
 from django.urls import reverse
 
 from notebook_app.models import Entry
-from notebook_app.screening import scan
 from reflection_app.core.models import Role
-from reflection_app.notebook.views.words import RULES
 from reflection_app.runs.advance import advance
 from tests.factories import make_member, make_project
-from tests.notebook import injections
 from tests.notebook.entries import make_entry
 from tests.runs.test_lessons import haiku_run, lesson, project_telling
 
@@ -48,20 +45,6 @@ def test_what_is_flagged_is_left_out_and_named_with_the_reason(client: Client) -
     assert "ignore all previous instructions" in shown
     assert "[[notebook:begin:" not in shown
     assert "There is nothing to tell yet" in shown
-
-
-def test_nobody_sees_the_prompt_of_another_project(client: Client) -> None:
-    mine, other = make_project(), make_project()
-    make_entry(other, name="Secret of others", state="approved", occurrences=5)
-    client.force_login(make_member(mine))
-    assert "Secret of others" not in page(client, mine.slug)
-    assert client.get(reverse("rules_prompt", args=[other.slug])).status_code == 404
-
-
-def test_every_rule_that_screening_knows_has_words() -> None:
-    found = {flag.rule for fields in injections.HELD_OUT + injections.SEEN for flag in scan(fields)}
-    assert found <= RULES.keys()
-    assert len(found) > 10
 
 
 @pytest.mark.django_db(transaction=True)

@@ -168,7 +168,7 @@ class AsyncDesk:
         return await self.carry_out(puller.pull(most=most, until_idle=until_idle))
 
     def dataset(self, dataset: str, **filters: Unpack[DatasetFilters]) -> "AsyncRows":
-        """The rows of `runs`, `preferences`, `critic` or `findings`, read while they are iterated over."""
+        """The rows of `runs`, `preferences` or `critic`, read while they are iterated over."""
         return AsyncRows(self, dataset, filters)
 
     @asynccontextmanager

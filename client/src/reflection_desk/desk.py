@@ -171,7 +171,7 @@ class Desk:
         return self.carry_out(puller.pull(most=most, until_idle=until_idle))
 
     def dataset(self, dataset: str, **filters: Unpack[DatasetFilters]) -> "Rows":
-        """The rows of `runs`, `preferences`, `critic` or `findings`, read while they are iterated over."""
+        """The rows of `runs`, `preferences` or `critic`, read while they are iterated over."""
         return Rows(self, dataset, filters)
 
     @contextmanager

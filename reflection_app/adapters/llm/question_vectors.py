@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from django.conf import settings
 from django.core.cache import cache
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 from redis import Redis, RedisError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -22,6 +22,7 @@ from redis.retry import Retry
 from notebook_app.public import Space, active_space, opening
 from reflection_app.adapters.llm.embedding import NO_MODEL, embed, embedding_model, prepare, screening_model
 from reflection_app.adapters.llm.errors import ModelError
+from reflection_app.core.connections import released
 from reflection_app.loops.storable import storable
 
 # The vector of one question: computed by the model, and remembered for a while by all processes.
@@ -191,10 +192,8 @@ def question_of(text: str) -> str:
     return storable(opening(" ".join(text.split()), most_tokens=MOST_TOKENS))
 
 
+@released()
 def _vector(question: str, *, model: str, timeout_s: float) -> list[float] | None:
-    # Back to the pool: a model may take its time. Inside of a transaction the connection is not ours to give back.
-    if not connection.in_atomic_block:
-        connection.close()
     known = remembered(question, model=model)
     if known is not None:
         return known
@@ -207,13 +206,11 @@ def prepare_questions() -> None:
     if _is_off():
         return
     try:
-        space = active_space()
+        with released():
+            space = active_space()
     except DatabaseError as error:
         log.warning("the first question will have to wait for the model, the database is away: %s", error)
         return
-    finally:
-        if not connection.in_atomic_block:
-            connection.close()
     model = space.model if space else embedding_model()
     if model is None:
         return

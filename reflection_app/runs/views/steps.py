@@ -52,7 +52,7 @@ from reflection_app.loops.effects import (
 )
 from reflection_app.loops.lessons import RecallLessons
 from reflection_app.loops.verdicts import Referee, Verdict
-from reflection_app.repairs.views import FailureShown
+from reflection_app.repairs.models import ToolFailure
 from reflection_app.runs.models import Attempt, Step, StepState
 
 # A step as the timeline and its own page show it.
@@ -200,7 +200,7 @@ class CallShown:
     error: str = ""
     failure: str = ""
     is_shortened: bool = False
-    diagnosis: FailureShown | None = None
+    diagnosis: ToolFailure | None = None
     ground: str = ""
 
 
@@ -273,7 +273,7 @@ class StepLine:
     """One step of the timeline. `failure` is the diagnosis of the failed call that it is."""
 
     step: Step
-    failure: FailureShown | None = None
+    failure: ToolFailure | None = None
 
     @property
     def place(self) -> str:

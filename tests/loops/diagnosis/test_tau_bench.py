@@ -1,6 +1,6 @@
 """The real errors of recorded sessions, diagnosed by rules alone, against what a person says of each.
 
-`docs/tool-failures.md` shows the same table; the last test holds the two together.
+`docs/reference/tool-failures.md` shows the same table; the last test holds the two together.
 """
 
 import json
@@ -15,7 +15,7 @@ from reflection_app.loops.diagnosis.diagnoses import Diagnosis, ErrorType, Faile
 from reflection_app.loops.tool_failures import is_tool_failure
 from tests.sessions.recorded import recorded_sessions
 
-PAGE = Path(__file__).parents[3] / "docs" / "tool-failures.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "tool-failures.md"
 PARAMETER = ErrorType.PARAMETER_ERROR
 
 # By hand, from the conversations: how often it is said, its type, and the rule that should tell it.

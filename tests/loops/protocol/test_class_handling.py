@@ -105,12 +105,6 @@ def test_a_decision_error_adds_its_instruction_at_once_and_proposes_it() -> None
     assert proposed.reflection_id == "ref_20260101_120000_1"
 
 
-def test_what_a_decision_error_taught_is_proposed_to_the_notebook() -> None:
-    played = play(protocol_spec(), Desk(critic=[missing(), passing()]))
-    assert kinds_proposed(played) == [(ProposalKind.ANTI_PATTERN, "Stopping early"), NOTED]
-    assert {one.agent for one in proposed_by(played)} == {"academic-researcher"}
-
-
 @pytest.mark.parametrize("alike", [True, False])
 def test_a_reflector_that_gives_nothing_usable_leaves_nothing_behind_for_later_runs(alike: bool) -> None:
     desk = Desk(actor=papers(3), critic=passing(), reviewer=decided(Verdict.PASS), reflect="?", plan="?", alike=alike)
@@ -283,14 +277,6 @@ def test_repair_steps_are_done_one_by_one_and_one_that_fails_does_not_stop_the_o
     assert [effect.tool for effect in played.effects if isinstance(effect, CallTool)] == ["weather"]
     assert "21 degrees" in asked_in(played, "attempt-1/repair-4/work")
     assert played.ended.outcome is Outcome.SUCCEEDED
-
-
-def test_a_step_that_a_person_skips_and_one_without_an_answer_are_told_from_each_other() -> None:
-    plan = plan_with({"action": "Ask", "kind": "person"}, "Write it")
-    desk = Desk(actor=["draft", "  ", "revised"], critic=[missing(), passing()], plan=plan, person=SKIPPED)
-    first, second = repairs_of(play(protocol_spec(), desk))
-    assert first.status is RepairStatus.SKIPPED
-    assert (second.status, second.error) == (RepairStatus.FAILED, "the model said nothing")
 
 
 def test_a_model_that_plans_to_ask_and_ask_asks_a_person_twice_at_most() -> None:

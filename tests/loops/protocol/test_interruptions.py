@@ -1,6 +1,5 @@
 """What breaks off is named, resumed once, and judged as usual."""
 
-import json
 from typing import Any
 
 import pytest
@@ -59,10 +58,6 @@ def test_a_call_that_fails_for_good_is_made_once_more_after_all_six_steps() -> N
     assert classified.facts.broken_phase == "attempt-1/answer"
     assert "the provider refused the call" in reports_of(played)[1].root_cause
     assert [one.status for one in repairs_of(played)] == [RepairStatus.COMPLETED]
-
-
-def test_a_failed_call_costs_no_call_of_the_reflector_and_gets_no_verdict_of_anybody() -> None:
-    played = play(protocol_spec(), Desk(actor=[FAILED, "the answer"], critic=passing()))
     assert [effect.role for effect in played.effects if isinstance(effect, Generate)] == ["actor", "actor", "critic"]
     assert [effect.judgement.attempt for effect in played.effects if isinstance(effect, RecordVerdict)] == [2]
 
@@ -174,12 +169,6 @@ def test_one_cut_off_in_a_journal_that_did_not_tell_goes_on_as_it_did() -> None:
     assert tickets_of(played)[0].trigger is Trigger.INTERRUPTION
 
 
-def test_an_answer_cut_off_with_no_attempt_left_is_kept_and_not_judged() -> None:
-    played = play(protocol_spec(limits={"max_iterations": 1}), Desk(actor=cut("One"), critic=passing()))
-    assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.EXHAUSTED, 1)
-    assert "attempt-1/critique" not in played.keys
-
-
 def test_a_model_that_refuses_is_not_resumed_but_quoted() -> None:
     no = Generation(text="", model="m", refusal="I cannot do that.", fault=AnswerFault.REFUSED)
     played = play(protocol_spec(), Desk(actor=Performed(value=no), critic=passing()))
@@ -251,18 +240,3 @@ def test_an_agent_that_says_that_it_was_interrupted_names_the_broken_phase() -> 
     assert played.ended.outcome is Outcome.SUCCEEDED
     first = next(effect.judgement for effect in played.effects if isinstance(effect, RecordVerdict))
     assert first.referee is Referee.SELF
-
-
-def test_a_journal_of_an_interruption_asks_for_the_same_when_it_is_replayed() -> None:
-    answers: list[Any] = []
-    desk = Desk(actor=[FAILED, cut("a"), "b"], critic=[missing(), passing()])
-
-    def first(effect: Any) -> Any:
-        answers.append(desk(effect))
-        return answers[-1]
-
-    played = play(protocol_spec(limits={"max_iterations": 5}), first)
-    recorded = iter(answers)
-    again = play(protocol_spec(limits={"max_iterations": 5}), lambda _effect: next(recorded))
-    assert json.dumps(again.keys) == json.dumps(played.keys)
-    assert again.ended == played.ended
