@@ -20,11 +20,6 @@ __all__ = ["loopback"]
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
 
 
-@pytest.fixture
-def admin() -> Caller:
-    return make_caller(scopes=[Scope.ADMIN])
-
-
 def patch(admin: Caller, path: str, **change: Any) -> Any:
     return admin.call("PATCH", path, data=json.dumps(change))
 

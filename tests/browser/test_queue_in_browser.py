@@ -18,11 +18,6 @@ Visit = Callable[..., Visitor]
 QUEUE = "/p/desk/reviews/"
 
 
-@pytest.fixture
-def project() -> Project:
-    return make_project("desk", review_policy={"audit_share": 0})
-
-
 def listening(page: Page) -> Page:
     """The page once its bell is joined."""
     page.wait_for_selector("[data-bell-state=open]")

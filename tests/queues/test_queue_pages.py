@@ -20,11 +20,6 @@ QUEUE, SETTINGS = "/p/desk/reviews/", "/p/desk/settings/queues/"
 
 
 @pytest.fixture
-def project() -> Project:
-    return make_project("desk")
-
-
-@pytest.fixture
 def boss(project: Project) -> Client:
     return logged_in_as(reviewer(project, role=Role.ADMIN, name="boss"))
 

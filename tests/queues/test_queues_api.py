@@ -17,11 +17,6 @@ from tests.reviews.waiting_rows import waiting_rows
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture
-def admin() -> Caller:
-    return make_caller(scopes=[Scope.ADMIN])
-
-
 def send(caller: Caller, method: str, path: str, body: Any) -> Answer:
     return caller.call(method, path, data=json.dumps(body))
 

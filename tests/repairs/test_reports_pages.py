@@ -20,17 +20,11 @@ from reflection_app.loops.protocol.stages import AntiPattern
 from reflection_app.loops.verdicts import Issue, IssueCategory
 from reflection_app.repairs.models import AgentInstruction, ClassCorrection, Report
 from reflection_app.repairs.reports import CorrectionInput, correct_class
-from tests.factories import make_project
 from tests.loops.reporting import AGENT
 from tests.repairs.reports import begun_run, kept_report, revised_run
 from tests.web.stories import HOSTILE, logged_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("desk", review_policy={"audit_share": 0})
 
 
 def shown(client: Client, path: str, *, status: int = 200) -> str:

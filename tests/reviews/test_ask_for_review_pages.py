@@ -5,7 +5,7 @@ from reflection_app.core.models import Project, Role
 from reflection_app.reviews.models import Panel, Review
 from reflection_app.runs.models import Run
 from tests.api.stories import finished_run
-from tests.factories import make_member, make_project
+from tests.factories import make_member
 from tests.runs.scripts import scripted_run
 from tests.web.stories import HOSTILE, logged_in
 
@@ -13,18 +13,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def project() -> Project:
-    return make_project("desk")
-
-
-@pytest.fixture
 def run(project: Project) -> Run:
     return finished_run(project)
-
-
-@pytest.fixture
-def reviewer(client: Client, project: Project) -> Client:
-    return logged_in(client, project, Role.REVIEWER)
 
 
 def test_each_attempt_with_a_verdict_offers_it(reviewer: Client, run: Run) -> None:

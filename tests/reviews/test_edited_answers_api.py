@@ -5,16 +5,11 @@ import pytest
 from reflection_app.core.models import Project
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
-from tests.api.caller import Caller, make_caller
+from tests.api.caller import Caller
 from tests.reviews.editing import BETTER
 from tests.reviews.test_reviews import waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def caller() -> Caller:
-    return make_caller()
 
 
 def claimed(caller: Caller, *, score: float = 10) -> tuple[Review, str]:

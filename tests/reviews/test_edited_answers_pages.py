@@ -23,11 +23,6 @@ def project() -> Project:
     return unsure_project("desk")
 
 
-@pytest.fixture
-def reviewer(client: Client, project: Project) -> Client:
-    return logged_in(client, project, Role.REVIEWER)
-
-
 def typed(review: Review, text: str = BETTER, **more: str) -> dict[str, str]:
     return {
         "lease_token": str(review.lease_token),

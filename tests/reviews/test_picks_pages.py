@@ -24,11 +24,6 @@ def project() -> Project:
     return make_project("picks", review_policy={"audit_share": 0})
 
 
-@pytest.fixture
-def reviewer(client: Client, project: Project) -> Client:
-    return logged_in(client, project, Role.REVIEWER)
-
-
 def address(review: Review, act: str = "") -> str:
     return f"/p/picks/reviews/{review.pk}/{act}"
 

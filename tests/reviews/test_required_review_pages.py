@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from reflection_app.core.models import Project, Role
+from reflection_app.core.models import Project
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from tests.factories import make_project
 from tests.runs.critiques import critique
 from tests.runs.scripts import scripted_run
-from tests.web.stories import claimed_by, logged_in
+from tests.web.stories import claimed_by
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -20,11 +20,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def project() -> Project:
     return make_project("req", review_policy={"audit_share": 0})
-
-
-@pytest.fixture
-def reviewer(client: Client, project: Project) -> Client:
-    return logged_in(client, project, Role.REVIEWER)
 
 
 def claimed(reviewer: Client, project: Project, said: str, **submission: Any) -> Review:

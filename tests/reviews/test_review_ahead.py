@@ -9,7 +9,7 @@ from django.utils import timezone
 from reflection_app.core.models import Project, Role
 from reflection_app.reviews.models import Review, ReviewState
 from tests.factories import make_member
-from tests.web.stories import claimed_by, logged_in, unsure_project, waiting_review
+from tests.web.stories import claimed_by, unsure_project, waiting_review
 
 # Advancing a run gives its connection back, so these tests cannot live in one transaction.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -19,11 +19,6 @@ OPEN_PAGE = {"X-Review-Peeked": "none"}
 @pytest.fixture
 def project() -> Project:
     return unsure_project("desk")
-
-
-@pytest.fixture
-def reviewer(client: Client, project: Project) -> Client:
-    return logged_in(client, project, Role.REVIEWER)
 
 
 def decision(review: Review, **typed: object) -> dict[str, object]:

@@ -26,11 +26,6 @@ QUEUE = "/p/desk/reviews/"
 
 
 @pytest.fixture
-def project() -> Project:
-    return make_project("desk", review_policy={"audit_share": 0})
-
-
-@pytest.fixture
 def me(project: Project) -> Actor:
     return Actor(user=make_member(project))
 

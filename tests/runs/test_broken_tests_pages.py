@@ -3,13 +3,13 @@
 import pytest
 from django.test import Client
 
-from reflection_app.core.models import Project, Role
+from reflection_app.core.models import Project
 from reflection_app.reviews.models import Review
 from tests.api.caller import make_caller
 from tests.factories import make_project
 from tests.reviews.picks import move_on
 from tests.runs.broken_tests import RIGHT, run_with_script
-from tests.web.stories import claimed_by, logged_in
+from tests.web.stories import claimed_by
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SCRIPT = "from calculator import add\n\ndef test_add():\n    assert add(1, 2) == 3\n"
@@ -18,11 +18,6 @@ SCRIPT = "from calculator import add\n\ndef test_add():\n    assert add(1, 2) ==
 @pytest.fixture
 def project() -> Project:
     return make_project("broken", review_policy={"audit_share": 0})
-
-
-@pytest.fixture
-def reviewer(client: Client, project: Project) -> Client:
-    return logged_in(client, project, Role.REVIEWER)
 
 
 def test_the_runs_page_says_that_the_tests_are_broken_and_gives_no_verdict(reviewer: Client, project: Project) -> None:

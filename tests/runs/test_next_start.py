@@ -23,11 +23,6 @@ AGENT = "academic-researcher"
 HINT = "先列出会议，再检索。"
 
 
-@pytest.fixture
-def project() -> Project:
-    return make_project(review_policy={"audit_share": 0})
-
-
 def iterated(project: Project, *, hint: str = HINT, last: str = critique(90, approved=True), **task: Any) -> Run:
     """A run whose first answer was whole and not good enough."""
     answers = {

@@ -26,11 +26,6 @@ WEATHER: dict[str, Any] = {
 }
 
 
-@pytest.fixture
-def admin() -> Caller:
-    return make_caller(scopes=[Scope.ADMIN])
-
-
 def test_a_tool_is_registered_read_changed_and_deleted(admin: Caller) -> None:
     made = admin.post("tools", WEATHER)
     assert made.status == 201, made.body
