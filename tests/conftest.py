@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 from django.conf import settings
 from django.db import connection, transaction
-from django.test import TransactionTestCase, override_settings
+from django.test import Client, TransactionTestCase, override_settings
 from hypothesis import HealthCheck
 from hypothesis import settings as of_hypothesis
 from pytest_django import DjangoDbBlocker
@@ -15,7 +15,9 @@ from tests.databases import copy_database, migrated_template
 from tests.emptying import empty_databases
 from tests.pages_as_read import _read_pages
 
+# Models are imported where they are needed: this file is read before Django is set up.
 if TYPE_CHECKING:
+    from reflection_app.core.models import Project
     from tests.api.caller import Caller
 
 __all__ = ["_read_pages"]
@@ -86,9 +88,34 @@ def module_transaction(django_db_setup: None, django_db_blocker: DjangoDbBlocker
 
 
 @pytest.fixture
+def project(db: None) -> "Project":
+    """A project with the slug `desk` that samples no audits."""
+    from tests.factories import make_project
+
+    return make_project("desk", review_policy={"audit_share": 0})
+
+
+@pytest.fixture
+def reviewer(client: Client, project: "Project") -> Client:
+    """The client, logged in as a reviewer of `project`."""
+    from reflection_app.core.models import Role
+    from tests.web.stories import logged_in
+
+    return logged_in(client, project, Role.REVIEWER)
+
+
+@pytest.fixture
+def admin(db: None) -> "Caller":
+    """A client of REST whose key may do everything in a project of its own."""
+    from reflection_app.core.models import Scope
+    from tests.api.caller import make_caller
+
+    return make_caller(scopes=[Scope.ADMIN])
+
+
+@pytest.fixture
 def caller(db: None) -> "Caller":
     """A pipeline: a client of REST with a key of a project of its own, which may do all that keys may."""
-    # Imported here: it brings the models, and this file is read before Django is set up.
     from tests.api.caller import make_caller
 
     return make_caller()

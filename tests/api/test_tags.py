@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from reflection_app.core.models import Scope
 from tests.adapters.outgoing.conftest import loopback
-from tests.api.caller import Answer, Caller, assert_problem, make_caller
+from tests.api.caller import Answer, Caller, assert_problem
 from tests.factories import submit
 from tests.notebook.entries import make_entry
 from tests.teams.test_tools_api import WEATHER
@@ -16,11 +15,6 @@ __all__ = ["loopback"]
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
 HOOK = {"url": "http://127.0.0.1:9/hook", "events": ["run.finished"]}
 RULES: dict[str, Any] = {"rules": [{}]}
-
-
-@pytest.fixture
-def admin() -> Caller:
-    return make_caller(scopes=[Scope.ADMIN])
 
 
 def made(admin: Caller, kind: str) -> str:

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from reflection_app.core.models import Project, Role
 from tests.browser.conftest import Visitor
-from tests.factories import make_member, make_project
+from tests.factories import make_member
 from tests.reviews.waiting_rows import waiting_rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -30,11 +30,6 @@ LISTS = (
     "metrics/?agent=a",
     "metrics/datasets/?set=runs&agent=a",
 )
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("desk", review_policy={"audit_share": 0})
 
 
 def test_every_list_keeps_its_address_while_it_loads(visit: Visit, project: Project) -> None:

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from notebook_app.models import Conflict, Entry
 from reflection_app.core.models import Project, Role
 from tests.browser.conftest import Visitor
-from tests.factories import make_member, make_project
+from tests.factories import make_member
 from tests.notebook.test_conflicts import open_conflict
 
 pytestmark = [
@@ -16,11 +16,6 @@ pytestmark = [
     pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
 ]
 Visit = Callable[..., Visitor]
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("desk")
 
 
 def opened(visit: Visit, project: Project, conflict: Conflict, *, scheme: str = "light") -> Page:

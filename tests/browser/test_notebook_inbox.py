@@ -13,17 +13,12 @@ from reflection_app.notebook.input import CurationInput, TagsInput
 from reflection_app.reviews.models import Comment
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
-from tests.factories import make_member, make_project
+from tests.factories import make_member
 from tests.notebook.test_comparing import conflicting
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Visit = Callable[..., Visitor]
 INBOX = "/p/desk/notebook/inbox/"
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("desk")
 
 
 @pytest.fixture

@@ -9,15 +9,10 @@ from reflection_app.comparisons.models import PairJudgement
 from reflection_app.core.models import Project
 from tests.browser.conftest import Visitor
 from tests.comparisons.pairs import make_set
-from tests.factories import make_member, make_project
+from tests.factories import make_member
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Visit = Callable[..., Visitor]
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("desk")
 
 
 def ready(page: Page) -> Page:

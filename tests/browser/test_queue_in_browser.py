@@ -10,17 +10,12 @@ from reflection_app.core.models import Membership, Project
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.models import Review, ReviewState
 from tests.browser.conftest import Visitor
-from tests.factories import make_member, make_project
+from tests.factories import make_member
 from tests.reviews.waiting_rows import waiting_rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Visit = Callable[..., Visitor]
 QUEUE = "/p/desk/reviews/"
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("desk", review_policy={"audit_share": 0})
 
 
 def listening(page: Page) -> Page:

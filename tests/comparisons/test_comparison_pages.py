@@ -17,11 +17,6 @@ pytestmark = pytest.mark.django_db
 HOSTILE = "<script>alert(1)</script><b onclick=x>{{ 7*7 }}</b>"
 
 
-@pytest.fixture
-def project() -> Project:
-    return make_project("desk")
-
-
 def visitor(project: Project, role: Role = Role.REVIEWER) -> tuple[Client, User]:
     user = make_member(project, role)
     client = Client()

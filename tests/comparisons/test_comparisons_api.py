@@ -15,11 +15,6 @@ pytestmark = pytest.mark.django_db
 HOSTILE = "<script>alert(1)</script>\u202e {{ 7*7 }} ' OR 1=1 --"
 
 
-@pytest.fixture
-def admin() -> Caller:
-    return make_caller(scopes=[Scope.ADMIN])
-
-
 def judge(caller: Caller) -> Caller:
     """Another person's key for the same project."""
     return make_caller(caller.project, [Scope.REVIEWS_WRITE], made_by=make_member(caller.project, Role.REVIEWER))

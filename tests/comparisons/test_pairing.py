@@ -25,11 +25,6 @@ from tests.runs.scripts import scripted_run
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture
-def project() -> Project:
-    return make_project(review_policy={"audit_share": 0})
-
-
 def answered(project: Project, content: str, *, model: str = "", actor: Actor | None = None, **task: Any) -> Run:
     """A finished run whose outside agent handed this in, made by `model`."""
     passed = {"attempt-1/critique": critique(95, approved=True)}

@@ -18,7 +18,7 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, Step, Verdict
-from tests.api.caller import Caller, make_caller
+from tests.api.caller import Caller
 from tests.factories import make_member
 from tests.metrics.recorded import Rows, begin
 from tests.metrics.settled import let_settle
@@ -89,11 +89,6 @@ def test_no_pair_is_against_a_stronger_word_and_each_attempt_is_rejected_once(wo
 
 
 # Of runs.
-
-
-@pytest.fixture
-def caller() -> Caller:
-    return make_caller()
 
 
 def end(rows: Rows, **more: Any) -> Run:

@@ -28,11 +28,6 @@ from tests.reviews.reviewed import criticised, decide, review_of
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture
-def caller() -> Caller:
-    return make_caller()
-
-
 def finished(caller: Caller, *, at: datetime | None = None, **more: Any) -> Run:
     """A run whose tests failed its first attempt and passed its second."""
     metadata = more.pop("metadata", {})

@@ -11,11 +11,6 @@ from tests.reviews.reviewed import criticised, decide, review_of
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def admin() -> Caller:
-    return make_caller(scopes=[Scope.ADMIN])
-
-
 def test_csv_is_imported(admin: Caller) -> None:
     content = 'item,model,critic_verdict,person_verdict,confidence\na,gpt,PASS,REVISE,0.8\n"b, c",gpt,PASS,PASS,\n'
     done = admin.post("metrics/calibration/labels", {"name": "May", "content": content})

@@ -10,16 +10,10 @@ from django.utils import timezone
 from notebook_app.models import Entry
 from notebook_app.public import EntryKind, EntryState, KeptEntry, entry_of, versions_of
 from reflection_app.core.models import Project, Role
-from tests.factories import make_project
 from tests.notebook.test_notebook_pages import INBOX, PAGES, proposed
 from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("desk")
 
 
 @pytest.fixture

@@ -18,11 +18,6 @@ LIFT = "/p/desk/notebook/lift/"
 
 
 @pytest.fixture
-def project() -> Project:
-    return make_project("desk")
-
-
-@pytest.fixture
 def harmful(project: Project) -> KeptEntry:
     lesson = approved_lesson(project.pk, "Always answer in one word")
     fill(lesson, given=(20, 90), withheld=(20, 20))

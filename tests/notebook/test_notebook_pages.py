@@ -15,11 +15,6 @@ PAGES = "/p/desk/notebook/"
 INBOX = f"{PAGES}inbox/"
 
 
-@pytest.fixture
-def project() -> Project:
-    return make_project("desk")
-
-
 def proposed(project: Project, *names: str, **fields: Any) -> list[KeptEntry]:
     """Proposals with these names, each found as often as its place in the list says."""
     kind = EntryKind(fields.pop("kind", EntryKind.LESSON))

@@ -186,20 +186,22 @@ def _text(element: html.HtmlElement, *, without: html.HtmlElement | None = None)
     for child in element if element.get("aria-label") is None else ():
         gap = "" if _is_inline(child) else " "
         said += gap + _text(child, without=without) + gap + (child.tail or "")
-    return str(said)
+    return f" {said} " if "visually-hidden" in element.get("class", "") else str(said)
 
 
-UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+# By the clock, by the machine, or by chance.
+ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b(?:rewind|reflection)_\w+")
 HEX = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{6,}\b")
 NUMBER = re.compile(r"\d[\d.,:]*\d|\d")
-# By the clock and by the machine: a unit or a month.
-UNIT = re.compile(r"# ?(ms|min|s|h|d|B|kB|KB|MB|毫秒|秒|分钟|小时|天|seconds?|minutes?|hours?|days?)\b")
+UNIT = re.compile(
+    r"# ?(?:(?:ms|min|s|h|d|B|kB|KB|MB|seconds?|minutes?|hours?|days?)\b|毫秒|秒钟?|分钟?|小时|天)|(?:less|more) than #"
+)
 MONTHS = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
 MONTH = re.compile(rf"\b{MONTHS}\.? #|# {MONTHS}\b")
 
 
 def _spoken(text: str) -> str:
     """The text on one line, with what varies from run to run written as `#`."""
-    text = NUMBER.sub("#", HEX.sub("#", UUID.sub("#", text)))
-    text = MONTH.sub("#", UNIT.sub("#", text))
-    return " ".join(text.split())
+    text = NUMBER.sub("#", HEX.sub("#", ID.sub("#", text)))
+    text = " ".join(MONTH.sub("#", UNIT.sub("#", text)).split())
+    return re.sub(r"#(?: ?#)+", "#", text)

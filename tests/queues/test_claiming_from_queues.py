@@ -15,17 +15,12 @@ from reflection_app.reviews.assigning import AssignInput, assign_review, assigna
 from reflection_app.reviews.bulk import BulkInput, begin_bulk, work_through
 from reflection_app.reviews.claiming import claim_next, claim_review, likely_next
 from reflection_app.reviews.models import BulkItem, Review
-from tests.factories import make_api_key, make_project
+from tests.factories import make_api_key
 from tests.queues.queues import make_queue, reviewer
 from tests.reviews.test_reviews import together
 from tests.reviews.waiting_rows import waiting_rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("desk")
 
 
 @pytest.fixture

@@ -10,18 +10,12 @@ from django.utils import timezone
 from reflection_app.core.models import Project, Role
 from reflection_app.queues.models import ReviewQueue
 from reflection_app.reviews.models import Review
-from tests.factories import make_project
 from tests.queues.queues import make_queue, reviewer
 from tests.queues.test_saved_views import logged_in_as
 from tests.reviews.waiting_rows import waiting_rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
 QUEUE, SETTINGS = "/p/desk/reviews/", "/p/desk/settings/queues/"
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("desk")
 
 
 @pytest.fixture

@@ -5,17 +5,11 @@ from typing import Any
 
 import pytest
 
-from reflection_app.core.models import Scope
-from tests.api.caller import Answer, Caller, assert_problem, make_caller
+from tests.api.caller import Answer, Caller, assert_problem
 from tests.queues.queues import reviewer
 from tests.reviews.waiting_rows import waiting_rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def admin() -> Caller:
-    return make_caller(scopes=[Scope.ADMIN])
 
 
 def send(caller: Caller, method: str, path: str, body: Any) -> Answer:

@@ -18,11 +18,6 @@ QUEUE, VIEWS, NEW = "/p/desk/reviews/", "/p/desk/views/", "/p/desk/views/new/"
 
 
 @pytest.fixture
-def project() -> Project:
-    return make_project("desk")
-
-
-@pytest.fixture
 def me(project: Project) -> Actor:
     return reviewer(project, name="me")
 

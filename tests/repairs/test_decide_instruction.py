@@ -13,7 +13,7 @@ from reflection_app.repairs.models import AgentInstruction, InstructionState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Step
 from reflection_app.tasks.submitting import MOST_INSTRUCTIONS
-from tests.factories import make_member, make_project, submit
+from tests.factories import make_member, submit
 from tests.loops.reporting import AGENT
 from tests.repairs.reports import revised_run
 from tests.reviews.test_reviews import together
@@ -21,11 +21,6 @@ from tests.reviews.test_reviews import together
 pytestmark = pytest.mark.django_db
 
 TEXT = "至少收集 5 篇论文再停止。"
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project(review_policy={"audit_share": 0})
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from reflection_app.repairs import issue_vectors
 from reflection_app.repairs.issue_vectors import kept_vectors, vectors_of
 from reflection_app.repairs.rows import find_similar_issues
 from reflection_app.runs.models import Run
-from tests.factories import make_project
 from tests.repairs.reports import begun_run, kept_report
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -23,11 +22,6 @@ CLAIMED = "Reported the migration as finished although two of the tables had not
 CLAIMED_AGAIN = "迁移报告说已全部完成，其实两张表根本没动。"
 LOOKS_LIKE_IT = "Reported the migration as finished although two of the tables had the wrong owner."
 ANOTHER = "The prices are quoted in the wrong currency."
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project(review_policy={"audit_share": 0})
 
 
 def similar_to(run: Run, text: str) -> SimilarIssues:

@@ -31,11 +31,6 @@ AGAIN = (Issue(category=IssueCategory.COMPLETENESS, description="只收集了 2 
 OTHER = (Issue(category=IssueCategory.FORMAT, description="JSON 格式错误：缺少右括号"),)
 
 
-@pytest.fixture
-def project() -> Project:
-    return make_project(review_policy={"audit_share": 0})
-
-
 def similar_to(run: Run, issues: tuple[Issue, ...] = AGAIN, *, attempt: int = 1) -> SimilarIssues:
     return find_similar_issues(FindSimilarIssues(key="similar", attempt=attempt, issues=issues), run_id=run.pk)
 

@@ -26,11 +26,6 @@ KEYS = [
 
 
 @pytest.fixture
-def project() -> Project:
-    return make_project(review_policy={"audit_share": 0})
-
-
-@pytest.fixture
 def caller(project: Project) -> Caller:
     return make_caller(project)
 

@@ -14,16 +14,10 @@ from reflection_app.loops.protocol.reports import RepairAction
 from reflection_app.loops.protocol.stages import AntiPattern
 from reflection_app.loops.verdicts import Issue
 from reflection_app.repairs.models import AgentInstruction, ClassCorrection, Report
-from tests.factories import make_project
 from tests.repairs.reports import begun_run, kept_report
 from tests.web.stories import HOSTILE, logged_in
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("desk", review_policy={"audit_share": 0})
 
 
 def shown(client: Client, path: str, *, status: int = 200) -> str:

@@ -25,11 +25,6 @@ from tests.runs.scripts import RIGHT, TESTS, scripted_run
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture
-def project() -> Project:
-    return make_project(review_policy={"audit_share": 0})
-
-
 def ended_run(project: Project) -> Run:
     by = Actor(user=make_member(project))
     run = scripted_run({"attempt-1/answer": RIGHT}, project=project, actor=by, tests=TESTS)

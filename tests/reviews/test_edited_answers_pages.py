@@ -3,11 +3,11 @@
 import pytest
 from django.test import Client
 
-from reflection_app.core.models import Project, Role
+from reflection_app.core.models import Project
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
 from tests.reviews.editing import BETTER
-from tests.web.stories import claimed_by, logged_in, unsure_project, waiting_review
+from tests.web.stories import claimed_by, unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOSTILE = "</textarea><script>alert(1)</script>\n\u202e{{ settings }} & 字"
@@ -16,11 +16,6 @@ HOSTILE = "</textarea><script>alert(1)</script>\n\u202e{{ settings }} & 字"
 @pytest.fixture
 def project() -> Project:
     return unsure_project("desk")
-
-
-@pytest.fixture
-def reviewer(client: Client, project: Project) -> Client:
-    return logged_in(client, project, Role.REVIEWER)
 
 
 def typed(review: Review, text: str = BETTER, **more: str) -> dict[str, str]:

@@ -6,13 +6,13 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from reflection_app.core.models import Project, Role
+from reflection_app.core.models import Project
 from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.views.comparison import compare_answers
 from tests.factories import make_project
 from tests.reviews.picks import answer, move_on, unsettled_pick
-from tests.web.stories import HOSTILE, claimed_by, logged_in
+from tests.web.stories import HOSTILE, claimed_by
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -20,11 +20,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def project() -> Project:
     return make_project("picks", review_policy={"audit_share": 0})
-
-
-@pytest.fixture
-def reviewer(client: Client, project: Project) -> Client:
-    return logged_in(client, project, Role.REVIEWER)
 
 
 def address(review: Review, act: str = "") -> str:

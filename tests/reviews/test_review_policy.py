@@ -15,11 +15,6 @@ from tests.metrics.judged import judged_run
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def admin() -> Caller:
-    return make_caller(scopes=[Scope.ADMIN])
-
-
 def put(caller: Caller, body: Any, **headers: str) -> Answer:
     return caller.call("PUT", "review-policy", data=json.dumps(body), headers=headers)
 

@@ -15,16 +15,11 @@ from reflection_app.reviews.models import Panel, PanelState, Review, ReviewState
 from reflection_app.reviews.views.queue import ROWS
 from reflection_app.runs.models import Run, Verdict
 from reflection_app.tasks.models import Task
-from tests.factories import make_member, make_project
+from tests.factories import make_member
 from tests.reviews.waiting_rows import waiting_rows
 
 pytestmark = pytest.mark.django_db
 QUEUE = "/p/desk/reviews/"
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("desk", review_policy={"audit_share": 0})
 
 
 @pytest.fixture

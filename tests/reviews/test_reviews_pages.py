@@ -11,7 +11,7 @@ from reflection_app.core.models import Project, Role
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Run
 from tests.factories import make_member
-from tests.web.stories import claimed_by, logged_in, unsure_project, waiting_review
+from tests.web.stories import claimed_by, unsure_project, waiting_review
 
 # Advancing a run gives its connection back, so these tests cannot live in one transaction.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -20,11 +20,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def project() -> Project:
     return unsure_project("desk")
-
-
-@pytest.fixture
-def reviewer(client: Client, project: Project) -> Client:
-    return logged_in(client, project, Role.REVIEWER)
 
 
 def decision(review: Review, **typed: object) -> dict[str, object]:

@@ -15,7 +15,7 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from tests.factories import make_member
 from tests.reviews.test_reviews_pages import decision
-from tests.web.stories import claimed_by, logged_in, unsure_project, waiting_review
+from tests.web.stories import claimed_by, unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -23,11 +23,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def project() -> Project:
     return unsure_project("desk")
-
-
-@pytest.fixture
-def reviewer(client: Client, project: Project) -> Client:
-    return logged_in(client, project, Role.REVIEWER)
 
 
 @pytest.fixture

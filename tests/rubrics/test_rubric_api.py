@@ -21,11 +21,6 @@ from tests.rubrics.rated import CRITERIA, as_ratings, rated_review
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture
-def admin() -> Caller:
-    return make_caller(scopes=[Scope.ADMIN])
-
-
 def put(caller: Caller, path: str, body: dict[str, Any], **headers: str) -> Any:
     return caller.call("PUT", path, data=json.dumps(body), headers={k.replace("_", "-"): v for k, v in headers.items()})
 

@@ -21,11 +21,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def project() -> Project:
-    return make_project(review_policy={"audit_share": 0})
-
-
-@pytest.fixture
 def agent(project: Project) -> Caller:
     return make_caller(project, [Scope.TASKS_WRITE, Scope.RUNS_READ])
 

@@ -3,12 +3,12 @@
 import pytest
 from django.test import Client
 
-from reflection_app.core.models import Project, Role
+from reflection_app.core.models import Project
 from reflection_app.reviews.models import Review
 from tests.factories import make_project
 from tests.reviews.picks import move_on
 from tests.runs.broken_tests import run_with_script
-from tests.web.stories import claimed_by, logged_in
+from tests.web.stories import claimed_by
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SCRIPT = "from calculator import add\n\ndef test_add():\n    assert add(1, 2) == 3\n"
@@ -17,11 +17,6 @@ SCRIPT = "from calculator import add\n\ndef test_add():\n    assert add(1, 2) ==
 @pytest.fixture
 def project() -> Project:
     return make_project("broken", review_policy={"audit_share": 0})
-
-
-@pytest.fixture
-def reviewer(client: Client, project: Project) -> Client:
-    return logged_in(client, project, Role.REVIEWER)
 
 
 def test_a_reviewer_keeps_the_attempt_and_the_run_succeeds(reviewer: Client, project: Project) -> None:

@@ -20,11 +20,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-@pytest.fixture
-def caller() -> Caller:
-    return make_caller()
-
-
 def made(project: Project, number: int, *, cost: str = "0", **submission: Any) -> Run:
     """A run, and its task, of the `number`-th of March."""
     run = submit(project, **submission)

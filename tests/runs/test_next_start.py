@@ -12,7 +12,7 @@ from reflection_app.repairs.models import Report
 from reflection_app.repairs.reports import CorrectionInput, correct_class
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
-from tests.factories import make_project, submit
+from tests.factories import submit
 from tests.loops.protocol.playing import PLAN, REFLECTION
 from tests.runs.critiques import critique
 from tests.runs.scripts import scripted_run
@@ -21,11 +21,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 AGENT = "academic-researcher"
 HINT = "先列出会议，再检索。"
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project(review_policy={"audit_share": 0})
 
 
 def iterated(project: Project, *, hint: str = HINT, last: str = critique(90, approved=True), **task: Any) -> Run:

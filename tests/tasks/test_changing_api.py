@@ -24,11 +24,6 @@ from tests.sessions.recorded import INLINE, watched_project
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture
-def admin() -> Caller:
-    return make_caller(scopes=[Scope.ADMIN])
-
-
 def patch(caller: Caller, task_id: object, body: Any, **headers: str) -> Answer:
     return caller.call("PATCH", f"tasks/{task_id}", data=json.dumps(body), headers=headers)
 

@@ -11,11 +11,6 @@ from tests.reviews.panels import SECRET_REASON, open_panel, people, say
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def admin() -> Caller:
-    return make_caller(scopes=[Scope.ADMIN])
-
-
 def entry(caller: Caller, action: str = "run.cancelled", *, actor: Actor | None = None, **after: object) -> AuditEntry:
     audit(caller.project.pk, actor or Actor(), action, target=caller.project, after=after)
     return AuditEntry.objects.filter(project=caller.project).latest("created_at", "id")

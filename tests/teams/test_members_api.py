@@ -3,18 +3,13 @@
 import pytest
 
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.models import IdempotentAnswer, Membership, Role, Scope, digest_of
+from reflection_app.core.models import IdempotentAnswer, Membership, Role, digest_of
 from reflection_app.teams.members import accept_invitation
 from reflection_app.teams.models import Invitation
-from tests.api.caller import Caller, assert_problem, fields, make_caller
+from tests.api.caller import Caller, assert_problem, fields
 from tests.factories import make_member, make_project, make_user
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def admin() -> Caller:
-    return make_caller(scopes=[Scope.ADMIN])
 
 
 def test_members_are_listed_page_by_page(admin: Caller) -> None:

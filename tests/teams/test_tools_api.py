@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.models import Scope
 from reflection_app.teams.models import Secret, Tool
 from reflection_app.teams.tools import add_builtin_tools
 from tests.adapters.outgoing.conftest import loopback
@@ -13,7 +12,7 @@ from tests.adapters.outgoing.server import RawServer, reply
 from tests.adapters.tools.conftest import mcp_server
 from tests.adapters.tools.making import SECRET_VALUE
 from tests.adapters.tools.mcp_server import TOKEN, McpServer
-from tests.api.caller import Caller, assert_problem, fields, make_caller
+from tests.api.caller import Caller, assert_problem, fields
 
 __all__ = ["loopback", "mcp_server"]
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
@@ -24,11 +23,6 @@ WEATHER: dict[str, Any] = {
     "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
     "config": {"url": "http://127.0.0.1:9/weather/{city}"},
 }
-
-
-@pytest.fixture
-def admin() -> Caller:
-    return make_caller(scopes=[Scope.ADMIN])
 
 
 def test_a_tool_is_registered_read_changed_and_deleted(admin: Caller) -> None:

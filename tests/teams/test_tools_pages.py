@@ -13,7 +13,6 @@ from tests.adapters.outgoing.conftest import loopback
 from tests.adapters.outgoing.server import RawServer, reply
 from tests.adapters.tools.conftest import mcp_server
 from tests.adapters.tools.making import SECRET_VALUE, http_tool, secret
-from tests.factories import make_project
 from tests.web.stories import HOSTILE, logged_in
 
 __all__ = ["loopback", "mcp_server"]
@@ -29,11 +28,6 @@ TYPED: dict[str, Any] = {
     "parameters": SCHEMA,
     "timeout_s": "2.5",
 }
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("desk")
 
 
 @pytest.fixture

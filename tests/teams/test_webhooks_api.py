@@ -25,11 +25,6 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 NEVER = {"review.claimed", "review.released", "checks.suggested"}
 
 
-@pytest.fixture
-def admin() -> Caller:
-    return make_caller(scopes=[Scope.ADMIN])
-
-
 def made(admin: Caller, url: str, **more: Any) -> Answer:
     answer = admin.post("webhooks", {"url": url, "events": ["run.finished"], **more})
     assert answer.status == 201, answer.body

@@ -10,7 +10,9 @@ from reflection_app.adapters.files.inside.kinds import is_near
 from reflection_app.loops.completeness.file_codes import FaultCode, FileKind
 
 # 1. 2.3 IV. (a) 第三章 一、
-NUMBERING = re.compile(r"\(?(?:[\d.]++|[ivxlc]++(?=[.)])|[a-h](?=[.)])|第?[0-9一二三四五六七八九十百]++[章节部分、])\W*+")
+NUMBERING = re.compile(
+    r"\(?(?:[\d.]++|[ivxlc]++(?=[.)])|[a-h](?=[.)])|第?[0-9一二三四五六七八九十百]++[章节部分、])\W*+"
+)
 LEAST = (
     ("min_rows", "rows", FaultCode.TOO_FEW_ROWS),
     ("min_pages", "pages", FaultCode.TOO_FEW_PAGES),
