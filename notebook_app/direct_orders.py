@@ -15,7 +15,7 @@ _RULES = r"(?:instructions?|prompts?|directions?|guidelines?|rules?|orders|const
 _ELSEWHERE = r"(?!\s(?:that|which|found|in an?|from an?)\b)"
 _LIMITS = r"(?:restrictions?|limits?|limitations?|filters?|polic(?:y|ies)|rules)"
 _PRIVATE = r"(?:api keys?|secrets?|passwords?|credentials?|environment variables|id_rsa|\.ssh|/etc/passwd|every file)"
-_AWAY = r"(?:https?://|wss?://|[\w.-]{1,60}@[\w-]{1,60}\.\w|\d{1,3}(?:\.\d{1,3}){3})"
+_AWAY = r"(?:https?://|wss?://|@[\w-]{1,60}\.\w|\b\d{1,3}(?:\.\d{1,3}){3}\b)"
 _SAME = r"[^。!?\n]"
 _NOT = "".join(f"(?<!{word})" for word in ("不要", "不能", "不得", "不应", "禁止", "避免", "切勿", "别", "“", "「"))
 _DROP_ZH = r"(?:忽略|无视|忘记|忘掉|不要遵守|绕过)(?!了)"
@@ -41,7 +41,7 @@ ORDERS = {
         rf"(?:告诉我|输出|打印|泄露|把){_SAME}{{0,6}}?你{_SAME}{{0,4}}?提示词",
     ),
     "exfiltration": (
-        rf"\b(?:send|post|upload|forward)\b[^\n]{{0,80}}?{_PRIVATE}[^\n]{{0,80}}?{_AWAY}|\bcurl\b[^\n]{{0,99}}?\$\(",
+        rf"\b(?:send|post|upload|forward)\b[^\n]{{0,50}}?{_PRIVATE}[^\n]{{0,50}}?{_AWAY}|\bcurl\b[^\n]{{0,99}}?\$\(",
         rf"{_PRIVATE_ZH}{_SAME}{{0,20}}?{_SEND_ZH}{_SAME}{{0,20}}?{_AWAY}",
         rf"{_SEND_ZH}{_SAME}{{0,20}}?{_PRIVATE_ZH}{_SAME}{{0,20}}?{_AWAY}",
     ),

@@ -6,7 +6,6 @@ have nobody beside them to be compared with.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
 from uuid import UUID
@@ -184,28 +183,10 @@ def _outcomes(rows: QuerySet[Exposure]) -> Mapping[UUID, Outcomes]:
 
 
 @dataclass(frozen=True)
-class KeptExposure:
-    """One draw. `subject` is a run's id, or an outside agent's own name for its work."""
-
-    id: UUID
-    subject: str
-    entry_version: int
-    rank: int
-    score: float
-    share: float
-    draw: float
-    is_withheld: bool
-    is_counted: bool
-    succeeded: bool | None
-    settled_at: datetime | None
-    created_at: datetime
-
-
-@dataclass(frozen=True)
 class ExposurePage:
     """The exposures of one page; `last` is None where no more come after it."""
 
-    exposures: list[KeptExposure]
+    exposures: list[Exposure]
     last: UUID | None
 
 
@@ -219,5 +200,5 @@ def exposures_of(project_id: UUID, entry_id: UUID, *, limit: int, after: UUID | 
     begun = of_entry.filter(pk=after).first() if after else None
     if begun is not None:
         rows = rows.filter(beyond(begun, NEWEST_FIRST))
-    found = [KeptExposure(*row) for row in rows.values_list(*KeptExposure.__dataclass_fields__)[: limit + 1]]
-    return ExposurePage(found[:limit], last=found[limit - 1].id if len(found) > limit else None)
+    found = list(rows[: limit + 1])
+    return ExposurePage(found[:limit], last=found[limit - 1].pk if len(found) > limit else None)

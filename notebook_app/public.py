@@ -72,7 +72,6 @@ from notebook_app.learning import Became, Learned, keep_learned, memory_names, u
 from notebook_app.lift import Interval, level_of, runs_needed
 from notebook_app.lift_list import (
     Claim,
-    KeptExposure,
     LessonLift,
     Measured,
     Outcomes,
@@ -109,14 +108,13 @@ from notebook_app.meaning import (
     wanted_space,
 )
 from notebook_app.merging import merge, reopen, split, supersede, undo
-from notebook_app.models import ConflictKind, ConflictState, Entry, Settlement
+from notebook_app.models import ConflictKind, ConflictState, Entry, Evidence, Exposure, Settlement
 from notebook_app.models import EmbeddingSpace as Space
 from notebook_app.projects import TAKEN, Row, TakenTable, forget_some, recount
 from notebook_app.proposing import Proposal, ids_counted_on, keep, keep_all, own_evidence, take_back_proposal
 from notebook_app.reading import (
     KeptEntry,
     KeptVersion,
-    Occurrence,
     approver_of,
     conflicts_of,
     entries_by_id,

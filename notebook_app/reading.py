@@ -95,14 +95,6 @@ class KeptVersion(BaseModel):
 
 
 @dataclass(frozen=True)
-class Occurrence:
-    """One time that what the entry says was found: ids by kind of thing."""
-
-    refs: dict[str, Any]
-    created_at: datetime
-
-
-@dataclass(frozen=True)
 class Wording:
     """What was said otherwise and counted on the entry: columns by their names. `entry_id` was merged into it."""
 
@@ -158,10 +150,10 @@ def last_change_of(entry: KeptEntry) -> KeptVersion | None:
     return KeptVersion.model_validate(row) if row else None
 
 
-def occurrences_of(entry: KeptEntry, *, most: int = MOST_LISTED) -> list[Occurrence]:
+def occurrences_of(entry: KeptEntry, *, most: int = MOST_LISTED) -> list[Evidence]:
     """The newest evidence of the entry, the newest first."""
     rows = Evidence.objects.filter(entry=entry.id, project_id=entry.project_id).order_by("-created_at", "-id")
-    return [Occurrence(row.refs, row.created_at) for row in rows[:most]]
+    return list(rows[:most])
 
 
 def wordings_of(entries: Sequence[KeptEntry]) -> dict[UUID, list[Wording]]:

@@ -14,8 +14,8 @@ from notebook_app.public import (
     Claim,
     EntryKind,
     EntryState,
+    Exposure,
     KeptEntry,
-    KeptExposure,
     LessonLift,
     level_of,
 )
@@ -257,6 +257,6 @@ def lift_answer(lesson: LessonLift) -> LiftAnswer:
     )
 
 
-def exposure_answer(one: KeptExposure, *, runs: Collection[UUID]) -> ExposureAnswer:
+def exposure_answer(one: Exposure, *, runs: Collection[UUID]) -> ExposureAnswer:
     run_id = id_from(one.subject)
     return ExposureAnswer.from_row(one, run_id=run_id if run_id in runs else None)

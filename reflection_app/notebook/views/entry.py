@@ -17,9 +17,9 @@ from django.utils.translation import gettext_lazy
 from notebook_app.public import (
     KEPT,
     Change,
+    Evidence,
     KeptEntry,
     KeptVersion,
-    Occurrence,
     entries_by_id,
     fields_of,
     in_open_conflict,
@@ -220,7 +220,7 @@ class EvidenceLine:
     created_at: datetime
 
 
-def lines_of(project: Project, occurrences: Iterable[Occurrence]) -> list[EvidenceLine]:
+def lines_of(project: Project, occurrences: Iterable[Evidence]) -> list[EvidenceLine]:
     """Each occurrence with its links; one query for each kind of thing that is named."""
     found = list(occurrences)
     wanted: dict[str, set[UUID]] = {}
