@@ -20,8 +20,9 @@ def attachment_file(request: DeskRequest, attachment_id: UUID) -> HttpResponse:
 @project_page()
 @require_safe
 def attachment_page(request: DeskRequest, attachment_id: UUID, number: int) -> HttpResponse:
-    """Redirect to the file: single pages are not drawn any more."""
-    return redirect("attachment", request.place.project.slug, attachment_id)
+    """Redirect to the file: single pages are not drawn any more. Raises Http404."""
+    attachment = get_attachment_for(request.place, attachment_id)
+    return redirect("attachment", request.place.project.slug, attachment.pk)
 
 
 @project_page()

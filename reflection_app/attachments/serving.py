@@ -55,17 +55,20 @@ def respond_with_seen_page(request: HttpRequest, page: RenderedPage) -> HttpResp
     """The picture of a page as a model was shown it: made by the server itself, and served as strangers' files are."""
     etag = f'"{page.pk}"'
     response = get_conditional_response(request, etag=etag) or HttpResponse(bytes(page.content))
-    response.headers |= {"Content-Type": "image/png", "Content-Security-Policy": SANDBOX} | _common_headers(etag)
-    return response
+    return _set(response, {"Content-Type": "image/png", "Content-Security-Policy": SANDBOX}, etag=etag)
 
 
-def _common_headers(etag: str) -> dict[str, str]:
-    return {
+def _set(response: HttpResponse, headers: dict[str, str], *, etag: str) -> HttpResponse:
+    """Return the response with these headers, and those that all bytes of strangers have."""
+    common = {
         "X-Content-Type-Options": "nosniff",
         "Cross-Origin-Resource-Policy": "same-origin",
         "Cache-Control": KEPT_BY_BROWSERS,
         "ETag": etag,
     }
+    for header, value in (headers | common).items():
+        response[header] = value
+    return response
 
 
 def _with_headers(response: HttpResponse, attachment: Attachment, *, name: str, etag: str) -> HttpResponse:
@@ -77,13 +80,11 @@ def _with_headers(response: HttpResponse, attachment: Attachment, *, name: str, 
         "Content-Disposition": disposition,
         "Content-Security-Policy": OF_PDF if attachment.is_pdf else SANDBOX,
         "Accept-Ranges": "bytes",
-    } | _common_headers(etag)
+    }
     if attachment.is_pdf:
         # Shown in a frame of the desk's own page, and in no other's.
         headers["X-Frame-Options"] = "SAMEORIGIN"
-    for header, value in headers.items():
-        response[header] = value
-    return response
+    return _set(response, headers, etag=etag)
 
 
 def _wanted(request: HttpRequest, attachment: Attachment, *, etag: str) -> Span | None:

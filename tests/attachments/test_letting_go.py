@@ -44,13 +44,6 @@ def test_what_no_attempt_holds_goes_after_a_day(caller: Caller) -> None:
     assert Attachment.objects.count() == 1
 
 
-def test_what_is_handed_in_again_has_its_day_anew(caller: Caller) -> None:
-    kept = upload(caller.project, pdf(), name="a.pdf", actor=Actor())
-    Attachment.objects.update(handed_in_at=timezone.now() - LATER)
-    assert upload(caller.project, pdf(), name="b.pdf", actor=Actor()).pk == kept.pk
-    assert sweep_unused(timezone.now()) == 0
-
-
 def test_a_file_goes_with_the_last_run_that_had_it(caller: Caller) -> None:
     first, second = with_picture(caller), with_picture(caller)
     later = timezone.now() + LATER

@@ -53,8 +53,8 @@ def test_a_truncated_workbook_is_sent_back_with_its_fault_named_and_the_mended_o
     assert asks["attempt"] == 2
     [issue] = asks["ticket"]["issues"]
     assert "report.xlsx" in issue["description"]
-    assert "breaks off before its end" in issue["description"]
-    assert "breaks off before its end" in asks["messages"][-1]["content"]
+    assert "truncated" in issue["description"]
+    assert "truncated" in asks["messages"][-1]["content"]
     assert verdicts_of(run) == [("REVISE", "requirements")]
 
     mended = file_part(workbook(), name="report.xlsx")

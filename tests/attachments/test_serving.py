@@ -143,8 +143,3 @@ def test_a_member_of_another_project_and_a_stranger_find_nothing(client: Client,
     assert client.get(reverse("attachment", args=[other.slug, attachment.pk])).status_code == 404
     assert client.post(address_of(attachment)).status_code == 404
     assert logged_in(client, project).post(address_of(attachment)).status_code == 405
-
-
-def test_no_page_reads_the_bytes_by_mistake(project: Project) -> None:
-    attachment = kept(project, png())
-    assert "content" in Attachment.objects.get(pk=attachment.pk).get_deferred_fields()

@@ -66,17 +66,6 @@ def test_a_supplemented_run_is_told_by_rows_and_by_the_three_events() -> None:
     assert seqs == list(range(1, len(seqs) + 1))
 
 
-def test_a_model_that_is_not_there_for_the_check_does_not_end_the_run() -> None:
-    project = reading_project()
-    run = planned_run(project)
-    run.spec["models"]["completeness"] = "scripted/no-such-script"
-    run.save(update_fields=["spec"])
-    advance(run.pk)
-    run.refresh_from_db()
-    assert run.outcome == "succeeded"
-    assert CompletenessCheck.objects.get(run=run).state == "unchecked"
-
-
 def test_the_project_can_turn_it_off_or_let_it_only_look() -> None:
     off = supplemented(reading_project(completeness={"when": "off"}))
     assert not Step.objects.filter(run=off, key__contains="completeness").exists()

@@ -44,12 +44,3 @@ def test_the_page_shows_what_was_seen_and_the_pages(client: Client, monkeypatch:
     assert client.get(address.replace(run.project.slug, other.slug)).status_code == 404
     client.force_login(make_member(other, Role.ADMIN))
     assert client.get(address).status_code == 404
-
-
-def test_the_settings_name_the_model_that_looks_or_say_that_nobody_does(client: Client) -> None:
-    project = looking_project("openai/house-eyes")
-    page = logged_in(client, project).get(f"/p/{project.slug}/settings/").text
-    assert "<code>openai/house-eyes</code>" in page
-    project = looking_project()
-    page = logged_in(client, project).get(f"/p/{project.slug}/settings/").text
-    assert "none: nobody looks at pictures and pages" in page

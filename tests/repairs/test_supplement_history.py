@@ -53,16 +53,6 @@ def test_of_two_tools_the_one_with_more_runs_counts() -> None:
     assert (found.runs, found.completed) == (2, 2)
 
 
-def test_a_run_that_lacked_it_twice_counts_once() -> None:
-    project = make_project("twice")
-    one = past_supplement(project)
-    one.pk, one.number = None, 2
-    one.save(force_insert=True)
-    [found] = records(project, ("read_file",))
-    assert found is not None
-    assert found.runs == 1
-
-
 @pytest.mark.parametrize(
     "fields",
     [

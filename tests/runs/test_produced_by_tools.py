@@ -63,11 +63,11 @@ def test_a_broken_file_of_a_tool_keeps_the_check_from_saying_complete_and_the_ru
     check = CompletenessCheck.objects.get(run=run)
     assert check.state == "incomplete"
     told = str(Step.objects.get(run=run, key="attempt-1/completeness").request["messages"])
-    assert "it breaks off before its end" in told
+    assert "truncated" in told
     assert run.outcome == "exhausted"
     verdict = Verdict.objects.get(attempt__run=run)
     assert (verdict.verdict, verdict.referee_label) == ("REVISE", "tool")
-    assert "report.xlsx: it breaks off before its end" in str(verdict.issues)
+    assert "report.xlsx: truncated" in str(verdict.issues)
     # The answer was told, so that it does not pretend.
     assert "report.xlsx" in str(Step.objects.get(run=run, key="attempt-1/answer").request["messages"])
 

@@ -217,11 +217,6 @@ def test_complete_with_supplements_is_a_contradiction_in_which_complete_stands()
     assert (found.state, kept(found), whys(found)) == (CheckState.COMPLETE, [], [DropCode.NOT_MISSING])
 
 
-def test_steps_that_worked_are_told_apart_from_nothing_being_missing() -> None:
-    assert check(complete=True).steps_ok is False
-    assert check(complete=True).state is CheckState.COMPLETE
-
-
 def test_whatever_a_model_says_is_bounded() -> None:
     huge = "字" * 50_000
     tools = [f"tool-{number}" for number in range(1_000)]

@@ -132,13 +132,6 @@ def test_a_file_that_does_not_show_it_makes_the_check_incomplete_whatever_anothe
     assert found.missing_aspects == (f"report.pdf: {CHART}",)
 
 
-def test_a_check_without_anything_to_be_seen_asks_for_nothing_new() -> None:
-    found, effects = found_by(checking(required(shows="")), answering())
-    assert found.looked is None
-    assert "looked" not in found.model_dump(mode="json")
-    assert [one.kind for one in effects] == ["inspect_files", "generate", "record_completeness"]
-
-
 @pytest.mark.parametrize(
     ("said", "why"),
     [
