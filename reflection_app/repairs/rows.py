@@ -1,6 +1,5 @@
 """The rows that steps leave behind here: tickets, failed calls, reports, proposals, completeness checks."""
 
-from collections import defaultdict
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -210,12 +209,13 @@ def is_ours(reflection_id: str, *, run_id: UUID) -> bool:
 def find_similar_issues(effect: FindSimilarIssues, *, run_id: UUID) -> SimilarIssues:
     """What is like these issues in the newest reports on the run's agent, and on this run; without an agent, here only.
 
-    Reports of the run's own attempt, and those that other forks of the same beginning made, are no earlier mistakes.
+    Reports of the run's own attempt are no earlier mistakes, nor are those of other runs of its task: they share its
+    beginning.
     """
     run = Run.objects.defer("spec").select_related("task").get(pk=run_id)
     known = _of_this_run(run, effect.attempt)
     if agent := run.task.agent:
-        others = Report.objects.filter(project=run.project_id, agent=agent[:120]).exclude(run__in=_relatives(run))
+        others = Report.objects.filter(project=run.project_id, agent=agent[:120]).exclude(run__task=run.task_id)
         known += others.order_by("-created_at", "-id").only(*LOOKED_AT)[:MOST_REPORTS]
     newest = sorted({row.pk: row for row in known}.values(), key=lambda row: (row.created_at, row.pk), reverse=True)
     earlier = [(row.reflection_id, Issue.model_validate(issue)) for row in newest for issue in row.issues]
@@ -234,22 +234,6 @@ def _of_this_run(run: Run, attempt: int) -> list[Report]:
         before = min(before, parent.forked_from_step) if parent.forked_from_step is not None else before
         parent = parent.parent
     return found
-
-
-def _relatives(run: Run) -> set[UUID]:
-    """The run and all that share its beginning: what it was forked from, and every fork of those."""
-    parents = dict(Run.objects.filter(task=run.task_id).values_list("pk", "parent"))
-    first = run.pk
-    while (above := parents.get(first)) is not None:
-        first = above
-    children: dict[UUID, list[UUID]] = defaultdict(list)
-    for pk, parent in parents.items():
-        if parent is not None:
-            children[parent].append(pk)
-    found = [first]
-    for pk in found:  # grows while it is read
-        found += children[pk]
-    return set(found)
 
 
 @follows_from(RecordReport)

@@ -3,8 +3,7 @@
 import pytest
 
 from reflection_app.core.models import Project
-from reflection_app.repairs.models import AgentInstruction, Report
-from tests.api.caller import Caller, assert_problem, fields, make_caller
+from tests.api.caller import Caller, fields, make_caller
 from tests.factories import make_project
 from tests.loops.reporting import AGENT
 from tests.repairs.reports import begun_run, kept_report, revised_run
@@ -97,21 +96,3 @@ def test_a_corrected_report_is_found_by_the_class_that_holds(project: Project, c
     assert caller.get("reports", type="3.3.2").body["results"] == []
     assert len(caller.get("reports", type="3.3.1").body["results"]) == 1
     assert caller.get(f"{path}/document").body["error_classification"]["type"] == "3.3.1"
-
-
-def proposed(report: Report) -> AgentInstruction:
-    return AgentInstruction.objects.create(
-        project=report.project, agent=report.agent, text="至少 5 篇。", report=report
-    )
-
-
-def test_instructions_are_listed_and_decided(project: Project, caller: Caller) -> None:
-    instruction = proposed(kept_report(begun_run(project)))
-    (listed,) = caller.get("instructions", state="proposed", agent=AGENT).body["results"]
-    assert (listed["text"], listed["state"], listed["decided_by"]) == ("至少 5 篇。", "proposed", None)
-    assert listed["reflection_id"] == Report.objects.get().reflection_id
-    answer = caller.post(f"instructions/{instruction.pk}/decision", {"decision": "accept"})
-    assert (answer.status, answer.body["state"]) == (200, "accepted")
-    assert caller.get("instructions", state="proposed").body["results"] == []
-    assert_problem(caller.post(f"instructions/{instruction.pk}/decision", {"decision": "decline"}), 409)
-    assert caller.post(f"instructions/{instruction.pk}/decision", {"decision": "withdraw"}).body["state"] == "declined"

@@ -9,11 +9,11 @@ import math
 import re
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field, JsonValue, field_validator, model_validator
+from pydantic import BeforeValidator, Field, JsonValue, field_validator
 
-from reflection_app.loops.answer_reading import Clipped, Lenient, Said
+from reflection_app.loops.answer_reading import Clipped, Lenient, Said, read_as
 from reflection_app.loops.answers import ask
 from reflection_app.loops.diagnosis.diagnose import (
     diagnose_by_meaning,
@@ -55,16 +55,6 @@ from reflection_app.loops.values import Message, system, user
 LARGEST_PARAMS = 20_000
 # As in the design seed, where a delay is left open.
 USUAL_DELAY_S = 3.0
-# The names of the design seed, which models that read Chinese give back.
-TYPE_NAMES = {
-    "参数错误": ErrorType.PARAMETER_ERROR,
-    "工具选择错误": ErrorType.WRONG_TOOL,
-    "权限不足": ErrorType.PERMISSION_DENIED,
-    "外部服务异常": ErrorType.EXTERNAL_SERVICE_ERROR,
-    "external_service_exception": ErrorType.EXTERNAL_SERVICE_ERROR,
-}
-SEVERITY_NAMES = {"低": "low", "中": "medium", "高": "high", "critical": "high"}
-
 DIAGNOSIS_SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["error_type", "remedy", "root_cause", "severity", "action"],
@@ -82,48 +72,30 @@ DIAGNOSIS_SCHEMA: dict[str, Any] = {
 }
 
 
-class ModelDiagnosis(Lenient):
-    """A model's diagnosis, flat as it was asked for or with the inner objects of the design seed."""
+def _name(value: Any) -> Any:
+    return value.strip().lower().replace(" ", "_").replace("-", "_") if isinstance(value, str) else value
 
-    error_type: ErrorType
-    remedy: Remedy | None = None
+
+def _remedy(value: Any) -> Any:
+    """None for what is no remedy: the type of the error decides then."""
+    name = _name(value)
+    return name if isinstance(name, str) and name in set(Remedy) else None
+
+
+class ModelDiagnosis(Lenient):
+    """A model's diagnosis, as it was asked for."""
+
+    error_type: Annotated[ErrorType, BeforeValidator(_name)]
+    remedy: Annotated[Remedy | None, BeforeValidator(_remedy)] = None
     root_cause: Clipped = Field(min_length=1)
-    severity: FailureSeverity = FailureSeverity.MEDIUM
+    severity: Annotated[FailureSeverity, read_as(FailureSeverity, otherwise=FailureSeverity.MEDIUM)] = (
+        FailureSeverity.MEDIUM
+    )
     action: Said = ""
     modified_params: dict[str, JsonValue] | None = None
     fallback_tool: Clipped | None = None
     retry_delay_seconds: float | None = None
     alternative: Said = ""
-
-    @model_validator(mode="before")
-    @classmethod
-    def flatten(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        inner = [value.get(name) for name in ("diagnosis", "corrective_action")]
-        return value | {key: one for part in inner if isinstance(part, dict) for key, one in part.items()}
-
-    @field_validator("error_type", mode="before")
-    @classmethod
-    def read_type(cls, value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        name = value.strip().lower()
-        return TYPE_NAMES.get(name, name.replace(" ", "_").replace("-", "_"))
-
-    @field_validator("remedy", mode="before")
-    @classmethod
-    def read_remedy(cls, value: Any) -> Any:
-        """None of what names no remedy: the type tells it then."""
-        name = value.strip().lower().replace(" ", "_").replace("-", "_") if isinstance(value, str) else ""
-        return name if name in set(Remedy) else None
-
-    @field_validator("severity", mode="before")
-    @classmethod
-    def read_severity(cls, value: Any) -> Any:
-        if value is None:
-            return FailureSeverity.MEDIUM
-        return SEVERITY_NAMES.get(value.strip().lower(), value.strip().lower()) if isinstance(value, str) else value
 
     @field_validator("modified_params", mode="after")
     @classmethod

@@ -15,7 +15,7 @@ from reflection_app.loops.texts import cut
 from reflection_app.loops.verdicts import IssueCategory, Judgement, Severity
 
 # The plainest words in which an agent says that it does not know: what is left where no model reads the meaning.
-# What is quoted, denied or told of others is taken for said, too (judgement/cards/does_not_know.md).
+# What is quoted, denied or told of others is taken for said, too.
 PLAIN_WORDS = re.compile(
     r"\b(?:I|we) (?:do not|don['’]t|really don['’]t) (?:actually )?know\b|\b(?:I have )?no idea\b|"
     r"\b(?:I|we) (?:cannot|can['’]t|could not|couldn['’]t|(?:am|was|are|were) unable to) "
