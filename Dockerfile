@@ -5,7 +5,7 @@ RUN pip install --no-cache-dir uv==0.13.9
 WORKDIR /app
 ENV UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy UV_COMPILE_BYTECODE=1
 COPY pyproject.toml uv.lock ./
-# docker compose build --build-arg EXTRAS=parquet: data sets as Parquet as well, 165 MB more.
+# docker compose build --build-arg EXTRAS=parquet: Parquet files of agents are read as well, 165 MB more.
 ARG EXTRAS=""
 RUN uv sync --locked --no-dev --no-group local $(for extra in $EXTRAS; do printf -- "--extra %s " "$extra"; done)
 COPY manage.py ./

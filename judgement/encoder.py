@@ -4,7 +4,7 @@ The wheel's own engine gives one vector of a whole text; who compares two texts 
 """
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -128,6 +128,21 @@ def through(states: Floats, layer: Mapping[str, Floats]) -> Floats:
     # GELU by tanh, for which numpy has a quick function.
     inner = inner * (np.tanh(inner * (np.float32(0.7978845608) + np.float32(0.0356774081) * inner * inner)) + 1) / 2
     return normed(as_floats(states + inner @ layer["fo.w"] + layer["fo.b"]), layer["oln.w"], layer["oln.b"])
+
+
+def states_after(numbers: Collection[int], text: str, *, model: Path, most: int) -> Iterator[Floats]:
+    """The states of the text's tokens, `most` at most, after each of these layers, counted from 1."""
+    wheel = encoder(model)
+    states = wheel.begin(wheel.tokens(text, most=most))
+    for number in range(1, max(numbers) + 1):
+        states = through(states, _layer(model, number - 1))
+        if number in numbers:
+            yield states
+
+
+@cache
+def _layer(model: Path, number: int) -> dict[str, Floats]:
+    return encoder(model).layer(number)
 
 
 @cache

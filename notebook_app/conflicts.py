@@ -13,9 +13,7 @@ from django.utils.translation import gettext as _
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation
 
 from notebook_app.changing import last_by, lock_notebook, lock_rows, reopen
-from notebook_app.clusters import followers, open_clusters
 from notebook_app.comparing import text_of
-from notebook_app.contradictions import Opposed
 from notebook_app.entry_filter import beyond
 from notebook_app.kinds import (
     HOLDING,
@@ -67,11 +65,6 @@ class SeenConflict(BaseModel):
         return tuple(str(word) for word in self.why.get("words", []))
 
     @property
-    def opposed(self) -> tuple[Opposed, ...]:
-        """What the first entry says and the second says otherwise."""
-        return tuple(Opposed(one["kind"], one["left"], one["right"]) for one in self.why.get("opposed", []))
-
-    @property
     def gone_id(self) -> UUID | None:
         """The entry that was merged or superseded."""
         is_settled = self.state is ConflictState.SETTLED
@@ -105,8 +98,8 @@ def list_conflicts(
     limit: int,
     after: UUID | None = None,
 ) -> list[SeenConflict]:
-    """The newest conflicts, those older than `after` where that is given and the project's; one of each cluster."""
-    rows = _rows(project_id).filter(state__in=states).exclude(pk__in=followers(open_clusters(project_id)))
+    """The newest conflicts, those older than `after` where that is given and the project's."""
+    rows = _rows(project_id).filter(state__in=states)
     rows = rows.filter(kind=kind) if kind is not None else rows.filter(kind__in=TO_BE_SETTLED)
     if after is not None:
         last = Conflict.objects.filter(project_id=project_id, pk=after).first()
@@ -119,8 +112,8 @@ def list_conflicts(
 def conflict_rows(
     project_id: UUID, *, state: ConflictState | None = None, kind: ConflictKind | None = None
 ) -> QuerySet[Any]:
-    """The conflicts that are meant, one of each cluster, in no order; each can be `seen`."""
-    rows = _rows(project_id).order_by().exclude(pk__in=followers(open_clusters(project_id)))
+    """The conflicts that are meant, in no order; each can be `seen`."""
+    rows = _rows(project_id).order_by()
     rows = rows.filter(state=state) if state is not None else rows
     return rows.filter(kind=kind) if kind is not None else rows
 
@@ -129,9 +122,7 @@ def beside(conflict: SeenConflict) -> tuple[UUID | None, UUID | None]:
     """The open conflicts before and after this one in the inbox, which shows the newest first."""
     kinds = TO_BE_SETTLED if conflict.kind in TO_BE_SETTLED else (conflict.kind,)
     rows = Conflict.objects.filter(project_id=conflict.project_id, state=ConflictState.OPEN, kind__in=kinds)
-    clusters = open_clusters(conflict.project_id)
-    mine = next((one.conflicts for one in clusters if conflict.id in one.conflicts), ())
-    rows = rows.exclude(pk__in=[*followers(clusters), *mine])
+    rows = rows.exclude(pk=conflict.id)
     before, after = (
         rows.filter(beyond(conflict, order)).order_by(*order).values_list("pk", flat=True).first()
         for order in (("created_at", "id"), NEWEST_FIRST)
@@ -140,9 +131,8 @@ def beside(conflict: SeenConflict) -> tuple[UUID | None, UUID | None]:
 
 
 def count_open_conflicts(project_id: UUID) -> int:
-    """How many conflicts wait for a curator: a cluster is one, and what only narrows another entry is none."""
-    rows = Conflict.objects.filter(project_id=project_id, state=ConflictState.OPEN, kind__in=TO_BE_SETTLED)
-    return rows.count() - len(followers(open_clusters(project_id)))
+    """How many conflicts wait for a curator; what only narrows another entry is none."""
+    return Conflict.objects.filter(project_id=project_id, state=ConflictState.OPEN, kind__in=TO_BE_SETTLED).count()
 
 
 def ask_for_suggestion(project_id: UUID, conflict_id: UUID, *, run_id: UUID, instead_of: UUID | None) -> bool:
@@ -222,7 +212,7 @@ def settle_conflict(project_id: UUID, conflict_id: UUID, settling: Settling, *, 
 
 @transaction.atomic
 def unsettle_conflict(project_id: UUID, conflict_id: UUID, *, by: By, reason: str = "") -> Conflict:
-    """The conflict, open again, with both entries as they were before; with it all that was settled in the same act.
+    """The conflict, open again, with both entries as they were before.
 
     Raises ConflictMovedOn where it is not settled, ChangedMeanwhile or Refused where something was built on it since,
     Contradicted where an entry was approved by settling it and the other would be approved again, too.
@@ -230,9 +220,7 @@ def unsettle_conflict(project_id: UUID, conflict_id: UUID, *, by: By, reason: st
     conflict, entries = _locked(project_id, conflict_id, ConflictState.SETTLED)
     if opposed := _approved_by_settling(conflict, [*entries.values()]):
         raise Contradicted([conflict.pk], names=[opposed.name])
-    if conflict.why.get("act"):
-        _take_back(project_id, conflict.why["act"], by=by, reason=reason)
-    elif conflict.settlement != Settlement.KEPT_BOTH:
+    if conflict.settlement != Settlement.KEPT_BOTH:
         gone = entries[UUID(conflict.why["gone"])]
         last = gone.versions.order_by("-number").first()
         if last is None or last.change not in {Change.MERGED, Change.SUPERSEDED}:
@@ -259,28 +247,6 @@ def _approved_by_settling(conflict: Conflict, entries: Sequence[Entry]) -> Entry
         if was_approved and str(conflict.pk) in approval.evidence.get("settled", []):
             return entry
     return None
-
-
-def _take_back(project_id: UUID, act: str, *, by: By, reason: str) -> None:
-    """Undoes what settling a cluster did, the last merge first. The notebook is locked by the caller."""
-    of_act = Conflict.objects.filter(project_id=project_id, why__act=act)
-    rows = list(of_act.filter(state=ConflictState.SETTLED).select_for_update(of=("self",)).order_by("pk"))
-    merged = [row for row in rows if row.settlement == Settlement.MERGED]
-    for row in sorted(merged, key=lambda row: -row.why["place"]):
-        gone = lock_rows(project_id, [UUID(row.why["gone"])])[UUID(row.why["gone"])]
-        last = gone.versions.order_by("-number").first()
-        if last is None or last.change != Change.MERGED:
-            raise ChangedMeanwhile(version=gone.version, by=last.by_label if last else "")
-        undo(project_id, gone.pk, number=last.number, by=by, reason=reason)
-    kept = [row for row in rows if row.settlement == Settlement.KEPT_BOTH]
-    ids = {entry_id for row in kept for entry_id in (row.first_id, row.second_id)}
-    if any(entry.state not in HOLDING for entry in lock_rows(project_id, ids).values()):
-        raise NotPossibleNow(change=Change.REOPENED.value, state=ConflictState.MOOT.value)
-    reopen(Conflict.objects.filter(pk__in=[row.pk for row in kept]))
-    for row in of_act:
-        # Settled anew it is another act, perhaps of fewer entries.
-        row.why = {key: value for key, value in row.why.items() if key not in {"act", "place", "gone"}}
-        row.save(update_fields=["why"])
 
 
 def _locked(project_id: UUID, conflict_id: UUID, state: ConflictState) -> tuple[Conflict, dict[UUID, Entry]]:

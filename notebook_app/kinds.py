@@ -280,13 +280,6 @@ class ConflictMovedOn(NotebookError):
         self.state, self.by = state, by
 
 
-class ClusterChanged(NotebookError):
-    """Entries have joined or left the cluster since it was read; nothing was changed."""
-
-    def __init__(self, conflict_id: UUID) -> None:
-        super().__init__(f"{self.__doc__} ({conflict_id})")
-
-
 class Refused(NotebookError):
     """What was asked of the notebook cannot be accepted; `field` names what is wrong with it."""
 

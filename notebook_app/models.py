@@ -62,7 +62,7 @@ class Entry(models.Model):
     is_cleared = models.BooleanField(default=False)
     # The classifier flagged it after a person had approved it: it stays in prompts until a curator decides.
     is_used_while_flagged = models.BooleanField(default=False)
-    # Which version of the classifier's weights (see steering.py) has read its words; 0 where they are unread.
+    # Which version of the classifier's weights has read its words; 0 where they are unread.
     read_by_weights = models.PositiveIntegerField(default=0)
     merged_into = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="merged_entries"

@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from notebook_app.changing import lock_notebook, locked
-from notebook_app.clusters import Cluster, ClusterSettling, cluster_of, open_clusters, settle_cluster
 from notebook_app.comparing import WheelsModel, compare, due
 from notebook_app.conflicts import (
     SeenConflict,
@@ -49,7 +48,6 @@ from notebook_app.interchange.importing import (
     project_of_import,
 )
 from notebook_app.interchange.reading import HandedIn
-from notebook_app.judged import JudgedEntry, judged_by_people
 from notebook_app.kinds import (
     DESK,
     HOLDING,
@@ -57,7 +55,6 @@ from notebook_app.kinds import (
     By,
     Change,
     ChangedMeanwhile,
-    ClusterChanged,
     ConflictMovedOn,
     Contradicted,
     EntryKind,
@@ -149,7 +146,8 @@ from notebook_app.rules_prompt import (
     told_of,
     without_notebook,
 )
-from notebook_app.screening_by_meaning import count_unread, keep_reading, unread
+from notebook_app.screening import Opinion
+from notebook_app.screening_by_meaning import count_unread, keep_reading, reading_of, unread
 from notebook_app.search import LONGEST_WORD, Lexemes, begun, matching, quoted, refresh_search, stems_of
 from notebook_app.versions import KEPT, diff_of, words_changed
 

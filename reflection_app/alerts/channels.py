@@ -22,6 +22,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.project_settings import WaitingSettings
 from reflection_app.loops.storable import only_storable
 from reflection_app.loops.values import Value
+from reflection_app.teams.projects import save_settings
 
 LONGEST_NAME = 80
 LONGEST_SECRET = 200
@@ -60,13 +61,19 @@ Language = Annotated[str, Field(max_length=10), AfterValidator(_spoken)]
 Hour = Annotated[time, AfterValidator(_whole_minutes)]
 
 
-class _Quiet(Value):
-    """Both ends of the quiet hours, or neither."""
+class ChannelChange(Value):
+    """What is to be changed of a channel; what is left out stays."""
 
-    quiet_from: Hour | None = Field(default=None, description="nothing is sent from then …", examples=["22:00"])
-    quiet_until: Hour | None = Field(
-        default=None, description="… until then, of the project's time zone", examples=["07:30"]
-    )
+    name: Name | None = None
+    # Where its host is another, the secret goes unless one is sent with it.
+    url: Url | None = None
+    secret: Signing | None = None
+    topics: Topics | None = None
+    language: Language | None = None
+    is_enabled: bool | None = None
+    # Nothing is sent between them, in the project's time zone.
+    quiet_from: Hour | None = None
+    quiet_until: Hour | None = None
 
     @model_validator(mode="after")
     def _check_quiet(self) -> Self:
@@ -77,30 +84,17 @@ class _Quiet(Value):
         return self
 
 
-class ChannelInput(_Quiet):
+class ChannelInput(ChannelChange):
     """A room of a chat service that is told what waits."""
 
     kind: ChannelKind
-    name: Name = Field(description="what people call it", examples=["#agents"])
-    url: Url = Field(
-        description="the incoming webhook's address. It is a secret, and is not told again",
-        examples=["https://hooks.slack.com/services/T000/B000/xyz"],
-    )
-    secret: Signing = Field(default="", description="of Feishu and DingTalk, where their bot asks for a signature")
-    topics: Topics = Field(default=USUAL_TOPICS, description="what it is told of")
-    language: Language = Field(default="en", description="in which it is told")
+    name: Name
+    url: Url
+    # Of Feishu and DingTalk, where their bot asks for a signature.
+    secret: Signing = ""
+    topics: Topics = USUAL_TOPICS
+    language: Language = "en"
     is_enabled: bool = True
-
-
-class ChannelChange(_Quiet):
-    """What is to be changed of a channel; what is left out stays."""
-
-    name: Name | None = None
-    url: Url | None = Field(default=None, description="where its host is another, the secret goes unless one is sent")
-    secret: Signing | None = Field(default=None, description="empty: none")
-    topics: Topics | None = None
-    language: Language | None = None
-    is_enabled: bool | None = Field(default=None, description="false: what still waits to be told is forgotten")
 
 
 # Addresses at rest, sealed together with the secret and the host that both were entered for.
@@ -144,12 +138,9 @@ def check_address(url: str, *, kind: ChannelKind) -> str:
     return origin_of(url)
 
 
-def create_channel(project: Project, data: ChannelInput, *, actor: Actor, origin: str = "") -> Channel:
-    """The channel. Raises InvalidInput, or Conflict where there are too many.
-
-    `origin` is of an address that was checked before, by whoever calls it in a transaction.
-    """
-    origin = origin or check_address(data.url, kind=data.kind)
+def create_channel(project: Project, data: ChannelInput, *, actor: Actor) -> Channel:
+    """The channel. Raises InvalidInput, or Conflict where there are too many."""
+    origin = check_address(data.url, kind=data.kind)
     _refuse_secret(data.secret, kind=data.kind)
     fields = data.model_dump(exclude={"url", "secret"}) | {"topics": [topic.value for topic in data.topics]}
     with transaction.atomic():
@@ -169,16 +160,14 @@ def create_channel(project: Project, data: ChannelInput, *, actor: Actor, origin
     return channel
 
 
-def change_channel(channel: Channel, change: ChannelChange, *, actor: Actor, origin: str = "") -> Channel:
+def change_channel(channel: Channel, change: ChannelChange, *, actor: Actor) -> Channel:
     """The changed channel. Raises InvalidInput, or NotFound where it was deleted meanwhile.
 
     An address at another host takes the secret with it, which was given for the former one. Switched off, what waits is
-    forgotten; switched on, it begins anew. `origin` is of an address that was checked before, by whoever calls it in a
-    transaction.
+    forgotten; switched on, it begins anew.
     """
     kind = ChannelKind(channel.kind)
-    if change.url is not None and not origin:
-        origin = check_address(change.url, kind=kind)
+    origin = "" if change.url is None else check_address(change.url, kind=kind)
     _refuse_secret(change.secret or "", kind=kind)
     wanted = change.model_dump(exclude={"url", "secret"}, exclude_unset=True)
     plain = {name: value for name, value in wanted.items() if value is not None or name.startswith("quiet_")}
@@ -289,21 +278,8 @@ def _refuse_taken_name(project: Project, name: str) -> None:
 # The project's goals and time zone.
 
 
-@transaction.atomic
 def change_waiting(project: Project, waiting: WaitingSettings, *, actor: Actor) -> Project:
     """The project with other goals; saving what holds already changes nothing."""
-    locked = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    before = locked.get_waiting()
-    if before == waiting:
-        return locked
-    locked.waiting = waiting.model_dump(mode="json")
-    locked.save(update_fields=["waiting"])
-    audit(
-        locked.pk,
-        actor,
-        "settings.changed",
-        target=locked,
-        before={"waiting": before.model_dump(mode="json")},
-        after={"waiting": locked.waiting},
-    )
-    return locked
+    if project.get_waiting() == waiting:
+        return project
+    return save_settings(project, actor=actor, waiting=waiting.model_dump(mode="json"))

@@ -6,10 +6,11 @@ A review that somebody holds and keeps alive waits for nobody else, and does not
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, Max, OuterRef, Q
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from reflection_app.alerts.digests import day_due
@@ -47,40 +48,28 @@ def escalate(project_id: UUID, *, now: datetime) -> int:
     project = projects.filter(pk=project_id, deleted_at=None).first()
     if project is None:
         return 0
-    goals, escalated = project.get_waiting(), 0
-    for goal, of in review_goals(project):
-        reviews = list(_due_reviews(project, goals, of=of, goal_minutes=goal, now=now))
-        rows = [
-            Escalation(project=project, review=one, number=number + 1, goal_minutes=goal, created_at=now)
-            for one, number in reviews
+    goals = project.get_waiting()
+    reviews = Review.objects.filter(free(now), project=project).select_related("run__task")
+    reviews = reviews.defer("run__spec", "run__task__tests")
+    waiting: list[tuple[int, str, QuerySet[Any]]] = [
+        (goal, "review", reviews.filter(of)) for goal, of in review_goals(project)
+    ]
+    if goals.question_goal_minutes is not None:
+        questions = Question.objects.filter(project=project, state=QuestionState.OPEN)
+        waiting.append((goals.question_goal_minutes, "question", questions))
+    escalated = 0
+    for goal, about, rows in waiting:
+        late = [
+            Escalation(project=project, number=number + 1, goal_minutes=goal, created_at=now, **{about: one})
+            for one, number in _due(rows, goals, goal_minutes=goal, now=now)
         ]
-        escalated += _tell(project, rows)
-    if (minutes := goals.question_goal_minutes) is not None:
-        questions = list(_due_questions(project, goals, goal_minutes=minutes, now=now))
-        rows = [
-            Escalation(project=project, question=one, number=number + 1, goal_minutes=minutes, created_at=now)
-            for one, number in questions
-        ]
-        escalated += _tell(project, rows)
+        escalated += _tell(project, late)
     return escalated
 
 
-def _due_reviews(
-    project: Project, goals: WaitingSettings, *, of: Q, goal_minutes: int, now: datetime
-) -> Sequence[tuple[Review, int]]:
-    """The reviews of this goal to escalate now, the oldest first, each with how often it was escalated before."""
-    waiting = Review.objects.filter(free(now), of, project=project).select_related("run__task")
-    due = waiting.defer("run__spec", "run__task__tests").annotate(last=Max("escalations__created_at"))
-    due = due.annotate(number=Max("escalations__number")).filter(_is_due(goals, goal_minutes=goal_minutes, now=now))
-    return [(one, one.number or 0) for one in due.order_by("created_at", "id")[:MOST_AT_ONCE]]
-
-
-def _due_questions(
-    project: Project, goals: WaitingSettings, *, goal_minutes: int, now: datetime
-) -> Sequence[tuple[Question, int]]:
-    """The same of questions."""
-    due = Question.objects.filter(project=project, state=QuestionState.OPEN)
-    due = due.annotate(last=Max("escalations__created_at"), number=Max("escalations__number"))
+def _due(rows: QuerySet[Any], goals: WaitingSettings, *, goal_minutes: int, now: datetime) -> Sequence[tuple[Any, int]]:
+    """The rows to escalate now, the oldest first, each with how often it was escalated before."""
+    due = rows.annotate(last=Max("escalations__created_at"), number=Max("escalations__number"))
     due = due.filter(_is_due(goals, goal_minutes=goal_minutes, now=now)).order_by("created_at", "id")
     return [(one, one.number or 0) for one in due[:MOST_AT_ONCE]]
 

@@ -10,6 +10,7 @@ from reflection_app.core.models import Digest, Project
 from reflection_app.reviews.models import Review
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Question
+from reflection_app.teams.models import Outlet, Sent, Try
 
 
 class ChannelKind(models.TextChoices):
@@ -37,13 +38,12 @@ class Topic(models.TextChoices):
     WEEKLY = "weekly", "Weekly digest"
 
 
-class Channel(models.Model):
+class Channel(Outlet):
     """A room of a chat service, reached by an incoming webhook whose address is a secret: whoever has it may post.
 
     `ciphertext` holds the address and the secret that signs. `host` is all of the address that anybody is shown.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="channels")
     kind = models.CharField(max_length=8, choices=ChannelKind)
     name = models.CharField(max_length=80)
@@ -55,16 +55,10 @@ class Channel(models.Model):
     # In the project's time zone; from the later to the earlier hour it is the night between.
     quiet_from = models.TimeField(null=True, blank=True)
     quiet_until = models.TimeField(null=True, blank=True)
-    is_enabled = models.BooleanField(default=True)
     # Why the desk switched it off by itself.
     off_reason = models.TextField(blank=True, default="")
-    # Since when nothing has arrived; None while things do.
-    failing_since = models.DateTimeField(null=True, blank=True)
     # Nothing is sent before: messages keep their distance, and a service may ask for more.
     rest_until = models.DateTimeField(null=True, blank=True)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
-    created_at = models.DateTimeField(auto_now_add=True)
-    updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
         ordering = ("created_at", "id")
@@ -89,23 +83,16 @@ class MessageState(models.TextChoices):
     OBSOLETE = "obsolete", "Obsolete"
 
 
-class ChannelMessage(models.Model):
+class ChannelMessage(Sent):
     """One message to a channel, of all that waited to be told when it was sent. `text` is what it said last."""
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     channel = models.ForeignKey(Channel, on_delete=models.CASCADE, related_name="messages")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="+")
     is_test = models.BooleanField(default=False)
     text = models.TextField(blank=True, default="")
     state = models.CharField(max_length=10, choices=MessageState, default=MessageState.WAITING)
-    tries = models.PositiveSmallIntegerField(default=0)
     # How often a worker was lost between sending it and noting what came of that.
     losses = models.PositiveSmallIntegerField(default=0)
-    next_at = models.DateTimeField(null=True, blank=True)
-    # Until when a worker has it in hand.
-    lease_until = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-    delivered_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints = (
@@ -120,24 +107,12 @@ class ChannelMessage(models.Model):
         return f"message to {self.channel_id}"
 
 
-class ChannelTry(models.Model):
-    """One request, and what came back."""
-
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+class ChannelTry(Try):
     message = models.ForeignKey(ChannelMessage, on_delete=models.CASCADE, related_name="log")
-    number = models.PositiveSmallIntegerField()
-    status = models.PositiveSmallIntegerField(null=True, blank=True)
-    answer = models.TextField(blank=True, default="")
-    error = models.TextField(blank=True, default="")
-    duration_s = models.FloatField(default=0.0)
-    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ("number",)
         constraints = (models.UniqueConstraint(fields=("message", "number"), name="channel_try_once"),)
-
-    def __str__(self) -> str:
-        return f"try {self.number}"
 
 
 class ChannelItem(models.Model):

@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.db.models import Max, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import get_language, gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
@@ -33,7 +34,7 @@ from reflection_app.alerts.services.notes import Meaning
 from reflection_app.core.errors import Conflict, InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.project_settings import WaitingSettings
-from reflection_app.web.access import DeskRequest, back_to, get_channel_for, project_page
+from reflection_app.web.access import DeskRequest, back_to, confirm_page, get_channel_for, project_page
 from reflection_app.web.forms import Form, Offered, Problems, Refused, read_form
 from reflection_app.web.list_pages import list_page
 from reflection_app.web.middleware import post_only
@@ -250,7 +251,16 @@ def remove(request: DeskRequest, channel_id: UUID) -> HttpResponse:
     """Asks first; the POST deletes."""
     channel = get_channel_for(request.place, channel_id)
     if request.method != "POST":
-        return render(request, "alerts/delete.html", {"channel": channel})
+        return confirm_page(
+            request,
+            title=gettext("Delete the channel?"),
+            about=f"{channel.name} {channel.host}/…",
+            text=gettext(
+                "It is told of nothing any more, and its log goes with it. To keep the log, switch it off instead."
+            ),
+            button=gettext("Delete the channel"),
+            back=reverse("channel", args=(request.place.project.slug, channel.pk)),
+        )
     delete_channel(channel, actor=request.place.actor)
     return back_to(request, "channels", message=gettext("The channel and its log are deleted."))
 

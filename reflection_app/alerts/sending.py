@@ -27,10 +27,9 @@ from reflection_app.alerts.models import Channel, ChannelItem, ChannelKind, Chan
 from reflection_app.alerts.services import answer_of, request_of
 from reflection_app.alerts.services.notes import Address, Answered, Meaning, Note
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.models import Membership, Role
 from reflection_app.loops.storable import storable
 from reflection_app.teams.models import ABOUT_CHANNEL, NotificationKind
-from reflection_app.teams.notifications import notify
+from reflection_app.teams.notifications import tell_admins
 from reflection_app.teams.webhook_sending import LONGEST_RETRY_AFTER_S, is_to_pause, next_delay_s
 
 Clock = Callable[[], datetime]
@@ -221,7 +220,7 @@ def record(message: ChannelMessage, tried: Tried, *, now: datetime) -> None:
     if tried.meaning is Meaning.ARRIVED:
         mine.state, mine.delivered_at, mine.next_at = MessageState.DELIVERED, now, None
         if channel.failing_since is not None:
-            _keep(channel, failing_since=None)
+            channel.keep(failing_since=None)
     else:
         asked_s = retry_after_s(tried.retry_after, now=now.timestamp()) if tried.retry_after else None
         if tried.meaning is Meaning.SLOWER:
@@ -232,7 +231,7 @@ def record(message: ChannelMessage, tried: Tried, *, now: datetime) -> None:
         else:
             mine.next_at = now + timedelta(seconds=delay_s)
         if asked_s is not None:
-            _keep(channel, rest_until=now + timedelta(seconds=min(asked_s, LONGEST_RETRY_AFTER_S)))
+            channel.keep(rest_until=now + timedelta(seconds=min(asked_s, LONGEST_RETRY_AFTER_S)))
     mine.save(update_fields=["tries", "lease_until", "state", "next_at", "delivered_at"])
     if tried.meaning is not Meaning.ARRIVED and not mine.is_test:
         _note_failure(channel, tried.meaning, now=now)
@@ -243,7 +242,7 @@ def _note_failure(channel: Channel, meaning: Meaning, *, now: datetime) -> None:
     if meaning is Meaning.GONE:
         _switch_off(channel, reason=SERVICE_REFUSES)
     elif channel.failing_since is None:
-        _keep(channel, failing_since=now)
+        channel.keep(failing_since=now)
     elif is_to_pause(now - channel.failing_since):
         _switch_off(channel, reason=NOTHING_ARRIVED)
 
@@ -251,25 +250,11 @@ def _note_failure(channel: Channel, meaning: Meaning, *, now: datetime) -> None:
 def _switch_off(channel: Channel, *, reason: str) -> None:
     if not channel.is_enabled:
         return
-    _keep(channel, is_enabled=False, off_reason=reason)
+    channel.keep(is_enabled=False, off_reason=reason)
     forget_waiting(channel)
     audit(channel.project_id, Actor(), "channel.switched_off", target=channel, after={"reason": reason})
-    admins = Membership.objects.filter(project=channel.project_id, role=Role.ADMIN)
-    notify(
-        NotificationKind.CHANNEL_OFF,
-        users=list(admins.values_list("user", flat=True)),
-        project_id=channel.project_id,
-        about=ABOUT_CHANNEL,
-        about_id=channel.pk,
-        actor=Actor(),
-        title=channel.name,
-    )
-
-
-def _keep(channel: Channel, **fields: object) -> None:
-    for name, value in fields.items():
-        setattr(channel, name, value)
-    channel.save(update_fields=[*fields, "updated_at"])
+    kind, project_id = NotificationKind.CHANNEL_OFF, channel.project_id
+    tell_admins(kind, channel, project_id=project_id, about=ABOUT_CHANNEL, title=channel.name)
 
 
 # A test, for which somebody waits.

@@ -12,6 +12,7 @@ one of the view's own, the id in the address.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from types import NoneType
 from typing import Any, get_type_hints
@@ -24,9 +25,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from reflection_app.api.idempotency import answer_once
-from reflection_app.api.permissions import refuse_without
 from reflection_app.api.reading import PageAnswer, read_body, read_input, read_query
-from reflection_app.api.schema import ETAG, IF_MATCH, JSON, LOCATION, described_get, described_post
+from reflection_app.api.schema import ETAG, IF_MATCH, JSON, LOCATION, described
 from reflection_app.api.tags import refuse_stale, tag_now, tag_of
 from reflection_app.api.view import DeskView, NoParameters
 from reflection_app.core.permissions import Permission
@@ -36,6 +36,15 @@ Answered = BaseModel | HttpResponseBase | str | None
 # Typed loosely, for each action has arguments of its own.
 Action = Callable[..., Answered]
 Decorator = Callable[[Action], Any]
+
+
+@dataclass(frozen=True)
+class Described:
+    """What an action reads and answers, as `action.described`."""
+
+    query: type[BaseModel]
+    body: type[BaseModel] | None
+    answer: Any
 
 
 def read(
@@ -48,11 +57,8 @@ def read(
     also: Sequence[str] = (),
     problems: Sequence[int] = (),
     tagged: bool = False,
-    second: Permission | None = None,
 ) -> Decorator:
     """An action that changes nothing, for keys whose scopes allow `may`. `tagged`, its answer has the thing's ETag.
-
-    Where it has a `second` permission, the key needs both.
 
     Where it makes the whole response itself, `answer` says what that holds. Text is answered as `media_type`; what is
     answered in other forms as well names them in `also`.
@@ -62,19 +68,16 @@ def read(
         hints = get_type_hints(action)
         query = hints.get("query", NoParameters)
 
-        @described_get(
+        @described(
             operation,
             summary=summary,
+            answers={(200, one): answer or hints["return"] for one in (media_type, *also)},
             query=query,
-            answer=answer or hints["return"],
             problems=(*problems, 404) if _is_of_thing(hints) else problems,
-            media_types=(media_type, *also),
             headers=[ETAG] if tagged else [],
         )
         @wraps(action)
         def respond(view: DeskView, request: Request, **ids: Any) -> HttpResponseBase:
-            if second is not None:
-                refuse_without(view.key, second)
             arguments = {"query": read_query(request, query)}
             things = [view.get_object(**ids)] if ids else []
             found = action(view, *things, **(arguments if "query" in hints else {}))
@@ -85,7 +88,7 @@ def read(
             return response_of(found, headers={"ETag": tag_of(view, *things)} if tagged else None)
 
         respond.permission = may  # which `as_view` reads
-        respond.second_permission = second  # which docs/permissions.md is written from
+        respond.described = Described(query=query, body=None, answer=answer or hints["return"])
         return respond
 
     return decorate
@@ -119,11 +122,13 @@ def change(
     def decorate(action: Action) -> Any:
         hints = get_type_hints(action)
         query, body, returned = hints.get("query", NoParameters), hints.get("body"), hints["return"]
+        answered = answers or ({204: None} if returned is NoneType else {status: returned})
 
-        @described_post(
+        @described(
             operation,
             summary=summary,
-            answers=answers or ({204: None} if returned is NoneType else {status: returned}),
+            answers={(status, JSON): answer for status, answer in answered.items()},
+            changes=True,
             body=body,
             query=query,
             problems=tuple({*problems, *((404,) if _is_of_thing(hints) else ()), *((412,) if guarded else ())}),
@@ -161,6 +166,7 @@ def change(
             return response
 
         respond.permission = may  # which `as_view` reads
+        respond.described = Described(query=query, body=body, answer=next(iter(answered.values())))
         return respond
 
     return decorate

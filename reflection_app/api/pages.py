@@ -39,7 +39,6 @@ class Order:
 
 
 NEWEST_FIRST = Order(("created_at", "id"), descending=True, position=TypeAdapter(tuple[Moment, UUID]))
-NEWEST_RECEIVED_FIRST = Order(("received_at", "id"), descending=True, position=TypeAdapter(tuple[Moment, UUID]))
 BY_SEQ = Order(("seq",), descending=False, position=TypeAdapter(tuple[Number]))
 BY_NUMBER = Order(("number",), descending=False, position=TypeAdapter(tuple[Number]))
 

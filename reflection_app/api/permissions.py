@@ -32,12 +32,6 @@ def permission_for(view: type | object, method: str) -> Permission | None:
     return declared.get("GET" if method == "HEAD" else method)
 
 
-def refuse_without(key: ApiKey, permission: Permission) -> None:
-    """Raise PermissionDenied if the key's scopes do not allow a call's second permission."""
-    if not key_may(key, permission):
-        raise PermissionDenied(f"This needs a key with the scope {GRANTS[permission].scope_words()} as well.")
-
-
 class HasScope(BasePermission):
     """Lets a key in whose scopes allow what the view declares for the method."""
 

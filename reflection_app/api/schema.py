@@ -7,10 +7,10 @@ from drf_spectacular.contrib.pydantic import PydanticExtension
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
 from pydantic import BaseModel
 from pydantic.json_schema import model_json_schema
+from rest_framework.fields import empty
 
 from reflection_app.api.permissions import permission_for
 from reflection_app.api.problems import MEDIA_TYPE, Problem
@@ -64,44 +64,27 @@ LOCATION = OpenApiParameter(
 )
 
 
-def described_get(
+def described(
     operation: str,
     *,
     summary: str,
-    answer: type[BaseModel] | type[str] | OpenApiTypes,
+    answers: Mapping[tuple[int, str], Any],
     query: type[BaseModel],
     problems: Sequence[int],
-    media_types: Sequence[str],
-    headers: Sequence[OpenApiParameter] = (),
+    headers: Sequence[OpenApiParameter],
+    changes: bool = False,
+    body: type[BaseModel] | None = None,
+    examples: Mapping[str, Any] | None = None,
 ) -> Callable[[Any], Any]:
-    """Describes a reading call in the schema. An answer of another media type than JSON is text."""
-    responses = {(200, media_type): answer for media_type in media_types} | _problems((*OF_EVERY_CALL, *problems))
-    parameters = [*headers, *_parameters_of(query)]
-    return extend_schema(operation_id=operation, summary=summary, parameters=parameters, responses=responses)
-
-
-def described_post(
-    operation: str,
-    *,
-    summary: str,
-    answers: Mapping[int, type[BaseModel] | None],
-    body: type[BaseModel] | None,
-    query: type[BaseModel],
-    problems: Sequence[int],
-    examples: Mapping[str, Any] | None,
-    headers: Sequence[OpenApiParameter] = (),
-) -> Callable[[Any], Any]:
-    """Describes a changing call in the schema."""
-    responses = {
-        (status, JSON): answer or OpenApiResponse(description="There is nothing to tell.")
-        for status, answer in answers.items()
-    }
+    """Describe a call in the schema. `answers` are by status and media type; what `changes` has idempotency keys."""
+    of_post = OF_EVERY_POST if changes else ()
+    told = {at: answer or OpenApiResponse(description="There is nothing to tell.") for at, answer in answers.items()}
     return extend_schema(
         operation_id=operation,
         summary=summary,
-        parameters=[IDEMPOTENCY_KEY, REPLAYED, *headers, *_parameters_of(query)],
-        request=body,
-        responses=responses | _problems((*OF_EVERY_CALL, *OF_EVERY_POST, *problems)),
+        parameters=[*((IDEMPOTENCY_KEY, REPLAYED) if changes else ()), *headers, *_parameters_of(query)],
+        request=body if changes else empty,
+        responses=told | _problems((*OF_EVERY_CALL, *of_post, *problems)),
         examples=[OpenApiExample(name, value=value, request_only=True) for name, value in (examples or {}).items()],
     )
 

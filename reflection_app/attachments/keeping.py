@@ -37,10 +37,7 @@ LOOKED_AT = 20 * LONGEST_NAME
 
 def cleaned_name(name: str, *, media_type: str = "") -> str:
     """The last part of the name, without what is not seen or turns writing around, with an ending of what it is."""
-    name = name[-LOOKED_AT:]
-    seen = "".join(" " if sign.isspace() else sign for sign in name if sign.isspace() or not _is_unseen(sign))
-    last = PurePosixPath(seen.replace("\\", "/").strip()).name
-    kept = re.sub(r"\s+", " ", last).strip(" .")
+    kept = PurePosixPath(_seen(name[-LOOKED_AT:]).strip()).name.strip(" .")
     endings = INLINE.get(media_type, ())
     if not kept or not endings or kept.lower().endswith(endings):
         return kept[-LONGEST_NAME:]
@@ -52,13 +49,15 @@ def claimed_name(name: str) -> str:
 
     What the bytes are is told apart from this, so that a wrong ending can be.
     """
-    seen = "".join(" " if sign.isspace() else sign for sign in name if sign.isspace() or not _is_unseen(sign))
-    parts = [part for part in re.sub(r"\s+", " ", seen).replace("\\", "/").split("/") if part.strip(" .")]
+    parts = [part for part in _seen(name).split("/") if part.strip(" .")]
     return "/".join(part.strip() for part in parts)[-LONGEST_NAME:]
 
 
-def _is_unseen(sign: str) -> bool:
-    return unicodedata.category(sign) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+def _seen(name: str) -> str:
+    """The name with slashes between folders and single spaces, without what is not seen or turns writing around."""
+    unseen = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+    seen = (sign for sign in name if sign.isspace() or unicodedata.category(sign) not in unseen)
+    return re.sub(r"\s+", " ", "".join(seen)).replace("\\", "/")
 
 
 def facts_of(content: bytes, *, name: str) -> dict[str, Any]:

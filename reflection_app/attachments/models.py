@@ -1,5 +1,7 @@
 """Files that belong to attempts: pictures, sounds, PDFs and others, each kept once in a project."""
 
+from functools import cached_property
+
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -7,9 +9,12 @@ from django.utils import timezone
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
 from reflection_app.core.recognizing import INLINE, MOST_PIXELS, PDF, PICTURES, SOUNDS
+from reflection_app.loops.completeness.files import FileFacts
 from reflection_app.runs.models import Attempt, Run, Step
 
 LONGEST_NAME = 200
+# Within this many pixels a picture is shown on its card, so that room for it is there before it is.
+WIDEST, HIGHEST = 340, 260
 
 
 class WithoutContent(models.Manager["Attachment"]):
@@ -71,6 +76,13 @@ class Attachment(models.Model):
     def is_pdf(self) -> bool:
         return self.media_type == PDF
 
+    @property
+    def display_size(self) -> tuple[int, int]:
+        """How large a picture is shown, in pixels."""
+        width, height = self.width or 1, self.height or 1
+        scale = min(1.0, WIDEST / width, HIGHEST / height)
+        return max(1, round(width * scale)), max(1, round(height * scale))
+
 
 class AttemptAttachment(models.Model):
     """What an attempt holds besides its text, in its order: a file that is kept, or a link, which nobody follows.
@@ -131,6 +143,11 @@ class ProducedFile(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @cached_property
+    def found(self) -> FileFacts:
+        """What opening it found."""
+        return FileFacts.model_validate(self.facts)
 
 
 class RenderedPage(models.Model):

@@ -1,20 +1,13 @@
-"""The bytes of an attachment, and a drawn page of it, for whoever reads the project's runs on the pages."""
+"""The bytes of an attachment, and a page as a model was shown it, for whoever reads the project's runs."""
 
 from uuid import UUID
 
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
+from django.shortcuts import redirect
 from django.views.decorators.http import require_safe
 
-from reflection_app.attachments.serving import (
-    DrawingBusy,
-    respond_with,
-    respond_with_page,
-    respond_with_seen_page,
-)
+from reflection_app.attachments.serving import respond_with, respond_with_seen_page
 from reflection_app.web.access import DeskRequest, get_attachment_for, get_rendered_page_for, project_page
-
-# A drawn page takes seconds of a processor; whoever wants more has the file.
-MOST_PAGES = 20
 
 
 @project_page()
@@ -27,17 +20,8 @@ def attachment_file(request: DeskRequest, attachment_id: UUID) -> HttpResponse:
 @project_page()
 @require_safe
 def attachment_page(request: DeskRequest, attachment_id: UUID, number: int) -> HttpResponse:
-    """A page of a PDF of the project as a picture. Raises Http404 where there is none, or nobody can draw it here."""
-    attachment = get_attachment_for(request.place, attachment_id)
-    if not attachment.is_pdf or not 1 <= number <= MOST_PAGES:
-        raise Http404
-    try:
-        response = respond_with_page(request, attachment, number=number)
-    except DrawingBusy:
-        return HttpResponse(status=503, headers={"Retry-After": "5"})
-    if response is None:
-        raise Http404
-    return response
+    """Redirect to the file: single pages are not drawn any more."""
+    return redirect("attachment", request.place.project.slug, attachment_id)
 
 
 @project_page()

@@ -18,7 +18,7 @@ from reflection_app.core.errors import InvalidInput
 from reflection_app.core.ids import new_id
 from reflection_app.loops.attempt_effects import CallTool, InspectFiles
 from reflection_app.loops.completeness.file_checks import files_written_in
-from reflection_app.loops.completeness.files import MOST_LISTED, FileFacts, FilesInspected, WhyNot
+from reflection_app.loops.completeness.files import MOST_LISTED, FilesInspected
 from reflection_app.loops.content_parts import MediaPart
 from reflection_app.loops.tool_calls import ToolResult
 from reflection_app.runs.following import StepCommit, follows_from
@@ -30,13 +30,12 @@ MOST_BYTES = 100_000_000
 
 @dataclass(frozen=True)
 class Produced:
-    """A file by the name that it was given, with its bytes; of those that are too many, there are none."""
+    """A file by the name that it was given. `content` is None where there are too many bytes to read them all."""
 
     name: str
-    content: bytes
+    content: bytes | None
     size: int
     sha256: str
-    is_read: bool = True
 
 
 def produced_by(run_id: UUID, *, attempt: int | None, is_written: bool) -> list[Produced]:
@@ -85,11 +84,10 @@ def _read(named: Mapping[str, UUID], *, project_id: UUID, room: int) -> Iterable
         row = rows.get(attachment_id)
         if row is None:
             continue
-        is_read = row.size <= room  # one that is too large keeps no smaller one out
-        room -= row.size if is_read else 0
-        # Fetched one by one, as deferred columns are.
-        content = bytes(row.content) if is_read else b""
-        yield Produced(name, content, row.size, row.sha256, is_read=is_read)
+        # Fetched one by one, as deferred columns are. One that is too large keeps no smaller one out.
+        content = bytes(row.content) if row.size <= room else None
+        room -= len(content or b"")
+        yield Produced(name, content, row.size, row.sha256)
 
 
 def keep_if_there_is_room(project_id: UUID, content: bytes, *, name: str) -> Attachment | None:
@@ -101,23 +99,6 @@ def keep_if_there_is_room(project_id: UUID, content: bytes, *, name: str) -> Att
         return None
 
 
-def with_identity(inspected: FilesInspected, produced: Sequence[Produced]) -> FilesInspected:
-    """What was told of the files, each with the hash of the bytes that it was told of, and those that were not read."""
-    known = {one.name: one for one in produced}
-    told = tuple(
-        facts.model_copy(update={"sha256": known[facts.name].sha256, "size": known[facts.name].size})
-        if facts.name in known
-        else facts
-        for facts in inspected.files
-    )
-    unread = tuple(
-        FileFacts(name=one.name, sha256=one.sha256, size=one.size, could_look=False, why_not=WhyNot.NO_TIME)
-        for one in produced
-        if not one.is_read
-    )
-    return inspected.model_copy(update={"files": (*told, *unread)[:MOST_LISTED]})
-
-
 def keep_history_files(run: Run, media: Sequence[MediaPart]) -> None:
     """The files that were handed in with the history that `run` checks. Raises InvalidInput, which names the file."""
     held = files_of(media, project_id=run.project_id, field="files")
@@ -126,13 +107,16 @@ def keep_history_files(run: Run, media: Sequence[MediaPart]) -> None:
         ProducedFile.objects.create(run=run, place=place, name=name, attachment=kept)
 
 
+def _kept(commit: StepCommit, hashes: Sequence[str]) -> dict[str, UUID]:
+    """The attachments of these bytes, locked: a sweep must not take them before the rows that hold them are there."""
+    rows = Attachment.objects.filter(project=commit.run.project_id, sha256__in=hashes).order_by("pk")
+    return dict(rows.select_for_update(no_key=True).values_list("sha256", "pk"))
+
+
 @follows_from(InspectFiles)
 def keep_looks(effect: InspectFiles, value: FilesInspected, commit: StepCommit) -> None:
     """A row for each file that was looked at."""
-    hashes = [one.sha256 for one in value.files if one.sha256]
-    rows = Attachment.objects.filter(project=commit.run.project_id, sha256__in=hashes)
-    # Locked: whoever sweeps those that nothing holds must not take them before the row that holds them is there.
-    kept = {row.sha256: row.pk for row in rows.order_by("pk").select_for_update(no_key=True)}
+    kept = _kept(commit, [one.sha256 for one in value.files if one.sha256])
     attempt = commit.attempt(effect.attempt) if effect.attempt is not None else None
     for place, facts in enumerate(value.files, start=1):
         row = ProducedFile(
@@ -152,9 +136,7 @@ def keep_sources(_effect: CallTool, value: ToolResult, commit: StepCommit) -> No
     """A row for each file that the tool answered with."""
     if not value.files:
         return
-    hashes = [one.sha256 for one in value.files]
-    rows = Attachment.objects.filter(project=commit.run.project_id, sha256__in=hashes)
-    kept = {row.sha256: row.pk for row in rows.order_by("pk").select_for_update(no_key=True)}
+    kept = _kept(commit, [one.sha256 for one in value.files])
     for place, file in enumerate(value.files, start=1):
         row = ProducedFile(
             run=commit.run, step=commit.step, place=place, name=file.name, attachment_id=kept.get(file.sha256)

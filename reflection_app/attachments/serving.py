@@ -5,18 +5,13 @@ that cannot hold a script, and treat what is opened by itself as a stranger's.
 """
 
 import re
-import threading
-from contextlib import suppress
 from dataclasses import dataclass
 
-from django.core.cache import cache
 from django.db.models import BinaryField, F, Func
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header
-from redis.exceptions import RedisError
 
-from reflection_app.adapters.files import FileNotOpened, render_page
 from reflection_app.attachments.models import Attachment, RenderedPage
 from reflection_app.core.recognizing import UNKNOWN
 
@@ -56,93 +51,21 @@ def respond_with(request: HttpRequest, attachment: Attachment, *, name: str = ""
     return _with_headers(response, attachment, name=name, etag=etag)
 
 
-# How long a drawn page stays, and within how many pixels it is drawn.
-DRAWN_KEPT_S = 86_400
-DRAWN_WITHIN = 1_200
-# A page that cannot be drawn is not tried again for a while: each try takes seconds and much memory. Where nobody could
-# try, that may be over soon.
-UNDRAWN_KEPT_S = 3_600
-UNTRIED_KEPT_S = 60
-DRAWN_IN_S = 10.0
-# What one process of the desk draws at once, and how long others wait for it: they are in the way of whole pages.
-DRAWN_AT_ONCE = 2
-WAITED_S = 5.0
-_drawing = threading.BoundedSemaphore(DRAWN_AT_ONCE)
+def respond_with_seen_page(request: HttpRequest, page: RenderedPage) -> HttpResponse:
+    """The picture of a page as a model was shown it: made by the server itself, and served as strangers' files are."""
+    etag = f'"{page.pk}"'
+    response = get_conditional_response(request, etag=etag) or HttpResponse(bytes(page.content))
+    response.headers |= {"Content-Type": "image/png", "Content-Security-Policy": SANDBOX} | _common_headers(etag)
+    return response
 
 
-class DrawingBusy(Exception):
-    """Others have pages drawn; ask again in some seconds."""
-
-
-def respond_with_page(request: HttpRequest, attachment: Attachment, *, number: int) -> HttpResponse | None:
-    """The page as a picture that the desk itself has drawn; None where it cannot be drawn here. Raises DrawingBusy."""
-    etag = f'"{attachment.sha256}-{number}"'
-    unchanged = get_conditional_response(request, etag=etag)
-    response = unchanged
-    if response is None:
-        drawn = _drawn(attachment, number=number)
-        if drawn is None:
-            return None
-        response = HttpResponse(drawn)
-    return _with_headers_of_drawn(response, etag=etag)
-
-
-def _with_headers_of_drawn(response: HttpResponse, *, etag: str) -> HttpResponse:
-    headers = {
-        "Content-Type": "image/png",
-        "Content-Security-Policy": SANDBOX,
+def _common_headers(etag: str) -> dict[str, str]:
+    return {
         "X-Content-Type-Options": "nosniff",
         "Cross-Origin-Resource-Policy": "same-origin",
         "Cache-Control": KEPT_BY_BROWSERS,
         "ETag": etag,
     }
-    for header, value in headers.items():
-        response[header] = value
-    return response
-
-
-def _drawn(attachment: Attachment, *, number: int) -> bytes | None:
-    key = f"page-{attachment.sha256}-{number}"
-    known = _known(key)
-    if known is None:
-        if not _drawing.acquire(timeout=WAITED_S):
-            raise DrawingBusy
-        try:
-            # Who was here before may have drawn just this one.
-            known = _known(key)
-            if known is None:
-                known = _draw(attachment, number=number, key=key)
-        finally:
-            _drawing.release()
-    return known or None
-
-
-def _known(key: str) -> bytes | None:
-    """The page as it was drawn before, empty where it could not be; None where nobody tried lately."""
-    with suppress(ConnectionError, TimeoutError, RedisError):
-        known = cache.get(key)
-        return None if known is None else bytes(known)
-    return None
-
-
-def _draw(attachment: Attachment, *, number: int, key: str) -> bytes:
-    content, kept_s = _piece(attachment, Span(0, attachment.size)), DRAWN_KEPT_S
-    try:
-        drawn = render_page(content, page=number, max_side_px=DRAWN_WITHIN, timeout_s=DRAWN_IN_S)
-    except FileNotOpened as error:
-        drawn, kept_s = b"", UNTRIED_KEPT_S if error.why_not else UNDRAWN_KEPT_S
-    with suppress(ConnectionError, TimeoutError, RedisError):
-        cache.set(key, drawn, kept_s)
-    return drawn
-
-
-def respond_with_seen_page(request: HttpRequest, page: RenderedPage) -> HttpResponse:
-    """The picture of a page as a model was shown it: made by the desk itself, and served as strangers' files are."""
-    etag = f'"{page.pk}"'
-    response = get_conditional_response(request, etag=etag)
-    if response is None:
-        response = HttpResponse(bytes(page.content))
-    return _with_headers_of_drawn(response, etag=etag)
 
 
 def _with_headers(response: HttpResponse, attachment: Attachment, *, name: str, etag: str) -> HttpResponse:
@@ -153,12 +76,8 @@ def _with_headers(response: HttpResponse, attachment: Attachment, *, name: str, 
         "Content-Type": attachment.media_type if inline else UNKNOWN,
         "Content-Disposition": disposition,
         "Content-Security-Policy": OF_PDF if attachment.is_pdf else SANDBOX,
-        "X-Content-Type-Options": "nosniff",
-        "Cross-Origin-Resource-Policy": "same-origin",
-        "Cache-Control": KEPT_BY_BROWSERS,
         "Accept-Ranges": "bytes",
-        "ETag": etag,
-    }
+    } | _common_headers(etag)
     if attachment.is_pdf:
         # Shown in a frame of the desk's own page, and in no other's.
         headers["X-Frame-Options"] = "SAMEORIGIN"

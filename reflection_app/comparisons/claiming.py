@@ -1,10 +1,9 @@
-"""Giving people pairs: the one that tells most first, none twice to the same person, nobody their own work.
+"""Giving people pairs: the one that was judged least first, none twice to the same person, nobody their own work.
 
 A seat at a pair is held by a lease. Once that has run out the seat is still its person's, until somebody else needs it:
 who thought for long and finds it there may judge all the same. All that changes who sits at a pair locks the pair.
 """
 
-from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from secrets import choice as drawn
@@ -20,12 +19,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from reflection_app.comparisons.models import JudgementState, Pair, PairJudgement, Side
-from reflection_app.comparisons.rating import likely_strengths, worth_asking
-from reflection_app.comparisons.results import maker_words, said_lately
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict
-from reflection_app.core.models import ApiKey, Project
-from reflection_app.core.rights import key_revoked, review_right_ended, without_review_right
+from reflection_app.core.models import Project
+from reflection_app.core.rights import review_right_ended, without_review_right
 from reflection_app.reviews.claiming import lease_end
 from reflection_app.reviews.own_work import work_of_others
 
@@ -47,7 +44,7 @@ class AlreadyJudged(Conflict):
 
 
 def claim_next(project: Project, *, actor: Actor, set_id: UUID | None = None) -> PairJudgement | None:
-    """The seat that `actor` holds, else one at the pair that tells most; None where nothing is left for them.
+    """The seat that `actor` holds, else one at the pair that was judged least; None where nothing is left for them.
 
     Two callers never have more seats at a pair between them than it wants.
     """
@@ -58,7 +55,8 @@ def claim_next(project: Project, *, actor: Actor, set_id: UUID | None = None) ->
                 mine.lease_until = lease_end(timezone.now())
                 mine.save(update_fields=["lease_until"])
                 return mine
-            pair_id = _most_telling(project, actor=actor, set_id=set_id)
+            least = free_pairs(project, actor=actor, set_id=set_id).order_by("judged", "id")
+            pair_id = least.values_list("pk", flat=True).first()
             if pair_id is None:
                 return None
             pair = Pair.objects.select_for_update(of=("self",)).filter(pk=pair_id).first()
@@ -92,25 +90,6 @@ def free_pairs(project: Project, *, actor: Actor, set_id: UUID | None = None) ->
     pairs = pairs.filter(set=set_id) if set_id else pairs
     count = Subquery(held.annotate(count=Count("*")).values("count"), output_field=IntegerField())
     return pairs.alias(held=Coalesce(count, 0)).filter(judged__lt=F("wanted") - F("held"))
-
-
-def _most_telling(project: Project, *, actor: Actor, set_id: UUID | None) -> UUID | None:
-    """Of the makers that tell most when compared, the pair that was judged least."""
-    pairs = free_pairs(project, actor=actor, set_id=set_id)
-    makers = ("model_a", "prompt_a", "model_b", "prompt_b")
-    kinds = list(pairs.order_by().values_list(*makers).distinct())
-    if not kinds:
-        return None
-    said = said_lately(project.pk, set_id=set_id)
-    strengths = likely_strengths(said)
-    judged = Counter(frozenset((one.first, one.second)) for one in said)
-
-    def worth(kind: tuple[str, str, str, str]) -> float:
-        return worth_asking(strengths, judged, maker_words(kind[0], kind[1]), maker_words(kind[2], kind[3]))
-
-    best = max(kinds, key=worth)
-    wanted = pairs.filter(**dict(zip(makers, best, strict=True)))
-    return wanted.order_by("judged", "id").values_list("pk", flat=True).first()
 
 
 def _take_seat(pair: Pair, *, actor: Actor) -> PairJudgement | None:
@@ -204,24 +183,16 @@ def skipped_by(project: Project, *, actor: Actor, set_id: UUID | None = None) ->
 
 @receiver(review_right_ended, dispatch_uid="end-comparisons-of-person")
 def _end_seats_of_person(*, project_id: UUID, user_id: int, actor: Actor, **_signal: Any) -> None:
-    _end_seats(PairJudgement.objects.filter(project=project_id, person=user_id, is_by_key=False), actor=actor)
-
-
-@receiver(key_revoked, dispatch_uid="end-comparisons-of-key")
-def _end_seats_of_key(*, key: ApiKey, actor: Actor, **_signal: Any) -> None:
-    _end_seats(PairJudgement.objects.filter(by_key=key), actor=actor)
-
-
-def _end_seats(seats: QuerySet[PairJudgement], *, actor: Actor) -> None:
     """Delete those that are held and not judged, so that their pairs are offered to others."""
-    for seat in seats.filter(state=JudgementState.CLAIMED).select_for_update(of=("self",)).order_by("pk"):
+    seats = PairJudgement.objects.filter(project=project_id, person=user_id, state=JudgementState.CLAIMED)
+    for seat in seats.select_for_update(of=("self",)).order_by("pk"):
         audit(seat.project_id, actor, "pair.released", target=seat, before={"holder": seat.by_label})
         seat.delete()
 
 
 def comparisons_without_right() -> set[tuple[UUID, int]]:
     """Return the project and person of each pair held by a person who may not review."""
-    held = PairJudgement.objects.filter(state=JudgementState.CLAIMED, is_by_key=False, person__isnull=False)
+    held = PairJudgement.objects.filter(state=JudgementState.CLAIMED, person__isnull=False)
     return without_review_right(held, project="project", person="person")
 
 

@@ -1,5 +1,7 @@
 """Sets of pairs, the pairs of answers to one task that people compare blindly, and what each of them said."""
 
+from typing import NamedTuple
+
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -107,6 +109,13 @@ class JudgementState(models.TextChoices):
     SKIPPED = "skipped", "Skipped"
 
 
+class Shown(NamedTuple):
+    """One of the two answers as it stands before whoever judges, with nothing about where it comes from."""
+
+    objective: str
+    answer: str
+
+
 class PairJudgement(models.Model):
     """One person's seat at a pair: held, judged or passed over. No more than the pair wants are held or judged.
 
@@ -153,6 +162,13 @@ class PairJudgement(models.Model):
 
     def __str__(self) -> str:
         return f"{self.choice or self.state} by {self.by_label}"
+
+    @property
+    def sides(self) -> list[Shown]:
+        """What stands on the left, then on the right, as chance has laid it out."""
+        pair = self.pair
+        sides = [Shown(pair.objective, pair.answer_a), Shown(pair.objective_b or pair.objective, pair.answer_b)]
+        return sides if self.left == Side.A else sides[::-1]
 
     @property
     def right(self) -> Side:

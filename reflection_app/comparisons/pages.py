@@ -1,6 +1,5 @@
 """The pages of blind comparisons: the sets, a new one, the pair at hand, and the ratings."""
 
-from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -30,11 +29,11 @@ from reflection_app.comparisons.judging import (
     last_judgement,
     undo_judgement,
 )
-from reflection_app.comparisons.models import MOST_WANTED, ComparisonSet, JudgementState, PairJudgement
-from reflection_app.comparisons.pairing import MOST_PAIRS, USUAL_PAIRS, PairChoice
-from reflection_app.comparisons.results import Judges, RatedBy, results_of
+from reflection_app.comparisons.models import ComparisonSet, JudgementState, PairJudgement
+from reflection_app.comparisons.pairing import USUAL_PAIRS, PairChoice
+from reflection_app.comparisons.results import RatedBy, results_of
 from reflection_app.comparisons.sets import SetInput, create_set, sets_to_show, switch_set
-from reflection_app.comparisons.views import JUDGES, RATED_BY, SAID, groups_shown, pair_shown
+from reflection_app.comparisons.views import RATED_BY, SAID, bars_of, pair_context
 from reflection_app.core.errors import InvalidInput, NotFound
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import Project
@@ -46,16 +45,13 @@ from reflection_app.web.forms import Form, Problems, Refused, read_form, read_te
 from reflection_app.web.list_pages import Filters, id_of, list_page, names_in, one_of
 from reflection_app.web.middleware import post_only
 
-NAMES = ("name", "wanted", "source", "most", "kind", "agent", "since", "until")
+NAMES = ("name", "wanted", "source", "most", "kind", "agent")
 MAKERS = ("model_a", "model_b", "prompt_a", "prompt_b")
 OF_RUNS, OF_PIPELINE = "runs", "pipeline"
 SENTENCES = {
     "name": gettext_noop("Give it a name, in at most 120 characters."),
     "wanted": gettext_noop("A whole number from 1 to 5."),
     "most": gettext_noop("A whole number from 1 to 1,000."),
-    "since": gettext_noop("A day, such as 2026-01-31."),
-    "until": gettext_noop("A day, such as 2026-01-31."),
-    "": gettext_noop("The last day is before the first."),
 }
 SUGGESTED = 50
 
@@ -102,9 +98,7 @@ def new_set(request: DeskRequest) -> HttpResponse:
         "kinds": names_in(tasks, "kind", most=SUGGESTED),
         "agents": names_in(tasks, "agent", most=SUGGESTED),
         "models": names_in(models, "model", most=SUGGESTED),
-        "most_wanted": MOST_WANTED,
-        "most_pairs": MOST_PAIRS,
-        "has_more": any(form.values[name] for name in ("kind", "agent", "since", "until", "prompt_a", "prompt_b")),
+        "has_more": any(form.values[name] for name in ("kind", "agent", "prompt_a", "prompt_b")),
     }
     return render(request, "comparisons/new.html", context, status=form.status)
 
@@ -121,29 +115,19 @@ def _problems(error: Refused) -> Problems:
     if isinstance(error, InvalidInput):
         return [one | {"field": "general"} for one in error.errors] or [{"field": "general", "message": str(error)}]
     found = error.errors(include_url=False, include_input=False)
-    names = dict.fromkeys(str(one["loc"][-1]) if one["loc"] else "" for one in found)
+    names = dict.fromkeys(str(one["loc"][-1]) for one in found)
     too_long = _("This is too long.")
-    return [
-        {"field": name or "general", "message": _(SENTENCES[name]) if name in SENTENCES else too_long} for name in names
-    ]
+    return [{"field": name, "message": _(SENTENCES[name]) if name in SENTENCES else too_long} for name in names]
 
 
 @project_page(Permission.CHANGE_SETTINGS)
 @post_only(page="comparisons")
 def switch(request: DeskRequest, set_id: UUID) -> HttpResponse:
     """Closes the set or opens it again, as the form says."""
-    found = _set_for(request.place.project, set_id)
-    match request.POST.get("to"):
-        case "closed":
-            switch_set(found, is_open=False, actor=request.place.actor)
-            message = _("Closed. Nobody is given its pairs any more; what was judged stays.")
-        case "open":
-            switch_set(found, is_open=True, actor=request.place.actor)
-            message = _("Open again.")
-        case _other:
-            why = [{"field": "to", "message": "open or closed"}]
-            raise InvalidInput(_("What is the set to be?"), errors=why)
-    return back_to(request, "comparisons", message=message)
+    is_open = request.POST.get("to") == "open"
+    switch_set(_set_for(request.place.project, set_id), is_open=is_open, actor=request.place.actor)
+    closed = _("Closed. Nobody is given its pairs any more; what was judged stays.")
+    return back_to(request, "comparisons", message=_("Open again.") if is_open else closed)
 
 
 def _set_for(project: Project, set_id: UUID) -> ComparisonSet:
@@ -178,9 +162,8 @@ def _to_pair(request: DeskRequest, seat: PairJudgement, *, set_id: UUID | None) 
     return HttpResponseRedirect(address + _query(set_id))
 
 
-def _query(set_id: UUID | None, **beside: str) -> str:
-    query = urlencode(({"set": str(set_id)} if set_id else {}) | beside)
-    return f"?{query}" if query else ""
+def _query(set_id: UUID | None) -> str:
+    return f"?set={set_id}" if set_id else ""
 
 
 @never_cache
@@ -201,23 +184,13 @@ def judge(request: DeskRequest, judgement_id: UUID) -> HttpResponse:
         if seat.state != JudgementState.CLAIMED:
             return back_to(request, "comparisons", message=_already(seat), level=messages.INFO)
         return _pair(request, seat, form, reason=seat.reason, set_id=set_id)
-    with form.collect_errors(_problems_of_judgement):
+    with form.collect_errors():
         try:
             judge_pair(seat, JudgementInput.model_validate({**form.values, "reason": reason}), actor=actor)
         except (AlreadyJudged, HoldLost) as error:
             return _lost(request, str(error), reason=reason, set_id=set_id)
         return _go_on(request, set_id)
     return _pair(request, seat, form, reason=reason, set_id=set_id)
-
-
-def _problems_of_judgement(error: Refused) -> Problems:
-    if isinstance(error, InvalidInput):
-        return [{"field": "general", "message": str(error)}]
-    names = {str(one["loc"][0]) for one in error.errors(include_url=False, include_input=False)}
-    if "reason" in names:
-        told = _("A reason has at most %(most)s characters.") % {"most": f"{LONGEST_REASON:,}"}
-        return [{"field": "general", "message": told}]
-    return [{"field": "general", "message": _("Say which answer is better: left, right, neither or both bad.")}]
 
 
 def _already(seat: PairJudgement) -> str:
@@ -228,27 +201,19 @@ def _already(seat: PairJudgement) -> str:
 
 def _pair(request: DeskRequest, seat: PairJudgement, form: Form, *, reason: str, set_id: UUID | None) -> HttpResponse:
     project, actor = request.place.project, request.place.actor
-    differences = request.GET.get("differences") == "1"
-    context = {
+    last = last_judgement(project, actor=actor)
+    context = pair_context(seat) | {
         "seat": seat,
-        "pair": pair_shown(seat, differences=differences),
         "progress": progress_of(project, actor=actor, set_id=set_id),
         "reason": reason,
         "general": form.general,
-        "last": _last(request),
+        "last": last,
+        "last_said": SAID[str(last.choice)] if last else "",
         "query": _query(set_id),
-        "other_view": _query(set_id, **({} if differences else {"differences": "1"})) or "?",
-        "differences": differences,
         "longest_reason": LONGEST_REASON,
         "lease_is_over": seat.lease_until is not None and seat.lease_until <= timezone.now(),
     }
     return render(request, "comparisons/pair.html", context, status=form.status)
-
-
-def _last(request: DeskRequest) -> dict[str, Any] | None:
-    """What the reader judged last, in words, for taking it back."""
-    found = last_judgement(request.place.project, actor=request.place.actor)
-    return {"pk": found.pk, "said": SAID[str(found.choice)]} if found else None
 
 
 def _lost(request: DeskRequest, why: str, *, reason: str, set_id: UUID | None) -> HttpResponse:
@@ -293,29 +258,24 @@ def unskip(request: DeskRequest) -> HttpResponse:
 @require_safe
 def ratings(request: DeskRequest) -> HttpResponse:
     project = request.place.project
-    filters = Filters.read(
-        request.GET, by=one_of(RatedBy, RatedBy.MODEL), judges=one_of(Judges, Judges.PEOPLE), set=id_of
-    )
+    filters = Filters.read(request.GET, by=one_of(RatedBy, RatedBy.MODEL), set=id_of)
     sets = sets_to_show(project)
     chosen = sets.filter(pk=filters["set"]).first() if filters["set"] else None
     if filters["set"] and chosen is None:
         raise Http404("no such set")
-    by, judges = RatedBy(filters["by"]), Judges(filters["judges"])
-    results = results_of(project.pk, by=by, judges=judges, set_id=chosen.pk if chosen else None)
+    by = RatedBy(filters["by"])
+    results = results_of(project.pk, by=by, set_id=chosen.pk if chosen else None)
     context = {
         "results": results,
-        "groups": list(groups_shown(results)),
+        "groups": [(group, zip(group.contestants, bars_of(group), strict=True)) for group in results.groups],
         "by": by,
+        "by_words": RATED_BY[by],
         "tabs": [
             {"words": words, "query": urlencode(filters.given | {"by": name.value}), "is_current": name is by}
             for name, words in RATED_BY.items()
         ],
-        "judges": judges,
-        "all_judges": JUDGES.items(),
         "sets": sets.order_by("-created_at", "-id")[:SUGGESTED],
         "chosen": chosen,
-        "has_prompt": by is not RatedBy.MODEL,
-        "may_judge": request.place.may(Permission.REVIEW),
-        "may_make": request.place.may(Permission.CHANGE_SETTINGS),
+        "has_prompt": by is RatedBy.PROMPT,
     }
     return render(request, "comparisons/ratings.html", context)

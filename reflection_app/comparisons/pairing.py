@@ -7,17 +7,15 @@ know it, what the task's metadata calls `model`, else the task's agent. The prom
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
-from itertools import combinations, islice
-from typing import Annotated, NamedTuple, Self
+from itertools import combinations, islice, zip_longest
+from typing import Annotated, NamedTuple
 from uuid import UUID
 
 from django.db.models import F, Q, TextField, Value
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import MD5, Cast, Coalesce, Concat, NullIf
 from django.db.models.functions import Left as FirstOf
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from reflection_app.comparisons.models import Pair
 from reflection_app.core.models import Project
@@ -37,8 +35,6 @@ DIGITS = 8
 
 Model = Annotated[Text, Field(max_length=LONGEST_MODEL)]
 Prompt = Annotated[Text, Field(max_length=LONGEST_PROMPT)]
-# What the days can be counted from and to, in every time zone.
-Day = Annotated[date, Field(ge=date(1970, 1, 1), le=date(9000, 1, 1))]
 
 
 class PairChoice(Frozen):
@@ -46,20 +42,12 @@ class PairChoice(Frozen):
 
     kind: Annotated[Text, Field(max_length=60)] = Field(default="", description="of tasks of this type")
     agent: Annotated[AgentFilter, Field(max_length=120)] = Field(default="", description="of this agent's tasks")
-    since: Day | None = Field(default=None, description="of runs that finished on this day, in UTC, or later")
-    until: Day | None = Field(default=None, description="of runs that finished on this day, in UTC, or before")
     model_a: Model = Field(default="", description="one of the two answers is by this model")
     model_b: Model = Field(default="", description="and the other by this one; the same compares its prompts")
     prompt_a: Prompt = Field(default="", description="one of the two answers was made with this version of the prompts")
     prompt_b: Prompt = Field(default="", description="and the other with this one")
     scripted: bool = Field(default=False, description="of runs of the scripted model instead")
     most: int = Field(default=USUAL_PAIRS, ge=1, le=MOST_PAIRS, description="how many pairs at most")
-
-    @model_validator(mode="after")
-    def check_the_days(self) -> Self:
-        if self.since and self.until and self.since > self.until:
-            raise ValueError("the last day is before the first")
-        return self
 
 
 class Maker(NamedTuple):
@@ -80,29 +68,19 @@ class Kept(NamedTuple):
     maker: Maker
 
 
-@dataclass(frozen=True)
-class Found:
-    """The pairs that were found, not saved yet, and how many more fit that belong to a set already."""
-
-    pairs: list[Pair]
-    known: int
-
-
-def find_pairs(project: Project, choice: PairChoice) -> Found:
-    """The newest pairs that fit, as many of each two makers as there are of the others."""
+def find_pairs(project: Project, choice: PairChoice) -> list[Pair]:
+    """The newest pairs that fit and are in no set yet, not saved: as many of each two makers as of the others."""
     kept = list(_kept_answers(project, choice))
     made = Pair.objects.filter(project=project, attempt_a__isnull=False).values_list("attempt_a", "attempt_b")
     seen = {frozenset(both) for both in made}
     by_makers: dict[frozenset[Maker], list[tuple[Kept, Kept]]] = defaultdict(list)
-    known = 0
     for first, second in _of_same_task(kept):
-        if not _fits(choice, first.maker, second.maker):
-            continue
-        if frozenset((first.attempt_id, second.attempt_id)) in seen:
-            known += 1
-        else:
+        is_known = frozenset((first.attempt_id, second.attempt_id)) in seen
+        if not is_known and _fits(choice, first.maker, second.maker):
             by_makers[frozenset((first.maker, second.maker))].append((first, second))
-    return Found(_unsaved(project, list(_in_turn(by_makers.values(), most=choice.most))), known)
+    # One of each two makers after another.
+    in_turn = (pair for row in zip_longest(*by_makers.values()) for pair in row if pair is not None)
+    return _unsaved(project, list(islice(in_turn, choice.most)))
 
 
 def _kept_answers(project: Project, choice: PairChoice) -> Iterator[Kept]:
@@ -119,10 +97,6 @@ def _kept_answers(project: Project, choice: PairChoice) -> Iterator[Kept]:
     ).exclude(Q(best_attempt__content="") | Q(best_attempt__step__edited_by_label__gt=""))
     wanted = {"task__kind": choice.kind, "task__agent": choice.agent}
     runs = runs.filter(**{name: value for name, value in wanted.items() if value})
-    if choice.since:
-        runs = runs.filter(finished_at__gte=datetime.combine(choice.since, time(), UTC))
-    if choice.until:
-        runs = runs.filter(finished_at__lt=datetime.combine(choice.until + timedelta(days=1), time(), UTC))
     runs = runs.annotate(
         maker=Coalesce(
             NullIf(F("best_attempt__step__model"), none),
@@ -179,21 +153,6 @@ def _fits(choice: PairChoice, first: Maker, second: Maker) -> bool:
 
     one, other = (choice.model_a, choice.prompt_a), (choice.model_b, choice.prompt_b)
     return (is_by(first, *one) and is_by(second, *other)) or (is_by(second, *one) and is_by(first, *other))
-
-
-def _in_turn[T](lists: Iterable[list[T]], *, most: int) -> Iterator[T]:
-    """One of each list after another, until `most` are taken."""
-    waiting = [iter(one) for one in lists]
-    taken = 0
-    while waiting and taken < most:
-        for one in [*waiting]:
-            if taken == most:
-                return
-            try:
-                yield next(one)
-                taken += 1
-            except StopIteration:
-                waiting.remove(one)
 
 
 def _unsaved(project: Project, both: list[tuple[Kept, Kept]]) -> list[Pair]:

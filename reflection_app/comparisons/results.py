@@ -1,7 +1,7 @@
 """What came of the judgements: ratings by model and by prompt version, and how far the judgements can be believed."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -13,10 +13,6 @@ from reflection_app.metrics.statistics import Interval, krippendorffs_alpha, per
 
 # Of more than so many judgements, the newest.
 MOST_COUNTED = 50_000
-# Enough to see what is worth asking, and read whenever somebody goes on to the next pair.
-MOST_WEIGHED = 5_000
-# What stands between a model and its prompt version.
-BETWEEN = " · "
 
 
 class RatedBy(StrEnum):
@@ -24,15 +20,6 @@ class RatedBy(StrEnum):
 
     MODEL = "model"
     PROMPT = "prompt"
-    MODEL_AND_PROMPT = "model_and_prompt"
-
-
-class Judges(StrEnum):
-    """Whose judgements count."""
-
-    PEOPLE = "people"
-    KEYS = "keys"
-    ALL = "all"
 
 
 class Judged(NamedTuple):
@@ -55,20 +42,11 @@ class Judged(NamedTuple):
         return Winner.FIRST if (self.choice == Preference.LEFT) == (self.left == Side.A) else Winner.SECOND
 
     def contestants(self, by: RatedBy) -> tuple[str, str]:
-        if by is RatedBy.MODEL:
-            return self.model_a, self.model_b
-        if by is RatedBy.PROMPT:
-            return self.prompt_a, self.prompt_b
-        return maker_words(self.model_a, self.prompt_a), maker_words(self.model_b, self.prompt_b)
+        return (self.model_a, self.model_b) if by is RatedBy.MODEL else (self.prompt_a, self.prompt_b)
 
     @property
     def differs_in_both(self) -> bool:
         return self.model_a != self.model_b and self.prompt_a != self.prompt_b
-
-
-def maker_words(model: str, prompt: str) -> str:
-    """A model with a version of its prompts, as one contestant."""
-    return f"{model}{BETWEEN}{prompt}" if prompt else model
 
 
 @dataclass(frozen=True)
@@ -82,13 +60,12 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Results:
-    """`left_out` compare nothing in this respect; of the others, `mixed` differ in the other respect as well."""
+    """`rated_on` are the judgements of two different contestants; `mixed` of them differ in the other respect too."""
 
     by: RatedBy
     groups: list[Group]
     judgements: int
     rated_on: int
-    left_out: int
     mixed: int
     ties: int
     both_bad: int
@@ -104,19 +81,23 @@ class Results:
         return self.left is not None and not self.left.low <= 0.5 <= self.left.high
 
 
-def results_of(project_id: UUID, *, by: RatedBy, judges: Judges = Judges.PEOPLE, set_id: UUID | None = None) -> Results:
-    """The ratings of the project's makers, or of those of one set."""
-    judged = judged_rows(project_id, judges=judges, set_id=set_id)
-    telling = [one for one in judged if _tells(one, by)]
+def results_of(project_id: UUID, *, by: RatedBy, set_id: UUID | None = None) -> Results:
+    """The ratings of the project's makers, or of those of one set, by what people said; what keys said is left out."""
+    rows = PairJudgement.objects.filter(project=project_id, state=JudgementState.JUDGED, is_by_key=False)
+    if set_id is not None:
+        rows = rows.filter(pair__set=set_id)
+    makers = ("model_a", "prompt_a", "model_b", "prompt_b")
+    columns = ("pair_id", "by_label", "left", "choice", *(f"pair__{name}" for name in makers))
+    judged = [Judged(*row) for row in rows.order_by("-judged_at", "-id").values_list(*columns)[:MOST_COUNTED]]
+    telling = [one for one in judged if all(ends := one.contestants(by)) and ends[0] != ends[1]]
     decided = [one for one in judged if one.winner is not Winner.NEITHER]
     left_wins = sum(one.choice == Preference.LEFT for one in decided)
     return Results(
         by=by,
-        groups=rate(_said(telling, by)),
+        groups=rate([Said(*one.contestants(by), one.winner, one.pair_id) for one in telling]),
         judgements=len(judged),
         rated_on=len(telling),
-        left_out=len(judged) - len(telling),
-        mixed=sum(one.differs_in_both for one in telling) if by is not RatedBy.MODEL_AND_PROMPT else 0,
+        mixed=sum(one.differs_in_both for one in telling),
         ties=sum(one.choice == Preference.TIE for one in judged),
         both_bad=sum(one.choice == Preference.BOTH_BAD for one in judged),
         left=wilson(left_wins, len(decided)),
@@ -125,36 +106,6 @@ def results_of(project_id: UUID, *, by: RatedBy, judges: Judges = Judges.PEOPLE,
         agreement=agreement_of(judged),
         is_capped=len(judged) == MOST_COUNTED,
     )
-
-
-def _tells(one: Judged, by: RatedBy) -> bool:
-    first, second = one.contestants(by)
-    return bool(first and second) and first != second
-
-
-def _said(judged: Iterable[Judged], by: RatedBy) -> list[Said]:
-    return [Said(*one.contestants(by), one.winner, one.pair_id) for one in judged]
-
-
-def said_lately(project_id: UUID, *, set_id: UUID | None) -> list[Said]:
-    """What was said of each two makers, by whomever, for deciding what to ask next."""
-    judged = judged_rows(project_id, judges=Judges.ALL, set_id=set_id, most=MOST_WEIGHED)
-    return _said((one for one in judged if _tells(one, RatedBy.MODEL_AND_PROMPT)), RatedBy.MODEL_AND_PROMPT)
-
-
-def judged_rows(
-    project_id: UUID, *, judges: Judges, set_id: UUID | None = None, most: int = MOST_COUNTED
-) -> list[Judged]:
-    """The judgements in force, newest first."""
-    rows = PairJudgement.objects.filter(project=project_id, state=JudgementState.JUDGED)
-    if judges is not Judges.ALL:
-        rows = rows.filter(is_by_key=judges is Judges.KEYS)
-    if set_id is not None:
-        rows = rows.filter(pair__set=set_id)
-    makers = ("model_a", "prompt_a", "model_b", "prompt_b")
-    columns = ("pair_id", "by_label", "left", "choice", *(f"pair__{name}" for name in makers))
-    found = rows.order_by("-judged_at", "-id").values_list(*columns)[:most]
-    return [Judged(*row) for row in found]
 
 
 def agreement_of(judged: Sequence[Judged]) -> Agreement:

@@ -84,13 +84,9 @@ def create_set(project: Project, data: SetInput, *, actor: Actor) -> ComparisonS
     """The set with its pairs. Raises InvalidInput where it was to be made of runs and no two answers fit."""
     pairs: list[Pair] = []
     if data.choose is not None:
-        found = find_pairs(project, data.choose)
-        pairs = found.pairs
-        if not pairs and found.known:
-            raise wrong("choose", _("Every pair that fits is in another set already."))
+        pairs = find_pairs(project, data.choose)
         if not pairs:
-            why = _("No two different answers to the same task fit. Widen the days, or name fewer models and prompts.")
-            raise wrong("choose", why)
+            raise wrong("choose", _("No two different answers to the same task fit, of which no set has the pair yet."))
     made = ComparisonSet.objects.create(
         project=project,
         name=data.name,

@@ -1,10 +1,9 @@
 """The Celery application. Tasks live in reflection_app/runs/jobs.py and jobs.py, and stay thin."""
 
 import os
-from typing import Any
 
 from celery import Celery
-from celery.signals import beat_init, worker_init, worker_ready
+from celery.signals import beat_init, worker_init
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reflection_app.config.settings")
 
@@ -23,10 +22,3 @@ def refuse_a_newer_database(**_: object) -> None:
     from reflection_app.config.services import exit_if_database_is_newer
 
     exit_if_database_is_newer()
-
-
-@worker_ready.connect
-def look_at_connections(sender: Any, **_: object) -> None:
-    from reflection_app.config.services import warn_beside
-
-    warn_beside(threads=sender.controller.concurrency)

@@ -12,16 +12,12 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 @dataclass(frozen=True)
 class GuardedRoute:
-    """One method of an address. `permission` is None where the route is for everybody, or asks in another way.
-
-    `second` is another permission that it needs as well.
-    """
+    """One method of an address. `permission` is None where the route is for everybody, or asks in another way."""
 
     method: str
     path: str
     permission: Permission | None
     is_page: bool
-    second: Permission | None = None
 
 
 def guarded_routes() -> list[GuardedRoute]:
@@ -44,5 +40,4 @@ def _routes(patterns: list[URLPattern | URLResolver], *, prefix: str) -> Iterato
             for method in METHODS:
                 if hasattr(view, method.lower()):
                     asked = getattr(view, "permissions", {}).get(method)
-                    second = getattr(getattr(view, method.lower()), "second_permission", None)
-                    yield GuardedRoute(method, path, asked, is_page=False, second=second)
+                    yield GuardedRoute(method, path, asked, is_page=False)

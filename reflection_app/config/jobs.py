@@ -33,10 +33,7 @@ from reflection_app.runs.queueing import (
     WORK_BULK,
     WORK_IMPORT,
     WORK_RETENTION,
-    enqueue_bulk,
-    enqueue_import,
-    enqueue_retention,
-    enqueue_taking_away,
+    ask,
 )
 from reflection_app.sessions.traces import assemble_due, forget_spans
 from reflection_app.teams.notifications import send_waiting_mail
@@ -64,7 +61,7 @@ def sweep_bulk() -> None:
     """Asks again for the bulk decisions that nobody may be working on."""
     under_way = BulkDecision.objects.filter(state__in=(BulkState.RUNNING, BulkState.UNDOING))
     for bulk_id in under_way.filter(created_at__lt=timezone.now() - LOST_AFTER).values_list("pk", flat=True):
-        enqueue_bulk(bulk_id)
+        ask(WORK_BULK, bulk_id)
 
 
 @shared_task(name=WORK_IMPORT)
@@ -77,7 +74,7 @@ def work_import(import_id: str) -> None:
 def sweep_imports() -> None:
     """Asks again for the imports that have begun and not ended: their message or their worker may be lost."""
     for import_id in open_imports():
-        enqueue_import(import_id)
+        ask(WORK_IMPORT, import_id)
 
 
 @shared_task(name=EMBED_ENTRIES)
@@ -155,7 +152,7 @@ def lapse() -> None:
 def keep() -> None:
     """Deletes what projects keep no longer, and asks again for what was ordered and not ended."""
     for retention_run_id in begin_due_retention(now=timezone.now()):
-        enqueue_retention(retention_run_id)
+        ask(WORK_RETENTION, retention_run_id)
 
 
 @shared_task(name=WORK_RETENTION)
@@ -174,7 +171,7 @@ def take_away(project_id: str) -> None:
 def sweep_deleted() -> None:
     """Asks again for the projects that were deleted and are still there in part."""
     for project_id in deleted_projects():
-        enqueue_taking_away(project_id)
+        ask(TAKE_AWAY, project_id)
 
 
 @shared_task(name="reflection_app.config.jobs.send_webhooks")

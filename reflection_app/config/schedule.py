@@ -52,69 +52,36 @@ QUEUE_OF = {
 ROUTES = {f"reflection_app.{task}": {"queue": queue} for task, queue in QUEUE_OF.items()}
 
 
+# Task, how often in seconds, and after how many seconds a message that nobody took is dropped.
+REPEATED = (
+    ("config.jobs.sweep_bulk", 30.0, 30),
+    ("config.jobs.embed_entries", 10.0, 10),
+    ("config.jobs.sweep_imports", 30.0, 30),
+    ("config.jobs.index_entries", 60.0, 60),
+    ("config.jobs.compare_entries", 10.0, 10),
+    ("config.jobs.sum_recalls", 5.0, 5),
+    ("runs.jobs.begin_looking_back", 5.0, 5),
+    ("config.jobs.figure_runs", 5.0, 5),
+    ("config.jobs.assemble_traces", 5.0, 5),
+    ("config.jobs.forget_spans", 3600.0, 3600),
+    ("config.jobs.sweep_attachments", 3600.0, 3600),
+    ("config.jobs.lapse", 60.0, 60),
+    ("config.jobs.send_mail", 30.0, 30),
+    ("config.jobs.send_digests", 300.0, 300),
+    ("config.jobs.escalate", 30.0, 30),
+    ("config.jobs.send_channels", 5.0, 10),
+    ("config.jobs.keep", 3600.0, 3600),
+    ("config.jobs.sweep_deleted", 60.0, 60),
+    ("config.jobs.send_webhooks", 2.0, 10),
+    ("config.jobs.tidy_webhooks", 3600.0, 3600),
+    ("runs.jobs.tidy", 3600.0, 3600),
+)
+
+
 def beat_schedule(sweep_interval_s: float) -> dict[str, dict[str, Any]]:
     """What beat asks the workers for, and how often. What nobody took in time is not done twice as much later."""
+    repeated = (("runs.jobs.sweep", sweep_interval_s, 60), *REPEATED)
     return {
-        "sweep": {"task": "reflection_app.runs.jobs.sweep", "schedule": sweep_interval_s, "options": {"expires": 60}},
-        "sweep-bulk": {"task": "reflection_app.config.jobs.sweep_bulk", "schedule": 30.0, "options": {"expires": 30}},
-        "embed-entries": {
-            "task": "reflection_app.config.jobs.embed_entries",
-            "schedule": 10.0,
-            "options": {"expires": 10},
-        },
-        "sweep-imports": {
-            "task": "reflection_app.config.jobs.sweep_imports",
-            "schedule": 30.0,
-            "options": {"expires": 30},
-        },
-        "index-entries": {
-            "task": "reflection_app.config.jobs.index_entries",
-            "schedule": 60.0,
-            "options": {"expires": 60},
-        },
-        "compare-entries": {
-            "task": "reflection_app.config.jobs.compare_entries",
-            "schedule": 10.0,
-            "options": {"expires": 10},
-        },
-        "sum-recalls": {"task": "reflection_app.config.jobs.sum_recalls", "schedule": 5.0, "options": {"expires": 5}},
-        "look-back": {
-            "task": "reflection_app.runs.jobs.begin_looking_back",
-            "schedule": 5.0,
-            "options": {"expires": 5},
-        },
-        "figure-runs": {"task": "reflection_app.config.jobs.figure_runs", "schedule": 5.0, "options": {"expires": 5}},
-        "assemble-traces": {
-            "task": "reflection_app.config.jobs.assemble_traces",
-            "schedule": 5.0,
-            "options": {"expires": 5},
-        },
-        "forget-spans": {
-            "task": "reflection_app.config.jobs.forget_spans",
-            "schedule": 3600.0,
-            "options": {"expires": 3600},
-        },
-        "sweep-attachments": {
-            "task": "reflection_app.config.jobs.sweep_attachments",
-            "schedule": 3600.0,
-            "options": {"expires": 3600},
-        },
-        "lapse": {"task": "reflection_app.config.jobs.lapse", "schedule": 60.0, "options": {"expires": 60}},
-        "mail": {"task": "reflection_app.config.jobs.send_mail", "schedule": 30.0, "options": {"expires": 30}},
-        "digests": {"task": "reflection_app.config.jobs.send_digests", "schedule": 300.0, "options": {"expires": 300}},
-        "escalate": {"task": "reflection_app.config.jobs.escalate", "schedule": 30.0, "options": {"expires": 30}},
-        "channels": {"task": "reflection_app.config.jobs.send_channels", "schedule": 5.0, "options": {"expires": 10}},
-        "keep": {"task": "reflection_app.config.jobs.keep", "schedule": 3600.0, "options": {"expires": 3600}},
-        "sweep-deleted": {
-            "task": "reflection_app.config.jobs.sweep_deleted",
-            "schedule": 60.0,
-            "options": {"expires": 60},
-        },
-        "webhooks": {"task": "reflection_app.config.jobs.send_webhooks", "schedule": 2.0, "options": {"expires": 10}},
-        "tidy-webhooks": {
-            "task": "reflection_app.config.jobs.tidy_webhooks",
-            "schedule": 3600.0,
-            "options": {"expires": 3600},
-        },
-        "tidy": {"task": "reflection_app.runs.jobs.tidy", "schedule": 3600.0, "options": {"expires": 3600}},
+        task: {"task": f"reflection_app.{task}", "schedule": every_s, "options": {"expires": expires_s}}
+        for task, every_s, expires_s in repeated
     }

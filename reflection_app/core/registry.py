@@ -50,6 +50,15 @@ OUTCOMES: Looks = {
     Outcome.CANCELLED: Look(_("Cancelled"), "cross"),
     Outcome.FAILED: Look(_("Failed"), "warning", "bad"),
 }
+# What became of a run that was not accepted, in a sentence.
+OUTCOME_SENTENCES: Looks = {
+    Outcome.UNVERIFIED: Look(_("There is an answer, but nothing could check it.")),
+    Outcome.EXHAUSTED: Look(_("All attempts were used and none was accepted.")),
+    Outcome.TIMED_OUT: Look(_("The run stopped because its time was up.")),
+    Outcome.OVER_CORRECTED: Look(_("Further attempts made it worse, so the run stopped.")),
+    Outcome.REJECTED: Look(_("The work was rejected.")),
+    Outcome.CANCELLED: Look(_("Somebody cancelled the run.")),
+}
 RUN_STATES: Looks = {
     "queued": Look(_("Queued"), "clock"),
     "running": Look(_("Running"), "running", "accent"),
@@ -109,7 +118,9 @@ BULK_STATES: Looks = {
 BULK_ITEM_STATES: Looks = {
     "pending": Look(_("Waiting")),
     "done": Look(_("Decided")),
+    "failed": Look(_("Failed")),
     "undone": Look(_("Undone")),
+    "kept": Look(_("Could not be undone")),
 }
 TICKET_STATES: Looks = {
     "open": Look(_("Open"), "clock", "wait"),
@@ -162,7 +173,6 @@ WHY_NOT_SEEN: Looks = {
 }
 CHECK_SETTINGS: Looks = {
     SettingsFrom.TASK: Look(_("Checked as the task itself says.")),
-    SettingsFrom.KIND: Look(_("Checked as the project has it for this kind of task.")),
     SettingsFrom.PROJECT: Look(_("Checked as the project has it.")),
     SettingsFrom.DESK: Look(_("Checked as the desk has it.")),
 }
@@ -177,7 +187,7 @@ SUPPLEMENT_STATES: Looks = {
     "left_out": Look(_("left out"), "coin", "waiting"),
     "advice": Look(_("suggested"), "info", "waiting"),
 }
-# Why a check left something out. What stands in brackets is filled in by repairs/views.py.
+# Why a check left something out. What stands in brackets is a parameter.
 DROPPED: Looks = {
     DropCode.NAMES_NOTHING: Look(_("It names no operation.")),
     DropCode.TWICE: Look(_("It was suggested twice.")),
@@ -189,18 +199,8 @@ DROPPED: Looks = {
     DropCode.TOO_MANY: Look(_("Only the best %(most)s are carried out.")),
     DropCode.UNKNOWN_TOOL: Look(_("There is no tool “%(name)s” on the list.")),
     DropCode.UNFIT_TOOL: Look(_("The tool “%(name)s” is not for it.")),
-    DropCode.BELOW_WORTH: Look(
-        _("It turns at most %(worth)s of such runs complete, by %(runs)s runs; the line is %(least)s.")
-    ),
-    DropCode.TOO_DEAR: Look(
-        _("A run that it turns complete comes to at least %(cost_usd)s; the line is %(most_usd)s.")
-    ),
     DropCode.PRICE_UNKNOWN: Look(_("The model has no known price, so a limit of money could not be kept.")),
-    DropCode.OVER_CHECK_MONEY: Look(_("It would cost %(cost_usd)s, and the check has %(left_usd)s left of its money.")),
     DropCode.MONEY_SPENT: Look(_("The check's money was spent before it was begun.")),
-    DropCode.OVER_RUN_MONEY: Look(_("It usually costs %(cost_usd)s, and the run has %(left_usd)s left.")),
-    DropCode.OVER_RUN_TOKENS: Look(_("It usually takes %(tokens)s tokens, and the run has %(left_tokens)s left.")),
-    DropCode.OVER_RUN_TIME: Look(_("It usually takes %(seconds)s, and the run has %(left_seconds)s left.")),
 }
 # What a report or a journal keeps in English is shown as it is kept.
 PLAN_STEP_STATES: Looks = {
@@ -218,6 +218,32 @@ STAGES: Looks = {
     "plan": Look(_("Plan")),
     "execute": Look(_("Execute")),
     "submit": Look(_("Submit")),
+}
+# The parts of what a step came to, by their names in its record.
+STAGE_FACTS: Looks = {
+    "artifacts": Look(_("Artifacts")),
+    "files": Look(_("Files")),
+    "last_good_step": Look(_("Last good step")),
+    "earlier_tickets": Look(_("Earlier tickets")),
+    "excerpt": Look(_("Excerpt")),
+    "expected": Look(_("Expected")),
+    "actual": Look(_("Actual")),
+    "gap": Look(_("Gap")),
+    "root_cause": Look(_("Root cause")),
+    "occurrence_process": Look(_("How it came about")),
+    "questions": Look(_("Questions")),
+    "description": Look(_("Description")),
+    "path": Look(_("Path")),
+    "repair_steps": Look(_("Repair steps")),
+    "resources_needed": Look(_("Resources")),
+    "remediation": Look(_("Remedy")),
+    "instruction": Look(_("Instruction for the agent")),
+    "hint": Look(_("Hint for the next start")),
+    "expected_score": Look(_("Score expected")),
+    "lowered": Look(_("Expected of it")),
+    "anti_pattern": Look(_("Anti-pattern")),
+    "learning_notes": Look(_("Learned")),
+    "remaining_issues": Look(_("Remaining issues")),
 }
 STAGE_STATES: Looks = {
     "done": Look("", "check"),
@@ -371,28 +397,6 @@ FINDINGS: Looks = {
     Finding.CONTEXT_MISMANAGEMENT: Look(_("context mismanagement")),
     Finding.OTHER: Look(_("other")),
 }
-UNREAD_SPANS: Looks = {
-    "no_convention": Look(_("no known convention"), "question", "warn"),
-    "unknown_kind": Look(_("unknown kind"), "question", "warn"),
-    "no_content": Look(_("no messages"), "chat"),
-    "late": Look(_("too late"), "clock"),
-    "too_large": Look(_("too large"), "down"),
-    "failed": Look(_("not readable"), "warning", "bad"),
-}
-# What each of them means, and what helps.
-UNREAD_SENTENCES: Looks = {
-    "no_convention": Look(
-        _(
-            "It has attributes, none of which is of a convention for agents that the desk reads. "
-            "An instrumentation of your agent's library writes such."
-        )
-    ),
-    "unknown_kind": Look(_("It says nothing that the desk knows of what it is: a model's call, a tool's, an agent.")),
-    "no_content": Look(_("It holds no messages. Instrumentations leave them out unless they are told to keep them.")),
-    "late": Look(_("It came after its session had ended, and is not in it.")),
-    "too_large": Look(_("Its trace was too large to be read whole.")),
-    "failed": Look(_("Its trace could not be made a session; the desk's log says why.")),
-}
 TOOL_KINDS: Looks = {
     "http": Look(_("HTTP")),
     "mcp": Look(_("MCP server")),
@@ -521,6 +525,7 @@ WHY_NOT_LOOKED: Looks = {
 }
 REGISTRY: dict[str, Looks] = {
     "outcome": OUTCOMES,
+    "outcome_sentence": OUTCOME_SENTENCES,
     "run": RUN_STATES,
     "verdict": VERDICTS,
     "mode": MODES,
@@ -543,6 +548,7 @@ REGISTRY: dict[str, Looks] = {
     "dropped": DROPPED,
     "plan_step": PLAN_STEP_STATES,
     "stage_name": STAGES,
+    "stage_fact": STAGE_FACTS,
     "stage": STAGE_STATES,
     "stage_repair": STAGE_REPAIR_STATES,
     "step": STEP_STATES,
@@ -559,8 +565,6 @@ REGISTRY: dict[str, Looks] = {
     "question": QUESTIONS,
     "choice": CHOICES,
     "finding": FINDINGS,
-    "unread_span": UNREAD_SPANS,
-    "unread_span_sentence": UNREAD_SENTENCES,
     "tool": TOOL_KINDS,
     "tool_effect": TOOL_EFFECTS,
     "ground": GROUNDS,

@@ -17,8 +17,8 @@ from reflection_app.loops.attempt_effects import (
     ReviewReason,
 )
 from reflection_app.loops.chain_of_thought import asking_for_parts
-from reflection_app.loops.completeness.file_checks import FilesChecked, files_written_in, required_in_words
-from reflection_app.loops.completeness.looking import see_files
+from reflection_app.loops.completeness.file_checks import files_written_in, required_in_words
+from reflection_app.loops.completeness.looking import FILES_TIMEOUT_S, inspect_produced
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.effects import IssueTicket
 from reflection_app.loops.framing import framed
@@ -317,10 +317,6 @@ async def make_attempt(
     return answer.text
 
 
-# Opening files takes no tokens: a run that is out of time may still see whether its last ones are whole.
-FILES_TIMEOUT_S = 60.0
-
-
 async def look_at_files(spec: TaskSpec, run: Progress, *, number: int, content: str, came: bool = False) -> None:
     """Opens what attempt `number` produced, where files came with it or are required of it; `run.files` has it then.
 
@@ -336,10 +332,7 @@ async def look_at_files(spec: TaskSpec, run: Progress, *, number: int, content: 
         is_written=bool(required and files_written_in(content)),
         timeout_s=FILES_TIMEOUT_S,
     )
-    checked = run.files[number] = FilesChecked(await run.perform(effect), required)
-    seen = await see_files(spec, run, files=checked.inspected.files, required=required, base=f"attempt-{number}")
-    if seen is not None:
-        run.seen[number] = seen
+    run.files[number] = await inspect_produced(spec, run, effect, base=f"attempt-{number}")
 
 
 def telling_of_files(spec: TaskSpec, messages: tuple[Message, ...]) -> tuple[Message, ...]:

@@ -27,7 +27,6 @@ from reflection_app.loops.verdicts import Outcome
 ROLE = "merger"
 TEMPERATURE = 0.2
 LONGEST_SHOWN = 12_000
-LONGEST_OF_ALL = 48_000
 
 ANSWER_SCHEMA = open_object(name=TEXT, description=TEXT, content=TEXT, note=TEXT)
 
@@ -60,15 +59,10 @@ class MergeAnswer(Lenient):
 
 async def merge_suggestion(spec: TaskSpec, run: Progress) -> Outcome:
     """Succeeded once the suggestion is kept. Fails with the reason where there is none, or nobody asks for it now."""
-    if len(spec.to_merge) < 2:
+    if len(spec.to_merge) != 2:
         raise EffectFailed("There are not two entries to merge.")
-    if len(spec.to_merge) == 2:
-        first, second = spec.to_merge
-        question = prompt("merge_entries", first=_framed(first, name="first"), second=_framed(second, name="second"))
-    else:
-        most = LONGEST_OF_ALL // len(spec.to_merge)
-        framed = [_framed(one, name=f"entry {number}", most=most) for number, one in enumerate(spec.to_merge, 1)]
-        question = prompt("merge_cluster", entries="\n\n".join(framed))
+    first, second = spec.to_merge
+    question = prompt("merge_entries", first=_framed(first, name="first"), second=_framed(second, name="second"))
     request = run.model_call(
         key="merge",
         role=ROLE,
@@ -84,7 +78,7 @@ async def merge_suggestion(spec: TaskSpec, run: Progress) -> Outcome:
     return Outcome.SUCCEEDED
 
 
-def _framed(entry: EntryToMerge, *, name: str, most: int = LONGEST_SHOWN) -> str:
+def _framed(entry: EntryToMerge, *, name: str) -> str:
     """The entry as data, in a frame that it cannot close."""
     filled = {key: value for key, value in entry.model_dump(mode="json").items() if value}
-    return framed(json.dumps(filled, ensure_ascii=False, indent=1), name=name, most=most)
+    return framed(json.dumps(filled, ensure_ascii=False, indent=1), name=name, most=LONGEST_SHOWN)

@@ -19,8 +19,6 @@ A run that a limit or an error stops in the middle keeps what its steps came to 
 
 from reflection_app.loops.actor_critic import Earlier, actor_messages, evaluate
 from reflection_app.loops.attempts import confirm, end_by, keep_attempt, make_attempt, settle, unfinished
-from reflection_app.loops.completeness.drawing import is_to_be_checked
-from reflection_app.loops.completeness.file_checks import fault_in_words
 from reflection_app.loops.completeness.supplementing import supply_what_is_missing
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.framing import framed
@@ -65,15 +63,14 @@ async def _attempt(spec: TaskSpec, run: Progress, *, work: Work, earlier: list[E
         plan = await make_plan(spec, run, work, number=number)
         work.begin()
         await carry_out(plan, spec=spec, run=run, work=work, number=number)
-        if await is_to_be_checked(spec, run, work):
-            await supply_what_is_missing(spec, run, work, number=number)
+        await supply_what_is_missing(spec, run, work, number=number)
     text = await make_attempt(spec, run, number=number, messages=answer_messages(spec, work, earlier))
     if number in run.unfinished:
         await _record(run, judge_steps(work, attempt=number, stopped="The answer was cut off before its end."))
         earlier.append(Earlier(text, unfinished(number)))
         return None
     if (checked := run.files.get(number)) is not None:
-        work.file_faults = tuple(f"{one.file}: {fault_in_words(one.fault)}" for one in checked.deciding)
+        work.file_faults = tuple(f"{one.file}: {one.fault.in_words}" for one in checked.deciding)
     if not work.is_complete() or not spec.has_critic:
         judgement = await confirm(spec, run, await _record(run, judge_steps(work, attempt=number)))
         if judgement.referee is Referee.PERSON:

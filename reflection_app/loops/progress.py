@@ -19,9 +19,8 @@ from reflection_app.loops.attempt_effects import (
     RecordVerdict,
     Wait,
 )
-from reflection_app.loops.completeness.file_checks import FilesChecked, uninspected_in_words, with_files
-from reflection_app.loops.completeness.looked import Look, Looked
-from reflection_app.loops.completeness.looks import undecided_in_words, with_seen
+from reflection_app.loops.completeness.file_checks import FilesChecked, with_files
+from reflection_app.loops.completeness.looked import Look
 from reflection_app.loops.effect import Effect, EffectFailed, EffectTimedOut, Spent
 from reflection_app.loops.lessons import Lessons
 from reflection_app.loops.questions import Choice, PersonsAnswer
@@ -184,8 +183,6 @@ class Progress:
         self.gate: CallGate | None = None
         # What was seen on files, by their bytes and what they must show.
         self.looks: dict[tuple[str, str], Look] = {}
-        # What was seen on the files of the attempt of this number, where any of them had to show something.
-        self.seen: dict[int, Looked] = {}
         # The text of each attempt that was made.
         self.contents: dict[int, str] = {}
         self.failed_call: FailedCall | None = None
@@ -310,8 +307,6 @@ class Progress:
         """
         if judgement.attempt in self.files and judgement.referee is not Referee.PERSON:
             judgement = with_files(judgement, self.files[judgement.attempt])
-        if judgement.attempt in self.seen and judgement.referee is not Referee.PERSON:
-            judgement = with_seen(judgement, self.seen[judgement.attempt])
         if judgement.passed and judgement.referee is not Referee.PERSON and self.uninspected(judgement.attempt):
             judgement = judgement.model_copy(update={"confidence": 0.0})
         recorded = await self.perform(RecordVerdict(key=key, judgement=judgement))
@@ -327,9 +322,8 @@ class Progress:
 
     def uninspected(self, number: int) -> tuple[str, ...]:
         """Return which required files of attempt `number` were not inspected, one sentence each."""
-        checked, seen = self.files.get(number), self.seen.get(number)
-        files = [f"{uninspected_in_words(one)}." for one in checked.uninspected] if checked else []
-        return (*files, *(undecided_in_words(seen) if seen else ()))
+        checked = self.files.get(number)
+        return checked.unknown if checked else ()
 
     def stop_by_scores(self, *, counted: Referee | None = None) -> Outcome | None:
         """Return the outcome if the evaluators' scores, in order of the attempts, say to stop, or None.

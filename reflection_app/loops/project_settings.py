@@ -44,7 +44,6 @@ class LessonSettings(Value):
 class NotebookSettings(Value):
     """`reflection` is None where the desk's own setting holds. `lessons` is None where runs are told none.
 
-    Without `keeps_labels` nothing is kept of what people say of the desk's claims, nor of what they said before.
     `error_reflector` and `memory_reflector`: whether each of the two who look back does so, where it is time to.
     """
 
@@ -54,7 +53,6 @@ class NotebookSettings(Value):
     lessons: LessonSettings | None = LessonSettings()
     rules_most: int = Field(default=10, ge=1, le=100)
     rules_least_occurrences: int = Field(default=1, ge=1, le=1_000)
-    keeps_labels: bool = True
 
     @property
     def holdout_share(self) -> float:

@@ -11,6 +11,12 @@ class Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class Recorded(Value):
+    """A value that journals hold. Fields that were removed since are ignored when it is read."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
 # The message that every loop builds its prompts from, in the form that all providers understand.
 
 

@@ -1,4 +1,4 @@
-"""The forms of answers about metrics."""
+"""Metrics and calibration as REST answers them. What the pages are computed from is answered as it is."""
 
 from datetime import date, datetime
 from typing import Annotated
@@ -8,124 +8,76 @@ from pydantic import Field
 
 from reflection_app.api.reading import Answer, KnownCost, OrNull, PageAnswer, part
 from reflection_app.loops.task_spec import Mode
-from reflection_app.loops.verdicts import Outcome, Verdict
-from reflection_app.metrics.calibration import JudgementSource
-from reflection_app.metrics.correction_figures import CorrectionFigures
+from reflection_app.loops.verdicts import Outcome
+from reflection_app.metrics.calibration import (
+    JudgementSource,
+    MatrixCell,
+    OfVerdict,
+    Reliability,
+)
 from reflection_app.metrics.critics import CalibrationFigures
-from reflection_app.metrics.definitions import OF_LABELS, Chosen, Metrics, Unit
+from reflection_app.metrics.definitions import Bar, Chosen, Figure, Metrics, Unit
+from reflection_app.metrics.review_figures import Overruled
+from reflection_app.metrics.statistics import Interval
 from reflection_app.runs.models import RunState
 
-BY_NAME = "by name; `GET /metrics/definitions` tells the formula of each"
-
-
-class FigureAnswer(Answer):
-    value: float | None = Field(description="null where nothing could be counted")
-    unit: Unit
-    of: int = Field(description="over how many runs (or reflections, attempts, calls) it is computed")
-    low: float | None = Field(description="of a share: where its 95 % interval (Wilson) begins")
-    high: float | None = Field(description="where it ends")
-    is_at_least: bool = Field(description="of money: whether some price is not known; all of it, where `value` is null")
-
-
-class BarAnswer(Answer):
-    key: str
-    count: int
+BY_NAME = "by name; `GET /metrics/definitions` tells what each is"
 
 
 class PointAnswer(Answer):
-    """A piece of the period: an hour of up to two days, a day of up to 92, else a week."""
+    """A piece of the period: a day of up to 92, else a week."""
 
-    start: str = Field(examples=["2026-03-04", "2026-03-04T12:00Z"])
+    start: str = Field(examples=["2026-03-04"])
     values: dict[str, Annotated[float | None, part("value")]] = Field(validation_alias="figures")
 
 
-class SpendAnswer(Answer):
+class TookAnswer(Answer):
+    cost_usd: KnownCost = Field(
+        validation_alias="known_cost_usd", description="at least this where not all is known, null where nothing is"
+    )
+    is_known: bool = Field(description="whether the price of every call was known")
+
+
+class SpendAnswer(TookAnswer):
     role: str = Field(description="empty: of steps that were taken back")
     model: str
     calls: int
     prompt_tokens: int
     completion_tokens: int
-    cost_usd: KnownCost = Field(
-        validation_alias="known_cost_usd", description="at least this where not all is known, null where nothing is"
-    )
-    is_known: bool = Field(description="whether the price of every call was known")
 
 
-class TaskSpendAnswer(Answer):
+class TaskSpendAnswer(TookAnswer):
     task_id: UUID
     objective: str
     tokens: int
-    cost_usd: KnownCost = Field(
-        validation_alias="known_cost_usd", description="at least this where not all is known, null where nothing is"
-    )
-    is_known: bool = Field(description="whether the price of every call was known")
 
 
-class ChosenAnswer(Answer):
-    since: date
-    until: date
-    agent: str
-    mode: str
-    model: str
-    kind: str
-    scripted: bool
+class OfPeriodAnswer(Answer):
+    chosen: Chosen
+    figures: dict[str, Figure] = Field(description=BY_NAME)
+    before: dict[str, Figure] = Field(description="the same of as many days right before")
+    points: list[PointAnswer]
 
 
-class MetricsAnswer(Answer):
+class MetricsAnswer(OfPeriodAnswer):
     """Of the runs that finished in the period. Forks and redos count for what they took alone."""
 
-    chosen: ChosenAnswer
-    figures: dict[str, FigureAnswer] = Field(description=BY_NAME)
-    before: dict[str, FigureAnswer] = Field(description="the same of as many days right before")
     mode_usage: dict[str, float] = Field(description="the share of each loop")
-    most_common_failure_types: list[BarAnswer] = Field(description="of how many runs had it, the most frequent first")
-    points: list[PointAnswer]
-    bars: dict[str, list[BarAnswer]]
+    most_common_failure_types: list[Bar] = Field(description="of how many runs had it, the most frequent first")
+    bars: dict[str, list[Bar]]
     spend: list[SpendAnswer]
     dearest_tasks: list[TaskSpendAnswer]
     choices: dict[str, list[str]] = Field(description="what there is to choose from, whatever the period")
 
 
-class OverruledAnswer(Answer):
-    name: str
-    decided: int
-    overruled: int
-    share: FigureAnswer
-
-
-class ReviewMetricsAnswer(Answer):
+class ReviewMetricsAnswer(OfPeriodAnswer):
     """The queue is as it is now; all else is of the decisions of the period."""
 
-    chosen: ChosenAnswer
-    figures: dict[str, FigureAnswer]
-    before: dict[str, FigureAnswer]
-    points: list[PointAnswer]
-    ages: list[BarAnswer] = Field(description="open reviews by how long they have waited: up to so long")
-    by_reviewer: list[OverruledAnswer] = Field(description="by person; all other figures are of people's decisions")
-    by_key: list[OverruledAnswer] = Field(description="what keys decided, which is in no other figure")
-    by_critic: list[OverruledAnswer] = Field(description="by the critic's model; each verdict once")
+    ages: list[Bar] = Field(description="open reviews by how long they have waited: up to so long")
+    by_reviewer: list[Overruled] = Field(description="by person; all other figures are of people's decisions")
+    by_key: list[Overruled] = Field(description="what keys decided, which is in no other figure")
+    by_critic: list[Overruled] = Field(description="by the critic's model; each verdict once")
     reasons: dict[str, int] = Field(description="why what was decided had been put before people")
-
-
-class CorrectionMetricsAnswer(Answer):
-    """Of what people said in the period of the desk's claims to understand."""
-
-    since: date
-    until: date
-    figures: dict[str, FigureAnswer] = Field(description="the share that was corrected, `of` so many that were judged")
-    before: dict[str, FigureAnswer] = Field(description="the same of as many days right before")
-    definitions: dict[str, str] = Field(description="what each is, by name")
-    keeps_labels: bool = Field(description="whether people's judgements are kept at all; see `PUT /labels/settings`")
-
-
-def correction_answer(found: CorrectionFigures, *, keeps_labels: bool) -> CorrectionMetricsAnswer:
-    return CorrectionMetricsAnswer.from_row(
-        found,
-        since=found.chosen.since,
-        until=found.chosen.until,
-        definitions={one.name: one.formula for one in OF_LABELS},
-        keeps_labels=keeps_labels,
-    )
 
 
 class RunBehindAnswer(Answer):
@@ -164,63 +116,26 @@ def metrics_answer(found: Metrics) -> MetricsAnswer:
     )
 
 
-# The forms of answers about calibration.
-
-
-class RangeAnswer(Answer):
-    """A figure with its 95 % interval."""
-
-    estimate: float
-    low: float
-    high: float
-
-
-class MatrixCellAnswer(Answer):
-    critic: Verdict
-    people: Verdict
-    seen: int = Field(description="how many were compared")
-    share: float = Field(description="which share of all the critic's verdicts they stand for")
-
-
-class VerdictFiguresAnswer(Answer):
-    verdict: Verdict
-    precision: RangeAnswer | None
-    recall: RangeAnswer | None
-
-
-class BinAnswer(Answer):
-    low: float = Field(description="the least confidence of the bin")
-    high: float = Field(description="where the next one begins")
-    seen: int
-    share: float
-    confidence: float = Field(description="the mean confidence")
-    right: RangeAnswer = Field(description="how often people agreed")
-
-
-class ReliabilityAnswer(Answer):
-    """Over the verdicts with which the critic gave a confidence."""
-
-    pairs: int
-    error: float | None = Field(description="expected calibration error, over 10 bins of equal width")
-    overconfidence: RangeAnswer | None = Field(description="mean confidence minus how often it was right")
-    bins: list[BinAnswer]
+# Calibration.
 
 
 class CriticAnswer(Answer):
+    """Of the critic's verdicts as a whole; intervals are of 95 %."""
+
     source: JudgementSource = Field(description="the desk's own reviews, or judgements that were imported")
     model: str
     prompt_version: str
     pairs: int = Field(description="how many verdicts were compared")
     worth: float = Field(description="how many that were drawn evenly and independently would say as much")
-    agreed: RangeAnswer | None
-    kappa: RangeAnswer | None = Field(description="Cohen's κ; null where both always said one and the same")
-    precision: RangeAnswer | None = Field(description="of what the critic passed, what people pass")
-    recall: RangeAnswer | None = Field(description="of what people pass, what the critic passed")
-    false_pass: RangeAnswer | None = Field(description="of what people send back, what the critic passed")
-    false_fail: RangeAnswer | None = Field(description="of what people pass, what the critic sent back")
-    matrix: list[MatrixCellAnswer]
-    by_verdict: list[VerdictFiguresAnswer]
-    reliability: ReliabilityAnswer
+    agreed: Interval | None
+    kappa: Interval | None = Field(description="Cohen's κ; null where both always said one and the same")
+    precision: Interval | None = Field(description="of what the critic passed, what people pass")
+    recall: Interval | None = Field(description="of what people pass, what the critic passed")
+    false_pass: Interval | None = Field(description="of what people send back, what the critic passed")
+    false_fail: Interval | None = Field(description="of what people pass, what the critic sent back")
+    matrix: list[MatrixCell]
+    by_verdict: list[OfVerdict]
+    reliability: Reliability
 
 
 class CalibrationAnswer(Answer):

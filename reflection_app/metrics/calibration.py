@@ -118,9 +118,9 @@ def _confidences(said: Sequence[Said]) -> list[Case]:
 
 type Asked = Callable[["Judged"], bool]
 
-PASS = Verdict.PASS.value
+PASS = Verdict.PASS
 # From the best to the worst, as matrices are read.
-VERDICTS = (PASS, Verdict.REVISE.value, Verdict.REJECT.value)
+VERDICTS = (PASS, Verdict.REVISE, Verdict.REJECT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +141,8 @@ class Judged:
 class MatrixCell:
     """How many pairs were seen, and which share of all the critic's verdicts they stand for."""
 
-    critic: str
-    people: str
+    critic: Verdict
+    people: Verdict
     seen: int
     share: float
 
@@ -152,7 +152,7 @@ class OfVerdict:
     """`precision`: of what the critic gave this verdict, the share to which people gave it, too. `recall`: of what
     people gave it, the share to which the critic did."""
 
-    verdict: str
+    verdict: Verdict
     precision: Interval | None
     recall: Interval | None
 
@@ -225,7 +225,7 @@ def _share(judged: Sequence[Judged], *, of: Asked, that: Asked) -> Interval | No
     return share_of([_case(one, float(that(one)), number) for number, one in enumerate(judged) if of(one)])
 
 
-def _of_verdict(judged: Sequence[Judged], verdict: str) -> OfVerdict:
+def _of_verdict(judged: Sequence[Judged], verdict: Verdict) -> OfVerdict:
     return OfVerdict(
         verdict=verdict,
         precision=_share(judged, of=lambda one: one.critic == verdict, that=lambda one: one.people == verdict),

@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db.models import F, Min, OuterRef, Q, QuerySet, Subquery
 
 from reflection_app.loops.attempt_effects import ReviewReason
-from reflection_app.loops.task_spec import ReviewPolicy, RuleAction
+from reflection_app.loops.task_spec import ReviewPolicy
 from reflection_app.loops.verdicts import Referee
 from reflection_app.metrics.calibration import (
     Compared,
@@ -27,25 +27,16 @@ from reflection_app.metrics.calibration import (
 )
 from reflection_app.metrics.definitions import Chosen
 from reflection_app.reviews.models import OPEN, PanelState, Review, ReviewState
-from reflection_app.reviews.policy import Facts, cost_then, fitting
+from reflection_app.reviews.policy import Facts, chance_to_wait, cost_then
 from reflection_app.runs.models import Step
 
 # How likely a verdict was to be put before people by the policy that its run began with. Pure.
 
 
 def chance_of_review(policy: ReviewPolicy, facts: Facts) -> float:
-    """The probability with which rules, or the audit of what they let stand, ask people about such a verdict.
-
-    The first rule that fits and is not kept from it by its share s decides: Σ_k s_k · Π_{j<k}(1 − s_j) · a_k, plus
-    Π_k(1 − s_k) · a for what no rule takes. a_k is 1 where rule k waits and the audit's share a where it lets stand.
-    """
-    chance, left = 0.0, 1.0
-    for index in fitting(policy)(facts):
-        rule = policy.rules[index]
-        asked = 1.0 if rule.action is RuleAction.WAIT else policy.audit_share
-        chance += left * rule.share * asked
-        left *= 1 - rule.share
-    return chance + left * policy.audit_share
+    """The probability with which rules, or the audit of what they do not make wait, ask people about such a verdict."""
+    waits = chance_to_wait(policy, facts)
+    return waits + (1 - waits) * policy.audit_share
 
 
 # The newest ones count; so many are compared in a moment.

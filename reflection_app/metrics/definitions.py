@@ -1,26 +1,31 @@
-"""What each metric is: one table of figures with their formulas, their words and the runs behind them.
+"""What each metric is: one table of figures with how they are computed, their words and the runs behind them.
 
 A run that solves a task is counted. Forks and redos are not, for they begin with more than a task; nor is what checks,
 diagnoses, merges or looks at other work, whoever asked for it. What any of them took is spent all the same.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from functools import cached_property, reduce
 from operator import or_
+from typing import Any
 
 from django.db.models import Q
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from pydantic import ConfigDict
 
 from reflection_app.metrics.statistics import wilson
 
 # What the metrics page, REST and the charts are told: figures, bars and series, as plain values. Pure.
 
+# REST answers these values as they are: every field is always there.
+ANSWERED = ConfigDict(json_schema_serialization_defaults_required=True)
 # A year and a leap day: what is asked for at once.
 LONGEST_DAYS = 366
 
@@ -32,6 +37,8 @@ class Chosen:
     An empty text stands for all. `model` is the one that made the run's attempts, `kind` the task's type. Runs of the
     scripted demonstration model are figures of their own, and never counted among the others.
     """
+
+    __pydantic_config__ = ANSWERED
 
     since: date
     until: date
@@ -59,24 +66,6 @@ class Chosen:
         return replace(self, since=self.since - timedelta(days=self.days), until=self.since - timedelta(days=1))
 
 
-@dataclass(frozen=True)
-class ChosenHour(Chosen):
-    """One hour, from 0, of its first day: what leads to the runs behind a point of a short period.
-
-    Sums are kept by day, so figures are never asked for by the hour.
-    """
-
-    hour: int = 0
-
-    @property
-    def begin(self) -> datetime:
-        return super().begin + timedelta(hours=self.hour)
-
-    @property
-    def end(self) -> datetime:
-        return self.begin + timedelta(hours=1)
-
-
 class Unit(StrEnum):
     SHARE = "share"
     COUNT = "count"
@@ -89,11 +78,13 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True)
 class Figure:
-    """One number under its name of SPEC §11. `value` is None where nothing could be counted.
+    """One number. `value` is None where nothing could be counted.
 
     `of` is how many runs (or reflections, reviews …) it is computed over. `low` and `high` bound a share's 95 % Wilson
     interval. `is_at_least` where something of it is not known: a sum of money, of which some prices are not.
     """
+
+    __pydantic_config__ = ANSWERED
 
     name: str
     value: float | None
@@ -121,14 +112,12 @@ COLUMNS: Mapping[str, str] = {
     "outcomes": "outcome",
     "attempts_to_success": "attempts_to_success",
     "failures": "failures",
-    "latency": "latency",
-    "referees": "referee",
 }
 
 
 @dataclass(frozen=True)
 class Point:
-    """The figures of one piece of the period: an hour, a day or a week, as long as the period asks for."""
+    """The figures of one piece of the period: a day or a week, as long as the period asks for."""
 
     start: str
     figures: Mapping[str, Figure]
@@ -169,7 +158,7 @@ class TaskSpend:
 class Metrics:
     """All that the metrics of one choice are, but for reviews and calibration.
 
-    `bars` by name: modes, agents, models, kinds, outcomes, attempts_to_success, failures, latency, referees.
+    `bars` by name: modes, agents, models, kinds, outcomes, attempts_to_success, failures.
     `choices` are the agents, modes, models and kinds that the project's runs have had, for the filters.
     """
 
@@ -183,58 +172,12 @@ class Metrics:
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Sums:
-    """Whole numbers over runs, so that sums of parts are exactly the sum of all.
+class Sums(Counter[str]):
+    """The numbers of metrics/models.py's Summed over some runs, by name; sums of parts are exactly the sum of all."""
 
-    `enabled` are the runs that allowed a second attempt, `told` those whose first attempt somebody could judge, and
-    `attempted` those that made an attempt. `scored_twice` have scores of two attempts or more. Times are milliseconds.
-    `reflection_tokens` are those of evaluation and reflection steps. What the runs that are counted took is in
-    `counted_cost_usd`, with the calls of theirs that have no price; all else that was spent is of every run.
-    """
+    def __init__(self, **numbers: Any) -> None:
+        super().__init__(numbers)
 
-    runs: int = 0
-    succeeded: int = 0
-    enabled: int = 0
-    enabled_first_succeeded: int = 0
-    enabled_first_failed: int = 0
-    enabled_succeeded: int = 0
-    improved: int = 0
-    told: int = 0
-    first_succeeded: int = 0
-    attempted: int = 0
-    attempts: int = 0
-    attempted_succeeded: int = 0
-    attempts_to_success: int = 0
-    cycle_ms: int = 0
-    reflections: int = 0
-    effective: int = 0
-    reflection_tokens: int = 0
-    scored_twice: int = 0
-    over_corrected: int = 0
-    passed_lowered: int = 0
-    checked: int = 0
-    checks_complete: int = 0
-    checks_incomplete: int = 0
-    checks_supplementable: int = 0
-    checks_supplemented: int = 0
-    supplements: int = 0
-    exec_used: int = 0
-    exec_attempted: int = 0
-    exec_succeeded: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost_usd: Decimal = Decimal(0)
-    llm_calls: int = 0
-    unpriced_calls: int = 0
-    counted_cost_usd: Decimal = Decimal(0)
-    counted_unpriced_calls: int = 0
-
-    def __add__(self, other: "Sums") -> "Sums":
-        return Sums(**{name: getattr(self, name) + getattr(other, name) for name in SUMMED})
-
-
-SUMMED = tuple(field.name for field in fields(Sums))
 
 # Of the figures of runs those that took anything.
 TOOK = Q(prompt_tokens__gt=0) | Q(completion_tokens__gt=0) | Q(cost_usd__gt=0)
@@ -245,15 +188,14 @@ class Definition:
     """One figure, with all that pages, charts, files and lists of runs have to know of it.
 
     `sums` is how it comes from Sums: `a / b` is a ratio, `a of b` the number a, counted over b. Figures of reviews
-    have none, since the database computes them. REST tells the `formula`, pages the `label` and the `meaning`; `better`
-    is the direction that is good, where there is one. `over` and `favour` say which runs it is computed over, and which
+    have none, since the database computes them. REST tells the `meaning`, pages the `label` as well; `better` is the
+    direction that is good, where there is one. `over` and `favour` say which runs it is computed over, and which
     of them count in its favour, where those are others than the runs whose b (of a number: a), or a, is above 0.
     """
 
     name: str
     unit: Unit
     sums: str = ""
-    formula: str = ""
     label: str | Promise = ""
     meaning: str | Promise = ""
     _: KW_ONLY
@@ -275,8 +217,10 @@ class Definition:
 
     def of(self, sums: Sums) -> Figure:
         """The figure of these sums. Of money, nothing where no price is known."""
-        part, whole = (sum(getattr(sums, name) for name in names) for names in (self.part, self.whole))
-        unpriced = sums.counted_unpriced_calls if "counted_cost_usd" in self.part else sums.unpriced_calls
+        # Whole numbers, and money as decimals.
+        numbers: Any = sums
+        part, whole = (sum(numbers[name] for name in names) for names in (self.part, self.whole))
+        unpriced = sums["counted_unpriced_calls" if "counted_cost_usd" in self.part else "unpriced_calls"]
         is_at_least = self.unit is Unit.USD and unpriced > 0
         value: float | None = float(part) if isinstance(part, Decimal) else part
         if is_at_least and not part:
@@ -301,7 +245,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "success_rate",
         Unit.SHARE,
         "succeeded / runs",
-        "Of all runs that solve tasks, those that succeeded. Checks, diagnoses, looks back and merges are none.",
         _("Success"),
         _("Of all finished runs that solve tasks, those that succeeded."),
         better="up",
@@ -310,7 +253,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "success_rate_without_reflection",
         Unit.SHARE,
         "enabled_first_succeeded / enabled",
-        "Of runs that allowed a second attempt, those whose attempt 1 succeeded: what stopping there would have got.",
         _("Success without it"),
         _("Of the same runs, those whose first attempt succeeded."),
         better="up",
@@ -319,7 +261,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "success_rate_with_reflection",
         Unit.SHARE,
         "enabled_succeeded / enabled",
-        "Of the same runs, those that succeeded in the end.",
         _("Success with reflection"),
         _("Of the runs that allowed a second attempt, those that succeeded in the end."),
         better="up",
@@ -328,8 +269,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "improvement_rate",
         Unit.SHARE,
         "improved / enabled_first_failed",
-        "Of the same runs, of those that failed at attempt 1, the share that succeeded in the end; one that ended "
-        "unverified is not known to be mended.",
         _("Failures turned around"),
         _("Of the runs whose first attempt failed, those that succeeded in the end; unverified is no success."),
         better="up",
@@ -338,7 +277,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "over_correction_rate",
         Unit.SHARE,
         "over_corrected / scored_twice",
-        "Of runs with scores of two attempts or more, those whose last score is below their best.",
         _("Made worse at the end"),
         _("Of the runs with two scores or more, those whose last is below their best."),
         better="down",
@@ -347,7 +285,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "reflection_effectiveness",
         Unit.SHARE,
         "effective / reflections",
-        "Of reflections, those whose next attempt scored higher or succeeded; one that none followed did nothing.",
         _("Reflections that helped"),
         _("Of the reflections, those whose next attempt scored higher or succeeded."),
         better="up",
@@ -356,7 +293,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "passed_lowered_rate",
         Unit.SHARE,
         "passed_lowered / succeeded",
-        "Of runs that succeeded, those whose kept attempt passed against a lowered expectation alone.",
         _("Passed with less expected"),
         _("Of the runs that succeeded, those that passed against a lowered expectation alone."),
         better="down",
@@ -365,7 +301,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "success_on_first_try",
         Unit.SHARE,
         "first_succeeded / told",
-        "Of all runs whose attempt 1 could be judged, those where it succeeded.",
         _("Succeeded at once"),
         _("Of all runs whose first attempt could be judged, those where it succeeded."),
         better="up",
@@ -374,7 +309,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "found_incomplete",
         Unit.SHARE,
         "checks_incomplete / checks_complete + checks_incomplete",
-        "Of the completeness checks that could tell, those that found something missing.",
         _("Found incomplete"),
         _("Of the completeness checks that could tell, those that found something missing."),
         better="down",
@@ -383,8 +317,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "completed_by_supplement",
         Unit.SHARE,
         "checks_supplemented / checks_supplementable",
-        "Of the checks within runs that found something missing, those after which supplements did all of it. Checks "
-        "of submitted histories do not count: nothing is carried out there.",
         _("Completed by supplement"),
         _("Of the checks within runs that found something missing, those after which supplements did all of it."),
         better="up",
@@ -393,7 +325,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "exec_success_rate",
         Unit.SHARE,
         "exec_succeeded / exec_attempted",
-        "The same as a share.",
         _("Supplement steps that worked"),
         _("Of the steps tried in runs that carried supplements out, those that worked."),
         better="up",
@@ -402,7 +333,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "runs",
         Unit.COUNT,
         "runs of runs",
-        "Finished runs that solve tasks, without forks and redos: no checks, diagnoses, looks back or merges.",
         _("Finished runs"),
         _("Runs that solve tasks, without forks, redos, checks and diagnoses."),
     ),
@@ -410,7 +340,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "reflection_enabled_tasks",
         Unit.COUNT,
         "enabled of enabled",
-        "Tasks with a finished run that allowed a second attempt. A task has one run that is counted.",
         _("Tasks with reflection"),
         _("Tasks with a finished run that allowed a second attempt."),
     ),
@@ -418,7 +347,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "total_reasoning_attempts",
         Unit.COUNT,
         "attempts of attempted",
-        "Attempts of all runs.",
         _("Attempts"),
         _("Attempts of all runs together."),
     ),
@@ -426,7 +354,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "exec_used",
         Unit.COUNT,
         "exec_used of checked",
-        "Runs in which a supplement was carried out.",
         _("Runs with supplements"),
         _("Runs in which a supplement was done."),
     ),
@@ -434,7 +361,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "exec_attempted",
         Unit.COUNT,
         "exec_attempted of checked",
-        "Steps of plans that were tried in the checked runs that carried supplements out.",
         _("Steps tried"),
         _("Steps of the plans of checked runs that carried supplements out."),
     ),
@@ -442,7 +368,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "exec_succeeded",
         Unit.COUNT,
         "exec_succeeded of checked",
-        "Of those steps, those that worked, as a number.",
         _("Steps that worked"),
         _("Of those steps, those that worked."),
     ),
@@ -450,7 +375,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "avg_iterations_per_task",
         Unit.MEAN,
         "attempts / attempted",
-        "Attempts / runs that made any.",
         _("Attempts per run"),
         _("Mean attempts of the runs that made any."),
         better="down",
@@ -459,7 +383,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "avg_iterations_to_success",
         Unit.MEAN,
         "attempts_to_success / attempted_succeeded",
-        "The same over those that succeeded only.",
         _("Attempts to success"),
         _("Mean attempts of the runs that succeeded."),
         better="down",
@@ -468,7 +391,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "supplements_per_task",
         Unit.MEAN,
         "supplements / checked",
-        "Supplements that checks asked for / runs that were checked.",
         _("Supplements per run"),
         _("Supplements that checks asked for, for each checked run."),
     ),
@@ -476,7 +398,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "tokens",
         Unit.TOKENS,
         "prompt_tokens + completion_tokens of llm_calls",
-        "Tokens in and out, of all model calls: also those of forks, redos and what the desk did by itself.",
         _("Tokens"),
         _("In and out, of all model calls: also those of forks, redos and what the desk did by itself."),
         over=TOOK,
@@ -486,7 +407,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "avg_tokens_per_reflection",
         Unit.TOKENS,
         "reflection_tokens / reflections",
-        "Tokens of all evaluation and reflection steps / reflections; an attempt that was sent back is a reflection.",
         _("Tokens per reflection"),
         _("Tokens of evaluating and reflecting, for each attempt that was sent back."),
         better="down",
@@ -497,7 +417,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "avg_latency_per_iteration_ms",
         Unit.MS,
         "cycle_ms / attempts",
-        "Time of the steps about attempts / attempts. Waiting for people, and for the outside agent, is no such time.",
         _("Time per attempt"),
         _("Mean working time of one attempt with its verdict; waiting for people is not counted."),
         better="down",
@@ -507,7 +426,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "cost_usd",
         Unit.USD,
         "cost_usd of llm_calls",
-        "What the same calls cost, at least, where some price is not known; nothing where none is.",
         _("Cost"),
         _("Of all model calls, as far as their prices are known."),
         better="down",
@@ -516,7 +434,6 @@ DEFINITIONS: tuple[Definition, ...] = (
         "cost_usd_per_success",
         Unit.USD,
         "counted_cost_usd / succeeded",
-        "What the runs that solve tasks took, as far as it is known / those of them that succeeded.",
         _("Cost per success"),
         _("What the runs that solve tasks took, for each success."),
         better="down",
@@ -576,56 +493,7 @@ OF_REVIEWS: tuple[Definition, ...] = (
         better="down",
     ),
 )
-# Of what people said of the desk's claims, in the order of models.LabelKind; metrics/correction_figures.py reads them.
-OTHER_WAY = _("Of the reports where people judged it, those where it was the other way round.")
-OF_LABELS: tuple[Definition, ...] = tuple(
-    Definition(f"corrected_{kind}", Unit.SHARE, formula=formula, label=label, meaning=meaning, better="down")
-    for kind, formula, label, meaning in (
-        (
-            "error_class",
-            "Of the classes of errors that people corrected or found right, those that were corrected.",
-            _("Class of an error"),
-            _("Of the reports whose class people judged, those that they gave another."),
-        ),
-        (
-            "does_not_know",
-            "Of the classes judged that are, or became, missing knowledge: where the agent knew, or not, after all.",
-            _("“The agent does not know”"),
-            OTHER_WAY,
-        ),
-        (
-            "same_mistake",
-            "Of the classes judged that are, or became, model capability: where it was the same, or not, after all.",
-            _("“The same mistake again”"),
-            OTHER_WAY,
-        ),
-        (
-            "tool_error",
-            "Of the diagnoses of failed calls that people judged, those of which they changed type or remedy.",
-            _("Diagnosis of a failed call"),
-            _("Of the diagnoses that people judged, those that they changed."),
-        ),
-        (
-            "proposal",
-            "Of the desk's own proposals to the notebook that people decided on, those that they rejected.",
-            _("Proposal to the notebook"),
-            _("Of the desk's own proposals that people decided on, those that they rejected."),
-        ),
-        (
-            "entry_pair",
-            "Of the duplicates and contradictions that people settled, those of which they kept both entries.",
-            _("Duplicate or contradiction"),
-            _("Of the conflicts that people settled, those where both entries stay."),
-        ),
-        (
-            "screening",
-            "Of the entries that screening held up, and that people cleared or rejected, those that they cleared.",
-            _("Entry held up by screening"),
-            _("Of the flagged entries that people cleared or rejected, those that they cleared."),
-        ),
-    )
-)
-FIGURES: Mapping[str, Definition] = {one.name: one for one in (*DEFINITIONS, *OF_REVIEWS, *OF_LABELS)}
+FIGURES: Mapping[str, Definition] = {one.name: one for one in (*DEFINITIONS, *OF_REVIEWS)}
 
 
 def figures_of(sums: Sums) -> dict[str, Figure]:

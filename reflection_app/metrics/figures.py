@@ -1,19 +1,16 @@
-"""The metrics of a project for a period and a choice of runs: read from the sums by day, and by hour from the runs."""
+"""The metrics of a project for a period and a choice of runs, summed over the figures of runs by the database."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-from django.db.models import F, Model, QuerySet, Sum
-from django.db.models.functions import TruncHour
+from django.db.models import CharField, Count, F, Func, QuerySet, Sum
 
 from reflection_app.metrics.definitions import (
     COLUMNS,
-    SUMMED,
     Bar,
     Chosen,
     Figure,
@@ -24,120 +21,29 @@ from reflection_app.metrics.definitions import (
     TaskSpend,
     figures_of,
 )
-from reflection_app.metrics.models import DayCount, DayFigure, DaySpend, RunFigure, RunSpend
-from reflection_app.metrics.run_facts import LATENCIES, LONGER
+from reflection_app.metrics.models import SUMMED, RunFigure, RunSpend
 from reflection_app.tasks.models import Task
 
-# The sums by day, by the database: over the figures of the runs that finished on it.
+# The pieces of a period, each of which has a point in charts: days, or weeks where there are many. Pure.
 
-SPENT = ("calls", "prompt_tokens", "completion_tokens", "cost_usd", "unpriced_calls")
-# What a row is of: one row for all of the day, and one for each combination of what can be asked for by.
-KEYS = "project_id, is_total, day, is_scripted, agent, mode, model, kind"
-GROUPED = """%(project)s, GROUPING(fact.agent) = 1, fact.finished_on, fact.is_scripted,
-  coalesce(fact.agent, ''), coalesce(fact.mode, ''), coalesce(fact.model, ''), coalesce(fact.kind, '')"""
-SETS = """GROUPING SETS (
-  (fact.finished_on, fact.is_scripted),
-  (fact.finished_on, fact.is_scripted, fact.agent, fact.mode, fact.model, fact.kind)
-)"""
-OF_THE_DAYS = "fact.project_id = %(project)s AND fact.finished_on = ANY(%(days)s)"
-
-FIGURES = """
-INSERT INTO {day_figures} ({keys}, {summed})
-SELECT {grouped}, {sums} FROM {figures} fact WHERE {of_the_days} GROUP BY {sets}
-"""
-COUNTS = """
-INSERT INTO {day_counts} ({keys}, family, key, count)
-SELECT {grouped}, bar.family, bar.key, count(*)
-FROM {figures} fact CROSS JOIN LATERAL ({bars}) bar
-WHERE {of_the_days} AND fact.is_counted
-GROUP BY bar.family, bar.key, {sets}
-"""
-SPEND = """
-INSERT INTO {day_spend} ({keys}, role, spent_on, {spent})
-SELECT {grouped}, spent.role, spent.spent_on, {sums_spent}
-FROM {figures} fact JOIN {spend} spent ON spent.figure_id = fact.id
-WHERE {of_the_days}
-GROUP BY spent.role, spent.spent_on, {sets}
-"""
-# Every bar that a run belongs to. Those of one family are apart, but for failures, of which a run may have several.
-BARS = """
-  SELECT 'modes' AS family, fact.mode AS key
-  UNION ALL SELECT 'agents', fact.agent
-  UNION ALL SELECT 'models', fact.model
-  UNION ALL SELECT 'kinds', fact.kind
-  UNION ALL SELECT 'outcomes', fact.outcome
-  UNION ALL SELECT 'referees', fact.referee WHERE fact.referee <> ''
-  UNION ALL SELECT 'latency', fact.latency WHERE fact.latency <> ''
-  UNION ALL SELECT 'attempts_to_success', fact.attempts_to_success::text WHERE fact.attempts_to_success > 0
-  UNION ALL SELECT 'failures', unnest(fact.failures)
-"""
-TABLES = {
-    "day_figures": DayFigure,
-    "day_counts": DayCount,
-    "day_spend": DaySpend,
-    "figures": RunFigure,
-    "spend": RunSpend,
-}
-WORDS = {
-    "keys": KEYS,
-    "grouped": GROUPED,
-    "sets": SETS,
-    "of_the_days": OF_THE_DAYS,
-    "bars": BARS,
-    "summed": ", ".join(SUMMED),
-    "sums": ", ".join(f"sum(fact.{name})" for name in SUMMED),
-    "spent": ", ".join(SPENT),
-    "sums_spent": ", ".join(f"sum(spent.{name})" for name in SPENT),
-}
-
-
-def sum_days(project_id: UUID, days: Sequence[date]) -> None:
-    """Works the sums of these days out anew. Call it in the transaction, and under the lock, that changes figures."""
-    for model in (DayFigure, DayCount, DaySpend):
-        model.objects.filter(project=project_id, day__in=days).delete()
-    with connection.cursor() as cursor:
-        for query in (FIGURES, COUNTS, SPEND):
-            cursor.execute(in_sql(query), {"project": project_id, "days": list(days)})
-
-
-def in_sql(query: str) -> str:
-    """The query with the names of tables, and the words that queries over figures have in common."""
-    names = {name: connection.ops.quote_name(model._meta.db_table) for name, model in TABLES.items()}  # noqa: SLF001
-    return query.format(**names, **WORDS)
-
-
-# The pieces of a period, each of which has a point in charts: hours, days or weeks, as its length asks for. Pure.
-
-MOST_DAYS_BY_HOUR = 2
 MOST_DAYS_BY_DAY = 92
 
 
 class Step(StrEnum):
-    HOUR = "hour"
     DAY = "day"
     WEEK = "week"
 
 
 @dataclass(frozen=True)
-class Piece[T: (date, datetime)]:
-    """From `begin` to right before `end`; hours as moments, days and weeks as dates, all of them in UTC."""
+class Piece:
+    """From the day `begin` to right before the day `end`, in UTC."""
 
-    begin: T
-    end: T
-
-    @property
-    def name(self) -> str:
-        if isinstance(self.begin, datetime):
-            return self.begin.strftime("%Y-%m-%dT%H:%MZ")
-        return self.begin.isoformat()
+    begin: date
+    end: date
 
 
-def pieces_of(chosen: Chosen) -> tuple[Step, list[Piece[date]] | list[Piece[datetime]]]:
+def pieces_of(chosen: Chosen) -> tuple[Step, list[Piece]]:
     """All pieces in order. A period that begins or ends within a week has a shorter first or last one."""
-    if chosen.days <= MOST_DAYS_BY_HOUR:
-        first = datetime.combine(chosen.since, time(), tzinfo=UTC)
-        hours = [first + timedelta(hours=hour) for hour in range(24 * chosen.days)]
-        return Step.HOUR, [Piece(hour, hour + timedelta(hours=1)) for hour in hours]
     days = [chosen.since + timedelta(days=day) for day in range(chosen.days)]
     step = Step.DAY if chosen.days <= MOST_DAYS_BY_DAY else Step.WEEK
     begins = [day for day in days if step is Step.DAY or day == chosen.since or day.weekday() == 0]
@@ -149,6 +55,8 @@ def pieces_of(chosen: Chosen) -> tuple[Step, list[Piece[date]] | list[Piece[date
 MOST_BARS = 50
 MOST_CHOICES = 500
 DEAREST = 10
+# Of shorter periods the index of the dearest tasks would be read nearly to its end.
+FEW_DAYS = 2
 BY = ("agent", "mode", "model", "kind")
 CHOICES = ("agents", "modes", "models", "kinds")
 _SUMS = {f"sum_{name}": Sum(name) for name in SUMMED}
@@ -158,31 +66,15 @@ def metrics_of(project_id: UUID, chosen: Chosen) -> Metrics:
     """The figures, what they were in the period before, their course, and what they are made of."""
     by_day = _sums_by_day(project_id, chosen)
     figures, before = _compared(chosen, by_day)
-    step, pieces = pieces_of(chosen)
-    by_time = by_day
-    if step is Step.HOUR:
-        rows = RunFigure.objects.filter(project=project_id, **asked_for(chosen), **finished_within(chosen))
-        hours = rows.annotate(hour=TruncHour("finished_at", tzinfo=UTC)).values("hour").annotate(**_SUMS)
-        by_time = {row["hour"]: _sums(row) for row in hours.order_by("hour")}
     points = tuple(
         Point(
-            start=piece.name,
-            figures=figures_of(_total(sums for at, sums in by_time.items() if piece.begin <= at < piece.end)),
+            start=piece.begin.isoformat(),
+            figures=figures_of(_total(sums for day, sums in by_day.items() if piece.begin <= day < piece.end)),
         )
-        for piece in pieces
+        for piece in pieces_of(chosen)[1]
     )
-    # The most frequent first; those that have an order of their own in that.
-    counts = _days(DayCount.objects.all(), project_id, chosen).values("family", "key").annotate(runs=Sum("count"))
-    counted: dict[str, dict[str, int]] = {family: {} for family in COLUMNS}
-    for row in counts.order_by("-runs", "key"):
-        counted[row["family"]][row["key"]] = row["runs"]
-    if counted["latency"]:
-        counted["latency"] = {name: counted["latency"].get(name, 0) for name in (*LATENCIES, LONGER)}
-    tries = counted["attempts_to_success"]
-    counted["attempts_to_success"] = {key: tries[key] for key in sorted(tries, key=int)}
-    # The dearest first, and of what has no price, what took most tokens.
     spend = (
-        _days(DaySpend.objects.all(), project_id, chosen)
+        RunSpend.objects.filter(figure__in=_of_period(project_id, chosen))
         .values("role", "spent_on")
         .annotate(
             all_calls=Sum("calls"),
@@ -191,6 +83,7 @@ def metrics_of(project_id: UUID, chosen: Chosen) -> Metrics:
             cost=Sum("cost_usd"),
             unpriced=Sum("unpriced_calls"),
         )
+        # The dearest first, and of what has no price, what took most tokens.
         .order_by("-cost", "-prompt", "role", "spent_on")
     )
     return Metrics(
@@ -198,10 +91,7 @@ def metrics_of(project_id: UUID, chosen: Chosen) -> Metrics:
         figures=figures,
         before=before,
         points=points,
-        bars={
-            family: tuple(Bar(key=key, count=count) for key, count in list(bars.items())[:MOST_BARS])
-            for family, bars in counted.items()
-        },
+        bars={family: _bars(project_id, chosen, family) for family in COLUMNS},
         spend=tuple(
             Spend(
                 role=row["role"],
@@ -238,29 +128,36 @@ def asked_for(chosen: Chosen) -> dict[str, Any]:
     return {"is_scripted": chosen.scripted, **by}
 
 
-def _days[M: Model](rows: QuerySet[M], project_id: UUID, chosen: Chosen) -> QuerySet[M]:
-    """Of sums by day those of the period, where nothing narrows it down the totals of the days."""
-    wanted = asked_for(chosen)
-    is_total = wanted.keys() == {"is_scripted"}
-    return rows.filter(project=project_id, is_total=is_total, day__range=(chosen.since, chosen.until), **wanted)
+def _of_period(project_id: UUID, chosen: Chosen) -> QuerySet[RunFigure]:
+    """The figures of the runs that are asked for, in no order."""
+    period = (chosen.since, chosen.until)
+    return RunFigure.objects.filter(project=project_id, finished_on__range=period, **asked_for(chosen)).order_by()
+
+
+def _bars(project_id: UUID, chosen: Chosen, family: str) -> tuple[Bar, ...]:
+    """The most frequent first; attempts in their own order. A run may have several failures."""
+    column: F | Func = F(COLUMNS[family])
+    if family == "failures":
+        column = Func("failures", function="unnest", output_field=CharField())
+    rows = _of_period(project_id, chosen).filter(is_counted=True).annotate(key=column)
+    if family == "attempts_to_success":
+        rows = rows.filter(attempts_to_success__gt=0)
+    order = ("key",) if family == "attempts_to_success" else ("-count", "key")
+    counted = rows.values("key").annotate(count=Count("pk")).order_by(*order)[:MOST_BARS]
+    return tuple(Bar(key=str(row["key"]), count=row["count"]) for row in counted)
 
 
 def _sums_by_day(project_id: UUID, chosen: Chosen) -> dict[Any, Sums]:
     """Of this period and the one before it."""
     both = Chosen(**vars(chosen) | {"since": chosen.before().since})
-    rows = _days(DayFigure.objects.all(), project_id, both)
-    return {row["day"]: _sums(row) for row in rows.values("day").annotate(**_SUMS).order_by("day")}
-
-
-def _sums(row: Mapping[str, Any]) -> Sums:
-    values: dict[str, Any] = {name: row[f"sum_{name}"] for name in SUMMED}
-    return Sums(**values)
+    rows = _of_period(project_id, both).values("finished_on").annotate(**_SUMS)
+    return {row["finished_on"]: Sums(**{name: row[f"sum_{name}"] for name in SUMMED}) for row in rows}
 
 
 def _total(sums: Iterable[Sums]) -> Sums:
     total = Sums()
     for one in sums:
-        total += one
+        total.update(one)
     return total
 
 
@@ -277,8 +174,8 @@ def _dearest_tasks(project_id: UUID, chosen: Chosen) -> tuple[TaskSpend, ...]:
     rows = RunFigure.objects.filter(
         project=project_id, finished_on__range=(chosen.since, chosen.until), task__isnull=False, **asked_for(chosen)
     )
-    # Of short periods the index would be read nearly to its end: sorting by a sum makes the database take the period's.
-    cost = F("cost_usd") + 0 if chosen.days <= MOST_DAYS_BY_HOUR else F("cost_usd")
+    # Sorting by a sum makes the database take the index of the period.
+    cost = F("cost_usd") + 0 if chosen.days <= FEW_DAYS else F("cost_usd")
     lone = rows.filter(is_of_several=False).order_by(cost.desc(), "-prompt_tokens", "task")
     several = rows.filter(is_of_several=True).values("task")
     added = several.annotate(cost=Sum("cost_usd"), prompt=Sum("prompt_tokens"), completion=Sum("completion_tokens"))
@@ -306,11 +203,9 @@ def _dearest_tasks(project_id: UUID, chosen: Chosen) -> tuple[TaskSpend, ...]:
 
 def choices_of(project_id: UUID, chosen: Chosen) -> dict[str, tuple[str, ...]]:
     """What there is to choose from, whatever the period."""
-    rows = DayCount.objects.filter(
-        project=project_id, is_total=True, is_scripted=chosen.scripted, family__in=CHOICES
-    ).exclude(key="")
-    known: dict[str, list[str]] = {family: [] for family in CHOICES}
-    for family, key in rows.order_by("family", "key").values_list("family", "key").distinct():
-        if len(known[family]) < MOST_CHOICES:
-            known[family].append(key)
-    return {family: tuple(keys) for family, keys in known.items()}
+    rows = RunFigure.objects.filter(project=project_id, is_scripted=chosen.scripted, is_counted=True)
+    known = list(rows.order_by().values_list(*BY).distinct())
+    return {
+        family: tuple(sorted({row[place] for row in known if row[place]})[:MOST_CHOICES])
+        for place, family in enumerate(CHOICES)
+    }

@@ -1,13 +1,9 @@
-"""Keeping the figures of runs, and their sums by day, as the runs are.
-
-The sums of a day are worked out anew, in the transaction that changes a figure of it, under a lock that projects have
-each for themselves. So they are never anything but the sums of the figures that are there.
-"""
+"""Keeping the figures of runs as the runs are, under a lock that projects have each for themselves."""
 
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from datetime import UTC, date
+from datetime import UTC
 from itertools import batched
 from uuid import UUID
 
@@ -24,17 +20,14 @@ from reflection_app.loops.requirements import Lowered
 from reflection_app.loops.task_spec import NOT_FOR_TASKS, Mode
 from reflection_app.loops.verdicts import Judgement, Outcome, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.metrics.figures import sum_days
-from reflection_app.metrics.models import DayCount, DayFigure, DaySpend, FigureDue, RunFigure, RunSpend
+from reflection_app.metrics.models import FigureDue, RunFigure, RunSpend
 from reflection_app.metrics.run_facts import (
     AGENT,
     REFLECTING,
     Check,
     Recorded,
     failures_of,
-    latency_of,
     most_used,
-    referee_of,
     sums_of,
 )
 from reflection_app.repairs.models import CompletenessCheck
@@ -123,10 +116,8 @@ def figures_of_runs(ids: Sequence[UUID]) -> list[tuple[RunFigure, list[RunSpend]
             agent=row["of_agent"],
             model=most_used(model for _, model in made),
             kind=row["of_kind"] or kinds.get(run_id, ""),
-            referee=referee_of(recorded),
-            latency=latency_of(recorded),
             failures=list(failures.get(run_id, ())) if recorded.is_counted else [],
-            **vars(sums_of(recorded)),
+            **sums_of(recorded),
         )
         figured.append((figure, recorded.spend))
     return figured
@@ -256,19 +247,12 @@ def figure_runs(run_ids: Iterable[UUID]) -> None:
     projects = Run.objects.filter(pk__in=ids).order_by("project").values_list("project", flat=True).distinct()
     for project_id in projects:
         lock_figures(project_id)
-    known = RunFigure.objects.filter(run__in=ids)
-    days: dict[UUID, set[date]] = defaultdict(set)
-    for project_id, day in known.values_list("project", "finished_on"):
-        days[project_id].add(day)
-    known.delete()
-    for figure in _figured(ids):
-        days[figure.project_id].add(figure.finished_on)
-    for project_id, touched in days.items():
-        sum_days(project_id, sorted(touched))
+    RunFigure.objects.filter(run__in=ids).delete()
+    _figured(ids)
 
 
 def rebuild(project: Project) -> int:
-    """Figures all runs of the project anew, and sums all days anew; how many runs.
+    """Figures all runs of the project anew; how many runs.
 
     What runs counted for that are deleted is kept.
     """
@@ -278,16 +262,12 @@ def rebuild(project: Project) -> int:
         ids = Run.objects.filter(project=project).order_by("pk").values_list("pk", flat=True)
         figured = 0
         for some in batched(ids.iterator(), AT_ONCE):
-            figured += len(_figured(some))
-        for model in (DayFigure, DayCount, DaySpend):
-            model.objects.filter(project=project).delete()
-        days = RunFigure.objects.filter(project=project).values_list("finished_on", flat=True).distinct()
-        sum_days(project.pk, list(days))
+            figured += _figured(some)
     return figured
 
 
-def _figured(run_ids: Sequence[UUID]) -> list[RunFigure]:
-    """The figures of those of the runs that are finished, written.
+def _figured(run_ids: Sequence[UUID]) -> int:
+    """Write the figures of those of the runs that are finished, and return how many.
 
     One whose rows make no sense, such as from another desk's file, is left out: it must not hold up all others.
     """
@@ -312,10 +292,10 @@ def _figured(run_ids: Sequence[UUID]) -> list[RunFigure]:
     except Exception:
         if len(run_ids) > 1:
             half = len(run_ids) // 2
-            return [*_figured(run_ids[:half]), *_figured(run_ids[half:])]
+            return _figured(run_ids[:half]) + _figured(run_ids[half:])
         log.exception("run %s is left out of the metrics", run_ids[0])
-        return []
-    return figures
+        return 0
+    return len(figures)
 
 
 def lock_figures(project_id: UUID) -> None:

@@ -1,9 +1,8 @@
-"""Figures of runs and their sums by day, measurements of the referee, judgements from elsewhere, and labels."""
+"""Figures of runs, judgements from elsewhere, and dashboards."""
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.utils import timezone
 
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
@@ -11,7 +10,7 @@ from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 
-# Columns that figures of runs and their sums by day have in common, named as in metrics/definitions.py.
+# The columns of figures of runs, named as in metrics/definitions.py.
 
 
 class ByWhat(models.Model):
@@ -28,6 +27,14 @@ class ByWhat(models.Model):
 
 
 class Summed(models.Model):
+    """Whole numbers and money over runs.
+
+    `enabled` are the runs that allowed a second attempt, `told` those whose first attempt somebody could judge, and
+    `attempted` those that made an attempt. `scored_twice` have scores of two attempts or more. Times are milliseconds.
+    `reflection_tokens` are those of evaluation and reflection steps. What the runs that are counted took is in
+    `counted_cost_usd`, with the calls of theirs that have no price; all else that was spent is of every run.
+    """
+
     runs = models.BigIntegerField(default=0)
     succeeded = models.BigIntegerField(default=0)
     enabled = models.BigIntegerField(default=0)
@@ -70,6 +77,9 @@ class Summed(models.Model):
         abstract = True
 
 
+SUMMED = tuple(field.name for field in Summed._meta.local_fields)  # noqa: SLF001
+
+
 class Spent(models.Model):
     """What the calls of one role of one model took; `role` is empty of what is in no journal any more."""
 
@@ -83,54 +93,6 @@ class Spent(models.Model):
 
     class Meta:
         abstract = True
-
-
-# Sums by day over the figures of runs: what the metrics of long periods are read from.
-#
-# Each is there by everything that can be asked for, and as a total of the day (`is_total`), which is what most ask for.
-# They are worked out anew from the figures of runs whenever one of those changes, in the same transaction.
-
-IN_ORDER = ("project", "is_total", "is_scripted", "day")
-
-
-class OfDay(ByWhat):
-    id = models.BigAutoField(primary_key=True)
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="+", db_index=False)
-    day = models.DateField()
-    is_total = models.BooleanField()
-
-    class Meta:
-        abstract = True
-
-
-class DayFigure(OfDay, Summed):
-    class Meta:
-        indexes = (models.Index(fields=IN_ORDER, name="day_figure"),)
-
-    def __str__(self) -> str:
-        return f"figures of {self.day}"
-
-
-class DayCount(OfDay):
-    """How many runs of the day belong to the bar `key` of the family `family`."""
-
-    family = models.CharField(max_length=20)
-    key = models.CharField(max_length=200, blank=True)
-    count = models.BigIntegerField()
-
-    class Meta:
-        indexes = (models.Index(fields=IN_ORDER, name="day_count"),)
-
-    def __str__(self) -> str:
-        return f"{self.family} {self.key}: {self.count} on {self.day}"
-
-
-class DaySpend(OfDay, Spent):
-    class Meta:
-        indexes = (models.Index(fields=IN_ORDER, name="day_spend"),)
-
-    def __str__(self) -> str:
-        return f"spent on {self.day}: {self.role} {self.spent_on}"
 
 
 # What each finished run counts for in the metrics. These rows outlive their runs, which retention deletes.
@@ -164,10 +126,6 @@ class RunFigure(ByWhat, Summed):
     # Its task has other runs, forks or redos, which add to what the task took.
     is_of_several = models.BooleanField(default=False)
     outcome = models.CharField(max_length=16)
-    # The strongest that judged the attempt which is kept.
-    referee = models.CharField(max_length=20, blank=True, default="")
-    # How long one of its attempts took, as the chart tells it.
-    latency = models.CharField(max_length=10, blank=True, default="")
     failures = ArrayField(models.CharField(max_length=60), default=list)
 
     class Meta:
@@ -273,55 +231,6 @@ class PersonsJudgement(models.Model):
 
     def __str__(self) -> str:
         return f"{self.verdict} by {self.name}"
-
-
-# What people said of the desk's own claims to understand, kept to learn from.
-
-
-class LabelKind(models.TextChoices):
-    """What was claimed: see metrics/labels.py, which writes the rows."""
-
-    ERROR_CLASS = "error_class"
-    DOES_NOT_KNOW = "does_not_know"
-    SAME_MISTAKE = "same_mistake"
-    TOOL_ERROR = "tool_error"
-    PROPOSAL = "proposal"
-    ENTRY_PAIR = "entry_pair"
-    SCREENING = "screening"
-
-
-class Label(models.Model):
-    """A person's judgement of one claim. `input` are the texts that it was made on, `corrected` is what was said.
-
-    `about_id` is the row that made the claim. What the texts are a run's or a failed call's goes when that does.
-    """
-
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="labels")
-    kind = models.CharField(max_length=20, choices=LabelKind)
-    about = models.CharField(max_length=20)
-    about_id = models.UUIDField()
-    run = models.ForeignKey(Run, null=True, on_delete=models.CASCADE, related_name="labels")
-    tool_failure = models.ForeignKey(
-        "reflection_app.ToolFailure", null=True, on_delete=models.CASCADE, related_name="labels"
-    )
-    input = models.JSONField()
-    claimed = models.CharField(max_length=60)
-    corrected = models.CharField(max_length=60)
-    is_corrected = models.BooleanField()
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
-    by_label = models.CharField(max_length=200)
-    created_at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        ordering = ("created_at", "id")
-        indexes = (
-            models.Index(fields=("project", "kind", "created_at"), name="label_by_kind"),
-            models.Index(fields=("about_id", "kind"), name="label_about"),
-        )
-
-    def __str__(self) -> str:
-        return f"{self.kind}: {self.claimed}, {self.corrected} by {self.by_label}"
 
 
 # Dashboards: figures and charts that somebody picked and put in an order.

@@ -15,7 +15,6 @@ from reflection_app.core.models import Project
 from reflection_app.core.streamed import csv_lines
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.metrics.calibration import decided_about_critics
-from reflection_app.metrics.correction_figures import CorrectionFigures
 from reflection_app.metrics.definitions import Bar, Chosen, Figure, Metrics, Point, figure
 from reflection_app.metrics.figures import Step, pieces_of
 from reflection_app.reviews.goals import overdue_reviews, review_goals
@@ -116,12 +115,10 @@ def review_figures(project_id: UUID, chosen: Chosen, *, now: datetime | None = N
     by_time = {row["at"]: row for row in rows}
     points = []
     for piece in pieces:
-        # Where the database begins the hour, day or week that the piece begins in.
-        at = piece.begin
-        if not isinstance(at, datetime):
-            first = at - timedelta(days=at.weekday()) if step is Step.WEEK else at
-            at = datetime.combine(first, time(), tzinfo=UTC)
-        points.append(Point(start=piece.name, figures=_figures(by_time.get(at, NOTHING))))
+        # Where the database begins the day or week that the piece begins in.
+        first = piece.begin - timedelta(days=piece.begin.weekday()) if step is Step.WEEK else piece.begin
+        at = datetime.combine(first, time(), tzinfo=UTC)
+        points.append(Point(start=piece.begin.isoformat(), figures=_figures(by_time.get(at, NOTHING))))
     reasons = decided.values("reason").annotate(count=Count("pk")).order_by("-count", "reason")
     return ReviewFigures(
         chosen=chosen,
@@ -199,20 +196,17 @@ COLUMNS = ("what", "name", "key", "start", "value", "unit", "of", "low", "high")
 type Line = tuple[object, ...]
 
 
-def as_csv(found: Metrics | ReviewFigures | CorrectionFigures) -> str:
+def as_csv(found: Metrics | ReviewFigures) -> str:
     """The table with its heading."""
     return csv_lines([COLUMNS, *_lines(found)])
 
 
-def _lines(found: Metrics | ReviewFigures | CorrectionFigures) -> Iterator[Line]:
+def _lines(found: Metrics | ReviewFigures) -> Iterator[Line]:
     several = [("figure", "", found.figures), ("figure_before", "", found.before)]
-    if not isinstance(found, CorrectionFigures):
-        several += [("point", point.start, point.figures) for point in found.points]
+    several += [("point", point.start, point.figures) for point in found.points]
     for what, start, figures in several:
         for name, one in figures.items():
             yield (what, name, "", start, one.value, one.unit.value, one.of, one.low, one.high)
-    if isinstance(found, CorrectionFigures):
-        return
     for family, bars in (found.bars if isinstance(found, Metrics) else {"ages": found.ages}).items():
         yield from (("bar", family, bar.key, "", bar.count, "count", "", "", "") for bar in bars)
     if isinstance(found, Metrics):

@@ -36,9 +36,6 @@ MAKING_ATTEMPTS = frozenset(
 REFLECTING = frozenset({"critic", "self", "tester", "reflector"})
 # The role of the outside agent, which may say what its attempts took.
 AGENT = "agent"
-# How long an attempt took, up to so many milliseconds each.
-LATENCIES = {"1s": 1_000, "3s": 3_000, "10s": 10_000, "30s": 30_000, "1min": 60_000, "5min": 300_000}
-LONGER = "longer"
 
 
 @dataclass(frozen=True)
@@ -91,28 +88,29 @@ class Recorded:
 def sums_of(run: Recorded) -> Sums:
     """The run as sums over it alone."""
     spend = run.spend
-    took = Sums(
+    sums = Sums(
         prompt_tokens=sum(one.prompt_tokens for one in spend),
         completion_tokens=sum(one.completion_tokens for one in spend),
         cost_usd=sum((one.cost_usd for one in spend), Decimal(0)),
         llm_calls=sum(one.calls for one in spend if one.role != AGENT),
         unpriced_calls=sum(one.unpriced_calls for one in spend),
     )
+    sums.update(_of_checks(run))
     if not run.is_counted:
-        return took + _of_checks(run)
+        return sums
     made, succeeded = len(run.attempts), has_succeeded(run)
     first = first_attempt_succeeded(run.judgements, outcome=run.outcome, kept=run.kept, made=made)
-    sums = took + Sums(
+    sums.update(
         runs=1,
         succeeded=int(succeeded),
         told=int(first is not None),
         first_succeeded=int(first is True),
-        counted_cost_usd=took.cost_usd,
-        counted_unpriced_calls=took.unpriced_calls,
+        counted_cost_usd=sums["cost_usd"],
+        counted_unpriced_calls=sums["unpriced_calls"],
     )
     if allows_a_second_attempt(run):
         failed_first = first_attempt_failed(run.judgements, kept=run.kept, made=made)
-        sums += Sums(
+        sums.update(
             enabled=1,
             enabled_first_succeeded=int(first is True),
             enabled_first_failed=int(failed_first),
@@ -120,20 +118,19 @@ def sums_of(run: Recorded) -> Sums:
             improved=int(failed_first and succeeded),
         )
     if made:
-        sums += Sums(
+        sums.update(
             attempted=1,
             attempts=made,
             attempted_succeeded=int(succeeded),
             attempts_to_success=made if succeeded else 0,
             cycle_ms=run.cycle_ms,
         )
-    sums += _of_checks(run)
     decisive = strongest_judgements(run.judgements)
     numbers = set(run.attempts)
     reflected = {number for number in numbers if number + 1 in numbers or number in run.reflected_on}
     scores = [decisive[number].score for number in sorted(numbers) if number in decisive]
     is_scored_twice = len(scores) > 1
-    return sums + Sums(
+    sums.update(
         reflections=len(reflected),
         effective=sum(_is_effective(decisive, number) for number in reflected),
         reflection_tokens=run.reflection_tokens,
@@ -141,6 +138,7 @@ def sums_of(run: Recorded) -> Sums:
         over_corrected=int(is_scored_twice and scores[-1] < max(scores)),
         passed_lowered=int(succeeded and has_passed_lowered(run)),
     )
+    return sums
 
 
 def _of_checks(run: Recorded) -> Sums:
@@ -175,22 +173,6 @@ def has_passed_lowered(run: Recorded) -> bool:
 
 def allows_a_second_attempt(run: Recorded) -> bool:
     return run.mode in MAKING_ATTEMPTS and run.max_iterations > 1
-
-
-def latency_of(run: Recorded) -> str:
-    """The bar that the run belongs to by the mean time of its attempts; empty where it made none."""
-    if not run.is_counted or not run.attempts:
-        return ""
-    mean = run.cycle_ms / len(run.attempts)
-    return next((name for name, most in LATENCIES.items() if mean <= most), LONGER)
-
-
-def referee_of(run: Recorded) -> str:
-    """The strongest that judged the attempt which is kept; empty where nobody did."""
-    if not run.is_counted:
-        return ""
-    judged = strongest_judgements(run.judgements).get(run.kept or 0)
-    return judged.referee.label if judged else ""
 
 
 def most_used(models: Iterable[str]) -> str:

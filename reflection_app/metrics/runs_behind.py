@@ -12,7 +12,6 @@ from reflection_app.metrics.definitions import COLUMNS, FIGURES, Chosen
 from reflection_app.metrics.figures import asked_for, finished_within
 from reflection_app.metrics.models import RunFigure
 from reflection_app.metrics.review_figures import AGES, OLDER, OVERRULED, age_at, decided_reviews, open_reviews
-from reflection_app.metrics.run_facts import LATENCIES, LONGER
 from reflection_app.reviews.goals import overdue_reviews
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run
@@ -51,8 +50,6 @@ def _behind(figure: str, key: str) -> Q:
         raise ValueError(f"there is no figure and no chart named {figure[:60]}")
     if figure == "attempts_to_success" and not (key.isascii() and key.isdigit() and 1 <= int(key) <= 10_000):
         raise ValueError("a number of attempts is wanted here")
-    if figure == "latency" and key not in (*LATENCIES, LONGER):
-        raise ValueError(f"latencies are {', '.join((*LATENCIES, LONGER))}")
     if figure == "failures":
         return Q(is_counted=True, failures__contains=[key])
     return Q(**{"is_counted": True, COLUMNS[figure]: int(key) if figure == "attempts_to_success" else key})

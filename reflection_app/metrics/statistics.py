@@ -1,6 +1,6 @@
 """Intervals, weighted shares and means, agreement beyond chance. Pure."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -12,8 +12,7 @@ from typing import NamedTuple
 #
 # Counts need not be whole: weighted data come as a share and the number of plain cases that would say as much.
 #
-# notebook_app/lift.py has its own of both intervals, since the notebook knows nothing of the desk; repairs/fix_pairs.py
-# has the lower bound as SQL has it beside it (repairs/cheat_sheet.py), with z = 1.96.
+# notebook_app/lift.py has its own of both intervals, since the notebook knows nothing of the desk.
 #
 # Sources: E. B. Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", Journal of the American
 # Statistical Association 22, 1927; R. G. Newcombe, "Interval Estimation for the Difference Between Independent
@@ -245,17 +244,8 @@ def cohens_kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
     p_o is the share of equal pairs, and p_e = Σ_c p_1c · p_2c what it would be if each rater kept their own shares of
     the categories but gave them at random. None without pairs, and where both always said the same one thing.
     """
-    if not pairs:
-        return None
-    total = len(pairs)
-    observed = sum(first == second for first, second in pairs) / total
-    of_first, of_second = (Counter(ratings) for ratings in zip(*pairs, strict=True))
-    # In whole numbers, so that 1 is met exactly where nothing varies.
-    by_chance = sum(of_first[category] * of_second[category] for category in of_first)
-    if by_chance == total**2:
-        return None
-    expected = by_chance / total**2
-    return (observed - expected) / (1 - expected)
+    seen = kappa_and_variance([(pair, Case(1.0, 1.0, number)) for number, pair in enumerate(pairs)])
+    return seen[0] if seen else None
 
 
 def krippendorffs_alpha(units: Iterable[Ratings], *, order: Sequence[str] = ()) -> float | None:

@@ -1,30 +1,38 @@
 """The addresses of the metrics within a project."""
 
+from functools import partial
+
 from django.urls import URLPattern, path
+from django.utils.translation import gettext_lazy as _
 
 from reflection_app.metrics.pages import calibration, dashboards, datasets, figures
+from reflection_app.web.pages import Page
+
+Metric = partial(Page, within=_("Metrics"))
 
 urlpatterns: list[URLPattern] = [
-    path("metrics/", figures.metrics_page, name="metrics"),
-    path("metrics/reviews/", figures.review_metrics, name="review_metrics"),
-    path("metrics/lessons/", figures.lesson_metrics, name="lesson_metrics"),
-    path("metrics/corrections/", figures.correction_metrics, name="correction_metrics"),
+    Page("metrics/", figures.metrics_page, "metrics", _("Metrics"), "chart", words="figures charts statistics cost"),
+    Metric("metrics/reviews/", figures.review_metrics, "review_metrics", _("Figures of reviews"), "chart"),
+    Metric("metrics/lessons/", figures.lesson_metrics, "lesson_metrics", _("Figures of lessons"), "chart"),
+    Metric("metrics/corrections/", figures.correction_metrics, "correction_metrics", _("Corrections"), "chart"),
     path("metrics/referees/", figures.referee_metrics, name="referee_metrics"),
-    path("metrics/dashboards/", dashboards.dashboard_list, name="dashboards"),
+    Metric("metrics/dashboards/", dashboards.dashboard_list, "dashboards", _("Dashboards"), "chart", words="figures"),
     path("metrics/dashboards/new/", dashboards.edit_dashboard, name="new_dashboard"),
     path("metrics/dashboards/<uuid:dashboard_id>/", dashboards.dashboard_page, name="dashboard"),
     path("metrics/dashboards/<uuid:dashboard_id>/edit/", dashboards.edit_dashboard, name="edit_dashboard"),
     path("metrics/dashboards/<uuid:dashboard_id>/delete/", dashboards.drop_dashboard, name="drop_dashboard"),
-    path("metrics/datasets/", datasets.datasets_page, name="datasets"),
+    Metric("metrics/datasets/", datasets.datasets_page, "datasets", _("Data sets"), "download", words="export dpo"),
     path("metrics/datasets/<slug:kind>.<slug:form>", datasets.dataset_file, name="dataset_file"),
-    path("metrics/<slug:subject>.<str:form>", figures.metrics_export, name="metrics_export"),
+    path("metrics/<slug:subject>.csv", figures.metrics_export, name="metrics_export"),
 ]
 
 
 # The addresses of calibration within a project.
 
 calibration_urlpatterns: list[URLPattern] = [
-    path("metrics/calibration/", calibration.calibration_page, name="calibration"),
+    Metric(
+        "metrics/calibration/", calibration.calibration_page, "calibration", _("Calibration"), "scale", words="judges"
+    ),
     path("metrics/calibration/import/", calibration.import_file, name="import_judgements"),
     path("metrics/calibration/import/<uuid:judgements_id>/delete/", calibration.drop_import, name="delete_judgements"),
     # Pages that were there before; bookmarks lead to the calibration.

@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("reflection_app", "0036_recurring_by_meaning"),
+        ("reflection_app", "0001_squashed_0036_recurring_by_meaning"),
     ]
 
     operations = [

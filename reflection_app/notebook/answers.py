@@ -45,7 +45,7 @@ class EntryAnswer(Answer):
     last_seen_at: AwareDatetime
     flags: list[dict[str, Any]] = Field(
         description="what screening found in it: `rule` and `quote`; where the classifier did (`steers the reader`) "
-        "also how sure it is (`sureness`, 0 to 1) and by which `signs`"
+        "also how sure it is (`sureness`, 0 to 1) and, if a model was asked, its `opinion` (`steers`, `why`, `model`)"
     )
     is_flagged: bool = Field(description="screening found something that no curator has cleared")
     is_excluded: bool = Field(

@@ -5,14 +5,14 @@ import logging
 import threading
 import time
 from collections.abc import Sequence
-from itertools import batched
-from uuid import UUID
+from dataclasses import replace
 
 from django.core.cache import cache
 from django.db import DatabaseError, OperationalError, transaction
 from django.utils import timezone
 from redis import RedisError
 
+from judgement.lesson_screening import log_odds
 from judgement.linear import MODEL
 from notebook_app.public import (
     EntryState,
@@ -29,14 +29,17 @@ from notebook_app.public import (
     keep_vectors,
     known_space,
     lacking_vectors,
+    reading_of,
     unread,
     wanted_space,
 )
 from reflection_app.adapters.llm import ModelError, TextRefused, embed, embedding_model, screening_model, wheels_file
 from reflection_app.core.audit import Actor
 from reflection_app.core.connections import released
+from reflection_app.core.models import Project
 from reflection_app.core.turn import Turn
 from reflection_app.notebook.proposing import notify_of_flag, ring_notebook
+from reflection_app.notebook.second_opinion import second_opinion
 
 # Compares what was proposed, or put into other words, with the rest of its notebook: by one worker at a time.
 #
@@ -50,15 +53,6 @@ WORKS_FOR_S = 20.0
 TURN = "compare-entries:turn"
 
 
-def _compare(project_id: UUID, entry_id: UUID) -> None:
-    """By meaning where the wheel's model is there, else by words."""
-    try:
-        compare(project_id, entry_id, model=WheelsModel(_whole_vectors, wheels_file()) if screening_model() else None)
-    except ModelError as error:
-        log.warning("entry %s is compared by words alone: %s", entry_id, error)
-        compare(project_id, entry_id)
-
-
 def _whole_vectors(texts: Sequence[str]) -> Sequence[Sequence[float]]:
     return _vectors_of(list(texts), model=MODEL)
 
@@ -69,15 +63,16 @@ def compare_due() -> int:
     if not turn.take():
         return 0
     until, compared = time.monotonic() + WORKS_FOR_S, 0
+    model = WheelsModel(_whole_vectors, wheels_file()) if screening_model() else None
     try:
         for project_id, entry_id in due(timezone.now(), limit=BATCH):
             if time.monotonic() >= until:
                 break
             turn.renew()
             try:
-                _compare(project_id, entry_id)
-            except OperationalError:
-                # The database is away, or two waited for each other: neither is the entry's fault.
+                compare(project_id, entry_id, model=model)
+            except (ModelError, OperationalError):
+                # The model or the database is away, or two waited for each other: none is the entry's fault.
                 log.warning("entry %s is compared the next time", entry_id, exc_info=True)
                 continue
             except Exception:
@@ -195,16 +190,13 @@ def _vectors_of(texts: list[str], *, model: str) -> list[list[float]]:
 # No transaction and no connection is held while the model computes. Without the wheel's model the rules screen alone.
 
 SCREEN_BATCH = 16
-# Passages of one question: it has a deadline, and the machine may be busy.
-AT_ONCE = 8
 SCREEN_TURN = "screen-entries:turn"
 
 
 def screen_waiting(*, works_for_s: float = WORKS_FOR_S) -> bool:
     """Reads what waits for it, for a while; whether there is more. Nothing where another worker is at it."""
-    model = screening_model()
     turn = Turn(SCREEN_TURN)
-    if model is None or not turn.take():
+    if screening_model() is None or not turn.take():
         return False
     until = time.monotonic() + works_for_s
     is_first = True
@@ -216,12 +208,14 @@ def screen_waiting(*, works_for_s: float = WORKS_FOR_S) -> bool:
                     return True
                 turn.renew()
                 passages = one.passages()
-                vectors: list[list[float]] = []
                 with released():
-                    for some in batched(passages, AT_ONCE):
-                        vectors += embed(some, model=model, as_query=False)
+                    reading = reading_of(passages, log_odds(passages, model=wheels_file()))
+                project = Project.objects.filter(pk=one.project_id).first() if reading.is_unsure else None
+                if project is not None:
+                    with released():
+                        reading = replace(reading, opinion=second_opinion(project, reading.passage))
                 with transaction.atomic():
-                    flagged = keep_reading(one, passages, vectors)
+                    flagged = keep_reading(one, reading)
                     if flagged is not None and flagged.state is EntryState.APPROVED:
                         notify_of_flag(flagged, actor=Actor())
                 if flagged is not None:

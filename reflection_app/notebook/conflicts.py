@@ -15,19 +15,13 @@ from pydantic import Field
 
 from notebook_app import public
 from notebook_app.public import (
-    Cluster,
-    ClusterChanged,
-    ClusterSettling,
     ConflictKind,
     ConflictMovedOn,
     ConflictState,
-    KeptEntry,
     NoSuchConflict,
     SeenConflict,
     Settlement,
     Settling,
-    cluster_of,
-    entries_by_id,
 )
 from reflection_app.core.audit import Actor, Target, audit
 from reflection_app.core.errors import AskedAlready, ConflictSettled, NotFound, wrong
@@ -35,7 +29,6 @@ from reflection_app.core.models import Project
 from reflection_app.loops.merging import EntryToMerge
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.values import Value
-from reflection_app.metrics.labels import label_conflict, withdraw_labels
 from reflection_app.notebook.input import MergedWords, Reason, Version
 from reflection_app.notebook.proposing import by_of, note, refusals_told, refuse_rewording, ring_notebook
 from reflection_app.runs.models import Run, RunState
@@ -44,7 +37,6 @@ from reflection_app.tasks.models import Task
 
 KIND = "conflict"
 LONGEST_TITLE = 100
-MOST_TITLES = 4
 LIMITS = Limits(max_iterations=1, token_budget=30_000, time_budget_s=120.0)
 
 
@@ -106,56 +98,8 @@ def settle(project: Project, conflict_id: UUID, data: SettleInput, *, actor: Act
             refuse_rewording(was, now, actor=actor)
             if data.words is not None and now.id == data.stays:
                 note(now, "entry.absorbed", actor=actor, more={"conflict": str(conflict_id)})
-        label_conflict(before, settling.how, actor=actor)
         _note(conflict, "conflict.settled", before=before, actor=actor)
     return conflict
-
-
-class SettleClusterInput(Value):
-    """What becomes of a cluster: some of its entries are merged into one of them, the others are kept as they are."""
-
-    stays: UUID | None = Field(default=None, description="the entry that the others are merged into")
-    gone: tuple[UUID, ...] = Field(default=(), max_length=100, description="those that are merged into it")
-    words: MergedWords | None = Field(default=None, description="other words for the entry that stays")
-    reason: Reason = Field(default="", description="needed where all are kept")
-    expected_versions: dict[UUID, Version] = Field(
-        max_length=100, description="of every entry of the cluster; another one is answered with 409"
-    )
-
-
-def settle_cluster(project: Project, conflict_id: UUID, data: SettleClusterInput, *, actor: Actor) -> SeenConflict:
-    """The conflict, settled with all of its cluster. Raises NotFound, ConflictSettled, EntryMovedOn, InvalidInput."""
-    if not data.gone and not data.reason.strip():
-        raise wrong("reason", _("Say why all are kept; the next who sees them will ask."))
-    if data.gone and data.stays is None:
-        raise wrong("stays", _("Say which of them stays."))
-    before = conflict_for(project, conflict_id)
-    settling = ClusterSettling(
-        versions=dict(data.expected_versions),
-        stays=data.stays if data.gone else None,
-        gone=frozenset(data.gone),
-        words=data.words.model_dump(mode="json", exclude_none=True) if data.words else {},
-        reason=data.reason.strip(),
-    )
-    was = entries_by_id(project.pk, [data.stays]) if data.stays else {}
-    with _as_api_errors(), transaction.atomic():
-        public.settle_cluster(project.pk, conflict_id, settling, by=by_of(actor))
-        conflict = conflict_for(project, conflict_id)
-        for entry_id, now in (entries_by_id(project.pk, list(was)) if data.words else {}).items():
-            refuse_rewording(was[entry_id], now, actor=actor)
-            note(now, "entry.absorbed", actor=actor, more={"conflict": str(conflict_id)})
-        merged = {"gone": [str(one) for one in data.gone], "stays": str(data.stays)} if data.gone else {}
-        more = {"cluster": sorted(str(one) for one in data.expected_versions), **merged}
-        _note(conflict, "conflict.settled", before=before, actor=actor, more=more)
-    return conflict
-
-
-def entries_of(project: Project, conflict: SeenConflict, cluster: Cluster | None) -> list[KeptEntry]:
-    """The entries that are to be settled together: those of the cluster, else the two."""
-    if cluster is None:
-        return list(conflict.entries)
-    found = entries_by_id(project.pk, cluster.entries)
-    return [found[entry_id] for entry_id in cluster.entries if entry_id in found]
 
 
 def unsettle(project: Project, conflict_id: UUID, data: UnsettleInput, *, actor: Actor) -> SeenConflict:
@@ -164,7 +108,6 @@ def unsettle(project: Project, conflict_id: UUID, data: UnsettleInput, *, actor:
     with _as_api_errors(), transaction.atomic():
         public.unsettle_conflict(project.pk, conflict_id, by=by_of(actor), reason=data.reason)
         conflict = conflict_for(project, conflict_id)
-        withdraw_labels(project.pk, conflict_id)
         _note(conflict, "conflict.reopened", before=before, actor=actor)
     return conflict
 
@@ -177,8 +120,7 @@ def suggest_merge(project: Project, conflict_id: UUID, *, actor: Actor) -> Run:
         raise _moved_on(ConflictMovedOn(state=conflict.state.value, by=conflict.settled_by))
     if (asked := run_asked(conflict)) is not None and asked.state != RunState.FINISHED:
         raise AskedAlready(_("A model is at it already. What it suggests comes to this page."))
-    entries = entries_of(project, conflict, cluster_of(project.pk, conflict_id))
-    titles = " / ".join(entry.name[:LONGEST_TITLE] for entry in entries[:MOST_TITLES])
+    titles = " / ".join(entry.name[:LONGEST_TITLE] for entry in conflict.entries)
     spec = TaskSpec(
         objective=f"Suggest a merge: {titles}",
         mode=Mode.MERGE_SUGGESTION,
@@ -190,7 +132,7 @@ def suggest_merge(project: Project, conflict_id: UUID, *, actor: Actor) -> Run:
                 content=entry.content,
                 details=entry.details,
             )
-            for entry in entries
+            for entry in conflict.entries
         ),
         limits=LIMITS,
         models=project.models_by_role,
@@ -235,8 +177,6 @@ def _as_api_errors() -> Iterator[None]:
             yield
         except NoSuchConflict:
             raise NotFound(_("There is no such conflict.")) from None
-        except ClusterChanged:
-            raise ConflictSettled(_("Entries joined or left the cluster meanwhile. Nothing was changed.")) from None
         except ConflictMovedOn as error:
             raise _moved_on(error) from None
 

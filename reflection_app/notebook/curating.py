@@ -15,12 +15,11 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from notebook_app import public
-from notebook_app.public import By, Change, EntryState, KeptEntry, KeptVersion, SeenConflict, Settlement
+from notebook_app.public import By, Change, EntryState, KeptEntry, KeptVersion
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import Conflict, NotYours, wrong
 from reflection_app.core.models import Membership, Project
 from reflection_app.loops.storable import storable
-from reflection_app.metrics.labels import label_conflict, label_entry, withdraw_labels, withdraw_reopened
 from reflection_app.notebook.conflicts import SettleInput, SettleWay, UnsettleInput, conflict_for, settle, unsettle
 from reflection_app.notebook.input import (
     ApprovalInput,
@@ -184,12 +183,10 @@ def _curated(
     def make(by: By) -> Any:
         # Before the entry's row: the order in which everything of a notebook is locked.
         public.lock_notebook(project.pk)
-        was = public.held(project.pk, entry_id)
         entry = change(project.pk, entry_id, by=by, reason=data.reason, expected_version=data.expected_version)
         if is_of_others:
             # Only now is the entry locked, and nobody puts it into other words meanwhile.
             refuse_own_words(project.pk, entry_id, actor=actor)
-        label_entry(was, public.shown(entry), actor=actor)
         return entry
 
     return _made(make, action, actor=actor)
@@ -226,7 +223,7 @@ def merge_entries(project: Project, gone_id: UUID, data: MergeInput, *, actor: A
     words: dict[str, Any] = data.words.model_dump(mode="json", exclude_none=True) if data.words else {}
     expected = _expected({gone_id: data.expected_version, data.into: data.into_expected_version})
     with refusals_told(into=data.into), transaction.atomic():
-        before, conflict = public.entry_of(project.pk, data.into), _conflict_between(project, gone_id, data.into)
+        before = public.entry_of(project.pk, data.into)
         row = public.merge(
             project.pk,
             gone_id=gone_id,
@@ -241,8 +238,6 @@ def merge_entries(project: Project, gone_id: UUID, data: MergeInput, *, actor: A
         if before is not None:
             refuse_rewording(before, stays, actor=actor)
         note(stays, "entry.absorbed", actor=actor, more={"entry": str(gone_id)})
-        if conflict is not None:
-            label_conflict(conflict, Settlement.MERGED, actor=actor)
         return stays
 
 
@@ -250,7 +245,6 @@ def supersede_entry(project: Project, gone_id: UUID, data: SupersedeInput, *, ac
     """The entry that holds instead; the other is retired. Raises NotFound, EntryMovedOn or InvalidInput."""
     expected = _expected({gone_id: data.expected_version, data.by: data.by_expected_version})
     with refusals_told(by=data.by), transaction.atomic():
-        conflict = _conflict_between(project, gone_id, data.by)
         row = public.supersede(
             project.pk,
             gone_id=gone_id,
@@ -260,8 +254,6 @@ def supersede_entry(project: Project, gone_id: UUID, data: SupersedeInput, *, ac
             expected_versions=expected,
         )
         note(_entry(project, gone_id), "entry.superseded", actor=actor, more={"by": str(data.by)})
-        if conflict is not None:
-            label_conflict(conflict, Settlement.SUPERSEDED, actor=actor)
         return public.shown(row)
 
 
@@ -284,13 +276,6 @@ def split_entry(project: Project, entry_id: UUID, data: SplitInput, *, actor: Ac
             # The version that was seen was that before the split, which has a version of its own.
             edit_entry(project, entry_id, data.stays.model_copy(update={"expected_version": None}), actor=actor)
         return made
-
-
-def _conflict_between(project: Project, gone_id: UUID, stays_id: UUID) -> SeenConflict | None:
-    """The open conflict of the two, which ends when one of them gives way."""
-    gone = public.entry_of(project.pk, gone_id)
-    found = next((one for one in public.conflicts_of(gone) if one.other.id == stays_id), None) if gone else None
-    return public.conflict_of(project.pk, found.id) if found else None
 
 
 def _expected(versions: dict[UUID, int | None]) -> dict[UUID, int]:
@@ -343,8 +328,6 @@ def undo_curation(project: Project, entry_id: UUID, data: UndoInput, *, actor: A
             opposed := public.open_contradictions(project.pk, entry_id)
         ):
             raise public.Contradicted([*opposed], names=[*opposed.values()])
-        withdraw_labels(project.pk, entry_id, created_at__gte=last.created_at)
-        withdraw_reopened(shown)
         note(shown, UNDONE, actor=actor, more={"undone": undone.change.value, "recalled": undone.recalled})
         return UndoneCuration(shown, undone.change, undone.recalled)
 

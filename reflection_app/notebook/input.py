@@ -14,7 +14,6 @@ from reflection_app.core.models import Project
 from reflection_app.loops.project_settings import NotebookSettings
 from reflection_app.loops.storable import Text, storable, storable_value
 from reflection_app.loops.values import Value
-from reflection_app.metrics.labels import forget_labels
 
 LONGEST_NAME = 200
 LONGEST_TEXT = 20_000
@@ -186,8 +185,6 @@ def change_notebook_settings(project: Project, settings: NotebookSettings, *, ac
         return locked
     before, locked.notebook = locked.notebook, settings.model_dump(mode="json")
     locked.save(update_fields=["notebook"])
-    if not settings.keeps_labels:
-        forget_labels(locked.pk)
     audit(
         locked.pk,
         actor,

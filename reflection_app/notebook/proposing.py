@@ -9,15 +9,12 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q
-from django.utils.functional import Promise
 from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 from pydantic import AfterValidator, Field
 
 from notebook_app import public
 from notebook_app.public import (
     By,
-    Change,
     ChangedMeanwhile,
     Contradicted,
     EntryState,
@@ -49,11 +46,12 @@ from reflection_app.loops.protocol.reports import document_of
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 from reflection_app.notebook.input import EntryInput, not_blank
+from reflection_app.notebook.views.words import STATES
 from reflection_app.repairs.models import Report
 from reflection_app.reviews.models import About
 from reflection_app.reviews.own_work import allows_own_work
 from reflection_app.runs.models import Run
-from reflection_app.runs.queueing import enqueue_import
+from reflection_app.runs.queueing import WORK_IMPORT, ask
 from reflection_app.teams.models import NotificationKind
 from reflection_app.teams.notifications import notify
 
@@ -123,49 +121,6 @@ def ring_notebook(project_id: UUID) -> None:
     transaction.on_commit(lambda: ring_reviews(project_id))
 
 
-# What the states of entries, and the changes that lead to them, are called in messages and on pages.
-
-STATES: dict[EntryState, Promise] = {
-    EntryState.PROPOSED: _("proposed"),
-    EntryState.SCREENED: _("screened"),
-    EntryState.APPROVED: _("approved"),
-    EntryState.RETIRED: _("retired"),
-    EntryState.REJECTED: _("rejected"),
-    EntryState.MERGED: _("merged"),
-}
-CHANGES: dict[Change, Promise] = {
-    Change.PROPOSED: _("proposed"),
-    Change.SCREENED: _("screened"),
-    Change.EDITED: _("edited"),
-    Change.APPROVED: _("approved"),
-    Change.REJECTED: _("rejected"),
-    Change.RETIRED: _("retired"),
-    Change.MERGED: _("merged into another"),
-    Change.SUPERSEDED: _("superseded by another"),
-    Change.ABSORBED: _("given what another had"),
-    Change.RELEASED: _("given up what another had"),
-    Change.SPLIT: _("split"),
-    Change.RESTORED: _("restored"),
-    Change.REOPENED: _("reopened"),
-    Change.TAGGED: _("tagged"),
-    Change.OWNED: _("given an owner"),
-    Change.CLEARED: _("cleared"),
-    Change.FLAGGED: _("flagged"),
-    Change.IMPORTED: _("imported"),
-    Change.UNDONE: _("put back as before"),
-}
-
-
-def state_words(state: str) -> str:
-    """The state in words; its own name where it has none."""
-    return str(STATES.get(EntryState(state), state)) if state in set(EntryState) else state
-
-
-def change_words(change: str) -> str:
-    """The change in words; its own name where it has none."""
-    return str(CHANGES.get(Change(change), change)) if change in set(Change) else change
-
-
 # What the notebook refuses, as errors of actions: each with its status, its field, and who was quicker.
 
 
@@ -188,13 +143,9 @@ def refusals_told(**named: UUID) -> Iterator[None]:
             why % {"who": error.by or "?", "version": error.version}, version=error.version, by=error.by
         ) from None
     except NotPossibleNow as error:
-        why = gettext(
-            "This entry is %(state)s (version %(version)s, by %(who)s) and cannot be %(change)s. Nothing was changed."
-        )
-        params = {"state": state_words(error.state), "version": error.version, "who": error.by or "?"}
-        raise EntryMovedOn(
-            why % (params | {"change": change_words(error.change)}), version=error.version, by=error.by
-        ) from None
+        why = gettext("This entry is “%(state)s” (version %(version)s, by %(who)s) and stays so. Nothing was changed.")
+        told = {"state": STATES[EntryState(error.state)], "version": error.version, "who": error.by or "?"}
+        raise EntryMovedOn(why % told, version=error.version, by=error.by) from None
     except Contradicted as error:
         why = gettext("This contradicts %(others)s: keep one of them, or approve both. Nothing was changed.")
         others = ", ".join(f"“{name}”" for name in error.names)
@@ -368,7 +319,7 @@ def apply_import(project: Project, import_id: UUID, *, actor: Actor) -> Import:
     with refusals_told(), transaction.atomic():
         if begin_import(project.pk, import_id):
             audit(project.pk, actor, "import.begun", target=Target("import", import_id))
-            transaction.on_commit(lambda: enqueue_import(import_id))
+            transaction.on_commit(lambda: ask(WORK_IMPORT, import_id))
         return import_of(project.pk, import_id)
 
 

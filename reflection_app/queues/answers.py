@@ -1,13 +1,12 @@
-"""Queues and saved views as REST tells them."""
+"""Queues as REST tells them."""
 
-from typing import Annotated
 from uuid import UUID
 
 from pydantic import AwareDatetime, Field
 
-from reflection_app.api.reading import Answer, PageAnswer, TextOrNull
+from reflection_app.api.reading import Answer
 from reflection_app.loops.project_settings import GoalMinutes
-from reflection_app.queues.models import ListName, ReviewQueue, SavedView
+from reflection_app.queues.models import ReviewQueue
 from reflection_app.queues.routing import read_rule
 from reflection_app.reviews.filters import ReviewFilter
 
@@ -23,7 +22,6 @@ class QueueAnswer(Answer):
     name: str
     position: int = Field(description="a review is in the first queue whose rule it fits")
     rule: QueueRuleAnswer | None
-    skills: list[str] = Field(description="only who has all of them is given its reviews")
     members: list[str] = Field(description="who is given its reviews; empty: everybody who may review")
     goal_minutes: GoalMinutes | None = Field(description="null: the project's goal holds")
     created_at: AwareDatetime
@@ -33,32 +31,8 @@ class QueueList(Answer):
     queues: list[QueueAnswer] = Field(description="in their order")
 
 
-class SavedViewAnswer(Answer):
-    id: UUID
-    list: ListName
-    name: str
-    query: str = Field(description="filters and order, as the list's page has them in its address")
-    is_shared: bool
-    created_by: TextOrNull = Field(validation_alias="created_by_label")
-    created_at: AwareDatetime
-
-
-class SavedViewPage(PageAnswer):
-    results: list[SavedViewAnswer]
-
-
-class SkillsAnswer(Answer):
-    user_id: int
-    name: str
-    skills: Annotated[list[str], Field(description="in alphabetical order")]
-
-
 def queue_answer(queue: ReviewQueue) -> QueueAnswer:
     members = queue.members.order_by("user__username").values_list("user__username", flat=True)
     rule = read_rule(queue)
     told = None if rule is None else QueueRuleAnswer(**rule.model_dump())
     return QueueAnswer.from_row(queue, rule=told, members=list(members))
-
-
-def view_answer(view: SavedView) -> SavedViewAnswer:
-    return SavedViewAnswer.from_row(view)

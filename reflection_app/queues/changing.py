@@ -1,4 +1,4 @@
-"""Queues of reviews: made, changed, put in order, deleted; and who has which skills.
+"""Queues of reviews: made, changed, put in order, deleted.
 
 All of it locks the project's row as nothing else does that opens reviews, so that each review is routed by the rules
 before the change and moved after it, or routed by those after it.
@@ -10,7 +10,6 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
 from django.dispatch import receiver
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -24,10 +23,8 @@ from reflection_app.core.rights import review_right_ended, without_review_right
 from reflection_app.loops.project_settings import GoalMinutes
 from reflection_app.loops.storable import only_storable
 from reflection_app.loops.values import Value
-from reflection_app.queues.eligibility import Skills
 from reflection_app.queues.models import LONGEST_NAME, QueueMember, ReviewQueue
 from reflection_app.queues.routing import reroute_on_commit
-from reflection_app.reviews.ending import release_where
 from reflection_app.reviews.filters import ReviewFilter
 from reflection_app.teams.notifications import MAY_REVIEW
 
@@ -54,10 +51,9 @@ class QueueInput(Value):
     rule: ReviewFilter = Field(
         default=ReviewFilter(), description="what a review has to be; left empty, whatever it is"
     )
-    skills: Skills = Field(
-        default=(), description="only who has all of them is given its reviews", examples=[["legal"]]
+    members: Members = Field(
+        default=(), description="names of who is given its reviews; left empty, all who may review", examples=[["anna"]]
     )
-    members: Members = Field(default=(), description="names of people who may review; left empty, all of them")
     goal_minutes: GoalMinutes | None = Field(default=None, description="null: the project's goal holds")
 
 
@@ -66,7 +62,6 @@ class QueueChange(Value):
 
     name: Name | None = None
     rule: ReviewFilter | None = None
-    skills: Skills | None = None
     members: Members | None = None
     goal_minutes: GoalMinutes | None = Field(default=None, description="null: the project's goal holds")
 
@@ -75,12 +70,6 @@ class QueueOrder(Value):
     """All queues of the project, by their ids: a review that fits several is in the first."""
 
     queues: tuple[UUID, ...] = Field(max_length=MOST_QUEUES)
-
-
-class SkillsInput(Value):
-    """All that the member knows; what is left out they have no more."""
-
-    skills: Skills = Field(examples=[["python", "zh"]])
 
 
 @transaction.atomic
@@ -95,7 +84,6 @@ def create_queue(project: Project, data: QueueInput, *, actor: Actor) -> ReviewQ
         name=data.name,
         position=max((one.position for one in present), default=0) + 1,
         rule=_as_kept(data.rule),
-        skills=list(data.skills),
         goal_minutes=data.goal_minutes,
     )
     _set_members(queue, data.members)
@@ -119,8 +107,6 @@ def change_queue(queue: ReviewQueue, change: QueueChange, *, actor: Actor) -> Re
         locked.name = change.name
     if change.rule is not None:
         locked.rule = _as_kept(change.rule)
-    if change.skills is not None:
-        locked.skills = list(change.skills)
     if "goal_minutes" in given:
         locked.goal_minutes = change.goal_minutes
     locked.save()
@@ -163,47 +149,15 @@ def delete_queue(queue: ReviewQueue, *, actor: Actor) -> None:
     reroute_on_commit(locked.project_id)
 
 
-@transaction.atomic
-def set_skills(project: Project, user_id: int, data: SkillsInput, *, actor: Actor) -> Membership:
-    """The member with these skills; saving what they have already changes nothing. Raises NotFound."""
-    rows = Membership.objects.select_for_update(of=("self",)).select_related("user")
-    member = rows.filter(project=project, user=user_id).first()
-    if member is None:
-        raise NotFound(_("There is no such member."))
-    skills = list(data.skills)
-    if member.skills == skills:
-        return member
-    had, has = ({"name": member.user.get_username(), "skills": known} for known in (member.skills, skills))
-    member.skills = skills
-    member.save(update_fields=["skills"])
-    audit(project.pk, actor, "member.skills_changed", target=project, before=had, after=has)
-    if lost := set(had["skills"]) - set(skills):
-        _leave_queues_needing(lost, project=project, user_id=user_id, actor=actor)
-    transaction.on_commit(lambda: ring_reviews(project.pk))
-    return member
-
-
-def _leave_queues_needing(skills: set[str], *, project: Project, user_id: int, actor: Actor) -> None:
-    """End the person's places and holds in the queues that need one of the skills. Assigned reviews stay theirs."""
-    queues = ReviewQueue.objects.filter(project=project, deleted_at=None, skills__overlap=sorted(skills))
-    _leave(queues, user_id=user_id, actor=actor)
-    held = Q(queue__in=queues, holder=user_id) & (Q(assignee=None) | ~Q(assignee=user_id))
-    release_where(held, project_id=project.pk, actor=actor)
-
-
-def _leave(queues: QuerySet[ReviewQueue], *, user_id: int, actor: Actor) -> None:
+@receiver(review_right_ended, dispatch_uid="leave-queues")
+def _leave_all(*, project_id: UUID, user_id: int, actor: Actor, **_signal: Any) -> None:
     """Delete the person's places in the queues. One without any other member becomes everybody's."""
-    for queue in queues.filter(members__user=user_id).select_related("project"):
+    for queue in ReviewQueue.objects.filter(project=project_id, deleted_at=None, members__user=user_id):
         before = audit_fields(queue)["members"]
         QueueMember.objects.filter(queue=queue, user=user_id).delete()
         told = ({"name": queue.name, "members": names} for names in (before, audit_fields(queue)["members"]))
-        audit(queue.project_id, actor, "queue.changed", target=queue, before=next(told), after=next(told))
-        transaction.on_commit(partial(ring_reviews, queue.project_id))
-
-
-@receiver(review_right_ended, dispatch_uid="leave-queues")
-def _leave_all(*, project_id: UUID, user_id: int, actor: Actor, **_signal: Any) -> None:
-    _leave(ReviewQueue.objects.filter(project=project_id, deleted_at=None), user_id=user_id, actor=actor)
+        audit(project_id, actor, "queue.changed", target=queue, before=next(told), after=next(told))
+        transaction.on_commit(partial(ring_reviews, project_id))
 
 
 def queues_without_right() -> set[tuple[UUID, int]]:
@@ -218,7 +172,6 @@ def audit_fields(queue: ReviewQueue) -> dict[str, Any]:
     return {
         "name": queue.name,
         "rule": queue.rule,
-        "skills": queue.skills,
         "members": list(members),
         "goal_minutes": queue.goal_minutes,
     }

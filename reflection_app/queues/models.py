@@ -1,13 +1,12 @@
 """Named queues of reviews that people work from, and views of lists that people have saved."""
 
 from django.conf import settings
-from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
 
 from reflection_app.core.ids import new_id
-from reflection_app.core.models import LONGEST_SKILL, Project
+from reflection_app.core.models import Project
 
 LONGEST_NAME = 60
 LONGEST_QUERY = 2_000
@@ -25,8 +24,6 @@ class ReviewQueue(models.Model):
     position = models.PositiveIntegerField()
     # What a review has to be, as `reviews.queue.ReviewFilter` reads it; without any of it, whatever it is.
     rule = models.JSONField(default=dict, blank=True)
-    # Only who has all of them is given what waits here.
-    skills = ArrayField(models.CharField(max_length=LONGEST_SKILL), default=list, blank=True)
     # Null: as the project has it.
     goal_minutes = models.PositiveIntegerField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -45,7 +42,7 @@ class ReviewQueue(models.Model):
 
 
 class QueueMember(models.Model):
-    """Somebody who works on a queue. One without any is everybody's who may review and has its skills."""
+    """Somebody who works on a queue. One without any is everybody's who may review."""
 
     queue = models.ForeignKey(ReviewQueue, on_delete=models.CASCADE, related_name="members")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="review_queues")
@@ -102,17 +99,3 @@ class SavedView(models.Model):
     @property
     def is_shared(self) -> bool:
         return self.owner_id is None
-
-
-class ViewPin(models.Model):
-    """That somebody has a view in their navigation."""
-
-    view = models.ForeignKey(SavedView, on_delete=models.CASCADE, related_name="pins")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="pinned_views")
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        constraints = (models.UniqueConstraint(fields=("user", "view"), name="pin_once"),)
-
-    def __str__(self) -> str:
-        return f"{self.view} of {self.user}"

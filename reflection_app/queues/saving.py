@@ -1,4 +1,4 @@
-"""Views of lists: saved, renamed, changed, shared, deleted; pinned to one's navigation.
+"""Views of lists: saved, renamed, changed, shared, deleted.
 
 What is somebody's own only they see and change. What is shared everybody sees, and who saved it, or an admin, changes.
 A view's `query` is what its list understood of the address, so that nothing else is ever kept or asked for.
@@ -17,9 +17,9 @@ from reflection_app.core.models import Project
 from reflection_app.loops.values import Value
 from reflection_app.queues.changing import Name
 from reflection_app.queues.eligibility import person_of
-from reflection_app.queues.models import LONGEST_QUERY, ListName, SavedView, ViewPin
+from reflection_app.queues.models import LONGEST_QUERY, ListName, SavedView
 
-MOST_SHARED, MOST_OWN, MOST_PINS = 100, 100, 12
+MOST_VIEWS = 100
 
 
 class ViewInput(Value):
@@ -46,35 +46,29 @@ class ViewChange(Value):
 
 def views_for(project_id: UUID, actor: Actor) -> QuerySet[SavedView]:
     """Those that `actor` sees: what is shared, and a person's own."""
-    seen = Q(owner=None) | Q(owner=actor.user) if actor.user else Q(owner=None)
-    return SavedView.objects.filter(seen, project=project_id)
+    return SavedView.objects.filter(Q(owner=None) | Q(owner=actor.user), project=project_id)
 
 
 def may_change(view: SavedView, *, actor: Actor, is_admin: bool) -> bool:
     """Whether they may: their own, what they shared, and as an admin all that is shared."""
     if view.owner_id is not None:
-        return actor.user is not None and view.owner_id == actor.user.pk
+        return view.owner_id == actor.person_id
     return is_admin or (view.created_by_id is not None and view.created_by_id == actor.person_id)
 
 
 @transaction.atomic
 def save_view(project: Project, data: ViewInput, *, actor: Actor) -> SavedView:
-    """The view. Raises InvalidInput where its name is taken, or Conflict where there are too many.
-
-    What a key saves is shared: nobody else could see it.
-    """
-    is_shared = data.is_shared or actor.user is None
-    siblings = SavedView.objects.filter(project=project, owner=None if is_shared else actor.user)
-    if siblings.count() >= (MOST_SHARED if is_shared else MOST_OWN):
+    """The view. Raises InvalidInput where its name is taken, or Conflict where there are too many."""
+    owner = None if data.is_shared else actor.user
+    if SavedView.objects.filter(project=project, owner=owner).count() >= MOST_VIEWS:
         raise Conflict(_("There are too many saved views. Delete one that nobody needs."))
-    key_made_by = actor.api_key.created_by if actor.api_key else None
     view = SavedView(
         project=project,
         list=data.list.value,
         name=data.name,
         query=data.query,
-        owner=None if is_shared else actor.user,
-        created_by=actor.user or key_made_by,
+        owner=owner,
+        created_by=actor.user,
         created_by_label=actor.label,
     )
     _write(view)
@@ -100,7 +94,6 @@ def change_view(view: SavedView, change: ViewChange, *, actor: Actor) -> SavedVi
         if actor.user is None or locked.created_by_id != actor.user.pk:
             raise NotTheAuthor(_("Only who saved this view can stop sharing it. You can delete it."))
         locked.owner = actor.user
-        ViewPin.objects.filter(view=locked).exclude(user=actor.user).delete()
     _write(locked)
     after = _audit_fields(locked)
     if changed := [name for name in after | before if after.get(name) != before.get(name)]:
@@ -111,24 +104,10 @@ def change_view(view: SavedView, change: ViewChange, *, actor: Actor) -> SavedVi
 
 @transaction.atomic
 def delete_view(view: SavedView, *, actor: Actor) -> None:
-    """Deletes it, and takes it out of everybody's navigation. Raises NotTheAuthor, or NotFound the second time."""
+    """Deletes it. Raises NotTheAuthor, or NotFound the second time."""
     locked = _lock(view, actor=actor)
     audit(locked.project_id, actor, "view.deleted", target=locked, before=_audit_fields(locked))
     locked.delete()
-
-
-@transaction.atomic
-def pin_view(view: SavedView, *, actor: Actor) -> None:
-    """Puts it into the person's navigation; twice is once. Raises Conflict where that is full."""
-    assert actor.user is not None
-    pins = ViewPin.objects.filter(user=actor.user, view__project=view.project_id)
-    if not pins.filter(view=view).exists() and pins.count() >= MOST_PINS:
-        raise Conflict(_("At most %(most)s views can be pinned. Unpin one first.") % {"most": MOST_PINS})
-    ViewPin.objects.bulk_create([ViewPin(view=view, user=actor.user)], ignore_conflicts=True)
-
-
-def unpin_view(view: SavedView, *, actor: Actor) -> None:
-    ViewPin.objects.filter(view=view, user=actor.user).delete()
 
 
 def _lock(view: SavedView, *, actor: Actor) -> SavedView:

@@ -65,7 +65,7 @@ def _said(value: str) -> str:
     return value
 
 
-class StepInput(Value):
+class StepInput(HistoryStep):
     """One step of what was done. A step that failed is `ok: false`, and counts as not done.
 
     With the `arguments` of its call, the same call is known as made, whatever words ask for it again.
@@ -73,8 +73,6 @@ class StepInput(Value):
 
     operation: Annotated[str, Field(min_length=1, max_length=LONGEST_OPERATION), AfterValidator(_said)]
     tool: str = Field(default="", max_length=64)
-    arguments: dict[str, JsonValue] | None = None
-    ok: bool = True
     result: str = Field(default="", max_length=LONGEST_RESULT)
 
 
@@ -146,14 +144,6 @@ class CheckSubmission(Value):
             raise ValueError("a text holds a NUL character or half a surrogate pair, which cannot be stored")
         return self
 
-    @property
-    def history_steps(self) -> tuple[HistoryStep, ...]:
-        return tuple(HistoryStep(**step.model_dump()) for step in self.history)
-
-    @property
-    def tool_specs(self) -> tuple[ToolSpec, ...]:
-        return tuple(ToolSpec(**tool.model_dump()) for tool in self.tools)
-
 
 @transaction.atomic
 def check_completeness(project: Project, submission: CheckSubmission, *, actor: Actor) -> Run:
@@ -173,8 +163,8 @@ def check_completeness(project: Project, submission: CheckSubmission, *, actor: 
         mode=Mode.COMPLETENESS_CHECK,
         kind=submission.kind,
         agent=submission.agent,
-        tools=submission.tool_specs,
-        history=submission.history_steps,
+        tools=tuple(ToolSpec(**tool.model_dump()) for tool in submission.tools),
+        history=submission.history,
         requirements=Requirements(files=submission.required_files) if submission.required_files else None,
         has_history_files=bool(submission.media),
         # What is asked for here is done, also where the project has it off.

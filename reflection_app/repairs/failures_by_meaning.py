@@ -4,25 +4,14 @@ import numpy as np
 
 from judgement.tool_errors import Failure, exact_rules, judge
 from reflection_app.adapters.llm.question_vectors import judging_vector
-from reflection_app.core.connections import released
 from reflection_app.loops.diagnosis.diagnose import diagnose_by_rules
-from reflection_app.loops.diagnosis.diagnoses import ErrorType, FailedCall, FixRecall, JudgedRemedy, Remedy
+from reflection_app.loops.diagnosis.diagnoses import ErrorType, FailedCall, JudgedRemedy, Remedy
 from reflection_app.loops.diagnosis.error_texts import plain_text
-from reflection_app.repairs.alike_tools import likeness_of_tools
 
 WITHIN_S = 2.0
 # A shorter value of a parameter stands in an error by chance.
 SHORTEST_NAMED = 4
 MOST_VALUES = 50
-
-
-def meaning_of(failed: FailedCall) -> FixRecall:
-    """How alike the tools are that could be called instead, and what the error's meaning asks for.
-
-    Call it outside of transactions: in a web process a worker is asked for the vectors.
-    """
-    with released():
-        return FixRecall(likeness=likeness_of_tools(failed), judged=judged_remedy(failed))
 
 
 def judged_remedy(failed: FailedCall) -> JudgedRemedy | None:

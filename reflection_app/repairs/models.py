@@ -1,16 +1,27 @@
 """Rewind tickets, reports and instructions, failed calls and their fixes, completeness checks."""
 
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import MD5
+from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
 from reflection_app.loops import tickets
 from reflection_app.loops.completeness.checks import CheckState
-from reflection_app.loops.diagnosis.diagnoses import ErrorType, FailureSeverity, Source
+from reflection_app.loops.diagnosis.diagnoses import (
+    Diagnosis,
+    ErrorType,
+    FailureChecklist,
+    FailureSeverity,
+    Source,
+    checklist_of,
+)
+from reflection_app.loops.diagnosis.error_texts import headline
 from reflection_app.loops.protocol import reports
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.reports import corrected, document_of
@@ -134,7 +145,7 @@ class Report(models.Model):
 
 
 class ClassCorrection(models.Model):
-    """A person's word on the class of an error, kept as a label. Rows are only ever added."""
+    """A person's word on the class of an error. Rows are only ever added."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     report = models.ForeignKey(Report, on_delete=models.CASCADE, related_name="corrections")
@@ -286,6 +297,42 @@ class ToolFailure(models.Model):
     @property
     def is_diagnosed(self) -> bool:
         return bool(self.error_type)
+
+    def set_diagnosis(self, found: Diagnosis, *, fix_pair_id: UUID | None) -> None:
+        """Fill in the columns of its diagnosis; the caller saves them."""
+        self.error_type, self.root_cause, self.severity = found.error_type.value, found.root_cause, found.severity.value
+        self.action, self.source, self.rule = found.action.model_dump(mode="json"), found.source.value, found.rule[:60]
+        self.signature, self.symptoms = found.signature[:300], list(found.symptoms)
+        self.fix_pair_id, self.diagnosed_at = fix_pair_id, timezone.now()
+
+    @property
+    def is_known(self) -> bool:
+        """True if it has a diagnosis that says more than that nobody knows."""
+        return self.is_diagnosed and self.source != Source.NONE
+
+    @property
+    def is_being_diagnosed(self) -> bool:
+        return not self.is_diagnosed and self.run is not None and not self.run.is_finished
+
+    @property
+    def headline(self) -> str:
+        """The error as a list shows it."""
+        return headline(self.error_message) or _("(no message)")
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """How what was done about it went, as it was reported or seen."""
+        return self.outcome if isinstance(self.outcome, dict) else {}
+
+    @property
+    def told_delay_seconds(self) -> float | None:
+        return self.told.get("delay_seconds", self.told.get("delay_s"))
+
+    @property
+    def checklist(self) -> FailureChecklist:
+        return checklist_of(
+            tool=self.tool, params=self.params, error_type=self.error_type, action=self.action, worked=self.worked
+        )
 
 
 # Completeness checks and the supplements that they asked for.

@@ -8,26 +8,22 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
-from notebook_app.public import KeptEntry, counted_on
 from reflection_app.adapters.live import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import ClassMovedOn, InvalidInput
-from reflection_app.loops.effects import ProposeEntry
 from reflection_app.loops.progress import strongest_judgements
 from reflection_app.loops.protocol.checklists import CheckItem, report_checklist, revised_output_checklist
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.reporting import instruction_for, proposals_for
-from reflection_app.loops.protocol.reports import Proposal
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Judgement
-from reflection_app.metrics.labels import label_class
 from reflection_app.repairs.issue_vectors import kept_vectors
 from reflection_app.repairs.models import ClassCorrection, Report
-from reflection_app.repairs.rows import entry_proposal, keep_instruction, keep_proposal
+from reflection_app.repairs.rows import keep_instruction, keep_proposal
 from reflection_app.reviews.own_work import refuse_own_work
 from reflection_app.runs.events import EventType, add_event
-from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict
+from reflection_app.runs.models import Attempt, Run, Verdict
 
 # Correcting the class of an error. What a person says is kept as a label, and what goes with the new class follows.
 
@@ -41,27 +37,12 @@ class CorrectionInput(Value):
 
 
 @transaction.atomic
-def confirm_class(report: Report, *, actor: Actor) -> Report:
-    """The report, whose class a person finds right as it is. Raises OwnWorkRefused."""
-    run = Run.objects.select_for_update(of=("self",)).get(pk=report.run_id)
-    refuse_own_work(run.handed_in_by, project_id=run.project_id, actor=actor)
-    locked = Report.objects.select_for_update(of=("self",)).get(pk=report.pk)
-    label_class(locked, said=ErrorClass(locked.holding_type), actor=actor)
-    audit(locked.project_id, actor, "report.class_confirmed", target=locked, after={"type": locked.holding_type})
-    return locked
-
-
-@transaction.atomic
 def correct_class(report: Report, data: CorrectionInput, *, actor: Actor) -> Report:
-    """The report with its new class. What the class asks to be remembered is proposed; twice proposed counts once.
+    """Return the report with its new class. The class that holds already is confirmed.
 
-    Raises InvalidInput without a reason or for the class that holds, ClassMovedOn where another one holds by now, and
-    OwnWorkRefused.
+    What a new class asks to be remembered is proposed; twice proposed counts once. Raises InvalidInput for a new class
+    without a reason, ClassMovedOn if another one holds by now, and OwnWorkRefused.
     """
-    reason = data.reason.strip()
-    if not reason:
-        message = _("Say why: the reason is kept as a label.")
-        raise InvalidInput(message, errors=[{"field": "reason", "message": message}])
     # The run's lock comes first everywhere, so that nobody waits in a circle.
     run = Run.objects.select_for_update(of=("self",)).get(pk=report.run_id)
     refuse_own_work(run.handed_in_by, project_id=run.project_id, actor=actor)
@@ -69,10 +50,13 @@ def correct_class(report: Report, data: CorrectionInput, *, actor: Actor) -> Rep
     before = ErrorClass(locked.holding_type)
     if data.before not in {None, before}:
         raise ClassMovedOn(f"The class is {before.value} by now. Nothing was changed.")
+    reason = data.reason.strip()
+    if data.type is not before and not reason:
+        message = _("Say why.")
+        raise InvalidInput(message, errors=[{"field": "reason", "message": message}])
     if data.type is before:
-        message = _("The class is %(value)s already.") % {"value": before.value}
-        raise InvalidInput(message, errors=[{"field": "type", "message": message}])
-    label_class(locked, said=data.type, actor=actor)
+        audit(locked.project_id, actor, "report.class_confirmed", target=locked, after={"type": before.value})
+        return locked
     locked.corrected_type = data.type.value
     locked.save(update_fields=["corrected_type"])
     ClassCorrection.objects.create(
@@ -140,16 +124,3 @@ def judgement_of(attempt: Attempt) -> Judgement | None:
     rows = Verdict.objects.filter(attempt=attempt).select_related("attempt").defer("attempt__content")
     judged = strongest_judgements(row.get_judgement() for row in rows.order_by("created_at", "id"))
     return judged.get(attempt.number)
-
-
-def proposals_of(report: Report) -> list[KeptEntry]:
-    """The notebook's entries that its run or a correction proposed because of it, or that this was counted on."""
-    recorded = Step.objects.filter(
-        run=report.run_id, kind=ProposeEntry.kind, state=StepState.DONE, result__reflection_id=report.reflection_id
-    ).values_list("result", flat=True)
-    value = report.get_value()
-    classes = {report.error_type, *(correction.after for correction in report.corrections.all())}
-    proposals = [Proposal.model_validate(result) for result in recorded]
-    for code in sorted(classes):
-        proposals += proposals_for(value.model_copy(update={"type": ErrorClass(code)}), agent=report.agent)
-    return counted_on(report.project_id, [entry_proposal(report.run, proposal) for proposal in proposals])

@@ -33,8 +33,8 @@ from reflection_app.loops.protocol.reports import Report as ReportValue
 from reflection_app.loops.protocol.similarity import bounded, similar_issues
 from reflection_app.loops.tickets import Ticket as IssuedTicket
 from reflection_app.loops.verdicts import Issue, Outcome
-from reflection_app.repairs.failures_by_meaning import meaning_of
-from reflection_app.repairs.fix_pairs import LONGEST_SIGNATURE, best_fix, keep_outcome
+from reflection_app.repairs.failures_by_meaning import judged_remedy
+from reflection_app.repairs.fix_pairs import best_fix, keep_outcome
 from reflection_app.repairs.issue_vectors import vectors_of
 from reflection_app.repairs.models import (
     AgentInstruction,
@@ -137,7 +137,7 @@ def end_tickets(run: Run, batch: Batch, *, outcome: str) -> None:
 
 
 def recall_fix(effect: RecallFix, *, run_id: UUID) -> FixRecall:
-    """What the memory of the run's project holds for a failure, and how alike the run's other tools are."""
+    """What the memory of the run's project holds for a failure, and what its error means."""
     run = Run.objects.get(pk=run_id)
     known = best_fix(
         run.project_id, tool=effect.tool, signature=effect.signature, params=effect.params, without=effect.without
@@ -145,7 +145,7 @@ def recall_fix(effect: RecallFix, *, run_id: UUID) -> FixRecall:
     spec = run.get_spec()
     tools = spec.failed_call.tools if spec.failed_call else spec.tools
     failed = FailedCall(tool=effect.tool, params=effect.params, error=effect.error, status=effect.status, tools=tools)
-    return meaning_of(failed).model_copy(update={"known": known})
+    return FixRecall(known=known, judged=judged_remedy(failed))
 
 
 @follows_from(RecordToolFailure)
@@ -156,19 +156,6 @@ def write_failure(effect: RecordToolFailure, _value: object, commit: StepCommit)
     failed, found = diagnosed.failed, diagnosed.diagnosis
     # The remembered pair, unless it was removed since.
     pair = FixPair.objects.filter(project_id=run.project_id, pk=found.fix_pair).first() if found.fix_pair else None
-    values: dict[str, Any] = {
-        "step": step,
-        "error_type": found.error_type.value,
-        "root_cause": found.root_cause,
-        "severity": found.severity.value,
-        "action": found.action.model_dump(mode="json"),
-        "source": found.source.value,
-        "rule": found.rule[:60],
-        "signature": found.signature[:LONGEST_SIGNATURE],
-        "symptoms": list(found.symptoms),
-        "fix_pair": pair,
-        "diagnosed_at": timezone.now(),
-    }
     row = ToolFailure.objects.filter(run=run, place=diagnosed.place).first()
     if row is None:
         row = ToolFailure(
@@ -182,8 +169,8 @@ def write_failure(effect: RecordToolFailure, _value: object, commit: StepCommit)
             status=failed.status,
             is_repeated=failed.is_repeated,
         )
-    for name, value in values.items():
-        setattr(row, name, value)
+    row.step = step
+    row.set_diagnosis(found, fix_pair_id=pair.pk if pair else None)
     row.save()
     add_event(
         run,
@@ -203,14 +190,7 @@ def keep_fix_outcome(effect: RecordFixOutcome, run: Run, _step: Step) -> None:
     failure = ToolFailure.objects.select_for_update().filter(run=run, place=outcome.place).first()
     if failure is None or failure.worked is not None:
         return
-    keep_outcome(
-        failure,
-        worked=outcome.worked,
-        tool=outcome.tool,
-        params=outcome.params,
-        fix=outcome.fix,
-        delay_s=outcome.delay_s,
-    )
+    keep_outcome(failure, outcome)
     failure.worked, failure.outcome_at = outcome.worked, timezone.now()
     failure.outcome = outcome.model_dump(mode="json", exclude={"place"})
     failure.save(update_fields=["worked", "outcome", "outcome_at"])

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, AliasChoices, Field, JsonValue, model_validator
 
-from reflection_app.core.audit import Actor, AuditEntry, audit
+from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict, InvalidInput, OutcomeKnown
 from reflection_app.core.json_sizes import at_most
 from reflection_app.core.models import Project
@@ -23,7 +23,8 @@ from reflection_app.loops.diagnosis.diagnoses import (
     Diagnosis,
     ErrorType,
     FailedCall,
-    FixRecall,
+    FixOutcome,
+    JudgedRemedy,
     Remedy,
 )
 from reflection_app.loops.diagnosis.diagnosing import by_memory_or_rules
@@ -31,7 +32,6 @@ from reflection_app.loops.storable import AgentName, is_storable
 from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.loops.tool_calls import DEEPEST, ToolSpec, is_too_deep
 from reflection_app.loops.values import Value
-from reflection_app.metrics.labels import label_diagnosis
 from reflection_app.metrics.models import FigureDue
 from reflection_app.repairs.fix_pairs import best_fix, keep_outcome
 from reflection_app.repairs.models import ToolFailure
@@ -146,11 +146,11 @@ LONGEST_TOOL_NAME = 64
 
 @transaction.atomic
 def report_tool_failure(
-    project: Project, data: ToolFailureSubmission, *, actor: Actor, meaning: FixRecall | None = None
+    project: Project, data: ToolFailureSubmission, *, actor: Actor, judged: JudgedRemedy | None = None
 ) -> ToolFailure:
     """The failure, kept: with its diagnosis where a fix pair or a rule fits, else with the run that asks a model.
 
-    `meaning` is what was made of the call beforehand, since no model is waited for here; without it rules alone decide.
+    `judged` is what the error means by the classifier, which is asked beforehand: no model is waited for here.
     Raises InvalidInput where it names a run that the project does not have.
     """
     run = None
@@ -183,16 +183,9 @@ def report_tool_failure(
         symptoms=list(symptoms_of(failed.error)),
         reported_by_label=actor.label,
     )
-    diagnosis = _diagnose(project, failed, meaning or FixRecall(), signature=failure.signature, asked_by=actor.label)
+    diagnosis = _diagnose(project, failed, judged, signature=failure.signature, asked_by=actor.label)
     if diagnosis is not None:
-        failure.error_type = diagnosis.error_type.value
-        failure.root_cause = diagnosis.root_cause
-        failure.severity = diagnosis.severity.value
-        failure.action = diagnosis.action.model_dump(mode="json")
-        failure.source = diagnosis.source.value
-        failure.rule = diagnosis.rule
-        failure.fix_pair_id = UUID(diagnosis.fix_pair) if diagnosis.fix_pair else None
-        failure.diagnosed_at = timezone.now()
+        failure.set_diagnosis(diagnosis, fix_pair_id=UUID(diagnosis.fix_pair) if diagnosis.fix_pair else None)
     else:
         failure.run, failure.place = _ask_a_model(project, data, failed, agent=agent, actor=actor), PLACE
     failure.save(force_insert=True)
@@ -220,15 +213,15 @@ def _is_repeated(project: Project, data: ToolFailureSubmission, *, agent: str) -
 
 
 def _diagnose(
-    project: Project, failed: FailedCall, meaning: FixRecall, *, signature: str, asked_by: str
+    project: Project, failed: FailedCall, judged: JudgedRemedy | None, *, signature: str, asked_by: str
 ) -> Diagnosis | None:
     """What is known about it without asking a model: a fix that has worked before, else a rule."""
     known = best_fix(project.pk, tool=failed.tool, signature=signature, params=failed.params, asked_by=asked_by)
     fallback = known.action.fallback_tool if known else None
     if fallback is None or fallback in {tool.name for tool in failed.tools}:
-        return by_memory_or_rules(failed, known, meaning)
+        return by_memory_or_rules(failed, known, judged)
     if failed.tools or len(fallback) > LONGEST_TOOL_NAME:
-        return by_memory_or_rules(failed, None, meaning)
+        return by_memory_or_rules(failed, None, judged)
     # An agent that names no tools may well have the one that helped before.
     return by_memory_or_rules(failed.model_copy(update={"tools": (ToolSpec(name=fallback),)}), known)
 
@@ -278,15 +271,10 @@ def report_fix_outcome(failure: ToolFailure, data: FixOutcomeSubmission, *, acto
             if locked.worked
             else _("It is known already that the fix did not work; that stays, and nothing was counted.")
         )
-    pair = keep_outcome(
-        locked,
-        worked=data.worked,
-        tool=data.tool or "",
-        params=data.params,
-        fix=data.fix,
-        delay_s=data.delay_seconds,
-        by=actor.label,
+    outcome = FixOutcome(
+        worked=data.worked, tool=data.tool or "", params=data.params, fix=data.fix, delay_s=data.delay_seconds
     )
+    pair = keep_outcome(locked, outcome, by=actor.label)
     locked.worked, locked.outcome_at = data.worked, timezone.now()
     locked.outcome = told | {"by": actor.label}
     locked.fix_pair = locked.fix_pair or pair
@@ -331,10 +319,6 @@ def judge_diagnosis(failure: ToolFailure, data: DiagnosisJudgement, *, actor: Ac
             message = _("Say what is to be done.")
             raise InvalidInput(message, errors=[{"field": "action", "message": message}])
         locked.action = CorrectiveAction(remedy=remedy, action=data.action.strip()).model_dump(mode="json")
-    # What the desk said itself, before anybody corrected it.
-    judged = AuditEntry.objects.filter(target_id=locked.pk, action=JUDGED).order_by("created_at", "id").first()
-    claimed = (judged.before["error_type"], judged.before["remedy"]) if judged else before
-    label_diagnosis(locked, claimed=claimed, said=said, actor=actor)
     locked.error_type = error_type.value
     locked.save(update_fields=["error_type", "action"])
     if locked.run_id is not None and before != said:

@@ -10,10 +10,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from notebook_app.public import KeptEntry
+from reflection_app.attachments.models import ProducedFile
 from reflection_app.attachments.produced import looked_at_by_check
-from reflection_app.attachments.views import FileShown, LookShown, files_shown, looks_shown
-from reflection_app.loops.catalogue import PLACE
+from reflection_app.core.registry import look_of
 from reflection_app.loops.completeness.checks import (
     CheckState,
     Completeness,
@@ -26,18 +25,8 @@ from reflection_app.loops.completeness.checks import (
     SupplementsRun,
     state_after,
 )
-from reflection_app.loops.completeness.dropped import Dropped, code_of
 from reflection_app.loops.completeness.sampling import CheckLots
-from reflection_app.loops.diagnosis.diagnoses import (
-    ChangedParam,
-    CorrectiveAction,
-    FailureChecklist,
-    Source,
-    changed_params,
-    checklist_of,
-)
-from reflection_app.loops.diagnosis.error_texts import headline
-from reflection_app.loops.diagnosis.rules import RULES
+from reflection_app.loops.diagnosis.diagnoses import ChangedParam, changed_params
 from reflection_app.loops.effects import DrawCheck, RecordCompleteness, RecordSecondLook, RecordSupplements
 from reflection_app.loops.protocol.classification import NAMES, classify
 from reflection_app.loops.protocol.error_classes import ErrorClass
@@ -46,9 +35,9 @@ from reflection_app.loops.protocol.reports import without_number
 from reflection_app.loops.protocol.stages import RepairStatus
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Judgement
-from reflection_app.repairs.dropped_words import why_dropped, words_of_code
+from reflection_app.repairs.dropped_words import why_dropped
 from reflection_app.repairs.models import AgentInstruction, ClassCorrection, Report, ToolFailure
-from reflection_app.repairs.reports import ReportQuality, judgement_of, proposals_of
+from reflection_app.repairs.reports import ReportQuality, judgement_of
 from reflection_app.runs.models import Run, Step, StepState
 from reflection_app.web.labels import in_words
 from reflection_app.web.template_filters import shortened
@@ -129,10 +118,6 @@ class ReportShown:
         return ReportQuality(self.row)
 
     @cached_property
-    def proposals(self) -> list[KeptEntry]:
-        return proposals_of(self.row)
-
-    @cached_property
     def instructions(self) -> list[AgentInstruction]:
         return list(self.row.instructions.order_by("created_at", "id"))
 
@@ -141,92 +126,28 @@ class ReportShown:
         return list(self.row.corrections.all())
 
 
-# A failed call as pages show it: in the list, on its own page, and beside the call in a run.
+# A failed call as its page and a run's page show it.
 
 LONGEST_VALUE = 400
 # A parameter, and what it was before and after, as text.
 type Change = tuple[ChangedParam, str, str]
-RULE_SOURCES = {rule.id: rule.source for rule in RULES}
 
 
-@dataclass(frozen=True)
-class FailureShown:
-    row: ToolFailure
-
-    @property
-    def is_known(self) -> bool:
-        """Whether it has a diagnosis that says more than that nobody knows."""
-        return self.row.is_diagnosed and self.row.source != Source.NONE
-
-    @property
-    def is_being_diagnosed(self) -> bool:
-        return not self.row.is_diagnosed and self.row.run is not None and not self.row.run.is_finished
-
-    @property
-    def headline(self) -> str:
-        """The error as a list shows it."""
-        return headline(self.row.error_message) or _("(no message)")
-
-    @property
-    def is_reported(self) -> bool:
-        """Whether an agent or a person told of it; otherwise it happened in a run of the desk."""
-        return bool(self.row.reported_by_label)
-
-    @property
-    def asks_a_model(self) -> bool:
-        """Whether its run was begun to diagnose it."""
-        return self.row.place == PLACE
-
-    @property
-    def rule_source(self) -> str:
-        """What the rule that fitted rests on."""
-        return RULE_SOURCES.get(self.row.rule, "")
-
-    @cached_property
-    def action(self) -> CorrectiveAction | None:
-        return CorrectiveAction.model_validate(self.row.action) if self.row.action else None
-
-    @property
-    def changes(self) -> list[Change]:
-        """What the corrective action changes of the parameters."""
-        return self._changes_to(self.action.modified_params if self.action else None)
-
-    @property
-    def told(self) -> dict[str, Any]:
-        """How it went, as it was told."""
-        return self.row.outcome if isinstance(self.row.outcome, dict) else {}
-
-    @property
-    def told_changes(self) -> list[Change]:
-        """What was done otherwise than it had failed, as it was told."""
-        return self._changes_to(self.told.get("params") or None)
-
-    def _changes_to(self, after: dict[str, Any] | None) -> list[Change]:
-        changes = changed_params(self.row.params, after)
-        return [(change, _written(change.before), _written(change.after)) for change in changes]
-
-    @property
-    def told_delay(self) -> float | None:
-        return self.told.get("delay_seconds", self.told.get("delay_s"))
-
-    @property
-    def checklist(self) -> FailureChecklist:
-        row = self.row
-        return checklist_of(
-            tool=row.tool, params=row.params, error_type=row.error_type, action=row.action, worked=row.worked
-        )
+def changes_shown(before: dict[str, Any], after: dict[str, Any] | None) -> list[Change]:
+    """Return what differs between two sets of parameters, with the values as texts."""
+    return [(one, _written(one.before), _written(one.after)) for one in changed_params(before, after)]
 
 
 def _written(value: Any) -> str:
     return shortened(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), LONGEST_VALUE)
 
 
-def failures_by_place(run: Run) -> dict[str, FailureShown]:
+def failures_by_place(run: Run) -> dict[str, ToolFailure]:
     """The run's failed calls by the keys of the steps that made them. Runs without tools are not asked about."""
     if not run.spec.get("tools"):
         return {}
     rows = ToolFailure.objects.filter(run=run).exclude(place="")
-    return {row.place: FailureShown(row) for row in rows}
+    return {row.place: row for row in rows}
 
 
 # Completeness checks as the run page shows them, read from the journal, so that forks show theirs, too.
@@ -247,26 +168,9 @@ class SupplementShown:
 
     @property
     def why_left_out(self) -> str:
-        """In the reader's language, also where the journal holds the sentence alone."""
-        if not self.result:
-            return ""
-        code = self.result.left_out or code_of(self.result.error)[0]
-        return words_of_code(code, {}) if code else ""
-
-
-@dataclass(frozen=True)
-class DroppedShown:
-    """What was left out, with the reason in words."""
-
-    dropped: Dropped
-
-    @property
-    def operation(self) -> str:
-        return self.dropped.operation
-
-    @property
-    def why(self) -> str:
-        return why_dropped(self.dropped)
+        """Why it was not begun, in the reader's language."""
+        code = self.result.left_out if self.result else None
+        return str(look_of(code.value, "dropped").words) if code else ""
 
 
 @dataclass(frozen=True)
@@ -277,8 +181,7 @@ class CheckShown:
     supplements: tuple[SupplementShown, ...]
     done: SupplementsRun | None
     seq: int
-    looked: tuple[FileShown, ...] = ()
-    seen: tuple[LookShown, ...] = ()
+    looked: tuple[ProducedFile, ...] = ()
     second_look: Completeness | None = None
     second_seq: int | None = None
 
@@ -291,13 +194,14 @@ class CheckShown:
         return state_after(self.found, self.done, second_look=self.second_look)
 
     @property
-    def dropped(self) -> list[DroppedShown]:
-        return [DroppedShown(one) for one in self.found.dropped]
+    def dropped(self) -> list[tuple[str, str]]:
+        """What was left out, and why."""
+        return [(one.operation, why_dropped(one)) for one in self.found.dropped]
 
     @property
     def faulty_not_opened(self) -> list[FileAspect]:
         """What the files lack, but for what is told beside each of those that were opened."""
-        told = {(one.name, fault) for one in self.looked for fault in one.facts.faults}
+        told = {(one.name, fault) for one in self.looked for fault in one.found.faults}
         return [one for one in self.found.faulty_files if (one.file, one.fault) not in told]
 
     @property
@@ -344,7 +248,7 @@ class ChecksShown:
 
 def has_checks(run: Run) -> bool:
     """Whether the run's completeness is checked at all."""
-    is_chosen = run.spec.get("completeness_from") in {SettingsFrom.TASK, SettingsFrom.KIND}
+    is_chosen = run.spec.get("completeness_from") == SettingsFrom.TASK
     is_planned = run.mode == Mode.PLANNING.value and (bool(run.spec.get("completeness")) or is_chosen)
     return is_planned or run.mode == Mode.COMPLETENESS_CHECK.value
 
@@ -378,8 +282,6 @@ def checks_of(run: Run) -> ChecksShown | None:
             for place, supplement in enumerate(one.supplements if one.state is CheckState.INCOMPLETE else ())
         )
         looked = looked_at_by_check(run.pk, attempt=one.attempt).prefetch_related("attachment") if one.files else ()
-        seen = looks_shown(one.looked.looks if one.looked else (), project_id=run.project_id)
-        opened = tuple(files_shown(looked))
         second_look, second_seq = seconds.get(one.attempt, (None, None))
         checks.append(
             CheckShown(
@@ -387,8 +289,7 @@ def checks_of(run: Run) -> ChecksShown | None:
                 supplements=supplements,
                 done=ran,
                 seq=seq,
-                looked=opened,
-                seen=seen,
+                looked=tuple(looked),
                 second_look=second_look,
                 second_seq=second_seq,
             )

@@ -7,10 +7,9 @@ from datetime import datetime
 from itertools import combinations
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import QuerySet
 
 from reflection_app.loops.attempt_effects import ReviewReason
-from reflection_app.loops.verdicts import Verdict
 from reflection_app.metrics.statistics import cohens_kappa, krippendorffs_alpha, percent_agreement
 from reflection_app.reviews.models import Panel, Review, ReviewState
 
@@ -18,8 +17,6 @@ from reflection_app.reviews.models import Panel, Review, ReviewState
 FEWEST_IN_COMMON = 5
 # The newest ones count; so many are read in a moment.
 MOST_PANELS = 20_000
-# From the worst to the best, for the ordinal figure.
-IN_ORDER = (Verdict.REJECT.value, Verdict.REVISE.value, Verdict.PASS.value)
 
 
 @dataclass(frozen=True)
@@ -31,10 +28,6 @@ class PairAgreement:
     panels: int
     agreed: float
     kappa: float | None
-
-    @property
-    def reviewers(self) -> list[str]:
-        return [self.first, self.second]
 
 
 @dataclass(frozen=True)
@@ -49,7 +42,6 @@ class PanelAgreement:
     unanimous: int
     agreed: float | None
     alpha: float | None
-    alpha_ordinal: float | None
     pairs: tuple[PairAgreement, ...]
     with_keys: int = 0
 
@@ -107,7 +99,6 @@ def figures(units: Sequence[Mapping[str, str]]) -> PanelAgreement:
         unanimous=sum(len(set(unit.values())) == 1 for unit in units),
         agreed=percent_agreement(units),
         alpha=krippendorffs_alpha(units),
-        alpha_ordinal=krippendorffs_alpha(units, order=IN_ORDER),
         pairs=tuple(
             PairAgreement(
                 first=first,
@@ -119,11 +110,3 @@ def figures(units: Sequence[Mapping[str, str]]) -> PanelAgreement:
             for (first, second), ratings in in_order
         ),
     )
-
-
-def panels_of_both(panels: QuerySet[Panel], first: str, second: str) -> QuerySet[Panel]:
-    """Of `panels`, those on which both people sat."""
-    for name in (first, second):
-        spoke = Review.objects.filter(panel=OuterRef("pk"), decided_by_label=name, opinion__isnull=False)
-        panels = panels.filter(Exists(spoke))
-    return panels

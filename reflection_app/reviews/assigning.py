@@ -1,7 +1,6 @@
-"""Assigning a review to a person, and handing over one that somebody holds."""
+"""Assigning a review to a person."""
 
 from typing import Annotated, Any
-from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -15,8 +14,8 @@ from reflection_app.core.errors import AlreadyDecided, ReviewHeld, wrong
 from reflection_app.core.models import Membership
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
-from reflection_app.queues.eligibility import Person, closed_to, is_closed, live_queues, person_of
-from reflection_app.reviews.claiming import NOBODY, gone, lost, why_closed
+from reflection_app.queues.eligibility import closed_to, is_closed, live_queues, person_of
+from reflection_app.reviews.claiming import gone, let_go, why_closed
 from reflection_app.reviews.models import Review, ReviewSkip, ReviewState
 from reflection_app.reviews.own_work import allows_own_work, is_own
 from reflection_app.runs.events import EventType, add_event
@@ -36,17 +35,9 @@ class AssignInput(Value):
     note: Note = ""
 
 
-class HandOverInput(Value):
-    """To whom the holder of a review gives it."""
-
-    lease_token: UUID
-    to: Name = Field(description="the name of a member who may review")
-    note: Note = ""
-
-
 @transaction.atomic
 def assign_review(review: Review, data: AssignInput, *, actor: Actor) -> Review:
-    """The review, kept for somebody or for nobody.
+    """The review, kept for somebody or for nobody; who holds it gives it back by that, unless it is for themselves.
 
     Raises InvalidInput, AlreadyDecided, or ReviewHeld where another person has it in their hands: nothing changed then.
     """
@@ -55,32 +46,13 @@ def assign_review(review: Review, data: AssignInput, *, actor: Actor) -> Review:
         raise AlreadyDecided(why_closed(locked))
     to = _reviewer(locked, data.to, actor=actor) if data.to is not None else None
     if is_held(locked) and (to is None or locked.holder_id != to.pk):
-        raise ReviewHeld(
-            _("%(holder)s holds this review now. They can hand it over; nothing was changed.")
-            % {"holder": locked.holder_label}
-        )
-    _keep(locked, run, to=to, note=data.note, kind=NotificationKind.ASSIGNED, actor=actor)
-    return locked
-
-
-@transaction.atomic
-def hand_over(review: Review, data: HandOverInput, *, actor: Actor) -> Review:
-    """The review, no longer held and kept for the one whom its holder names.
-
-    Raises InvalidInput, AlreadyDecided or ReviewLeaseLost: nothing changed then.
-    """
-    run, locked = _locked(review)
-    held = locked.state == ReviewState.CLAIMED and locked.lease_token == data.lease_token and is_held(locked)
-    if not held:
-        raise lost(locked)
-    to = _reviewer(locked, data.to, actor=actor)
-    if actor.user and to.pk == actor.user.pk:
-        raise wrong("to", _("You hold it already. Choose somebody else."))
-    locked.state = ReviewState.WAITING
-    for name, value in NOBODY.items():
-        setattr(locked, name, value)
-    locked.save(update_fields=["state", *NOBODY])
-    _keep(locked, run, to=to, note=data.note, kind=NotificationKind.HANDED_OVER, actor=actor)
+        if locked.holder_label != actor.label:
+            raise ReviewHeld(
+                _("%(holder)s holds this review now. They can assign it; nothing was changed.")
+                % {"holder": locked.holder_label}
+            )
+        let_go(locked)
+    _keep(locked, run, to=to, note=data.note, actor=actor)
     return locked
 
 
@@ -92,7 +64,7 @@ def assignable(review: Review, *, actor: Actor) -> list[User]:
     if review.queue_id is not None and not person_of(review.project_id, actor=actor).is_admin:
         queue = live_queues(review.project_id).filter(pk=review.queue_id).first()
     if queue is not None:
-        members = [one for one in members if not is_closed(queue, Person(one.user_id, frozenset(one.skills)))]
+        members = [one for one in members if not is_closed(queue, one.user_id)]
     users = [member.user for member in members]
     return [user for user in users if user.pk not in taken and not _is_own_of(review, user)]
 
@@ -158,7 +130,7 @@ def _is_for_others(review: Review, user: User) -> bool:
     return review.queue_id is not None and review.queue_id in closed_to(review.project_id, actor=Actor(user=user))
 
 
-def _keep(review: Review, run: Run, *, to: User | None, note: str, kind: NotificationKind, actor: Actor) -> None:
+def _keep(review: Review, run: Run, *, to: User | None, note: str, actor: Actor) -> None:
     """Writes who it is kept for, and all that tells of it."""
     before: dict[str, Any] = {"assignee": review.assignee.get_username() if review.assignee else None}
     after: dict[str, Any] = {"assignee": to.get_username() if to else None}
@@ -173,10 +145,9 @@ def _keep(review: Review, run: Run, *, to: User | None, note: str, kind: Notific
     if to is not None:
         # What they once passed over is theirs now all the same.
         ReviewSkip.objects.filter(review=review, by_label=to.get_username()).delete()
-        tell_of_review(kind, review, users=[to.pk], actor=actor)
+        tell_of_review(NotificationKind.ASSIGNED, review, users=[to.pk], actor=actor)
     add_event(run, EventType.REVIEW_ASSIGNED, review=str(review.pk), assignee=after["assignee"])
     run.save(update_fields=["last_event_seq"])
-    action = "review.handed_over" if kind is NotificationKind.HANDED_OVER else "review.assigned"
-    audit(review.project_id, actor, action, target=review, before=before, after=after)
+    audit(review.project_id, actor, "review.assigned", target=review, before=before, after=after)
     transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
     transaction.on_commit(lambda: ring_reviews(run.project_id))

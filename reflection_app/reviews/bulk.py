@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field
 from reflection_app.adapters.live import ring_reviews
 from reflection_app.core.audit import Actor, AuditEntry, audit
 from reflection_app.core.errors import ActionError, Conflict, NotYours, ReviewHeld, wrong
-from reflection_app.core.models import ApiKey, Membership, Project
+from reflection_app.core.models import Membership, Project
 from reflection_app.core.permissions import Permission, member_may
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.storable import storable
@@ -27,7 +27,7 @@ from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import BulkDecision, BulkItem, BulkItemState, BulkState, Review
 from reflection_app.reviews.own_work import may_undo_others
 from reflection_app.runs.models import Run
-from reflection_app.runs.queueing import enqueue_bulk
+from reflection_app.runs.queueing import WORK_BULK, ask
 
 # Beginning a bulk decision: many reviews, one decision with one reason. Jobs then work it through, item by item.
 
@@ -77,7 +77,7 @@ def begin_bulk(project: Project, data: BulkInput, *, actor: Actor) -> BulkDecisi
         [BulkItem(bulk=bulk, review_id=review_id, position=place) for place, review_id in enumerate(wanted, start=1)]
     )
     audit(project.pk, actor, "bulk.begun", target=bulk, after={**data.decided(), "items": len(wanted)})
-    transaction.on_commit(lambda: enqueue_bulk(bulk.pk))
+    transaction.on_commit(lambda: ask(WORK_BULK, bulk.pk))
     return bulk
 
 
@@ -111,9 +111,7 @@ def work_through(bulk_id: UUID) -> None:
         # An admin may take back what somebody else decided, and it is their deed in the trail.
         begun = AuditEntry.objects.filter(target_id=bulk.pk, action=UNDO_BEGUN).order_by("-created_at", "-id").first()
         if begun is not None:
-            user = User.objects.filter(pk=begun.user_id).first() if begun.user_id else None
-            api_key = ApiKey.objects.filter(pk=begun.api_key_id).first() if begun.api_key_id else None
-            actor = Actor(user=user, api_key=api_key, address=begun.address)
+            actor = Actor(user=User.objects.filter(pk=begun.user_id).first(), address=begun.address)
     with override(bulk.language):
         for item_id in BulkItem.objects.filter(bulk=bulk, state=waits).values_list("pk", flat=True):
             try:
@@ -188,10 +186,7 @@ def _not_yours(who: str) -> NotYours:
 
 def may_undo_bulk(bulk: BulkDecision, *, actor: Actor) -> bool:
     """Whether `actor` began it, or is an admin of its project."""
-    if actor.user is not None:
-        is_own = bulk.user_id == actor.user.pk
-    else:
-        is_own = actor.api_key is not None and bulk.api_key_id == actor.api_key.pk
+    is_own = actor.user is not None and bulk.user_id == actor.user.pk
     return is_own or may_undo_others(bulk.project_id, actor=actor)
 
 
@@ -210,6 +205,6 @@ def undo_bulk(bulk: BulkDecision, *, actor: Actor) -> BulkDecision:
     if not begun:
         raise Conflict(_("Only a bulk decision that is done can be taken back, and only once."))
     audit(bulk.project_id, actor, UNDO_BEGUN, target=bulk)
-    transaction.on_commit(lambda: enqueue_bulk(bulk.pk))
+    transaction.on_commit(lambda: ask(WORK_BULK, bulk.pk))
     bulk.refresh_from_db()
     return bulk

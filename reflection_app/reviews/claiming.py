@@ -189,6 +189,14 @@ def release_review(review: Review, *, lease_token: UUID, actor: Actor) -> None:
     tell_pages(review.run_id, project_id=review.project_id)
 
 
+def let_go(locked: Review) -> None:
+    """Take the hold from a locked review, which waits from then on."""
+    locked.state = ReviewState.WAITING
+    for name, value in NOBODY.items():
+        setattr(locked, name, value)
+    locked.save(update_fields=["state", *NOBODY])
+
+
 def _held(review: Review, *, lease_token: UUID, now: datetime) -> QuerySet[Review]:
     return Review.objects.filter(pk=review.pk, state=ReviewState.CLAIMED, lease_token=lease_token, lease_until__gt=now)
 
@@ -240,10 +248,7 @@ def skip_review(review: Review, *, actor: Actor, lease_token: UUID | None = None
     if lease_token is not None:
         if not is_held or locked.lease_token != lease_token:
             raise lost(locked)
-        locked.state = ReviewState.WAITING
-        for name, value in NOBODY.items():
-            setattr(locked, name, value)
-        locked.save(update_fields=["state", *NOBODY])
+        let_go(locked)
     elif is_held and locked.holder_label == actor.label:
         raise ReviewLeaseLost(_("You hold this review in another tab. Skip it there, or give it back first."))
     was_kept = actor.user is not None and locked.assignee_id == actor.user.pk

@@ -9,7 +9,7 @@ from django.dispatch import receiver
 from reflection_app.core.audit import KEY_LABEL, Actor, audit
 from reflection_app.core.models import ApiKey
 from reflection_app.core.rights import key_revoked, review_right_ended, without_review_right
-from reflection_app.reviews.claiming import NOBODY, tell_pages
+from reflection_app.reviews.claiming import let_go, tell_pages
 from reflection_app.reviews.models import OPEN, Review, ReviewState
 from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.models import Run
@@ -35,22 +35,14 @@ def release_reviews_of_key(*, key: ApiKey, actor: Actor, **_signal: Any) -> None
     """Release the reviews that the key holds."""
     # A key is known by its label, which is unique in its project (`create_api_key` numbers names).
     held = Q(state=ReviewState.CLAIMED, holder=None, holder_label=Actor(api_key=key).label)
-    release_where(held, project_id=key.project_id, actor=actor)
-
-
-def release_where(held: Q, *, project_id: UUID, actor: Actor) -> None:
-    """Release the held reviews that match, in the caller's transaction."""
-    for review in _locked(Review.objects.filter(held, project=project_id, state=ReviewState.CLAIMED)):
+    for review in _locked(Review.objects.filter(held, project=key.project_id)):
         release(review, actor=actor)
 
 
 def release(review: Review, *, actor: Actor) -> None:
     """Give a locked review back to the queue without its lease token."""
     before = {"holder": review.holder_label}
-    review.state = ReviewState.WAITING
-    for name, value in NOBODY.items():
-        setattr(review, name, value)
-    review.save(update_fields=["state", *NOBODY])
+    let_go(review)
     audit(review.project_id, actor, "review.released", target=review, before=before)
     tell_pages(review.run_id, project_id=review.project_id)
 

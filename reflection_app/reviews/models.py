@@ -394,13 +394,8 @@ def seats_of_open_panels(project_id: UUID) -> "QuerySet[Review]":
     return Review.objects.filter(project=project_id, panel__state=PanelState.OPEN)
 
 
-def tells_opinions(bulk: BulkDecision, *, reader: Actor) -> bool:
-    """Whether what was decided of all would tell `reader` what its giver says at a blind seat."""
-    return bulk.user_label != reader.label and _seats_in_bulk().filter(bulk=bulk).exists()
-
-
 def telling_opinions(*, reader: Actor) -> Q:
-    """The bulk decisions that would."""
+    """The bulk decisions of which it would tell `reader` what its giver says at a blind seat."""
     return Q(Exists(_seats_in_bulk().filter(bulk=OuterRef("pk")))) & ~Q(user_label=reader.label)
 
 

@@ -1,16 +1,16 @@
 """Changing a project's review policy, and trying one on what referees really said."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from hashlib import blake2b, sha256
+from hashlib import sha256
 from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, DecimalField, Exists, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.db.models import DecimalField, Exists, OuterRef, Q, QuerySet, Subquery, Sum, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -25,7 +25,6 @@ from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Step
 from reflection_app.runs.models import Verdict as VerdictRow
-from reflection_app.tasks.models import Task
 
 # Changing a project's review policy. Runs under way keep the policy that they began with.
 #
@@ -100,12 +99,7 @@ def change_policy(project: Project, policy: ReviewPolicy, *, actor: Actor, diges
     return locked
 
 
-# What a review policy would do with a recorded verdict.
-#
-# Pure: what a rule's share depends on is no chance but a hash of the verdict's id.
-
-# Verdicts that are alike to all rules are asked about once; scores with many digits are hardly ever alike.
-MOST_REMEMBERED = 20_000
+# What a review policy would do with a recorded verdict. Pure.
 
 
 class Facts(NamedTuple):
@@ -119,86 +113,72 @@ class Facts(NamedTuple):
     cost_usd: Decimal = Decimal(0)
 
 
-def chance_of(verdict_id: UUID, draw: int) -> float:
-    """A number in [0, 1) that is always the same for this verdict's draw of that number, from 0."""
-    digest = blake2b(verdict_id.bytes, digest_size=8, salt=draw.to_bytes(2)).digest()
-    return int.from_bytes(digest) / 2**64
+def chances(policy: ReviewPolicy, facts: Facts) -> list[float]:
+    """Return for each rule the probability that it decides about such a verdict.
+
+    The first rule that fits and is not kept from it by its share s decides: rule k with s_k · Π_{j<k}(1 − s_j).
+    """
+    judgement = Judgement.model_construct(
+        attempt=1,
+        referee=Referee.CRITIC,
+        verdict=Verdict(facts.verdict),
+        score=facts.score,
+        confidence=facts.confidence,
+    )
+    found, left = [], 1.0
+    for rule in policy.rules:
+        fits = rule.fits(judgement, kind=facts.kind, agent=facts.agent, cost_usd=facts.cost_usd)
+        found.append(left * rule.share if fits else 0.0)
+        left -= found[-1]
+    return found
 
 
-def fitting(policy: ReviewPolicy) -> Callable[[Facts], tuple[int, ...]]:
-    """A function to the indexes of those rules that fit, in order."""
-    remembered: dict[Facts, tuple[int, ...]] = {}
-
-    def find(facts: Facts) -> tuple[int, ...]:
-        known = remembered.get(facts)
-        if known is None:
-            judgement = Judgement.model_construct(
-                attempt=1,
-                referee=Referee.CRITIC,
-                verdict=Verdict(facts.verdict),
-                score=facts.score,
-                confidence=facts.confidence,
-            )
-            known = tuple(
-                index
-                for index, rule in enumerate(policy.rules)
-                if rule.fits(judgement, kind=facts.kind, agent=facts.agent, cost_usd=facts.cost_usd)
-            )
-            if len(remembered) < MOST_REMEMBERED:
-                remembered[facts] = known
-        return known
-
-    return find
-
-
-@dataclass
+@dataclass(frozen=True)
 class Counted:
-    """What one policy would have done with the verdicts so far. `by_rule` are those that each rule decided about.
+    """How many verdicts a policy is expected to make wait or let stand, and how many each rule decides about.
 
-    `opinions` are the decisions asked of people; `audits` is how many of the others the audit is expected to draw.
+    `opinions` are the decisions asked of people; `audits` is how many of those that stand the audit draws.
     """
 
-    policy: ReviewPolicy
-    waiting: int = 0
-    standing: int = 0
-    opinions: int = 0
-    by_rule: list[int] = field(default_factory=list)
+    waiting: int
+    standing: int
+    by_rule: list[int]
+    opinions: int
+    audits: float
 
-    def __post_init__(self) -> None:
-        self.by_rule = [0] * len(self.policy.rules)
-        self._fitting = fitting(self.policy)
 
-    @property
-    def audits(self) -> float:
-        return self.standing * self.policy.audit_share
+def counted(policy: ReviewPolicy, facts: Counter[Facts]) -> Counted:
+    """What the policy does with verdicts of which there are so many each."""
+    by_rule = [0.0] * len(policy.rules)
+    for one, many in facts.items():
+        for index, chance in enumerate(chances(policy, one)):
+            by_rule[index] += chance * many
+    asking = [(rule, many) for rule, many in zip(policy.rules, by_rule, strict=True) if rule.action is RuleAction.WAIT]
+    waiting = round(sum(many for _rule, many in asking))
+    standing = facts.total() - waiting
+    return Counted(
+        waiting=waiting,
+        standing=standing,
+        by_rule=[round(many) for many in by_rule],
+        opinions=round(sum(rule.reviewers * many for rule, many in asking)),
+        audits=round(standing * policy.audit_share, 2),
+    )
 
-    def count(self, verdict_id: UUID, facts: Facts) -> bool:
-        """Whether this verdict would have waited for a person."""
-        for drawn, index in enumerate(self._fitting(facts)):
-            rule = self.policy.rules[index]
-            # Of those that fit the first decides that is not kept from it by its share.
-            if rule.share == 1 or chance_of(verdict_id, drawn) < rule.share:
-                self.by_rule[index] += 1
-                if rule.action is RuleAction.WAIT:
-                    self.waiting += 1
-                    self.opinions += rule.reviewers
-                    return True
-                break
-        self.standing += 1
-        return False
+
+def chance_to_wait(policy: ReviewPolicy, facts: Facts) -> float:
+    """The probability that such a verdict waits for a person."""
+    by_rule = zip(policy.rules, chances(policy, facts), strict=True)
+    return sum(chance for rule, chance in by_rule if rule.action is RuleAction.WAIT)
 
 
 # A review policy tried on what referees really said: how many verdicts would have waited for a person.
 #
-# It differs from what a changed policy would bring about in three ways, and pages say so: a verdict that waits can be
-# overruled, and then no later attempt is judged; a random share is not drawn anew but follows from the verdict's id, so
-# that trying the same rules again gives the same figures; and a checkpoint of the six steps waits whatever the policy.
+# It differs from what a changed policy would bring about in two ways, and pages say so: a verdict that waits can be
+# overruled, and then no later attempt is judged; and a checkpoint of the six steps waits whatever the policy.
 
 TRIED_DAYS = 30
 MOST_VERDICTS = 50_000
-MOST_EXAMPLES = 5
 CHUNK = 2_000
-MOST_SUGGESTED = 100
 
 _PROTOCOL = Q(attempt__run__mode=Mode.REFLECTION_PROTOCOL.value)
 _BY_REQUIREMENTS = _PROTOCOL & Q(referee=Referee.TESTS.value, tests__isnull=True, requirements__isnull=False)
@@ -212,17 +192,6 @@ JUDGED_BY_POLICY = (
 
 
 @dataclass(frozen=True)
-class Example:
-    """A verdict about which the two policies differ."""
-
-    verdict: VerdictRow
-
-    @property
-    def title(self) -> str:
-        return self.verdict.attempt.run.task.title
-
-
-@dataclass(frozen=True)
 class PolicyTrial:
     """`left_out` are verdicts of those days beyond the newest MOST_VERDICTS."""
 
@@ -233,43 +202,28 @@ class PolicyTrial:
     saved: Counted
     newly: int
     no_longer: int
-    newly_waiting: tuple[Example, ...]
-    no_longer_waiting: tuple[Example, ...]
 
 
-def try_policy(
-    project_id: UUID, typed: ReviewPolicy, *, saved: ReviewPolicy, now: datetime | None = None
-) -> PolicyTrial:
+def try_policy(project_id: UUID, typed: ReviewPolicy, *, saved: ReviewPolicy) -> PolicyTrial:
     """What both policies would have done with the referees' verdicts of the last TRIED_DAYS days."""
-    since = (now or timezone.now()) - timedelta(days=TRIED_DAYS)
+    since = timezone.now() - timedelta(days=TRIED_DAYS)
     rows = recorded_verdicts(project_id, since=since)
-    by_typed, by_saved = Counted(typed), Counted(saved)
-    newly: list[UUID] = []
-    no_longer: list[UUID] = []
-    seen = 0
-    # What rules look at, of the newest verdicts.
     columns: list[Any] = ["verdict", "score", "confidence", "attempt__run__task__kind", "attempt__run__task__agent"]
     with_costs = rows
     if any(rule.cost_from_usd is not None for rule in (*typed.rules, *saved.rules)):
         with_costs = rows.annotate(cost_then=cost_then())
         columns.append("cost_then")
-    newest = with_costs.order_by("-created_at", "-id").values_list("pk", *columns)[:MOST_VERDICTS]
-    for verdict_id, *values in newest.iterator(chunk_size=CHUNK):
-        seen += 1
-        facts = Facts(*values)
-        waits, waited = by_typed.count(verdict_id, facts), by_saved.count(verdict_id, facts)
-        if waits != waited:
-            (newly if waits else no_longer).append(verdict_id)
+    newest = with_costs.order_by("-created_at", "-id").values_list(*columns)[:MOST_VERDICTS]
+    facts = Counter(Facts(*row) for row in newest.iterator(chunk_size=CHUNK))
+    more = [(chance_to_wait(typed, one) - chance_to_wait(saved, one), many) for one, many in facts.items()]
     return PolicyTrial(
         since=since,
-        verdicts=seen,
-        left_out=rows.count() - seen if seen == MOST_VERDICTS else 0,
-        typed=by_typed,
-        saved=by_saved,
-        newly=len(newly),
-        no_longer=len(no_longer),
-        newly_waiting=_examples(newly),
-        no_longer_waiting=_examples(no_longer),
+        verdicts=facts.total(),
+        left_out=rows.count() - facts.total() if facts.total() == MOST_VERDICTS else 0,
+        typed=counted(typed, facts),
+        saved=counted(saved, facts),
+        newly=round(sum(change * many for change, many in more if change > 0)),
+        no_longer=round(-sum(change * many for change, many in more if change < 0)),
     )
 
 
@@ -292,30 +246,3 @@ def cost_then(verdict: str = "") -> Coalesce:
     steps = Step.objects.filter(run=OuterRef(f"{verdict}attempt__run"), seq__lte=until).order_by()
     spent = steps.values("run").annotate(spent=Sum("cost_usd")).values("spent")
     return Coalesce(Subquery(spent), Value(Decimal(0)), output_field=DecimalField(max_digits=16, decimal_places=8))
-
-
-def _examples(ids: list[UUID]) -> tuple[Example, ...]:
-    """The first of them, in that order."""
-    rows = VerdictRow.objects.select_related("attempt__run__task").defer("attempt__run__spec", "attempt__content")
-    found = rows.in_bulk(ids[:MOST_EXAMPLES])
-    return tuple(Example(found[pk]) for pk in ids[:MOST_EXAMPLES] if pk in found)
-
-
-@dataclass(frozen=True)
-class Seen:
-    """Agents and types of tasks that a project had lately, the names in order."""
-
-    agents: tuple[str, ...]
-    kinds: tuple[str, ...]
-
-
-def seen_lately(project_id: UUID, *, now: datetime | None = None) -> Seen:
-    """Those of the last TRIED_DAYS days, the MOST_SUGGESTED most frequent of each."""
-    since = (now or timezone.now()) - timedelta(days=TRIED_DAYS)
-    tasks = Task.objects.filter(project=project_id, created_at__gte=since).order_by()
-    return Seen(agents=_most_frequent(tasks, "agent"), kinds=_most_frequent(tasks, "kind"))
-
-
-def _most_frequent(tasks: QuerySet[Task], column: str) -> tuple[str, ...]:
-    rows = tasks.exclude(**{column: ""}).values_list(column).annotate(many=Count("pk")).order_by("-many", column)
-    return tuple(sorted(name for name, _ in rows[:MOST_SUGGESTED]))

@@ -28,7 +28,6 @@ class QueueView(StrEnum):
     ALL = "all"
     MINE = "mine"
     UNCLAIMED = "unclaimed"
-    LONGEST = "longest"
     SKIPPED = "skipped"
     DECIDED = "decided"
     MY_DECISIONS = "my_decisions"

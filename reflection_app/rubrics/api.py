@@ -1,45 +1,29 @@
-"""The rubric, the guidelines and the examples: read them, change them, see how far they are rated alike."""
+"""The rubric and the guidelines: read them, change them."""
 
-from datetime import timedelta
 from typing import Any
-from uuid import UUID
-
-from django.utils import timezone
-from pydantic import BaseModel, ConfigDict, Field
 
 from reflection_app.api.actions import change, read
 from reflection_app.api.pages import PageQuery
-from reflection_app.api.view import DeskView, get_row
+from reflection_app.api.view import DeskView
 from reflection_app.core.permissions import Permission
-from reflection_app.reviews.models import Review
-from reflection_app.rubrics.agreement import agreement_by_criterion
 from reflection_app.rubrics.answers import (
-    CriterionAgreementAnswer,
-    ExampleAnswer,
-    ExamplesAnswer,
     GuidelinesAnswer,
     GuidelinesPage,
-    RubricAgreementAnswer,
     RubricAnswer,
     RubricPage,
 )
 from reflection_app.rubrics.changing import (
-    ExampleInput,
     GuidelinesInput,
     RubricInput,
     change_guidelines,
     change_rubric,
-    drop_example,
-    examples_of,
-    keep_example,
     newest_guidelines,
     newest_rubric,
-    rubric_of,
 )
-from reflection_app.rubrics.models import GuidelinesVersion, ReviewExample, RubricVersion
+from reflection_app.rubrics.models import GuidelinesVersion, RubricVersion
 
 EXAMPLES = {
-    "Three criteria": {
+    "Two criteria": {
         "criteria": [
             {
                 "key": "correct",
@@ -49,16 +33,6 @@ EXAMPLES = {
                 "must_hold": True,
             },
             {"key": "tone", "name": "Tone", "scale": "pass_fail", "help": "Polite, and no jargon."},
-            {
-                "key": "ready",
-                "name": "Ready to send",
-                "scale": "category",
-                "choices": [
-                    {"name": "as it is", "worth": 100},
-                    {"name": "after an edit", "worth": 60},
-                    {"name": "no", "worth": 0},
-                ],
-            },
         ],
         "note": "Correctness counts three times.",
         "number": 0,
@@ -122,74 +96,6 @@ class Guidelines(DeskView):
     @read("list_guidelines_versions", "The versions of the guidelines, newest first", may=Permission.READ)
     def list(self, query: PageQuery) -> GuidelinesPage:
         return self.page(GuidelinesPage, GuidelinesVersion.objects.filter(project=self.project), query)
-
-
-class Examples(DeskView):
-    def get_object(self, review_id: UUID) -> Review:
-        return get_row(Review.objects.filter(project=self.project, pk=review_id), "review")
-
-    @read(
-        "list_review_examples",
-        "Decided items that show reviewers how to decide, newest first",
-        may=Permission.READ_QUEUE,
-    )
-    def list(self) -> ExamplesAnswer:
-        return ExamplesAnswer(results=[ExampleAnswer.from_row(row) for row in examples_of(self.project.pk)])
-
-    @change(
-        "keep_review_example",
-        "Keep a decided item beside the guidelines, or write its note anew",
-        may=Permission.CURATE,
-        what="example",
-        problems=(409,),
-        examples={"What it teaches": {"note": "Right in all, and still rejected: it names a customer."}},
-    )
-    def update(self, review: Review, body: ExampleInput) -> ExampleAnswer:
-        kept = keep_example(review, body, actor=self.actor)
-        row = ReviewExample.objects.select_related("review__run__task").get(pk=kept.pk)
-        return ExampleAnswer.from_row(row)
-
-    @change("drop_review_example", "Take an item from the examples", may=Permission.CURATE)
-    def destroy(self, review: Review) -> None:
-        drop_example(review, actor=self.actor)
-
-
-class AgreementQuery(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    days: int = Field(default=90, ge=1, le=3650, description="of how many days, up to now")
-
-
-class RubricAgreement(DeskView):
-    @read("get_rubric_agreement", "How far critics and people rate alike, by criterion", may=Permission.READ_METRICS)
-    def retrieve(self, query: AgreementQuery) -> RubricAgreementAnswer:
-        """Over the criteria of the rubric that holds, each known by its key whatever the version."""
-        rubric, now = rubric_of(self.project), timezone.now()
-        found = agreement_by_criterion(
-            self.project.pk,
-            rubric.criteria if rubric else (),
-            since=now - timedelta(days=query.days),
-            until=now,
-        )
-        return RubricAgreementAnswer(
-            days=query.days,
-            criteria=[
-                CriterionAgreementAnswer(
-                    criterion=one.criterion,
-                    name=one.name,
-                    rated=one.rated,
-                    same=one.same.estimate if one.same else None,
-                    same_from=one.same.low if one.same else None,
-                    same_to=one.same.high if one.same else None,
-                    above=one.above,
-                    alpha=one.alpha,
-                    panels=one.panels,
-                    people_same=one.people_same,
-                    people_alpha=one.people_alpha,
-                )
-                for one in found
-            ],
-        )
 
 
 def rubric_answer(version: RubricVersion | None) -> RubricAnswer:

@@ -1,9 +1,9 @@
-"""Changing a project's rubric and guidelines, each change a version, and keeping decided items as examples.
+"""Changing a project's rubric and guidelines, each change a version.
 
 Runs under way keep the rubric that they began with, so that a verdict can always be drawn again from its ratings.
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from django.db import transaction
@@ -11,17 +11,15 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.errors import Conflict, NotFound, VersionMovedOn, wrong
+from reflection_app.core.errors import VersionMovedOn, wrong
 from reflection_app.core.models import Project
 from reflection_app.loops.rubrics import MOST_CRITERIA, Criterion, Rubric, Scale
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
-from reflection_app.reviews.models import Review, ReviewState, is_hidden, seats_of_open_panels
-from reflection_app.rubrics.models import GuidelinesVersion, ReviewExample, RubricVersion
+from reflection_app.rubrics.models import GuidelinesVersion, RubricVersion
 
 LONGEST_GUIDELINES = 50_000
 LONGEST_NOTE = 1_000
-MOST_EXAMPLES = 50
 Note = Annotated[str, Field(max_length=LONGEST_NOTE), AfterValidator(storable)]
 
 
@@ -39,12 +37,6 @@ class GuidelinesInput(Value):
     text: Annotated[str, Field(max_length=LONGEST_GUIDELINES), AfterValidator(storable)]
     note: Note = Field(default="", description="why they are changed")
     number: int | None = Field(default=None, ge=0)
-
-
-class ExampleInput(Value):
-    """What the item teaches."""
-
-    note: Annotated[str, Field(min_length=1, max_length=LONGEST_NOTE), AfterValidator(storable)]
 
 
 def newest_rubric(project_id: UUID) -> RubricVersion | None:
@@ -124,51 +116,3 @@ def change_guidelines(project: Project, data: GuidelinesInput, *, actor: Actor) 
         after={"number": version.number, "characters": len(text), "note": version.note},
     )
     return version
-
-
-@transaction.atomic
-def keep_example(review: Review, data: ExampleInput, *, actor: Actor) -> ReviewExample:
-    """The review as an example beside the guidelines; one that is kept already gets the new note.
-
-    Raises Conflict where it is not decided, or what was said there is still hidden, or there are MOST_EXAMPLES.
-    """
-    review = Review.objects.select_related("panel").get(pk=review.pk)
-    if review.state != ReviewState.DECIDED:
-        raise Conflict(_("Only what is decided can be an example."))
-    if is_hidden(review):
-        raise Conflict(_("The others who judge it have not decided yet: what was said is not told before."))
-    note = data.note.strip()
-    if not note:
-        raise wrong("note", _("Say what it teaches."))
-    Project.objects.select_for_update(no_key=True).get(pk=review.project_id)
-    known = ReviewExample.objects.filter(review=review).first()
-    if known is None and ReviewExample.objects.filter(project=review.project_id).count() >= MOST_EXAMPLES:
-        message = _("There are %(most)s examples, and nobody reads more. Take one away first.")
-        raise Conflict(message % {"most": MOST_EXAMPLES})
-    before: dict[str, Any] = {"note": known.note} if known else {}
-    example, _is_new = ReviewExample.objects.update_or_create(
-        review=review,
-        defaults={"project_id": review.project_id, "note": note, "kept_by": actor.user, "kept_by_label": actor.label},
-    )
-    audit(review.project_id, actor, "example.kept", target=review, before=before, after={"note": note})
-    return example
-
-
-@transaction.atomic
-def drop_example(review: Review, *, actor: Actor) -> None:
-    """Takes it from the examples. Raises NotFound where it is none."""
-    example = ReviewExample.objects.select_for_update().filter(review=review).first()
-    if example is None:
-        raise NotFound(_("It is no example."))
-    audit(review.project_id, actor, "example.dropped", target=review, before={"note": example.note})
-    example.delete()
-
-
-def examples_of(project_id: UUID) -> "list[ReviewExample]":
-    """Newest first, with what a line of each needs; none whose decision was taken back, or is hidden again by that."""
-    rows = ReviewExample.objects.filter(project=project_id, review__state=ReviewState.DECIDED)
-    rows = rows.exclude(review__in=seats_of_open_panels(project_id)).select_related(
-        "review__run__task", "review__decided_verdict"
-    )
-    shown = ("note", "kept_by_label", "created_at", "review__run__task__objective", "review__decided_verdict__verdict")
-    return list(rows.only(*shown)[:MOST_EXAMPLES])

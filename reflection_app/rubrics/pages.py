@@ -1,30 +1,24 @@
-"""The page of a project's rubric and guidelines, and keeping decided items as examples."""
+"""The page of a project's rubric and guidelines."""
 
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
-from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from reflection_app.core.errors import Conflict, InvalidInput, NotFound, VersionMovedOn
+from reflection_app.core.errors import VersionMovedOn
 from reflection_app.core.permissions import Permission
 from reflection_app.rubrics.agreement import agreement_by_criterion
 from reflection_app.rubrics.changing import (
     LONGEST_GUIDELINES,
     LONGEST_NOTE,
-    ExampleInput,
     GuidelinesInput,
     RubricInput,
     change_guidelines,
     change_rubric,
-    drop_example,
-    examples_of,
-    keep_example,
     newest_guidelines,
     newest_rubric,
 )
@@ -32,12 +26,13 @@ from reflection_app.rubrics.models import GuidelinesVersion, RubricVersion
 from reflection_app.rubrics.views import (
     SCALES,
     RubricForm,
+    new_criterion,
     problems_of_rubric,
     read_rubric_form,
     rubric_form,
 )
-from reflection_app.web.access import DeskRequest, back_to, get_review_for, project_page
-from reflection_app.web.forms import Form, read_form, read_input, read_text
+from reflection_app.web.access import DeskRequest, back_to, project_page
+from reflection_app.web.forms import Form, read_form, read_text
 from reflection_app.web.middleware import post_only
 from reflection_app.web.rendering import render_markdown
 
@@ -58,7 +53,7 @@ def rubric_page(request: DeskRequest) -> HttpResponse:
     form = read_rubric_form(request.POST)
     order = request.POST.get("do", "save")
     if order != "save":
-        form.rearrange(order)
+        form.rearrange(order, new=new_criterion())
         return _page(request, form)
     try:
         with form.collect_errors(problems_of_rubric):
@@ -115,31 +110,10 @@ def _page(request: DeskRequest, form: RubricForm, *, guidelines: Form | None = N
         "guidelines": guidelines or Form({"text": text, "note": "", "number": number}),
         "guidelines_shown": render_markdown(text),
         "guidelines_versions": of_guidelines,
-        "examples": examples_of(project.pk),
-        "agreement": [one for one in agreement if one.is_known],
+        "agreement": [one for one in agreement if one.rated],
         "agreement_days": AGREEMENT_DAYS,
         "longest": LONGEST_GUIDELINES,
         "longest_note": LONGEST_NOTE,
         "may_change": request.place.may(Permission.CHANGE_SETTINGS),
-        "may_curate": request.place.may(Permission.CURATE),
     }
     return render(request, "rubrics/page.html", context, status=status)
-
-
-@project_page(Permission.CURATE)
-@post_only(page="review")
-def keep_review_example(request: DeskRequest, review_id: UUID) -> HttpResponse:
-    """Keeps a decided item as an example, or takes it away again, and leads back to it."""
-    review = get_review_for(request.place, review_id)
-    if request.POST.get("do") == "drop":
-        try:
-            drop_example(review, actor=request.place.actor)
-        except NotFound as gone:
-            return back_to(request, "review", review.pk, message=str(gone))
-        return back_to(request, "review", review.pk, message=_("It is no example any more."))
-    try:
-        keep_example(review, read_input(ExampleInput, {"note": read_text(request, "note")}), actor=request.place.actor)
-    except (InvalidInput, Conflict) as refused:
-        told = [error["message"] for error in getattr(refused, "errors", [])] or [str(refused)]
-        return back_to(request, "review", review.pk, message=" ".join(told), level=messages.ERROR)
-    return back_to(request, "review", review.pk, message=_("Kept: reviewers find it beside the guidelines."))

@@ -3,26 +3,22 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from django.http import QueryDict
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from pydantic import ValidationError
 
-from reflection_app.core.permissions import Permission
 from reflection_app.loops.rubrics import MOST_CRITERIA, Criterion, Scale
-from reflection_app.reviews.models import Review, is_hidden
-from reflection_app.rubrics.changing import examples_of, newest_guidelines
-from reflection_app.web.access import Place
-from reflection_app.web.forms import Form, Problems, Refused, TypedField, number_them, problems_of, rearrange
+from reflection_app.reviews.models import Review
+from reflection_app.rubrics.changing import newest_guidelines
+from reflection_app.web.forms import Listed, ListForm, Problems, Refused, paths_in, problems_of
 from reflection_app.web.rendering import render_markdown
 
 TEXTS = ("key", "name", "help", "scale", "weight", "points", "choices")
 USUAL = {"scale": Scale.POINTS.value, "weight": "1", "points": "5"}
-PLACE = re.compile(r"criteria\.(\d{1,3})\.scale")
 # Of a stripped line. White space is possessive, and a name ends with a sign: else a long line would be tried for hours.
 CHOICE = re.compile(r"(.*\S)\s*+[=:：]\s*+(\d{1,3}(?:\.\d{1,10})?)\s*+%?")
 NO_KEY = re.compile(r"[^a-z0-9]+")
@@ -48,30 +44,11 @@ SENTENCES = {
 }
 
 
-@dataclass
-class CriterionForm:
+@dataclass(kw_only=True)
+class CriterionForm(Listed):
     """What was typed into one criterion. `choices` are lines such as `Ready = 100`."""
 
-    texts: dict[str, str]
     must_hold: bool = False
-    errors: dict[str, list[str]] = field(default_factory=dict)
-    position: int = 0
-    is_moved: str = ""
-
-    @property
-    def number(self) -> int:
-        return self.position + 1
-
-    @property
-    def path(self) -> str:
-        return f"criteria.{self.position}"
-
-    @property
-    def fields(self) -> dict[str, TypedField]:
-        given = self.texts | {"must_hold": ""}
-        return {
-            name: TypedField(f"{self.path}.{name}", text, self.errors.get(name, [])) for name, text in given.items()
-        }
 
     def given(self, *, key: str) -> dict[str, Any]:
         filled: dict[str, Any] = {name: self.texts[name] for name in ("name", "help", "scale", "weight", "points")}
@@ -90,61 +67,35 @@ class CriterionForm:
 
 
 @dataclass(kw_only=True)
-class RubricForm(Form):
+class RubricForm(ListForm[CriterionForm]):
     """The whole rubric. `number` is that of the version which was shown."""
 
-    criteria: list[CriterionForm]
+    name: str = "criteria"
+    most: int = MOST_CRITERIA
     number: str = "0"
-
-    def __post_init__(self) -> None:
-        number_them(self.criteria)
-
-    @property
-    def is_wrong(self) -> bool:
-        return bool(self.errors) or any(criterion.errors for criterion in self.criteria)
-
-    @property
-    def is_full(self) -> bool:
-        return len(self.criteria) >= MOST_CRITERIA
 
     @property
     def whole(self) -> float:
         """The sum of the weights, as far as they are numbers."""
-        return sum(_weight(one) for one in self.criteria)
+        return sum(_weight(one) for one in self.listed)
 
     @property
     def shares(self) -> list[tuple[CriterionForm, float | None]]:
         """Each criterion with its part of the score; None of a remark."""
         whole = self.whole
-        return [(one, _weight(one) / whole if whole and _weight(one) else None) for one in self.criteria]
+        return [(one, _weight(one) / whole if whole and _weight(one) else None) for one in self.listed]
 
     def given_whole(self) -> dict[str, Any]:
-        keys = keys_for([(one.texts["key"], one.texts["name"]) for one in self.criteria])
+        keys = keys_for([(one.texts["key"], one.texts["name"]) for one in self.listed])
         return {
-            "criteria": [one.given(key=key) for one, key in zip(self.criteria, keys, strict=True)],
+            "criteria": [one.given(key=key) for one, key in zip(self.listed, keys, strict=True)],
             "note": self.values["note"],
             "number": self.number or None,
         }
 
-    def add_errors(self, errors: Problems) -> None:
-        """Puts each error at its field: `criteria.2.weight` is that field of the third criterion."""
-        for error in errors:
-            path = error["field"].split(".")
-            where, name = self.errors, path[0] if path[0] in self.values else ""
-            if path[0] == "criteria" and len(path) > 1 and path[1].isdecimal() and int(path[1]) < len(self.criteria):
-                where = self.criteria[int(path[1])].errors
-                # What is wrong with a criterion as a whole is a matter of its scale.
-                name = path[2] if len(path) > 2 else "scale"
-            if error["message"] not in where.setdefault(name, []):
-                where[name].append(error["message"])
 
-    def rearrange(self, order: str) -> None:
-        """Adds an empty criterion or the usual ones, takes one out, or moves one; else changes nothing."""
-        if order == "usual" and not self.criteria:
-            self.criteria = [_form_of(criterion) for criterion in usual_criteria()]
-        elif order == "add" and not self.is_full:
-            self.criteria.append(CriterionForm(dict.fromkeys(TEXTS, "") | USUAL, is_moved="added"))
-        rearrange(self.criteria, order)
+def new_criterion() -> CriterionForm:
+    return CriterionForm(dict.fromkeys(TEXTS, "") | USUAL)
 
 
 def _weight(criterion: CriterionForm) -> float:
@@ -152,24 +103,6 @@ def _weight(criterion: CriterionForm) -> float:
         return 0.0 if criterion.texts["scale"] == Scale.TEXT.value else max(0.0, float(criterion.texts["weight"]))
     except ValueError:
         return 0.0
-
-
-def usual_criteria() -> list[Criterion]:
-    """Something to begin with."""
-    return [
-        Criterion(
-            key="correct",
-            name=_("Correct"),
-            help=_("Nothing in it is wrong, and every claim can be checked."),
-            weight=3,
-            must_hold=True,
-        ),
-        Criterion(key="complete", name=_("Complete"), help=_("All that the task asks for is there."), weight=2),
-        Criterion(
-            key="clear", name=_("Clear"), help=_("Whoever gets it understands it at once."), scale=Scale.PASS_FAIL
-        ),
-        Criterion(key="remark", name=_("Remark"), help=_("What the author should know."), scale=Scale.TEXT),
-    ]
 
 
 def keys_for(named: Iterable[tuple[str, str]]) -> list[str]:
@@ -191,7 +124,7 @@ def keys_for(named: Iterable[tuple[str, str]]) -> list[str]:
 
 def rubric_form(criteria: Sequence[Criterion], *, number: int) -> RubricForm:
     """The rubric that holds, as its form shows it."""
-    return RubricForm(values={"note": ""}, criteria=[_form_of(one) for one in criteria], number=str(number))
+    return RubricForm(values={"note": ""}, listed=[_form_of(one) for one in criteria], number=str(number))
 
 
 def _form_of(criterion: Criterion) -> CriterionForm:
@@ -211,16 +144,15 @@ def _form_of(criterion: Criterion) -> CriterionForm:
 
 def read_rubric_form(data: QueryDict) -> RubricForm:
     """What was typed, criterion by criterion in the order of their numbers."""
-    places = sorted(int(found[1]) for name in data if (found := PLACE.fullmatch(name)))[: MOST_CRITERIA + 1]
     criteria = [
         CriterionForm(
-            {name: data.get(f"criteria.{place}.{name}", "").replace("\r\n", "\n").strip() for name in TEXTS},
-            must_hold=bool(data.get(f"criteria.{place}.must_hold")),
+            {name: data.get(f"{path}.{name}", "").replace("\r\n", "\n").strip() for name in TEXTS},
+            must_hold=bool(data.get(f"{path}.must_hold")),
         )
-        for place in places
+        for path in paths_in(data, "criteria", most=MOST_CRITERIA)
     ]
     return RubricForm(
-        values={"note": data.get("note", "").strip()}, criteria=criteria, number=data.get("number", "")[:10]
+        values={"note": data.get("note", "").strip()}, listed=criteria, number=data.get("number", "")[:10]
     )
 
 
@@ -283,13 +215,8 @@ def rating_fields(
     ]
 
 
-def beside_item(place: Place, review: Review) -> dict[str, Any]:
-    """The project's guidelines with their examples, and whether this item is one of those."""
-    guidelines, examples = newest_guidelines(review.project_id), examples_of(review.project_id)
-    return {
-        "guidelines": guidelines if guidelines and guidelines.text else None,
-        "guidelines_shown": render_markdown(guidelines.text) if guidelines and guidelines.text else "",
-        "examples": [one for one in examples if one.review_id != review.pk],
-        "kept_example": next((one for one in examples if one.review_id == review.pk), None),
-        "may_curate": place.may(Permission.CURATE) and not is_hidden(review),
-    }
+def beside_item(review: Review) -> dict[str, Any]:
+    """The project's guidelines, which stand beside each item."""
+    guidelines = newest_guidelines(review.project_id)
+    text = guidelines.text if guidelines else ""
+    return {"guidelines": guidelines if text else None, "guidelines_shown": render_markdown(text) if text else ""}

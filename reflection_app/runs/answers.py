@@ -49,7 +49,6 @@ from reflection_app.repairs.answers.supplements import (
     SpentAnswer,
     SuppliedAnswer,
     dropped_answers,
-    second_look_answer,
     spent_answer,
     supplied_answers,
 )
@@ -62,37 +61,10 @@ from reflection_app.runs.permissions import Decided, permissions_of
 FORKS = """
 ARRAY(SELECT id FROM reflection_app_run fork WHERE parent_id = reflection_app_run.id ORDER BY created_at, id)
 """
-SHOWN = (
-    "project_id",
-    "task_id",
-    "mode",
-    "state",
-    "outcome",
-    "waiting_for",
-    "error",
-    "best_attempt__number",
-    "best_attempt__content",
-    "best_attempt__is_cut_off",
-    "best_attempt__edited_from",
-    "best_attempt__edited_by_label",
-    "attempts_made",
-    "prompt_tokens",
-    "completion_tokens",
-    "cost_usd",
-    "llm_calls",
-    "estimated_tokens",
-    "cached_tokens",
-    "reasoning_tokens",
-    "unpriced_calls",
-    "unmetered_calls",
-    "parent_id",
-    "forked_from_step",
-    "fork_note",
-    "forked_by_label",
-    "created_at",
-    "started_at",
-    "not_before",
-    "finished_at",
+# What no answer shows, and may be large.
+NOT_SHOWN = (
+    *("spec", "edited_prompts"),
+    *("best_attempt__artifacts", "best_attempt__self_check", "best_attempt__repairs", "best_attempt__stored_thought"),
 )
 
 
@@ -166,14 +138,9 @@ class RunPage(PageAnswer):
 
 
 def runs_to_show(runs: QuerySet[Run]) -> QuerySet[Run]:
-    """`runs` with what an answer needs of other tables, without the specification, which may be large."""
+    """`runs` with what an answer needs of other tables, without what it does not show."""
     annotated = runs.annotate(fork_ids=RawSQL(FORKS, ()))  # noqa: S611 - no values in it
-    return annotated.select_related("best_attempt").defer("spec", "edited_prompts")
-
-
-def runs_to_list(runs: QuerySet[Run]) -> QuerySet[Run]:
-    """The same with nothing that their answers do not show: a page has up to hundreds, and columns take time by row."""
-    return runs_to_show(runs).only(*SHOWN)
+    return annotated.select_related("best_attempt").defer(*NOT_SHOWN)
 
 
 def run_answers(runs: Sequence[Run]) -> list[RunAnswer]:
@@ -316,7 +283,7 @@ def completeness_of(run: Run) -> RunCompleteness | None:
         faulty_files=faulty_file_answers(found.faulty_files),
         supplements=supplied_answers(found, done),
         dropped=dropped_answers(found.dropped),
-        second_look=second_look_answer(second_look),
+        second_look=second_look,
         spent=spent_answer(found, done, second_look),
         exec=done,
     )

@@ -7,7 +7,7 @@ from django.db.models import Prefetch
 from pydantic import BeforeValidator, Field
 from rest_framework.response import Response
 
-from notebook_app.public import entry_of, versions_of
+from notebook_app.public import entry_of
 from reflection_app.api.actions import change, read, response_of
 from reflection_app.api.idempotency import answer_once, replayed
 from reflection_app.api.pages import BY_NUMBER, BY_SEQ, Number, PageQuery
@@ -34,7 +34,7 @@ from reflection_app.runs.answers import (
     run_answer,
     run_answers,
     run_with_next,
-    runs_to_list,
+    runs_to_show,
     step_answers,
 )
 from reflection_app.runs.events import Event
@@ -42,7 +42,7 @@ from reflection_app.runs.filters import RunFilters
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.handing_in import LOOK_AGAIN_AFTER_S, AttemptInput, hand_in_attempt
-from reflection_app.runs.lesson_use import UseReason, names_of, retrieved, use_of, uses_in
+from reflection_app.runs.lesson_use import UseReason, told_to
 from reflection_app.runs.models import Question, QuestionState, Run, Step, StepState
 from reflection_app.runs.models import Verdict as VerdictRow
 from reflection_app.runs.recorded_steps import graph_of_run
@@ -143,7 +143,7 @@ class Runs(DeskView):
 
     @read("list_runs", "Runs, newest first unless they are sorted otherwise", may=Permission.READ)
     def list(self, query: RunFilters) -> RunPage:
-        runs = runs_to_list(query.narrow(Run.objects.filter(project=self.project)))
+        runs = runs_to_show(query.narrow(Run.objects.filter(project=self.project)))
         return self.page(RunPage, runs, query, order=query.order, answers=run_answers)
 
     @read("get_run", "One run, now or once it is settled", may=Permission.READ)
@@ -192,23 +192,19 @@ class RunHistory(Runs):
 
     @read("get_run_lessons", "Why entries of the notebook were used in a run, or not", may=Permission.READ)
     def lessons(self, run: Run, query: LessonQuery) -> RunLessonsAnswer:
-        found = retrieved(run)
-        if query.entry is not None:
-            entry = entry_of(run.project_id, query.entry)
-            if entry is None:
-                raise NotFound("There is no such entry.")
-            uses = [use_of(run, entry, found=found, versions=versions_of(entry))]
-        else:
-            uses = uses_in(found) if found else []
-        entries = names_of(self.project, uses)
+        entry = entry_of(run.project_id, query.entry) if query.entry is not None else None
+        if entry is None and query.entry is not None:
+            raise NotFound("There is no such entry.")
+        told = told_to(run, about=entry)
         return RunLessonsAnswer(
             results=[
-                EntryUseAnswer.from_row(one, name=entry.name if entry else None, kind=entry.kind if entry else None)
-                for one in uses
-                for entry in (entries.get(one.entry_id),)
+                EntryUseAnswer.from_row(
+                    one.use, name=one.entry.name if one.entry else None, kind=one.entry.kind if one.entry else None
+                )
+                for one in told.entries
             ],
-            used_meaning=found.used_meaning if found else None,
-            problem=(found.problem or None) if found else None,
+            used_meaning=told.found.used_meaning if told.found else None,
+            problem=(told.found.problem or None) if told.found else None,
         )
 
     @read("list_attempts", "The attempts of a run, judged", may=Permission.READ)
@@ -216,7 +212,7 @@ class RunHistory(Runs):
         verdicts = Prefetch("verdicts", queryset=VerdictRow.objects.select_related("given_by"))
         return self.page(
             AttemptPage,
-            run.attempts.with_thought().prefetch_related(verdicts, "attachments__attachment", "looked_at"),
+            run.attempts.prefetch_related(verdicts, "attachments__attachment", "looked_at"),
             query,
             order=BY_NUMBER,
         )

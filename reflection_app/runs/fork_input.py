@@ -1,6 +1,5 @@
 """What a fork is asked to change, checked field by field, and an edited result as its step may hold it."""
 
-import json
 from typing import Annotated, Any
 
 from django.utils.translation import gettext as _
@@ -8,6 +7,7 @@ from pydantic import AfterValidator, ConfigDict, Field, JsonValue, ValidationErr
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
+from reflection_app.core.json_sizes import at_most
 from reflection_app.loops.attempt_effects import (
     AskReviewer,
     Decision,
@@ -60,13 +60,6 @@ class EditedMessage(Message):
     content: str = Field(max_length=LONGEST_MESSAGE)
 
 
-def _small(value: Any) -> Any:
-    size = len(json.dumps(value, ensure_ascii=False).encode(errors="surrogatepass"))
-    if size > LONGEST_RESULT:
-        raise ValueError(f"takes {size:,} bytes as JSON; the most is {LONGEST_RESULT:,}")
-    return value
-
-
 def _some(messages: tuple[EditedMessage, ...]) -> tuple[EditedMessage, ...]:
     if not messages:
         raise ValueError("a prompt has at least one message")
@@ -79,7 +72,7 @@ class ForkInput(Value):
     from_step: int = Field(
         ge=1, le=100_000, description="the first step that is not as it was; one after the last keeps them all"
     )
-    result: Annotated[dict[str, JsonValue] | None, AfterValidator(_small)] = Field(
+    result: Annotated[dict[str, JsonValue], at_most(LONGEST_RESULT)] | None = Field(
         default=None,
         description="the step's result as it should have been; fields that are left out stay as recorded. "
         "An edited verdict is a person's unless it names another `referee`.",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from django.db import transaction
+from django.db import models, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import ValidationError
@@ -19,8 +19,6 @@ from reflection_app.attachments.keeping import copy_attachments
 from reflection_app.attachments.produced import copy_produced
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import CannotFork, InvalidInput
-from reflection_app.core.ids import new_id
-from reflection_app.loops import prompts
 from reflection_app.loops.attempt_effects import (
     AskPerson,
     AskReviewer,
@@ -31,7 +29,7 @@ from reflection_app.loops.attempt_effects import (
     RecordVerdict,
     ReviewDecision,
 )
-from reflection_app.loops.catalogue import LOOPS, run_loop, version_of
+from reflection_app.loops.catalogue import LOOPS, run_loop
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed
 from reflection_app.loops.effects import AnyEffect, ChooseLoop, Route
 from reflection_app.loops.task_spec import Mode, ModelRole, TaskSpec
@@ -41,8 +39,8 @@ from reflection_app.reviews.own_work import note_hand_in, refuse_deciding
 from reflection_app.runs.consequences import best_of
 from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.fork_input import ForkInput, edited_result, wrong_result
-from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict, spec_as_json
-from reflection_app.runs.queueing import enqueue, is_scripted
+from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict
+from reflection_app.runs.queueing import Origin, begin_run
 from reflection_app.tasks.submission import by_role
 from reflection_app.tasks.submitting import check_models
 
@@ -50,50 +48,14 @@ from reflection_app.tasks.submitting import check_models
 # Reviews are not copied: what was decided is in the step's result, and what is still open is the parent's. Copies are
 # told from what a run did itself by `is_inherited` of their step: whoever counts what critics said leaves them out.
 
-STEP_FIELDS = (
-    "seq",
-    "key",
-    "kind",
-    "state",
-    "role",
-    "attempt_number",
-    "request",
-    "result",
-    "error",
-    "timed_out",
-    "model",
-    "prompt_tokens",
-    "completion_tokens",
-    "cost_usd",
-    "cost_known",
-    "is_estimated",
-    "cached_tokens",
-    "reasoning_tokens",
-    "duration_s",
-    "tries",
-    "edited_by_label",
-    "started_at",
-    "finished_at",
-)
-VERDICT_FIELDS = (
-    "referee",
-    "verdict",
-    "score",
-    "confidence",
-    "issues",
-    "feedback",
-    "tests",
-    "requirements",
-    "completeness",
-    "correctness",
-    "lowered",
-    "ratings",
-    "given_by_id",
-)
-ATTEMPT_FIELDS = (
-    *("number", "content", "artifacts", "self_check", "repairs", "is_cut_off"),
-    *("edited_from", "edited_by_label"),
-)
+# What a copy does not have from its original.
+OWN = frozenset({"id", "run", "step", "attempt", "last_event_seq", "is_inherited", "owes_notebook", "created_at"})
+
+
+def _copied(row: models.Model) -> dict[str, Any]:
+    """Return the columns of a step, an attempt or a verdict that its copy has as well."""
+    fields = row._meta.concrete_fields  # noqa: SLF001 - Django's documented API
+    return {field.attname: getattr(row, field.attname) for field in fields if field.name not in OWN}
 
 
 def inherit(run: Run, steps: Sequence[Step], *, edited: Step | None, editor: Actor) -> None:
@@ -108,16 +70,14 @@ def inherit(run: Run, steps: Sequence[Step], *, edited: Step | None, editor: Act
             run=run,
             is_inherited=True,
             last_event_seq=run.last_event_seq,
-            **{name: getattr(step, name) for name in STEP_FIELDS},
+            **_copied(step),
         )
         for step in [*steps, *([edited] if edited else [])]
     }
     Step.objects.bulk_create(copies.values())
     seqs = {step.pk: step.seq for step in steps}
     copied = {
-        row.pk: Attempt(
-            run=run, step=copies[seqs[row.step_id]], **{name: getattr(row, name) for name in ATTEMPT_FIELDS}
-        )
+        row.pk: Attempt(run=run, step=copies[seqs[row.step_id]], **_copied(row))
         for row in Attempt.objects.filter(step__in=seqs)
         if row.step_id is not None
     }
@@ -145,10 +105,7 @@ def inherit(run: Run, steps: Sequence[Step], *, edited: Step | None, editor: Act
         step_id = by_step[row.pk]
         if step_id is None or row.attempt.number not in attempts:
             continue
-        values = {name: getattr(row, name) for name in VERDICT_FIELDS}
-        verdicts.append(
-            Verdict(id=new_id(), attempt=attempts[row.attempt.number], step=copies[seqs[step_id]], **values)
-        )
+        verdicts.append(Verdict(attempt=attempts[row.attempt.number], step=copies[seqs[step_id]], **_copied(row)))
     if edited:
         step = copies[edited.seq]
         judgement: Judgement | None = None
@@ -179,16 +136,7 @@ def _edited_attempt(step: Step) -> Attempt | None:
             return None
         return Attempt(run=step.run, number=number, step=step, content=step.result["text"])
     if step.kind == AwaitAttempt.kind:
-        handed_in = HandedIn.model_validate(step.result)
-        return Attempt(
-            run=step.run,
-            number=number,
-            step=step,
-            content=handed_in.content,
-            artifacts=list(handed_in.artifacts),
-            self_check=handed_in.self_check,
-            repairs=[repair.model_dump(mode="json") for repair in handed_in.repairs],
-        )
+        return Attempt.from_handed_in(HandedIn.model_validate(step.result), run=step.run, step=step)
     return None
 
 
@@ -275,7 +223,7 @@ def fork_run(run: Run, wanted: ForkInput, *, actor: Actor) -> Run:
     anything else than work is edited, OwnWorkRefused and MayNotDecide, as deciding on it would: a verdict is drawn from
     a critic's words, from test results, from what tools said.
     """
-    parent = Run.objects.select_for_update(of=("self",)).select_related("project").get(pk=run.pk)
+    parent = Run.objects.select_for_update(of=("self",)).select_related("project", "task__project").get(pk=run.pk)
     if parent.mode == Mode.INLINE_REFLECTION:
         raise CannotFork("This run goes along with an agent's session, which cannot be replayed; it has no forks.")
     spec = parent.get_spec()
@@ -298,24 +246,8 @@ def fork_run(run: Run, wanted: ForkInput, *, actor: Actor) -> Run:
         edited_prompts = {asked.key: [message.model_dump(mode="json") for message in wanted.messages]}
     elif asked is not None and wanted.result is None and asked.key in parent.edited_prompts:
         edited_prompts = {asked.key: parent.edited_prompts[asked.key]}
-    child = Run(
-        project=parent.project,
-        task_id=parent.task_id,
-        mode=spec.mode.value,
-        spec=spec_as_json(spec),
-        loop_version=version_of(spec.mode),
-        prompt_versions=prompts.versions(),
-        is_scripted=parent.is_scripted or is_scripted(spec.models),
-        parent=parent,
-        forked_from_step=fork.from_step,
-        fork_note=fork.note,
-        forked_by_label=actor.label,
-        edited_prompts=edited_prompts,
-        handed_in_by=parent.handed_in_by,
-        enqueued_at=timezone.now(),
-    )
-    child.save()
-    add_event(child, EventType.RUN_CREATED, parent=str(parent.pk), from_step=fork.from_step)
+    origin = Origin(parent, note=fork.note, by=actor.label, from_step=fork.from_step)
+    child = begin_run(parent.task, spec, origin=origin, edited_prompts=edited_prompts)
     inherit(child, fork.steps, edited=fork.edited, editor=actor)
     child.save(update_fields=["last_event_seq", "attempts_made", "best_attempt", "mode"])
     if is_edited and not decides:
@@ -329,9 +261,7 @@ def fork_run(run: Run, wanted: ForkInput, *, actor: Actor) -> Run:
     after = {"parent": str(parent.pk), "from_step": fork.from_step, "edited": edits, "limits": changed}
     after |= {"models": by_role(wanted.models)} if wanted.models else {}
     audit(parent.project_id, actor, "run.forked", target=child, after=after)
-    transaction.on_commit(lambda: enqueue(child))
-    for rung in (parent.pk, child.pk):
-        transaction.on_commit(lambda run_id=rung: ring(run_id, project_id=parent.project_id))  # type: ignore[misc]
+    transaction.on_commit(lambda: ring(parent.pk, project_id=parent.project_id))
     return child
 
 

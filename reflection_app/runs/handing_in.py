@@ -204,15 +204,8 @@ def _keep(run: Run, step: Step, data: AttemptInput) -> int:
     step.prompt_tokens, step.completion_tokens = usage.prompt_tokens, usage.completion_tokens
     step.model = usage.model
     step.cost_usd, step.cost_known = usage.cost_usd or Decimal(0), usage.cost_usd is not None
-    attempt = Attempt.objects.create(
-        run=run,
-        number=step.attempt_number,
-        step=step,
-        content=handed_in.content,
-        artifacts=list(handed_in.artifacts),
-        self_check=handed_in.self_check,
-        repairs=[repair.model_dump(mode="json") for repair in handed_in.repairs],
-    )
+    attempt = Attempt.from_handed_in(handed_in, run=run, step=step)
+    attempt.save()
     attach(attempt, data.media, project_id=run.project_id)
     run.attempts_made += 1
     run.best_attempt_id = run.best_attempt_id or attempt.pk

@@ -1,10 +1,8 @@
 """Celery's tasks. They carry an id and call the runner; all else is in the database."""
 
 import logging
-import math
 import random
 import threading
-import time
 from collections import defaultdict
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,7 +14,7 @@ from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.db.models import Q
 from django.utils import timezone
-from kombu.exceptions import ChannelError, OperationalError
+from kombu.exceptions import ChannelError
 
 from reflection_app.adapters.live import ring
 from reflection_app.adapters.llm import warm_up
@@ -30,7 +28,7 @@ from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.lease import CLAIMABLE, keeper, lapsed, process_of
 from reflection_app.runs.models import NOT_OF_THE_DESK, Run, RunState
 from reflection_app.runs.offering import offer_spooled
-from reflection_app.runs.queueing import ADVANCE_RUN, BEGIN_LOOKING_BACK, Outage, enqueue, turns
+from reflection_app.runs.queueing import ADVANCE_RUN, BEGIN_LOOKING_BACK, ask_soon, enqueue, turns
 from reflection_app.sessions.reflectors import MOST_DUE_AT_ONCE, begin_due_reflectors
 
 # Finding runs that nobody works on though somebody should: their worker died, or their message was lost.
@@ -233,21 +231,7 @@ def tidy() -> None:
     forget_old_answers()
 
 
-class LastAsked:
-    """When this process last asked for entries to be embedded, on the monotonic clock."""
-
-    at = -math.inf
-
-
 def embed_soon(**_: object) -> None:
     """Asks the workers to embed what was changed, at most twice a second; what is not asked for waits a few seconds."""
-    now = time.monotonic()
-    if now < LastAsked.at + EMBED_DELAY_S or Outage.is_on() or settings.EMBEDDING_MODEL.lower() == NO_MODEL:
-        return
-    LastAsked.at = now
-    try:
-        # Late enough for all that is changed until somebody asks again.
-        current_app.send_task(EMBED_ENTRIES, countdown=EMBED_DELAY_S, expires=60, retry=False)
-    except OperationalError as error:
-        Outage.note()
-        log.warning("entries wait for their vectors, the broker is away: %s", error)
+    if settings.EMBEDDING_MODEL.lower() != NO_MODEL:
+        ask_soon(EMBED_ENTRIES, delay_s=EMBED_DELAY_S)

@@ -61,9 +61,40 @@ class RunUse:
     use: EntryUse
 
 
+@dataclass(frozen=True)
+class ToldEntry:
+    """What became of one entry in a run; no `entry` if it was deleted since."""
+
+    use: EntryUse
+    entry: KeptEntry | None
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the run's retrieval step recorded, or None before it, and every entry that was considered."""
+
+    found: Lessons | None
+    entries: tuple[ToldEntry, ...] = ()
+
+
 def retrieved(run: Run) -> Lessons | None:
     """Return what the run's retrieval step recorded, or None without one."""
     return _retrieved([run]).get(run.pk)
+
+
+def told_to(run: Run, *, about: KeptEntry | None = None) -> Told:
+    """Return what the run was told of the notebook; with `about`, what became of that entry, considered or not."""
+    found = retrieved(run)
+    if about is not None:
+        return Told(found, (ToldEntry(use_of(run, about, found=found, versions=versions_of(about)), about),))
+    uses = uses_in(found) if found else []
+    entries = entries_by_id(run.project_id, [one.entry_id for one in uses])
+    return Told(found, tuple(ToldEntry(one, entries.get(one.entry_id)) for one in uses))
+
+
+def gets_lessons(run: Run) -> bool:
+    """Return True if the run asks the notebook."""
+    return run.spec.get("lessons") is not None or bool(run.spec.get("injects_rules"))
 
 
 def uses_in(found: Lessons) -> list[EntryUse]:
@@ -108,11 +139,6 @@ def uses_of(project: Project, entry: KeptEntry, *, most: int = MOST_RUNS) -> lis
 def counts_of(uses: Iterable[RunUse]) -> list[tuple[UseReason, int]]:
     """Return how many of the runs have each reason, the most frequent first."""
     return Counter(one.use.reason for one in uses).most_common()
-
-
-def names_of(project: Project, uses: Iterable[EntryUse]) -> dict[UUID, KeptEntry]:
-    """Return the entries by id; one that was deleted since is missing."""
-    return entries_by_id(project.pk, [one.entry_id for one in uses])
 
 
 def _retrieved(runs: Sequence[Run]) -> dict[UUID, Lessons]:

@@ -1,6 +1,6 @@
 """Runs and their steps, attempts and verdicts, questions to people."""
 
-from typing import Any, Self
+from typing import Any
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -10,6 +10,7 @@ from django.db.models import Q
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
 from reflection_app.loops import verdicts
+from reflection_app.loops.attempt_effects import HandedIn
 from reflection_app.loops.chain_of_thought import ChainOfThought, parse_chain_of_thought
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.questions import Choice, QuestionKind
@@ -225,19 +226,8 @@ def spec_as_json(spec: TaskSpec) -> dict[str, Any]:
 # Attempts and the verdicts on them.
 
 
-class AttemptQuerySet(models.QuerySet["Attempt"]):
-    def with_thought(self) -> Self:
-        """The rows with what `Attempt.thought` needs of other tables."""
-        return self.annotate(
-            asked_for_parts=models.F("run__spec__chain_of_thought"), told_beside=models.F("step__result__reasoning")
-        )
-
-
 class ThoughtField(models.JSONField):
-    """The parts of an attempt's content, read once, when its row is inserted; null where none were asked for.
-
-    Rows of before this field are null as well.
-    """
+    """The parts of an attempt's content, read when its row is inserted; null where none were asked for."""
 
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:
         assert isinstance(model_instance, Attempt)
@@ -267,8 +257,6 @@ class Attempt(models.Model):
     stored_thought = ThoughtField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
-    objects = AttemptQuerySet.as_manager()
-
     class Meta:
         ordering = ("number",)
         constraints = (models.UniqueConstraint(fields=("run", "number"), name="attempt_number_once"),)
@@ -276,26 +264,26 @@ class Attempt(models.Model):
     def __str__(self) -> str:
         return f"attempt {self.number}"
 
+    @classmethod
+    def from_handed_in(cls, handed_in: HandedIn, *, run: Run, step: Step) -> "Attempt":
+        """An unsaved row of what an agent handed in for the step."""
+        assert step.attempt_number is not None
+        values = handed_in.model_dump(mode="json", include={"content", "artifacts", "self_check", "repairs"})
+        return cls(run=run, number=step.attempt_number, step=step, **values)
+
     @property
     def thought(self) -> ChainOfThought | None:
-        """The parts of the content, where a chain of thought was asked for and anything tells them apart.
-
-        Of rows `with_thought` no query is made.
-        """
+        """The parts of the content, where a chain of thought was asked for and anything tells them apart."""
+        # Rows from before the field are read now.
         stored = self.read_thought() if self.stored_thought is None else self.stored_thought
         return ChainOfThought.model_validate(stored) if stored else None
 
     def read_thought(self) -> dict[str, Any] | None:
         """The parts as JSON; empty where they cannot be separated, None where none were asked for."""
-        known = hasattr(self, "told_beside")
-        if not (getattr(self, "asked_for_parts", False) if known else self.run.spec.get("chain_of_thought")):
+        if not self.run.spec.get("chain_of_thought"):
             return None
-        if known or self.step_id is None:
-            beside = getattr(self, "told_beside", "")
-        elif "step" in self._state.fields_cache and self.step is not None:
-            beside = self.step.result.get("reasoning", "") if isinstance(self.step.result, dict) else ""
-        else:
-            beside = Step.objects.filter(pk=self.step_id).values_list("result__reasoning", flat=True).first()
+        result = self.step.result if self.step else None
+        beside = result.get("reasoning") if isinstance(result, dict) else ""
         found = parse_chain_of_thought(self.content, beside=beside if isinstance(beside, str) else "")
         return found.model_dump(mode="json") if found else {}
 
@@ -369,21 +357,8 @@ class Verdict(models.Model):
 
     def get_judgement(self) -> Judgement:
         """The verdict as the pure value that loops and ranking work with."""
-        return Judgement(
-            attempt=self.attempt.number,
-            referee=verdicts.Referee(self.referee),
-            verdict=verdicts.Verdict(self.verdict),
-            score=self.score,
-            confidence=self.confidence,
-            issues=self.issues,
-            feedback=verdicts.Feedback.model_validate(self.feedback),
-            tests=self.get_tests(),
-            requirements=self.get_requirements(),
-            completeness=self.completeness,
-            correctness=self.correctness,
-            lowered=self.get_lowered(),
-            ratings=self.get_ratings(),
-        )
+        values = {name: getattr(self, name) for name in Judgement.model_fields if name != "attempt"}
+        return Judgement.model_validate(values | {"attempt": self.attempt.number})
 
     def get_lowered(self) -> Lowered | None:
         return Lowered.model_validate(self.lowered) if self.lowered else None
@@ -394,23 +369,7 @@ class Verdict(models.Model):
     @classmethod
     def from_judgement(cls, judgement: Judgement, *, attempt: Attempt, step: Step | None) -> "Verdict":
         """An unsaved row of `judgement`."""
-        values = judgement.model_dump(mode="json")
-        return cls(
-            attempt=attempt,
-            step=step,
-            referee=judgement.referee.value,
-            verdict=judgement.verdict.value,
-            score=judgement.score,
-            confidence=judgement.confidence,
-            issues=values["issues"],
-            feedback=values["feedback"],
-            tests=values["tests"],
-            requirements=values["requirements"],
-            completeness=judgement.completeness,
-            correctness=judgement.correctness,
-            lowered=values["lowered"],
-            ratings=values["ratings"],
-        )
+        return cls(attempt=attempt, step=step, **judgement.model_dump(mode="json", exclude={"attempt"}))
 
 
 # Questions that a run put to a person, and what was answered.

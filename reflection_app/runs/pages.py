@@ -22,7 +22,7 @@ from reflection_app.loops.verdicts import Verdict as LoopVerdict
 from reflection_app.notebook.views.entry import learned_from_run
 from reflection_app.queues.models import ListName
 from reflection_app.queues.views.saved import saved_views, understood
-from reflection_app.repairs.views import checks_of, failures_by_place
+from reflection_app.repairs.views import failures_by_place
 from reflection_app.reviews.models import About, Review, ReviewState, is_hidden
 from reflection_app.reviews.own_work import OwnWorkRefused
 from reflection_app.reviews.views.comments import opened_thread
@@ -43,10 +43,10 @@ from reflection_app.runs.views.list import (
     read_run_filters,
     runs_for_list,
 )
-from reflection_app.runs.views.protocol import has_plans, has_protocol, plans_of, rounds_of
-from reflection_app.runs.views.steps import StepLine, told_to
+from reflection_app.runs.views.live import sections_of
+from reflection_app.runs.views.steps import StepLine
 from reflection_app.runs.views.story import lineage_of, tell
-from reflection_app.sessions.views import looked_back_at, looking_back_context
+from reflection_app.sessions.views import looked_back_at
 from reflection_app.tasks.redo import redo_form_of, why_no_redo
 from reflection_app.tasks.views import models_in_form
 from reflection_app.web.access import DeskRequest, Place, back_to, get_run_for, get_step_for, project_page
@@ -57,7 +57,7 @@ from reflection_app.web.list_pages import (
     list_page,
     names_in,
 )
-from reflection_app.web.middleware import fragment, post_only
+from reflection_app.web.middleware import post_only
 
 # The list of runs: filtered and searched by its address alone, page by page from the newest.
 
@@ -222,14 +222,8 @@ def run_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
         "run": run,
         "project": request.place.project,
         "story": tell(run),
-        "has_plans": has_plans(run),
-        "plans": plans_of(run),
-        "completeness": checks_of(run),
         "permissions": permissions_of(run),
-        "has_protocol": has_protocol(run),
-        "rounds": rounds_of(run),
         "redo": redo_form_of(run) if may_redo else None,
-        "told": told_to(run),
         "graph": draw(run),
         "learned": learned_from_run(run),
         "undo": undo_on_run(request, run),
@@ -238,18 +232,9 @@ def run_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
         "lineage": lineage_of(run),
         "thread": opened_thread(request, About.RUN, run.pk),
         "looks_back": looked_back_at(run),
-        **looking_back_context(run=run),
+        **sections_of(run),
     }
     return render(request, "runs/page.html", context)
-
-
-@project_page()
-@require_safe
-@fragment(page="run")
-def goes_on(request: DeskRequest, run_id: UUID) -> HttpResponse:
-    """For the open page of a run that had ended, and has no socket any more: that it goes on again, once it does."""
-    run = get_run_for(request.place, run_id)
-    return HttpResponse(status=204) if run.is_finished else render(request, "runs/_goes_on.html", {"run": run})
 
 
 @project_page()

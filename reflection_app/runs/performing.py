@@ -23,7 +23,7 @@ from reflection_app.adapters.llm import (
     model_for,
 )
 from reflection_app.adapters.sandbox import SandboxUnavailable, run_tests, working_clock
-from reflection_app.attachments.produced import produced_by, with_identity
+from reflection_app.attachments.produced import produced_by
 from reflection_app.attachments.rendering import NotRendered, bytes_of_pages, render_pages
 from reflection_app.core.connections import released
 from reflection_app.loops.attempt_effects import (
@@ -143,11 +143,9 @@ def perform(
     if isinstance(effect, InspectFiles):
         began = working_clock()
         produced = produced_by(run_id, attempt=effect.attempt, is_written=effect.is_written)
-        read = [one for one in produced if one.is_read]
-        unread = [one.name for one in produced if not one.is_read]
         with released():
-            inspected = inspect_files(read, effect.requirements, unread=unread, deadline_s=effect.timeout_s)
-        return Performed(value=with_identity(inspected, produced), spent=Spent(duration_s=working_clock() - began))
+            inspected = inspect_files(produced, effect.requirements, deadline_s=effect.timeout_s)
+        return Performed(value=inspected, spent=Spent(duration_s=working_clock() - began))
     if isinstance(effect, CallTool):
         began = working_clock()
         result = call_on_session(effect, run_id=run_id) or call_tool(effect, run_id=run_id)

@@ -5,10 +5,10 @@ import math
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 from uuid import UUID
 
 from celery import current_app
@@ -92,25 +92,27 @@ def enqueue(run: Queued, *, delay_s: float = 0) -> None:
     Run.objects.filter(pk=run.pk, state__in=(RunState.QUEUED, RunState.WAITING_TIME)).update(enqueued_at=None)
 
 
-class LastAsked:
-    """When this process last asked for runs to be looked back at, on the monotonic clock."""
+# When this process last asked for a job that is asked for often, on the monotonic clock.
+LAST_ASKED: dict[str, float] = {}
 
-    at = -math.inf
+
+def ask_soon(job: str, *, delay_s: float, queue: str | None = None) -> None:
+    """Asks the workers for a job once in `delay_s` seconds at most; what is missed is found by a sweep."""
+    now = time.monotonic()
+    if now < LAST_ASKED.get(job, -math.inf) + delay_s or Outage.is_on():
+        return
+    LAST_ASKED[job] = now
+    try:
+        # Late enough for all that comes until somebody asks again.
+        current_app.send_task(job, queue=queue, countdown=delay_s, expires=60, retry=False)
+    except OperationalError as error:
+        Outage.note()
+        log.warning("%s waits for the next sweep, the broker is away: %s", job, error)
 
 
 def look_back_soon() -> None:
-    """Asks the workers to look back at what has ended, a few times a second at most; what is missed is found soon."""
-    now = time.monotonic()
-    if now < LastAsked.at + LOOK_BACK_DELAY_S or Outage.is_on():
-        return
-    LastAsked.at = now
-    try:
-        # Late enough for all that ends until somebody asks again.
-        queue = settings.LOOKING_BACK_QUEUE
-        current_app.send_task(BEGIN_LOOKING_BACK, queue=queue, countdown=LOOK_BACK_DELAY_S, expires=60, retry=False)
-    except OperationalError as error:
-        Outage.note()
-        log.warning("what has ended is looked back at later, the broker is away: %s", error)
+    """Asks the workers to look back at what has ended."""
+    ask_soon(BEGIN_LOOKING_BACK, delay_s=LOOK_BACK_DELAY_S, queue=settings.LOOKING_BACK_QUEUE)
 
 
 def is_scripted(models: dict[str, str]) -> bool:
@@ -120,11 +122,12 @@ def is_scripted(models: dict[str, str]) -> bool:
 
 @dataclass(frozen=True)
 class Origin:
-    """The run that another is begun from, why, and by whom."""
+    """The run that another is begun from, why, by whom, and for a fork its first step of its own."""
 
     run: Run
     note: str
     by: str
+    from_step: int | None = None
 
 
 def begin_run(
@@ -133,6 +136,7 @@ def begin_run(
     *,
     origin: Origin | None = None,
     handed_in_by: Sequence[str] = (),
+    edited_prompts: Mapping[str, Any] | None = None,
     beside: Batch | None = None,
 ) -> Run:
     """A queued run of `task`; call it inside a transaction, after whose commit the workers are told.
@@ -149,12 +153,17 @@ def begin_run(
         prompt_versions=prompts.versions(),
         is_scripted=is_scripted(spec.models),
         enqueued_at=timezone.now(),
-        parent=origin.run if origin else None,
-        fork_note=origin.note if origin else "",
-        forked_by_label=origin.by if origin else "",
-        handed_in_by=[*handed_in_by] or (origin.run.handed_in_by if origin else []),
+        edited_prompts=edited_prompts or {},
+        handed_in_by=[*handed_in_by],
     )
-    begun = next_event(run, EventType.RUN_CREATED, **({"parent": str(origin.run.pk)} if origin else {}))
+    told: dict[str, Any] = {}
+    if origin is not None:
+        run.parent, run.fork_note, run.forked_by_label = origin.run, origin.note, origin.by
+        run.forked_from_step = origin.from_step
+        run.handed_in_by = run.handed_in_by or origin.run.handed_in_by
+        run.is_scripted = run.is_scripted or origin.run.is_scripted
+        told = {"parent": str(origin.run.pk)} | ({"from_step": origin.from_step} if origin.from_step else {})
+    begun = next_event(run, EventType.RUN_CREATED, **told)
     batch = beside or Batch()
     batch.insert(run)
     batch.insert(begun)
@@ -222,27 +231,8 @@ WORK_RETENTION = "reflection_app.config.jobs.work_retention"
 TAKE_AWAY = "reflection_app.config.jobs.take_away"
 
 
-def enqueue_bulk(bulk_id: UUID) -> None:
-    """Asks the workers to work a bulk decision through. Where the broker is away, the sweep asks again."""
-    _ask(WORK_BULK, bulk_id)
-
-
-def enqueue_import(import_id: UUID) -> None:
-    """Asks the workers to carry out an import. Where the broker is away, the sweep asks again."""
-    _ask(WORK_IMPORT, import_id)
-
-
-def enqueue_retention(retention_run_id: UUID) -> None:
-    """Asks the workers to delete by a project's rules. Where the broker is away, the next look asks again."""
-    _ask(WORK_RETENTION, retention_run_id)
-
-
-def enqueue_taking_away(project_id: UUID) -> None:
-    """Asks the workers to take a deleted project away. Where the broker is away, the sweep asks again."""
-    _ask(TAKE_AWAY, project_id)
-
-
-def _ask(job: str, subject: UUID) -> None:
+def ask(job: str, subject: UUID) -> None:
+    """Asks the workers for a job about one row. Where the broker is away, the sweep asks again."""
     if Outage.is_on():
         return
     try:

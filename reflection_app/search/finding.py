@@ -15,14 +15,12 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from notebook_app.public import Lexemes
-from reflection_app.reviews.models import OPEN, Review
+from reflection_app.reviews.models import OPEN
 from reflection_app.search.asking import Asked, read_asked
 from reflection_app.search.models import Indexed, SearchRow
 
 # So many of the newest are looked through.
 NEWEST = 500
-# Of reviews it is fewer: to read what one is about takes two more rows.
-NEWEST_REVIEWS = 500
 
 
 class Match(IntEnum):
@@ -150,19 +148,16 @@ def _run(
     return found
 
 
-# The same of the reviews that wait, which are found by what their task is found by.
+# The same of the reviews that wait, which are few, and are found by what their task is found by.
 WAITING = """
 SELECT id, rank, count(*) OVER () FROM (
   SELECT review.id, review.created_at,
     CASE WHEN words @@ query.exact THEN 0 WHEN words @@ query.begun THEN 1 ELSE 2 END AS rank
   FROM (SELECT %(exact)s::tsquery AS exact, %(begun)s::tsquery AS begun, %(every)s::tsquery AS every OFFSET 0) AS query,
-    (
-      SELECT id, run_id, created_at FROM reflection_app_review WHERE project_id = %(project)s AND state = ANY(%(open)s)
-      {newest}
-    ) AS review
+    reflection_app_review AS review
     JOIN reflection_app_run AS run ON run.id = review.run_id
     JOIN reflection_app_searchrow AS said ON said.id = run.task_id
-  WHERE said.words @@ query.every
+  WHERE review.project_id = %(project)s AND review.state = ANY(%(open)s) AND said.words @@ query.every
 ) AS ranked ORDER BY rank, created_at DESC, id DESC LIMIT %(limit)s
 """
 
@@ -170,28 +165,11 @@ SELECT id, rank, count(*) OVER () FROM (
 def find_waiting(project_id: UUID, asked: Asked, *, limit: int) -> Found:
     """The reviews that wait whose task has the name or the words."""
     exact, begun, every = _queries(project_id, asked, Indexed.TASK)
-    parameters: dict[str, Any] = {"project": project_id, "open": [state.value for state in OPEN], "limit": limit}
-    parameters |= {"exact": exact, "begun": begun, "every": every, "newest": NEWEST_REVIEWS}
-    waiting = Review.objects.filter(project=project_id, state__in=OPEN).order_by("-created_at", "-id")
-    is_all = not waiting.values("pk")[NEWEST_REVIEWS : NEWEST_REVIEWS + 1].exists()
-    rows = _waiting(parameters, newest="ORDER BY created_at DESC, id DESC LIMIT %(newest)s")
-    total = rows[0][2] if rows else 0
-    if not is_all and len(rows) < limit:
-        is_all, rows = True, _waiting(parameters, newest="")
-        total = rows[0][2] if rows else 0
-    elif not is_all:
-        better = exact if rows[-1][1] <= Match.BEGINNING else begun
-        rows = sorted(
-            {row[0]: row for row in (*rows, *_waiting(parameters | {"every": better}, newest=""))}.values(),
-            key=lambda row: row[1],
-        )
-    return Found(tuple((one, Match(rank)) for one, rank, _ in rows[:limit]), total, is_counted=is_all)
-
-
-def _waiting(parameters: Mapping[str, Any], *, newest: str) -> list[tuple[UUID, int, int]]:
+    parameters = {"project": project_id, "open": [state.value for state in OPEN], "limit": limit}
     with connection.cursor() as cursor:
-        cursor.execute(WAITING.format(newest=newest), parameters)
-        return list(cursor.fetchall())
+        cursor.execute(WAITING, parameters | {"exact": exact, "begun": begun, "every": every})
+        rows = cursor.fetchall()
+    return Found(tuple((one, Match(rank)) for one, rank, _many in rows), rows[0][2] if rows else 0)
 
 
 def _queries(project_id: UUID, asked: Asked, kind: Indexed) -> tuple[str, str, str]:

@@ -12,7 +12,6 @@ from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from notebook_app.public import WAITING, EntryFilter, EntryState, KeptEntry, begun, entries_by_id, matching
 from reflection_app.core.models import Project
@@ -25,6 +24,7 @@ from reflection_app.search.asking import Asked, read_asked
 from reflection_app.search.finding import Found, Match, find, find_waiting, ids_with_words
 from reflection_app.search.models import Indexed
 from reflection_app.sessions.models import Transcript
+from reflection_app.web.pages import all_pages
 from reflection_app.web.template_filters import why_asked
 
 SHOWN = 5
@@ -48,23 +48,29 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Look:
-    """What a kind is called, its icon, the page of one and the page that lists them, and who may search it."""
+    """The page of one thing of a kind, the page that lists them, and who may search them."""
 
-    title: str | Promise
-    icon: str
     page: str
     list: str
     may: Permission = Permission.READ
 
+    @property
+    def title(self) -> Promise | str:
+        return all_pages()[self.list].title
+
+    @property
+    def icon(self) -> str:
+        return all_pages()[self.list].icon
+
 
 LOOKS: dict[Kind, Look] = {
-    Kind.RUNS: Look(gettext_lazy("Runs"), "runs", page="run", list="runs"),
-    Kind.REVIEWS: Look(gettext_lazy("Reviews"), "inbox", page="review", list="reviews", may=Permission.READ_QUEUE),
-    Kind.ENTRIES: Look(gettext_lazy("Notebook"), "pen", page="entry", list="notebook", may=Permission.READ_NOTEBOOK),
-    Kind.TICKETS: Look(gettext_lazy("Tickets"), "repeat", page="ticket", list="tickets"),
-    Kind.REPORTS: Look(gettext_lazy("Reports"), "report", page="report", list="reports"),
-    Kind.SESSIONS: Look(gettext_lazy("Sessions"), "chat", page="session", list="sessions"),
-    Kind.FAILURES: Look(gettext_lazy("Tool failures"), "tool", page="tool_failure", list="tool_failures"),
+    Kind.RUNS: Look(page="run", list="runs"),
+    Kind.REVIEWS: Look(page="review", list="reviews", may=Permission.READ_QUEUE),
+    Kind.ENTRIES: Look(page="entry", list="notebook", may=Permission.READ_NOTEBOOK),
+    Kind.TICKETS: Look(page="ticket", list="tickets"),
+    Kind.REPORTS: Look(page="report", list="reports"),
+    Kind.SESSIONS: Look(page="session", list="sessions"),
+    Kind.FAILURES: Look(page="tool_failure", list="tool_failures"),
 }
 INDEXED = {
     Kind.RUNS: Indexed.TASK,

@@ -2,11 +2,10 @@
 
 from uuid import UUID
 
-from pydantic import AliasPath, AwareDatetime, Field, JsonValue
+from pydantic import AwareDatetime, Field, JsonValue
 
 from reflection_app.api.reading import Answer, PageAnswer, TextOrNull
 from reflection_app.loops.session_reflections import Finding, KeptReflection, ReflectorTrigger
-from reflection_app.sessions.otlp.reading import Unread
 from reflection_app.sessions.recording import SessionState
 
 
@@ -79,42 +78,6 @@ class TurnAnswer(Answer):
 
 class TurnPage(PageAnswer):
     results: list[TurnAnswer]
-
-
-class UnreadSpanLine(Answer):
-    """A span of OpenTelemetry that no session tells of."""
-
-    id: UUID
-    trace_id: str = Field(validation_alias=AliasPath("trace", "trace_id"))
-    span_id: str
-    parent_span_id: str = Field(validation_alias="parent_id", description="empty for a root")
-    transcript_id: UUID | None = Field(
-        validation_alias=AliasPath("trace", "transcript_id"), description="the session that was made of its trace"
-    )
-    name: str
-    service: str
-    reason: Unread = Field(validation_alias="unread")
-    is_error: bool
-    status_message: str
-    received_at: AwareDatetime
-
-
-class UnreadSpanPage(PageAnswer):
-    results: list[UnreadSpanLine]
-
-
-class SpanEventAnswer(Answer):
-    name: str
-    attributes: dict[str, JsonValue]
-
-
-class UnreadSpanAnswer(UnreadSpanLine):
-    """The span with all that it holds."""
-
-    start_unix_nano: int = Field(validation_alias="start_ns")
-    end_unix_nano: int = Field(validation_alias="end_ns")
-    attributes: dict[str, JsonValue]
-    events: list[SpanEventAnswer]
 
 
 def transcript_answer(state: SessionState) -> TranscriptAnswer:

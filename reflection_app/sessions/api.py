@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from reflection_app.api.actions import change, read, response_of
 from reflection_app.api.idempotency import answer_once, replayed
-from reflection_app.api.pages import BY_SEQ, NEWEST_RECEIVED_FIRST, PageQuery
+from reflection_app.api.pages import BY_SEQ, PageQuery
 from reflection_app.api.permissions import needs
 from reflection_app.api.problems import UnsupportedBody
 from reflection_app.api.reading import Answer, media_type_of, read_query
@@ -22,7 +22,6 @@ from reflection_app.api.view import (
     NoParameters,
     Nothing,
     encoding_of,
-    get_row,
     get_run_for,
     get_transcript_for,
 )
@@ -35,13 +34,10 @@ from reflection_app.sessions.answers import (
     TranscriptPage,
     TurnPage,
     TurnsAnswer,
-    UnreadSpanAnswer,
-    UnreadSpanPage,
     transcript_answer,
     turns_answer,
 )
-from reflection_app.sessions.models import AgentSpan, Reflector, Transcript, TranscriptTurn
-from reflection_app.sessions.otlp.reading import Unread
+from reflection_app.sessions.models import Reflector, Transcript, TranscriptTurn
 from reflection_app.sessions.otlp.wire import JSON, PROTOBUF, TooManyParts, Unreadable, read_export, refusal, success
 from reflection_app.sessions.recording import (
     TranscriptSubmission,
@@ -52,7 +48,7 @@ from reflection_app.sessions.recording import (
     session_state,
     tell_newest,
 )
-from reflection_app.sessions.traces import take_spans, unread_spans
+from reflection_app.sessions.traces import take_spans
 
 EXAMPLES = {
     "The beginning of a session": {
@@ -284,26 +280,3 @@ def body_of(request: Request) -> bytes:
     if not unfolding.eof or unfolding.unused_data:
         raise InvalidInput("The body is not one whole gzip.")
     return unfolded
-
-
-class UnreadSpanFilters(PageQuery):
-    reason: Unread | None = Field(default=None, serialization_alias="unread")
-    trace_id: str | None = Field(default=None, max_length=32, serialization_alias="trace__trace_id")
-    transcript_id: UUID | None = Field(default=None, serialization_alias="trace__transcript")
-
-
-class UnreadSpans(DeskView):
-    """Spans that no session tells of, with the reason."""
-
-    def get_object(self, span_id: UUID) -> AgentSpan:
-        # All that it holds is in its answer alone.
-        return get_row(unread_spans(self.project).defer(None).filter(pk=span_id), "span that no session tells of")
-
-    @read("list_unread_spans", "Spans of traces that no session tells of, newest first", may=Permission.READ)
-    def list(self, query: UnreadSpanFilters) -> UnreadSpanPage:
-        rows = unread_spans(self.project).filter(**query.get_filters())
-        return self.page(UnreadSpanPage, rows, query, order=NEWEST_RECEIVED_FIRST)
-
-    @read("get_unread_span", "One span that no session tells of, with all that it holds", may=Permission.READ)
-    def retrieve(self, span: AgentSpan) -> UnreadSpanAnswer:
-        return UnreadSpanAnswer.from_row(span)

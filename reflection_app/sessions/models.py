@@ -113,8 +113,6 @@ class AgentTrace(models.Model):
     spans_received = models.PositiveIntegerField(default=0)
     spans_dropped = models.PositiveIntegerField(default=0)
     has_root = models.BooleanField(default=False)
-    # Whether a span of it is of a convention for agents; of the others, only what is not understood is kept.
-    tells_of_agents = models.BooleanField(default=True)
     problem = models.TextField(blank=True, default="")
     created_at = models.DateTimeField(auto_now_add=True)
     last_span_at = models.DateTimeField()
@@ -147,16 +145,10 @@ class AgentSpan(models.Model):
     # Nanoseconds since 1970: a datetime would round what orders them.
     start_ns = models.BigIntegerField()
     end_ns = models.BigIntegerField()
-    # Why no session tells of it, where that is not for what it is about.
-    unread = models.CharField(max_length=16, blank=True, default="")
     received_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("trace", "span_id"), name="agent_span_once"),)
-        indexes = (
-            models.Index(fields=("-received_at", "-id"), name="agent_span_unread", condition=~Q(unread="")),
-            models.Index(fields=("trace",), name="agent_span_unread_trace", condition=~Q(unread="")),
-        )
 
     def __str__(self) -> str:
         return self.name

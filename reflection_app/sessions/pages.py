@@ -1,14 +1,10 @@
-"""The pages of sessions: the list, one session turn by turn, which grows while somebody looks, and what no session
-tells of.
-"""
+"""The pages of sessions: the list, and one session turn by turn, which grows while somebody looks."""
 
-import json
-from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, Q
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
@@ -16,8 +12,7 @@ from reflection_app.notebook.views.entry import learned_from_session
 from reflection_app.queues.models import ListName
 from reflection_app.queues.views.saved import saved_views, understood
 from reflection_app.sessions.models import Transcript
-from reflection_app.sessions.otlp.reading import Unread
-from reflection_app.sessions.traces import unread_spans
+from reflection_app.sessions.traces import traces_without_session
 from reflection_app.sessions.views import (
     SessionStory,
     looking_back_context,
@@ -26,12 +21,11 @@ from reflection_app.sessions.views import (
     tell_news,
     tell_session,
 )
-from reflection_app.web.access import DeskRequest, get_transcript_for, project_page
-from reflection_app.web.list_pages import Filters, id_of, list_context, list_response, one_of, text_of, wants_part
+from reflection_app.web.access import DeskRequest, back_to, get_transcript_for, project_page
+from reflection_app.web.list_pages import list_context, wants_part
 
 NOTHING_NEW = 204
 LARGEST_NUMBER = 2**31 - 1
-LONGEST_TRACE_ID = 32
 
 
 @project_page()
@@ -43,7 +37,7 @@ def session_list(request: DeskRequest) -> HttpResponse:
     rows = rows.order_by("-created_at", "-id")
     context = list_context(request, rows, called="sessions", among=among, filters=filters)
     context["saved"] = saved_views(request, ListName.SESSIONS, understood(ListName.SESSIONS, filters.query))
-    context["has_unread_spans"] = unread_spans(request.place.project).exists()
+    context["without_session"] = traces_without_session(request.place.project)
     return render(request, "sessions/list.html", context)
 
 
@@ -70,46 +64,19 @@ def _context(request: DeskRequest, story: SessionStory) -> dict[str, object]:
     last = max((line.row.seq for line in story.lines if hasattr(line, "row")), default=story.first - 1)
     session = story.state.transcript
     back = looking_back_context(transcript=session)
-    unread = unread_spans(request.place.project).filter(trace__transcript=session).count()
     return {
         "story": story,
         "session": session,
         "project": request.place.project,
         "last": last,
-        "unread_spans": unread,
         **back,
     }
 
 
 @project_page()
 @require_safe
-def unread_span_list(request: DeskRequest) -> HttpResponse:
-    """The spans that no session tells of, of one session's traces where one is named."""
-    filters = Filters.read(request.GET, reason=one_of(Unread), trace=text_of(LONGEST_TRACE_ID), session=id_of)
-    names = {"reason": "unread", "trace": "trace__trace_id", "session": "trace__transcript"}
-    among = unread_spans(request.place.project)
-    rows = among.filter(**{names[name]: value for name, value in filters.given.items()}).order_by("-received_at", "-id")
-    context = list_context(request, rows, called="spans", among=among, filters=filters, order=("-received_at", "-pk"))
-    return list_response(request, "sessions/spans/list.html", context | {"reasons": [*Unread]})
-
-
-@project_page()
-@require_safe
-def unread_span_page(request: DeskRequest, span_id: UUID) -> HttpResponse:
-    """One of them, with all that it holds."""
-    span = get_object_or_404(unread_spans(request.place.project).defer(None), pk=span_id)
-    events = [(event["name"], _lines(event["attributes"])) for event in span.events]
-    return render(
-        request, "sessions/spans/page.html", {"span": span, "attributes": _lines(span.attributes), "events": events}
-    )
-
-
-def _lines(attributes: dict[str, Any]) -> list[tuple[str, str]]:
-    """Each attribute and its value as text."""
-    return [
-        (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1))
-        for name, value in sorted(attributes.items())
-    ]
+def former_page(request: DeskRequest, /, **_ids: UUID) -> HttpResponse:
+    return back_to(request, "sessions")
 
 
 def _number(request: DeskRequest, name: str) -> int:

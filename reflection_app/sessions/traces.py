@@ -3,14 +3,14 @@
 import json
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.db import OperationalError, connection, transaction
-from django.db.models import F, Q, QuerySet, TextField
+from django.db.models import Count, F, Q, QuerySet, TextField
 from django.db.models.functions import Cast, Length
 from django.utils import timezone
 from django.utils.translation import gettext_noop
@@ -23,7 +23,7 @@ from reflection_app.runs.batch import Batch
 from reflection_app.sessions.models import SERVICE, AgentSpan, AgentTrace, Transcript, TranscriptTurn
 from reflection_app.sessions.otlp.conventions import SpanKind
 from reflection_app.sessions.otlp.conversation import Conversation, conversation_of_spans
-from reflection_app.sessions.otlp.reading import Unread, is_plain, kind_of, tells_of_agents, unread_reasons
+from reflection_app.sessions.otlp.reading import is_plain, kind_of, tells_of_agents, unread_reasons
 from reflection_app.sessions.otlp.wire import Span, SpanEvent
 from reflection_app.sessions.recording import (
     MOST_MESSAGES_AT_ONCE,
@@ -44,7 +44,7 @@ LARGEST_TRACE = 50_000_000
 FEW_SPANS = 25
 
 
-def row_of(trace: AgentTrace, span: Span, *, unread: Unread | None) -> AgentSpan:
+def row_of(trace: AgentTrace, span: Span) -> AgentSpan:
     if is_plain(span):
         # Only its place in the tree is of use: who called whom.
         span = replace(span, attributes={}, events=(), is_error=False, status_message="")
@@ -60,7 +60,6 @@ def row_of(trace: AgentTrace, span: Span, *, unread: Unread | None) -> AgentSpan
         status_message=span.status_message,
         start_ns=span.start_ns,
         end_ns=span.end_ns,
-        unread=unread or "",
     )
 
 
@@ -157,22 +156,23 @@ def _assemble(trace_ids: Sequence[UUID], now: datetime) -> int:
         except Exception:
             # One trace that cannot be made sense of must not hold up the others, nor be tried for ever.
             log.exception("trace %s could not be made a session", trace.pk)
-            _mark(trace, Unread.FAILED)
             _settle(trace, now, problem=FAILED)
     return len(traces)
 
 
 def _bring_forward(trace: AgentTrace, now: datetime) -> None:
     if trace.transcript is not None and trace.transcript.is_ended:
-        _mark(trace, Unread.LATE, received_at__gt=trace.transcript.ended_at)
         _settle(trace, now, problem=LATE)
         return
     spans = spans_of(trace)
     conversation = conversation_of_spans(spans)
     if not conversation.messages:
-        _keep_what_tells_nothing(trace, spans, now=now)
+        # One of embeddings alone is deleted. What comes of either later makes it due again, or begins it anew.
+        if any(kind_of(span) in OF_THE_TALK for span in spans):
+            _settle(trace, now, problem=NO_CONTENT)
+        else:
+            trace.delete()
         return
-    AgentSpan.objects.filter(trace=trace, unread=Unread.NO_CONTENT).update(unread="")
     is_new = trace.transcript is None
     transcript = trace.transcript
     if transcript is None:
@@ -206,28 +206,7 @@ def _bring_forward(trace: AgentTrace, now: datetime) -> None:
         Transcript.objects.filter(pk=transcript.pk).update(metadata=described)
     if trace.last_span_at <= now - (ENDS_AFTER if trace.has_root else ENDS_WITHOUT_ROOT_AFTER):
         end_transcript(transcript, actor=Actor())
-        if len(spans) < trace.spans_received:
-            _mark(trace, Unread.TOO_LARGE, ~Q(span_id__in=[span.span_id for span in spans]))
         _settle(trace, now, problem=TOO_LARGE if len(spans) < trace.spans_received or trace.spans_dropped else "")
-
-
-def _keep_what_tells_nothing(trace: AgentTrace, spans: Sequence[Span], *, now: datetime) -> None:
-    """Keeps a trace that no session can be made of for those who look for it; one of embeddings alone is deleted.
-
-    Whatever comes of it later makes it due again, or begins it anew.
-    """
-    silent = [span.span_id for span in spans if kind_of(span) in OF_THE_TALK]
-    if silent:
-        _mark(trace, Unread.NO_CONTENT, span_id__in=silent)
-    if silent or AgentSpan.objects.filter(trace=trace).exclude(unread="").exists():
-        _settle(trace, now, problem=NO_CONTENT)
-    else:
-        trace.delete()
-
-
-def _mark(trace: AgentTrace, reason: Unread, *found: Q, **named: Any) -> None:
-    """Notes on those of the trace's spans why no session tells of them, where nothing is noted yet."""
-    AgentSpan.objects.filter(*found, trace=trace, unread="", **named).update(unread=reason)
 
 
 def _not_among(messages: Sequence[dict[str, Any]], known: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -266,35 +245,24 @@ def _settle(trace: AgentTrace, now: datetime, *, problem: str) -> None:
 
 # Keeping the spans of agents' traces as they come: in any order, in many requests, and the same one more than once.
 #
-# Programs export the traces of all that they do. Of a trace that tells of no agent, only what may be an agent's and is
-# not understood is kept, for people to look at, and no more of it than a project has room for.
+# Programs export the traces of all that they do: one that tells of no agent is not kept.
 
 MOST_SPANS_IN_A_TRACE = 5_000
-MOST_STRANGE_SPANS = 2_000
-# As JSON, in characters.
-LARGEST_STRANGE_SPAN = 100_000
 TRACES_AT_ONCE = 500
 SPANS_AT_ONCE = 500
-COUNTED = ("spans_received", "spans_dropped", "has_root", "tells_of_agents", "last_span_at", "assembled_at")
+COUNTED = ("spans_received", "spans_dropped", "has_root", "last_span_at", "assembled_at")
 # A trace that is there is only locked: all of them in one order, so that two requests never wait for each other.
 MAKE_OR_LOCK = """
 INSERT INTO reflection_app_agenttrace (
-  id, project_id, trace_id, spans_received, spans_dropped, has_root, tells_of_agents, problem, created_at, last_span_at
+  id, project_id, trace_id, spans_received, spans_dropped, has_root, problem, created_at, last_span_at
 )
-SELECT id, %s, trace_id, 0, 0, false, false, '', %s, %s FROM unnest(%s::uuid[], %s::text[]) new (id, trace_id)
+SELECT id, %s, trace_id, 0, 0, false, '', %s, %s FROM unnest(%s::uuid[], %s::text[]) new (id, trace_id)
 ORDER BY trace_id
 ON CONFLICT (project_id, trace_id) DO UPDATE SET trace_id = excluded.trace_id
-RETURNING id, trace_id, spans_received, spans_dropped, has_root, tells_of_agents, last_span_at, assembled_at
+RETURNING id, trace_id, spans_received, spans_dropped, has_root, last_span_at, assembled_at
 """
 FULL = f"a trace has more than {MOST_SPANS_IN_A_TRACE:,} spans"
 NO_AGENT = "not kept: nothing in these traces tells of an agent"
-NO_ROOM = f"not kept: the project has more than {MOST_STRANGE_SPANS:,} spans that are not understood"
-STRANGE_AND_LARGE = f"not kept: not understood, and larger than {LARGEST_STRANGE_SPAN:,} characters"
-# Said of spans that are kept all the same: OTLP has no other place for it.
-WHY_UNREAD = {
-    Unread.NO_CONVENTION: "kept, not understood: the attributes are of no convention for agents that is read here",
-    Unread.UNKNOWN_KIND: "kept, not understood: the kind of span or of operation is not known",
-}
 
 
 @dataclass(frozen=True)
@@ -316,20 +284,16 @@ def take_spans(project: Project, spans: Sequence[Span]) -> TakenSpans:
         by_trace[span.trace_id].setdefault(span.span_id, span)
     of_agents = {span.trace_id for span in spans if tells_of_agents(span)}
     if doubtful := by_trace.keys() - of_agents:
-        known = AgentTrace.objects.filter(project=project, trace_id__in=doubtful, tells_of_agents=True)
+        known = AgentTrace.objects.filter(project=project, trace_id__in=doubtful)
         of_agents |= set(known.values_list("trace_id", flat=True))
-    rejected: Counter[str] = Counter()
-    strange = {trace_id: of_trace for trace_id, of_trace in by_trace.items() if trace_id not in of_agents}
+    sent = [span for of_trace in by_trace.values() for span in of_trace.values()]
+    # OTLP has no other place for what is kept and not understood.
+    rejected = Counter(
+        reason or NO_AGENT
+        for span, reason in zip(sent, unread_reasons(sent), strict=True)
+        if reason or span.trace_id not in of_agents
+    )
     by_trace = {trace_id: of_trace for trace_id, of_trace in by_trace.items() if trace_id in of_agents}
-    by_trace |= _strange_spans(project, strange, rejected)
-    kept = [span for of_trace in by_trace.values() for span in of_trace.values()]
-    unread = {
-        (span.trace_id, span.span_id): reason
-        for span, reason in zip(kept, unread_reasons(kept), strict=True)
-        if reason is not None
-    }
-    for reason in unread.values():
-        rejected[WHY_UNREAD[reason]] += 1
     traces: list[AgentTrace] = []
     if by_trace:
         now, trace_ids = timezone.now(), sorted(by_trace)
@@ -340,47 +304,16 @@ def take_spans(project: Project, spans: Sequence[Span]) -> TakenSpans:
     new = 0
     for start in range(0, len(traces), TRACES_AT_ONCE):
         part = traces[start : start + TRACES_AT_ONCE]
-        taken, refused = _take(part, by_trace, of_agents=of_agents, unread=unread)
+        taken, refused = _take(part, by_trace)
         new += taken
         rejected[FULL] += refused
     return TakenSpans(new=new, rejected=+rejected)
 
 
-def _strange_spans(
-    project: Project, by_trace: dict[str, dict[str, Span]], rejected: Counter[str]
-) -> dict[str, dict[str, Span]]:
-    """Those of traces of no agents that are to be kept; the others are counted among the rejected."""
-    kept: dict[str, dict[str, Span]] = {}
-    room: int | None = None
-    for trace_id, of_trace in by_trace.items():
-        for span in of_trace.values():
-            if is_plain(span):
-                rejected[NO_AGENT] += 1
-                continue
-            if len(json.dumps([span.attributes, [asdict(event) for event in span.events]])) > LARGEST_STRANGE_SPAN:
-                rejected[STRANGE_AND_LARGE] += 1
-                continue
-            if room is None:
-                there = AgentSpan.objects.filter(trace__project=project, trace__tells_of_agents=False)
-                room = MOST_STRANGE_SPANS - there.count()
-            if room <= 0:
-                rejected[NO_ROOM] += 1
-                continue
-            room -= 1
-            kept.setdefault(trace_id, {})[span.span_id] = span
-    return kept
-
-
-def _take(
-    traces: Sequence[AgentTrace],
-    by_trace: dict[str, dict[str, Span]],
-    *,
-    of_agents: Collection[str],
-    unread: Mapping[tuple[str, str], Unread],
-) -> tuple[int, int]:
+def _take(traces: Sequence[AgentTrace], by_trace: dict[str, dict[str, Span]]) -> tuple[int, int]:
     """How many spans of the traces were new and are kept, and for how many there is no room in their traces.
 
-    Whatever is new makes a trace of agents due again, to be put together or to be told of as late.
+    Whatever is new makes a trace due again, to be put together or to be told of as late.
     """
     known = set()
     if begun := [trace for trace in traces if trace.spans_received]:
@@ -395,7 +328,7 @@ def _take(
             continue
         kept = new[: max(0, MOST_SPANS_IN_A_TRACE - trace.spans_received)]
         for span in kept:
-            batch.insert(row_of(trace, span, unread=unread.get((span.trace_id, span.span_id))))
+            batch.insert(row_of(trace, span))
             taken += 1
             if taken % SPANS_AT_ONCE == 0:
                 batch.write()
@@ -403,10 +336,9 @@ def _take(
         trace.spans_received += len(kept)
         trace.spans_dropped += len(new) - len(kept)
         trace.has_root = trace.has_root or any(not span.parent_id for span in kept)
-        trace.tells_of_agents = trace.tells_of_agents or trace.trace_id in of_agents
         trace.last_span_at = now
         if kept:
-            trace.assembled_at = None if trace.tells_of_agents else now
+            trace.assembled_at = None
         changed.append(trace)
     for trace in changed:
         batch.update(trace, fields=COUNTED)
@@ -414,10 +346,7 @@ def _take(
     return taken, refused
 
 
-# What no session tells of, for people to look at.
-
-
-def unread_spans(project: Project) -> QuerySet[AgentSpan]:
-    """The project's spans that no session tells of, though one might; without what they hold."""
-    rows = AgentSpan.objects.filter(trace__project=project).exclude(unread="")
-    return rows.select_related("trace").defer("attributes", "events")
+def traces_without_session(project: Project) -> dict[str, int]:
+    """Return how many of the project's traces made no session, by the problem."""
+    rows = AgentTrace.objects.filter(project=project, transcript=None).exclude(problem="").order_by("problem")
+    return dict(rows.values_list("problem").annotate(Count("pk")))

@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, BeforeValidator, Field, JsonValue
 
 from reflection_app.api.reading import Answer, Money, PageAnswer
 from reflection_app.loops.task_spec import Execution, Limits, Mode, ModelRole, ReviewDemand
-from reflection_app.runs.answers import RunAnswer, RunWithNext, run_answers, run_with_next, runs_to_list
+from reflection_app.runs.answers import RunAnswer, RunWithNext, run_answers, run_with_next, runs_to_show
 from reflection_app.runs.models import AgentLease, Run
 from reflection_app.tasks.models import Task, TaskFile
 
@@ -80,7 +80,7 @@ class BatchAnswer(Answer):
 def task_answers(tasks: Sequence[Task]) -> list[TaskAnswer]:
     """The answers of `tasks`, with three queries more for all of them together."""
     newest = Run.objects.filter(task__in=tasks).order_by("task_id", "-created_at", "-id").distinct("task_id")
-    by_task = {answer.task_id: answer for answer in run_answers(list(runs_to_list(newest)))}
+    by_task = {answer.task_id: answer for answer in run_answers(list(runs_to_show(newest)))}
     files: dict[UUID, list[str]] = defaultdict(list)
     for task_id, path in TaskFile.objects.filter(task__in=tasks).values_list("task_id", "path"):
         files[task_id].append(path)
@@ -95,7 +95,7 @@ def submitted_answers(runs: Sequence[Run]) -> list[TaskAnswer]:
 
 def work_answer(lease: AgentLease) -> WorkAnswer:
     """What the agent that holds this run is to do."""
-    run = runs_to_list(Run.objects.filter(pk=lease.run_id)).get()
+    run = runs_to_show(Run.objects.filter(pk=lease.run_id)).get()
     return WorkAnswer(
         task=task_answers([run.task])[0], run=run_with_next(run), lease_token=lease.token, lease_until=lease.until
     )

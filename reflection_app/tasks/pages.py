@@ -27,6 +27,8 @@ FIELDS = (
     *("objective", "mode", *JSON_FIELDS, "kind", "chain_of_thought", "review", "tools", "external_id", "reflection"),
     *LIMITS,
 )
+
+
 # What the rules of tasks/submission.py call by the names of the interface, and the form by others.
 WORDS = {
     "an output_schema, a tool_call, tools": "a schema of the answer, tools",

@@ -73,14 +73,67 @@ TEST = "webhook.test"
 OF_STEPS = Q(type__startswith="step.")
 
 
-class Webhook(models.Model):
+class Outlet(models.Model):
+    """Where a project's news are sent: a webhook, or a channel of a chat service."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    is_enabled = models.BooleanField(default=True)
+    # Since when nothing has arrived; None while things do.
+    failing_since = models.DateTimeField(null=True, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        abstract = True
+
+    def keep(self, **fields: object) -> None:
+        """Save these fields alone."""
+        for name, value in fields.items():
+            setattr(self, name, value)
+        self.save(update_fields=[*fields, "updated_at"])
+
+
+class Sent(models.Model):
+    """One message to an outlet: tried until it arrives or is given up, and held by a lease while it is sent."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tries = models.PositiveSmallIntegerField(default=0)
+    next_at = models.DateTimeField(null=True, blank=True)
+    # Until when a worker has it in hand.
+    lease_until = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    delivered_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+
+class Try(models.Model):
+    """One request, and what came back."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    number = models.PositiveSmallIntegerField()
+    status = models.PositiveSmallIntegerField(null=True, blank=True)
+    answer = models.TextField(blank=True, default="")
+    error = models.TextField(blank=True, default="")
+    duration_s = models.FloatField(default=0.0)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"try {self.number}"
+
+
+class Webhook(Outlet):
     """An address that is told of a project's events.
 
-    While it is paused, by itself after failures or by a person, deliveries are still written and wait; while it is
+    While it is paused after failures, deliveries are still written and wait; while it is
     switched off, none are.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="webhooks")
     url = models.TextField()
     description = models.CharField(max_length=200, blank=True, default="")
@@ -89,14 +142,8 @@ class Webhook(models.Model):
     # The secret before this one signs beside it until then, so that receivers can change over.
     former_ciphertext = models.TextField(blank=True, default="")
     former_until = models.DateTimeField(null=True, blank=True)
-    is_enabled = models.BooleanField(default=True)
     paused_at = models.DateTimeField(null=True, blank=True)
     pause_reason = models.TextField(blank=True, default="")
-    # Since when nothing has arrived; None while things do.
-    failing_since = models.DateTimeField(null=True, blank=True)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
-    created_at = models.DateTimeField(auto_now_add=True)
-    updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
         ordering = ("created_at", "id")
@@ -120,23 +167,16 @@ class DeliveryState(models.TextChoices):
     GIVEN_UP = "given_up", "Given up"
 
 
-class Delivery(models.Model):
+class Delivery(Sent):
     """One message to one webhook. `payload` is written when it is first sent, and sent again as it is."""
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="deliveries")
     event = models.ForeignKey(Event, null=True, blank=True, on_delete=models.SET_NULL, related_name="deliveries")
     type = models.CharField(max_length=30)
     payload = models.JSONField(null=True, blank=True)
     state = models.CharField(max_length=10, choices=DeliveryState, default=DeliveryState.WAITING)
-    tries = models.PositiveSmallIntegerField(default=0)
-    next_at = models.DateTimeField(null=True, blank=True)
-    # Until when a worker has it in hand.
-    lease_until = models.DateTimeField(null=True, blank=True)
     again = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="copies")
-    created_at = models.DateTimeField(auto_now_add=True)
-    delivered_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         indexes = (
@@ -164,24 +204,12 @@ class Delivery(models.Model):
         return f"msg_{self.pk.hex}"
 
 
-class DeliveryTry(models.Model):
-    """One request, and what came back."""
-
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+class DeliveryTry(Try):
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="log")
-    number = models.PositiveSmallIntegerField()
-    status = models.PositiveSmallIntegerField(null=True, blank=True)
-    answer = models.TextField(blank=True, default="")
-    error = models.TextField(blank=True, default="")
-    duration_s = models.FloatField(default=0.0)
-    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ("number",)
         constraints = (models.UniqueConstraint(fields=("delivery", "number"), name="delivery_try_once"),)
-
-    def __str__(self) -> str:
-        return f"try {self.number}"
 
 
 # Notifications: what a person should know of, in the bell of the pages and, where mail is set up, by mail.

@@ -24,14 +24,7 @@ from reflection_app.core.models import Membership, Profile, Role
 from reflection_app.core.permissions import Permission, roles_that_may
 from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.reviews.models import About, Comment, PanelState, Review, ReviewState
-from reflection_app.teams.models import (
-    ABOUT_CHANNEL,
-    ABOUT_QUESTION,
-    ABOUT_WEBHOOK,
-    Notification,
-    NotificationKind,
-    Webhook,
-)
+from reflection_app.teams.models import Notification, NotificationKind, Outlet
 
 # Notifications in words of the reader's language, and where they lead.
 
@@ -61,10 +54,6 @@ SENTENCES: Mapping[NotificationKind, str] = MappingProxyType(
 )
 
 
-# The pages of what is not commented on.
-PAGES = {ABOUT_WEBHOOK: "webhook", ABOUT_CHANNEL: "channel", ABOUT_QUESTION: "question"}
-
-
 def sentence_of(notice: Notification) -> str:
     """What happened, in one line of plain text."""
     said = {"by": _fact(notice, "by"), "title": _fact(notice, "title")}
@@ -82,17 +71,10 @@ def path_of(notice: Notification) -> str:
     """The address of what it is about, on the desk; nothing where there is no page of it."""
     slug = notice.project.slug
     if notice.kind == NotificationKind.OVERDUE and _others(notice) > 0:
-        return reverse("reviews", args=(slug,)) + "?view=longest"
-    if notice.about in PAGES:
-        return reverse(PAGES[notice.about], args=(slug, notice.about_id))
+        return reverse("reviews", args=(slug,)) + "?sort=oldest"
     place = f"#comment-{notice.comment_id}" if notice.comment_id else ""
-    match About(notice.about):
-        case About.REVIEW:
-            return reverse("review", args=(slug, notice.about_id)) + place
-        case About.RUN:
-            return reverse("run", args=(slug, notice.about_id)) + place
-        case About.ENTRY:
-            return reverse("entry", args=(slug, notice.about_id)) + place
+    # Pages are called like what they show.
+    return reverse(notice.about, args=(slug, notice.about_id)) + place
 
 
 def _others(notice: Notification) -> int:
@@ -258,17 +240,11 @@ def tell_of_adjudication(review: Review, *, actor: Actor) -> int:
     return tell_of_review(NotificationKind.ADJUDICATION, review, users=others or everybody, actor=who)
 
 
-def tell_admins(kind: NotificationKind, webhook: Webhook, *, title: str) -> int:
-    """Tells the project's admins of something that the desk did to a webhook."""
-    admins = Membership.objects.filter(project=webhook.project_id, role=Role.ADMIN)
+def tell_admins(kind: NotificationKind, outlet: Outlet, *, project_id: UUID, about: str, title: str) -> int:
+    """Tells the project's admins of something that the desk did to a webhook or a channel."""
+    admins = Membership.objects.filter(project=project_id, role=Role.ADMIN).values_list("user", flat=True)
     return notify(
-        kind,
-        users=list(admins.values_list("user", flat=True)),
-        project_id=webhook.project_id,
-        about=ABOUT_WEBHOOK,
-        about_id=webhook.pk,
-        actor=Actor(),
-        title=title,
+        kind, users=list(admins), project_id=project_id, about=about, about_id=outlet.pk, actor=Actor(), title=title
     )
 
 

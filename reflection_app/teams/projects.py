@@ -1,6 +1,7 @@
 """Making and setting up projects, what a person sets for themselves, and keys of pipelines."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
@@ -31,7 +32,7 @@ from reflection_app.core.models import (
     new_secret,
 )
 from reflection_app.core.rights import review_right_ended
-from reflection_app.loops.completeness.checks import CompletenessSettings
+from reflection_app.loops.completeness.checks import CheckChoice, CompletenessSettings
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import ModelRole, Thresholds, UsualLimits
 from reflection_app.loops.values import Value
@@ -88,6 +89,41 @@ def create_project(user: User, *, name: str, slug: str = "", actor: Actor) -> Pr
 # Changing a project's settings. Runs under way keep the settings they began with.
 
 
+@transaction.atomic
+def save_settings(project: Project, *, actor: Actor, **wanted: Any) -> Project:
+    """Return the project with these columns, and the change in the trail; what is so already changes nothing."""
+    locked = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    before = {name: getattr(locked, name) for name in wanted}
+    if before != wanted:
+        for name, value in wanted.items():
+            setattr(locked, name, value)
+        locked.save(update_fields=list(wanted))
+        audit(locked.pk, actor, "settings.changed", target=locked, before=before, after=wanted)
+    return locked
+
+
+def own_completeness(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """What of the chosen settings of the check differs from the server's: the rest follows the server."""
+    usual = CompletenessSettings.model_validate(settings.COMPLETENESS).model_dump(mode="json")
+    return {name: value for name, value in chosen.items() if value != usual.get(name)}
+
+
+class CompletenessChange(CheckChoice):
+    """Settings of the check to change. null: as the server has it."""
+
+
+def change_completeness(project: Project, change: CompletenessChange, *, actor: Actor) -> Project:
+    """Return the project with its settings of the check changed in part. Raises ValidationError."""
+    given = change.model_dump(mode="json", include=change.model_fields_set)
+    with transaction.atomic():
+        locked = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        chosen = {name: value for name, value in (locked.completeness | given).items() if value is not None}
+        locked.completeness = own_completeness(chosen)
+        # The parts are valid; the whole may not be.
+        locked.get_completeness()
+        return save_settings(project, actor=actor, completeness=locked.completeness)
+
+
 class HandingIn(Value):
     """What a project asks of tasks: whether each external id may be there once only, and which models they may name."""
 
@@ -124,31 +160,19 @@ def change_settings(
         raise InvalidInput(message, errors=[{"field": "allowed_models", "message": message}])
     # Whoever hands a task in meanwhile waits (tasks/submitting.py), so that none slips in under the former rule.
     locked = Project.objects.select_for_update().get(pk=project.pk)
-    before = _settings_of(locked)
     if handing_in.unique_external_ids != locked.unique_external_ids:
         locked.unique_external_ids = handing_in.unique_external_ids
         keep_external_ids_apart(locked)
-    locked.allowed_models = sorted(set(handing_in.allowed_models))
-    locked.limits = limits.model_dump(mode="json")
-    locked.thresholds = thresholds.model_dump(mode="json")
-    usual = CompletenessSettings.model_validate(settings.COMPLETENESS).model_dump(mode="json")
-    chosen = completeness.model_dump(mode="json")
-    locked.completeness = {name: value for name, value in chosen.items() if value != usual[name]}
-    locked.knowledge_tool = knowledge_tool
-    locked.save(update_fields=list(_settings_of(locked)))
-    audit(locked.pk, actor, "settings.changed", target=locked, before=before, after=_settings_of(locked))
-    return locked
-
-
-def _settings_of(project: Project) -> dict[str, Any]:
-    return {
-        "limits": project.limits,
-        "thresholds": project.thresholds,
-        "completeness": project.completeness,
-        "knowledge_tool": project.knowledge_tool,
-        "unique_external_ids": project.unique_external_ids,
-        "allowed_models": project.allowed_models,
-    }
+    return save_settings(
+        locked,
+        actor=actor,
+        limits=limits.model_dump(mode="json"),
+        thresholds=thresholds.model_dump(mode="json"),
+        completeness=own_completeness(completeness.model_dump(mode="json")),
+        knowledge_tool=knowledge_tool,
+        unique_external_ids=handing_in.unique_external_ids,
+        allowed_models=sorted(set(handing_in.allowed_models)),
+    )
 
 
 # Changing what a person sets for themselves. It belongs to no project, and so to no project's audit trail.

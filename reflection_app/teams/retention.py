@@ -27,7 +27,7 @@ from reflection_app.metrics.models import FigureDue
 from reflection_app.repairs.models import ToolFailure
 from reflection_app.reviews.models import OPEN, About, Comment, Review
 from reflection_app.runs.models import Question, Run, RunState
-from reflection_app.runs.queueing import enqueue_retention, enqueue_taking_away
+from reflection_app.runs.queueing import TAKE_AWAY, WORK_RETENTION, ask
 from reflection_app.runs.resuming import cancel_run
 from reflection_app.sessions.models import AgentTrace, Reflector, Transcript
 from reflection_app.tasks.models import Task
@@ -40,6 +40,7 @@ from reflection_app.teams.models import (
     RetentionRun,
     Webhook,
 )
+from reflection_app.teams.projects import save_settings
 
 # What a project keeps longer than its retention says, as querysets; and what is old enough, but still waited for.
 #
@@ -134,7 +135,7 @@ def delete_project(project: Project, *, typed_name: str, actor: Actor) -> Projec
     Webhook.objects.filter(project=locked).update(is_enabled=False)
     Channel.objects.filter(project=locked).update(is_enabled=False)
     audit(locked.pk, actor, "project.deleted", target=locked, before={"slug": former, "name": locked.name})
-    transaction.on_commit(lambda: enqueue_taking_away(locked.pk))
+    transaction.on_commit(lambda: ask(TAKE_AWAY, locked.pk))
     return locked
 
 
@@ -228,55 +229,39 @@ class Kept:
     held: int = 0
 
 
+# Of each kind of which no row waits for anybody: the setting that it goes by, and its rows that are older.
+PLAIN: dict[str, tuple[str, Callable[..., QuerySet[Any]]]] = {
+    "tool_failures": ("tool_failures_days", aged_failures),
+    "pairs": ("runs_days", aged_pairs),
+    "deliveries": ("deliveries_days", aged_deliveries),
+    "channel_messages": ("deliveries_days", aged_channel_messages),
+    "traces": ("traces_days", aged_traces),
+    "notifications": ("notifications_days", aged_notifications),
+}
+
+
 def preview_retention(project: Project, settings: RetentionSettings, *, now: datetime) -> list[Kept]:
     """What these rules would delete now, kind by kind; nothing is changed."""
-    return list(_previewed(project.pk, settings, now=now))
-
-
-def _previewed(project_id: UUID, settings: RetentionSettings, *, now: datetime) -> Iterator[Kept]:
-    if (days := settings.runs_days) is None:
-        yield Kept("runs", None)
-    else:
-        tasks = aged_tasks(project_id, before=now - timedelta(days=days))
+    found = []
+    if (days := settings.runs_days) is not None:
+        tasks = aged_tasks(project.pk, before=now - timedelta(days=days))
         runs = Run.objects.filter
-        yield Kept("runs", days, runs(task__in=tasks.due).count(), runs(task__in=tasks.held).count())
-    if (days := settings.transcripts_days) is None:
-        yield Kept("sessions", None)
-    else:
-        sessions = aged_transcripts(project_id, before=now - timedelta(days=days))
-        yield Kept("sessions", days, sessions.due.count(), sessions.held.count())
-    for kind, days, rows in _plain(settings):
-        due = rows(project_id, before=now - timedelta(days=days)).count() if days is not None else 0
-        yield Kept(kind, days, due)
+        found.append(Kept("runs", days, runs(task__in=tasks.due).count(), runs(task__in=tasks.held).count()))
+    if (days := settings.transcripts_days) is not None:
+        sessions = aged_transcripts(project.pk, before=now - timedelta(days=days))
+        found.append(Kept("sessions", days, sessions.due.count(), sessions.held.count()))
+    for kind, (name, rows) in PLAIN.items():
+        if (days := getattr(settings, name)) is not None:
+            found.append(Kept(kind, days, rows(project.pk, before=now - timedelta(days=days)).count()))
+    known = {kept.kind: kept for kept in found}
+    return [known.get(kind, Kept(kind, None)) for kind in ("runs", "sessions", *PLAIN)]
 
 
-def _plain(settings: RetentionSettings) -> Iterator[tuple[str, int | None, Callable[..., QuerySet[Any]]]]:
-    """The kinds of which no row waits for anybody."""
-    yield "tool_failures", settings.tool_failures_days, aged_failures
-    yield "pairs", settings.runs_days, aged_pairs
-    yield "deliveries", settings.deliveries_days, aged_deliveries
-    yield "channel_messages", settings.deliveries_days, aged_channel_messages
-    yield "traces", settings.traces_days, aged_traces
-    yield "notifications", settings.notifications_days, aged_notifications
-
-
-@transaction.atomic
 def change_retention(project: Project, settings: RetentionSettings, *, actor: Actor) -> Project:
     """The project with its new rules; saving what holds already changes nothing. Nothing is deleted by it yet."""
-    locked = Project.objects.select_for_update().get(pk=project.pk)
-    if locked.get_retention() == settings:
-        return locked
-    before, locked.retention = locked.get_retention(), settings.model_dump(mode="json")
-    locked.save(update_fields=["retention"])
-    audit(
-        locked.pk,
-        actor,
-        "settings.changed",
-        target=locked,
-        before={"retention": before.model_dump(mode="json")},
-        after={"retention": locked.retention},
-    )
-    return locked
+    if project.get_retention() == settings:
+        return project
+    return save_settings(project, actor=actor, retention=settings.model_dump(mode="json"))
 
 
 @transaction.atomic
@@ -288,7 +273,7 @@ def order_retention(project: Project, *, actor: Actor) -> RetentionRun:
         return under_way
     ordered = RetentionRun.objects.create(project=project, by_label=actor.label)
     audit(project.pk, actor, "retention.ordered", target=ordered, after={"retention": project.retention})
-    transaction.on_commit(lambda: enqueue_retention(ordered.pk))
+    transaction.on_commit(lambda: ask(WORK_RETENTION, ordered.pk))
     return ordered
 
 
@@ -296,7 +281,7 @@ def begin_due_retention(*, now: datetime) -> list[UUID]:
     """The passes to carry out: those that nobody has ended, and new ones where something is older than it may be."""
     under_way = RetentionRun.objects.filter(project=OuterRef("pk"), finished_at__isnull=True)
     for project in Project.objects.filter(deleted_at__isnull=True).exclude(Exists(under_way)):
-        if any(kept.due for kept in _previewed(project.pk, project.get_retention(), now=now)):
+        if any(kept.due for kept in preview_retention(project, project.get_retention(), now=now)):
             order_retention(project, actor=SYSTEM)
     return list(RetentionRun.objects.filter(finished_at__isnull=True).values_list("pk", flat=True))
 
@@ -332,8 +317,8 @@ def _takers(project_id: UUID, settings: RetentionSettings, *, now: datetime) -> 
         yield partial(take_tasks, project_id, aged_tasks(project_id, before=now - timedelta(days=days)).due)
     if (days := settings.transcripts_days) is not None:
         yield partial(take_transcripts, project_id, aged_transcripts(project_id, before=now - timedelta(days=days)).due)
-    for kind, days, rows in _plain(settings):
-        if days is not None:
+    for kind, (name, rows) in PLAIN.items():
+        if (days := getattr(settings, name)) is not None:
             yield partial(take_rows, rows(project_id, before=now - timedelta(days=days)), name=kind)
 
 

@@ -28,7 +28,16 @@ from reflection_app.loops.task_spec import OF_THE_DESK
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.events import Event
 from reflection_app.runs.seen import mark_events_seen
-from reflection_app.teams.models import OF_STEPS, TEST, Delivery, DeliveryState, DeliveryTry, NotificationKind, Webhook
+from reflection_app.teams.models import (
+    ABOUT_WEBHOOK,
+    OF_STEPS,
+    TEST,
+    Delivery,
+    DeliveryState,
+    DeliveryTry,
+    NotificationKind,
+    Webhook,
+)
 from reflection_app.teams.notifications import tell_admins
 from reflection_app.teams.webhooks import (
     SecretUnreadable,
@@ -182,7 +191,7 @@ def _note_of_webhook(webhook: Webhook, delivery: Delivery, meaning: Meaning, *, 
     """What the try says of the receiver as a whole. A test that fails says nothing that its sender does not see."""
     if meaning is Meaning.ARRIVED:
         if webhook.failing_since is not None:
-            _keep(webhook, failing_since=None)
+            webhook.keep(failing_since=None)
     elif delivery.type == TEST:
         return
     elif meaning is Meaning.GONE:
@@ -190,24 +199,23 @@ def _note_of_webhook(webhook: Webhook, delivery: Delivery, meaning: Meaning, *, 
         if webhook.is_enabled:
             _switch_off(webhook, reason=GONE)
     elif webhook.failing_since is None:
-        _keep(webhook, failing_since=now)
+        webhook.keep(failing_since=now)
     elif is_to_pause(now - webhook.failing_since):
-        _keep(webhook, paused_at=now, pause_reason=NOTHING_ARRIVED)
+        webhook.keep(paused_at=now, pause_reason=NOTHING_ARRIVED)
         audit(webhook.project_id, Actor(), "webhook.paused", target=webhook, after={"reason": NOTHING_ARRIVED})
-        tell_admins(NotificationKind.WEBHOOK_PAUSED, webhook, title=origin_of(webhook.url))
+        _tell_admins(NotificationKind.WEBHOOK_PAUSED, webhook)
 
 
 def _switch_off(webhook: Webhook, *, reason: str) -> None:
-    _keep(webhook, is_enabled=False, pause_reason=reason)
+    webhook.keep(is_enabled=False, pause_reason=reason)
     give_up_waiting(webhook)
     audit(webhook.project_id, Actor(), "webhook.switched_off", target=webhook, after={"reason": reason})
-    tell_admins(NotificationKind.WEBHOOK_GONE, webhook, title=origin_of(webhook.url))
+    _tell_admins(NotificationKind.WEBHOOK_GONE, webhook)
 
 
-def _keep(webhook: Webhook, **fields: object) -> None:
-    for name, value in fields.items():
-        setattr(webhook, name, value)
-    webhook.save(update_fields=[*fields, "updated_at"])
+def _tell_admins(kind: NotificationKind, webhook: Webhook) -> None:
+    title = origin_of(webhook.url)
+    tell_admins(kind, webhook, project_id=webhook.project_id, about=ABOUT_WEBHOOK, title=title)
 
 
 DEADLINE_S = 15.0

@@ -1,4 +1,4 @@
-"""Webhooks: made, changed, paused, taken away. The address is told of what happens from then on."""
+"""Webhooks: made, changed, resumed, taken away. The address is told of what happens from then on."""
 
 import json
 import secrets
@@ -107,8 +107,8 @@ def signing_secrets(webhook: Webhook, *, now: datetime) -> list[str]:
 
 # Each of them costs a row for each event that it is told of, in the transaction of the event.
 MOST_WEBHOOKS = 20
-USUAL_OVERLAP_H = 24.0
-LONGEST_OVERLAP_H = 24.0 * 7
+# So long the former secret signs beside a new one.
+OVERLAP = timedelta(hours=24)
 
 
 def create_webhook(project: Project, data: WebhookInput, *, actor: Actor) -> tuple[Webhook, str]:
@@ -152,32 +152,14 @@ def change_webhook(webhook: Webhook, change: WebhookChange, *, actor: Actor) -> 
 
 
 @transaction.atomic
-def rotate_secret(webhook: Webhook, *, actor: Actor, overlap_h: float = USUAL_OVERLAP_H) -> tuple[Webhook, str]:
-    """The webhook and its new secret, which is not told again; the former signs beside it for `overlap_h` hours.
-
-    Raises InvalidInput.
-    """
-    if not 0 <= overlap_h <= LONGEST_OVERLAP_H:
-        message = _("a number of hours from 0 to %(most)s") % {"most": f"{LONGEST_OVERLAP_H:g}"}
-        raise InvalidInput(_("The secret was not changed."), errors=[{"field": "overlap_h", "message": message}])
+def rotate_secret(webhook: Webhook, *, actor: Actor) -> tuple[Webhook, str]:
+    """The webhook and its new secret, which is not told again; the former signs beside it for OVERLAP."""
     locked, secret = lock(webhook), new_secret()
-    locked.former_ciphertext = locked.ciphertext if overlap_h else ""
-    locked.former_until = timezone.now() + timedelta(hours=overlap_h) if overlap_h else None
+    locked.former_ciphertext, locked.former_until = locked.ciphertext, timezone.now() + OVERLAP
     locked.ciphertext = seal(secret)
     locked.save(update_fields=["ciphertext", "former_ciphertext", "former_until", "updated_at"])
-    audit(locked.project_id, actor, "webhook.rotated", target=locked, after={"overlap_h": overlap_h})
+    audit(locked.project_id, actor, "webhook.rotated", target=locked)
     return locked, secret
-
-
-@transaction.atomic
-def pause_webhook(webhook: Webhook, *, actor: Actor) -> Webhook:
-    """The webhook, to which nothing is sent until it is resumed; what happens meanwhile waits."""
-    locked = lock(webhook)
-    if locked.paused_at is None:
-        locked.paused_at, locked.pause_reason = timezone.now(), ""
-        locked.save(update_fields=["paused_at", "pause_reason", "updated_at"])
-        audit(locked.project_id, actor, "webhook.paused", target=locked)
-    return locked
 
 
 @transaction.atomic

@@ -75,6 +75,14 @@ def lead_to(
     return redirect(page, *args)
 
 
+def confirm_page(
+    request: DeskRequest, *, title: str, text: str, button: str, back: str, about: str = "", look: str = "danger"
+) -> HttpResponse:
+    """The page that asks before a POST to the same address acts."""
+    context = {"title": title, "about": about, "text": text, "button": button, "back": back, "look": look}
+    return render(request, "confirm.html", context)
+
+
 def keep_secret_once(request: DeskRequest, name: str, secret: str, *, of: UUID) -> None:
     """Keeps a secret that was made just now until the page of `of` shows it, once."""
     request.session[name] = {"of": str(of), "secret": secret}

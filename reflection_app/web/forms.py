@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from django.http import HttpRequest
 from django.utils.functional import Promise
@@ -99,26 +99,76 @@ class CollectErrors:
 ORDER = re.compile(r"(remove|up|down)\.(\d{1,3})")
 
 
-class Listed(Protocol):
-    """One of the things. `is_moved` says where it just went, so that the page puts the focus there."""
+@dataclass
+class Listed:
+    """One of the things, with its texts as they were typed. `is_moved` says where it just went, for the focus."""
 
-    position: int
-    is_moved: str
+    texts: dict[str, str]
+    errors: dict[str, list[str]] = field(default_factory=dict)
+    # Such as `rules.2`.
+    path: str = ""
+    position: int = 0
+    is_moved: str = ""
+
+    @property
+    def number(self) -> int:
+        return self.position + 1
+
+    @property
+    def fields(self) -> dict[str, TypedField]:
+        """Those of texts, and all others of which something is wrong."""
+        named = dict.fromkeys(self.errors, "") | self.texts
+        return {
+            name: TypedField(f"{self.path}.{name}", text, self.errors.get(name, [])) for name, text in named.items()
+        }
 
 
-def number_them(listed: Sequence[Listed]) -> None:
-    for position, one in enumerate(listed):
-        one.position = position
+@dataclass(kw_only=True)
+class ListForm[Thing: Listed](Form):
+    """A form with things in an order: an error of `rules.2.share` is one of that field of the third of the `rules`."""
+
+    name: str
+    most: int
+    listed: list[Thing]
+
+    def __post_init__(self) -> None:
+        for position, one in enumerate(self.listed):
+            one.position, one.path = position, f"{self.name}.{position}"
+
+    @property
+    def is_wrong(self) -> bool:
+        return bool(self.errors) or any(one.errors for one in self.listed)
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.listed) >= self.most
+
+    def add_errors(self, errors: Problems) -> None:
+        for error in errors:
+            path = error["field"].split(".")
+            where, name = self.errors, path[0]
+            if path[0] == self.name and len(path) > 2 and int(path[1]) < len(self.listed):
+                where, name = self.listed[int(path[1])].errors, path[2]
+            if error["message"] not in where.setdefault(name, []):
+                where[name].append(error["message"])
+
+    def rearrange(self, order: str, *, new: Thing) -> None:
+        """Adds the `new` one, takes one out, or moves one, as the button `up.2` says; else nothing is moved."""
+        if order == "add" and not self.is_full:
+            new.is_moved = "added"
+            self.listed.append(new)
+        elif (found := ORDER.fullmatch(order)) and (index := int(found[2])) < len(self.listed):
+            moved = self.listed.pop(index)
+            if found[1] != "remove":
+                self.listed.insert(max(0, index - 1) if found[1] == "up" else index + 1, moved)
+                moved.is_moved = found[1]
+        self.__post_init__()
 
 
-def rearrange[Thing: Listed](listed: list[Thing], order: str) -> None:
-    """Takes one out or moves it, as a button `up.2` says, and numbers all anew; what makes no sense moves nothing."""
-    if (found := ORDER.fullmatch(order)) and (index := int(found[2])) < len(listed):
-        moved = listed.pop(index)
-        if found[1] != "remove":
-            listed.insert(max(0, index - 1) if found[1] == "up" else index + 1, moved)
-            moved.is_moved = found[1]
-    number_them(listed)
+def paths_in(data: Mapping[str, str], name: str, *, most: int) -> list[str]:
+    """The paths of the things that were typed, such as `rules.2`, in order; at most one more than `most`."""
+    found = {int(at[1]) for key in data if (at := re.fullmatch(rf"{name}\.(\d{{1,3}})\.\w+", key))}
+    return [f"{name}.{place}" for place in sorted(found)[: most + 1]]
 
 
 def read_form(request: HttpRequest, names: Iterable[str], initial: Mapping[str, str] | None = None) -> Form:

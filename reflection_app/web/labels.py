@@ -89,127 +89,96 @@ LABELS = {
     _("Nothing can check it by running it, so a critic judges."),
 }  # fmt: skip
 
-FIXES = (
-    "Bring the data into the form of the schema|Fill in what is missing|Bring the number to what is required|"
-    "Produce the file, whole and as it is required"
-)
+NUMBER, PATH = r"[\d.,]+", r"\$\S*"
 PARTS = "(?:the surface issue|what happened|the root cause)"
-# The same with a number or words of somebody in them. `%(said)s` is a label itself, or stays as it is.
-PATTERNS = [
-    (re.compile(pattern, re.DOTALL), words)
-    for pattern, words in (
-        (r"Attempt (?P<number>\d+)", _("Attempt %(number)s")),
-        (r"Repair step (?P<number>\d+)", _("Repair step %(number)s")),
-        (
-            r"The (?P<said>\w+) gave no answer in (?P<number>\d+) tries\.",
-            _("The %(said)s gave no answer in %(number)s tries."),
-        ),
-        (
-            r"The (?P<who>\w+) gave no answer in (?P<number>\d+) tries\. (?P<said>.+)",
-            _("The %(who)s gave no answer in %(number)s tries. %(said)s"),
-        ),
-        (r"It refused: (?P<said>.+)", _("It refused: %(said)s")),
-        (
-            r"It called a tool in place of answering: (?P<said>.+)\.",
-            _("It called a tool in place of answering: %(said)s."),
-        ),
-        (r"score (?P<number>[\d.]+)", _("score %(number)s")),
-        (r"all (?P<number>\d+) passed", _("all %(number)s passed")),
-        (r"all (?P<number>\d+) requirements met", _("all %(number)s requirements met")),
-        (r"(?P<number>\d+) of (?P<all>\d+) tests", _("%(number)s of %(all)s tests")),
-        (r"(?P<number>\d+) of (?P<all>\d+) requirements", _("%(number)s of %(all)s requirements")),
-        (r"(?P<number>\d+) issues?", _("%(number)s issues")),
-        (r"agreed: (?P<said>\w+)", _("agreed: %(said)s")),
-        (r"overruled: (?P<said>\w+)", _("overruled: %(said)s")),
-        (r"failed: (?P<said>.+)", _("failed: %(said)s")),
-        (r"not met: (?P<said>.+)", _("not met: %(said)s")),
-        (r"still there \((?P<way>[^)]+)\): (?P<said>.+)", _("still there (%(way)s): %(said)s")),
-        (rf"(?P<said>{PARTS}(?:, {PARTS})*) missing", _("%(said)s missing")),
-        (rf"(?P<first>{PARTS}), (?P<said>{PARTS}.*)", _("%(first)s, %(said)s")),
-        (r"(?P<number>\d+) say nothing", _("%(number)s say nothing")),
-        (
-            (
-                r"(?P<kind>Model capability|Decision error|Pipeline crash|Missing knowledge|Normal iteration|"
-                rf"{FIXES}): "
-                "(?P<said>.+)"
-            ),
-            _("%(kind)s: %(said)s"),
-        ),
-        (
-            r"(?P<said>.+); (?P<why>no such mistake before|no earlier mistake to compare it with)",
-            _("%(said)s; %(why)s"),
-        ),
-        (r"all (?P<number>\d+) minimum requirements are met", _("all %(number)s minimum requirements are met")),
-        (
-            r"(?P<number>\d+) of (?P<all>\d+) minimum requirements are not met: (?P<said>.+)",
-            _("%(number)s of %(all)s minimum requirements are not met: %(said)s"),
-        ),
-        (r"something essential is missing: (?P<said>.+)", _("something essential is missing: %(said)s")),
-        (
-            r"its (?P<what>completeness|score) is (?P<number>[\d.]+), below (?P<bar>[\d.]+)",
-            _("its %(what)s is %(number)s, below %(bar)s"),
-        ),
-        (
-            (
-                r"its (?P<what>completeness|score) is (?P<number>[\d.]+), at or above (?P<bar>[\d.]+), "
-                r"and nothing essential is missing"
-            ),
-            _("its %(what)s is %(number)s, at or above %(bar)s, and nothing essential is missing"),
-        ),
-        (r"nothing alike in (?P<said>.+)", _("nothing alike in %(said)s")),
-        (r"(?P<number>\d+) earlier reports?", _("%(number)s earlier reports")),
-        (
-            r"(?P<number>\d+) like it in (?P<where>.+?), such as “(?P<said>.+)”(?P<report>(?: \(\w+\))?)",
-            _("%(number)s like it in %(where)s, such as “%(said)s”%(report)s"),
-        ),
-        (
-            r"Minimum requirement not met: (?P<said>.+)\. Found: (?P<found>.*)\.",
-            _("Minimum requirement not met: %(said)s. Found: %(found)s."),
-        ),
-        (r"at least (?P<number>[\d,]+) (?P<said>.+)", _("at least %(number)s %(said)s")),
-        (r"at most (?P<number>[\d,]+) (?P<said>.+)", _("at most %(number)s %(said)s")),
-        (r"exactly (?P<number>[\d,]+) (?P<said>.+)", _("exactly %(number)s %(said)s")),
-        (r"(?P<least>[\d,]+) to (?P<most>[\d,]+) (?P<said>.+)", _("%(least)s to %(most)s %(said)s")),
-        (
-            r"(?P<unit>items?|characters?|words?|lines?) in (?P<place>.+?) with (?P<said>.+ = .+)",
-            _("%(unit)s in %(place)s with %(said)s"),
-        ),
-        (r"(?P<unit>items?|characters?|words?|lines?) in (?P<place>.+)", _("%(unit)s in %(place)s")),
-        (r"(?P<place>.+) is there and not empty", _("%(place)s is there and not empty")),
-        (r"(?P<place>.+) may be missing", _("%(place)s may be missing")),
-        (r"(?P<place>\$\S*) is empty", _("%(place)s is empty")),
-        (
-            r"(?P<code>\w*), decided by the tree over recorded facts, or by a person",
-            _("%(code)s, decided by the tree over recorded facts, or by a person"),
-        ),
-        (r"(?P<place>\$\S*) is missing", _("%(place)s is missing")),
-        (r"no data: (?P<said>.+)", _("no data: %(said)s")),
-        (
-            r"(?P<number>\d+) of (?P<all>\d+) examples of the task hold\.",
-            _("%(number)s of %(all)s examples of the task hold."),
-        ),
-        (
-            r"(?P<number>\d+) of (?P<all>\d+) tests that the model wrote pass\.",
-            _("%(number)s of %(all)s tests that the model wrote pass."),
-        ),
-        (
-            r"On (?P<number>\d+) of the others all attempts agree with each other, against the test\.",
-            _("On %(number)s of the others all attempts agree with each other, against the test."),
-        ),
-        (
-            r"It does not pass these tests, and nothing shows that they are wrong: (?P<said>.+)\.",
-            _("It does not pass these tests, and nothing shows that they are wrong: %(said)s."),
-        ),
-        (
-            (
-                r"(?P<number>\d+) of (?P<all>\d+) tests fail by themselves, whatever the code is, so they say nothing "
-                r"of it\."
-            ),
-            _("%(number)s of %(all)s tests fail by themselves, whatever the code is, so they say nothing of it."),
-        ),
-        (r"The rest passed: (?P<number>\d+)\.", _("The rest passed: %(number)s.")),
-    )
-]
+# What may stand in the place of what in the sentences below; else it is any text.
+FIELDS = {
+    **dict.fromkeys(("number", "all", "bar", "least", "most"), NUMBER),
+    "code": r"\w*",
+    "found": ".*",
+    "kind": "Model capability|Decision error|Pipeline crash|Missing knowledge|Normal iteration|Bring the data into the "
+    "form of the schema|Fill in what is missing|Bring the number to what is required|"
+    "Produce the file, whole and as it is required",
+    "report": r"(?: \(\w+\))?",
+    "unit": "items?|characters?|words?|lines?",
+    "what": "completeness|score",
+    "where": ".+?",
+    "why": "no such mistake before|no earlier mistake to compare it with",
+}
+# The same, of one sentence alone.
+NARROWER = {
+    "The %(said)s gave no answer in %(number)s tries.": {"said": r"\w+"},
+    "agreed: %(said)s": {"said": r"\w+"},
+    "overruled: %(said)s": {"said": r"\w+"},
+    "%(said)s missing": {"said": f"{PARTS}(?:, {PARTS})*"},
+    "%(first)s, %(said)s": {"first": PARTS, "said": f"{PARTS}.*"},
+    "%(unit)s in %(place)s with %(said)s": {"place": ".+?", "said": ".+ = .+"},
+    "%(place)s is empty": {"place": PATH},
+    "%(place)s is missing": {"place": PATH},
+}
+# Sentences with a number or words of somebody in them, which are labels themselves, or stay as they are.
+SENTENCES = (
+    _("Attempt %(number)s"),
+    _("Repair step %(number)s"),
+    _("The %(said)s gave no answer in %(number)s tries."),
+    _("The %(who)s gave no answer in %(number)s tries. %(said)s"),
+    _("It refused: %(said)s"),
+    _("It called a tool in place of answering: %(said)s."),
+    _("score %(number)s"),
+    _("all %(number)s passed"),
+    _("all %(number)s requirements met"),
+    _("%(number)s of %(all)s tests"),
+    _("%(number)s of %(all)s requirements"),
+    _("%(number)s issues"),
+    _("agreed: %(said)s"),
+    _("overruled: %(said)s"),
+    _("failed: %(said)s"),
+    _("not met: %(said)s"),
+    _("still there (%(way)s): %(said)s"),
+    _("%(said)s missing"),
+    _("%(first)s, %(said)s"),
+    _("%(number)s say nothing"),
+    _("%(kind)s: %(said)s"),
+    _("%(said)s; %(why)s"),
+    _("all %(number)s minimum requirements are met"),
+    _("%(number)s of %(all)s minimum requirements are not met: %(said)s"),
+    _("something essential is missing: %(said)s"),
+    _("its %(what)s is %(number)s, below %(bar)s"),
+    _("its %(what)s is %(number)s, at or above %(bar)s, and nothing essential is missing"),
+    _("nothing alike in %(said)s"),
+    _("%(number)s earlier reports"),
+    _("%(number)s like it in %(where)s, such as “%(said)s”%(report)s"),
+    _("Minimum requirement not met: %(said)s. Found: %(found)s."),
+    _("at least %(number)s %(said)s"),
+    _("at most %(number)s %(said)s"),
+    _("exactly %(number)s %(said)s"),
+    _("%(least)s to %(most)s %(said)s"),
+    _("%(unit)s in %(place)s with %(said)s"),
+    _("%(unit)s in %(place)s"),
+    _("%(place)s is there and not empty"),
+    _("%(place)s may be missing"),
+    _("%(place)s is empty"),
+    _("%(code)s, decided by the tree over recorded facts, or by a person"),
+    _("%(place)s is missing"),
+    _("no data: %(said)s"),
+    _("%(number)s of %(all)s examples of the task hold."),
+    _("%(number)s of %(all)s tests that the model wrote pass."),
+    _("On %(number)s of the others all attempts agree with each other, against the test."),
+    _("It does not pass these tests, and nothing shows that they are wrong: %(said)s."),
+    _("%(number)s of %(all)s tests fail by themselves, whatever the code is, so they say nothing of it."),
+    _("The rest passed: %(number)s."),
+)
+
+
+def _pattern_of(sentence: str) -> re.Pattern[str]:
+    """Match what the English sentence says with its fields filled in."""
+    fields = FIELDS | NARROWER.get(sentence, {})
+    parts = re.split(r"%\((\w+)\)s", sentence)
+    pieces = (f"(?P<{part}>{fields.get(part, '.+')})" if at % 2 else re.escape(part) for at, part in enumerate(parts))
+    return re.compile("".join(pieces).replace("issues", "issues?").replace("reports", "reports?"), re.DOTALL)
+
+
+PATTERNS = [(_pattern_of(sentence), sentence) for sentence in SENTENCES]
 
 
 def in_words(text: object) -> str:

@@ -22,28 +22,11 @@ from reflection_app.teams.notifications import count_unread
 from reflection_app.teams.projects import may_create_projects
 from reflection_app.web.access import DeskRequest, Place, place_of
 from reflection_app.web.language import SCHEMES, theme_of
+from reflection_app.web.pages import Page, all_pages
 
-# How the names of pages end that stand behind the settings' tabs.
 SETTINGS = (
-    "settings",
-    "_policy",
-    "keys",
-    "_key",
-    "members",
-    "permissions",
-    "_member",
-    "invitation",
-    "webhook",
-    "webhooks",
-    "channel",
-    "channels",
-    "waiting_goals",
-    "keeping",
-    "delete_project",
-    "delete_old",
-    "queues",
-    "_queue",
-    "_skills",
+    *("settings", "members", "permissions", "keys", "review_policy", "rubric", "review_queues", "webhooks", "channels"),
+    *("notebook_settings", "keeping"),
 )
 
 
@@ -98,7 +81,7 @@ class Desk:
 
     @cached_property
     def nav_links(self) -> list[NavLink]:
-        """The queues that the member works from, and the views that they have pinned, each with its count."""
+        """The queues that the member works from, each with its count."""
         if self._place is None or not self._request.user.is_authenticated:
             return []
         return nav_links(cast("DeskRequest", self._request))
@@ -126,10 +109,11 @@ class Desk:
         match = self._request.resolver_match
         return match.url_name or "" if match else ""
 
-    @property
-    def is_settings(self) -> bool:
-        """Whether the page is one of those behind the settings' tabs."""
-        return self.project is not None and self.section.endswith(SETTINGS) and self.section != "own_keys"
+    @cached_property
+    def settings_pages(self) -> list[Page]:
+        """The tabs of the settings that the member may open."""
+        pages = (page for page in all_pages().values() if page.name in SETTINGS)
+        return [page for page in pages if page.permission is not None and self.may[page.permission]]
 
     @cached_property
     def may(self) -> dict[str, bool]:

@@ -9,9 +9,10 @@ from typing import Any
 
 from django.conf import settings
 from django.template import Context, Library
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -25,6 +26,7 @@ from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Question, Run
 from reflection_app.runs.views.passages import AnyIssue, IssueShown, Passages
 from reflection_app.web.labels import in_words
+from reflection_app.web.pages import all_pages
 
 register = Library()
 register.filter("in_words", in_words)
@@ -37,30 +39,13 @@ SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
 CLAUSE_END = re.compile(r":(?=\s)")
 LONG_SECONDS = re.compile(r"\b(\d{1,9}\.\d{2,}) ?s\b")
 MINUTE, HOUR, DAY = 60, 3600, 86_400
-# The other pages that an entry of the navigation or a tab stands for, by what is in their names. One that is not here
-# stands for its own page alone.
-BELOW = {
-    "calibration": r"judge",
-    "channels": r"channel|waiting_goals",
-    "comparisons": r"comparison|_pairs?$",
-    "conflicts": r"conflict|^suggest_merge$",
-    "keys": r"^(create|revoke)_key$",
-    "members": r"member|invitation|^permissions$",
-    "dashboards": r"dashboard",
-    "metrics": r"_metrics|judge|dashboard|^(calibration|datasets)$",
-    "mfa_index": r"^mfa_",
-    "notebook": r"^entry$",
-    "notebook_import": r"^notebook_import_shown$",
-    "notebook_inbox": r"notebook|entr|conflict|^(lift|rules_prompt|try_recall)$",
-    "reports": r"^(report|correct_class)$|instruction",
-    "review_queues": r"_queue$|^queue_skills$",
-    "reviews": r"^(agreement|review)$|bulk|^(?!ask_for_review$).*_review",
-    "runs": r"^(run|step|cancel_run|fork_run|redo_run|ask_for_review|compare_run)$",
-    "sessions": r"^session$|^unread_span",
-    "tickets": r"^(ticket|close_ticket)$",
-    "tools": r"tool|secret|^add_builtins$",
-    "webhooks": r"webhook|deliver",
-}
+# Of the address of a part of a project, such as /p/team/runs/, split at its slashes.
+PART = 5
+PAGE, BELOW, NOT_CURRENT = (
+    SafeString(' aria-current="page"'),
+    SafeString(' aria-current="true"'),
+    SafeString(),
+)
 
 
 @register.filter
@@ -242,6 +227,25 @@ def ago(when: datetime) -> SafeString:
     )
 
 
+register.filter("ago", ago)
+
+
+@register.simple_tag
+def fact(label: str, value: object) -> SafeString:
+    """One line of a list of facts (`dl`)."""
+    return format_html("<div><dt>{}</dt><dd>{}</dd></div>", label, value)
+
+
+@register.inclusion_tag("_post_button.html", takes_context=True)
+def post_button(
+    context: Context, page: str, *ids: object, label: str, icon: str = "", look: str = "", **fields: object
+) -> dict[str, object]:
+    """A button that posts these fields to a page of the project."""
+    address = reverse(page, args=(context["desk"].project.slug, *ids))
+    given = {"address": address, "label": label, "icon_name": icon, "look": look, "fields": fields}
+    return given | {"csrf_token": context.get("csrf_token")}
+
+
 @register.simple_tag
 def icon(name: str) -> SafeString:
     """A picture from templates/_icons.html. It never stands alone: a word says the same."""
@@ -284,9 +288,39 @@ def badge(value: str, kind: str) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def aria_current(context: Context, name: str) -> SafeString:
-    """The attribute that marks a link to the page `name`: as the page itself, or as what the page stands below."""
-    desk = context["desk"]
+    """Mark a tab that leads to the page `name`: as the page itself, or as the page that it stands below.
+
+    Below the first page of a part of the project stands all of the part, so this page is marked as itself alone.
+    """
+    page, desk = all_pages()[name], context["desk"]
     if desk.section == name:
-        return mark_safe(' aria-current="page"')
-    below = desk.is_settings if name == "settings" else name in BELOW and re.search(BELOW[name], desk.section)
-    return mark_safe(' aria-current="true"') if below else mark_safe("")
+        return PAGE
+    path = page.path(desk.project)
+    return BELOW if len(path.split("/")) != PART and context["request"].path.startswith(path) else NOT_CURRENT
+
+
+@register.simple_tag(takes_context=True)
+def nav_current(context: Context, name: str) -> SafeString:
+    """Mark an entry of the navigation that leads to the page `name`, or to the first page of the part one is in."""
+    page, desk = all_pages()[name], context["desk"]
+    if desk.section == name:
+        return PAGE
+    here, there = context["request"].path.split("/"), page.path(desk.project).split("/")
+    is_part = here[:4] == there[:4] and len(here) >= PART and name != "project_overview"
+    own = all_pages().get(desk.section)
+    return BELOW if is_part or (own and own.within == page.title) else NOT_CURRENT
+
+
+@register.simple_tag(takes_context=True)
+def nav_link(context: Context, name: str) -> SafeString:
+    """An entry of the navigation; nothing for a page that the member may not open."""
+    page, desk = all_pages()[name], context["desk"]
+    if page.permission is not None and not desk.may[page.permission]:
+        return SafeString()
+    return format_html(
+        '<li><a href="{}"{}>{} {}</a></li>',
+        page.path(desk.project),
+        nav_current(context, name),
+        icon(page.icon),
+        page.title,
+    )

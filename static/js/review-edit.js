@@ -17,11 +17,7 @@
   document.addEventListener("input", () => { isLeaving = false; });
   document.addEventListener("submit", () => { isLeaving = true; });
   document.addEventListener("review:decided", () => { isLeaving = true; });
-  document.addEventListener("review:shown", () => {
-    isLeaving = false;
-    // The difference is told while one writes.
-    for (const button of document.querySelectorAll("[data-without-script]")) button.hidden = true;
-  });
+  document.addEventListener("review:shown", () => { isLeaving = false; });
   addEventListener("beforeunload", (event) => {
     if (!isLeaving && isUnsaved()) event.preventDefault();
   });

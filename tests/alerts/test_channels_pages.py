@@ -139,10 +139,3 @@ def test_goals_are_set_on_the_page(client: Client, project: Project) -> None:
     assert "A whole number of minutes" in said
     assert "A time zone such as" in said
     assert 'value="soon"' in said
-
-
-def test_who_is_no_admin_does_not_see_channels(client: Client) -> None:
-    project = make_project("desk")
-    client.force_login(make_member(project, Role.CURATOR))
-    assert client.get(reverse("channels", args=("desk",))).status_code == 403
-    assert reverse("channels", args=("desk",)) not in client.get(reverse("settings", args=("desk",))).content.decode()

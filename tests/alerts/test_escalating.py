@@ -5,8 +5,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.test import Client
-from django.urls import reverse
 
 from reflection_app.alerts.escalating import escalate, escalate_due
 from reflection_app.alerts.models import ChannelItem, Escalation
@@ -86,7 +84,7 @@ def test_many_things_are_told_to_people_in_one_notification(project: Project) ->
     assert escalate_due(NOW) == 3
     notice = Notification.objects.get()
     assert sentence_of(notice).endswith("and 2 others have waited longer than the project's goal.")
-    assert path_of(notice) == "/p/desk/reviews/?view=longest"
+    assert path_of(notice) == "/p/desk/reviews/?sort=oldest"
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -136,20 +134,6 @@ def test_an_escalation_goes_with_its_run(project: Project) -> None:
     Task.objects.filter(runs=late.run_id).delete()
     assert not Run.objects.exists()
     assert not Escalation.objects.exists()
-
-
-def test_pages_say_in_words_what_is_overdue_and_what_is_due(client: Client, project: Project) -> None:
-    client.force_login(make_member(project, Role.REVIEWER))
-    late, question = late_review(project, minutes=125), waiting_question(project)
-    for name, args in (("reviews", ()), ("review", (late.pk,)), ("project_overview", ())):
-        page = client.get(reverse(name, args=("desk", *args))).content.decode()
-        assert "overdue, was due 1 h ago" in page, name
-    overview = client.get(reverse("project_overview", args=("desk",))).content.decode()
-    assert "1 overdue" in " ".join(overview.split())
-    assert "due in" in overview
-    assert "due in" in client.get(reverse("question", args=("desk", question.pk))).content.decode()
-    Project.objects.update(waiting={})
-    assert "overdue" not in client.get(reverse("reviews", args=("desk",))).content.decode()
 
 
 def test_rest_says_when_a_review_is_due(project: Project) -> None:

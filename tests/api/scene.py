@@ -9,25 +9,19 @@ from typing import Any
 from uuid import UUID
 
 from notebook_app.models import Conflict, ImportBatch
-from reflection_app.alerts.channels import seal
-from reflection_app.alerts.models import Channel, ChannelMessage
-from reflection_app.alerts.services.notes import Address
 from reflection_app.attachments.keeping import upload
-from reflection_app.comparisons.models import PairJudgement
 from reflection_app.core.audit import Actor
 from reflection_app.notebook.bulk import BulkCuration, BulkDeed, curate_together
-from reflection_app.queues.saving import ViewInput, save_view
 from reflection_app.repairs.models import AgentInstruction
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About
-from reflection_app.rubrics.models import ReviewExample
 from reflection_app.sessions.recording import TranscriptSubmission, open_transcript
 from reflection_app.teams.members import create_invitation
 from reflection_app.teams.models import Delivery, Secret, Webhook
 from reflection_app.teams.tools import add_builtin_tools
 from tests.api.caller import Answer, Caller
 from tests.api.stories import finished_run, waiting_review
-from tests.comparisons.pairs import claimed, make_set, pair_of
+from tests.comparisons.pairs import make_set, pair_of
 from tests.factories import make_member
 from tests.notebook.entries import make_entry
 from tests.queues.queues import make_queue
@@ -35,9 +29,7 @@ from tests.repairs.completeness import completeness_check
 from tests.repairs.reports import begun_run, kept_report
 from tests.repairs.tickets import external_run, ticket_of
 from tests.repairs.tool_failures import report
-from tests.reviews.bulk import done_bulk
 from tests.runs.questions import waiting_question
-from tests.sessions.spans import unread_span
 
 type Things = dict[str, UUID | str]
 
@@ -47,7 +39,6 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
     review = waiting_review(owner.project)
     said, by = CommentInput(text="x"), Actor(api_key=owner.key)
     comment = add_comment(owner.project, About.REVIEW, review.pk, said, actor=by)
-    ReviewExample.objects.create(project=owner.project, review=review, note="x", kept_by_label="x")
     other = make_entry(owner.project)
     alike = sorted((make_entry(owner.project) for _ in range(3)), key=lambda entry: entry.pk)
     pairs = [
@@ -62,7 +53,6 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
         "run_id": review.run_id,
         "review_id": review.pk,
         "transcript_id": transcript.pk,
-        "span_id": unread_span(owner.project).pk,
         "failure_id": report(owner.project).pk,
         "question_id": waiting_question(owner.project).pk,
         "attachment_id": upload(owner.project, b"x", name="x", actor=by).pk,
@@ -70,7 +60,6 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
         "ticket_id": ticket_of(external_run(project=owner.project)).ticket_id,
         "reflection_id": (kept := kept_report(begun_run(owner.project))).reflection_id,
         "instruction_id": AgentInstruction.objects.create(project=owner.project, agent="a", text="b", report=kept).pk,
-        "bulk_id": done_bulk(review).pk,
         "comment_id": comment.pk,
         "entry_id": make_entry(owner.project).pk,
         "entry_bulk_id": curate_together(
@@ -83,31 +72,15 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
         "invitation_id": create_invitation(owner.project, role="viewer", actor=by).invitation.pk,
         "import_id": ImportBatch.objects.create(project_id=owner.project.pk).pk,
         "set_id": make_set(owner.project).pk,
-        "judgement_id": claimed(owner.project, actor=by).pk,
         "webhook_id": (webhook := Webhook.objects.create(project=owner.project, url="https://a.example", events=[])).pk,
         "delivery_id": Delivery.objects.create(project=owner.project, webhook=webhook, type="run.finished").pk,
-        "channel_id": (
-            channel := Channel.objects.create(
-                project=owner.project,
-                kind="slack",
-                name="#a",
-                host="https://a.example:443",
-                topics=["review"],
-                ciphertext=seal(Address("https://a.example/x")),
-            )
-        ).pk,
-        "message_id": ChannelMessage.objects.create(project=owner.project, channel=channel).pk,
         "queue_id": make_queue(owner.project, "None", rule={"agent": "nobody's"}).pk,
-        "view_id": save_view(owner.project, ViewInput(name="Shared"), actor=by).pk,
         "name": "python",
         "data_set": "runs",
         "finished_run_id": (finished := finished_run(owner.project)).pk,
         "finished_task_id": finished.task_id,
         "agent_run_id": external_run(project=owner.project).pk,
-        "pair_token": PairJudgement.objects.get(project=owner.project).lease_token or "",
-        "username": make_member(owner.project).username,
         "other_entry_id": other.pk,
-        **{f"alike_{number}": entry.pk for number, entry in enumerate(alike)},
     }
     add_builtin_tools(owner.project, actor=Actor())
     Secret.objects.create(project=owner.project, name="python", origin="https://a.example:443", ciphertext="x")
@@ -137,33 +110,23 @@ LABEL = "item,model,critic_verdict,person_verdict\na,m,PASS,PASS\n"
 # By method and path. A call that is not here is made without a body.
 EXAMPLES = {
     "POST attachments": Example(),
-    "POST channels": Example({"kind": "slack", "name": "#b", "url": ADDRESS}),
-    "PATCH channels/{channel_id}": Example({"name": "#c"}),
     "GET comments": Example(query=ABOUT_REVIEW),
     "POST comments": Example({"text": "x"}, query=ABOUT_REVIEW),
     "PATCH comments/{comment_id}": Example({"text": "y"}),
     "POST comparisons": Example({"name": "Old or new"}),
     "PATCH comparisons/{set_id}": Example({"is_open": False}),
     "POST comparisons/{set_id}/pairs": Example({"pairs": [pair_of(2)]}),
-    "POST comparisons/judgements/{judgement_id}": Example({"lease_token": "{pair_token}", "choice": "tie"}),
-    "POST comparisons/judgements/{judgement_id}/skip": Example({"lease_token": "{pair_token}"}),
-    "POST comparisons/judgements/{judgement_id}/undo": Example(before=("POST comparisons/judgements/{judgement_id}",)),
     "POST completeness-checks": Example({"objective": "x", "history": [{"operation": "Read the file"}]}),
     "PATCH completeness-settings": Example({"max_supplements": 3}),
     "GET datasets/{kind}/export": Example(about={"kind": "data_set"}),
     "PUT guidelines": Example({"text": "Be kind."}),
     "POST instructions/{instruction_id}/decision": Example({"decision": "accept"}),
     "POST invitations": Example({"role": "viewer"}),
-    "PUT labels/settings": Example({"keeps_labels": True}),
     "PATCH members/{user_id}": Example({"role": "viewer"}),
-    "PUT members/{user_id}/skills": Example({"skills": ["python"]}),
     "POST metrics/calibration/labels": Example({"content": LABEL}),
     "GET metrics/runs": Example(query={"figure": "runs"}),
     "POST notebook/bulk": Example({"entries": ["{entry_id}"], "do": "add_tags", "tags": ["y"]}),
     "POST notebook/conflicts/{conflict_id}/settle": Example({"settlement": "keep_both", "reason": "Two services."}),
-    "POST notebook/conflicts/{conflict_id}/settle-cluster": Example(
-        {"reason": "Two services.", "expected_versions": {"{alike_0}": 1, "{alike_1}": 1, "{alike_2}": 1}}
-    ),
     "POST notebook/conflicts/{conflict_id}/undo": Example(before=("POST notebook/conflicts/{conflict_id}/settle",)),
     "POST notebook/entries": Example({"kind": "rule", "name": "Write tests"}),
     "PATCH notebook/entries/{entry_id}": Example({"content": "Other words."}),
@@ -195,12 +158,9 @@ EXAMPLES = {
     "POST reviews/claim": Example({"review_id": "{review_id}"}),
     "POST reviews/{review_id}/assign": Example({"to": None}),
     "POST reviews/{review_id}/decision": Example(LEASE | {"decision": "approve"}, before=CLAIMED),
-    "PUT reviews/{review_id}/example": Example({"note": "x"}, before=DECIDED),
-    "POST reviews/{review_id}/hand-over": Example(LEASE | {"to": "{username}"}, before=CLAIMED),
     "POST reviews/{review_id}/heartbeat": Example(LEASE, before=CLAIMED),
     "POST reviews/{review_id}/release": Example(LEASE, before=CLAIMED),
     "POST reviews/{review_id}/undo": Example(before=DECIDED),
-    "POST reviews/bulk": Example({"reviews": ["{review_id}"], "decision": "approve"}),
     "PUT rubric": Example({"criteria": [{"key": "kind", "name": "Kind"}]}),
     "POST runs/{run_id}/attempts": Example({"content": "x"}, about=OF_AGENT),
     "POST runs/{run_id}/fork": Example({"from_step": 1}),
@@ -208,8 +168,6 @@ EXAMPLES = {
     "POST runs/{run_id}/redo": Example({"instructions": "Again."}, about=OF_FINISHED),
     "POST runs/{run_id}/release": Example(LEASE, before=TAKEN, about=OF_AGENT),
     "POST runs/{run_id}/reviews": Example({"note": "Is it right?"}, about=OF_FINISHED),
-    "POST saved-views": Example({"name": "Mine"}),
-    "PATCH saved-views/{view_id}": Example({"name": "Ours"}),
     "GET search": Example(query={"q": "x"}),
     "POST secrets": Example({"name": "TOKEN", "origin": "https://93.184.215.14", "value": "eight-or-more"}),
     "POST tasks": Example({"objective": "x"}),

@@ -12,16 +12,12 @@ import pytest
 from django.core.wsgi import get_wsgi_application
 
 from reflection_app.adapters.llm.scripted import register_script
-from reflection_app.core.models import Scope
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, RunState
 from tests.adapters.outgoing.conftest import loopback
 from tests.api.caller import Caller, make_caller
 from tests.api.test_schema import WRITTEN
-from tests.repairs.reports import begun_run, kept_report
 from tests.repairs.tickets import SENT_BACK
-from tests.runs.critiques import critique
-from tests.sessions.recorded import INLINE, turns, watched_project
 
 __all__ = ["loopback"]
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -107,64 +103,3 @@ def test_an_external_agent_hands_in_until_it_is_let_through(package: str) -> Non
     [ticket, *_] = desk.call("tickets.list_tickets").results
     assert desk.call("tickets.get_ticket", ticket.ticket_id).trigger == models.Trigger.CRITIC_EVALUATION
     assert [found.id for found in desk.call("tasks.list_tasks", agent="researcher").results] == [task.id]
-
-
-@pytest.mark.usefixtures("loopback")
-def test_a_tool_is_registered_and_its_failure_is_reported(package: str) -> None:
-    caller = make_caller(scopes=[Scope.ADMIN])
-    desk, models = (made := Made(package).connected(caller)), made.models
-    tool = models.ToolInput(
-        name="get_weather",
-        kind=models.ToolKind.HTTP,
-        parameters=models.ToolInputParameters.from_dict(
-            {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-        ),
-        config=models.ToolInputConfig.from_dict({"method": "GET", "url": "http://127.0.0.1:9/{city}"}),
-    )
-    assert desk.call("tools.create_tool", body=tool).name == "get_weather"
-    assert desk.call("tools.change_tool", "get_weather", body=models.ToolChange(is_enabled=False)).is_enabled is False
-    failure = models.ToolFailureSubmission(
-        tool="get_weather",
-        error_message="Timeout after 30s",
-        params=models.ToolFailureSubmissionParams.from_dict({"city": "Oslo"}),
-    )
-    told = desk.call("tool_failures.report_tool_failure", body=failure)
-    assert told.corrective_action.remedy == models.Remedy.RETRY_LATER
-    outcome = models.FixOutcomeSubmission(worked=True)
-    assert desk.call("tool_failures.report_fix_outcome", told.id, body=outcome).outcome.worked is True
-    check = models.CheckSubmission(
-        objective="Read it.", history=[models.StepInput(operation="Read it")], tools=[models.UsableTool(name="search")]
-    )
-    assert desk.call("completeness_checks.check_completeness", body=check).id
-
-
-def test_a_report_and_a_sessions_reflections_are_read(package: str) -> None:
-    caller = make_caller(watched_project())
-    desk, models = (made := Made(package).connected(caller)), made.models
-    opening = models.TranscriptSubmission(reflection=models.ReflectionInput.from_dict(INLINE))
-    session = desk.call("transcripts.open_transcript", body=opening)
-    advance_all()
-    said = models.TurnsInput.from_dict({"messages": turns("go", "tool: Error: no seats")})
-    desk.call("transcripts.add_turns", session.id, body=said)
-    advance_all()
-    [reflection] = desk.call("transcripts.get_transcript", session.id).reflections
-    assert reflection.trigger is models.ReflectorTrigger.TOOL_FAILURE
-    report = kept_report(begun_run(caller.project))
-    assert desk.call("reports.get_report", report.reflection_id).document.trigger in list(models.Trigger)
-
-
-def test_a_review_is_claimed_and_decided(package: str) -> None:
-    caller = make_caller()
-    scripted(caller, {"attempt-1/answer": "first", "attempt-1/critique": critique(10)})
-    desk, models = (made := Made(package).connected(caller)), made.models
-    submission = models.TaskSubmission(objective="Write a haiku.", kind="creative_writing")
-    task = desk.call("tasks.submit_task", body=submission)
-    advance_all()
-    claimed = desk.call("reviews.claim_review", body=models.ClaimInput())
-    decision = models.DecisionInput.from_dict(
-        {"lease_token": str(claimed.lease_token), "decision": "accept", "reason": "Good enough."}
-    )
-    assert desk.call("reviews.decide_review", claimed.review.id, body=decision).state == "decided"
-    advance_all()
-    assert desk.call("runs.get_run", task.run.id).outcome == "succeeded"
-    assert desk.ask("reviews.decide_review", claimed.review.id, body=decision).status == 409

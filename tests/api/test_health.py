@@ -7,12 +7,6 @@ from pytest_django.fixtures import Settings
 from reflection_app.api.health import check_none_is_missing
 
 
-def test_the_process_is_alive_without_a_database() -> None:
-    response = Client().get("/healthz")
-    assert (response.status_code, response.content) == (200, b"ok")
-    assert "no-store" in response["Cache-Control"]
-
-
 @pytest.mark.django_db
 def test_it_is_ready_when_everything_answers() -> None:
     response = Client().get("/readyz")
@@ -72,8 +66,3 @@ def test_a_running_process_is_not_ready_once_a_newer_version_has_migrated_the_da
         "The database was migrated by a newer version (migration notebook_app.9999_of_the_future is unknown here). "
         "Start that version or restore a backup."
     )
-
-
-@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
-def test_health_is_only_read(path: str) -> None:
-    assert Client().post(path).status_code == 405

@@ -5,11 +5,9 @@ import threading
 import pytest
 from django.db import connections
 
-from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import IdempotentAnswer
 from reflection_app.tasks.models import Task
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
-from tests.api.stories import waiting_review
 from tests.pace import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
@@ -76,11 +74,6 @@ def test_answers_kept_by_the_hash_of_the_very_bytes_are_given_again(caller: Call
     assert_problem(caller.post("tasks", {"objective": "x", "kind": "z"}, idempotency_key="a"), 422)
 
 
-def test_a_key_used_for_another_path_is_refused(caller: Caller) -> None:
-    caller.post("reviews/claim", {}, idempotency_key="a")
-    assert_problem(caller.post("tasks", {}, idempotency_key="a"), 422)
-
-
 def test_a_request_sent_again_may_wait_for_another_while(caller: Caller) -> None:
     body = {"tool": "search", "error_message": "HTTP 429: rate limit exceeded"}
     first = caller.post("tool-failures?wait=0.1", body, idempotency_key="a")
@@ -101,34 +94,11 @@ def test_a_refusal_is_not_kept(caller: Caller) -> None:
     assert caller.post("tasks", {"objective": "x"}, idempotency_key="a").status == 201
 
 
-def test_an_answer_without_content_is_replayed_too(caller: Caller) -> None:
-    caller.post("reviews/claim", {}, idempotency_key="a")
-    again = caller.post("reviews/claim", {}, idempotency_key="a")
-    assert (again.status, again.body, again.headers["idempotency-replayed"]) == (204, None, "true")
-
-
 @pytest.mark.parametrize("key", ["", "x" * 201, "ä", "tab\there"])
 def test_a_key_that_is_not_usable_is_refused(caller: Caller, key: str) -> None:
     answer = caller.post("tasks", {"objective": "x"}, idempotency_key=key)
     assert_problem(answer, 400)
     assert fields(answer) == ["Idempotency-Key"]
-
-
-def test_a_key_may_have_200_characters(caller: Caller) -> None:
-    assert caller.post("tasks", {"objective": "x"}, idempotency_key="x" * 200).status == 201
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_decision_sent_again_is_no_conflict(caller: Caller) -> None:
-    review = waiting_review(caller.project)
-    token = caller.post("reviews/claim", idempotency_key="claim").body["lease_token"]
-    assert caller.post("reviews/claim", idempotency_key="claim").body["lease_token"] == token
-
-    body = {"lease_token": token, "decision": "approve"}
-    path = f"reviews/{review.pk}/decision"
-    first, again = (caller.post(path, body, idempotency_key="decide") for _ in range(2))
-    assert (first.status, again.status, again.body) == (200, 200, first.body)
-    assert AuditEntry.objects.filter(action="review.decided").count() == 1
 
 
 @pytest.mark.django_db(transaction=True)

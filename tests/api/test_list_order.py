@@ -20,8 +20,8 @@ PATHS = yaml.load((settings.BASE_DIR / "docs/openapi.yaml").read_text(), Loader=
 FEW = {
     f"/api/v1/{name}"
     for name in (
-        *("channels", "guidelines/versions", "invitations", "members", "rubric/versions"),
-        *("saved-views", "secrets", "tools", "webhooks"),
+        *("guidelines/versions", "invitations", "members", "rubric/versions"),
+        *("secrets", "tools", "webhooks"),
     )
 }
 # Of one thing alone, of one state, or of a computed set of rows.

@@ -54,11 +54,6 @@ def test_an_unexpected_error_is_logged_and_not_told(caplog: pytest.LogCaptureFix
     assert SECRET in caplog.text
 
 
-def test_an_index_is_told_only_where_there_is_one() -> None:
-    problem = problem_of(errors.InvalidInput("x", errors=[{"field": "a", "message": "b"}]))
-    assert problem.model_dump(mode="json")["errors"] == [{"field": "a", "message": "b"}]
-
-
 @pytest.mark.django_db(transaction=True)
 def test_a_database_that_went_away_is_a_problem_that_passes(caller: Caller) -> None:
     with connection.execute_wrapper(_lose_connection):

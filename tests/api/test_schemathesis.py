@@ -69,8 +69,6 @@ def calls() -> list[tuple[str, str]]:
 # Some calls are about a thing that is at a certain point.
 AT_A_POINT = {
     "/runs/{run_id}/attempts": {"run_id": "agent_run_id"},
-    "/comparisons/judgements/{judgement_id}": {"lease_token": "pair_token"},
-    "/comparisons/judgements/{judgement_id}/skip": {"lease_token": "pair_token"},
     "/datasets/{kind}/export": {"kind": "data_set"},
     "/runs/{run_id}/redo": {"run_id": "finished_run_id"},
 }

@@ -34,20 +34,6 @@ def test_of_very_many_errors_the_first_are_told_and_how_many_there_are(caller: C
     assert answer.body["errors"][-1] == {"field": "", "message": "and 19950 more"}
 
 
-def test_of_a_batch_as_well(caller: Caller) -> None:
-    answer = caller.post("tasks/batch", {"tasks": [{f"unknown-{number}": 1 for number in range(9)}] * 20})
-    assert_problem(answer, 400)
-    assert len(answer.body["errors"]) == 51
-    # Of each task nine unknown names and the missing objective.
-    assert answer.body["errors"][-1]["message"] == "and 150 more"
-
-
-def test_a_name_that_is_very_long_is_told_shortened(caller: Caller) -> None:
-    answer = caller.post("tasks", {"objective": "x", "y" * 100_000: 1})
-    assert_problem(answer, 400)
-    assert len(fields(answer)[0]) == 200
-
-
 @pytest.mark.parametrize("said", ["abc", "1.2.3.4:80"])
 def test_a_forwarded_address_that_is_none_is_not_audited(caller: Caller, settings: Settings, said: str) -> None:
     settings.PRODUCTION = True

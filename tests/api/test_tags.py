@@ -62,21 +62,6 @@ def test_what_was_changed_since_it_was_seen_is_left_alone(admin: Caller, kind: s
     assert send(admin, method, path, second).status == 200
 
 
-@pytest.mark.parametrize("kind", EDITS)
-def test_an_edit_that_is_sent_again_is_answered_with_the_same_tag(admin: Caller, kind: str) -> None:
-    path, (method, first, second) = made(admin, kind), EDITS[kind]
-    seen = admin.get(path).headers["etag"]
-    done, again = (send(admin, method, path, first, if_match=seen, idempotency_key="once") for _ in range(2))
-    assert (again.status, again.headers["idempotency-replayed"]) == (200, "true")
-    assert again.headers["etag"] == done.headers["etag"] != seen
-    # Also once somebody else has changed it: the tag goes with the body, and who edits by it is refused.
-    now = "tools/forecast" if kind == "tool" else path
-    assert send(admin, method, now, second).status == 200
-    late = send(admin, method, path, first, if_match=seen, idempotency_key="once")
-    assert (late.body, late.headers["etag"]) == (done.body, done.headers["etag"])
-    assert_problem(send(admin, method, now, first, if_match=late.headers["etag"]), 412)
-
-
 @pytest.mark.parametrize("kind", ["tool", "webhook"])
 def test_what_was_changed_since_it_was_seen_is_not_deleted(admin: Caller, kind: str) -> None:
     path, (method, first, _) = made(admin, kind), EDITS[kind]
@@ -85,19 +70,6 @@ def test_what_was_changed_since_it_was_seen_is_not_deleted(admin: Caller, kind: 
     assert send(admin, method, path, first).status == 200
     assert_problem(send(admin, "DELETE", path, if_match=seen), 412)
     assert send(admin, "DELETE", path, if_match=admin.get(path).headers["etag"]).status == 204
-
-
-def test_the_tag_of_a_task_stays_while_its_run_goes_on(admin: Caller) -> None:
-    run = submit(admin.project)
-    seen = admin.get(f"tasks/{run.task_id}").headers["etag"]
-    admin.post(f"runs/{run.pk}/cancel")
-    assert admin.get(f"tasks/{run.task_id}").headers["etag"] == seen
-
-
-def test_a_weak_tag_matches_nothing(admin: Caller) -> None:
-    path = made(admin, "task")
-    seen = admin.get(path).headers["etag"]
-    assert_problem(send(admin, "PATCH", path, {"external_id": "one"}, if_match=f"W/{seen}"), 412)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from django.db import connection, connections
 from reflection_app.api import waiting
 from reflection_app.core.audit import Actor
 from reflection_app.runs.resuming import cancel_run
-from tests.api.caller import Answer, Caller, assert_problem, fields
+from tests.api.caller import Answer, Caller
 from tests.api.stories import waiting_review
 from tests.factories import submit
 from tests.pace import PATIENCE_S
@@ -49,11 +49,6 @@ def test_waiting_ends_at_once_where_somebody_else_has_to_act(caller: Caller) -> 
     assert caller.get(f"runs/{review.run_id}", wait=15).body["state"] == "waiting_review"
 
 
-def test_waiting_ends_when_the_time_is_up(caller: Caller) -> None:
-    run = submit(caller.project)
-    assert caller.get(f"runs/{run.pk}", wait="0.3").body["state"] == "queued"
-
-
 def test_no_connection_is_held_while_waiting(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[bool] = []
 
@@ -84,14 +79,6 @@ def test_nobody_waits_longer_than_the_longest_wait(caller: Caller, monkeypatch: 
     assert caller.get(f"runs/{run.pk}", wait="1e300").status == 200
 
 
-@pytest.mark.parametrize("wait", ["-1", "soon", "", "nan", "inf", "1,5", "\x00"])
-def test_a_wait_that_is_no_time_is_refused(caller: Caller, wait: str) -> None:
-    run = submit(caller.project)
-    answer = caller.get(f"runs/{run.pk}", wait=wait)
-    assert_problem(answer, 400)
-    assert fields(answer) == ["wait"]
-
-
 def test_waiting_for_events_ends_when_one_comes(caller: Caller) -> None:
     run = submit(caller.project)
     (created,) = caller.get(f"runs/{run.pk}/events", wait=15).body["results"]
@@ -99,18 +86,3 @@ def test_waiting_for_events_ends_when_one_comes(caller: Caller) -> None:
     time.sleep(0.3)
     cancel_run(run, actor=Actor())
     assert [event["type"] for event in answer().body["results"]] == ["run.finished"]
-
-
-def test_waiting_for_events_that_do_not_come_ends_with_none(caller: Caller) -> None:
-    run = submit(caller.project)
-    answer = caller.get(f"runs/{run.pk}/events", after=1, wait="0.3")
-    assert answer.body == {"results": [], "next": None, "previous": None}
-
-
-def test_waiting_for_events_holds_no_connection(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    held: list[bool] = []
-    run = submit(caller.project)
-    monkeypatch.setattr(waiting, "sleep", lambda _: held.append(connection.connection is not None))
-    caller.get(f"runs/{run.pk}/events", after=1, wait="0.2")
-    assert held
-    assert not any(held)

@@ -67,18 +67,6 @@ def test_a_truncated_workbook_is_sent_back_with_its_fault_named_and_the_mended_o
     assert looked[-1]["rows"] == 1
 
 
-def test_a_file_that_never_comes_keeps_every_attempt_from_passing(caller: Caller) -> None:
-    run = asked_for_report(caller, limits={"max_iterations": 2})
-    for number in (1, 2):
-        assert hand_in(caller, run, "The report is attached.", attempt=number).status == 202
-        advance(run.pk)
-    run.refresh_from_db()
-    assert run.outcome == "exhausted"
-    assert verdicts_of(run) == [("REVISE", "requirements")] * 2
-    # No model was asked about what is not there.
-    assert not Step.objects.filter(run=run, role="critic").exists()
-
-
 def test_a_text_handed_in_beside_the_answer_is_a_file_as_well(caller: Caller) -> None:
     run = asked_for_report(caller, requirements={"files": [{"path": "out/sales.csv", "columns": ["sales"]}]})
     artifacts = [{"name": "out/sales.csv", "content": GOOD_CSV.decode()}]
@@ -101,16 +89,6 @@ def test_a_file_that_nobody_asked_for_is_told_of_and_decides_only_where_it_is_no
     assert hand_in(caller, other, with_files(file_part(workbook()[:-200], name="sales.xlsx"))).status == 202
     advance(other.pk)
     assert verdicts_of(other) == [("REVISE", "requirements")]
-
-
-def test_a_run_without_files_is_performed_as_ever(caller: Caller) -> None:
-    run = asked_for_report(caller, requirements=None)
-    assert hand_in(caller, run, "Done.").status == 202
-    advance(run.pk)
-    assert not Step.objects.filter(run=run, kind=InspectFiles.kind).exists()
-    handed_in = Step.objects.get(run=run, kind="await_attempt")
-    assert handed_in.result is not None
-    assert "files" not in handed_in.result
 
 
 def test_an_attempt_delivered_twice_is_looked_at_once(caller: Caller) -> None:

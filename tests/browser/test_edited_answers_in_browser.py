@@ -1,4 +1,4 @@
-"""Editing the answer by keyboard in headless Chromium: in place, what was changed beside it, kept as a draft."""
+"""Editing the answer by keyboard in headless Chromium: in place, and kept as a draft."""
 
 from collections.abc import Callable
 
@@ -33,9 +33,7 @@ def test_a_key_opens_the_answer_and_two_keys_decide_with_the_text(visit: Visit) 
     page.keyboard.press("e")
     expect(field).to_be_focused()
     expect(page.get_by_role("radio", name="Overrule")).to_be_hidden()
-    expect(page.locator("#edit-difference")).to_contain_text("Nothing is changed yet")
     page.keyboard.insert_text("A new first line.\n")
-    expect(page.locator("#edit-difference")).to_contain_text("A new first line.")
     page.keyboard.press("Control+Enter")
     expect(page.locator("body")).to_contain_text("You edited the answer")
     row = Review.objects.get(pk=review.pk)

@@ -10,7 +10,7 @@ from reflection_app.core.models import Membership, Project
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.models import Review, ReviewState
 from tests.browser.conftest import Visitor
-from tests.factories import make_member, make_project
+from tests.factories import make_member
 from tests.reviews.waiting_rows import waiting_rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -127,15 +127,3 @@ def test_news_from_others_do_not_dim_what_is_being_read(visit: Visit, project: P
     assert page.evaluate(opacity) == "1"
     page.evaluate("document.querySelector('.queue-filters').classList.add('htmx-request')")
     assert page.evaluate(opacity) == "0.6"
-
-
-def test_the_further_filters_suggest_what_waits_when_they_are_opened(visit: Visit) -> None:
-    project = make_project("desk")
-    waiting_rows(project, 4)
-    page = visit(make_member(project)).go("/p/desk/reviews/")
-    expect(page.locator("#queue-agents")).to_have_count(0)
-    page.get_by_text("More filters").click()
-    expect(page.locator("#queue-agents option[value=porter]")).to_have_count(1)
-    # With a further filter in the address they stand open.
-    page.goto(page.url + "?agent=porter")
-    expect(page.locator("#queue-agents option[value=porter]")).to_have_count(1)

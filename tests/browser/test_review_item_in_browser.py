@@ -56,21 +56,13 @@ def test_the_decision_stays_in_view_while_one_reads(visit: Visit) -> None:
     expect(page.get_by_role("heading", name="Decision", exact=True)).to_be_in_viewport()
 
 
-def test_another_comparison_keeps_what_was_typed_and_is_named_by_the_address(visit: Visit) -> None:
+def test_the_comparison_is_in_one_column_where_the_screen_is_narrow(visit: Visit) -> None:
     page = opened(visit, revised("desk"))
     page.set_viewport_size({"width": 1400, "height": 900})
     expect(page.get_by_role("region", name="Both attempts side by side")).to_be_hidden()
     page.get_by_role("heading", name="Earlier attempts").click()
     expect(page.get_by_role("region", name="Both attempts side by side")).to_be_visible()
-    page.get_by_label("Reason").fill("Half a thought")
-    page.get_by_role("link", name="Unified").click()
-    expect(page.get_by_role("region", name="Both attempts in one column")).to_be_visible()
-    expect(page.get_by_role("region", name="Both attempts side by side")).to_have_count(0)
-    expect(page.get_by_label("Reason")).to_have_value("Half a thought")
-    assert "layout=unified" in page.url
     page.set_viewport_size({"width": 390, "height": 900})
-    page.goto(page.url.split("?")[0])
-    page.get_by_role("heading", name="Earlier attempts").click()
     expect(page.get_by_role("region", name="Both attempts in one column")).to_be_visible()
     expect(page.get_by_role("region", name="Both attempts side by side")).to_be_hidden()
 
@@ -84,8 +76,7 @@ def test_without_javascript_one_reads_compares_and_decides(visit: Visit, browser
     page = context.new_page()
     page.goto(f"{server.address}/p/desk/reviews/{review.pk}/")
     page.get_by_role("heading", name="Earlier attempts").click()
-    page.get_by_role("link", name="Unified").click()
-    expect(page.get_by_role("region", name="Both attempts in one column")).to_contain_text("seven")
+    expect(page.get_by_role("region", name="Both attempts side by side")).to_contain_text("seven")
     page.get_by_text("Raw text").click()
     expect(page.locator("#answer-raw pre")).to_be_visible()
     page.get_by_role("button", name="Claim and decide").click()

@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, get_type_hints
 from uuid import UUID
 
 import pytest
@@ -15,7 +15,6 @@ from reflection_desk.calls import checks, datasets, notebook, reviews, sessions,
 from tests.client.samples import Described
 
 ID = UUID("01a203a7-9f22-70ed-a6c6-7cc37409ca31")
-NUMBERS = {"wait_s", "after", "limit", "n"}
 CALLS: dict[str, Callable[..., Call[Any]]] = {
     name: build
     for module in (work, sessions, notebook, reviews, datasets, checks)
@@ -33,18 +32,24 @@ def with_everything(build: Callable[..., Call[Any]]) -> Call[Any]:
     """The call with every argument given; what the values are does not matter here."""
     given: dict[str, Any] = {}
     for name, parameter in inspect.signature(build).parameters.items():
+        names = [name]
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            continue
-        given[name] = (
-            "runs"
-            if name == "dataset"
-            else ID
-            if name.endswith("_id")
-            else 1
-            if name in {"wait_s", "after", "limit", "n"}
-            else "x"
-        )
+            fields = getattr(parameter.annotation, "__args__", ())
+            names = [*get_type_hints(fields[0])] if fields else []
+        given |= {one: value_of(one) for one in names}
     return build(**given)
+
+
+def value_of(name: str) -> Any:
+    return (
+        "runs"
+        if name == "dataset"
+        else ID
+        if name.endswith("_id")
+        else 1
+        if name in {"wait_s", "after", "limit", "n"}
+        else "x"
+    )
 
 
 def models_in(value: Any) -> Iterator[BaseModel]:

@@ -15,9 +15,7 @@ from reflection_desk import (
     DeskError,
     DeskUnreachable,
     Invalid,
-    NotFound,
     Prompt,
-    RateLimited,
     Reflected,
     StillGoing,
     __version__,
@@ -128,30 +126,12 @@ def test_a_lost_answer_is_asked_for_again_with_the_same_key(server: Server, desk
     assert len(keys) == 1
 
 
-def test_two_calls_have_two_keys_and_a_key_that_is_given_is_sent(server: Server, desk: Desk) -> None:
-    server.says = [(200, {}, run_json())]
-    desk.cancel_run("a")
-    desk.cancel_run("a")
-    desk.cancel_run("a", idempotency_key="mine")
-    first, second, third = (heard["headers"]["Idempotency-Key"] for heard in server.heard)
-    assert first != second
-    assert third == "mine"
-
-
 def test_a_refusal_carries_the_desks_words_and_is_not_tried_again(server: Server, desk: Desk) -> None:
     errors = [{"field": "objective", "message": "too long"}]
     server.says = [(400, {}, {"title": "Invalid input", "detail": "Not readable.", "errors": errors})]
     with pytest.raises(Invalid, match=r"400: Not readable\. \(objective: too long\)") as caught:
         desk.submit_task("x")
     assert caught.value.errors == errors
-    assert len(server.heard) == 1
-
-
-def test_a_limit_that_asks_for_too_long_a_pause_is_told(server: Server, desk: Desk) -> None:
-    server.says = [(429, {"Retry-After": "3600"}, {"detail": "Too many."})]
-    with pytest.raises(RateLimited) as caught:
-        desk.get_run("a")
-    assert caught.value.retry_after_s == 3600
     assert len(server.heard) == 1
 
 
@@ -169,14 +149,6 @@ def test_an_answer_of_a_proxy_is_no_crash(server: Server, desk: Desk) -> None:
     server.says = [(200, {}, b"<html>welcome</html>")]
     with pytest.raises(DeskError, match="cannot be read"):
         desk.get_run("a")
-
-
-def test_an_answer_that_was_garbled_on_its_way_is_asked_for_again(server: Server) -> None:
-    server.says = [(200, {"Content-Encoding": "gzip"}, b"no gzip"), (200, {}, run_json())]
-    assert Desk(server.url, "rd_x", tries=2).get_run("a").outcome == "succeeded"
-    server.says = [(200, {"Content-Encoding": "gzip"}, b"no gzip")]
-    with pytest.raises(DeskUnreachable, match="1 tries"):
-        Desk(server.url, "rd_x", tries=1).get_run("a")
 
 
 def test_pages_are_walked_to_the_end_and_never_to_another_host(server: Server, desk: Desk) -> None:
@@ -221,32 +193,6 @@ def test_whoever_waits_goes_on_waiting_while_the_desk_is_restarted(server: Serve
         server.says.append((200, {}, {"results": [finished]}))
         assert [event.seq for event in desk.events("a", after=4)] == [5]
         assert all("after=4" in heard["path"] for heard in server.heard if "/events" in heard["path"])
-
-
-@pytest.mark.usefixtures("at_once")
-def test_waiting_for_a_desk_that_stays_away_ends_when_the_time_is_up(server: Server) -> None:
-    server.says = [AWAY]
-    with Desk(server.url, "rd_x", tries=1) as desk:
-        with pytest.raises(DeskUnreachable):
-            desk.wait_for_run("a", timeout_s=0.05)
-        with pytest.raises(DeskUnreachable):
-            list(desk.events("a", away_s=0.05))
-        server.says, server.heard = [(404, {}, {"detail": "There is no such run."})], []
-        with pytest.raises(NotFound):
-            desk.wait_for_run("a")
-    assert len(server.heard) == 1
-
-
-@pytest.mark.usefixtures("at_once")
-def test_the_async_client_waits_in_the_same_way(server: Server) -> None:
-    async def waited() -> tuple[bool, int]:
-        async with AsyncDesk(server.url, "rd_x", tries=1) as desk:
-            server.says = [AWAY, AWAY, (200, {}, run_json())]
-            run = await desk.wait_for_run("a")
-            server.says = [AWAY, (200, {}, {"results": []}), AWAY, (200, {}, run_json())]
-            return run.is_finished, len([event async for event in desk.events("a")])
-
-    assert asyncio.run(waited()) == (True, 0)
 
 
 def test_the_async_client_does_the_same(server: Server) -> None:

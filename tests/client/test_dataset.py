@@ -8,10 +8,8 @@ import pytest
 from reflection_desk import AsyncDesk, LibraryMissing
 from reflection_desk.calls import datasets as calls
 
-from reflection_app.core.models import Scope
-from reflection_app.metrics.datasets import reading
+from reflection_app.metrics.datasets import asking
 from tests.client.conftest import Served
-from tests.factories import make_api_key
 from tests.runs.critiques import critique
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -20,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def finished(served: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
     """A desk with five finished runs of two attempts each, of the scripted model."""
-    monkeypatch.setattr(reading, "SETTLED_AFTER", reading.SETTLED_AFTER * 0)
+    monkeypatch.setattr(asking, "SETTLED_AFTER", asking.SETTLED_AFTER * 0)
     served.critic(critique(40), critique(90, approved=True))
     with served.client() as desk:
         for number in range(5):
@@ -97,13 +95,3 @@ def test_a_library_that_is_not_there_is_named(finished: Served, monkeypatch: pyt
             rows.to_pandas()
         with pytest.raises(LibraryMissing, match="pip install datasets"):
             rows.to_hf()
-
-
-def test_findings_need_a_key_that_reads_the_notebook(finished: Served) -> None:
-    from reflection_desk import Desk, NotAllowed
-
-    with finished.client() as desk, pytest.raises(NotAllowed):
-        list(desk.dataset("findings"))
-    _key, secret = make_api_key(finished.project, (Scope.RUNS_READ, Scope.NOTEBOOK_READ))
-    with Desk(finished.url, secret) as desk:
-        assert list(desk.dataset("findings")) == []

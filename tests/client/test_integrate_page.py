@@ -1,4 +1,4 @@
-"""docs/integrate.md: each of its blocks is run as it stands there, against a desk and a model that run."""
+"""The blocks of docs/guides/connect-an-agent.md, run as they stand there, against a server and a model."""
 
 import ast
 import asyncio
@@ -25,7 +25,7 @@ from tests.runs.critiques import critique
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-PAGE = (Path(settings.BASE_DIR) / "docs" / "integrate.md").read_text()
+PAGE = (Path(settings.BASE_DIR) / "docs" / "guides" / "connect-an-agent.md").read_text()
 BLOCKS: dict[str, list[str]] = {
     section.partition("\n")[0]: re.findall(r"^```\w+\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
     for section in PAGE.split("\n## ")[1:]
@@ -48,13 +48,13 @@ def environment(served: Served, model: OpenAIServer, monkeypatch: pytest.MonkeyP
 
 def run(block: str, **names: Any) -> dict[str, Any]:
     """The names that the block leaves."""
-    exec(compile(block, "integrate.md", "exec"), names)
+    exec(compile(block, "connect-an-agent.md", "exec"), names)
     return names
 
 
 async def awaited(block: str, **names: Any) -> dict[str, Any]:
     """The names that a block leaves which awaits at its outermost level."""
-    await eval(compile(block, "integrate.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
+    await eval(compile(block, "connect-an-agent.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
     return names
 
 

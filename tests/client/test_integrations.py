@@ -89,29 +89,6 @@ def test_a_langgraph_agent_is_recorded(served: Served, model: OpenAIServer) -> N
     assert TranscriptTurn.objects.get(seq=6).message["is_error"] is True
 
 
-def test_tools_and_models_that_langchain_calls_by_themselves_are_recorded(served: Served) -> None:
-    from langchain_core.language_models import FakeListLLM
-    from langchain_core.tools import tool
-    from reflection_desk.integrations.langchain import SessionHandler
-
-    async def worked() -> None:
-        async with served.async_client() as desk, desk.session() as session:
-            config: Any = {"callbacks": [SessionHandler(session)]}
-            await tool(look_up).ainvoke({"trip": "X1"}, config)
-            await FakeListLLM(responses=["Rome."]).ainvoke("Where to?", config)
-            with pytest.raises(TimeoutError):
-                await tool(cancel).ainvoke({"trip": "X1"}, config)
-
-    asyncio.run(worked())
-    assert told() == [
-        ("assistant", "→ look_up"),
-        ("tool", "X1: to Rome"),
-        ("user", "Where to?"),
-        ("assistant", "Rome."),
-    ]
-    assert [tool for tool, _, _ in failed_tools()] == ["cancel"]
-
-
 def test_an_openai_agent_is_recorded(served: Served, model: OpenAIServer) -> None:
     from agents import Agent, OpenAIChatCompletionsModel, RunConfig, Runner, function_tool
     from openai import AsyncOpenAI
@@ -264,25 +241,6 @@ def test_a_reviewer_who_sends_back_what_the_critic_passed_gets_another_attempt_o
     assert (ended["review"]["accepted"], ended["review"]["answer"]) == (True, "By hand, in spring.")
     run = Run.objects.get()
     assert (run.outcome, run.attempts_made) == ("succeeded", 3)
-
-
-def test_what_a_reviewer_rejects_ends_the_graph_and_no_other_run_begins(served: Served) -> None:
-    from langgraph.types import Command
-    from reflection_desk.integrations.langgraph import reviewed_by
-
-    served.critic(critique(90, approved=True))
-    thread: Any = {"configurable": {"thread_id": "a"}}
-    with served.client() as desk, served.reviewer() as reviewer:
-        graph = writing_graph(reviewed_by(desk, objective="task", answer="text"))
-        graph.invoke({"task": "Write a haiku."}, thread)
-        claim = reviewer.claim_review()
-        assert claim is not None
-        reviewer.decide_review(claim.review.id, lease_token=claim.lease_token, decision="overrule", verdict="REJECT")
-        ended = graph.invoke(Command(resume=True), thread)
-    assert "__interrupt__" not in ended
-    assert (ended["review"]["accepted"], ended["review"]["verdict"]) == (False, "REJECT")
-    assert ended["review"]["decided_by"].startswith("key")
-    assert Run.objects.get().outcome == "rejected"
 
 
 def test_what_a_reviewer_sends_back_is_written_again(served: Served) -> None:

@@ -1,7 +1,5 @@
 """The client as a package of its own: its wheel, what stands in it, and its changelog."""
 
-import email
-import re
 import subprocess
 import sys
 import zipfile
@@ -12,7 +10,6 @@ from django.conf import settings
 from reflection_desk import __version__
 
 CLIENT = Path(settings.BASE_DIR) / "client"
-INTEGRATIONS = {"langchain", "langgraph", "openai-agents", "pydantic-ai"}
 
 
 @pytest.fixture(scope="module")
@@ -38,18 +35,6 @@ def test_the_wheel_has_all_that_is_in_the_source_and_nothing_that_runs_by_itself
     assert {name for name in names if not name.startswith("reflection_desk/")} == {
         f"reflection_desk_client-{__version__}.dist-info/{name}" for name in ("METADATA", "WHEEL", "RECORD")
     }
-
-
-def test_the_wheel_names_its_version_and_its_extras(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as opened:
-        told = email.message_from_bytes(
-            opened.read(f"reflection_desk_client-{__version__}.dist-info/METADATA"),
-        )
-    assert (told["Name"], told["Version"]) == ("reflection-desk-client", __version__)
-    assert set(told.get_all("Provides-Extra") or ()) >= INTEGRATIONS
-    newest = re.search(r"^## (\S+)", (CLIENT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert newest is not None
-    assert newest[1] == __version__
 
 
 def test_the_wheel_is_imported_without_any_framework(wheel: Path) -> None:

@@ -1,16 +1,13 @@
 """`@desk.reflected` on a desk that runs: a function is called until its attempt passes, and the best is returned."""
 
 import asyncio
-from typing import Any
-from uuid import UUID
 
 import pytest
-from reflection_desk import Invalid, Made, NothingKept, Prompt, Reflected, StillGoing
+from reflection_desk import Invalid, Made, NothingKept, Prompt, Reflected
 
 from reflection_app.runs.models import Attempt, Run
 from reflection_app.tasks.models import Task
 from tests.client.conftest import Served
-from tests.runs.critiques import critique
 from tests.runs.scripts import RIGHT, TESTS, WRONG
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -55,13 +52,6 @@ def test_asynchronous_functions_and_others_are_called_by_the_asynchronous_desk(s
     first, second = asyncio.run(worked())
     assert (first.best.number, first.outcome) == (2, "succeeded")
     assert (second.best.number, second.run.usage.prompt_tokens, second.run.usage.unmetered_calls) == (1, 7, 0)
-
-
-def test_the_best_attempt_is_returned_where_none_passes(served: Served) -> None:
-    with served.client() as desk:
-        never = desk.reflected(tests=TESTS, limits={"max_iterations": 2})(lambda prompt: WRONG)
-        best = never("Write f.")
-    assert (best.outcome, best.succeeded, best.content) == ("exhausted", False, WRONG)
 
 
 def test_a_function_that_fails_ends_its_run(served: Served) -> None:
@@ -117,33 +107,3 @@ def test_a_run_that_somebody_ends_meanwhile_tells_so(served: Served) -> None:
             return RIGHT
 
         assert desk.reflected(tests=TESTS)(second)("Write f.").best.number == 2
-
-
-def test_a_run_that_waits_for_a_person_is_waited_for(served: Served) -> None:
-    served.critic(critique(10))
-    ids: list[UUID] = []
-    with served.client() as desk, served.reviewer() as reviewer:
-
-        def write(prompt: str) -> str:
-            ids.append(desk.list_runs().results[0].id)
-            return "The sea."
-
-        poem = desk.reflected(timeout_s=0.5, mode="actor_critic")(write)
-        with pytest.raises(StillGoing, match="waiting_review"):
-            poem("Write a haiku.")
-        claim = reviewer.claim_review()
-        assert claim is not None
-        reviewer.decide_review(
-            claim.review.id, lease_token=claim.lease_token, decision="overrule", verdict="PASS", reason="It is fine."
-        )
-        best = poem.resume(ids[0])
-    assert (best.content, best.outcome) == ("The sea.", "succeeded")
-
-
-def test_an_asynchronous_function_needs_the_asynchronous_desk(served: Served) -> None:
-    async def write(prompt: str) -> str:
-        return RIGHT
-
-    decorated: Any = served.client().reflected()
-    with pytest.raises(TypeError, match="AsyncDesk"):
-        decorated(write)

@@ -6,17 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reflection_desk import AsyncDesk, Conflict, Desk, ExternalIdTaken, Made, Prompt
+from reflection_desk import AsyncDesk, Desk, ExternalIdTaken, Made, Prompt
 from reflection_desk.answers import Task
-from reflection_desk.calls import work
 
 from reflection_app.attachments.models import AttemptAttachment
-from reflection_app.core.models import Scope
 from reflection_app.runs.models import AgentLease, Run
 from tests.attachments.samples import png
 from tests.client.conftest import Served
-from tests.factories import make_api_key
-from tests.runs.critiques import critique
 from tests.runs.scripts import RIGHT, TESTS, WRONG
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -47,26 +43,6 @@ def test_an_agent_makes_attempts_until_the_loop_is_content_and_the_queue_is_empt
         run = desk.wait_for_run(task.run.id, until_finished=True)
     assert told == [(1, "job-1"), (2, "job-1")]
     assert (run.outcome, run.usage.prompt_tokens) == ("succeeded", 7)
-
-
-def test_of_three_agents_no_two_make_the_same_attempt(served: Served) -> None:
-    waiting(served, 6)
-    made: list[str] = []
-
-    def make(prompt: Prompt) -> str:
-        made.append(str(prompt.task and prompt.task.id))
-        return RIGHT
-
-    def agent() -> None:
-        with served.client() as desk:
-            desk.work_on(make, until_idle=True)
-
-    threads = [threading.Thread(target=agent) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert (len(made), len(set(made))) == (6, 6)
 
 
 def test_what_takes_longer_than_the_lease_is_held_by_heartbeats(served: Served) -> None:
@@ -128,19 +104,6 @@ def test_an_agent_whose_hold_was_lost_goes_on_with_the_next(served: Served) -> N
     assert Run.objects.filter(outcome="succeeded").count() == 2
 
 
-def test_a_hold_is_kept_and_given_back_by_hand(served: Served) -> None:
-    waiting(served)
-    with served.client() as desk:
-        mine = desk.claim_task(holder="one", lease_s=10)
-        assert mine is not None
-        assert desk.keep_run(mine.run.id, mine.lease_token).lease_until >= mine.lease_until
-        assert desk.claim_task() is None
-        desk.release_run(mine.run.id, mine.lease_token)
-        with pytest.raises(Conflict):
-            desk.keep_run(mine.run.id, mine.lease_token)
-        assert desk.claim_task() is not None
-
-
 def test_an_asynchronous_agent_pulls_too_and_gives_back_when_it_is_cancelled(served: Served) -> None:
     waiting(served, 2)
 
@@ -165,23 +128,6 @@ def test_an_asynchronous_agent_pulls_too_and_gives_back_when_it_is_cancelled(ser
             assert await desk.work_on(lambda _: RIGHT, until_idle=True) == 1
 
     asyncio.run(pull())
-
-
-def test_tasks_are_found_changed_and_deleted(served: Served) -> None:
-    served.critic(critique(90, approved=True))
-    with served.client() as desk:
-        task = desk.submit_task("Write a haiku.", mode="actor_critic", external_id="a", metadata={"team": "red"})
-        assert task.run is not None
-        desk.wait_for_run(task.run.id, until_finished=True)
-        found = desk.list_tasks(metadata_key="team", metadata_value="red", outcome="succeeded", sort="created_at")
-        assert [one.id for one in found.results] == [task.id]
-        assert list(desk.pages(work.list_runs(score_from=95, sort="-cost_usd"))) == []
-        assert desk.change_task(task.id, external_id=None).external_id is None
-        changed = desk.change_task(task.id, external_id="b", metadata={})
-        assert (changed.external_id, changed.metadata) == ("b", {})
-        _key, admin = make_api_key(served.project, (Scope.ADMIN,))
-        Desk(served.url, admin).delete_task(task.id)
-        assert desk.list_tasks(external_id="b").results == []
 
 
 def test_a_taken_external_id_names_whose_it_is(served: Served) -> None:

@@ -14,7 +14,7 @@ from reflection_app.teams.archive.importing import Wishes, import_project
 from reflection_app.teams.retention import carry_out_retention, change_retention, order_retention, preview_retention
 from tests.comparisons.pairs import claimed, judge_of, make_set, said
 from tests.factories import make_project
-from tests.teams.archive.archives import written
+from tests.teams.archive.archives import everybody, written
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -27,7 +27,7 @@ def test_what_people_said_comes_along_and_they_are_known_again(tmp_path: Path) -
     claimed(project, actor=anna)
     path = tmp_path / "project.zip"
     path.write_bytes(written(project))
-    copy = import_project(path, Wishes(slug="copy", same_people=True), actor=Actor()).project
+    copy = import_project(path, Wishes(slug="copy", people=everybody()), actor=Actor()).project
     (kept,) = PairJudgement.objects.filter(project=copy)
     assert (kept.choice, kept.left, kept.reason, kept.person) == (done.choice, done.left, "Why", anna.person_id)
     assert Pair.objects.filter(project=copy).count() == 2

@@ -361,7 +361,7 @@ def test_it_writes_nothing_outside_of_its_data_folder(folder: Path, empty_databa
                 '"migrations": ["reflection_app.0012_broken_tests", "notebook_app.0005_screening_by_meaning"]}',
                 "desk.dump": "",
             },
-            "is of a desk older than reflection_app.0013_first_password",
+            "is of a desk older than reflection_app.0036_recurring_by_meaning",
         ),
     ],
 )

@@ -86,3 +86,10 @@ def test_a_provider_key_without_a_model_is_noticed() -> None:
 
 def test_names_that_change_nothing_are_noticed() -> None:
     assert processes.names_without_effect({"ENABLE_VERBOSE_STEPS": "true", "PATH": "/bin"}) == ["ENABLE_VERBOSE_STEPS"]
+
+
+def test_the_embedded_postgres_has_room_for_all_processes_of_a_large_machine(settings: Settings) -> None:
+    settings.DATABASE_POOL_SIZE = 20
+    for web_servers, workers_, room in ((2, 2, 200), (4, 8, 272)):
+        settings.WEB_PROCESSES, settings.WORKER_PROCESSES = web_servers, workers_
+        assert int(processes.options_of_postgres()["max_connections"]) == room

@@ -1,26 +1,12 @@
-import re
-from pathlib import Path
-
-from django.conf import settings
-
 from reflection_app.config import env
-
-ROW = re.compile(r"^\| `([A-Z_]+)` \|\s*(.*?)\s*\|\s*(.*?)\s*\|$", re.MULTILINE)
-NONE = {"–", "—", "unset", "none"}
+from reflection_app.management.commands.write_reference import REFERENCE, SECTIONS, configuration_page
 
 
-def rows_of_readme() -> dict[str, tuple[str, str]]:
-    text = (Path(settings.BASE_DIR) / "README.md").read_text()
-    found = {name: (default.strip("`"), meaning) for name, default, meaning in ROW.findall(text)}
-    return {name: ("" if default in NONE else default, meaning) for name, (default, meaning) in found.items()}
+def test_every_setting_is_in_one_section() -> None:
+    assert sorted(name for names in SECTIONS.values() for name in names) == sorted(env.DOCUMENTED)
 
 
-def test_every_setting_stands_in_the_readme_and_no_other() -> None:
-    assert rows_of_readme().keys() == env.DOCUMENTED.keys()
+def test_the_reference_lists_the_settings_with_their_defaults() -> None:
+    page = (REFERENCE / "configuration.md").read_text()
 
-
-def test_the_readme_names_each_settings_default_and_meaning() -> None:
-    shown = rows_of_readme()
-    expected = {name: (variable.default, variable.meaning) for name, variable in env.DOCUMENTED.items()}
-
-    assert {name: shown[name] for name in expected if name in shown} == expected
+    assert page == configuration_page(), "write it again: manage.py write_reference"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from notebook_app import contradictions, disguises, rules_prompt, screening, search, versions
+from notebook_app import disguises, rules_prompt, screening, search, versions
 from reflection_app.adapters.llm.errors import read_fault, redact
 from reflection_app.loops.answer_reading import read_answer
 from reflection_app.loops.chain_of_thought import parse_chain_of_thought, work_in
@@ -47,7 +47,6 @@ PARSERS: dict[str, Parser] = {
     "screening": lambda text: screening.scan([text]),
     "disguises": lambda text: (disguises.folded(text), list(disguises.decoded(text))),
     "words of the notebook": lambda text: list(search.tokens_of(search.plain(text))),
-    "clauses": contradictions.clauses_of,
     "notebook in a prompt": lambda text: (rules_prompt.defused(text), rules_prompt.without_notebook(text)),
     "differences of versions": lambda text: versions.pieces_of(text, text[::-1]),
     "differences on a page": lambda text: marked(text, text[::-1]),

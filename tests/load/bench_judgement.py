@@ -105,7 +105,7 @@ def ways() -> dict[str, Callable[[Row], object]]:
     from reflection_app.loops.protocol.similarity import is_same
     from reflection_app.loops.verdicts import Issue
     from reflection_app.metrics.judged.tool_errors import call_of
-    from reflection_app.repairs.failures_by_meaning import meaning_of
+    from reflection_app.repairs.failures_by_meaning import judged_remedy
     from reflection_app.repairs.issue_vectors import vectors_of
     from reflection_app.repairs.unknown import read_by_meaning
 
@@ -132,7 +132,7 @@ def ways() -> dict[str, Callable[[Row], object]]:
         "does_not_know": lambda row: read_by_meaning(pieces_of(row["text"]), task=row["task"][:LONGEST_TASK]),
         "entry_pairs": lambda row: relation(Sides(**row["a"]), Sides(**row["b"]), model=wheels_file()),
         "recall": recalled,
-        "tool_errors": lambda row: by_memory_or_rules(call_of(row), None, meaning_of(call_of(row))),
+        "tool_errors": lambda row: by_memory_or_rules(call_of(row), None, judged_remedy(call_of(row))),
     }
 
 

@@ -29,13 +29,8 @@ NOT_SAID = (
     "",
     "   \n",
     "The answer is 42.",
-    '"I don\'t know," she said, and closed the door.',
-    "The test checks that the page says `No results found`.",
-    "> I don't know\n\nThis quoted reply is impolite; say when you will come back to them instead.",
-    "```\nprint('I do not know')\n```\nThe program prints that line.",
     "The customer does not know his order number.",
     "Known unknowns are risks that a plan can name.",
-    "“我不知道。”她说完就关上了门。",
     "很多人不知道这个功能。",
     "我知道答案，是四十二。",
 )
@@ -49,7 +44,7 @@ def test_it_is_told_in_the_words_themselves(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", NOT_SAID)
-def test_what_is_quoted_or_said_of_others_does_not_count(text: str) -> None:
+def test_what_is_said_of_others_does_not_count(text: str) -> None:
     assert said_in_words(text) == ""
 
 
@@ -86,4 +81,4 @@ def test_hostile_text_is_read_in_bounded_time(text: str) -> None:
 @given(st.text(alphabet="I don'tknow,.\"“”我不知道没有信息找到\n ", max_size=300))
 def test_any_text_is_answered_with_a_part_of_it(text: str) -> None:
     quote = said_in_words(text)
-    assert quote == "" or quote.rstrip("…") in text or '"' in text or "“" in text
+    assert quote == "" or quote.rstrip("…") in text

@@ -7,7 +7,6 @@ from typing import Any
 from django.utils import timezone
 
 from reflection_app.core.models import Project
-from reflection_app.metrics.figures import sum_days
 from reflection_app.metrics.models import RunFigure, RunSpend
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Run, RunState, spec_as_json
@@ -19,7 +18,6 @@ MODES = ("external_loop", "actor_critic", "reflexion", "planning")
 MODELS = ("openai/gpt-4.1-mini", "anthropic/claude-haiku")
 KINDS = ("code_generation", "creative_writing", "reasoning")
 FAILURES = ("test:wrong_answer", "issue:correctness", "issue:format", "tool:parameter_error", "class:3.3.2")
-LATENCIES = ("1s", "3s", "10s", "30s", "1min")
 
 
 def fill(project: Project, *, runs: int, days: int = 40, seed: int = 11, **fields: Any) -> list[RunFigure]:
@@ -35,7 +33,6 @@ def fill(project: Project, *, runs: int, days: int = 40, seed: int = 11, **field
             setattr(figure, name, value)
     RunFigure.objects.bulk_create(figures)
     RunSpend.objects.bulk_create([spend for figure in figures for spend in _spend(figure, chance)])
-    sum_days(project.pk, sorted({figure.finished_on for figure in figures}))
     return figures
 
 
@@ -100,8 +97,6 @@ def _figure(run: Run, chance: random.Random) -> RunFigure:
         finished_on=at.date(),
         is_counted=True,
         outcome="succeeded" if succeeded else chance.choice(("exhausted", "unverified", "failed", "timed_out")),
-        referee=chance.choice(("tests", "critic", "person", "self")),
-        latency=chance.choice(LATENCIES),
         failures=[] if at_once else chance.sample(FAILURES, k=chance.randint(1, 2)),
         agent=chance.choice(AGENTS),
         mode=chance.choice(MODES),

@@ -4,18 +4,15 @@ from datetime import timedelta
 
 from django.db.models import F
 
-from notebook_app.models import EntryVersion
 from reflection_app.comparisons.models import PairJudgement
-from reflection_app.metrics.datasets.reading import SETTLED_AFTER
+from reflection_app.metrics.datasets.asking import SETTLED_AFTER
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run, Verdict
-from reflection_app.sessions.models import Reflector
 
 MOMENTS = (
     (Run, "finished_at"),
     (Review, "decided_at"),
     (Verdict, "created_at"),
-    (Reflector, "finished_at"),
     (PairJudgement, "judged_at"),
 )
 
@@ -24,4 +21,3 @@ def let_settle(by: timedelta = 2 * SETTLED_AFTER) -> None:
     """Moves what happened so far back by so much, in its order."""
     for model, moment in MOMENTS:
         model._default_manager.filter(**{f"{moment}__isnull": False}).update(**{moment: F(moment) - by})
-    EntryVersion.objects.update(created_at=F("created_at") - by)

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from reflection_app.core.models import Project, Role
 from reflection_app.metrics.critics import prompts_first_seen
-from reflection_app.metrics.models import CriticJudgement, JudgedItem, JudgementImport
+from reflection_app.metrics.models import JudgedItem, JudgementImport
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run, Verdict
 from tests.factories import make_project
@@ -31,14 +31,6 @@ def page(client: Client, name: str, *args: object, query: str = "") -> str:
     answer = client.get(reverse(name, args=["calibrated", *args]) + query)
     assert answer.status_code == 200
     return unescape(answer.content.decode())
-
-
-def test_an_empty_project_is_told_what_would_fill_the_page(client: Client, project: Project) -> None:
-    logged_in(client, project, Role.VIEWER)
-    told = page(client, "calibration")
-    assert "No critic's verdict has been compared" in told
-    assert reverse("import_judgements", args=["calibrated"]) not in told
-    assert "Imported labels" not in told
 
 
 def uploaded(client: Client, content: bytes) -> str:
@@ -97,38 +89,6 @@ def test_the_desks_prompts_are_numbered_by_when_they_were_first_decided_about(cl
     assert "prompt v2, 2026-11-20" in told
 
 
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        (b"\n \n", "There are no rows."),
-        (lines([label("a"), label("b", verdict="garbage")]), "line 2, critic_verdict: Input should be 'PASS'"),
-    ],
-)
-def test_a_file_that_cannot_be_used_is_refused_with_the_reason(
-    client: Client, project: Project, content: bytes, why: str
-) -> None:
-    logged_in(client, project, Role.CURATOR)
-    told = uploaded(client, content)
-    assert "Nothing was imported." in told
-    assert why in told
-    assert not CriticJudgement.objects.exists()
-
-
-def test_no_file_is_refused(client: Client, project: Project) -> None:
-    logged_in(client, project, Role.CURATOR)
-    answer = client.post(reverse("import_judgements", args=["calibrated"]), follow=True)
-    assert "Choose a file." in answer.content.decode()
-
-
-def test_only_curators_import_and_delete(client: Client, project: Project) -> None:
-    batch = imported(project, [label("a")])
-    logged_in(client, project, Role.REVIEWER)
-    for name, args in (("import_judgements", ()), ("delete_judgements", (batch.pk,))):
-        address = reverse(name, args=["calibrated", *args])
-        assert client.post(address).status_code == 403
-        assert address not in page(client, "calibration")
-
-
 def test_an_item_that_is_a_run_or_an_attempt_links_to_the_run(client: Client, project: Project) -> None:
     attempt = judged_run(project).attempt
     others = judged_run(make_project("elsewhere")).attempt
@@ -170,15 +130,6 @@ def test_each_critic_has_its_figures_and_each_cell_leads_to_its_items(client: Cl
     other = page(client, "calibration", query="?source=imported&critic=small&version=v7")
     assert "1 imported label, compared" in other
     assert "The critic gave no confidence" in other
-
-
-def test_an_address_that_names_nothing_shows_the_critic_of_which_most_is_known(
-    client: Client, project: Project
-) -> None:
-    imported(project, [label("a")])
-    logged_in(client, project, Role.VIEWER)
-    for query in ("?source=desk&critic=gpt", "?critic=%00&said=nonsense", "?since=x&until=y", "?said=PASS&people=PASS"):
-        assert "1 imported label" in page(client, "calibration", query=query)
 
 
 def test_hostile_labels_are_escaped(client: Client, project: Project) -> None:

@@ -17,10 +17,6 @@ def test_of_few_things_an_axis_names_each_whole_number_once() -> None:
     assert axis["title"] == {"text": "runs"}
 
 
-def test_of_many_things_plotly_chooses_the_steps() -> None:
-    assert "dtick" not in count_axis("runs", [Mark("a", 2.0), Mark("b", 6.0)])
-
-
 @pytest.mark.parametrize(
     ("shares", "told", "low", "high"),
     [

@@ -1,4 +1,4 @@
-"""docs/datasets.md and the rows are held together."""
+"""docs/reference/datasets.md and the rows are held together."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from reflection_app.metrics.datasets.catalogue import DATASETS, DatasetKind
 from reflection_app.metrics.datasets.columns import Column, columns_of
 
-WRITTEN = Path(__file__).parents[2] / "docs" / "datasets.md"
+WRITTEN = Path(__file__).parents[2] / "docs" / "reference" / "datasets.md"
 
 
 def lines_of(columns: tuple[Column, ...], above: str = "") -> Iterator[str]:

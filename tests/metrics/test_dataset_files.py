@@ -7,16 +7,14 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from reflection_app.core.models import Scope
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.metrics.datasets import files
 from reflection_app.metrics.datasets.catalogue import DATASETS, DatasetKind
-from reflection_app.metrics.datasets.files import FileFormat, csv_columns
+from reflection_app.metrics.datasets.files import csv_columns
 from reflection_app.runs.models import Run
-from tests.api.caller import Caller, assert_problem, make_caller
+from tests.api.caller import Caller, make_caller
 from tests.metrics.settled import let_settle
 from tests.reviews.reviewed import criticised, decide, review_of
 
@@ -70,34 +68,8 @@ def test_csv_is_flat_and_no_cell_is_a_formula(told: Caller) -> None:
     assert (second["objective"], second["decision.verdict"]) == ("'=1+1", "")
 
 
-def test_parquet_has_columns_with_types_and_objects_within(told: Caller) -> None:
-    table = pq.read_table(io.BytesIO(exported(told, "runs", "parquet")))
-    first, second = table.to_pylist()
-    wanted, plain = paged(told, "runs")
-    assert (first["id"], first["at"].tzinfo is not None, first["cost_usd"]) == (wanted["id"], True, 0.25)
-    assert json.loads(first["metadata"]) == {"team": "search", "Größe": [1]}
-    assert first["decision"]["verdict"] == "REVISE"
-    assert [(one["referee"], one["score"]) for one in first["verdicts"]] == [
-        (one["referee"], one["score"]) for one in wanted["verdicts"]
-    ]
-    assert (second["objective"], second["decision"]) == (plain["objective"], None)
-    assert json.loads(table.schema.metadata[b"reflection_desk"])["dataset"] == "runs"
-
-
 @pytest.mark.parametrize("kind", DatasetKind)
 def test_a_file_without_rows_has_the_columns_all_the_same(kind: DatasetKind) -> None:
-    caller = make_caller(scopes=[Scope.RUNS_READ, Scope.NOTEBOOK_READ])
-    names = list(DATASETS[kind].row.model_fields)
+    caller = make_caller(scopes=[Scope.RUNS_READ])
     assert exported(caller, kind, "jsonl") == b""
     assert exported(caller, kind, "csv").decode().strip().split(",") == csv_columns(DATASETS[kind])
-    assert pq.read_table(io.BytesIO(exported(caller, kind, "parquet"))).schema.names == names
-
-
-def test_a_desk_without_pyarrow_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    caller = make_caller()
-    monkeypatch.setattr(files, "find_spec", lambda name: None)
-    refusal = caller.get("datasets/runs/export", format="parquet")
-    assert_problem(refusal, 501)
-    assert "pyarrow" in refusal.body["detail"]
-    kinds = caller.get("datasets").body["results"]
-    assert {form for one in kinds for form in one["formats"]} == {FileFormat.JSONL, FileFormat.CSV}

@@ -9,12 +9,11 @@ import pytest
 from django.utils import timezone
 
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.models import Scope
 from reflection_app.loops.lessons import Lesson, Lessons, RecallLessons
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Outcome, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.metrics.datasets import reading
+from reflection_app.metrics.datasets import asking, reading
 from reflection_app.metrics.datasets.people import People
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run, Verdict
@@ -105,7 +104,7 @@ def test_pages_follow_one_another_and_stay_at_the_moment_of_the_first(caller: Ca
     runs = [finished(caller, at=at + timedelta(seconds=number // 2)) for number in range(5)]
     first = caller.get("datasets/runs", limit=2)
     assert len(ids_of(first)) == 2
-    late = finished(caller, at=timezone.now() - 2 * reading.SETTLED_AFTER)
+    late = finished(caller, at=timezone.now() - 2 * asking.SETTLED_AFTER)
     seen, page = ids_of(first), first
     while page.body["next"]:
         page = caller.get(page.body["next"])
@@ -220,18 +219,6 @@ def test_a_blind_opinion_is_told_nobody_before_the_last_has_spoken() -> None:
     [row] = caller.get("datasets/critic").body["results"]
     assert (row["human_verdict"], row["reviewers"], row["overruled"]) == ("REVISE", 2, True)
     assert set(row["by"].split(", ")) == {first.label, second.label}
-
-
-def test_findings_need_the_notebooks_scope_as_well(caller: Caller) -> None:
-    reader = make_caller(caller.project, scopes=[Scope.RUNS_READ])
-    assert reader.get("datasets/runs").status == 200
-    refusal = reader.get("datasets/findings")
-    assert_problem(refusal, 403)
-    assert "notebook:read" in refusal.body["detail"]
-    assert_problem(reader.get("datasets/findings/export"), 403)
-    both = make_caller(caller.project, scopes=[Scope.RUNS_READ, Scope.NOTEBOOK_READ])
-    assert both.get("datasets/findings").body["results"] == []
-    assert_problem(make_caller(caller.project, scopes=[Scope.TASKS_WRITE]).get("datasets/runs"), 403)
 
 
 def test_an_unknown_data_set_is_not_found(caller: Caller) -> None:

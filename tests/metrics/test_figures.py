@@ -2,22 +2,20 @@
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from importlib import import_module
 from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
+from django.db.models import Sum
 
 from reflection_app.core.models import Project
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Outcome, Referee, Verdict
 from reflection_app.metrics.completeness_figures import completeness_figures
-from reflection_app.metrics.definitions import DEFINITIONS, SUMMED, Chosen, ChosenHour, Metrics
+from reflection_app.metrics.definitions import DEFINITIONS, Chosen, Metrics
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due, figure_runs, rebuild
-from reflection_app.metrics.models import DayCount, DayFigure, DaySpend, RunFigure
-from reflection_app.metrics.run_facts import LATENCIES, LONGER
+from reflection_app.metrics.models import SUMMED, RunFigure, RunSpend
 from reflection_app.metrics.runs_behind import runs_behind
 from reflection_app.repairs.models import CompletenessCheck
 from reflection_app.runs.models import Attempt, Run
@@ -101,8 +99,6 @@ def test_a_project_with_known_values_has_just_those() -> None:
     assert bars(metrics, "agents") == {"": 3, "writer": 1}
     assert bars(metrics, "outcomes") == {"exhausted": 2, "succeeded": 2}
     assert bars(metrics, "failures") == {"issue:format": 3}
-    assert bars(metrics, "referees") == {"critic": 2, "tests": 1}
-    assert bars(metrics, "latency")["3s"] == 2
     assert [(one.role, one.calls, one.prompt_tokens, one.cost_usd) for one in metrics.spend] == [
         ("actor", 6, 140, Decimal("0.25")),
         ("critic", 4, 160, 0),
@@ -251,22 +247,8 @@ def test_days_are_those_of_utc_and_both_ends_belong_to_the_period() -> None:
         rows.end(Outcome.CANCELLED, kept=None, at=at)
     metrics = figured(project)
     assert (metrics.figures["runs"].value, metrics.before["runs"].value) == (2, 1)
-    by_hour = {point.start: point.figures["runs"].value for point in metrics.points}
-    assert len(by_hour) == 24
-    assert {start for start, count in by_hour.items() if count} == {"2026-03-04T00:00Z", "2026-03-04T23:00Z"}
+    assert [(point.start, point.figures["runs"].value) for point in metrics.points] == [("2026-03-04", 2)]
     assert runs_behind(project.pk, on(), "outcomes", "cancelled").count() == 2
-
-
-def test_an_hour_of_a_day_has_the_runs_of_just_that_hour() -> None:
-    project = make_project()
-    nine = datetime(2026, 3, 4, 9, tzinfo=UTC)
-    moments = (nine - timedelta(microseconds=1), nine, nine + timedelta(hours=1))
-    made = [begin(project).end(Outcome.CANCELLED, kept=None, at=at) for at in moments]
-    by_hour = {point.start[11:13]: point.figures["runs"].value for point in figured(project).points}
-    assert {hour: count for hour, count in by_hour.items() if count} == {"08": 1, "09": 1, "10": 1}
-    for hour, run in zip((8, 9, 10), made, strict=True):
-        behind = runs_behind(project.pk, ChosenHour(**vars(on()), hour=hour), "runs")
-        assert list(behind) == [run]
 
 
 @pytest.mark.parametrize("days", [1, 2, 30, 120])
@@ -277,8 +259,8 @@ def test_the_points_add_up_to_the_figures(days: int) -> None:
     metrics = figured(project, chosen)
     assert sum(point.figures["runs"].value or 0 for point in metrics.points) == metrics.figures["runs"].value
     assert sum(point.figures["tokens"].value or 0 for point in metrics.points) == metrics.figures["tokens"].value
-    assert len(metrics.points) == {1: 24, 2: 48, 30: 30}.get(days, len(metrics.points)) <= 92
-    assert metrics.points[0].start[:10] == chosen.since.isoformat()
+    assert len(metrics.points) == {120: 18}.get(days, days)
+    assert metrics.points[0].start == chosen.since.isoformat()
 
 
 def checked_run(project: Project, mode: Mode, state: str) -> None:
@@ -298,12 +280,6 @@ def test_checks_that_carry_nothing_out_are_no_failed_supplements() -> None:
     assert found.value == pytest.approx(1 / 3)
     assert found.of == 3
     assert completeness_figures(project.pk).share_supplemented == pytest.approx(1 / 3)
-    # What the migration counts for rows from before is what is counted now.
-    for model in (RunFigure, DayFigure):
-        model.objects.update(checks_supplementable=0)
-    with connection.cursor() as cursor:
-        cursor.execute(import_module("reflection_app.migrations.0039_supplementable_checks").COUNT)
-    assert metrics_of(project.pk, on()).figures["completed_by_supplement"] == found
 
 
 @pytest.mark.exhaustive("against another computation, over many drawn cases")
@@ -347,15 +323,15 @@ def test_sums_by_day_are_those_of_the_runs_also_when_made_anew_and_after_changes
         pass
     assert sums(project) == raw(project)
     kept = every_sum(project)
-    DayFigure.objects.filter(project=project).update(runs=7)
     RunFigure.objects.filter(run=made[1]).update(runs=5)
     call_command("rebuild_metrics", project=project.slug)
     assert every_sum(project) == kept
 
 
 def sums(project: Project) -> list[tuple[object, ...]]:
-    rows = DayFigure.objects.filter(project=project, is_total=True).order_by("day", "is_scripted")
-    return [tuple(row) for row in rows.values_list("day", "is_scripted", *SUMMED)]
+    rows = RunFigure.objects.filter(project=project).order_by("finished_on", "is_scripted")
+    summed = rows.values_list("finished_on", "is_scripted").annotate(*map(Sum, SUMMED))
+    return [tuple(row) for row in summed]
 
 
 def raw(project: Project) -> list[tuple[object, ...]]:
@@ -371,11 +347,20 @@ def raw(project: Project) -> list[tuple[object, ...]]:
 
 
 def every_sum(project: Project) -> list[list[tuple[object, ...]]]:
-    models: tuple[type[DayFigure] | type[DayCount] | type[DaySpend], ...] = (DayFigure, DayCount, DaySpend)
-    names = [[field.name for field in model._meta.concrete_fields if field.name != "id"] for model in models]
+    """Every figure of the project's runs, and what was spent, without their own ids."""
+    rows = {RunFigure: {"project": project}, RunSpend: {"figure__project": project}}
+    without = {"id", "figure"}
     return [
-        sorted(map(tuple, model.objects.filter(project=project).values_list(*of)), key=repr)
-        for model, of in zip(models, names, strict=True)
+        sorted(
+            map(
+                tuple,
+                model._default_manager.filter(**of).values_list(
+                    *(field.name for field in model._meta.concrete_fields if field.name not in without)
+                ),
+            ),
+            key=repr,
+        )
+        for model, of in rows.items()
     ]
 
 
@@ -408,7 +393,7 @@ def test_every_figure_and_bar_leads_to_as_many_runs_as_it_counts() -> None:
 
 @pytest.mark.parametrize(
     ("figure", "key"),
-    [("nothing", ""), ("runs", "maybe"), ("latency", "fast"), ("attempts_to_success", "²"), ("modes", "a\0b")],
+    [("nothing", ""), ("runs", "maybe"), ("attempts_to_success", "²"), ("modes", "a\0b")],
 )
 def test_what_is_no_figure_leads_nowhere(figure: str, key: str) -> None:
     with pytest.raises(ValueError, match=r"."):
@@ -434,14 +419,3 @@ def test_no_project_sees_anothers() -> None:
     assert figured(other).figures["runs"].value == 0
     assert metrics_of(other.pk, on()).choices["agents"] == ()
     assert not runs_behind(other.pk, on(), "runs").exists()
-
-
-def test_latencies_are_told_by_their_upper_ends() -> None:
-    project = make_project()
-    for seconds in (1.0, 1.5, 400.0):
-        rows = begin(project)
-        made = rows.attempt(1, duration_s=seconds)
-        rows.end(Outcome.FAILED, kept=made, at=NOON)
-    counted = bars(figured(project), "latency")
-    assert list(counted) == [*LATENCIES, LONGER]
-    assert {key: count for key, count in counted.items() if count} == {"1s": 1, "3s": 1, "longer": 1}

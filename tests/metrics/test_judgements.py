@@ -4,7 +4,7 @@ import pytest
 
 from reflection_app.core.models import Scope
 from reflection_app.metrics.models import CriticJudgement, JudgementImport
-from tests.api.caller import Caller, assert_problem, make_caller
+from tests.api.caller import Caller, make_caller
 from tests.metrics.judgements import label, lines
 from tests.reviews.reviewed import criticised, decide, review_of
 
@@ -18,28 +18,6 @@ def test_csv_is_imported(admin: Caller) -> None:
     assert (done.status, done.body) == (201, {"id": str(batch.pk), "name": "May", "rows": 2})
     stored = CriticJudgement.objects.values_list("item__external_id", "verdict", "confidence")
     assert sorted(stored) == [("a", "PASS", 0.8), ("b, c", "PASS", None)]
-
-
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({}, "content"),
-        ({"content": ""}, "content"),
-        ({"content": "\n\n"}, "content"),
-        ({"content": lines([label()]).decode(), "name": "x" * 201}, "name"),
-        ({"content": lines([label(), label(verdict="garbage")]).decode()}, "line 2, critic_verdict"),
-    ],
-)
-def test_what_is_no_import_is_refused_whole(admin: Caller, body: dict[str, object], field: str) -> None:
-    refused = admin.post("metrics/calibration/labels", body)
-    assert_problem(refused, 400)
-    assert field in [error["field"] for error in refused.body["errors"]]
-    assert not JudgementImport.objects.exists()
-
-
-def test_former_routes_are_not_found(admin: Caller) -> None:
-    assert admin.get("judgements").status == 404
-    assert admin.post("judgements/imports", {"rows": []}).status == 404
 
 
 def test_calibration_tells_every_figure_with_its_interval(admin: Caller) -> None:
@@ -73,18 +51,3 @@ def test_the_desks_own_verdicts_are_told_with_what_still_waits() -> None:
     assert [(one["source"], one["pairs"]) for one in found["critics"]] == [("desk", 1)]
     assert found["waiting"] == 1
     assert make_caller(scopes=[Scope.METRICS_READ]).get("metrics/calibration").body["critics"] == []
-
-
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [
-        ({"since": "2026-02-01", "until": "2026-01-01"}, "since"),
-        ({"since": "yesterday"}, "since"),
-        ({"mode": "none"}, "mode"),
-        ({"model": "gpt"}, "model"),
-    ],
-)
-def test_a_query_that_cannot_be_is_refused(admin: Caller, query: dict[str, str], field: str) -> None:
-    refused = admin.get("metrics/calibration", **query)
-    assert_problem(refused, 400)
-    assert refused.body["errors"][0]["field"] == field

@@ -15,7 +15,7 @@ def test_without_any_price_no_cost_is_told() -> None:
 
 def test_with_some_prices_it_is_the_least() -> None:
     cost = {"unpriced_calls": 1, "cost_usd": Decimal(4), "counted_unpriced_calls": 1, "counted_cost_usd": Decimal(3)}
-    figures = figures_of(Sums(succeeded=2, llm_calls=4, **cost))  # type: ignore[arg-type]
+    figures = figures_of(Sums(succeeded=2, llm_calls=4, **cost))
     assert (figures["cost_usd_per_success"].value, figures["cost_usd_per_success"].is_at_least) == (1.5, True)
     assert figure_words(figures["cost_usd_per_success"]) == "at least $1.50"
     # What is known in part of one time is nothing to compare another with.

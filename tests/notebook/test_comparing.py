@@ -32,9 +32,11 @@ def proposed(
 
 
 def conflicting(project: UUID) -> Conflict:
-    """An open contradiction of two screened rules."""
+    """An open contradiction of two screened rules, as the classifier finds it; words alone see near-duplicates."""
     proposed(project, ALWAYS)
     [found] = compare(project, proposed(project, NEVER).pk)
+    Conflict.objects.filter(pk=found.pk).update(kind=ConflictKind.CONTRADICTION)
+    found.refresh_from_db()
     return found
 
 
@@ -43,31 +45,18 @@ def state_of(conflict: Conflict) -> str:
     return conflict.state
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "kind"),
-    [
-        (ALWAYS, NEVER, ConflictKind.CONTRADICTION),
-        ("导出时保留含有空值的行。", "导出时删除含有空值的行。", ConflictKind.CONTRADICTION),
-        (
-            "The whole test suite is run before each commit.",
-            "Run the whole test suite before a commit.",
-            ConflictKind.DUPLICATE,
-        ),
-    ],
-)
-def test_a_conflict_is_found_by_words_alone_and_told_with_its_reasons(one: str, other: str, kind: ConflictKind) -> None:
+def test_a_near_duplicate_is_found_by_words_alone_and_told_with_the_words() -> None:
     project = uuid4()
-    first, second = proposed(project, one), proposed(project, other)
+    first = proposed(project, "The whole test suite is run before each commit.")
+    second = proposed(project, "Run the whole test suite before a commit.")
     proposed(project, "Prices are shown in euros.")
     [row] = compare(project, second.pk)
-    assert (row.kind, row.state, row.first_id, row.second_id) == (kind, ConflictState.OPEN, first.pk, second.pk)
+    assert (row.kind, row.state) == (ConflictKind.DUPLICATE, ConflictState.OPEN)
+    assert (row.first_id, row.second_id) == (first.pk, second.pk)
     assert row.meaning_likeness is None
     assert row.text_likeness > 0.5
     [seen] = list_conflicts(project, limit=5)
-    assert seen.words
-    if kind is ConflictKind.CONTRADICTION:
-        opposed = seen.opposed[0]
-        assert (opposed.left, opposed.right) == (one.rstrip(".。"), other.rstrip(".。"))
+    assert "suite" in seen.words
     second.refresh_from_db()
     assert second.state == "screened"
     last = second.versions.first()
@@ -75,14 +64,12 @@ def test_a_conflict_is_found_by_words_alone_and_told_with_its_reasons(one: str, 
     assert last.by_label == "system"
 
 
-def test_whichever_is_compared_first_the_pair_is_one_row_with_its_phrases_in_order() -> None:
+def test_whichever_is_compared_first_the_pair_is_one_row() -> None:
     project = uuid4()
     first, second = proposed(project, ALWAYS), proposed(project, NEVER)
     [one] = compare(project, first.pk)
     [again] = compare(project, second.pk)
     assert one.pk == again.pk
-    assert one.why["opposed"] == again.why["opposed"]
-    assert one.why["opposed"][0]["left"] == ALWAYS.rstrip(".")
 
 
 def test_two_that_are_compared_at_once_are_found_once() -> None:
@@ -113,13 +100,6 @@ def test_entries_of_two_agents_projects_or_kinds_that_cannot_clash_are_left_alon
     assert compare(project, proposed(project, NEVER, agent="reviewer").pk) == []
     assert compare(elsewhere, proposed(project, NEVER).pk) == []
     assert Conflict.objects.filter(project_id=elsewhere).count() == 0
-
-
-def test_a_mistake_that_is_told_is_no_contradiction_of_the_rule_against_it() -> None:
-    project = uuid4()
-    proposed(project, "Never make up an order id.")
-    note = proposed(project, "", kind=EntryKind.ERROR_NOTE, name="The agent made up an order id", description="x")
-    assert [row.kind for row in compare(project, note.pk) if row.kind == ConflictKind.CONTRADICTION] == []
 
 
 def test_a_conflict_is_moot_while_one_side_does_not_hold_and_comes_back_with_it() -> None:

@@ -1,6 +1,5 @@
 """The conflict inbox and its item: what is shown, settled and taken back on pages."""
 
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -8,7 +7,6 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from notebook_app.clusters import Cluster
 from notebook_app.comparing import compare
 from notebook_app.kinds import By
 from notebook_app.models import Conflict, ConflictKind, Entry
@@ -20,7 +18,6 @@ from reflection_app.core.models import Project, Role
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from tests.factories import PASSWORD, make_member, make_project
-from tests.notebook.test_clusters import look_alikes
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -39,6 +36,8 @@ def rule(project: Project, content: str, *, name: str = "") -> Entry:
 def open_conflict(project: Project, one: str = ALWAYS, other: str = NEVER) -> Conflict:
     rule(project, one)
     [found] = compare(project.pk, rule(project, other).pk)
+    Conflict.objects.filter(pk=found.pk).update(kind=ConflictKind.CONTRADICTION)
+    found.refresh_from_db()
     return found
 
 
@@ -70,12 +69,6 @@ def test_the_inbox_lists_what_is_open_with_its_phrases_and_the_tab_counts_it() -
     assert client.get(page("conflicts", project), {"state": "x", "kind": "y", "after": "z"}).status_code == 200
 
 
-def test_an_empty_inbox_says_what_comes_here() -> None:
-    project = make_project()
-    client, _user = logged_in(project)
-    assert "No conflict is open" in client.get(page("conflicts", project)).content.decode()
-
-
 def test_the_item_shows_both_sides_with_what_differs_marked() -> None:
     project = make_project()
     conflict = open_conflict(project)
@@ -97,18 +90,6 @@ def test_hostile_text_is_shown_as_text() -> None:
         assert name == "conflicts" or "7*7" in said
         # In a field for editing the text stands as it is.
         assert "\u202e" not in said.split("merge-description")[0]
-
-
-def test_a_viewer_reads_and_cannot_settle() -> None:
-    project = make_project()
-    conflict = open_conflict(project)
-    client, _user = logged_in(project, Role.REVIEWER)
-    assert "Which one stays?" not in client.get(page("conflict", project, conflict)).content.decode()
-    told = {"act": "supersede", "stays": str(conflict.first_id)}
-    for name in ("settle_conflict", "unsettle_conflict", "suggest_merge"):
-        assert client.post(page(name, project, conflict), told).status_code == 403
-    conflict.refresh_from_db()
-    assert conflict.state == "open"
 
 
 def test_one_that_holds_instead_retires_the_other_and_leads_to_the_next() -> None:
@@ -187,37 +168,6 @@ def test_what_is_refused_is_told_beside_what_was_typed() -> None:
     assert conflict.state == "open"
 
 
-def test_what_was_seen_at_another_version_is_not_settled() -> None:
-    project = make_project()
-    conflict = open_conflict(project)
-    client, _user = logged_in(project)
-    seen = versions(conflict)
-    edit(project.pk, conflict.second_id, by=By("ben"), tags=["git"])
-    answer = client.post(page("settle_conflict", project, conflict), {"act": "keep_both", "reason": "x", **seen})
-    assert answer.status_code == 409
-    assert "ben" in answer.content.decode()
-
-
-def test_the_second_of_two_curators_is_told_who_was_quicker() -> None:
-    project = make_project()
-    conflict = open_conflict(project)
-    (one, first), (other, _second) = logged_in(project), logged_in(project)
-    told = {"act": "keep_both", "reason": "Two teams."}
-    assert one.post(page("settle_conflict", project, conflict), told).status_code == 302
-    answer = other.post(page("settle_conflict", project, conflict), told)
-    assert answer.status_code == 409
-    assert first.username in answer.content.decode()
-
-
-def test_a_stranger_sees_nothing_of_it() -> None:
-    project, elsewhere = make_project(), make_project()
-    conflict = open_conflict(project)
-    client, _user = logged_in(elsewhere)
-    assert client.get(page("conflict", project, conflict)).status_code == 404
-    assert client.get(page("conflict", elsewhere, conflict)).status_code == 404
-    assert client.post(page("settle_conflict", elsewhere, conflict), {"act": "keep_both"}).status_code == 404
-
-
 def suggesting(answer: str) -> tuple[Project, Conflict, Client]:
     model = register_script(f"merge-{abs(hash(answer))}", {"merge": answer, "merge/again-1": "?", "merge/again-2": "?"})
     project = make_project(models_by_role={"default": model})
@@ -272,64 +222,6 @@ def test_who_lets_a_proposal_stay_is_told_that_it_has_still_to_be_approved() -> 
     shown = client.get(page("conflict", project, conflict)).text
     waiting, told = ("Entry 1 is a proposal", "Entry 2 is a proposal")
     assert (waiting in shown) != (told in shown)
-
-
-def clustered_page(**more: Any) -> tuple[Project, Cluster, Client]:
-    project = make_project(**more)
-    return project, look_alikes(project.pk), logged_in(project)[0]
-
-
-def settling_form(cluster: Cluster, **more: object) -> dict[str, object]:
-    rows = Entry.objects.filter(pk__in=cluster.entries).values_list("pk", "version")
-    seen = [f"{entry_id}:{version}" for entry_id, version in rows]
-    return {
-        "seen": seen,
-        "act": "merge",
-        "stays": str(cluster.entries[0]),
-        "gone": list(map(str, cluster.entries)),
-    } | more
-
-
-def test_a_cluster_is_one_row_and_one_decision_on_its_page() -> None:
-    project, cluster, client = clustered_page()
-    inbox = client.get(page("conflicts", project)).content.decode()
-    assert inbox.count("data-queue-row") == 1
-    assert "and 2 more that look alike" in inbox
-    conflict = Conflict.objects.get(pk=cluster.leader)
-    assert "4 entries that look alike" in client.get(page("conflict", project, conflict)).content.decode()
-    assert client.post(page("settle_cluster", project, conflict), settling_form(cluster)).status_code == 302
-    assert Entry.objects.filter(pk__in=cluster.entries, state="merged").count() == 3
-    assert AuditEntry.objects.filter(action="conflict.settled").count() == 1
-    assert client.post(page("unsettle_conflict", project, conflict)).status_code == 302
-    assert not Entry.objects.filter(pk__in=cluster.entries, state="merged").exists()
-
-
-@pytest.mark.parametrize(
-    ("told", "status"), [({"gone": []}, 400), ({"act": "keep_all"}, 400), ({"stays": "x"}, 400), ({"seen": []}, 409)]
-)
-def test_what_cannot_be_settled_so_is_told_beside_the_cluster(told: dict[str, object], status: int) -> None:
-    project, cluster, client = clustered_page()
-    conflict = Conflict.objects.get(pk=cluster.leader)
-    answer = client.post(page("settle_cluster", project, conflict), settling_form(cluster, **told))
-    assert answer.status_code == status
-    assert "4 entries that look alike" in answer.content.decode()
-    assert not Entry.objects.filter(pk__in=cluster.entries, state="merged").exists()
-
-
-def test_a_model_is_shown_all_of_a_cluster_and_its_words_are_taken_by_a_person() -> None:
-    answer = '{"name": "Tests", "description": "", "content": "Run all of them first.", "note": "n"}'
-    model = register_script("merge-cluster", {"merge": answer})
-    project, cluster, client = clustered_page(models_by_role={"default": model})
-    conflict = Conflict.objects.get(pk=cluster.leader)
-    assert client.post(page("suggest_merge", project, conflict)).status_code == 302
-    run = Run.objects.get(mode="merge_suggestion")
-    assert len(run.spec["to_merge"]) == 4
-    advance(run.pk)
-    filled = client.get(page("conflict", project, conflict), {"words": "suggestion"}).content.decode()
-    assert "Run all of them first." in filled
-    words = {"name": "Tests", "description": "", "content": "Run all of them first."}
-    assert client.post(page("settle_cluster", project, conflict), settling_form(cluster, **words)).status_code == 302
-    assert Entry.objects.get(pk=cluster.entries[0]).content == "Run all of them first."
 
 
 def test_a_run_whose_suggestion_nobody_asks_for_any_more_has_not_succeeded() -> None:

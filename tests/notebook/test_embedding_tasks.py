@@ -9,7 +9,7 @@ from reflection_app.config import jobs
 from reflection_app.core.turn import Turn
 from reflection_app.notebook.background import EMBED_TURN as TURN
 from reflection_app.runs import jobs as tasks
-from reflection_app.runs.queueing import Outage
+from reflection_app.runs.queueing import LAST_ASKED, Outage
 from tests.notebook.embedding_rows import kept
 
 
@@ -17,7 +17,7 @@ from tests.notebook.embedding_rows import kept
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the tasks that are asked for, none of which is carried out."""
     names: list[str] = []
-    monkeypatch.setattr(tasks.LastAsked, "at", float("-inf"))
+    LAST_ASKED.clear()
     monkeypatch.setattr(Outage, "until", 0.0)
     monkeypatch.setattr(current_app, "send_task", lambda name, *_, **__: names.append(name))
     return names
@@ -48,7 +48,7 @@ def test_a_broker_that_is_away_keeps_nobody_from_changing_entries(monkeypatch: p
     def away(*_: object, **__: object) -> None:
         raise OperationalError("connection refused")
 
-    monkeypatch.setattr(tasks.LastAsked, "at", float("-inf"))
+    LAST_ASKED.clear()
     monkeypatch.setattr(Outage, "until", 0.0)
     monkeypatch.setattr(current_app, "send_task", away)
     tasks.embed_soon()

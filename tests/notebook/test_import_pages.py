@@ -93,22 +93,6 @@ def test_hostile_names_and_words_stay_words(client: Client, project: Project) ->
     assert "<b>.txt" not in page
 
 
-def test_only_a_curator_imports_and_every_member_exports(client: Client, project: Project) -> None:
-    logged_in(client, project, role=Role.REVIEWER)
-    assert "Only a curator can import." in client.get(PAGE).text
-    assert client.post(PAGE, {"files": [uploaded("nb.json", NOTE)]}).status_code == 403
-    assert not ImportBatch.objects.exists()
-    assert client.get("/p/nb/notebook/notebook.jsonl").status_code == 200
-
-
-def test_another_projects_import_is_not_found(client: Client, project: Project) -> None:
-    logged_in(client, project, role=Role.CURATOR)
-    shown = handed_in(client, uploaded("nb.json", NOTE))
-    logged_in(client, make_project("own"), role=Role.CURATOR)
-    assert client.get(shown.replace("/p/nb/", "/p/own/")).status_code == 404
-    assert client.post(f"{shown.replace('/p/nb/', '/p/own/')}apply/").status_code == 404
-
-
 def test_the_notebook_is_taken_along_as_lines_and_as_an_archive(client: Client, project: Project) -> None:
     logged_in(client, project, role=Role.CURATOR)
     client.post(f"{handed_in(client, uploaded('nb.json', NOTE), uploaded('p.md', MARKDOWN))}apply/")

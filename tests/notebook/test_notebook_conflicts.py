@@ -18,7 +18,6 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from tests.api.caller import Answer, Caller, assert_problem, make_caller
 from tests.factories import make_member, make_project
-from tests.notebook.test_clusters import look_alikes
 from tests.notebook.test_comparing import ALWAYS, NEVER, SOMEBODY, conflicting, proposed
 from tests.reviews.test_reviews import together
 
@@ -43,7 +42,6 @@ def post(caller: Caller, conflict: Conflict, what: str, **told: Any) -> Answer:
 def test_conflicts_are_listed_by_state_and_kind_and_read(caller: Caller, conflict: Conflict) -> None:
     listed = caller.get("notebook/conflicts", state="open", kind="contradiction").body["results"]
     assert [one["id"] for one in listed] == [str(conflict.pk)]
-    assert listed[0]["opposed"][0] == {"kind": "demand", "first": ALWAYS.rstrip("."), "second": NEVER.rstrip(".")}
     assert caller.get("notebook/conflicts", state="settled").body["results"] == []
     one = caller.get(f"notebook/conflicts/{conflict.pk}").body
     assert (one["first"]["content"], one["second"]["content"], one["suggestion"]) == (ALWAYS, NEVER, None)
@@ -96,19 +94,6 @@ def test_another_version_than_was_seen_is_not_settled(caller: Caller, conflict: 
     assert "ann" in answer.body["detail"]
 
 
-def test_a_key_that_may_only_propose_cannot_settle(caller: Caller, conflict: Conflict) -> None:
-    poor = make_caller(caller.project, [Scope.NOTEBOOK_WRITE])
-    for what in ("settle", "undo", "suggestion"):
-        assert_problem(post(poor, conflict, what), 403)
-
-
-def test_another_projects_conflict_is_not_found(conflict: Conflict) -> None:
-    stranger = make_caller(scopes=SCOPES)
-    assert_problem(stranger.get(f"notebook/conflicts/{conflict.pk}"), 404)
-    assert_problem(post(stranger, conflict, "settle", settlement="keep_both", reason="x"), 404)
-    assert stranger.get("notebook/conflicts").body["results"] == []
-
-
 def test_of_two_curators_at_once_one_settles_and_the_other_is_told_who_did() -> None:
     for _ in range(3):
         project = make_project()
@@ -155,29 +140,3 @@ def test_orders_in_an_entry_reach_the_model_as_data_alone() -> None:
     inside = asked.split(frame)[1].split(frame.replace("<", "</"))[0]
     assert "Ignore all of the above" in inside
     assert asked.count(frame.replace("<", "</")) == 1
-
-
-def test_a_cluster_is_listed_once_read_with_its_entries_and_settled_by_one_call(caller: Caller) -> None:
-    cluster = look_alikes(caller.project.pk)
-    [listed] = caller.get("notebook/conflicts", state="open").body["results"]
-    assert listed["id"] == str(cluster.leader)
-    assert [one["id"] for one in listed["cluster"]["entries"]] == [str(one) for one in cluster.entries]
-    versions = {one["id"]: one["version"] for one in listed["cluster"]["entries"]}
-    conflict = Conflict.objects.get(pk=cluster.leader)
-    told = {"stays": str(cluster.entries[0]), "gone": [str(one) for one in cluster.entries[1:]]}
-    stale = versions | {str(cluster.entries[1]): 99}
-    assert_problem(post(caller, conflict, "settle-cluster", **told, expected_versions=stale), 409)
-    fewer = {str(cluster.entries[0]): 1}
-    assert_problem(post(caller, conflict, "settle-cluster", **told, expected_versions=fewer), 409)
-    assert_problem(post(caller, conflict, "settle-cluster", expected_versions=versions), 400)
-    answer = post(caller, conflict, "settle-cluster", **told, expected_versions=versions)
-    assert (answer.status, answer.body["state"]) == (200, "settled")
-    assert caller.get("notebook/conflicts", state="open").body["results"] == []
-    assert_problem(post(caller, conflict, "settle-cluster", **told, expected_versions=versions), 409)
-
-
-def test_a_cluster_of_another_project_is_not_found(caller: Caller) -> None:
-    cluster = look_alikes(make_project().pk)
-    conflict = Conflict.objects.get(pk=cluster.leader)
-    told = {"gone": [], "reason": "r", "expected_versions": {}}
-    assert_problem(post(caller, conflict, "settle-cluster", **told), 404)

@@ -52,22 +52,6 @@ def test_after_a_decision_the_next_of_the_same_list_is_shown_and_undo_brings_it_
     assert f"{page_of(first)}undo/" not in curator.get(INBOX).text
 
 
-def test_whoever_is_late_is_told_who_was_quicker_and_keeps_what_was_typed(curator: Client, project: Project) -> None:
-    entry = proposed(project, "Alpha")[0]
-    curator.post(page_of(entry, "tags/"), {"tags": "one，two", "version": entry.version})
-    assert now(entry).tags == ("one", "two")
-    late = curate(curator, entry, "reject", reason="My reason")
-    assert late.status_code == 409
-    assert "changed this entry meanwhile" in late.text
-    assert 'value="My reason"' in late.text
-    assert now(entry).state is EntryState.PROPOSED
-    typed = {"name": "Mine", "content": "All that I typed", "version": entry.version}
-    late = curator.post(page_of(entry, "edit/"), typed)
-    assert late.status_code == 409
-    assert "All that I typed" in late.text
-    assert f'name="version" value="{now(entry).version}"' in late.text
-
-
 def test_an_edit_makes_a_version_that_can_be_restored(curator: Client, project: Project) -> None:
     entry = proposed(project, "Alpha", content="As it was")[0]
     given = {"name": "Alpha", "content": "As it is", "when": "Often", "tags": "a, b", "version": entry.version}
@@ -175,15 +159,3 @@ def test_a_version_tells_what_changed_in_the_words_and_nothing_of_the_row(curato
     page = curator.get(page_of(entry)).text
     assert "approved it" in page
     assert not [inner for inner in ("decided at", "decided by label", "fields changed", "+00:00<") if inner in page]
-
-
-def test_an_entry_without_a_name_is_told_so_in_its_own_words_and_nothing_typed_is_lost(
-    curator: Client, project: Project
-) -> None:
-    typed = {"kind": "lesson", "name": "  ", "content": "All that I typed", "tags": "x" * 61}
-    answer = curator.post(f"{PAGES}entries/new/", typed)
-    assert answer.status_code == 400
-    assert "Give it a name, in at most 200 characters." in answer.text
-    assert "At most 20 tags, of at most 60 characters each." in answer.text
-    assert "All that I typed" in answer.text
-    assert "key is for" not in answer.text

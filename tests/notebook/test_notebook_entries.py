@@ -95,15 +95,6 @@ def test_a_key_that_only_proposes_decides_nothing(pipeline: Caller, decider: Cal
     assert decider.post(f"{path}/approve").body["state"] == "approved"
 
 
-def test_who_came_second_is_told_by_whom_and_which_version_there_is(decider: Caller) -> None:
-    path = f"notebook/entries/{make_entry(decider.project).pk}"
-    assert decider.post(f"{path}/approve", {"expected_version": 1}).status == 200
-    answer = decider.post(f"{path}/reject", {"expected_version": 1})
-    assert_problem(answer, 409)
-    assert f"key {decider.key.name}" in answer.body["detail"]
-    assert answer.body["errors"][0]["field"] == "expected_version"
-
-
 def test_entries_are_filtered_and_sorted(pipeline: Caller) -> None:
     project, run = pipeline.project, str(uuid4())
     anna = make_member(project)
@@ -149,25 +140,3 @@ def test_merging_into_an_entry_of_another_project_names_the_field(decider: Calle
     answer = decider.post(f"notebook/entries/{entry.pk}/merge", {"into": str(elsewhere.pk)})
     assert_problem(answer, 400)
     assert answer.body["errors"][0]["field"] == "into"
-
-
-def test_many_are_curated_together_and_taken_back(decider: Caller) -> None:
-    entry, missing = make_entry(decider.project), str(uuid4())
-    answer = decider.post("notebook/bulk", {"entries": [str(entry.pk), missing], "do": "reject", "reason": "No"})
-    assert (answer.body["done"], answer.body["refused"]) == (1, 1)
-    assert answer.body["items"][1] == {
-        "entry_id": missing,
-        "is_done": False,
-        "version": None,
-        "why": "There is no such entry.",
-    }
-    undone = decider.post(f"notebook/bulk/{answer.body['id']}/undo")
-    assert (undone.status, undone.body["done"]) == (200, 1)
-    entry.refresh_from_db()
-    assert entry.state == "proposed"
-
-
-def test_an_undo_with_nothing_to_take_back_is_a_conflict(decider: Caller) -> None:
-    entry = make_entry(decider.project)
-    admin = make_caller(decider.project, [Scope.ADMIN])
-    assert_problem(admin.post(f"notebook/entries/{entry.pk}/undo"), 409)

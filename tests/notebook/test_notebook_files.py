@@ -73,10 +73,3 @@ def test_every_entry_is_taken_along_by_a_key_that_may_read(project: Project, adm
     assert reader.get("export/notebook.jsonl", state="proposed").body == answer.body
     assert reader.get("export/notebook.jsonl", state="best").status == 400
     assert reader.post("notebook/imports", {"files": []}).status == 403
-
-
-def test_another_projects_import_is_not_found(admin: Caller) -> None:
-    found = admin.post("notebook/imports", {"files": [{"name": "nb.json", "content": json.dumps(NOTE)}]}).body
-    stranger = make_caller(scopes=[Scope.ADMIN])
-    assert stranger.get(f"notebook/imports/{found['id']}").status == 404
-    assert stranger.post(f"notebook/imports/{found['id']}/apply", {}).status == 404

@@ -11,7 +11,7 @@ from tests.api.caller import Answer, Caller, assert_problem, make_caller
 from tests.factories import submit
 from tests.notebook.exposed import approved_lesson, draw, fill
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 NOTEBOOK = [Scope.NOTEBOOK_READ, Scope.NOTEBOOK_WRITE]
 
 
@@ -113,13 +113,3 @@ def test_what_is_no_work_of_the_agents_own_is_refused(caller: Caller) -> None:
         assert_problem(refused, 400)
         assert [error["field"] for error in refused.body["errors"]] == [field]
     assert {one.succeeded for one in exposures_of(caller.project.pk, lesson.id, limit=5).exposures} == {None}
-
-
-def test_each_call_needs_its_scope(caller: Caller) -> None:
-    lesson = approved_lesson(caller.project.pk)
-    nobody = make_caller(scopes=[Scope.RUNS_READ])
-    assert_problem(nobody.get("notebook/lift"), 403)
-    assert_problem(nobody.get(f"notebook/entries/{lesson.id}/exposures"), 403)
-    reader = make_caller(scopes=[Scope.NOTEBOOK_READ])
-    assert reader.get("notebook/lift").status == 200
-    assert_problem(reader.post("notebook/outcomes", {"for": "x", "succeeded": True}), 403)

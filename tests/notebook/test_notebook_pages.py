@@ -10,7 +10,7 @@ from reflection_app.core.models import Project, Role
 from tests.factories import make_project, submit
 from tests.web.stories import HOSTILE, logged_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 PAGES = "/p/desk/notebook/"
 INBOX = f"{PAGES}inbox/"
 
@@ -60,28 +60,6 @@ def test_every_page_shows_hostile_words_as_words(client: Client, project: Projec
         assert "<img src=x" not in page.text
         assert "<b onclick" not in page.text
         assert "<b>x</b>" not in page.text
-
-
-def test_it_reads_for_viewers_and_decides_for_curators_only(client: Client, project: Project) -> None:
-    entry = proposed(project, "A lesson")[0]
-    logged_in(client, project, Role.VIEWER)
-    page = client.get(INBOX).text
-    assert "A lesson" in page
-    assert 'value="approve"' not in page
-    assert "New entry" not in page
-    for act in ("curate", "tags", "owner", "restore"):
-        assert client.post(f"{PAGES}entries/{entry.id}/{act}/", {"act": "approve"}).status_code == 403
-    assert client.get(f"{PAGES}entries/new/").status_code == 403
-    logged_in(client, project, Role.REVIEWER)
-    assert "New entry" in client.get(INBOX).text
-    assert client.post(f"{PAGES}entries/{entry.id}/curate/", {"act": "approve"}).status_code == 403
-
-
-def test_the_pages_say_what_to_do_when_there_is_nothing(client: Client, project: Project) -> None:
-    logged_in(client, project, Role.CURATOR)
-    assert "Nothing waits for a curator" in client.get(INBOX).text
-    assert "The notebook is empty" in client.get(PAGES).text
-    assert "No stale entries" in client.get(f"{PAGES}stale/").text
 
 
 def test_evidence_leads_to_what_is_in_this_project_only(client: Client, project: Project) -> None:

@@ -7,7 +7,6 @@ from pytest_django.fixtures import Settings
 
 from notebook_app.models import Entry, Exposure
 from reflection_app.core.models import Role
-from reflection_app.notebook.pages.recall import LONGEST_QUESTION
 from tests.factories import make_member, make_project
 from tests.notebook.embedding_rows import active
 from tests.notebook.entries import make_entry
@@ -63,27 +62,3 @@ def test_who_asks_while_the_model_gives_no_answer_may_try_again(
     assert "State the currency of a refund" in shown
     assert "Found by words alone" in shown
     assert ("Trying again in a moment may help" in shown) is not is_off
-
-
-def test_empty_answers_say_why_and_what_to_do(client: Client) -> None:
-    project = make_project()
-    client.force_login(make_member(project, Role.VIEWER))
-    assert "GET /api/v1/notebook/recall" in page(client, project.slug)
-    assert "No entry is approved yet" in page(client, project.slug, q="refund")
-    make_entry(project, name="Close the file", state="approved")
-    assert "No approved entry has enough to do with it" in page(client, project.slug, q="refund\x00", kind="?")
-
-
-def test_a_question_that_is_too_long_is_kept_and_not_looked_up(client: Client) -> None:
-    project = make_project()
-    client.force_login(make_member(project, Role.VIEWER))
-    shown = page(client, project.slug, status=400, q="退" * (LONGEST_QUESTION + 1))
-    assert f"At most {LONGEST_QUESTION} characters" in shown
-    assert "退" * (LONGEST_QUESTION + 1) in shown
-    assert 'id="recalled-title"' not in shown
-
-
-def test_nobody_tries_the_notebook_of_another_project(client: Client) -> None:
-    mine, other = make_project(), make_project()
-    client.force_login(make_member(mine))
-    assert client.get(reverse("try_recall", args=[other.slug]), {"q": "refund"}).status_code == 404

@@ -3,7 +3,6 @@
 import pytest
 from django.test import Client
 
-from notebook_app.models import Entry
 from tests.factories import make_api_key, make_project
 from tests.notebook.entries import make_entry
 
@@ -31,21 +30,3 @@ def test_it_tells_the_text_the_boundary_and_the_entries(client: Client) -> None:
     assert len(again["entries"]) == 4
     assert again["boundary"] != told["boundary"]
     assert client.get(PATH, {"kind": "rule"}, headers=bearer(secret)).json()["entries"] == []
-
-
-@pytest.mark.parametrize("query", [{"n": "0"}, {"n": "x"}, {"min_occurrences": "0"}, {"kind": "?"}, {"other": "1"}])
-def test_what_is_wrong_with_the_query_is_named(client: Client, query: dict[str, str]) -> None:
-    _, secret = make_api_key(make_project(), ["notebook:read"])
-    answer = client.get(PATH, query, headers=bearer(secret))
-    assert answer.status_code == 400
-    assert [error["field"] for error in answer.json()["errors"]] == list(query)
-
-
-def test_a_key_without_the_scope_is_refused_and_an_empty_notebook_tells_nothing(client: Client) -> None:
-    project = make_project()
-    _, other = make_api_key(project, ["tasks:write"])
-    assert client.get(PATH, headers=bearer(other)).status_code == 403
-    _, secret = make_api_key(project, ["notebook:read"])
-    told = client.get(PATH, headers=bearer(secret)).json()
-    assert (told["text"], told["entries"]) == ("", [])
-    assert not Entry.objects.exists()

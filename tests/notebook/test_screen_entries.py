@@ -4,11 +4,13 @@ import pytest
 from django.core.cache import cache
 from pytest_django.fixtures import Settings
 
+from judgement.lesson_screening import shipped
 from notebook_app.curation import approve, clear, edit, tag
 from notebook_app.kinds import By, Change, ChangedMeanwhile, Refused
 from notebook_app.models import Entry
 from notebook_app.public import keep_reading, recall, unread
-from notebook_app.steering import RULE, weights
+from notebook_app.screening import STEERS as RULE
+from notebook_app.screening_by_meaning import Reading
 from reflection_app.core.turn import Turn
 from reflection_app.notebook.background import SCREEN_TURN as TURN
 from reflection_app.notebook.background import screen_waiting
@@ -73,7 +75,7 @@ def test_an_ordinary_entry_is_read_once_and_stays_as_it_is() -> None:
     screen_waiting()
     entry.refresh_from_db()
     assert (entry.version, entry.updated_at, entry.flags) == (*before, [])
-    assert entry.read_by_weights == weights().version
+    assert entry.read_by_weights == shipped().version
     assert not unread(limit=10)
 
 
@@ -99,7 +101,7 @@ def test_a_reading_of_words_that_were_changed_meanwhile_is_not_kept() -> None:
     entry = kept(uuid4(), "Painter", content=STEERS, approved=False)
     [one] = unread(limit=10)
     edit(entry.project_id, entry.pk, by=ANNA, content=ORDINARY)
-    assert not keep_reading(one, one.passages(), [[0.0] * 384] * len(one.passages()))
+    assert not keep_reading(one, Reading(STEERS, 9.0))
     assert [again.entry_id for again in unread(limit=10)] == [entry.pk]
 
 

@@ -1,5 +1,7 @@
 """A project in which each page finds what it is about."""
 
+from uuid import uuid4
+
 from django.urls import URLPattern, reverse
 
 from notebook_app.models import Conflict, ImportBatch
@@ -26,7 +28,6 @@ from tests.repairs.tickets import external_run, ticket_of
 from tests.repairs.tool_failures import report
 from tests.reviews.bulk import done_bulk
 from tests.runs.questions import waiting_question
-from tests.sessions.spans import unread_span
 from tests.web.stories import waiting_review
 
 
@@ -46,7 +47,7 @@ def addresses_of(project: Project) -> dict[str, str]:
         "review_id": review.pk,
         "key_id": key.pk,
         "transcript_id": transcript.pk,
-        "span_id": unread_span(project).pk,
+        "span_id": uuid4(),
         "tool_id": add_builtin_tools(project, actor=Actor())[0].pk,
         "secret_id": kept.pk,
         "failure_id": report(project).pk,

@@ -14,12 +14,10 @@ from reflection_app.queues.changing import (
     QueueChange,
     QueueInput,
     QueueOrder,
-    SkillsInput,
     change_queue,
     create_queue,
     delete_queue,
     order_queues,
-    set_skills,
 )
 from reflection_app.queues.models import ReviewQueue
 from reflection_app.queues.routing import reroute
@@ -27,7 +25,7 @@ from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.goals import overdue_reviews, review_due
 from reflection_app.reviews.models import Review
 from tests.factories import make_member, make_project, make_user
-from tests.queues.queues import make_queue, reviewer, skills_of
+from tests.queues.queues import make_queue, reviewer
 from tests.reviews.test_reviews import together
 from tests.reviews.waiting_rows import waiting_rows
 from tests.web.stories import unsure_project, waiting_review
@@ -103,7 +101,7 @@ def test_who_holds_a_review_keeps_it_when_the_rules_move_it() -> None:
     project = make_project()
     (review,) = waiting_rows(project, 1)
     held = claim_review(review, actor=reviewer(project))
-    make_queue(project, "Legal", skills=["legal"])
+    make_queue(project, "Legal")
     review.refresh_from_db()
     assert (queue_of(review), review.lease_token, review.state) == ("Legal", held.lease_token, "claimed")
 
@@ -146,21 +144,6 @@ def test_only_people_who_may_review_are_members_of_a_queue() -> None:
         make_queue(project, "Theirs", members=["anna", "stranger"])
     assert refused.value.errors[0]["field"] == "members"
     assert not ReviewQueue.objects.filter(name="Theirs").exists()
-
-
-def test_skills_are_kept_in_small_letters_once_each_and_audited() -> None:
-    project = make_project()
-    anna = reviewer(project, " Python ", "python", "zh", name="anna")
-    assert skills_of(project, anna) == ["python", "zh"]
-    assert anna.user is not None
-    set_skills(project, anna.user.pk, SkillsInput(skills=("python", "zh")), actor=Actor())
-    trail = AuditEntry.objects.get(action="member.skills_changed")
-    assert (trail.before, trail.after) == (
-        {"name": "anna", "skills": []},
-        {"name": "anna", "skills": ["python", "zh"]},
-    )
-    with pytest.raises(NotFound):
-        set_skills(project, make_user().pk, SkillsInput(skills=("x",)), actor=Actor())
 
 
 def test_a_queue_has_a_goal_of_its_own_and_what_is_late_by_it_escalates_once() -> None:

@@ -65,14 +65,13 @@ def eyes(form: str, answer: Answer, monkeypatch: pytest.MonkeyPatch) -> Iterator
             yield Eyes(plain, model="openai/house-eyes", read=openai_parts)
 
 
-def seen(asked: str, *, holds: str = "yes", findings: Any = (), saw: str = "A bar chart of four regions.") -> str:
+def seen(asked: str, *, holds: str = "yes", saw: str = "A bar chart of four regions.") -> str:
     """An answer of a model that looked, with the nonce that it was asked for."""
     nonce = _NONCE.search(asked)
     said = {
         "nonce": nonce[1] if nonce else "",
         "saw": saw,
         "requirements": [{"number": 1, "holds": holds, "why": "The chart is on the left."}],
-        "findings": list(findings),
     }
     return json.dumps(said)
 

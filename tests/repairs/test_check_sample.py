@@ -1,6 +1,5 @@
 """The sample of runs whose completeness is checked: drawn once, in the journal of the run."""
 
-from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -16,7 +15,6 @@ from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, Step
 from tests.api.caller import make_caller
 from tests.repairs.completeness import planned_run, reading_project
-from tests.repairs.test_completeness_settings import spec_of
 from tests.runs.test_crashes import Killed, killing_after
 from tests.web.stories import logged_in
 
@@ -41,17 +39,6 @@ def test_a_run_outside_the_sample_ends_without_a_check() -> None:
     assert not CompletenessCheck.objects.filter(run=run).exists()
     step = Step.objects.get(run=run, kind="draw_check")
     assert (step.key, step.result) == ("completeness/draw", {"share": 0.5, "sampled_by": 0.5})
-
-
-def test_a_run_in_the_sample_is_checked() -> None:
-    run = drawn_run(0.49)
-    assert CompletenessCheck.objects.get(run=run).state == "completed_by_supplement"
-
-
-def test_without_a_sample_nothing_is_drawn() -> None:
-    run = drawn_run(0.99, reading_project())
-    assert not Step.objects.filter(run=run, kind="draw_check").exists()
-    assert CompletenessCheck.objects.filter(run=run).exists()
 
 
 @pytest.mark.parametrize("commits", [1, 2, 3, 4])
@@ -89,14 +76,6 @@ def test_the_draw_of_a_run_cannot_be_edited_in_a_fork() -> None:
     assert "random draw" in str(answer.body)
 
 
-def test_the_page_and_rest_say_why_a_run_was_not_checked(client: Client) -> None:
-    run = drawn_run(0.9)
-    page = logged_in(client, run.project).get(f"/p/{run.project.slug}/runs/{run.pk}/").text
-    assert "Not checked: a random sample of 50 % of the runs is." in page
-    lots = make_caller(run.project).get(f"runs/{run.pk}").body["completeness_lots"]
-    assert lots == {"arm": "not_sampled", "share": 0.5}
-
-
 def test_a_run_that_was_held_out_before_is_still_shown(client: Client) -> None:
     run = drawn_run(0.9)
     recorded = {"share": 1.0, "holdout_share": 0.5, "sampled_by": 0.0, "held_by": 0.1}
@@ -108,19 +87,3 @@ def test_a_run_that_was_held_out_before_is_still_shown(client: Client) -> None:
     assert "Not checked:" in page
     lots = make_caller(run.project).get(f"runs/{run.pk}").body["completeness_lots"]
     assert lots["arm"] == "not_sampled"
-
-
-@pytest.mark.parametrize(
-    ("task", "expected"),
-    [
-        ({}, ("sampled", 0.2)),
-        ({"when": "on"}, ("on", 0.2)),
-        ({"max_supplements": 1}, ("sampled", 0.2)),
-        ({"share": 0.7}, ("sampled", 0.7)),
-    ],
-)
-def test_a_task_chooses_whether_it_is_checked(task: dict[str, Any], expected: tuple[str, float]) -> None:
-    project = reading_project(completeness={"when": "sampled", "share": 0.2})
-    found = spec_of(project, tools=["read_file"], completeness=task).completeness
-    assert found is not None
-    assert (found.when, found.share) == expected

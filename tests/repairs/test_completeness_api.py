@@ -14,7 +14,7 @@ from reflection_app.tasks.models import Task
 from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.factories import submit
 from tests.loops.completeness.scenes import checked, wanted
-from tests.repairs.completeness import INCOMPLETE, completeness_check, reading_project, supplemented
+from tests.repairs.completeness import reading_project, supplemented
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -94,14 +94,6 @@ def test_a_history_is_checked_and_told_with_what_the_guards_left_out() -> None:
     assert AuditEntry.objects.filter(action="task.submitted").exists()
 
 
-def test_without_waiting_it_is_being_checked_until_it_was() -> None:
-    agent = caller_of(checked(analysis="任务目标已充分达成"))
-    check = agent.post("completeness-checks", BODY).body
-    assert (check["state"], check["finished_at"], check["steps_ok"]) == ("checking", None, None)
-    advance_all()
-    assert agent.get(f"completeness-checks/{check['id']}").body["state"] == "complete"
-
-
 def test_a_check_that_fails_is_unchecked_and_says_why() -> None:
     agent = caller_of("完整", "完整", "完整")
     check = agent.post("completeness-checks", BODY).body
@@ -136,16 +128,6 @@ def test_other_runs_are_no_checks() -> None:
     task = agent.post("tasks", {"objective": "Write a haiku.", "kind": "creative_writing"}).body
     assert_problem(agent.get(f"completeness-checks/{task['run']['id']}"), 404)
     assert agent.get("completeness-checks").body["results"] == []
-
-
-def test_the_same_key_sent_again_checks_once() -> None:
-    agent = caller_of(NOTIFY)
-    first = agent.post("completeness-checks", BODY, Idempotency_Key="once")
-    second = agent.post("completeness-checks", BODY, Idempotency_Key="once")
-    assert (second.status, second.body["id"]) == (201, first.body["id"])
-    assert second.headers["idempotency-replayed"] == "true"
-    assert Task.objects.count() == 1
-    assert_problem(agent.post("completeness-checks", BODY | {"kind": "x"}, Idempotency_Key="once"), 422)
 
 
 @pytest.mark.parametrize(
@@ -195,22 +177,6 @@ def test_settings_of_one_check_come_before_those_of_the_project() -> None:
     spec = Run.objects.get(pk=check["run_id"]).get_spec()
     assert spec.completeness is not None
     assert (spec.completeness.max_supplements, spec.completeness.temperature) == (0, 0.9)
-
-
-@pytest.mark.usefixtures("_at_once")
-def test_an_empty_history_can_be_checked() -> None:
-    agent = caller_of(checked(missing=["everything"]))
-    check = agent.post("completeness-checks?wait=10", {"objective": "Do it.", "history": []}).body
-    assert (check["state"], check["missing_aspects"]) == ("incomplete", ["everything"])
-
-
-def test_a_fork_of_a_check_is_a_check() -> None:
-    agent = make_caller(reading_project(), ["admin"])
-    run = completeness_check(agent.project, INCOMPLETE)
-    advance(run.pk)
-    fork = agent.post(f"runs/{run.pk}/fork", {"from_step": 2}).body
-    advance_all()
-    assert agent.get(f"completeness-checks/{fork['id']}").body["state"] == "incomplete"
 
 
 def test_a_run_tells_its_check_and_its_statistics_and_one_without_a_check_nothing() -> None:

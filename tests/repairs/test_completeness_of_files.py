@@ -10,7 +10,7 @@ from reflection_app.attachments.models import Attachment, ProducedFile
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
 from tests.api.caller import Caller, assert_problem, fields, make_caller
-from tests.attachments.produced import GOOD_CSV, TORN_CSV, file_part, workbook
+from tests.attachments.produced import TORN_CSV, file_part, workbook
 from tests.attachments.test_attempts_with_files import upload
 from tests.loops.completeness.scenes import checked
 from tests.repairs.completeness import reading_project
@@ -55,19 +55,6 @@ def test_a_torn_row_makes_it_incomplete_though_the_model_says_complete() -> None
     [payload] = [event["payload"] for event in events if event["type"] == "reflection"]
     assert (payload["isComplete"], payload["filesCount"], payload["fileFaultsCount"]) == (False, 1, 1)
     assert caller.get(f"runs/{check['run_id']}").body["completeness"]["faulty_files"] == check["faulty_files"]
-
-
-def test_whole_files_leave_the_models_word_as_it_is() -> None:
-    required = [{"path": "*.csv", "columns": ["region", "sales"], "min_rows": 2}]
-    check = checked_by(caller_saying(), files=[file_part(GOOD_CSV, name="out/sales.csv")], required_files=required)
-    assert (check["state"], check["faulty_files"]) == ("complete", [])
-    assert check["files"][0]["rows"] == 2
-
-
-def test_a_required_file_that_was_not_handed_in_is_missing() -> None:
-    check = checked_by(caller_saying(), required_files=[{"path": "sales.xlsx"}])
-    assert check["state"] == "incomplete"
-    assert [(one["file"], one["code"]) for one in check["faulty_files"]] == [("sales.xlsx", "not_there")]
 
 
 def test_what_was_uploaded_before_is_looked_at_by_its_id_and_kept() -> None:

@@ -6,22 +6,17 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.utils import translation
 
 from reflection_app.core.models import Membership
-from reflection_app.loops.completeness.checks import Supplement as SupplementFound
-from reflection_app.loops.completeness.checks import SupplementResult
-from reflection_app.loops.completeness.supplementing import DONE_ALREADY
 from reflection_app.repairs.models import CompletenessCheck, Supplement
-from reflection_app.repairs.views import SupplementShown, checks_of
+from reflection_app.repairs.views import checks_of
 from reflection_app.runs import advance as advancing
 from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
-from reflection_app.runs.models import Run, Step
+from reflection_app.runs.models import Run
 from reflection_app.runs.views.live import fragments_of
 from reflection_app.runs.views.story import tell
 from tests.attachments.produced import TORN_CSV, file_part
-from tests.factories import make_project
 from tests.loops.completeness.scenes import checked, wanted
 from tests.repairs.completeness import SAVE, completeness_check, planned_run, reading_project, supplemented
 from tests.runs.test_crashes import Killed, killing_after
@@ -56,28 +51,6 @@ def test_a_run_tells_what_was_missing_and_how_each_supplement_went(client: Clien
     assert [one.state for one in checks.checks[0].supplements] == ["done"]
 
 
-def test_a_supplement_that_failed_and_what_was_left_out_are_told_with_the_reason(client: Client) -> None:
-    answers = {
-        "attempt-1/supplement/step-1/arguments": "none",
-        "attempt-1/supplement/step-1/arguments/again-1": "none",
-        "attempt-1/supplement/step-1/arguments/again-2": "none",
-        "attempt-1/completeness": checked(SAVE, wanted("订购一台咖啡机"), missing=["第二个文件"]),
-    }
-    page = page_of(client, supplemented(reading_project(), answers))
-    assert "gave no usable answer" in page
-    assert "1 suggestion left out" in page
-    assert "It has nothing to do with what the task says." in page
-    assert "something missing" in page, "the supplement failed"
-    assert "1 of 2 steps of this run worked" in page
-
-
-def test_a_check_that_failed_says_so_and_not_that_nothing_is_missing(client: Client) -> None:
-    answers = {f"attempt-1/completeness{again}": "完整" for again in ("", "/again-1", "/again-2")}
-    page = page_of(client, supplemented(reading_project(), answers))
-    assert "The check itself failed, so nobody knows whether something is missing." in page
-    assert "nothing missing" not in page
-
-
 def test_a_check_under_way_is_told_and_the_live_page_draws_the_same(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,23 +66,6 @@ def test_a_check_under_way_is_told_and_the_live_page_draws_the_same(
     [drawn] = [one.html for one in fragments_of(tell(run), membership=member) if one.place == "run-completeness"]
     assert drawn.startswith('<section id="run-completeness"')
     assert "".join(drawn.split()) in "".join(page.split())
-
-
-def test_a_run_without_the_check_has_no_such_card(client: Client) -> None:
-    assert 'id="run-completeness"' not in page_of(client, supplemented(reading_project(completeness={"when": "off"})))
-
-
-def test_a_handed_in_history_is_shown_with_what_it_lacks(client: Client) -> None:
-    run = completeness_check(reading_project())
-    advance(run.pk)
-    run.refresh_from_db()
-    page = page_of(client, run)
-    assert "The history that was handed in" in page
-    assert "读取第一个文件" in page
-    assert "suggested" in page
-    assert "A check makes none." in page
-    assert "What was handed in was checked." in page
-    assert "was accepted" not in page
 
 
 def test_a_faulty_file_is_told_once_and_before_the_models_word_that_all_is_there(client: Client) -> None:
@@ -142,13 +98,6 @@ def test_files_that_are_faulty_make_a_check_incomplete_though_no_model_could_be_
     assert "A row has another number of fields than the others." in page
 
 
-def test_a_supplement_done_already_says_so_in_the_readers_language() -> None:
-    done = SupplementResult(operation="Save", attempted=False, succeeded=False, error=DONE_ALREADY)
-    shown = SupplementShown(SupplementFound(operation="Save"), done, "not_tried")
-    with translation.override("zh-hans"):
-        assert shown.why_left_out not in {"", DONE_ALREADY}
-
-
 def test_hostile_texts_of_models_are_shown_as_text(client: Client) -> None:
     answers = {
         "attempt-1/completeness": checked(
@@ -162,13 +111,6 @@ def test_hostile_texts_of_models_are_shown_as_text(client: Client) -> None:
     for page in (page_of(client, run), project_page(client, run)):
         assert "&lt;script&gt;alert(1)" in page
         assert not ACTIVE.search(re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL))
-
-
-def test_the_page_of_a_project_without_checks_says_how_to_begin(client: Client) -> None:
-    project = make_project("none-yet")
-    page = logged_in(client, project).get("/p/none-yet/completeness/").text
-    assert "No check yet" in page
-    assert "/api/v1/completeness-checks" in page
 
 
 def test_what_recurs_is_told_with_counts_and_the_mark_of_the_notebook(client: Client) -> None:
@@ -186,26 +128,6 @@ def test_what_recurs_is_told_with_counts_and_the_mark_of_the_notebook(client: Cl
     assert re.search(r"Steps of these runs that worked</dt><dd>100 % .*6 of 6", page)
     assert "offered to the notebook: proposed" in page
     assert re.search(r"<td class=\"num\">3</td>\s*<td class=\"num\">\s*3 of 3", page)
-
-
-def test_another_projects_checks_are_not_counted(client: Client) -> None:
-    supplemented(reading_project())
-    own = supplemented(reading_project())
-    assert "1 of 1" in project_page(client, own)
-
-
-def test_a_fork_shows_the_check_that_it_copied(client: Client) -> None:
-    from reflection_app.core.audit import Actor
-    from reflection_app.runs.fork_input import ForkInput
-    from reflection_app.runs.forks import fork_run
-
-    parent = supplemented(reading_project())
-    step = Step.objects.get(run=parent, key="attempt-1/answer")
-    fork = fork_run(parent, ForkInput(from_step=step.seq), actor=Actor())
-    advance(fork.pk)
-    fork.refresh_from_db()
-    assert "不完整：只读了一个文件" in page_of(client, fork)
-    assert CompletenessCheck.objects.count() == 1
 
 
 def test_the_page_asks_the_database_as_often_for_many_recurring_supplements_as_for_one(client: Client) -> None:

@@ -59,17 +59,6 @@ def test_what_recurs_is_listed_once_with_what_came_of_it() -> None:
     assert agent.get("completeness/recurring?kind=compare").body["results"] == [one]
 
 
-def test_the_figures_are_those_of_the_page() -> None:
-    project = reading_project()
-    agent = make_caller(project)
-    assert agent.get("completeness/figures").body["share_incomplete"] is None
-    supplemented(project)
-    supplemented(project, COMPLETE)
-    figures = agent.get("completeness/figures").body
-    assert (figures["checks"], figures["incomplete"], figures["supplemented"]) == (2, 1, 1)
-    assert (figures["share_incomplete"], figures["share_supplemented"], figures["runs_with_supplements"]) == (0.5, 1, 1)
-
-
 def test_events_say_that_something_was_missing_and_that_it_was_done() -> None:
     project = reading_project()
     done = supplemented(project)

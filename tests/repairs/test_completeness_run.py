@@ -66,22 +66,6 @@ def test_a_supplemented_run_is_told_by_rows_and_by_the_three_events() -> None:
     assert seqs == list(range(1, len(seqs) + 1))
 
 
-def test_a_complete_run_has_one_event_and_no_plan_of_supplements() -> None:
-    run = supplemented(reading_project(), {"attempt-1/completeness": checked(analysis="都有了")})
-    assert list(events_of(run)) == ["reflection"]
-    assert events_of(run)["reflection"]["isComplete"] is True
-
-
-def test_a_check_that_failed_is_neither_complete_nor_incomplete() -> None:
-    bad = {f"attempt-1/completeness{again}": "任务已完整。" for again in ("", "/again-1", "/again-2")}
-    run = supplemented(reading_project(), bad)
-    assert run.outcome == "succeeded"
-    check = CompletenessCheck.objects.get(run=run)
-    assert (check.state, check.used) == ("unchecked", None)
-    assert "no usable answer in 3 tries" in check.error
-    assert events_of(run)["reflection"]["isComplete"] is None
-
-
 def test_a_model_that_is_not_there_for_the_check_does_not_end_the_run() -> None:
     project = reading_project()
     run = planned_run(project)
@@ -193,13 +177,6 @@ def test_a_handed_in_history_is_checked_and_nothing_is_carried_out() -> None:
     check = CompletenessCheck.objects.get(run=run)
     assert (check.state, check.task_kind, check.used) == ("incomplete", "compare", None)
     assert list(events_of(run)) == ["reflection"]
-
-
-def test_a_handed_in_history_whose_check_fails_ends_as_unverified() -> None:
-    run = completeness_check(reading_project(), "er")
-    advance(run.pk)
-    run.refresh_from_db()
-    assert (run.outcome, CompletenessCheck.objects.get(run=run).state) == ("unverified", "unchecked")
 
 
 def test_texts_that_a_database_refuses_or_that_are_huge_are_kept_as_far_as_they_can_be() -> None:

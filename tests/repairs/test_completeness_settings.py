@@ -6,15 +6,13 @@ from typing import Any
 
 import pytest
 from django.apps import apps
-from django.test import Client
 
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Project
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.runs.models import Run
 from tests.api.caller import assert_problem, fields, make_caller
-from tests.repairs.completeness import reading_project, supplemented
-from tests.web.stories import logged_in
+from tests.repairs.completeness import reading_project
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -65,21 +63,6 @@ def test_what_a_task_sets_wrong_is_refused(wrong: Any) -> None:
     assert_problem(answer, 400)
     assert all(error["field"].startswith("completeness") for error in answer.body["errors"])
     assert not Run.objects.exists()
-
-
-def test_a_run_shows_whose_setting_applied(client: Client) -> None:
-    project = reading_project(completeness={"max_supplements": 1})
-    run = supplemented(project)
-    page = logged_in(client, project).get(f"/p/{project.slug}/runs/{run.pk}/").text
-    assert "At most 1 supplement is carried out." in page
-    assert make_caller(project).get(f"runs/{run.pk}").body["completeness"]["settings_from"] == "project"
-
-
-def test_a_run_whose_task_has_the_check_off_says_so(client: Client) -> None:
-    project = reading_project()
-    run = supplemented(project, completeness={"when": "off"})
-    page = logged_in(client, project).get(f"/p/{project.slug}/runs/{run.pk}/").text
-    assert "The check is off." in page
 
 
 def test_a_task_has_a_limit_of_money_of_its_own() -> None:

@@ -18,7 +18,7 @@ from tests.loops.reporting import AGENT
 from tests.repairs.reports import revised_run
 from tests.reviews.test_reviews import together
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 TEXT = "至少收集 5 篇论文再停止。"
 
@@ -36,6 +36,7 @@ def told(decision: str = "accept", **more: str) -> InstructionInput:
     return InstructionInput.model_validate({"decision": decision} | more)
 
 
+@pytest.mark.django_db(transaction=True)
 def test_an_accepted_instruction_stands_in_the_system_prompt_of_the_agents_later_runs(
     project: Project, actor: Actor
 ) -> None:
@@ -49,6 +50,7 @@ def test_an_accepted_instruction_stands_in_the_system_prompt_of_the_agents_later
     assert TEXT not in json.dumps(Step.objects.get(run=other, key="attempt-1/answer").request, ensure_ascii=False)
 
 
+@pytest.mark.django_db(transaction=True)
 def test_an_outside_agents_run_has_it_too(project: Project, actor: Actor) -> None:
     decide_instruction(proposed(project), told(), actor=actor)
     run = submit(project, agent=AGENT, execution="external", mode="actor_critic")
@@ -56,12 +58,6 @@ def test_an_outside_agents_run_has_it_too(project: Project, actor: Actor) -> Non
     advance(run.pk)
     asked = Step.objects.filter(run=run, kind="await_attempt").get().request
     assert TEXT in json.dumps(asked, ensure_ascii=False)
-
-
-def test_what_is_proposed_or_declined_stands_in_no_prompt(project: Project, actor: Actor) -> None:
-    proposed(project)
-    decide_instruction(proposed(project, "Another."), told("decline"), actor=actor)
-    assert submit(project, agent=AGENT).get_spec().instructions == ()
 
 
 def test_it_can_be_accepted_in_other_words(project: Project, actor: Actor) -> None:
@@ -82,12 +78,6 @@ def test_two_instructions_cannot_come_to_the_same_words(project: Project, actor:
     assert AuditEntry.objects.filter(action="instruction.decided").count() == 1
 
 
-def test_withdrawing_leaves_the_words_that_somebody_else_gave_it(project: Project, actor: Actor) -> None:
-    loaded_before = proposed(project)
-    decide_instruction(AgentInstruction.objects.get(), told(text="In other words."), actor=actor)
-    assert decide_instruction(loaded_before, told("withdraw"), actor=actor).text == "In other words."
-
-
 def test_an_accepted_one_can_be_withdrawn(project: Project, actor: Actor) -> None:
     instruction = decide_instruction(proposed(project), told(), actor=actor)
     assert decide_instruction(instruction, told("withdraw"), actor=actor).state == InstructionState.DECLINED
@@ -101,11 +91,6 @@ def test_what_is_decided_is_not_decided_again(project: Project, actor: Actor, fi
     with pytest.raises(AlreadyDecided, match=actor.label):
         decide_instruction(instruction, told(second), actor=actor)
     assert AuditEntry.objects.filter(action="instruction.decided").count() == 1
-
-
-def test_what_was_never_accepted_cannot_be_withdrawn(project: Project, actor: Actor) -> None:
-    with pytest.raises(AlreadyDecided, match="nothing to withdraw"):
-        decide_instruction(proposed(project), told("withdraw"), actor=actor)
 
 
 @pytest.mark.parametrize(("decision", "text"), [("accept", " "), ("decline", "words")])
@@ -126,6 +111,7 @@ def test_no_more_are_accepted_than_a_prompt_takes(project: Project, actor: Actor
     decide_instruction(proposed(project, agent="somebody-else"), told(), actor=actor)
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_two_people_at_once_one_decides(project: Project, actor: Actor) -> None:
     instruction = proposed(project)
 

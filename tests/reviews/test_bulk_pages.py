@@ -1,7 +1,6 @@
 """Bulk decisions in the browser: what is chosen, what comes back where it is refused, progress, taking back."""
 
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -11,7 +10,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
 from reflection_app.reviews.bulk import BulkInput, begin_bulk, work_through
 from reflection_app.reviews.models import BulkDecision, Review
-from tests.factories import make_member, make_project
+from tests.factories import make_member
 from tests.web.stories import HOSTILE, logged_in, unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -80,19 +79,6 @@ def test_a_decision_that_says_too_little_comes_back_with_what_was_typed(
     assert not BulkDecision.objects.exists()
 
 
-def test_nothing_selected_and_strangers_ids_say_what_to_do(client: Client) -> None:
-    project = unsure_project("bulk-none")
-    theirs = waiting_review(unsure_project("bulk-others"))
-    logged_in(client, project, Role.REVIEWER)
-    for chosen in ({}, {"review": "not-an-id"}, {"review": str(theirs.pk)}, {"review": str(uuid4())}):
-        page = client.post(address("new_bulk", project), chosen)
-        assert "Nothing is selected" in page.text
-        assert theirs.run.task.title not in page.text
-    started = client.post(address("start_bulk", project), {"review": str(theirs.pk), "choice": "agree"})
-    assert started.status_code == 400
-    assert not BulkDecision.objects.exists()
-
-
 def test_failures_are_listed_and_hostile_titles_and_reasons_do_nothing(client: Client) -> None:
     project = unsure_project("bulk-hostile")
     reviews = [waiting_review(project, objective=HOSTILE)]
@@ -104,31 +90,6 @@ def test_failures_are_listed_and_hostile_titles_and_reasons_do_nothing(client: C
     assert "This review was withdrawn" in page
     assert "<script>alert(1)" not in page
     assert "Undo all" not in page
-
-
-def test_who_only_looks_decides_nothing_and_others_bulk_is_not_taken_back(client: Client) -> None:
-    project = unsure_project("bulk-rights")
-    reviews = [waiting_review(project)]
-    bulk = begun(project, reviews)
-    work_through(bulk.pk)
-    logged_in(client, project, Role.VIEWER)
-    assert client.post(address("start_bulk", project), {"review": str(reviews[0].pk)}).status_code == 403
-    logged_in(client, project, Role.REVIEWER)
-    assert client.post(address("undo_bulk", project, bulk_id=bulk.pk)).status_code == 403
-    other = make_project("bulk-elsewhere")
-    logged_in(client, other, Role.ADMIN)
-    assert client.get(address("bulk", other, bulk_id=bulk.pk)).status_code == 404
-
-
-def test_the_list_of_many_takes_a_few_queries(client: Client, django_assert_max_num_queries: Any) -> None:
-    project = unsure_project("bulk-many")
-    review = waiting_review(project)
-    for _ in range(12):
-        begun(project, [review])
-    logged_in(client, project, Role.VIEWER)
-    with django_assert_max_num_queries(12):
-        page = client.get(address("bulk_list", project))
-    assert page.text.count("Agreed with all") == 12
 
 
 def test_a_bulk_decision_leads_on_within_the_view_that_it_was_begun_from(client: Client) -> None:

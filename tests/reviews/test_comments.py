@@ -7,8 +7,8 @@ from pydantic import ValidationError
 
 from notebook_app.public import propose
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.errors import Conflict, InvalidInput, NotFound, NotTheAuthor
-from reflection_app.core.models import Membership
+from reflection_app.core.errors import Conflict, NotFound, NotTheAuthor
+from reflection_app.core.models import Membership, Scope
 from reflection_app.reviews.comments import CommentInput, add_comment, edit_comment, take_back_comment
 from reflection_app.reviews.models import About, Comment, Panel, PanelState, Review
 from reflection_app.runs.events import Event
@@ -21,6 +21,7 @@ from reflection_app.teams.notifications import (
     read_all,
     read_notice,
 )
+from tests.api.caller import Caller, assert_problem, make_caller
 from tests.factories import make_api_key, make_member, make_project, make_user
 from tests.reviews.test_reviews import together, waiting_review
 
@@ -141,15 +142,6 @@ def test_a_comment_that_is_taken_back_leads_nobody_to_it() -> None:
     assert count_unread(anna.pk) == 0
 
 
-@pytest.mark.parametrize("text", ["", "  \n\t "])
-def test_a_comment_that_says_nothing_is_refused(text: str) -> None:
-    review = waiting_review()
-    with pytest.raises(InvalidInput) as refused:
-        say(review, text, actor=Actor(user=make_member(review.project)))
-    assert refused.value.errors[0]["field"] == "text"
-    assert not Comment.objects.exists()
-
-
 def test_what_cannot_be_stored_is_replaced_and_what_is_too_long_is_refused() -> None:
     review = waiting_review()
     comment = say(review, "a\x00b", actor=Actor(user=make_member(review.project)))
@@ -228,3 +220,23 @@ def test_ten_comments_at_once_are_ten_with_events_without_gaps() -> None:
     assert Comment.objects.count() == 10
     seqs = list(Event.objects.filter(run=review.run).values_list("seq", flat=True))
     assert seqs == list(range(1, len(seqs) + 1))
+
+
+# Over REST.
+
+
+def add(caller: Caller, review: Review, text: str) -> str:
+    answer = caller.call("POST", f"comments?about=review&id={review.pk}", data=f'{{"text": "{text}"}}')
+    assert answer.status == 201, answer.body
+    return str(answer.body["id"])
+
+
+def test_at_a_blind_seat_other_keys_do_not_read_it(caller: Caller) -> None:
+    review = waiting_review(caller.project)
+    blind_seat(review)
+    comment = add(caller, review, "Plainly wrong.")
+    other = make_caller(caller.project, [Scope.ADMIN])
+    assert other.get("comments", about="review", id=review.pk).body["results"] == []
+    assert_problem(other.call("DELETE", f"comments/{comment}"), 404)
+    assert len(caller.get("comments", about="review", id=review.pk).body["results"]) == 1
+    assert "Plainly" not in str(other.get(f"runs/{review.run_id}/events").body)

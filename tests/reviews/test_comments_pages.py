@@ -1,18 +1,15 @@
-"""The thread of comments, the bell, the notifications, assigning and handing over, as browsers ask for them."""
+"""The thread of comments, the bell, the notifications, assigning, as browsers ask for them."""
 
 import pytest
 from django.test import Client
 
-from notebook_app.public import propose
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Role
-from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About, Comment, Review
-from reflection_app.teams.models import Notification
 from tests.factories import make_member, make_project, make_user
 from tests.reviews.test_comments import blind_seat
-from tests.web.stories import HOSTILE, claimed_by, logged_in, unsure_project, waiting_review
+from tests.web.stories import HOSTILE, logged_in, unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HTMX = {"HX-Request": "true"}
@@ -40,19 +37,6 @@ def test_a_comment_is_added_by_an_ordinary_form_and_stands_on_the_items_page(cli
     page = client.get(f"/p/talked/reviews/{review.pk}/").content.decode()
     assert "<strong>long</strong>" in page
     assert f'id="comment-{comment.pk}"' in page
-
-
-def test_a_run_and_an_entry_have_threads_too(client: Client, review: Review) -> None:
-    logged_in(client, review.project, Role.REVIEWER)
-    entry = propose(review.project_id, kind="lesson", name="Look twice", source="t")
-    client.post(f"/p/talked/comments/run/{review.run_id}/", {"text": "Of the run."})
-    assert "Of the run." in client.get(f"/p/talked/runs/{review.run_id}/").content.decode()
-    place = f"/p/talked/notebook/entries/{entry.id}/"
-    said_of_it = client.post(f"/p/talked/comments/entry/{entry.id}/", {"text": "Of the entry."})
-    assert said_of_it["Location"].startswith(place)
-    page = client.get(place).content.decode()
-    assert "Look twice" in page
-    assert "Of the entry." in page
 
 
 def test_hostile_words_and_names_stay_text(client: Client, review: Review) -> None:
@@ -88,59 +72,6 @@ def test_an_open_page_is_given_the_list_only_when_it_has_changed(client: Client,
     assert client.get(f"{thread(review)}?seen={stamp}", headers=HTMX).status_code == 200
 
 
-def test_an_htmx_form_is_answered_with_the_list_and_the_new_count(client: Client, review: Review) -> None:
-    logged_in(client, review.project)
-    answer = client.post(thread(review), {"text": "Quick."}, headers=HTMX).content.decode()
-    assert "Quick." in answer
-    assert 'id="comment-count" hx-swap-oob="innerHTML"' in answer
-
-
-def test_own_comments_are_edited_and_taken_back_and_an_admin_takes_back_any(client: Client, review: Review) -> None:
-    logged_in(client, review.project, Role.REVIEWER)
-    client.post(thread(review), {"text": "Mine."})
-    own, other = Comment.objects.get(), said(review, "Theirs.")
-    at = "/p/talked/comments"
-    assert "Mine." in client.get(f"{at}/{own.pk}/edit/").content.decode()
-    assert client.post(f"{at}/{own.pk}/edit/", {"text": ""}).status_code == 400
-    assert client.post(f"{at}/{own.pk}/edit/", {"text": "Better."}).status_code == 302
-    assert client.get(f"{at}/{other.pk}/edit/").status_code == 302
-    assert client.post(f"{at}/{other.pk}/edit/", {"text": "Forged."}).status_code == 403
-    assert client.post(f"{at}/{other.pk}/take-back/").status_code == 403
-    admin = Client()
-    logged_in(admin, review.project, Role.ADMIN)
-    assert admin.post(f"{at}/{other.pk}/take-back/").status_code == 302
-    texts = Comment.objects.order_by("created_at").values_list("text", flat=True)
-    assert list(texts) == ["Better.", ""]
-    page = client.get(thread(review)).content.decode()
-    assert "was deleted" in page
-    assert "Theirs." not in page
-
-
-def test_a_viewer_reads_and_does_not_write(client: Client, review: Review) -> None:
-    comment = said(review, "To be read.")
-    logged_in(client, review.project, Role.VIEWER)
-    page = client.get(f"/p/talked/reviews/{review.pk}/").content.decode()
-    assert "To be read." in page
-    assert "data-comment-form" not in page
-    assert client.post(thread(review), {"text": "x"}).status_code == 403
-    assert client.post(f"/p/talked/comments/{comment.pk}/edit/", {"text": "x"}).status_code == 403
-    for name in ("assign", "hand-over"):
-        assert client.post(f"/p/talked/reviews/{review.pk}/{name}/", {"to": "x"}).status_code == 403
-
-
-def test_another_projects_comments_are_not_found_by_their_ids(client: Client, review: Review) -> None:
-    comment = said(review, "Secret.")
-    logged_in(client, make_project("elsewhere"))
-    for path in (
-        f"comments/review/{review.pk}/",
-        f"comments/run/{review.run_id}/",
-        f"comments/nothing/{review.pk}/",
-        f"comments/{comment.pk}/edit/",
-        f"comments/{comment.pk}/take-back/",
-    ):
-        assert client.post(f"/p/elsewhere/{path}", {"text": "x"}).status_code == 404, path
-
-
 def test_at_a_blind_seat_the_page_shows_a_comment_to_its_author_alone(client: Client, review: Review) -> None:
     blind_seat(review)
     logged_in(client, review.project)
@@ -154,21 +85,6 @@ def test_at_a_blind_seat_the_page_shows_a_comment_to_its_author_alone(client: Cl
     assert other.get(f"/p/talked/comments/{comment.pk}/edit/").status_code == 404
 
 
-def test_a_long_thread_shows_the_newest_and_leads_to_the_rest(client: Client, review: Review) -> None:
-    user = make_member(review.project)
-    Comment.objects.bulk_create(
-        Comment(
-            project=review.project, about="review", about_id=review.pk, author=user, author_label="x", text=f"no {n}."
-        )
-        for n in range(60)
-    )
-    logged_in(client, review.project)
-    page = client.get(f"/p/talked/reviews/{review.pk}/").content.decode()
-    assert "10 earlier comments" in page
-    assert "no 5." not in page
-    assert "no 5." in client.get(f"{thread(review)}?all").content.decode()
-
-
 def test_the_bell_counts_and_the_page_tells_and_opening_the_item_reads(client: Client, review: Review) -> None:
     logged_in(client, review.project, Role.REVIEWER)
     reader = Membership.objects.get(user_id=client.session["_auth_user_id"]).user
@@ -179,58 +95,6 @@ def test_the_bell_counts_and_the_page_tells_and_opening_the_item_reads(client: C
     assert f"/p/talked/reviews/{review.pk}/#comment-{comment.pk}" in page
     client.get(f"/p/talked/reviews/{review.pk}/")
     assert client.get("/notifications/count/", headers={"HX-Request": "true"}).content.decode().strip() == ""
-
-
-def test_notifications_are_marked_one_by_one_or_all_and_only_ones_own(client: Client, review: Review) -> None:
-    logged_in(client, review.project, Role.REVIEWER)
-    reader = Membership.objects.get(user_id=client.session["_auth_user_id"]).user
-    for _ in range(3):
-        said(review, f"@{reader.username}")
-    first = Notification.objects.filter(user=reader).first()
-    assert first is not None
-    stranger = Client()
-    logged_in(stranger, review.project)
-    assert stranger.post(f"/notifications/{first.pk}/read/").status_code == 404
-    assert client.get(f"/notifications/{first.pk}/read/").status_code == 302
-    assert Notification.objects.filter(read_at=None, user=reader).count() == 3
-    assert client.post(f"/notifications/{first.pk}/read/").status_code == 302
-    assert Notification.objects.filter(read_at=None, user=reader).count() == 2
-    client.post("/notifications/read/")
-    assert not Notification.objects.filter(read_at=None, user=reader).exists()
-    assert "Mark all as read" not in client.get("/notifications/").content.decode()
-
-
-def test_the_notifications_of_nobody_and_of_a_project_that_was_left(client: Client, review: Review) -> None:
-    assert Client().get("/notifications/")["Location"].startswith("/login/")
-    logged_in(client, review.project, Role.REVIEWER)
-    reader = Membership.objects.get(user_id=client.session["_auth_user_id"]).user
-    said(review, f"@{reader.username}")
-    Membership.objects.filter(user=reader).delete()
-    page = client.get("/notifications/").content.decode()
-    assert "No notifications" in page
-    assert "talked" not in page.lower()
-
-
-def test_the_list_of_notifications_has_pages(client: Client, review: Review) -> None:
-    logged_in(client, review.project, Role.REVIEWER)
-    reader = Membership.objects.get(user_id=client.session["_auth_user_id"]).user
-    Notification.objects.bulk_create(
-        Notification(
-            project=review.project,
-            user=reader,
-            kind="assigned",
-            about="review",
-            about_id=review.pk,
-            facts={"by": "zoe", "title": f"no {n}."},
-        )
-        for n in range(60)
-    )
-    first = client.get("/notifications/").content.decode()
-    assert "no 59." in first
-    assert "no 9." not in first
-    older = first.split("?before=")[-1].split('"')[0]
-    assert "no 9." in client.get(f"/notifications/?before={older}").content.decode()
-    assert client.get("/notifications/?before=nonsense%00").status_code == 200
 
 
 def test_a_review_is_assigned_and_the_page_says_to_whom(client: Client, review: Review) -> None:
@@ -247,56 +111,6 @@ def test_a_review_is_assigned_and_the_page_says_to_whom(client: Client, review: 
     client.post(f"/p/talked/reviews/{review.pk}/assign/", {"to": ""})
     review.refresh_from_db()
     assert review.assignee is None
-
-
-def test_a_review_is_handed_over_with_what_was_typed(client: Client, review: Review) -> None:
-    make_member(review.project, user=make_user("anna"))
-    logged_in(client, review.project, Role.REVIEWER)
-    held = claimed_by(client, review)
-    address = f"/p/talked/reviews/{review.pk}/hand-over/"
-    typed = {
-        "lease_token": held.lease_token,
-        "decision": "overrule",
-        "verdict": "REVISE",
-        "reason": "The third line has no verb.",
-        "note": "I am away tomorrow.",
-        "issue_category": "quality",
-        "issue_severity": "low",
-        "issue_description": "Dull",
-        "issue_suggested_fix": "",
-    }
-    refused = client.post(address, typed | {"to": ""})
-    assert refused.status_code == 400
-    page = refused.content.decode()
-    for kept in ("The third line has no verb.", "I am away tomorrow.", "Dull", "Choose to whom."):
-        assert kept in page
-    assert client.post(address, typed | {"to": "anna"})["Location"] == "/p/talked/reviews/"
-    review.refresh_from_db()
-    assert (review.state, review.assignee and review.assignee.username) == ("waiting", "anna")
-    assert review.note == "I am away tomorrow.\n\nThe third line has no verb.\n- Dull"
-
-
-def test_a_lost_hold_hands_nothing_over_and_keeps_what_was_typed(client: Client, review: Review) -> None:
-    other = make_member(review.project, user=make_user("anna"))
-    logged_in(client, review.project, Role.REVIEWER)
-    held = claimed_by(client, review)
-    Review.objects.filter(pk=review.pk).update(lease_until=review.created_at)
-    claim_review(review, actor=Actor(user=other))
-    typed = {"lease_token": held.lease_token, "to": "anna", "reason": "All that I wrote."}
-    response = client.post(f"/p/talked/reviews/{review.pk}/hand-over/", typed)
-    assert response.status_code == 409
-    assert "All that I wrote." in response.content.decode()
-
-
-def test_a_blind_seats_opinion_does_not_travel_with_the_hand_over(client: Client, review: Review) -> None:
-    blind_seat(review)
-    make_member(review.project, user=make_user("anna"))
-    logged_in(client, review.project, Role.REVIEWER)
-    held = claimed_by(client, review)
-    typed = {"lease_token": held.lease_token, "to": "anna", "reason": "Plainly wrong.", "note": "Yours."}
-    client.post(f"/p/talked/reviews/{review.pk}/hand-over/", typed)
-    review.refresh_from_db()
-    assert review.note == "Yours."
 
 
 def test_the_bell_leads_to_a_list_inside_the_project_that_one_is_in(client: Client, review: Review) -> None:

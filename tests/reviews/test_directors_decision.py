@@ -3,7 +3,7 @@
 import pytest
 
 from reflection_app.core.audit import AuditEntry
-from reflection_app.core.errors import AlreadyDecided, InvalidInput
+from reflection_app.core.errors import InvalidInput
 from reflection_app.loops.attempt_effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.models import Ticket
@@ -12,9 +12,8 @@ from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models import Verdict
 from tests.factories import make_project
-from tests.reviews.test_reviews import reviewer, together, waiting_review
+from tests.reviews.test_reviews import reviewer, waiting_review
 from tests.runs.critiques import critique
 from tests.runs.scripts import scripted_run
 
@@ -97,19 +96,3 @@ def test_only_a_rejected_attempt_that_is_waited_for_has_a_director() -> None:
     with pytest.raises(InvalidInput) as refused:
         decide(Review.objects.get(run=run), DirectorsDecision.REDO, instructions="Again.")
     assert refused.value.errors[0]["field"] == "decision"
-
-
-def test_of_redo_and_close_at_once_one_wins() -> None:
-    review = waiting_review()
-    actor = reviewer(review)
-    held = claim_review(review, actor=actor)
-    token = held.lease_token
-    redo = DecisionInput(lease_token=token, decision=DirectorsDecision.REDO, instructions="Again.")
-    close = DecisionInput(lease_token=token, decision=DirectorsDecision.CLOSE)
-    results = together(
-        lambda: decide_review(Review.objects.get(pk=review.pk), redo, actor=actor),
-        lambda: decide_review(Review.objects.get(pk=review.pk), close, actor=actor),
-    )
-    assert sorted(type(result).__name__ for result in results) == [AlreadyDecided.__name__, "Review"]
-    assert AuditEntry.objects.filter(action="review.decided").count() == 1
-    assert Verdict.objects.filter(attempt=review.attempt, referee=6).count() == 1

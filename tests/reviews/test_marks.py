@@ -17,7 +17,7 @@ from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.reviews.views.decision import prefilled
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Step
-from tests.api.caller import assert_problem, make_caller
+from tests.api.caller import make_caller
 from tests.factories import make_member
 from tests.reviews.review_items import handed_in, revised, with_calls
 from tests.web.stories import claimed_by, logged_in
@@ -73,13 +73,6 @@ def test_a_passage_that_is_nowhere_is_refused_and_nothing_is_decided(mark: dict[
     assert review.state == ReviewState.CLAIMED
 
 
-def test_of_an_earlier_attempt_a_passage_is_found_in_that_one() -> None:
-    review = decide(
-        revised("desk", second=SECOND), marked(exact="three of them", attempt=1), marked(exact="😀", attempt=2)
-    )
-    assert [one.get("attempt") for one in kept_marks(review)] == [1, None]
-
-
 def test_the_ticket_and_the_next_prompt_tell_which_passage_it_is() -> None:
     review = decide(revised("desk", second=SECOND), marked(exact="seven of them"))
     advance(review.run_id)
@@ -108,18 +101,6 @@ def test_the_outside_agent_gets_the_passage_with_its_ticket() -> None:
     assert run["next"]["ticket"]["issues"][0]["mark"]["exact"] == "three of them"
     assert run["next"]["verdict"]["issues"][0]["mark"]["line"] == 3
     assert "three of them" in run["next"]["prompt"]
-
-
-def test_over_rest_a_wrong_quote_is_named_by_its_field() -> None:
-    review = revised("desk", second=SECOND)
-    caller = make_caller(review.project)
-    token = caller.post("reviews/claim", {"review_id": str(review.pk)}).body["lease_token"]
-    told = {"lease_token": token, "decision": "overrule", "verdict": "REVISE", "issues": [marked(exact="nowhere")]}
-    problem = caller.post(f"reviews/{review.pk}/decision", told)
-    assert_problem(problem, problem.status)
-    assert 400 <= problem.status < 500
-    assert problem.body["errors"][0]["field"] == "issues.0.mark"
-    assert_problem(caller.post(f"reviews/{review.pk}/decision", told | {"issues": [marked(exact="")]}), 400)
 
 
 def test_a_tools_output_is_marked_by_its_step() -> None:
@@ -180,19 +161,6 @@ def test_a_passage_that_was_copied_into_the_form_is_found(client: Client, held: 
     assert [one["exact"] for one in kept_marks(held)] == [exact]
 
 
-@pytest.mark.parametrize(("quote", "why"), [("nowhere at all", "does not hold"), ("of them", "more than once")])
-def test_a_passage_that_is_not_found_comes_back_with_all_that_was_typed(
-    client: Client, held: Review, quote: str, why: str
-) -> None:
-    answer = client.post(f"/p/desk/reviews/{held.pk}/decision/", typed(held, quote))
-    assert answer.status_code == 400
-    assert why in answer.text
-    assert f'value="{quote}"' in answer.text
-    assert 'value="Count them again"' in answer.text
-    held.refresh_from_db()
-    assert held.state == ReviewState.CLAIMED
-
-
 @pytest.mark.parametrize(
     "mark", ["{", "[]", "7", '{"shown": "seven", "start": "x", "end": []}', '{"exact": 1}', "[" * 9_000]
 )
@@ -200,12 +168,6 @@ def test_a_broken_place_is_passed_over_and_the_words_are_looked_for(client: Clie
     client.post(f"/p/desk/reviews/{held.pk}/decision/", typed(held, "seven", issue_mark=[mark]))
     held.refresh_from_db()
     assert [one["exact"] for one in kept_marks(held)] == ["seven"]
-
-
-def test_what_is_marked_but_not_described_is_asked_for(client: Client, held: Review) -> None:
-    answer = client.post(f"/p/desk/reviews/{held.pk}/decision/", typed(held, "seven", issue_description=[""]))
-    assert answer.status_code == 400
-    assert 'value="seven"' in answer.text
 
 
 def test_kept_marks_are_on_the_page_without_scripts_numbered_and_linked(client: Client, held: Review) -> None:

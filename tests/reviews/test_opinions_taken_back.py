@@ -1,22 +1,28 @@
 """An opinion that was given blindly is taken back: what followed from it goes, and its giver sits there again."""
 
+from datetime import timedelta
+
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.errors import AlreadyDecided, Conflict
+from reflection_app.core.errors import AlreadyDecided, Conflict, ReviewLeaseLost
+from reflection_app.core.models import Project, Role
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.agreement import complete_panels
 from reflection_app.reviews.claiming import claim_review
-from reflection_app.reviews.deciding import decide_review, undo_decision
+from reflection_app.reviews.deciding import decide_review, undo_decision, undone_by_holder
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import PanelState, Review, ReviewState, hidden_entries
 from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import RunState, Verdict
 from reflection_app.teams.models import Notification
-from tests.reviews.panels import adjudication, fresh, open_panel, people, run_of, say
+from tests.factories import make_member
+from tests.reviews.panels import SECRET_REASON, adjudication, fresh, open_panel, panel_project, people, run_of, say
+from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 REVISE = VerdictName.REVISE
@@ -143,3 +149,79 @@ def test_what_all_agreed_on_is_taken_back_with_all_that_followed(went_on: bool) 
     decide_review(held, told, actor=anna)
     advance(panel.run_id)
     assert (run_of(panel).outcome, fresh(panel).state) == ("succeeded", PanelState.SETTLED)
+
+
+# Against those who have more rights: an admin reads no opinion by undoing it, and judges once.
+
+
+def test_an_admin_who_takes_an_opinion_back_does_not_read_it() -> None:
+    panel = open_panel()
+    anna, admin = people(panel.project, 1)[0], Actor(user=make_member(panel.project, Role.ADMIN))
+    seat = undo_decision(say(panel, anna, REVISE), actor=admin)
+    trail = AuditEntry.objects.filter(action="review.undone")
+    assert trail.filter(hidden_entries(panel.project_id, reader=admin)).count() == 1
+    assert trail.filter(hidden_entries(panel.project_id, reader=anna)).count() == 0
+    assert undone_by_holder(seat) is not None
+
+    Review.objects.filter(pk=seat.pk).update(state=ReviewState.WAITING)
+    assert undone_by_holder(claim_review(seat, actor=admin)) is None
+
+
+def test_a_seat_is_decided_by_nobody_but_who_sits_there() -> None:
+    panel = open_panel()
+    anna, admin = people(panel.project, 1)[0], Actor(user=make_member(panel.project, Role.ADMIN))
+    seat = undo_decision(say(panel, anna, REVISE), actor=admin)
+    assert seat.lease_token is not None
+    told = DecisionInput(lease_token=seat.lease_token, decision=Decision.APPROVE)
+    with pytest.raises(ReviewLeaseLost, match="holds this review now"):
+        decide_review(seat, told, actor=admin)
+    assert decide_review(seat, told, actor=anna).state == ReviewState.DECIDED
+
+
+# What somebody took back stands in their form alone, and so does the token of their hold.
+
+
+def client_of(actor: Actor) -> Client:
+    client = Client()
+    assert actor.user is not None
+    client.force_login(actor.user)
+    return client
+
+
+@pytest.fixture
+def giver() -> Actor:
+    return people(panel_project("desk"), 1)[0]
+
+
+@pytest.fixture
+def seat(giver: Actor) -> Review:
+    """A blind seat whose opinion was taken back by its giver, who holds it again."""
+    return undo_decision(say(open_panel(Project.objects.get()), giver, REVISE), actor=giver)
+
+
+def page(client: Client, seat: Review, part: str = "", **posted: str) -> str:
+    path = f"/p/desk/reviews/{seat.pk}/{part}"
+    return (client.post(path, posted) if part else client.get(path)).text
+
+
+def test_no_other_reviewer_reads_it_or_gets_the_token(seat: Review) -> None:
+    others = [client_of(people(seat.project, 1)[0]), logged_in(Client(), seat.project, Role.VIEWER)]
+    for client in others:
+        seen = [page(client, seat), page(client, seat, "claim/"), page(client, seat, "assign/", to="nobody")]
+        assert SECRET_REASON not in "".join(seen)
+        assert str(seat.lease_token) not in "".join(seen)
+
+
+def test_its_giver_finds_it_in_the_form(seat: Review, giver: Actor) -> None:
+    seen = page(client_of(giver), seat)
+    assert SECRET_REASON in seen
+    assert str(seat.lease_token) in seen
+
+
+def test_it_is_not_fetched_ahead_once_the_hold_has_run_out(seat: Review) -> None:
+    Review.objects.exclude(pk=seat.pk).update(state=ReviewState.WITHDRAWN)
+    Review.objects.filter(pk=seat.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    other = Actor(user=make_member(seat.project))
+    ahead = client_of(other).get("/p/desk/reviews/peek/", headers={"X-Review-Peeked": "none"})
+    assert str(seat.pk) in ahead.text
+    assert SECRET_REASON not in ahead.text

@@ -17,14 +17,15 @@ from django.urls import reverse
 from notebook_app.models import Entry
 from reflection_app.config.guarded_routes import guarded_routes
 from reflection_app.core.audit import Actor
-from reflection_app.core.models import Membership, OwnWork, Project, Role, Scope
+from reflection_app.core.models import OwnWork, Project, Role, Scope
 from reflection_app.core.permissions import Permission
+from reflection_app.loops.attempt_effects import Decision
 from reflection_app.notebook.input import EntryInput
 from reflection_app.notebook.proposing import propose_entry
 from reflection_app.repairs.models import AgentInstruction
-from reflection_app.reviews.bulk import work_through
+from reflection_app.reviews.bulk import BulkInput, begin_bulk, work_through
 from reflection_app.reviews.claiming import claim_next, claim_review
-from reflection_app.reviews.models import BulkDecision, Review
+from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
 from tests.api.caller import BASE, Answer, Caller, assert_problem, make_caller
@@ -38,25 +39,16 @@ pytestmark = pytest.mark.django_db(transaction=True)
 JUDGING = {Permission.REVIEW, Permission.CURATE}
 # Of the routes that ask for the right to judge, those by which nobody accepts work of their own.
 HARMLESS = {
-    "comparisons/claim": "ones own pairs are passed over (tests/comparisons)",
-    "comparisons/judgements/<uuid:judgement_id>": "of ones own pair it is refused (tests/comparisons)",
-    "comparisons/judgements/<uuid:judgement_id>/skip": "leaves a pair to others",
-    "comparisons/judgements/<uuid:judgement_id>/undo": "takes a judgement back; it is given anew under the same rules",
     "comments": "words, no decision",
     "comments/<uuid:comment_id>": "words, no decision",
     "questions/<uuid:question_id>/answer": "what the task means, its author knows best (test_authors_of_instructions)",
     "reviews/<uuid:review_id>/heartbeat": "needs a claim",
     "reviews/<uuid:review_id>/release": "gives a review away",
-    "reviews/<uuid:review_id>/example": "shows others what was decided, and decides nothing",
     "reviews/<uuid:review_id>/skip": "leaves a review to others",
     "reviews/<uuid:review_id>/undo": "takes a decision back; it is decided anew under the same rules",
-    "reviews/bulk/<uuid:bulk_id>/undo": "takes decisions back",
-    "reviews/<uuid:review_id>/hand-over": "gives a review to somebody else, who must not have handed it in either",
     "runs/<uuid:run_id>/redo": "more work, no verdict; its author cannot decide (see test_authors_of_instructions)",
-    "saved-views": "filters under a name",
-    "saved-views/<uuid:view_id>": "filters under a name",
     "tickets/<slug:ticket_id>/close": "ends work undone",
-    "tool-failures/<uuid:failure_id>/diagnosis": "of a run that one handed in it is refused (test_labels.py)",
+    "tool-failures/<uuid:failure_id>/diagnosis": "of a run that one handed in it is refused",
     **{
         f"notebook/entries/<uuid:entry_id>/{way}": "agents are told no new words by it"
         for way in ("reject", "retire", "reopen", "tags", "owner", "undo", "restore", "split", "merge", "supersede")
@@ -64,7 +56,6 @@ HARMLESS = {
     "notebook/entries/<uuid:entry_id>": "a key changes no words that agents are told (test_words_of_keys.py)",
     "notebook/bulk/<uuid:entry_bulk_id>/undo": "takes changes back",
     "notebook/conflicts/<uuid:conflict_id>/settle": "a key changes no words that agents are told",
-    "notebook/conflicts/<uuid:conflict_id>/settle-cluster": "a key changes no words that agents are told",
     "notebook/conflicts/<uuid:conflict_id>/undo": "takes a settlement back",
     "notebook/conflicts/<uuid:conflict_id>/suggestion": "asks a model",
 }
@@ -123,8 +114,6 @@ def by_rest(caller: Caller, route: str, told: Story) -> Answer:
             body = {"type": "3.3.1", "reason": "It was the tool's fault."}
         case "notebook/bulk":
             body = {"entries": [str(told.entry.pk)], "do": "approve"}
-        case "reviews/bulk":
-            body = {"reviews": [str(told.review.pk)], "decision": "approve"}
         case "reviews/<uuid:review_id>/assign":
             body = {"to": told.maker.username}
     assert told.instruction.report is not None
@@ -166,7 +155,7 @@ ATTACKED = (
     "notebook/entries/<uuid:entry_id>/approve",
     "notebook/entries/<uuid:entry_id>/clear",
 )
-ITEM_BY_ITEM = ("reviews/bulk", "notebook/bulk")
+ITEM_BY_ITEM = "notebook/bulk"
 ANY_BUT_ADMIN = [scope for scope in Scope if scope is not Scope.ADMIN]
 SCOPES = [[Scope.ADMIN], ANY_BUT_ADMIN, [Scope.TASKS_WRITE, Scope.REVIEWS_WRITE]]
 
@@ -177,7 +166,7 @@ def test_every_route_that_judges_is_attacked_here_or_harmless() -> None:
         for route in guarded_routes()
         if route.permission in JUDGING and not route.is_page and route.method != "GET"
     }
-    assert judging == {*ATTACKED, *ITEM_BY_ITEM, *HARMLESS}
+    assert judging == {*ATTACKED, ITEM_BY_ITEM, *HARMLESS}
 
 
 AUTHORS: dict[str, Callable[[Project, User], Actor]] = {
@@ -224,18 +213,20 @@ def test_somebody_elses_key_may_decide(route: str) -> None:
     assert answer.status in {200, 201}, answer.body
 
 
-@pytest.mark.parametrize("route", ITEM_BY_ITEM)
-def test_of_many_together_ones_own_are_refused_by_themselves_with_the_reason(route: str) -> None:
+def test_of_entries_curated_together_ones_own_are_refused_by_themselves_with_the_reason() -> None:
     told = story(author=AUTHORS["its own key"])
     caller = make_caller(told.project, [Scope.ADMIN], made_by=told.maker)
-    answer = by_rest(caller, route, told)
-    if route == "reviews/bulk":
-        bulk = BulkDecision.objects.get(project=told.project)
-        work_through(bulk.pk)
-        [item] = bulk.items.all()
-        assert (item.state, "handed this in" in item.error) == ("failed", True)
-    else:
-        assert "Somebody else" in json.dumps(answer.body)
+    assert "Somebody else" in json.dumps(by_rest(caller, ITEM_BY_ITEM, told).body)
+    assert nothing_was_decided(told)
+
+
+def test_of_reviews_decided_together_ones_own_are_refused_by_themselves_with_the_reason() -> None:
+    told = story(author=AUTHORS["its own key"])
+    both = BulkInput(reviews=(told.review.pk,), decision=Decision.APPROVE)
+    bulk = begin_bulk(told.project, both, actor=Actor(user=told.maker))
+    work_through(bulk.pk)
+    [item] = bulk.items.all()
+    assert (item.state, "handed this in" in item.error) == ("failed", True)
     assert nothing_was_decided(told)
 
 
@@ -386,10 +377,3 @@ def test_the_trail_tells_keys_from_people_and_who_made_them() -> None:
     assert submitted["key_made_by"] == told.maker.username
     page = logged_in(told.maker).get(reverse("audit", args=(told.project.slug,))).content.decode()
     assert f"(created by {told.maker.username})" in page
-
-
-def test_members_who_only_read_are_unharmed() -> None:
-    told = story(author=AUTHORS["its own key"])
-    viewer = make_member(told.project, Role.VIEWER)
-    assert logged_in(viewer).get(reverse("review", args=(told.project.slug, told.review.pk))).status_code == 200
-    assert Membership.objects.filter(user=viewer).exists()

@@ -1,15 +1,20 @@
 """Pages of blind reviewers: nobody reads what another said before the last has spoken."""
 
+import json
+from typing import Any
+
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models import OwnWork, Project, Role
+from reflection_app.core.models import OwnWork, Project, Role, Scope
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.reviews.models import Panel, Review, ReviewState
-from reflection_app.runs.resuming import cancel_run
-from tests.factories import make_member, make_user
+from reflection_app.reviews.models import Panel, Review
+from tests.api.caller import Caller, assert_problem, make_caller
+from tests.factories import make_member
 from tests.reviews.panels import SECRET_REASON, adjudication, fresh, open_panel, panel_project, people, say
 from tests.web.stories import HOSTILE, claimed_by, logged_in
 
@@ -89,17 +94,6 @@ def test_once_all_have_spoken_everybody_reads_everything(panel: Panel) -> None:
     assert SECRET_REASON in run
 
 
-def test_deciding_a_seat_says_that_it_is_kept_and_goes_on(panel: Panel) -> None:
-    client = logged_in(Client(), panel.project, Role.REVIEWER)
-    seat = claimed_by(client, Review.objects.filter(panel=panel)[0])
-    typed = {"lease_token": str(seat.lease_token), "decision": "approve", "score": "80", "reason": ""}
-    page = client.post(f"/p/desk/reviews/{seat.pk}/decision/", typed, follow=True)
-    assert "You agreed with the critic: Pass. It is kept with what the others say. " in page.text
-    assert "Nothing follows before 2 more are in." in page.text
-    assert "The run succeeds" not in page.text
-    assert page.redirect_chain[-1][0].startswith("/p/desk/reviews/")
-
-
 def test_the_adjudication_shows_all_side_by_side_and_begins_with_what_most_said(panel: Panel) -> None:
     anna, bob, cem = people(panel.project, 3)
     secretly(panel, anna)
@@ -126,26 +120,6 @@ def test_the_adjudication_shows_all_side_by_side_and_begins_with_what_most_said(
     assert "settled it:" in settled
 
 
-def test_a_seat_that_is_decided_does_not_say_that_one_judges_it_now(panel: Panel) -> None:
-    anna, bob, cem = people(panel.project, 3)
-    elsewhere = "you judge it at another seat"
-    say(panel, anna)
-    assert elsewhere in client_of(anna).get("/p/desk/reviews/").text
-    say(panel, bob)
-    say(panel, cem)
-    assert elsewhere not in client_of(anna).get("/p/desk/reviews/?view=decided").text
-
-
-def test_who_gave_an_opinion_is_warned_before_settling_the_dispute(panel: Panel) -> None:
-    anna, bob, cem = people(panel.project, 3)
-    for actor, verdict in ((anna, None), (bob, REVISE), (cem, REJECT)):
-        say(panel, actor, verdict)
-    address = f"/p/desk/reviews/{adjudication(panel).pk}/"
-    warning = "You gave one of these opinions yourself."
-    assert warning in client_of(anna).get(address).text
-    assert warning not in logged_in(Client(), panel.project, Role.REVIEWER).get(address).text
-
-
 def test_what_people_said_is_escaped(panel: Panel) -> None:
     for actor in people(panel.project, 3):
         say(panel, actor, REVISE, reason=HOSTILE, issues=(Issue(description=HOSTILE),))
@@ -156,62 +130,23 @@ def test_what_people_said_is_escaped(panel: Panel) -> None:
         assert "<img src=x" not in page
 
 
-def test_a_second_seat_is_refused_with_a_sentence(panel: Panel) -> None:
-    client = logged_in(Client(), panel.project, Role.REVIEWER)
-    first, second, _ = Review.objects.filter(panel=panel)
-    claimed_by(client, first)
-    answer = client.post(f"/p/desk/reviews/{second.pk}/claim/")
-    assert answer.status_code == 409
-    assert "You judge this already, at another seat." in answer.text
-
-
-def test_a_panel_of_a_cancelled_run_says_so(panel: Panel) -> None:
-    anna, bob = people(panel.project, 2)
-    secretly(panel, anna)
-    cancel_run(panel.run, actor=Actor())
-    seat = Review.objects.filter(panel=panel, state=ReviewState.WITHDRAWN)[0]
-    assert "The run has ended; 1 of 3 had decided." in client_of(bob).get(f"/p/desk/reviews/{seat.pk}/").text
-
-
-def agreed_and_differed(project: Project) -> tuple[Actor, Actor]:
-    anna, bob = people(project, 2)
-    for verdict in (None, None, None, REVISE, REJECT):
-        panel = open_panel(project)
-        say(panel, anna)
-        say(panel, bob, verdict)
-    return anna, bob
-
-
 def test_the_page_of_agreement_is_empty_at_first_and_then_leads_to_what_was_judged() -> None:
     project = panel_project("desk", reviewers=2)
     client = logged_in(Client(), project, Role.VIEWER)
     assert "Nothing judged by several people in this period" in client.get("/p/desk/reviews/agreement/").text
 
-    anna, bob = agreed_and_differed(project)
+    anna, bob = people(project, 2)
+    for verdict in (None, None, None, REVISE, REJECT):
+        panel = open_panel(project)
+        say(panel, anna)
+        say(panel, bob, verdict)
     page = client.get("/p/desk/reviews/agreement/?days=7").text
     assert "60%" in page.replace(" ", "").replace("\u202f", "") or "60 %" in page
     assert "3 of 5" in page
     # One of them always said the same, so that chance alone would agree as often.
     assert "0.000" in page
-    names = "&".join(f"reviewer={actor.label}" for actor in sorted((anna, bob), key=lambda actor: actor.label))
-    both = client.get(f"/p/desk/reviews/agreement/?days=7&{names}").text
-    assert both.count("Agreed</span>") == 3
-    assert both.count("Differed</span>") == 2
-    other = client.get(f"/p/desk/reviews/agreement/?days=7&reviewer={anna.label}&reviewer={make_user().username}").text
-    assert "Nothing in this period." in other
-
-
-@pytest.mark.parametrize("query", ["days=x", "days=-1", "days=7&reviewer=%00&reviewer=a", "reviewer=a"])
-def test_an_address_that_makes_no_sense_shows_the_usual(query: str) -> None:
-    project = panel_project("desk")
-    assert logged_in(Client(), project, Role.VIEWER).get(f"/p/desk/reviews/agreement/?{query}").status_code == 200
-
-
-def test_the_page_of_agreement_shows_nothing_of_other_projects() -> None:
-    agreed_and_differed(panel_project("other", reviewers=2))
-    client = logged_in(Client(), panel_project("desk"), Role.VIEWER)
-    assert "Nothing judged by several people" in client.get("/p/desk/reviews/agreement/").text
-    assert make_member(panel_project("third")).username not in client.get("/p/desk/reviews/agreement/").text
+    assert page.count("Agreed</span>") == 3
+    assert page.count("Differed</span>") == 2
 
 
 @pytest.mark.parametrize("own_work", list(OwnWork))
@@ -224,3 +159,92 @@ def test_a_panel_member_who_has_reviewed_reads_that_others_are_awaited(own_work:
     assert "You have reviewed the remaining items. They wait for other reviewers." in page
     assert "submitted the remaining reviews" not in page
     assert "assigned to other reviewers" not in page
+
+
+# Over REST.
+
+
+ALL: list[str] = [Scope.ADMIN]
+REVIEWER: list[str] = [Scope.REVIEWS_WRITE]
+
+
+def callers(panel: Panel, number: int) -> list[Caller]:
+    return [make_caller(panel.project, ALL, made_by=make_member(panel.project, Role.ADMIN)) for _ in range(number)]
+
+
+def decided(caller: Caller, **decision: Any) -> dict[str, Any]:
+    """The answer to deciding the next review."""
+    claimed = caller.post("reviews/claim").body
+    answer = caller.post(
+        f"reviews/{claimed['review']['id']}/decision", {"lease_token": claimed["lease_token"]} | decision
+    )
+    assert answer.status == 200, answer.body
+    body: dict[str, Any] = answer.body
+    return body
+
+
+SENT_BACK = {"decision": "overrule", "verdict": "REVISE", "reason": SECRET_REASON}
+
+
+def everything(caller: Caller, panel: Panel) -> str:
+    """All that a key may read of the run and its reviews."""
+    seats = Review.objects.filter(panel=panel)
+    paths = ["reviews", "runs", f"runs/{panel.run_id}", *(f"reviews/{seat.pk}" for seat in seats)]
+    paths += [f"runs/{panel.run_id}/{part}" for part in ("steps", "attempts", "graph", "events")]
+    return json.dumps([caller.get(path).body for path in paths])
+
+
+def test_nothing_that_can_be_read_tells_what_another_has_said() -> None:
+    panel = open_panel()
+    giver, other = callers(panel, 2)
+    before = everything(other, panel)
+    decided(giver, **SENT_BACK)
+    after = everything(other, panel)
+    assert SECRET_REASON not in after
+    assert after.count('"REVISE"') == before.count('"REVISE"') == 0
+    assert '"overrule"' not in after
+    assert SECRET_REASON in everything(giver, panel)
+
+
+def test_how_many_have_spoken_is_told_and_ones_own_opinion() -> None:
+    panel = open_panel()
+    giver, other = callers(panel, 2)
+    mine = decided(giver, **SENT_BACK)
+    assert (mine["state"], mine["decision"]["reason"]) == ("decided", SECRET_REASON)
+    assert [one["verdict"] for one in mine["panel"]["opinions"]] == ["REVISE"]
+
+    seen = other.get(f"reviews/{mine['id']}").body
+    assert (seen["state"], seen["decision"], seen["panel"]["opinions"]) == ("decided", None, [])
+    assert (seen["panel"]["wanted"], seen["panel"]["given"], seen["panel"]["agreed"]) == (3, 1, None)
+
+
+def test_claiming_what_another_has_decided_does_not_tell_the_decision() -> None:
+    panel = open_panel()
+    giver, other = callers(panel, 2)
+    mine = decided(giver, **SENT_BACK)
+    answer = other.post("reviews/claim", {"review_id": mine["id"]})
+    assert_problem(answer, 409)
+    assert "overrule" not in json.dumps(answer.body)
+
+
+def test_a_list_with_panels_takes_as_many_queries_for_many_as_for_one() -> None:
+    project = panel_project()
+    caller = make_caller(project, ALL)
+    counts = []
+    for number in (1, 2, 3):
+        open_panel(project)
+        caller.get("reviews")
+        with CaptureQueriesContext(connection) as asked:
+            assert len(caller.get("reviews").body["results"]) == 3 * number
+        counts.append(len(asked))
+    assert len(set(counts)) == 1
+
+
+def test_a_key_takes_its_own_opinion_back_and_no_other_key_does() -> None:
+    panel = open_panel()
+    giver = make_caller(panel.project, REVIEWER)
+    other = make_caller(panel.project, REVIEWER)
+    mine = decided(giver, **SENT_BACK)
+    assert_problem(other.post(f"reviews/{mine['id']}/undo", {}), 403)
+    assert giver.post(f"reviews/{mine['id']}/undo", {}).status == 200
+    assert Review.objects.get(pk=mine["id"]).opinion is None

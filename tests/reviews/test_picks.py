@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from pytest_django.fixtures import DjangoAssertNumQueries
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import InvalidInput
@@ -13,8 +14,9 @@ from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Verdict
+from tests.api.caller import Caller
 from tests.factories import make_member, make_project
-from tests.reviews.picks import OPEN_PICK, answer, move_on, unsettled_pick
+from tests.reviews.picks import OPEN_PICK, answer, kept_against_a_test, move_on, unsettled_pick
 from tests.reviews.test_reviews import waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -119,3 +121,35 @@ def test_only_an_unsettled_pick_takes_an_attempt() -> None:
     with pytest.raises(InvalidInput, match="Only where the pick is unsettled") as refused:
         decide(waiting_review(), "overrule", verdict=VerdictName.PASS, attempt=1, reason="It will do.")
     assert refused.value.errors[0]["field"] == "attempt"
+
+
+# Over REST.
+
+
+def test_a_pick_tells_why_it_is_open_and_what_there_is_to_pick_from(caller: Caller) -> None:
+    review = unsettled_pick(caller.project)
+    told = caller.get(f"reviews/{review.pk}").body
+    assert (told["reason"], told["attempt"]["number"]) == ("unsettled_pick", 1)
+    assert "1 of 7 tests that the model wrote pass." in told["why"]
+    assert [(one["number"], one["content"], one["referee"]) for one in told["candidates"]] == [
+        (1, OPEN_PICK[0], "generated_tests"),
+        (2, OPEN_PICK[1], "generated_tests"),
+    ]
+    assert told["candidates"][0]["score"] == pytest.approx(14.29)
+
+
+def test_code_kept_against_a_test_of_a_model_is_unverified_with_the_reason(caller: Caller) -> None:
+    run = caller.get(f"runs/{kept_against_a_test(caller.project).pk}").body
+    assert (run["outcome"], run["best_attempt"]["number"], run["waiting_for"]) == ("unverified", 1, None)
+    assert "6 of 7 tests that the model wrote pass." in run["error"]
+    assert run["error"].endswith("nothing shows that they are wrong: assert f(7) == 49.")
+
+
+def test_a_list_with_picks_takes_two_queries_more_however_many_there_are(
+    caller: Caller, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    for _ in range(3):
+        unsettled_pick(caller.project)
+    caller.get("reviews")
+    with django_assert_max_num_queries(5):
+        assert len(caller.get("reviews").body["results"]) == 3

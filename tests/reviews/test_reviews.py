@@ -107,14 +107,6 @@ def test_approving_changes_nothing_and_says_so_where_it_was_asked_to() -> None:
         decide_review(review, other, actor=actor)
 
 
-def test_overruling_needs_a_verdict() -> None:
-    review = waiting_review()
-    actor = reviewer(review)
-    held = claim_review(review, actor=actor)
-    with pytest.raises(InvalidInput):
-        decide_review(review, DecisionInput(lease_token=held.lease_token, decision=Decision.OVERRULE), actor=actor)
-
-
 def test_a_decision_with_a_strange_token_is_refused() -> None:
     review = waiting_review()
     actor = reviewer(review)

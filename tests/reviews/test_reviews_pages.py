@@ -1,3 +1,5 @@
+"""The page of a review: claiming, deciding, what comes back where it is refused, and going on to the next."""
+
 import re
 from datetime import timedelta
 
@@ -5,14 +7,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from reflection_app.adapters.llm.scripted import register_script
-from reflection_app.core.models import Project
-from reflection_app.repairs.models import Ticket
+from reflection_app.core.models import Project, Role
 from reflection_app.reviews.models import Review, ReviewState
-from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from tests.factories import make_member
-from tests.runs.critiques import critique
 from tests.web.stories import claimed_by, unsure_project, waiting_review
 
 # Advancing a run gives its connection back, so these tests cannot live in one transaction.
@@ -37,14 +35,6 @@ def issues(*descriptions: str) -> dict[str, list[str]]:
     }
 
 
-def test_the_queue_tells_what_waits_and_why(reviewer: Client, project: Project) -> None:
-    waiting_review(project, objective="A text to look at")
-    page = reviewer.get("/p/desk/reviews/").text
-    assert "A text to look at" in page
-    assert "The critic is not sure" in page
-    assert "the run waits for you" in page
-
-
 def test_the_help_lists_every_letter_that_presses_a_control(reviewer: Client, project: Project) -> None:
     waiting_review(project)
     queue = reviewer.get("/p/desk/reviews/").text
@@ -67,32 +57,6 @@ def test_review_next_claims_the_oldest_and_opens_it(reviewer: Client, project: P
     assert 'value="No title"' in page.text
 
 
-def test_review_next_opens_what_one_holds_before_it_claims_more(reviewer: Client, project: Project) -> None:
-    waiting_review(project)
-    held = claimed_by(reviewer, waiting_review(project))
-    page = reviewer.post("/p/desk/reviews/next/", follow=True)
-    assert page.redirect_chain[-1][0] == f"/p/desk/reviews/{held.pk}/"
-    assert Review.objects.filter(state=ReviewState.CLAIMED).count() == 1
-
-
-def test_nothing_is_said_to_wait_only_where_nothing_does(reviewer: Client, project: Project) -> None:
-    claimed_by(reviewer, waiting_review(project))
-    other = Client()
-    other.force_login(make_member(project))
-    page = other.post("/p/desk/reviews/next/", follow=True).text
-    assert "Others hold what is left." in page
-    assert "Nothing is waiting" not in page
-
-
-def test_opening_alone_claims_nothing(reviewer: Client, project: Project) -> None:
-    review = waiting_review(project)
-    page = reviewer.get(f"/p/desk/reviews/{review.pk}/").text
-    review.refresh_from_db()
-    assert review.state == ReviewState.WAITING
-    assert "Claim and decide" in page
-    assert "data-decision" not in page
-
-
 def test_approving_resumes_the_run_and_goes_on_to_the_next(reviewer: Client, project: Project) -> None:
     review, following = waiting_review(project), waiting_review(project)
     claimed = claimed_by(reviewer, review)
@@ -103,13 +67,6 @@ def test_approving_resumes_the_run_and_goes_on_to_the_next(reviewer: Client, pro
     assert page.redirect_chain[-1][0] == f"/p/desk/reviews/{following.pk}/"
     assert "You agreed with the critic: Pass. The run succeeds." in page.text
     assert f'<a href="/p/desk/runs/{review.run_id}/">Watch the run</a>' in page.text
-
-
-def test_after_the_last_one_the_queue_says_so(reviewer: Client, project: Project) -> None:
-    review = waiting_review(project)
-    page = reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", decision(claimed_by(reviewer, review)), follow=True)
-    assert page.redirect_chain[-1][0] == "/p/desk/reviews/"
-    assert "Nothing is waiting for a review." in page.text
 
 
 def test_overruling_keeps_verdict_issues_and_reason(reviewer: Client, project: Project) -> None:
@@ -124,15 +81,6 @@ def test_overruling_keeps_verdict_issues_and_reason(reviewer: Client, project: P
     run_page = reviewer.get(f"/p/desk/runs/{review.run_id}/").text
     assert "overruled the critic" in run_page
     assert run_page.count("Why") == 1
-
-
-def test_a_score_left_alone_moves_to_fit_the_verdict(reviewer: Client, project: Project) -> None:
-    review = waiting_review(project)
-    typed = decision(claimed_by(reviewer, review), decision="overrule", verdict="REJECT", reason="No")
-    reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", typed)
-    review.refresh_from_db()
-    assert review.decided_verdict is not None
-    assert review.decided_verdict.score == 29
 
 
 @pytest.mark.parametrize(
@@ -191,14 +139,6 @@ def test_the_form_says_what_is_left_for_another_attempt(reviewer: Client, projec
     )
 
 
-def test_two_tabs_of_one_person_can_both_decide(reviewer: Client, project: Project) -> None:
-    review = claimed_by(reviewer, waiting_review(project))
-    reviewer.post(f"/p/desk/reviews/{review.pk}/claim/")
-    reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", decision(review))
-    review.refresh_from_db()
-    assert review.state == ReviewState.DECIDED
-
-
 def test_an_old_tab_gets_the_present_token_of_its_own_user(reviewer: Client, project: Project) -> None:
     old = claimed_by(reviewer, waiting_review(project))
     Review.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
@@ -211,120 +151,110 @@ def test_an_old_tab_gets_the_present_token_of_its_own_user(reviewer: Client, pro
     assert "Kept" in page.text
 
 
-def test_what_somebody_else_decided_is_said_by_whom(reviewer: Client, project: Project) -> None:
-    review = claimed_by(reviewer, waiting_review(project))
-    reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", decision(review))
+# An open page goes on by itself: what it fetches ahead, and what the answer to its decision holds.
+
+
+OPEN_PAGE = {"X-Review-Peeked": "none"}
+
+
+def issue(description: str, **fields: str) -> dict[str, object]:
+    told = {"category": "other", "severity": "medium", "description": description, "suggested_fix": ""} | fields
+    return {f"issue_{name}": [text] for name, text in told.items()}
+
+
+def test_the_likely_next_is_shown_as_its_holder_will_see_it_and_not_claimed(reviewer: Client, project: Project) -> None:
+    held = claimed_by(reviewer, waiting_review(project))
+    following = waiting_review(project, objective="The one that follows")
+    answer = reviewer.get(f"/p/desk/reviews/peek/?besides={held.pk}", headers=OPEN_PAGE)
+    assert answer.status_code == 200
+    assert f'data-review="{following.pk}"' in answer.text
+    assert "The one that follows" in answer.text
+    assert 'name="lease_token" value=""' in answer.text
+    assert "<html" not in answer.text
+    assert Review.objects.get(pk=following.pk).state == ReviewState.WAITING
+
+
+def test_nothing_is_fetched_ahead_where_nothing_follows_or_no_page_asks(reviewer: Client, project: Project) -> None:
+    held = claimed_by(reviewer, waiting_review(project))
+    address = f"/p/desk/reviews/peek/?besides={held.pk}"
+    assert reviewer.get(address, headers=OPEN_PAGE).status_code == 204
+    assert reviewer.get(address)["Location"] == "/p/desk/reviews/"
     other = Client()
-    other.force_login(make_member(project))
-    page = other.post(f"/p/desk/reviews/{review.pk}/decision/", decision(review, reason="Mine, late"))
-    review.refresh_from_db()
-    assert page.status_code == 409
-    assert f"{review.decided_by_label} has decided this review already" in page.text
-    assert "Mine, late" in page.text
+    other.force_login(make_member(project, Role.VIEWER))
+    assert other.get(address, headers=OPEN_PAGE).status_code == 403
 
 
-def test_what_somebody_else_holds_cannot_be_claimed(reviewer: Client, project: Project) -> None:
-    review = claimed_by(reviewer, waiting_review(project))
-    other = Client()
-    other.force_login(make_member(project))
-    assert "holds this review" in other.get(f"/p/desk/reviews/{review.pk}/").text
-    assert str(review.lease_token) not in other.get(f"/p/desk/reviews/{review.pk}/").text
-    assert other.post(f"/p/desk/reviews/{review.pk}/claim/").status_code == 409
-
-
-def test_a_heartbeat_keeps_the_lease_and_says_when_it_is_lost(reviewer: Client, project: Project) -> None:
-    review = claimed_by(reviewer, waiting_review(project))
-    Review.objects.filter(pk=review.pk).update(lease_until=timezone.now() + timedelta(seconds=5))
-    path = f"/p/desk/reviews/{review.pk}/heartbeat/"
-    kept = reviewer.post(path, {"lease_token": str(review.lease_token)})
-    review.refresh_from_db()
-    assert "Held for you" in kept.text
-    assert review.lease_until is not None
-    assert review.lease_until > timezone.now() + timedelta(minutes=5)
-    Review.objects.filter(pk=review.pk).update(lease_until=timezone.now() - timedelta(seconds=5))
-    lost = reviewer.post(path, {"lease_token": str(review.lease_token)})
-    assert lost.status_code == 200
-    assert "has run out" in lost.text
-    assert "hx-post" not in lost.text
-
-
-def test_giving_back_frees_the_review(reviewer: Client, project: Project) -> None:
-    review = claimed_by(reviewer, waiting_review(project))
-    reviewer.post(f"/p/desk/reviews/{review.pk}/release/", decision(review))
-    review.refresh_from_db()
-    assert review.state == ReviewState.WAITING
-
-
-@pytest.fixture
-def rejected(reviewer: Client) -> Review:
-    """A review of a REJECT that the reviewer holds, and its run waits for."""
-    project = Project.objects.get(slug="desk")
-    answers = {
-        "attempt-1/answer": "A first text.",
-        "attempt-1/critique": critique(10, issues=[{"description": "Three papers only"}]),
-        "attempt-2/answer": "A second text.",
-        "attempt-2/critique": critique(95, approved=True),
-    }
-    project.models_by_role = {"default": register_script("rejecting", answers)}
-    project.save()
-    return claimed_by(reviewer, waiting_review(project))
-
-
-def test_a_rejected_attempt_offers_three_decisions_and_what_each_causes(reviewer: Client, rejected: Review) -> None:
-    page = reviewer.get(f"/p/desk/reviews/{rejected.pk}/").text
-    for value in ("redo", "accept", "close"):
-        assert f'name="decision" value="{value}"' in page
-    assert "goes back with a rewind ticket" in page
-    assert 'value="Three papers only"' in page
-    assert "Choose “Redo”" in page
-    assert "data-overrule" not in page
-
-
-def test_an_order_to_redo_goes_on_and_says_so(reviewer: Client, rejected: Review) -> None:
-    typed = decision(rejected, decision="redo", reason="Find five papers.") | issues("Too narrow a search")
-    page = reviewer.post(f"/p/desk/reviews/{rejected.pk}/decision/", typed, follow=True).text
-    assert "You ordered it to be done again. The run goes on." in page
-    advance(rejected.run_id)
-    ticket = Ticket.objects.get(run=rejected.run_id)
-    assert ticket.repair_plan[0] == "Find five papers."
-    assert [issue["description"] for issue in ticket.issues][1:] == ["Too narrow a search"]
-    shown = reviewer.get(f"/p/desk/reviews/{rejected.pk}/").text
-    assert "ordered it to be done again" in shown
-    assert "Find five papers." in shown
-    assert "ordered it to be done again" in reviewer.get(f"/p/desk/runs/{rejected.run_id}/").text
-
-
-@pytest.mark.parametrize(("chosen", "field"), [("redo", "reason"), ("accept", "reason")])
-def test_a_decision_without_its_words_comes_back_with_all_that_was_typed(
-    reviewer: Client, rejected: Review, chosen: str, field: str
+def test_the_answer_to_a_decision_claims_the_next_and_sends_only_what_the_page_has_not(
+    reviewer: Client, project: Project
 ) -> None:
-    typed = decision(rejected, decision=chosen, reason="  ") | issues("Mine <b>")
-    answer = reviewer.post(f"/p/desk/reviews/{rejected.pk}/decision/", typed)
+    first, second, third = (waiting_review(project) for _ in range(3))
+    held = claimed_by(reviewer, first)
+    told = reviewer.post(f"/p/desk/reviews/{first.pk}/decision/", decision(held), headers=OPEN_PAGE).json()
+    second.refresh_from_db()
+    assert (told["review"], told["lease_token"]) == (str(second.pk), str(second.lease_token))
+    assert told["address"] == f"/p/desk/reviews/{second.pk}/"
+    assert f'name="lease_token" value="{second.lease_token}"' in told["item"]
+    assert "You agreed with the critic: Pass. The run succeeds." in told["last"]
+    assert 'data-lease="held"' in told["lease"]
+    seen = reviewer.get(f"/p/desk/reviews/peek/?besides={second.pk}", headers=OPEN_PAGE).text
+    version = seen.split('data-version="')[1].split('"')[0]
+    known = {"X-Review-Peeked": f"{third.pk} {version}"}
+    told = reviewer.post(f"/p/desk/reviews/{second.pk}/decision/", decision(second), headers=known).json()
+    assert (told["review"], told["item"]) == (str(third.pk), None)
+
+
+def test_an_open_page_is_given_its_item_back_where_a_decision_is_refused(reviewer: Client, project: Project) -> None:
+    held = claimed_by(reviewer, waiting_review(project))
+    typed = decision(held, decision="overrule", reason="No verdict")
+    answer = reviewer.post(f"/p/desk/reviews/{held.pk}/decision/", typed, headers=OPEN_PAGE)
     assert answer.status_code == 400
-    assert f'id="error-{field}"' in answer.text
+    assert answer.text.lstrip().startswith('<div id="review-item"')
+    assert "No verdict" in answer.text
+
+
+def test_who_agrees_but_changed_the_issues_is_asked_to_overrule(reviewer: Client, project: Project) -> None:
+    held = claimed_by(reviewer, waiting_review(project))
+    address = f"/p/desk/reviews/{held.pk}/decision/"
+    answer = reviewer.post(address, decision(held) | issue("Mine <b>"))
+    assert answer.status_code == 400
+    assert "to change them is to overrule" in answer.text
+    assert 'value="overrule" data-key="o" checked' in answer.text
     assert 'value="Mine &lt;b&gt;"' in answer.text
-    assert answer.text.count("Say w") == 2
-    rejected.refresh_from_db()
-    assert rejected.state == ReviewState.CLAIMED
+    as_shown = {"category": "other", "severity": "medium", "suggested_fix": "Add one"}
+    reviewer.post(address, decision(held) | issue("No title", **as_shown))
+    assert Review.objects.get(pk=held.pk).decision == "approve"
 
 
-def test_accepting_and_closing_end_the_run(reviewer: Client, rejected: Review) -> None:
-    typed = decision(rejected, decision="accept", reason="Enough for a draft.")
-    page = reviewer.post(f"/p/desk/reviews/{rejected.pk}/decision/", typed, follow=True).text
-    assert "You accepted it all the same. The run succeeds." in page
-    second = claimed_by(reviewer, waiting_review(rejected.project))
-    typed = decision(second, decision="close")
-    page = reviewer.post(f"/p/desk/reviews/{second.pk}/decision/", typed, follow=True).text
-    assert "You closed it. The run ends as rejected." in page
-    assert "closed it as rejected" in reviewer.get(f"/p/desk/reviews/{second.pk}/").text
+def test_to_look_at_a_hold_moves_nothing_and_tells_when_it_is_lost(reviewer: Client, project: Project) -> None:
+    held = claimed_by(reviewer, waiting_review(project))
+    until = timezone.now() + timedelta(seconds=40)
+    Review.objects.filter(pk=held.pk).update(lease_until=until)
+    look = {"lease_token": str(held.lease_token), "look": "1"}
+    answer = reviewer.post(f"/p/desk/reviews/{held.pk}/heartbeat/", look)
+    assert Review.objects.get(pk=held.pk).lease_until == until
+    assert 30 <= int(answer.text.split('data-left-s="')[1].split('"')[0]) <= 40
+    Review.objects.filter(pk=held.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert "has run out" in reviewer.post(f"/p/desk/reviews/{held.pk}/heartbeat/", look).text
 
 
-def test_a_directors_words_survive_a_lost_lease(reviewer: Client, rejected: Review) -> None:
-    Review.objects.filter(pk=rejected.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-    typed = decision(rejected, decision="redo", reason="Find five papers.")
-    page = reviewer.post(f"/p/desk/reviews/{rejected.pk}/decision/", typed)
-    assert page.status_code == 409
-    assert "You had chosen: <strong>Redo with instructions</strong>" in page.text
-    again = reviewer.post(f"/p/desk/reviews/{rejected.pk}/claim/", typed).text
-    assert "Find five papers." in again
-    assert 'value="redo"' in again
+def test_the_items_of_a_view_lead_to_each_other_and_claim_nothing(reviewer: Client, project: Project) -> None:
+    first, second = waiting_review(project), waiting_review(project)
+    address = f"/p/desk/reviews/{first.pk}/beside/"
+    assert reviewer.get(f"{address}?way=on")["Location"] == f"/p/desk/reviews/{second.pk}/"
+    assert reviewer.get(f"{address}?way=back")["Location"] == f"/p/desk/reviews/{first.pk}/"
+    newest = f"{address}?way=back&queue=sort%3Dnewest"
+    assert reviewer.get(newest)["Location"] == f"/p/desk/reviews/{second.pk}/?queue=sort%3Dnewest"
+    assert not Review.objects.exclude(state=ReviewState.WAITING).exists()
+
+
+def test_what_was_typed_before_anything_was_chosen_outlives_a_lost_hold(reviewer: Client, project: Project) -> None:
+    held = claimed_by(reviewer, waiting_review(project))
+    other = Client()
+    other.force_login(make_member(project))
+    Review.objects.filter(pk=held.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    claimed_by(other, held)
+    typed = decision(held, decision="", reason="Typed, nothing chosen yet")
+    answer = reviewer.post(f"/p/desk/reviews/{held.pk}/claim/", typed)
+    assert answer.status_code == 409
+    assert "Typed, nothing chosen yet" in answer.text
+    assert "Claim again" in answer.text

@@ -62,19 +62,6 @@ def test_the_bar_goes_with_time_and_is_nobody_elses(reviewer: Client, project: P
     assert f'action="/p/desk/reviews/{review.pk}/undo/"' in reviewer.get(f"/p/desk/reviews/{review.pk}/").text
 
 
-def test_the_decided_item_offers_it_to_who_decided_and_to_admins(
-    reviewer: Client, project: Project, review: Review
-) -> None:
-    address, button = f"/p/desk/reviews/{review.pk}/", f'action="/p/desk/reviews/{review.pk}/undo/"'
-    assert button in reviewer.get(address).text
-    for role, may in ((Role.ADMIN, True), (Role.REVIEWER, False), (Role.VIEWER, False)):
-        other = Client()
-        other.force_login(make_member(project, role))
-        assert (button in other.get(address).text) == may
-        if not may:
-            assert other.post(f"{address}undo/").status_code == 403
-
-
 def test_what_the_agent_was_told_stands_and_a_rewind_is_offered(reviewer: Client, review: Review) -> None:
     Run.objects.update(told_seq=F("last_event_seq"))
     assert review.step is not None
@@ -105,16 +92,6 @@ def test_a_skip_is_taken_back_by_the_same_bar(reviewer: Client, project: Project
     assert "You overruled" in page
 
 
-def test_the_page_of_the_run_offers_it_to_whoever_decided(reviewer: Client, project: Project, review: Review) -> None:
-    undo, page = f'action="/p/desk/reviews/{review.pk}/undo/"', f"/p/desk/runs/{review.run_id}/"
-    assert undo in reviewer.get(page).text
-    other = Client()
-    other.force_login(make_member(project, Role.REVIEWER))
-    assert undo not in other.get(page).text
-    reviewer.post(f"/p/desk/reviews/{review.pk}/undo/")
-    assert undo not in reviewer.get(page).text
-
-
 def test_the_open_page_of_a_run_that_had_ended_is_told_that_it_goes_on(reviewer: Client, project: Project) -> None:
     review = claimed_by(reviewer, waiting_review(project, objective="Another text"))
     reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", decision(review, decision="approve"))
@@ -126,17 +103,3 @@ def test_the_open_page_of_a_run_that_had_ended_is_told_that_it_goes_on(reviewer:
     reviewer.post(f"/p/desk/reviews/{review.pk}/undo/")
     assert page in reviewer.get(news, headers={"HX-Request": "true"}).text
     assert f'hx-get="{news}"' not in reviewer.get(page).text
-
-
-def test_one_undo_has_the_key_on_every_page_and_it_is_of_the_newest_decision(
-    reviewer: Client, project: Project, review: Review
-) -> None:
-    newest, waiting = claimed_by(reviewer, waiting_review(project)), waiting_review(project)
-    said = decision(newest, decision="approve", then="queue")
-    assert reviewer.post(f"/p/desk/reviews/{newest.pk}/decision/", said).status_code == 302
-    for path in ("", f"{review.pk}/", f"{newest.pk}/", f"{waiting.pk}/"):
-        page = reviewer.get(f"/p/desk/reviews/{path}").text
-        assert page.count('data-key="u"') == 1
-        form = page[: page.index('data-key="u"')].rpartition("<form")[2]
-        assert f'action="/p/desk/reviews/{newest.pk}/undo/"' in form
-        assert ("last-decision" in page) == (path != f"{newest.pk}/")

@@ -1,13 +1,15 @@
 """A decision that others know of, or have built on, stands, and says why and where a fork would begin."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from notebook_app.models import Entry
 from reflection_app.core.audit import Actor
-from reflection_app.core.errors import StillStands
+from reflection_app.core.errors import NotFound, StillStands
 from reflection_app.loops import catalogue
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.task_spec import Mode
@@ -15,9 +17,10 @@ from reflection_app.repairs.instructions import InstructionDecision, Instruction
 from reflection_app.repairs.models import AgentInstruction, Report, Ticket
 from reflection_app.repairs.reports import CorrectionInput, correct_class
 from reflection_app.repairs.tickets import ClosingInput, close_ticket
-from reflection_app.reviews.claiming import release_review
+from reflection_app.reviews.claiming import claim_review, lost, release_review, skip_review
+from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.deciding import undo_decision
-from reflection_app.reviews.models import Review
+from reflection_app.reviews.models import About, Comment, Review
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
@@ -244,3 +247,61 @@ def test_what_was_decided_before_this_was_kept_stands() -> None:
     review, actor = decided(waiting(BAD), "accept", reason="Enough.")
     Review.objects.filter(pk=review.pk).update(decided_seq=None)
     refused(review, actor, "It was decided before decisions could be taken back")
+
+
+# Beside people who are at work on what came of the decision: nothing is taken from under their hands.
+
+
+def two_rejected() -> tuple[Review, Actor, Review]:
+    """A review that was sent back, who did, and the review of the next attempt, which is open."""
+    answers = {"attempt-1/answer": "a", "attempt-1/critique": BAD, "attempt-2/answer": "b", "attempt-2/critique": BAD}
+    run = gone_on(scripted_run(answers, project=make_project(review_policy={"audit_share": 0})))
+    first = Review.objects.get(run=run)
+    actor = person(first)
+    claimed(first, actor)
+    decide(first, actor, "redo", instructions="Again.")
+    gone_on(run)
+    return first, actor, Review.objects.get(run=run, attempt__number=2)
+
+
+def test_what_somebody_is_judging_now_is_not_taken_away() -> None:
+    first, actor, second = two_rejected()
+    other = person(second)
+    claim_review(second, actor=other)
+    with pytest.raises(StillStands, match=f"{other.label} is judging attempt 2"):
+        undo_decision(first, actor=actor)
+    decide(second, other, "accept", reason="Enough.")
+
+
+@pytest.mark.parametrize("holder", ["nobody", "oneself", "somebody whose hold ran out"])
+def test_it_is_taken_back_where_nobody_else_is_at_work(holder: str) -> None:
+    first, actor, second = two_rejected()
+    if holder != "nobody":
+        claim_review(second, actor=actor if holder == "oneself" else person(second))
+    if holder == "somebody whose hold ran out":
+        Review.objects.filter(pk=second.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    undo_decision(first, actor=actor)
+    assert not Review.objects.filter(pk=second.pk).exists()
+
+
+def test_a_review_that_somebody_has_commented_on_stays() -> None:
+    first, actor, second = two_rejected()
+    other = person(second)
+    add_comment(second.project, About.REVIEW, second.pk, CommentInput(text="Look at the dates."), actor=other)
+    with pytest.raises(StillStands, match=f"{other.label} has commented on attempt 2"):
+        undo_decision(first, actor=actor)
+    Comment.objects.update(text="", deleted_at=timezone.now())
+    undo_decision(first, actor=actor)
+
+
+def test_who_comes_a_moment_too_late_is_told_that_it_is_gone() -> None:
+    first, actor, second = two_rejected()
+    other = person(second)
+    undo_decision(first, actor=actor)
+    with pytest.raises(NotFound, match="gone"):
+        claim_review(second, actor=other)
+    with pytest.raises(NotFound, match="gone"):
+        skip_review(second, actor=other)
+    with pytest.raises(NotFound, match="gone"):
+        undo_decision(second, actor=other)
+    assert isinstance(lost(second), NotFound)

@@ -34,20 +34,6 @@ def decide(caller: Caller, review: Review, **said: Any) -> Answer:
     return caller.post(f"reviews/{review.pk}/decision", {"lease_token": token, "decision": "overrule"} | said)
 
 
-def test_a_critics_ratings_are_told_with_its_verdict() -> None:
-    review = rated_review("rated-told", correct=4)
-    told = caller_for(review).get(f"reviews/{review.pk}").body["verdict"]
-    assert (told["verdict"], told["score"]) == ("PASS", 85)
-    assert told["ratings"][0] == {
-        "criterion": "correct",
-        "name": "Correct",
-        "value": "4",
-        "worth": 75,
-        "why": "Why correct.",
-    }
-    assert told["ratings"][3]["worth"] is None
-
-
 def test_the_verdict_and_the_score_follow_from_a_persons_ratings() -> None:
     review = rated_review("rated-follow", correct=4)
     answer = decide(caller_for(review), review, ratings=as_ratings(correct=1, tone="fail"))
@@ -99,14 +85,6 @@ def test_a_person_may_decide_against_the_rubric_with_a_reason() -> None:
     assert answer.status == 200, answer.body
     given = Verdict.objects.get(decided_by_reviews=review)
     assert (given.verdict, given.score) == ("REVISE", 100)
-
-
-def test_without_a_rubric_ratings_are_refused() -> None:
-    review = rated_review("rated-none")
-    review.run.spec["rubric"] = None
-    review.run.save(update_fields=["spec"])
-    answer = decide(caller_for(review), review, ratings=as_ratings(), verdict="PASS")
-    assert fields(answer) == ["ratings"]
 
 
 def test_a_run_keeps_the_rubric_that_it_began_with() -> None:
@@ -162,24 +140,6 @@ def test_the_form_begins_with_the_critics_ratings_and_keeps_what_was_typed(clien
     assert answer.status_code == 400
     assert "Rate this one, too" in again
     assert 'name="rating.correct" value="2" data-worth="25.0" checked' in again
-
-
-def test_who_changes_a_rating_and_agrees_is_asked_which_is_meant(client: Client) -> None:
-    review = rated_review("rated-both", correct=4)
-    logged_in(client, review.project)
-    held = claimed_by(client, review)
-    typed = {
-        "lease_token": str(held.lease_token),
-        "decision": "approve",
-        "issue_description": "",
-        "rating.correct": "1",
-        "rating.tone": "pass",
-        "rating.ready": "yes",
-    }
-    answer = client.post(reverse("decide_review", args=(review.project.slug, review.pk)), typed)
-    assert answer.status_code == 400
-    review.refresh_from_db()
-    assert review.decision is None
 
 
 def test_blind_seats_come_to_the_ratings_in_the_middle() -> None:

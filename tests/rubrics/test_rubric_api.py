@@ -2,18 +2,20 @@
 
 import json
 import threading
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connections
+from django.utils import timezone
 
-from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Scope
 from reflection_app.reviews.models import Review
-from reflection_app.rubrics.changing import MOST_EXAMPLES, ExampleInput, keep_example
-from reflection_app.rubrics.models import ReviewExample, RubricVersion
+from reflection_app.rubrics.agreement import CriterionAgreement, agreement_by_criterion
+from reflection_app.rubrics.changing import rubric_of
+from reflection_app.rubrics.models import RubricVersion
 from tests.api.caller import Caller, assert_problem, fields, make_caller
-from tests.factories import make_project
 from tests.rubrics.rated import CRITERIA, as_ratings, rated_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -21,12 +23,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def put(caller: Caller, path: str, body: dict[str, Any], **headers: str) -> Any:
     return caller.call("PUT", path, data=json.dumps(body), headers={k.replace("_", "-"): v for k, v in headers.items()})
-
-
-def test_a_project_begins_without_a_rubric(admin: Caller) -> None:
-    told = admin.get("rubric").body
-    assert (told["number"], told["criteria"], told["created_at"]) == (0, [], None)
-    assert admin.get("guidelines").body["text"] == ""
 
 
 def test_each_change_is_a_version_and_the_same_again_is_none(admin: Caller) -> None:
@@ -94,71 +90,32 @@ def test_of_two_who_write_the_guidelines_at_once_one_is_told(admin: Caller) -> N
     assert [one["number"] for one in admin.get("guidelines/versions").body["results"]] == [1]
 
 
-def test_only_admins_change_what_all_go_by() -> None:
-    reviewer = make_caller(scopes=[Scope.RUNS_READ, Scope.REVIEWS_WRITE])
-    assert_problem(put(reviewer, "rubric", {"criteria": CRITERIA}), 403)
-    assert_problem(put(reviewer, "guidelines", {"text": "Mine."}), 403)
-    assert reviewer.get("rubric").status == 200
-
-
-def decided(name: str, **ratings: Any) -> tuple[Caller, Review]:
-    """A review that was overruled with these ratings, and a caller who may curate."""
+def decided(name: str, **ratings: Any) -> Review:
+    """A review that a key overruled with these ratings."""
     review = rated_review(name, correct=4)
-    scopes = [Scope.REVIEWS_WRITE, Scope.NOTEBOOK_WRITE, Scope.RUNS_READ, Scope.METRICS_READ]
-    caller = make_caller(scopes=scopes, project=review.project)
+    caller = make_caller(scopes=[Scope.REVIEWS_WRITE], project=review.project)
     token = caller.post("reviews/claim", {"review_id": str(review.pk)}).body["lease_token"]
     said = {"lease_token": token, "decision": "overrule", "ratings": as_ratings(**ratings)}
     assert caller.post(f"reviews/{review.pk}/decision", said).status == 200
-    return caller, review
-
-
-def test_a_decided_review_is_kept_as_an_example_and_taken_away_again() -> None:
-    caller, review = decided("example-kept", correct=1)
-    path = f"reviews/{review.pk}/example"
-    kept = put(caller, path, {"note": "Right sum, wrong year."})
-    assert (kept.status, kept.body["note"], kept.body["review_id"]) == (200, "Right sum, wrong year.", str(review.pk))
-    assert put(caller, path, {"note": "The year counts."}).status == 200
-    assert [one["note"] for one in caller.get("reviews/examples").body["results"]] == ["The year counts."]
-    assert caller.call("DELETE", path).status == 204
-    assert caller.get("reviews/examples").body["results"] == []
-    assert caller.call("DELETE", path).status == 404
-
-
-def test_what_is_not_decided_is_no_example_and_neither_is_another_projects() -> None:
-    review = rated_review("example-open")
-    caller = make_caller(scopes=[Scope.REVIEWS_WRITE, Scope.NOTEBOOK_WRITE], project=review.project)
-    assert_problem(put(caller, f"reviews/{review.pk}/example", {"note": "Soon."}), 409)
-    other = make_caller(scopes=[Scope.ADMIN], project=make_project())
-    assert_problem(put(other, f"reviews/{review.pk}/example", {"note": "Mine."}), 404)
-    without = make_caller(scopes=[Scope.REVIEWS_WRITE], project=review.project)
-    assert_problem(put(without, f"reviews/{review.pk}/example", {"note": "Mine."}), 403)
-
-
-def test_there_is_an_end_to_examples(monkeypatch: pytest.MonkeyPatch) -> None:
-    caller, review = decided("example-many", correct=1)
-    monkeypatch.setattr("reflection_app.rubrics.changing.MOST_EXAMPLES", 0)
-    assert_problem(put(caller, f"reviews/{review.pk}/example", {"note": "One more."}), 409)
-    assert MOST_EXAMPLES > 0
-    assert not ReviewExample.objects.exists()
+    return review
 
 
 def test_how_far_critic_and_people_rate_alike_is_told_by_criterion() -> None:
-    caller, review = decided("agreement", correct=2)
-    told = caller.get("rubric/agreement").body["criteria"]
-    assert [one["criterion"] for one in told] == ["correct", "tone", "ready"]
-    correct, tone, _ready = told
+    review = decided("agreement", correct=2)
+    rubric, now = rubric_of(review.project), timezone.now()
+    assert rubric is not None
+
+    def told() -> list[CriterionAgreement]:
+        since = now - timedelta(days=1)
+        return agreement_by_criterion(review.project_id, rubric.criteria, since=since, until=now + timedelta(days=1))
+
+    assert [one.criterion for one in told()] == ["correct", "tone", "ready"]
     # What a key decided is no person's word.
-    assert (correct["rated"], correct["same"]) == (0, None)
+    assert (told()[0].rated, told()[0].same) == (0, None)
     Review.objects.filter(pk=review.pk).update(decided_by_key=None)
-    correct, tone, _ready = caller.get("rubric/agreement").body["criteria"]
-    assert (correct["rated"], correct["same"], correct["above"]) == (1, 0, 50)
-    assert (tone["rated"], tone["same"], tone["above"], tone["alpha"]) == (1, 1, 0, None)
-    assert tone["same_from"] < 0.5
-    assert_problem(caller.get("rubric/agreement", days="0"), 400)
-
-
-def test_a_note_that_says_nothing_is_refused() -> None:
-    caller, review = decided("example-empty", correct=1)
-    assert fields(put(caller, f"reviews/{review.pk}/example", {"note": "  "})) == ["note"]
-    with pytest.raises(Exception, match="teaches"):
-        keep_example(review, ExampleInput(note=" "), actor=Actor())
+    correct, tone, _ready = told()
+    assert correct.same is not None
+    assert (correct.rated, correct.same.estimate, correct.above) == (1, 0, 50)
+    assert tone.same is not None
+    assert (tone.rated, tone.same.estimate, tone.above, tone.alpha) == (1, 1, 0, None)
+    assert tone.same.low < 0.5

@@ -7,16 +7,14 @@ from uuid import uuid4
 
 import pytest
 from django.db import connection
-from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 
 from reflection_app.core.audit import AuditEntry
-from reflection_app.core.models import Project, Role, Scope
+from reflection_app.core.models import Project, Scope
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import AgentLease, Attempt, Run
 from tests.api.caller import Answer, Caller, assert_problem, make_caller
-from tests.factories import make_member, make_project
+from tests.factories import make_project
 from tests.runs.scripts import RIGHT, TESTS, WRONG, scripted_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -60,13 +58,6 @@ def test_only_work_of_the_kind_that_is_asked_for_is_given(agent: Caller) -> None
     assert claim(agent, kinds=["research"]).status == 204
     assert claim(agent, modes=["reflexion"]).status == 204
     assert claim(agent, agents=["coder", "writer"], kinds=["code_generation"], modes=["external_loop"]).status == 200
-
-
-def test_what_waits_for_nobody_is_no_work(agent: Caller) -> None:
-    managed = scripted_run({}, project=agent.project, tests=TESTS)
-    queued = scripted_run({}, project=agent.project, execution="external", tests=TESTS)
-    assert claim(agent).status == 204
-    assert not AgentLease.objects.filter(run__in=[managed, queued]).exists()
 
 
 def test_of_many_agents_at_once_each_gets_another_run(agent: Caller) -> None:
@@ -149,16 +140,6 @@ def test_what_is_given_back_is_given_to_the_next(agent: Caller) -> None:
     assert claim(agent).body["lease_token"] != token
 
 
-def test_a_claim_made_twice_with_one_idempotency_key_is_one_claim(agent: Caller) -> None:
-    for _ in range(2):
-        waiting(agent.project)
-    one, again = (agent.post("tasks/claim", {}, idempotency_key="worker-1") for _ in range(2))
-    assert one.body == again.body
-    assert AgentLease.objects.count() == 1
-    none = make_caller(make_project(), [Scope.TASKS_WRITE])
-    assert [none.post("tasks/claim", {}, idempotency_key="x").status for _ in range(2)] == [204, 204]
-
-
 def test_who_waits_for_work_is_given_it_when_it_comes(agent: Caller) -> None:
     def ask() -> Answer:
         try:
@@ -198,12 +179,3 @@ def test_another_project_gets_and_touches_nothing(agent: Caller) -> None:
         assert_problem(stranger.post(f"runs/{run.pk}/{path}", {"lease_token": token}), 404)
     reader = make_caller(agent.project, [Scope.RUNS_READ])
     assert_problem(claim(reader), 403)
-
-
-def test_the_page_of_the_run_says_who_makes_the_attempt(agent: Caller, client: Client) -> None:
-    run = waiting(agent.project)
-    claim(agent, holder="<b>coder</b>")
-    client.force_login(make_member(agent.project, Role.VIEWER))
-    page = client.get(reverse("run", args=[agent.project.slug, run.pk])).content.decode()
-    assert "&lt;b&gt;coder&lt;/b&gt;" in page
-    assert "nobody else hands it in meanwhile" in page

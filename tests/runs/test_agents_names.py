@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 
 from reflection_app.migrations import __name__ as migrations
-from reflection_app.repairs.models import AgentInstruction, InstructionState
+from reflection_app.repairs.models import AgentInstruction
 from reflection_app.tasks.models import Task
 from tests.api.caller import make_caller
 from tests.factories import make_project, submit
@@ -35,14 +35,6 @@ def test_work_of_an_agent_is_found_in_either_form(client: Client, typed: Form, a
     logged_in(client, caller.project)
     for page in ("runs", "tools/failures"):
         assert normalize("NFC", NAME) in client.get(f"/p/{caller.project.slug}/{page}/", {"agent": wanted}).text
-
-
-def test_an_accepted_instruction_reaches_the_agent_in_either_form() -> None:
-    project = make_project()
-    state = InstructionState.ACCEPTED
-    AgentInstruction.objects.create(project=project, agent=normalize("NFC", NAME), text="Ask first.", state=state)
-    run = submit(project, agent=normalize("NFD", NAME))
-    assert run.get_spec().instructions == ("Ask first.",)
 
 
 def test_the_migration_composes_the_names_that_are_stored() -> None:

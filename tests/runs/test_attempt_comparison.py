@@ -5,7 +5,7 @@ import json
 import pytest
 
 from reflection_app.loops.hidden_characters import hidden_in, revealed
-from reflection_app.runs.views.comparison import LONGEST_COMPARED, MOST_ROWS, compared
+from reflection_app.runs.views.comparison import MOST_ROWS, compared
 from tests.pace import within
 
 # Seconds of the processor, not of the clock: a busy machine makes nothing slower by it.
@@ -30,12 +30,6 @@ def test_lines_far_from_any_change_are_counted_and_not_shown() -> None:
     assert rows[0].kind == "skipped"
     assert rows[0].count == 37
     assert [row.kind for row in rows[1:]] == ["same", "same", "same", "new"]
-
-
-def test_the_same_text_has_no_rows_and_one_that_is_too_long_says_so() -> None:
-    assert compared("a", "a").rows == ()
-    assert not compared("a", "a").is_too_long
-    assert compared("a" * (LONGEST_COMPARED + 1), "a").is_too_long
 
 
 def test_all_text_is_escaped() -> None:

@@ -8,17 +8,12 @@ import pytest
 from django.db import connection, connections
 
 from reflection_app.api import waiting
-from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.metrics.figuring import figure_due
-from reflection_app.metrics.models import RunFigure
+from reflection_app.core.audit import AuditEntry
 from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Attempt, Run, RunState, Step
-from reflection_app.runs.resuming import cancel_run
 from tests.api.caller import Answer, Caller, assert_problem, fields
-from tests.factories import submit
 from tests.pace import PATIENCE_S
-from tests.runs.critiques import critique
 from tests.runs.scripts import RIGHT, TESTS, WRONG, scripted_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -52,10 +47,6 @@ def test_a_run_that_waits_tells_what_to_attempt(caller: Caller) -> None:
     assert told["next"]["prompt"] == "Write f, which adds one."
     assert [message["role"] for message in told["next"]["messages"]] == ["system", "user"]
     assert told["next"]["verdict"] is None
-
-
-def test_a_run_that_waits_for_nobody_asks_for_nothing(caller: Caller) -> None:
-    assert caller.get(f"runs/{submit(caller.project).pk}").body["next"] is None
 
 
 @pytest.mark.parametrize(
@@ -117,25 +108,6 @@ def test_a_failing_attempt_is_answered_with_the_prompt_to_continue_with(caller: 
     assert answer.body["run"]["best_attempt"]["number"] == 2
 
 
-def test_without_waiting_the_answer_says_that_it_is_being_judged(caller: Caller) -> None:
-    answer = hand_in(caller, asked(caller))
-    assert (answer.status, answer.body["run"]["state"], answer.body["next"]) == (202, "queued", None)
-    assert answer.headers["retry-after"] == "2"
-
-
-def test_the_critic_judges_what_an_agent_wrote(caller: Caller) -> None:
-    run = asked(caller, {"attempt-1/critique": critique(40), "attempt-2/critique": critique(90, approved=True)})
-    hand_in(caller, run, "first")
-    advance(run.pk)
-    told = caller.get(f"runs/{run.pk}").body["next"]
-    assert (told["attempt"], told["verdict"]["verdict"]) == (2, "REVISE")
-    assert "first" in told["prompt"]
-    hand_in(caller, run, "second", attempt=2)
-    advance(run.pk)
-    run.refresh_from_db()
-    assert (run.outcome, run.attempts_made, run.llm_calls) == ("succeeded", 2, 2)
-
-
 def test_what_the_agent_spent_counts(caller: Caller) -> None:
     run = asked(caller, limits={"token_budget": 300, "cost_budget_usd": "0.5"})
     usage = {"prompt_tokens": 250, "completion_tokens": 60, "cost_usd": "0.0123"}
@@ -148,16 +120,6 @@ def test_what_the_agent_spent_counts(caller: Caller) -> None:
         60,
     )
     assert (told["usage"]["cost_usd"], told["usage"]["llm_calls"]) == ("0.01230000", 0)
-
-
-def test_the_model_that_made_an_attempt_is_shown_with_it_and_counted(caller: Caller) -> None:
-    run = asked(caller)
-    assert hand_in(caller, run, RIGHT, usage={"cost_usd": "0", "model": "their/model-7"}).status in {200, 202}
-    advance(run.pk)
-    steps = caller.get(f"runs/{run.pk}/steps").body["results"]
-    assert [step["model"] for step in steps if step["kind"] == "await_attempt"] == ["their/model-7"]
-    assert figure_due() == 1
-    assert RunFigure.objects.get(run_id=run.pk).model == "their/model-7"
 
 
 def test_a_budget_of_money_asks_what_the_attempt_cost(caller: Caller) -> None:
@@ -182,21 +144,6 @@ def test_what_came_beside_the_content_is_kept(caller: Caller) -> None:
     assert AuditEntry.objects.filter(action="attempt.handed_in").count() == 1
 
 
-def test_an_attempt_for_a_run_that_makes_its_own_is_refused(caller: Caller) -> None:
-    refused = hand_in(caller, submit(caller.project))
-    assert_problem(refused, 409)
-    assert "makes its own attempts" in refused.body["detail"]
-
-
-def test_an_attempt_that_comes_late_is_told_how_the_run_ended(caller: Caller) -> None:
-    run = asked(caller)
-    cancel_run(run, actor=Actor())
-    refused = hand_in(caller, run)
-    assert_problem(refused, 409)
-    assert "cancelled" in refused.body["detail"]
-    assert refused.body["type"] == "urn:reflection-desk:run-finished"
-
-
 def test_an_attempt_out_of_turn_is_told_to_come_back(caller: Caller) -> None:
     run = asked(caller)
     hand_in(caller, run)
@@ -205,16 +152,6 @@ def test_an_attempt_out_of_turn_is_told_to_come_back(caller: Caller) -> None:
     assert refused.headers["retry-after"] == "2"
     assert "look again" in refused.body["detail"]
     assert Attempt.objects.count() == 1
-
-
-def test_an_attempt_while_a_person_decides_is_told_so(caller: Caller) -> None:
-    run = asked(caller, {"attempt-1/critique": critique(10)})
-    hand_in(caller, run, "first")
-    advance(run.pk)
-    refused = hand_in(caller, run, "second")
-    assert_problem(refused, 409)
-    assert "person's review" in refused.body["detail"]
-    assert "retry-after" not in refused.headers
 
 
 def test_an_attempt_under_another_number_is_refused(caller: Caller) -> None:
@@ -318,37 +255,3 @@ def test_two_hundred_waiting_runs_hold_nothing_and_never_time_out(caller: Caller
     advance(runs[-1].pk)
     runs[-1].refresh_from_db()
     assert (runs[-1].outcome, runs[-1].active_s < PATIENCE_S) == ("succeeded", True)
-
-
-def test_data_that_an_agent_hands_in_is_checked_against_its_schema(caller: Caller) -> None:
-    schema = {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}
-    run = asked(caller, {}, output_schema=schema, mode="external_loop")
-    hand_in(caller, run, '{"id": "seven"}')
-    advance(run.pk)
-    told = caller.get(f"runs/{run.pk}").body["next"]
-    assert (told["attempt"], told["verdict"]["issues"][0]["path"]) == (2, "$.id")
-    hand_in(caller, run, '{"id": 7}')
-    advance(run.pk)
-    run.refresh_from_db()
-    assert (run.outcome, run.llm_calls) == ("succeeded", 0)
-
-
-def test_an_agents_attempts_go_through_self_evaluation_too(caller: Caller) -> None:
-    judged = {
-        "attempt-1/self-evaluation": json.dumps({"is_satisfactory": False, "issues": ["too short"], "confidence": 0.9}),
-        "attempt-1/reflection": json.dumps(
-            {"issues": ["too short"], "root_causes": ["haste"], "suggestions": ["more"]}
-        ),
-        "attempt-2/self-evaluation": json.dumps({"is_satisfactory": True, "issues": [], "confidence": 0.9}),
-    }
-    run = asked(caller, judged, mode="reflexion")
-    hand_in(caller, run, "first")
-    advance(run.pk)
-    told = caller.get(f"runs/{run.pk}").body
-    assert told["next"], told
-    assert told["next"]["attempt"] == 2
-    assert [message["role"] for message in told["next"]["messages"]][-2:] == ["assistant", "user"]
-    hand_in(caller, run, "second")
-    advance(run.pk)
-    run.refresh_from_db()
-    assert (run.state, run.attempts_made) == (RunState.FINISHED, 2), run.error

@@ -152,25 +152,6 @@ def test_each_gate_says_why_an_entry_was_not_used() -> None:
     assert "over_limit" in gates.values()
 
 
-def test_a_withheld_lesson_is_told_apart_from_one_that_does_not_fit() -> None:
-    project = a_project(most=5, holdout_share=0.5)
-    lessons = [entry(project, f"Removing temporary files {n}", EntryKind.LESSON, content=TASK) for n in range(6)]
-    seen = set()
-    for _ in range(4):
-        ran(project)
-    for one in lessons:
-        seen |= set(reasons(project, one.pk))
-    assert seen <= {UseReason.USED, UseReason.CONTROL_GROUP, UseReason.OVER_LIMIT}
-    assert UseReason.CONTROL_GROUP in seen
-
-
-def test_a_tiny_budget_keeps_lessons_out_and_says_so() -> None:
-    project = a_project()
-    lesson = entry(project, "Removing temporary files", EntryKind.LESSON, content=TASK)
-    ran(project, limits={"token_budget": 1_900})
-    assert reasons(project, lesson.pk) == [UseReason.NO_ROOM]
-
-
 def test_an_external_run_retrieves_lessons_itself_and_a_waiting_run_has_not_yet() -> None:
     project = a_project()
     rule = entry(project, RULES[0])

@@ -127,24 +127,8 @@ def test_what_is_no_filter_is_refused(caller: Caller, query: dict[str, str]) -> 
         assert_problem(caller.get(path, **query), 400)
 
 
-@pytest.mark.parametrize("value", ["1e999", "-Infinity", "NaN"])
-def test_what_json_has_no_number_for_is_looked_for_as_a_text(caller: Caller, value: str) -> None:
-    wanted = made(caller.project, 1, metadata={"top": value})
-    made(caller.project, 2, metadata={"top": 1})
-    query = {"metadata_key": "top", "metadata_value": value}
-    assert runs_found(caller, **query) == [str(wanted.pk)]
-    assert tasks_found(caller, **query) == [str(wanted.task_id)]
-
-
 @pytest.mark.parametrize("cost", ["1e999999", "1e-999999", "1e20000"])
 def test_a_cursor_at_a_cost_that_no_run_can_have_is_refused(caller: Caller, cost: str) -> None:
     position = json.dumps([cost, str(uuid4())])
     cursor = urlsafe_b64encode(f">{position}".encode()).decode().rstrip("=")
-    assert_problem(caller.get("runs", sort="cost_usd", cursor=cursor), 400)
-
-
-def test_a_cursor_of_another_order_is_refused(caller: Caller) -> None:
-    for number in (1, 2):
-        made(caller.project, number)
-    cursor = caller.get("runs", limit=1).body["next"].rpartition("cursor=")[2]
     assert_problem(caller.get("runs", sort="cost_usd", cursor=cursor), 400)

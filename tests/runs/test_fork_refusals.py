@@ -102,13 +102,6 @@ def test_an_edited_pick_decides_how_the_fork_ends() -> None:
     assert (advanced(first).outcome, first.attempts_made, kept(first)[1]) == ("unverified", 1, 1)
 
 
-@pytest.mark.parametrize(("verdict", "outcome"), [("PASS", "succeeded"), ("REJECT", "rejected")])
-def test_a_persons_verdict_on_code_that_only_a_models_tests_checked_ends_the_fork(verdict: str, outcome: str) -> None:
-    parent = picked_run()
-    child = forked(parent, step_of(parent, "attempt-1/verdict").seq, result={"verdict": verdict, "score": 20})
-    assert (advanced(child).outcome, child.attempts_made) == (outcome, 1)
-
-
 def test_a_ticket_is_edited_only_where_somebody_reads_it() -> None:
     parent = text_run()
     [ticket] = Step.objects.filter(run=parent, kind="issue_ticket")

@@ -1,13 +1,11 @@
 """Forking over REST."""
 
-from typing import Any
-
 import pytest
 
-from reflection_app.core.models import Project, Scope
+from reflection_app.core.models import Project
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests.api.caller import Caller, assert_problem, fields, make_caller
+from tests.api.caller import Caller
 from tests.runs.critiques import critique
 from tests.runs.scripts import scripted_run
 
@@ -70,51 +68,6 @@ def test_a_task_shows_its_newest_run_which_may_be_a_fork(caller: Caller) -> None
         fork["id"],
         str(parent.pk),
     }
-
-
-def test_a_fork_sent_again_is_made_once(caller: Caller) -> None:
-    parent = run_of(caller.project)
-    answers = [caller.post(f"runs/{parent.pk}/fork", {"from_step": 2}, Idempotency_Key="once") for _ in range(2)]
-    assert answers[0].body == answers[1].body
-    assert Run.objects.filter(parent=parent).count() == 1
-
-
-@pytest.mark.parametrize(
-    ("body", "named"),
-    [
-        ({}, ["from_step"]),
-        ({"from_step": 0}, ["from_step"]),
-        ({"from_step": 99}, ["from_step"]),
-        ({"from_step": 3, "result": {"verdict": "MAYBE", "score": -1}}, ["result.verdict", "result.score"]),
-        ({"from_step": 3, "result": "PASS"}, ["result"]),
-        ({"from_step": 1, "messages": []}, ["messages"]),
-        ({"from_step": 1, "messages": [{"role": "tool", "content": "x"}]}, ["messages.0.role"]),
-        ({"from_step": 1, "messages": [{"role": "user"}]}, ["messages.0.content"]),
-        ({"from_step": 1, "result": {}, "messages": [{"role": "user", "content": "x"}]}, [""]),
-        ({"from_step": 1, "limits": {"max_iterations": 0}}, ["limits.max_iterations"]),
-        ({"from_step": 1, "notes": "x"}, ["notes"]),
-        ({"from_step": 3, "messages": [{"role": "user", "content": "x"}]}, ["messages"]),
-    ],
-)
-def test_what_cannot_be_used_is_refused_field_by_field(caller: Caller, body: dict[str, Any], named: list[str]) -> None:
-    parent = run_of(caller.project)
-    answer = caller.post(f"runs/{parent.pk}/fork", body)
-    assert_problem(answer, 400)
-    assert fields(answer) == named
-    assert not Run.objects.filter(parent=parent).exists()
-
-
-def test_an_unfinished_step_is_a_conflict(caller: Caller) -> None:
-    run_id = run_of(caller.project, first=10).pk
-    answer = caller.post(f"runs/{run_id}/fork", {"from_step": 4})
-    assert_problem(answer, 409)
-    assert "still waiting" in answer.body["detail"]
-
-
-def test_a_key_that_only_reads_forks_nothing(caller: Caller) -> None:
-    parent = run_of(caller.project)
-    reader = make_caller(caller.project, [Scope.RUNS_READ])
-    assert_problem(reader.post(f"runs/{parent.pk}/fork", {"from_step": 1}), 403)
 
 
 def test_a_run_tells_what_it_began_with(caller: Caller) -> None:

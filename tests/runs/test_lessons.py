@@ -25,7 +25,6 @@ from tests.factories import make_project
 from tests.runs.critiques import critique
 from tests.runs.scripts import scripted_run
 from tests.runs.test_crashes import Killed, killing_after, let_lease_run_out
-from tests.runs.test_crashes_of_every_loop import STORIES, a_project
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -113,21 +112,6 @@ def test_what_is_withheld_is_recorded_and_not_told() -> None:
     assert Entry.objects.filter(project_id=project.pk, recalled=1).count() == 2
 
 
-def test_draws_come_from_the_system_and_differ() -> None:
-    project = project_telling(0.5)
-    for number in range(5):
-        lesson(
-            project, f"Haiku rule {number}", f"Write a haiku about the harbour and count its syllables, kind {number}."
-        )
-    seen = set()
-    for _ in range(4):
-        run = haiku_run(project)
-        advance(run.pk)
-        seen |= {one.draw for one in told_by(run).lessons}
-    assert len(seen) == 20
-    assert all(0 <= draw < 1 for draw in seen)
-
-
 @pytest.mark.parametrize("commits", [1, 2, 3, 4, 5])
 def test_a_worker_killed_anywhere_tells_the_run_what_it_drew_and_draws_no_second_time(
     commits: int, monkeypatch: pytest.MonkeyPatch
@@ -158,19 +142,6 @@ def test_a_worker_killed_anywhere_tells_the_run_what_it_drew_and_draws_no_second
     assert all((one.name in prompt) is (not one.is_withheld) for one in told.lessons)
 
 
-@pytest.mark.parametrize("name", STORIES)
-def test_every_loop_ends_as_without_lessons(name: str) -> None:
-    story = STORIES[name]
-    project = a_project()
-    lesson(project, "Look at the whole task", "write return the next number f city door notes file agent attempt")
-    run = scripted_run(story.answers, project=project, **story.task)
-    assert run.get_spec().lessons is not None
-    advance(run.pk)
-    run.refresh_from_db()
-    assert run.outcome == story.outcome, run.error
-    assert Step.objects.filter(run=run, kind="recall_lessons", state="done").count() == 1
-
-
 def test_a_project_without_approved_entries_or_with_lessons_off_tells_nothing() -> None:
     project = project_telling()
     assert haiku_run(project).get_spec().lessons is None
@@ -191,18 +162,6 @@ def project_with_one() -> Project:
     project = project_telling()
     lesson(project, "Count the syllables of a haiku")
     return project
-
-
-def test_nothing_of_another_project_is_told_and_nothing_that_is_flagged() -> None:
-    lesson(project_telling(), "Count the syllables of a haiku", "A secret of the other project.")
-    project = project_telling()
-    kept = lesson(project, "Count the syllables of a haiku", "Line by line.")
-    Entry.objects.filter(pk=kept.pk).update(flags=[{"rule": "override", "quote": "x"}])
-    assert haiku_run(project).get_spec().lessons is None
-    lesson(project, "Write a haiku in seventeen syllables")
-    run = haiku_run(project)
-    advance(run.pk)
-    assert [one.name for one in told_by(run).lessons] == ["Write a haiku in seventeen syllables"]
 
 
 def test_a_recall_that_fails_lets_the_run_go_on_without_lessons(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,28 +77,6 @@ def test_an_adaptive_run_is_classified_and_its_page_says_which_loop_and_why(clie
     assert "was chosen" in text
 
 
-def test_a_classifier_without_an_answer_does_not_end_the_run() -> None:
-    answers = {"attempt-1/answer": "text", "attempt-1/critique": critique(90, approved=True)}
-    project = make_project(review_policy={"audit_share": 0})
-    run = ended(scripted_run(answers, project=project, mode="adaptive"))
-    assert (run.outcome, run.mode) == ("succeeded", "actor_critic")
-
-
-def test_the_parts_of_a_chain_of_thought_are_shown_and_missing_ones_said(client: Client) -> None:
-    answer = f"## Understand\n{HOSTILE}\n## Execute\n**the work**"
-    answers = {"attempt-1/answer": answer, "attempt-1/critique": critique(90, approved=True)}
-    project = make_project(review_policy={"audit_share": 0})
-    run = ended(scripted_run(answers, project=project, kind="creative_writing", chain_of_thought=True))
-    text = page(client, run)
-    assert text.count("The answer has no such part.") == 3
-    assert "<strong>the work</strong>" in text
-    assert "<script>alert" not in text
-    thought = attempts_of(run)[0]["thought"]
-    assert (thought["answer"], thought["steps"]) == ("**the work**", [HOSTILE])
-    missing = dict.fromkeys(("analyze", "plan", "verify"))
-    assert thought["parts"] == {"understand": HOSTILE, "execute": "**the work**"} | missing
-
-
 def attempts_of(run: Run) -> list[dict[str, Any]]:
     return list(make_caller(run.project).get(f"runs/{run.pk}/attempts").body["results"])
 

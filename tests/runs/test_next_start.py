@@ -12,7 +12,7 @@ from reflection_app.repairs.models import Report
 from reflection_app.repairs.reports import CorrectionInput, correct_class
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
-from tests.factories import make_project, submit
+from tests.factories import submit
 from tests.loops.protocol.playing import PLAN, REFLECTION
 from tests.runs.critiques import critique
 from tests.runs.scripts import scripted_run
@@ -60,17 +60,6 @@ def test_an_outside_agent_is_told_it_in_its_first_prompt(project: Project) -> No
     run = submit(project, mode="reflection_protocol", agent=AGENT, execution="external")
     advance(run.pk)
     assert HINT in asked(run, "attempt-1/answer")
-
-
-def test_other_agents_kinds_and_projects_are_not_told_it(project: Project) -> None:
-    iterated(project)
-    others = [
-        submit(project, mode="reflection_protocol", agent="somebody-else"),
-        submit(project, mode="reflection_protocol"),
-        submit(project, mode="reflection_protocol", agent=AGENT, kind="creative_writing"),
-        submit(make_project(), mode="reflection_protocol", agent=AGENT),
-    ]
-    assert [run.get_spec().hints for run in others] == [()] * 4
 
 
 def test_a_run_that_came_to_nothing_and_a_class_that_a_person_took_back_leave_no_hint(project: Project) -> None:

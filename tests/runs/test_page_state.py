@@ -35,10 +35,3 @@ def test_text_of_a_step_that_the_page_has_not_heard_of_is_shown() -> None:
     assert page.written("new", step=2, order=(1, 1))
     assert page.changes(look(2, is_writing=True)) == ""
     assert page.changes(look(2, is_writing=False)) == NOTHING_WRITTEN
-
-
-def test_a_snapshot_shows_no_old_text() -> None:
-    page = page_at(1, is_writing=True)
-    page.written("text", step=1, order=(1, 1))
-    assert NOTHING_WRITTEN in page.snapshot(look(1, is_writing=True), lists=())
-    assert page.changes(look(2, is_writing=True)) == ""

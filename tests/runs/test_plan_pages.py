@@ -13,7 +13,6 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.views.live import fragments_of
 from reflection_app.runs.views.protocol import plans_of
-from reflection_app.runs.views.steps import call_of_attempt
 from reflection_app.runs.views.story import tell
 from reflection_app.teams.tools import ToolInput, create_tool
 from tests.factories import submit
@@ -102,24 +101,6 @@ def test_the_plan_is_a_fragment_of_the_live_page_just_as_the_page_shows_it(clien
     assert "".join(drawn.split()) in "".join(page.split())
 
 
-def test_a_call_shows_tool_arguments_and_what_came_back(client: Client) -> None:
-    answers = {"attempt-2/arguments": call_text("python", code="print('21 degrees')")}
-    call = json.loads(BROKEN)
-    run = finished(tooled_project("called", answers), mode="external_loop", tool_call=call)
-    page = page_of(client, run)
-
-    assert "The tool did it with the call of attempt 2." in page
-    assert "21 degrees" in page
-    assert "no such city" in page
-    assert "python: failed" in page
-    assert "python: worked" in page
-    assert "Kept as attempt 2" in page
-    seq = Step.objects.get(run=run, key="attempt-2/call").seq
-    in_full = logged_in(client, run.project).get(f"/p/called/runs/{run.pk}/steps/{seq}/").text
-    assert "21 degrees" in in_full
-    assert "arguments" in in_full
-
-
 def test_hostile_plans_arguments_and_results_are_shown_as_text(client: Client) -> None:
     plan = json.dumps({"steps": [{"id": HOSTILE[:60], "description": HOSTILE, "tool": "python", "requires": []}]})
     shouting = call_text("python", code=f"print({HOSTILE!r})")
@@ -129,8 +110,3 @@ def test_hostile_plans_arguments_and_results_are_shown_as_text(client: Client) -
     page = page_of(client, run)
     assert "&lt;script&gt;alert(1)" in page
     assert not ACTIVE.search(re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL))
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"tool": 1, "arguments": {}}', '{"tool": "x"}', "[" * 100_000])
-def test_an_attempt_that_is_no_call_is_shown_as_text(content: str) -> None:
-    assert call_of_attempt(content) is None

@@ -5,15 +5,13 @@ import re
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.test import Client
 
-from reflection_app.core.models import Project, Role
+from reflection_app.core.models import Role
 from reflection_app.repairs.models import Ticket, TicketState
-from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.views.protocol import rounds_of
-from tests.factories import make_member, make_project
+from tests.factories import make_project
 from tests.repairs.tickets import external_run, handed_in, ticket_of
 from tests.runs.critiques import critique
 from tests.web.stories import HOSTILE, finished, logged_in, project_with
@@ -85,17 +83,6 @@ def test_the_six_steps_stand_on_the_runs_page_with_what_each_came_to(client: Cli
     assert "<script>alert" not in page
 
 
-def test_the_six_steps_have_their_names_and_states_in_the_readers_language(client: Client) -> None:
-    run = protocol_run()
-    logged_in(client, run.project)
-    client.cookies[settings.LANGUAGE_COOKIE_NAME] = "zh-hans"
-    said = words(client.get(f"/p/six/runs/{run.pk}/").text)
-    for english in ("Explore", "Reflect ", "Classify", "Execute", "Submit", "修复步骤 1:"):
-        assert english not in said
-    assert "1. 探查" in said
-    assert "修复步骤 1：" in said
-
-
 def test_every_step_of_the_timeline_has_words(client: Client) -> None:
     run = protocol_run()
     logged_in(client, run.project)
@@ -117,51 +104,6 @@ def test_what_is_missing_is_now_or_to_come_and_after_the_end_not_reached() -> No
     run.refresh_from_db()
     assert states(run) == [["done", "done", "done", "done", "now", "to_come"]]
     assert [one.state for one in rounds_of(run)[0].stages[4].repairs] == ["completed", "now"]
-
-
-def test_what_code_wrote_for_want_of_an_answer_is_marked(client: Client) -> None:
-    unusable = {key: "no JSON at all" for key in ANSWERS if key.startswith(("attempt-1/reflect", "attempt-1/plan"))}
-    again = {f"{key}/again-{number}": "still none" for key in unusable for number in (1, 2)}
-    run = protocol_run("unusable", ANSWERS | unusable | again)
-    shown = rounds_of(run)[0].stages
-    assert shown[1].is_fallback
-    logged_in(client, run.project)
-    assert "written by code" in client.get(f"/p/unusable/runs/{run.pk}/").text
-
-
-def test_a_repair_that_failed_is_told_with_its_error(client: Client) -> None:
-    run = protocol_run()
-    step = Step.objects.get(run=run, key="attempt-1/repair-2/kept")
-    assert step.result is not None
-    step.result["output"] |= {"status": "failed", "error": f"It broke. {HOSTILE}"}
-    step.save()
-    assert states(run)[0][4] == "failed"
-    logged_in(client, run.project)
-    page = client.get(f"/p/six/runs/{run.pk}/").text
-    assert "It broke." in page
-    assert "1 of 2 repair steps done" in words(page)
-    assert "<script>alert" not in page
-
-
-def test_a_run_that_goes_on_in_six_steps_is_told_so_before_there_is_a_ticket(client: Client) -> None:
-    run = protocol_run("first", {"attempt-1/answer": "五篇论文", "attempt-1/critique": critique(90, approved=True)})
-    logged_in(client, run.project)
-    assert "there was nothing to repair" in client.get(f"/p/first/runs/{run.pk}/").text
-
-
-def test_the_ticket_page_holds_what_a_worker_needs(client: Client) -> None:
-    run = protocol_run()
-    ticket = ticket_of(run)
-    logged_in(client, run.project)
-    page = client.get(f"/p/six/tickets/{ticket.ticket_id}/").text
-    said = words(page)
-    for wanted in ("Resolved", "Revise", "40 / 100", "academic-researcher", "high · other", "Repair plan", "三篇论文"):
-        assert wanted in said, wanted
-    assert "attempt 2 was accepted" in said
-    assert ticket.reports.get().reflection_id in said
-    assert f"/p/six/runs/{run.pk}/#attempt-1" in page
-    assert "<script>alert" not in page
-    assert "Redo with instructions" in said
 
 
 def test_the_list_filters_and_says_what_makes_tickets_where_there_are_none(client: Client) -> None:
@@ -188,15 +130,6 @@ def test_the_list_filters_and_says_what_makes_tickets_where_there_are_none(clien
     swapped = client.get("/p/listed/tickets/?state=open", headers={"HX-Request": "true"}).text
     assert new.ticket_id in swapped
     assert "<html" not in swapped
-
-
-def test_tickets_of_another_project_are_not_found(client: Client) -> None:
-    ticket = ticket_of(external_run(project=make_project("theirs")))
-    logged_in(client, make_project("ours"))
-    assert client.get(f"/p/ours/tickets/{ticket.ticket_id}/").status_code == 404
-    assert client.post(f"/p/ours/tickets/{ticket.ticket_id}/close/", {"reason": "x"}).status_code == 404
-    assert ticket.ticket_id not in client.get("/p/ours/tickets/").text
-    assert ticket.ticket_id not in client.get(f"/p/ours/tickets/?before={ticket.ticket_id}").text
 
 
 def test_closing_asks_why_and_keeps_what_was_typed(client: Client) -> None:
@@ -239,38 +172,3 @@ def test_a_finished_run_is_ordered_again_from_its_page(client: Client) -> None:
     assert f'/p/six/runs/{child.pk}/">Ordered again</a>' in of_parent
     assert "Forked" not in of_parent
     assert client.get(f"/p/six/runs/{child.pk}/compare/").status_code == 200
-
-
-def test_the_ordered_run_goes_through_the_six_steps_from_the_old_answer(client: Client) -> None:
-    project = project_with("again", ANSWERS)
-    run = finished(project, mode="actor_critic")
-    logged_in(client, project, Role.REVIEWER)
-    client.post(f"/p/again/runs/{run.pk}/redo/", {"instructions": "Add sources."})
-    child = Run.objects.get(parent=run)
-    advance(child.pk)
-    child.refresh_from_db()
-    assert child.mode == "reflection_protocol"
-    ticket = ticket_of(child)
-    assert ticket.trigger == "persons_order"
-    assert any("Add sources." in step for step in ticket.repair_plan)
-    assert child.attempts.get(number=1).content == "五篇论文"
-    said = words(client.get(f"/p/again/tickets/{ticket.ticket_id}/").text)
-    assert "A person&#x27;s order" in said or "A person's order" in said
-
-
-def test_a_run_under_way_cannot_be_ordered_again_and_says_why(client: Client) -> None:
-    run = external_run(project=make_project("under-way"))
-    logged_in(client, run.project, Role.REVIEWER)
-    assert 'id="run-redo"' not in client.get(f"/p/under-way/runs/{run.pk}/").text
-    page = client.post(f"/p/under-way/runs/{run.pk}/redo/", {"instructions": "Typed already"})
-    assert page.status_code == 409
-    assert "still under way" in page.text
-    assert "Typed already" in page.text
-
-
-def test_a_viewer_reads_a_ticket_and_is_offered_nothing(client: Client) -> None:
-    run = external_run(project=make_project("read"))
-    client.force_login(make_member(Project.objects.get(slug="read"), Role.VIEWER))
-    page = client.get(f"/p/read/tickets/{ticket_of(run).ticket_id}/").text
-    assert "Close the ticket" not in page
-    assert "Nobody has taken it up yet" in page

@@ -21,7 +21,6 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.models import Attempt, Question, Run, RunState, Step, Verdict
 from reflection_app.runs.resuming import AnswerInput, answer_question
-from reflection_app.tasks.redo import RedoInput, redo_run
 from tests.api.caller import make_caller
 from tests.factories import make_member, make_project
 from tests.loops.protocol.playing import PLAN, REFLECTION
@@ -182,24 +181,6 @@ def test_a_call_that_broke_off_leaves_an_empty_attempt_and_is_resumed() -> None:
     assert list(Attempt.objects.filter(run=run).values_list("content", flat=True)) == ["", "the answer"]
     assert Ticket.objects.get(run=run).trigger == "interruption"
     assert Report.objects.get(run=run).error_type == "3.3.3"
-
-
-def test_where_only_the_resumed_answer_came_it_is_the_one_that_is_kept() -> None:
-    run = ended(protocol_run({"attempt-1/repair-1/resume": "the answer"}))
-    assert run.outcome == "failed"
-    assert run.best_attempt is not None
-    assert run.best_attempt.content == "the answer"
-
-
-def test_a_persons_order_begins_a_run_with_the_old_answer() -> None:
-    first = ended(protocol_run({"attempt-1/answer": "old", "attempt-1/critique": GOOD}))
-    redone = redo_run(first, RedoInput(instructions="Name the venues."), actor=Actor())
-    assert redone.mode == "reflection_protocol"
-    advance(redone.pk)
-    # No answer is scripted for the next attempt, so a ticket of the crash follows.
-    ticket = Ticket.objects.filter(run=redone).earliest("created_at")
-    assert (ticket.trigger, ticket.repair_plan) == ("persons_order", ["Name the venues."])
-    assert Attempt.objects.get(run=redone, number=1).content == "old"
 
 
 def test_a_pass_against_a_lowered_expectation_is_told_apart_wherever_the_run_is_shown(client: Client) -> None:

@@ -3,12 +3,10 @@
 import pytest
 from django.test import Client
 
-from reflection_app.core.models import Role
 from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.questions import Question as Asked
-from reflection_app.repairs.models import AgentInstruction
-from reflection_app.runs.models import Question, Run, RunState
-from tests.factories import make_member, make_project
+from reflection_app.runs.models import Run, RunState
+from tests.factories import make_project
 from tests.runs.questions import waiting_question
 from tests.web.stories import HOSTILE, logged_in
 
@@ -33,22 +31,6 @@ def test_a_question_is_found_in_the_queue_and_answered(client: Client) -> None:
     assert "has answered this already" in late.content.decode()
 
 
-def test_the_overview_names_what_waits_besides_reviews(client: Client) -> None:
-    project = make_project("overlooked")
-    logged_in(client, project)
-    question = waiting_question(project)
-    shown = client.get("/p/overlooked/").content.decode()
-    assert f"/p/overlooked/questions/{question.pk}/" in shown
-    assert "Nothing waits for you" not in shown
-    AgentInstruction.objects.create(project=project, agent="coder", text="Count first.")
-    Question.objects.filter(pk=question.pk).update(state="withdrawn")
-    shown = client.get("/p/overlooked/").content.decode()
-    assert f"/p/overlooked/questions/{question.pk}/" not in shown
-    assert "1 instruction for agents to accept" in shown
-    AgentInstruction.objects.update(state="declined")
-    assert "Nothing waits for you" in client.get("/p/overlooked/").content.decode()
-
-
 def test_a_blank_answer_comes_back_with_what_is_missing(client: Client) -> None:
     project = make_project("blank")
     logged_in(client, project)
@@ -67,12 +49,3 @@ def test_hostile_text_is_shown_as_text(client: Client) -> None:
         shown = client.get(page).content.decode()
         assert "<script>alert" not in shown
         assert "<img src=x" not in shown
-
-
-def test_a_viewer_reads_the_question_and_cannot_answer(client: Client) -> None:
-    project = make_project("viewed")
-    client.force_login(make_member(project, Role.VIEWER))
-    question = waiting_question(project)
-    shown = client.get(f"/p/viewed/questions/{question.pk}/").content.decode()
-    assert "A reviewer of this project answers it" in shown
-    assert client.post(f"/p/viewed/questions/{question.pk}/answer/", {"choice": "skip"}).status_code == 403

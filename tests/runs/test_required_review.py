@@ -16,7 +16,6 @@ from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run
-from reflection_app.tasks.models import Task
 from reflection_app.tasks.redo import RedoInput, redo_run
 from reflection_app.teams.models import Delivery
 from tests.adapters.outgoing.conftest import loopback
@@ -134,18 +133,6 @@ def test_the_demand_is_stored_returned_and_inherited(project: Project, caller: C
     actor = Actor(user=make_member(project))
     assert fork_run(run, ForkInput(from_step=2), actor=actor).get_spec().requires_review
     assert redo_run(run, RedoInput(instructions="Shorter."), actor=actor).get_spec().requires_review
-
-
-def test_a_batch_stores_the_demand_of_each_task(project: Project, caller: Caller) -> None:
-    tasks = [{"objective": "a", "kind": "reasoning", "review": "required"}, {"objective": "b", "kind": "reasoning"}]
-    assert caller.post("tasks/batch", {"tasks": tasks}).status == 201
-    assert list(Task.objects.order_by("objective").values_list("review", flat=True)) == ["required", "policy"]
-
-
-def test_another_demand_is_refused_at_its_field(caller: Caller) -> None:
-    answer = caller.post("tasks", {"objective": "a", "review": "please"})
-    assert answer.status == 400
-    assert [one["field"] for one in answer.body["errors"]] == ["review"]
 
 
 def test_our_own_code_that_passes_its_tests_waits_and_its_time_budget_does_not_run(project: Project) -> None:

@@ -1,14 +1,12 @@
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from reflection_app.core.models import Scope
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.recorded_steps import MOST_STEPS
-from tests.api.caller import Caller, assert_problem, make_caller
-from tests.api.stories import finished_run, waiting_review
+from tests.api.caller import Caller
 from tests.runs.critiques import critique
-from tests.runs.scripts import RIGHT, WRONG, code_run, scripted_run
+from tests.runs.scripts import code_run, scripted_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -43,38 +41,6 @@ def test_the_graph_of_a_text_that_was_sent_back_once(caller: Caller) -> None:
     assert graph["steps_left_out"] == 0
     best = graph["nodes"][3]
     assert (best["label"], best["step"], best["attempt"], best["is_best"]) == ("Attempt 2", 5, 2, True)
-
-
-def test_the_graph_of_code_tells_how_many_tests_failed(caller: Caller) -> None:
-    run = code_run({"attempt-1/answer": WRONG, "attempt-2/answer": RIGHT}, project=caller.project)
-    advance(run.pk)
-    graph = caller.get(f"runs/{run.pk}/graph").body
-    labels = [edge["label"] for edge in graph["edges"]]
-    assert labels == ["led_to", "failed: 1 of 2 tests", "rewound", "validated", "led_to", "fixed"]
-
-
-def test_a_run_that_waits_for_a_person_has_an_open_end(caller: Caller) -> None:
-    review = waiting_review(caller.project)
-    last = caller.get(f"runs/{review.run_id}/graph").body["nodes"][-1]
-    assert (last["kind"], last["state"]) == ("review", "waiting")
-
-
-def test_a_run_that_did_nothing_yet_is_its_task(caller: Caller) -> None:
-    run = code_run({}, project=caller.project)
-    graph = caller.get(f"runs/{run.pk}/graph").body
-    assert [node["kind"] for node in graph["nodes"]] == ["task"]
-    assert graph["edges"] == []
-
-
-def test_it_is_nobody_elses(caller: Caller) -> None:
-    run = finished_run(caller.project)
-    assert_problem(make_caller().get(f"runs/{run.pk}/graph"), 404)
-    assert_problem(make_caller(caller.project, scopes=[Scope.TASKS_WRITE]).get(f"runs/{run.pk}/graph"), 403)
-
-
-def test_a_parameter_that_is_none_is_refused(caller: Caller) -> None:
-    run = finished_run(caller.project)
-    assert_problem(caller.get(f"runs/{run.pk}/graph", depth=3), 400)
 
 
 def test_a_very_long_run_is_bounded_and_takes_few_queries(

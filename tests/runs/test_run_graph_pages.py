@@ -7,7 +7,7 @@ from django.test import Client
 
 from reflection_app.core.models import Project
 from reflection_app.runs.models import Run, Step
-from tests.factories import make_user, submit
+from tests.factories import submit
 from tests.runs.critiques import critique
 from tests.web.stories import HOSTILE, finished, logged_in, project_with, unsure_project
 
@@ -37,29 +37,6 @@ def test_each_node_leads_to_its_step(client: Client) -> None:
     assert 'role="group" aria-label="What led to what' in drawing
 
 
-def test_it_is_open_while_it_grows(client: Client) -> None:
-    waiting = finished(unsure_project("waiting"), mode="actor_critic")
-    assert 'class="card graph" open>' in drawing_of(client, waiting.project, waiting)
-    answers = {
-        "attempt-1/answer": "A",
-        "attempt-1/critique": critique(40),
-        "attempt-2/answer": "B",
-        "attempt-2/critique": critique(91, approved=True),
-    }
-    eventful = finished(project_with("eventful", answers))
-    drawing = drawing_of(client, eventful.project, eventful)
-    assert 'class="card graph">' in drawing
-    assert "rewound, fixed" in drawing
-
-
-def test_a_run_without_steps_shows_no_drawing(client: Client) -> None:
-    project = unsure_project("early")
-    run = submit(project)
-    page = logged_in(client, project).get(f"/p/early/runs/{run.pk}/").text
-    assert re.search(r'<details id="run-graph"[^>]* hidden>', page)
-    assert '<svg class="graph-drawing"' not in page
-
-
 def test_hostile_labels_are_inert(client: Client) -> None:
     project = unsure_project("hostile-graph")
     run = submit(project)
@@ -71,9 +48,3 @@ def test_hostile_labels_are_inert(client: Client) -> None:
     page = logged_in(client, project).get(f"/p/{project.slug}/runs/{run.pk}/").text
     assert "&lt;script&gt;" in page
     assert not re.search(r"<script(?! (?:(?:defer|type=\"module\") )?src=\"/static/)|<img|<b onclick", page)
-
-
-def test_a_stranger_sees_no_graph(client: Client) -> None:
-    run = submit(unsure_project("private"))
-    client.force_login(make_user())
-    assert client.get(f"/p/private/runs/{run.pk}/").status_code == 404

@@ -20,14 +20,6 @@ ACTIVE = re.compile(
 )
 
 
-def test_a_queued_run_has_a_page(client: Client) -> None:
-    project = unsure_project("queued")
-    run = submit(project)
-    page = logged_in(client, project).get(f"/p/queued/runs/{run.pk}/").text
-    assert "Waiting for a worker" in page
-    assert f'ws-connect="/ws/p/queued/runs/{run.pk}"' in page
-
-
 def test_a_waiting_run_calls_for_its_review(client: Client) -> None:
     project = unsure_project("called")
     review = waiting_review(project)
@@ -36,17 +28,6 @@ def test_a_waiting_run_calls_for_its_review(client: Client) -> None:
     assert f'href="/p/called/reviews/{review.pk}/"' in page
     assert "A first text." in page
     assert "No title" in page
-
-
-def test_a_finished_run_needs_no_socket_and_tells_the_whole_story(client: Client) -> None:
-    project = project_with("told", {"attempt-1/answer": "A text.", "attempt-1/critique": critique(91, approved=True)})
-    run = finished(project)
-    page = logged_in(client, project).get(f"/p/told/runs/{run.pk}/").text
-    assert "Attempt 1 was accepted" in page
-    assert "Kept" in page
-    assert "ws-connect" not in page
-    assert "scripted" in page
-    assert "Critique of attempt 1" in page
 
 
 @pytest.mark.parametrize("outcome", list(Outcome))
@@ -59,18 +40,6 @@ def test_every_outcome_is_explained_in_words(client: Client, outcome: Outcome) -
     assert explained
     assert explained[1].strip()
     assert ("it broke" in page) is (outcome is Outcome.FAILED)
-
-
-def test_an_ended_run_says_which_budget_was_used_up(client: Client) -> None:
-    project = project_with("spent", {"attempt-1/answer": "A", "attempt-1/critique": critique(80, approved=True)})
-    run = finished(project, limits={"token_budget": 2000, "cost_budget_usd": "0.5"})
-    Run.objects.update(outcome="over_budget", prompt_tokens=2200, completion_tokens=0, best_attempt=None)
-    logged_in(client, project)
-    page = client.get(f"/p/spent/runs/{run.pk}/").text
-    assert "its budget was used up: 2,200 of 2,000 tokens." in page
-    assert "No attempt was finished." in page
-    Run.objects.update(prompt_tokens=10, cost_usd="0.75")
-    assert "$0.7500 of $0.5000" in client.get(f"/p/spent/runs/{run.pk}/").text
 
 
 def test_a_silent_worker_is_told_of(client: Client) -> None:
@@ -91,30 +60,6 @@ def test_a_silent_worker_is_told_of(client: Client) -> None:
     due = timezone.now() + timedelta(minutes=1)
     again = page_with(worker_deaths=4, not_before=due)
     assert f"4 workers in a row died with it; it waits until {due:%H:%M:%S} UTC for another." in again
-
-
-def test_a_run_that_waits_for_a_time_says_until_when(client: Client) -> None:
-    project = unsure_project("waiting")
-    run = submit(project)
-    logged_in(client, project)
-    due = timezone.now() + timedelta(minutes=20)
-    Run.objects.update(not_before=due, waiting_for="as the model's provider asked")
-    page = client.get(f"/p/waiting/runs/{run.pk}/").text
-    assert f"It waits until {due:%H:%M:%S} UTC: the model's provider asked for it." in page
-    assert "Trying again soon" not in page
-    Run.objects.update(state=RunState.WAITING_TIME)
-    assert f"It waits until {due:%H:%M:%S} UTC. Nothing is spent" in client.get(f"/p/waiting/runs/{run.pk}/").text
-    Run.objects.update(state=RunState.QUEUED, not_before=timezone.now())
-    assert "Waiting for a worker." in client.get(f"/p/waiting/runs/{run.pk}/").text
-
-
-def test_a_long_error_shows_its_first_sentence_and_keeps_the_rest_closed(client: Client) -> None:
-    project = project_with("long", {"attempt-1/answer": "A", "attempt-1/critique": critique(80, approved=True)})
-    run = finished(project)
-    Run.objects.update(outcome="failed", error="The model did not answer in 0.41372 s. " + "Details follow. " * 20)
-    page = logged_in(client, project).get(f"/p/long/runs/{run.pk}/").text
-    assert '<p class="prewrap">The model did not answer in 0.4 s.</p>' in page
-    assert '<details id="run-error" class="raw">' in page
 
 
 def test_hostile_text_is_inert_everywhere(client: Client) -> None:

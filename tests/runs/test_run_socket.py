@@ -10,10 +10,8 @@ from asgiref.sync import async_to_sync, sync_to_async
 from channels.layers import get_channel_layer
 from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import User
-from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
-from django.utils import timezone
 
 from reflection_app.adapters.live import group_of_run
 from reflection_app.config.asgi import application
@@ -122,22 +120,6 @@ def test_it_sends_a_snapshot_and_then_what_happens(project: Project) -> None:
             await asyncio.gather(in_thread(go_on)(run), socket.hear_until(lambda: socket.shows("waits for a person")))
             assert socket.page.ids_in("run-steps") == ["step-1", "step-2", "step-3", "step-4"]
             assert socket.page.ids_in("run-attempts") == ["attempt-1"]
-
-    play(scene)
-
-
-def test_it_draws_in_the_language_of_its_page(project: Project) -> None:
-    run = submit(project)
-    client = member_of(project)
-    client.cookies["django_language"] = "zh-hans"
-
-    async def scene() -> None:
-        async with connected(run, client) as socket:
-            await socket.hear()
-            assert socket.shows("等待执行进程")
-            await asyncio.gather(in_thread(go_on)(run), socket.hear_until(lambda: socket.shows("此运行在等待人工")))
-            assert socket.shows("第 1 次尝试")
-            assert not socket.shows("Waiting for a worker")
 
     play(scene)
 
@@ -254,28 +236,23 @@ def test_strangers_are_accepted_and_then_turned_away(project: Project) -> None:
     play(scene)
 
 
-def test_a_run_of_another_project_is_not_found(project: Project) -> None:
-    run = submit(project)
-    other = unsure_project("other")
-    client = member_of(other)
-    elsewhere = Run(pk=run.pk, project=other)
-
-    async def scene() -> None:
-        async with connected(elsewhere, client) as socket:
-            assert await socket.closed() == 4404
-
-    play(scene)
+def change_password(user: User) -> None:
+    user.set_password("another-long-password")
+    user.save()
 
 
 @pytest.mark.parametrize(
     ("loses", "code"),
     [
-        (lambda user: Membership.objects.filter(user=user).delete(), 4403),
-        (lambda user: User.objects.filter(pk=user.pk).update(is_active=False), 4401),
+        (lambda user, _client: Membership.objects.filter(user=user).delete(), 4403),
+        (lambda user, _client: User.objects.filter(pk=user.pk).update(is_active=False), 4401),
+        (lambda _user, client: client.post("/logout/"), 4401),
+        (lambda user, _client: change_password(user), 4401),
     ],
+    ids=["removed", "disabled", "logged out", "another password"],
 )
 def test_who_is_removed_sees_nothing_more(
-    project: Project, no_bell: None, loses: Callable[[User], object], code: int
+    project: Project, no_bell: None, loses: Callable[[User, Client], object], code: int
 ) -> None:
     run = submit(project)
     user = make_member(project)
@@ -283,7 +260,7 @@ def test_who_is_removed_sees_nothing_more(
     client.force_login(user)
 
     def remove() -> None:
-        loses(user)
+        loses(user, client)
         connection.close()
 
     async def scene() -> None:
@@ -292,73 +269,5 @@ def test_who_is_removed_sees_nothing_more(
             await in_thread(remove)()
             await ring(run)
             assert await socket.closed() == code
-
-    play(scene)
-
-
-def test_logging_out_ends_the_socket(project: Project, no_bell: None) -> None:
-    run = submit(project)
-    client = member_of(project)
-
-    def log_out() -> None:
-        client.post("/logout/")
-        connection.close()
-
-    async def scene() -> None:
-        async with connected(run, client) as socket:
-            await socket.hear()
-            await in_thread(log_out)()
-            await ring(run)
-            assert await socket.closed() == 4401
-
-    play(scene)
-
-
-@pytest.mark.parametrize("path", ["/ws/none", "/", "/ws/p/x/runs/1"])
-def test_a_path_that_is_none_is_not_found(path: str) -> None:
-    async def scene() -> None:
-        headers = [(b"origin", b"http://localhost"), (b"host", b"localhost")]
-        communicator = WebsocketCommunicator(application, path, headers=headers)
-        assert (await communicator.connect(timeout=SOON_S))[0]
-        assert (await communicator.receive_output(timeout=SOON_S))["code"] == 4404
-
-    play(scene)
-
-
-def test_a_changed_password_ends_the_sockets_of_old_sessions(project: Project, no_bell: None) -> None:
-    run = submit(project)
-    user = make_member(project)
-    client = Client()
-    client.force_login(user)
-
-    def change_password() -> None:
-        user.set_password("another-long-password")
-        user.save()
-        connection.close()
-
-    async def scene() -> None:
-        async with connected(run, client) as socket:
-            await socket.hear()
-            await in_thread(change_password)()
-            await ring(run)
-            assert await socket.closed() == 4401
-
-    play(scene)
-
-
-def test_an_expired_session_ends_the_socket(project: Project, no_bell: None) -> None:
-    run = submit(project)
-    client = member_of(project)
-
-    def expire() -> None:
-        Session.objects.update(expire_date=timezone.now())
-        connection.close()
-
-    async def scene() -> None:
-        async with connected(run, client) as socket:
-            await socket.hear()
-            await in_thread(expire)()
-            await ring(run)
-            assert await socket.closed() == 4401
 
     play(scene)

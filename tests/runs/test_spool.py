@@ -140,17 +140,6 @@ def test_damaged_files_are_set_aside_and_valid_ones_are_still_offered(
     check_it_ends_right(run, calls)
 
 
-def test_what_is_no_file_of_a_usual_size_is_set_aside_unread(folder: Path, tmp_path: Path) -> None:
-    """A pipe would never be read to its end."""
-    folder.mkdir()
-    os.mkfifo(folder / "pipe.json")
-    (folder / "link.json").symlink_to(tmp_path / "elsewhere")
-    with (folder / "long.json").open("wb") as sparse:
-        sparse.truncate(spool.MOST_BYTES + 1)
-    assert offer_spooled() == 0
-    assert {path.name for path in folder.iterdir()} == {"pipe.json.bad", "link.json.bad", "long.json.bad"}
-
-
 def test_an_answer_that_does_not_fit_its_step_is_set_aside_and_the_call_is_made(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,15 +151,6 @@ def test_an_answer_that_does_not_fit_its_step_is_set_aside_and_the_call_is_made(
     advance(run.pk)
     run.refresh_from_db()
     assert run.outcome == "succeeded"
-    assert calls == [CALLS[0], *CALLS]
-
-
-def test_the_answer_to_another_request_is_not_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run, calls = run_with_spooled_answer(monkeypatch)
-    (file,) = folder.iterdir()
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"request_sha256": "0" * 64}))
-    assert offer_spooled() == 0
-    advance(run.pk)
     assert calls == [CALLS[0], *CALLS]
 
 
@@ -207,17 +187,6 @@ def test_an_answer_that_nobody_waits_for_is_deleted_after_a_while_and_paid_for_o
     assert not file.exists()
     run.refresh_from_db()
     assert run.llm_calls == (2 if is_its_own else 3)
-
-
-def test_a_full_spool_takes_nothing_more(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(spool, "MOST_BYTES", 10)
-    run, calls = run_with_spooled_answer(monkeypatch)
-    assert list(folder.iterdir()) == []
-    assert "is full" in caplog.text
-    advance(run.pk)
-    assert calls == [CALLS[0], *CALLS]
 
 
 def test_of_workers_that_offer_the_same_answer_one_gives_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

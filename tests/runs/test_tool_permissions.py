@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.errors import AlreadyAnswered
 from reflection_app.core.models import Project
 from reflection_app.loops.attempt_effects import CallTool
 from reflection_app.loops.effect import EffectFailed
@@ -110,12 +109,6 @@ def test_a_supplement_that_pays_waits_for_a_reviewer_with_the_call_prepared(proj
     assert (asked["tool"], asked["arguments"], asked["run"]) == ("pay_invoice", {"invoice": "77"}, str(run.pk))
 
 
-def test_a_model_that_says_yes_to_everything_pays_nothing(project: Project, bank: RawServer) -> None:
-    careless = json.dumps({"asked_for": True, "quote": TASK, "confidence": 1.0})
-    run = went_on(planning(project, {"attempt-1/supplement/step-1/call/asked-for": careless}))
-    assert (run.waiting_for, bank.heard) == ("tool_call", [])
-
-
 def test_an_allowed_call_is_made_once_with_just_the_arguments_that_were_shown(
     project: Project, bank: RawServer
 ) -> None:
@@ -142,15 +135,6 @@ def test_a_refused_call_is_not_made_and_the_answer_names_what_is_missing(project
     assert "still missing" in told
     [decided] = permissions_of(run)
     assert (decided.state, decided.by, decided.reason) == (Decided.REFUSED, "grace", "We only check it.")
-
-
-def test_of_two_reviewers_the_first_is_heard(project: Project, bank: RawServer) -> None:
-    run = went_on(planning(project))
-    question = question_of(run)
-    decide(run, Choice.REFUSE)
-    with pytest.raises(AlreadyAnswered):
-        answer_question(question, AnswerInput(choice=Choice.ALLOW), actor=Actor())
-    assert bank.heard == []
 
 
 def test_a_task_that_asks_for_it_in_its_own_words_needs_no_reviewer(project: Project, bank: RawServer) -> None:

@@ -14,11 +14,9 @@ from reflection_app.runs import journal_writes, tool_calling
 from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.jobs import take_back_expired
-from reflection_app.runs.models import Attempt, Question, Run, Step, StepState, Verdict
+from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict
 from reflection_app.teams.tools import ToolInput, create_tool
 from tests.adapters.outgoing.conftest import loopback
-from tests.adapters.outgoing.server import RawServer, reply
-from tests.adapters.tools.making import http_tool
 from tests.factories import make_project
 from tests.loops.completeness.scenes import checked
 from tests.loops.tool_playing import call_text, plan_text
@@ -77,31 +75,6 @@ def test_a_program_that_fails_is_corrected_and_both_calls_are_kept(project: Proj
     assert second["result"].strip() == "ok"
     asked = Step.objects.get(run=run, key="attempt-2/arguments").request["messages"][-1]["content"]
     assert "ZeroDivisionError" in asked
-
-
-@pytest.mark.usefixtures("loopback")
-def test_an_http_tool_that_refuses_its_key_waits_for_a_person_and_asks_no_model(project: Project) -> None:
-    with RawServer(reply(b"who are you?", status="401 Unauthorized")) as server:
-        http_tool(project, f"{server.url}/weather")
-        call = {"tool": "lookup", "arguments": {"city": "Rome"}}
-        run = ended(scripted_run({}, project=project, mode="external_loop", tool_call=call))
-
-    assert (run.state, run.waiting_for, run.llm_calls, len(server.heard)) == ("waiting_review", "permission", 0, 1)
-    assert any("401" in line for line in Question.objects.get(run=run).context)
-    assert run.best_attempt is not None
-
-
-@pytest.mark.usefixtures("loopback")
-def test_arguments_that_do_not_fit_are_never_sent(project: Project) -> None:
-    with RawServer(reply()) as server:
-        http_tool(project, f"{server.url}/weather")
-        call = {"tool": "lookup", "arguments": {"city": 7}}
-        run = scripted_run({}, project=project, mode="external_loop", tool_call=call, limits={"max_iterations": 1})
-        ended(run)
-
-    assert (run.outcome, server.heard) == ("exhausted", [])
-    [issue] = Verdict.objects.get(attempt__run=run).issues
-    assert issue["path"] == "$.city"
 
 
 def test_planning_is_refused_for_an_outside_agent_whose_calls_go_to_the_tool_loop_instead(project: Project) -> None:

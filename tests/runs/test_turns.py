@@ -47,26 +47,6 @@ def test_of_several_projects_each_has_its_turn() -> None:
     assert theirs - set(taken)
 
 
-def test_a_project_alone_has_all_threads_and_what_is_not_due_waits() -> None:
-    turns, big, small = Turns(), make_project(), make_project()
-    runs, later = many(big, 3 * FEW), submit(small)
-    Run.objects.filter(pk=later.pk).update(not_before=timezone.now() + timedelta(minutes=1))
-    with ExitStack() as busy:
-        taken = [busy.enter_context(turns.taken(run.pk, project_id=big.pk)) for run in runs]
-    assert taken == [run.pk for run in runs]
-
-
-def test_who_comes_when_a_project_has_long_been_alone_has_its_turn() -> None:
-    turns, big = Turns(), make_project()
-    turns.LOOK_EVERY_S = 0.0
-    runs = many(big, FEW + 4)
-    with ExitStack() as busy:
-        before = [busy.enter_context(turns.taken(run.pk, project_id=big.pk)) for run in runs[:-1]]
-        assert before == [run.pk for run in runs[:-1]]
-        late = submit(make_project())
-        assert busy.enter_context(turns.taken(runs[-1].pk, project_id=big.pk)) == late.pk
-
-
 def test_a_run_that_stood_back_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     turns, big, small = Turns(), make_project(), make_project()
     runs, only = many(big, FEW + 1), submit(small)

@@ -6,24 +6,19 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from pytest_django.fixtures import Settings
 
 from reflection_app.adapters.llm import Completion, CompletionRequest, complete
 from reflection_app.adapters.llm.errors import ModelUnavailable
-from reflection_app.core.audit import Actor
 from reflection_app.loops.attempt_effects import Wait
 from reflection_app.loops.effect import Performed
 from reflection_app.repairs.models import Report, Ticket
 from reflection_app.runs.advance import advance
 from reflection_app.runs.following import consequences
-from reflection_app.runs.fork_input import ForkInput
-from reflection_app.runs.forks import fork_run
 from reflection_app.runs.jobs import advance_run, find_unclaimed, queue_length, sweep
 from reflection_app.runs.journal import Journal
 from reflection_app.runs.lease import Lease, claim
 from reflection_app.runs.models import Run, RunState, Step, StepState
 from reflection_app.runs.performing import wait_for
-from reflection_app.runs.resuming import cancel_run
 from tests.factories import make_project, submit
 from tests.runs.scripts import WRONG, code_run
 
@@ -74,31 +69,11 @@ def test_it_goes_on_when_it_is_due_and_does_not_wait_again() -> None:
     assert Step.objects.get(run=run).state == StepState.DONE
 
 
-def test_woken_too_early_it_waits_for_what_is_left() -> None:
-    run = waiting_run()
-    Run.objects.filter(pk=run.pk).update(not_before=None)
-    Step.objects.filter(run=run).update(started_at=timezone.now() - timedelta(seconds=20))
-    lease = claim(run.pk)
-    assert lease is not None
-    passed, journal = asked_for(MINUTE, lease)
-    assert passed is None
-    assert journal.wakes_after_s == pytest.approx(40, abs=5)
-
-
 def test_the_sweep_finds_one_whose_message_was_lost() -> None:
     run = waiting_run()
     later(run)
     Run.objects.filter(pk=run.pk).update(enqueued_at=timezone.now() - timedelta(hours=1))
     assert find_unclaimed() == [run.pk]
-
-
-def test_it_can_be_cancelled() -> None:
-    run = waiting_run()
-    cancel_run(run, actor=Actor())
-    later(run)
-    assert claim(run.pk) is None
-    run.refresh_from_db()
-    assert run.outcome == "cancelled"
 
 
 def busy_for(asked_s: float | None) -> Callable[..., None]:
@@ -173,30 +148,6 @@ def test_a_provider_that_stays_broken_leaves_a_ticket_and_a_report_of_a_crash(mo
     assert Step.objects.get(run=run, kind="generate").state == StepState.FAILED
 
 
-def test_a_failure_after_many_waits_is_tried_again_as_soon_as_any_first_one(
-    monkeypatch: pytest.MonkeyPatch, settings: Settings
-) -> None:
-    settings.RUN_RETRY_DELAY_S = 5
-    run = code_run({}, limits={"time_budget_s": 7200})
-    for _ in range(6):
-        run = put_off(run, monkeypatch, asked_s=30)
-    run = put_off(run, monkeypatch, asked_s=None)
-    assert run.not_before is not None
-    assert run.not_before - timezone.now() <= timedelta(seconds=5)
-
-
-def test_what_a_run_was_made_to_wait_adds_up_against_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = code_run({}, limits={"time_budget_s": 100})
-    for _ in range(2):
-        run = put_off(run, monkeypatch, asked_s=40)
-        assert run.state == RunState.QUEUED
-    assert run.asked_wait_s == 80
-    run = put_off(run, monkeypatch, asked_s=40)
-    assert (run.outcome, run.not_before) == ("failed", None)
-    reason = "the model's provider asked to wait 40 s, after 80 s before, and the run has 100 s left: 429: slow down"
-    assert run.error == reason
-
-
 def test_waits_add_up_over_the_whole_run_though_calls_in_between_are_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     run = code_run({"attempt-1/answer": WRONG}, limits={"time_budget_s": 100})
     with monkeypatch.context() as patched:
@@ -216,14 +167,6 @@ def test_waits_add_up_over_the_whole_run_though_calls_in_between_are_answered(mo
     assert calls == ["attempt-1/answer", "attempt-2/answer"]
     assert (run.outcome, run.attempts_made, run.asked_waits) == ("failed", 1, 0)
     assert "asked to wait 60 s, after 60 s before" in run.error
-
-
-def test_a_fork_has_its_whole_time_to_wait_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = put_off(code_run({}, limits={"time_budget_s": 100}), monkeypatch, asked_s=90)
-    run = put_off(run, monkeypatch, asked_s=90)
-    assert run.outcome == "failed"
-    fork = put_off(fork_run(run, ForkInput(from_step=1), actor=Actor()), monkeypatch, asked_s=90)
-    assert (fork.state, fork.asked_wait_s) == (RunState.QUEUED, 90)
 
 
 @pytest.mark.parametrize("delay_s", [61.0, 3600.0])

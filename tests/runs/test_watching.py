@@ -1,6 +1,5 @@
 """Whether a run's page is open: marked by the page, asked by the worker, and without a broker a plain no."""
 
-import asyncio
 import logging
 import socket
 import time
@@ -9,7 +8,6 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
-from django.test import Client
 from pytest_django.fixtures import Settings
 
 from reflection_app.adapters import live
@@ -19,7 +17,7 @@ from reflection_app.adapters.llm.provider import Streams
 from reflection_app.core.models import Project
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests.factories import make_project, make_user, submit
+from tests.factories import make_project, submit
 from tests.openai_server import OpenAIServer, Reply
 from tests.pace import PATIENCE_S
 from tests.runs.test_run_socket import connected, in_thread, member_of, play
@@ -88,36 +86,6 @@ def test_an_open_page_marks_its_run_and_no_other(project: Project) -> None:
     play(scene)
 
 
-def test_an_open_page_renews_its_mark(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reflection_app.runs.live.RunConsumer.look_every_s", 0.2)
-    monkeypatch.setattr("reflection_app.runs.live.WATCHED_ON_S", 0.6)
-    run = submit(project, mode="actor_critic")
-    client = member_of(project)
-
-    async def scene() -> None:
-        async with connected(run, client) as page:
-            await page.hear()
-            await in_thread(wait_until_watched)(run.pk)
-            await asyncio.sleep(1.5)
-            assert is_watched(run.pk)
-        await in_thread(wait_until)(lambda: not is_watched(run.pk))
-
-    play(scene)
-
-
-def test_a_stranger_marks_nothing(project: Project) -> None:
-    run = submit(project, mode="actor_critic")
-    stranger = Client()
-    stranger.force_login(make_user())
-
-    async def scene() -> None:
-        async with connected(run, stranger) as page:
-            assert await page.closed() == 4404
-        assert not is_watched(run.pk)
-
-    play(scene)
-
-
 def test_a_mark_runs_out() -> None:
     run_id = uuid4()
     mark_watched(run_id, for_s=0.4)
@@ -144,20 +112,6 @@ def test_a_worker_streams_where_somebody_has_a_page_of_the_project_open(project:
     wait_until_watched(project.pk)
     advance(run.pk)
     assert streamed(server) == 1
-
-
-def test_a_worker_that_does_not_stream_does_not_ask(
-    project: Project,
-    server: OpenAIServer,
-    settings: Settings,
-    watch_without_broker: Callable[[str], Watch],
-    tmp_path: Path,
-) -> None:
-    settings.LLM_STREAMING = False
-    lonely = watch_without_broker(f"unix://{tmp_path}/none.sock")
-    advance(submit(project, mode="actor_critic", limits={"max_iterations": 1}).pk)
-    assert server.requests
-    assert not lonely.is_out
 
 
 def test_without_a_broker_answers_come_whole(

@@ -231,7 +231,7 @@ def test_what_is_older_than_the_newest_is_found_by_the_index(monkeypatch: pytest
     assert (group.total, group.is_counted) == (6, False)
 
 
-def test_reviews_are_found_while_they_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reviews_are_found_while_they_wait() -> None:
     project = make_project()
     rows = waiting_rows(project, 9)
     assert len(hits(project, "text", Kind.REVIEWS)) == 5
@@ -239,11 +239,10 @@ def test_reviews_are_found_while_they_wait(monkeypatch: pytest.MonkeyPatch) -> N
     Review.objects.filter(pk=rows[3].pk).update(state="decided", decision="approve")
     assert hits(project, "text 3", Kind.REVIEWS) == []
     assert [hit.id for hit in hits(project, str(rows[3].pk), Kind.REVIEWS)] == [str(rows[3].pk)]
-    monkeypatch.setattr(finding, "NEWEST_REVIEWS", 6)
     assert [hit.id for hit in hits(project, "text 0", Kind.REVIEWS)] == [str(rows[0].pk)]
     Task.objects.filter(pk=rows[1].run.task_id).update(external_id="text")
     group = groups(project, "text")[Kind.REVIEWS]
-    assert (group.hits[0].id, group.hits[0].match, group.is_counted) == (str(rows[1].pk), Match.EXACT, False)
+    assert (group.hits[0].id, group.hits[0].match, group.is_counted) == (str(rows[1].pk), Match.EXACT, True)
 
 
 def may_as(role: Role) -> object:

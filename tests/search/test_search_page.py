@@ -37,21 +37,6 @@ def test_results_are_options_in_the_dialog_and_plain_links_on_the_page(client: C
     assert "role=" not in swapped.replace('role="img"', "")
 
 
-def test_a_page_without_anything_says_why(client: Client) -> None:
-    project = make_project("none")
-    client.force_login(make_member(project))
-    assert "Nothing found" in client.get("/p/none/search/", {"q": "kettle"}).text
-    assert "Finds runs, reviews" in client.get("/p/none/search/").text
-    for typed in ("a\x00b", "%", "_", "\\", "' | '", "x" * 10_000):
-        assert client.get("/p/none/search/", {"q": typed}).status_code == 200
-
-
-def test_a_stranger_finds_no_project(client: Client) -> None:
-    make_things("closed")
-    client.force_login(make_member(make_project()))
-    assert client.get("/p/closed/search/", {"q": "kettle"}).status_code == 404
-
-
 def test_what_was_found_is_escaped(client: Client) -> None:
     project = make_project("marked")
     submit(project, objective="<script>alert(1)</script> kettle", external_id='"><b>')

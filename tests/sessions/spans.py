@@ -4,10 +4,7 @@ import json
 from itertools import count
 from typing import Any
 
-from reflection_app.core.models import Project
-from reflection_app.sessions.models import AgentSpan
 from reflection_app.sessions.otlp.wire import Span, SpanEvent
-from reflection_app.sessions.traces import take_spans
 
 TRACE_ID = "5b8efff798038103d269b633813fc60c"
 _numbers = count(1)
@@ -82,9 +79,3 @@ def agent(name: str, at: int = 0, *, lasts: int = 100, **more: Any) -> Span:
     return span(
         f"invoke_agent {name}", at, lasts=lasts, gen__ai_operation_name="invoke_agent", gen__ai_agent_name=name, **more
     )
-
-
-def unread_span(project: Project) -> AgentSpan:
-    """One that is kept, and told in no session."""
-    take_spans(project, [span("think", my__agent_step="think")])
-    return AgentSpan.objects.get(trace__project=project)

@@ -17,7 +17,6 @@ from tests.sessions.looking_back import (
     finding,
     forks_of,
     looked_back,
-    session_project,
 )
 from tests.sessions.recorded import turns
 from tests.web.stories import logged_in
@@ -48,23 +47,6 @@ def test_the_runs_page_tells_both_while_they_read_and_after(client: Client) -> N
     assert "score 61 of 100" in client.get(address).text
 
 
-def test_a_run_that_nobody_looks_back_at_says_nothing_of_it(client: Client) -> None:
-    run = ended_run(reflection="off")
-    logged_in(client, run.project)
-    assert (
-        '<section class="section" id="reflectors" hidden>' in client.get(f"/p/{run.project.slug}/runs/{run.pk}/").text
-    )
-
-
-def test_one_that_failed_says_why(client: Client) -> None:
-    run = ended_run({"errors-1": "I see nothing.", "memories-1": BOTH["memories-1"]})
-    looked_back(run)
-    logged_in(client, run.project)
-    section = client.get(f"/p/{run.project.slug}/runs/{run.pk}/reflectors/", headers={"HX-Request": "true"}).text
-    assert "It did not come to an end." in section
-    assert "Rule" in section
-
-
 def test_a_forks_own_page_leads_to_what_it_looks_back_at(client: Client) -> None:
     run = ended_run()
     logged_in(client, run.project)
@@ -85,18 +67,6 @@ def test_hostile_findings_stay_text(client: Client) -> None:
     assert "&lt;img src=x" in section
 
 
-def test_a_session_tells_them_as_well(client: Client) -> None:
-    project = session_project()
-    transcript = session(project)
-    looked_back(transcript)
-    logged_in(client, project)
-    page = client.get(f"/p/{project.slug}/transcripts/{transcript.pk}/").text
-    assert "Looked back at" in page
-    assert "proposed to the notebook" in page
-    fork = forks_of(transcript)["memory"].fork
-    assert "This run looks back at a session:" in client.get(f"/p/{project.slug}/runs/{fork.pk}/").text
-
-
 def test_rest_tells_both_with_what_became_of_each_finding() -> None:
     run = ended_run()
     caller = make_caller(run.project)
@@ -110,12 +80,3 @@ def test_rest_tells_both_with_what_became_of_each_finding() -> None:
     assert Entry.objects.filter(pk=found["entry_id"], kind="error_note").exists()
     stranger = make_caller(make_project())
     assert stranger.get(f"runs/{run.pk}/reflectors").status == 404
-
-
-def test_rest_tells_those_of_a_session() -> None:
-    project = session_project()
-    transcript = session(project)
-    looked_back(transcript)
-    told = make_caller(project).get(f"transcripts/{transcript.pk}/reflectors").body
-    assert [one["outcome"] for one in told["results"]] == ["succeeded", "succeeded"]
-    assert make_caller(make_project()).get(f"transcripts/{transcript.pk}/reflectors").status == 404

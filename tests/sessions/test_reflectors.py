@@ -19,7 +19,7 @@ from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.jobs import take_back_expired
-from reflection_app.runs.models import Run, RunState, Step
+from reflection_app.runs.models import Run
 from reflection_app.runs.resuming import cancel_run
 from reflection_app.sessions import reflectors
 from reflection_app.sessions.models import Reflector
@@ -293,15 +293,6 @@ def test_cancelling_one_lets_the_other_tell() -> None:
     rows = looked_back(run)
     assert rows["errors"].fork.outcome == "cancelled"
     assert told_of(run) == [{"errors": 0, "memories": 1, "added": 1, "failed": ["errors"]}]
-
-
-def test_a_step_of_the_fork_shows_what_was_read_and_found() -> None:
-    run = ended_run()
-    fork = looked_back(run)["errors"].fork
-    kinds = list(Step.objects.filter(run=fork).values_list("kind", flat=True))
-    assert kinds == ["read_session", "generate", "record_findings"]
-    assert "blue" in str(Step.objects.get(run=fork, seq=1).result)
-    assert fork.state == RunState.FINISHED
 
 
 @pytest.mark.parametrize(

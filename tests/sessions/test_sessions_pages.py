@@ -1,7 +1,6 @@
 """The pages of sessions, and what a run's page shows of its outside agent."""
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -43,36 +42,6 @@ def opened(project: Project, messages: list[dict[str, Any]], **submission: Any) 
 def page_of(client: Client, transcript: Transcript, query: str = "", **headers: str) -> Any:
     path = f"/p/{transcript.project.slug}/transcripts/{transcript.pk}/"
     return client.get(path + query, headers=HTMX if headers else None)
-
-
-def test_without_a_session_the_list_says_how_to_post_one(client: Client) -> None:
-    project = make_project("none-yet")
-    page = logged_in(client, project).get("/p/none-yet/transcripts/").text
-    assert "No session yet" in page
-    assert "curl http://testserver/api/v1/transcripts" in page
-
-
-def test_the_list_names_each_session_with_its_facts(client: Client) -> None:
-    project = watched_project(slug="listed")
-    opened(project, turns("Hello", "tool: Error: no"), objective="Book it", agent="booker", ended=True)
-    opened(project, turns("What is the time?"), reflection={"mode": "off"})
-    page = logged_in(client, project).get("/p/listed/transcripts/").text
-    assert all(told in page for told in ("Book it", "booker", "2 turns", "1 failed call", "Ended", "Under way"))
-    assert "Session of an agent" in page
-
-
-def test_older_sessions_are_on_the_next_page(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reflection_app.web.list_pages.PAGE", 2)
-    project = make_project("many")
-    for number in range(3):
-        opened(project, [], objective=f"Session {number}", reflection={"mode": "off"})
-    page = logged_in(client, project).get("/p/many/transcripts/").text
-    assert "Session 2" in page
-    assert "Session 0" not in page
-    older = re.search(r'href="(\?before=[^"]+)">Older', page)
-    assert older
-    assert "Session 0" in client.get(f"/p/many/transcripts/{older[1]}").text
-    assert "Session 2" in client.get("/p/many/transcripts/?before=nothing").text
 
 
 def test_a_session_is_told_in_order_with_its_reflections_between(client: Client) -> None:
@@ -131,14 +100,6 @@ def test_a_long_session_shows_its_newest_turns_and_leads_to_the_earlier_ones(
     assert "every 3s" not in earlier
 
 
-def test_a_session_that_is_only_recorded_says_so(client: Client) -> None:
-    project = make_project("recorded")
-    transcript = opened(project, [], reflection={"mode": "off"})
-    page = page_of(logged_in(client, project), transcript).text
-    assert "It is recorded without reflections." in page
-    assert "No turn yet." in page
-
-
 def test_hostile_text_of_a_session_is_inert(client: Client) -> None:
     said = reflection(HOSTILE, observations=[HOSTILE], issues=[{"description": HOSTILE, "suggestion": HOSTILE}])
     project = watched_project({"reflection-1/answer": said}, slug="hostile-session")
@@ -175,15 +136,6 @@ def asked(project: Project) -> Run:
     run = submit(project, execution="external", tests=TESTS, objective="Write f.")
     advance(run.pk)
     return run
-
-
-def test_a_run_that_waits_for_its_agent_shows_the_prompt_and_how_to_go_on(client: Client) -> None:
-    project = make_project("waits-for-agent")
-    run = asked(project)
-    page = logged_in(client, project).get(f"/p/waits-for-agent/runs/{run.pk}/").text
-    assert "Waiting for the agent's attempt 1." in page
-    assert "Write f." in page
-    assert f"/api/v1/runs/{run.pk}/attempts?wait=30" in page
 
 
 def test_what_an_agent_handed_in_is_shown_and_acts_on_nothing(client: Client) -> None:

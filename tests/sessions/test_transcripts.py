@@ -246,11 +246,6 @@ def test_what_a_session_is_about_is_told_from_its_first_words_where_it_is_not_sa
     assert "was not stated" in unknown.run.task.objective
 
 
-def test_inline_reflection_is_no_mode_for_a_task(agent: Caller) -> None:
-    refused = agent.post("tasks", {"objective": "x", "mode": "inline_reflection"})
-    assert_problem(refused, 400)
-
-
 def test_who_added_turns_is_in_the_trail_once(agent: Caller) -> None:
     session = opened(agent)
     for _ in range(2):

@@ -16,7 +16,7 @@ from reflection_app.tasks.models import Task
 from reflection_app.teams.models import Notification
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.api.stories import finished_run, waiting_review
-from tests.factories import make_member, make_project, submit
+from tests.factories import make_member, submit
 from tests.repairs.tickets import external_run
 from tests.runs.questions import waiting_question
 from tests.sessions.recorded import INLINE, watched_project
@@ -107,13 +107,3 @@ def test_the_loop_of_a_session_is_not_taken_from_it() -> None:
     admin.post(f"runs/{run.pk}/cancel")
     assert_problem(delete(admin, run.task_id), 409)
     assert Task.objects.filter(pk=run.task_id).exists()
-
-
-def test_who_hands_in_may_change_a_task_and_not_delete_it(caller: Caller) -> None:
-    task = submit(caller.project).task
-    assert_problem(delete(caller, task.pk), 403)
-    reader = make_caller(caller.project, [Scope.RUNS_READ])
-    assert_problem(patch(reader, task.pk, {"external_id": "b"}), 403)
-    stranger = make_caller(make_project(), [Scope.ADMIN])
-    assert_problem(patch(stranger, task.pk, {"external_id": "b"}), 404)
-    assert_problem(delete(stranger, task.pk), 404)

@@ -11,7 +11,6 @@ from reflection_app.adapters.llm.roles import offered_models
 from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import Project
-from reflection_app.loops.task_spec import ModelRole
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.resuming import cancel_run
@@ -80,11 +79,6 @@ def test_what_the_desk_offers_no_longer_is_refused_though_the_project_allows_it(
     refused = caller.post("tasks", {"objective": "x", "models": {"critic": "scripted/chosen-strict"}})
     assert fields(refused) == ["models.critic"]
     assert "none: an admin chooses them" in refused.body["errors"][0]["message"]
-
-
-def test_the_model_of_an_outside_agent_is_not_the_desks_to_choose(caller: Caller) -> None:
-    body = {"objective": "x", "execution": "external", "models": {"actor": "scripted/chosen-strict"}}
-    assert fields(caller.post("tasks", body)) == ["models.actor"]
 
 
 def test_the_desk_offers_what_it_is_configured_with_and_what_is_named(settings: Settings) -> None:
@@ -188,32 +182,6 @@ def test_a_fork_chooses_the_models_that_it_goes_on_with(caller: Caller, client: 
     assert Run.objects.get(pk=again.body["id"]).chosen_models == strict
 
 
-@pytest.mark.parametrize(
-    ("models", "field"),
-    [
-        ({"critic": "openai/gpt-4o-mini"}, "models.critic"),
-        ({"actor": "ollama/llama3"}, "models.actor"),
-        ({"director": "scripted/chosen-strict"}, "models.director.[key]"),
-        ({"critic": ""}, "models.critic"),
-        ("scripted/chosen-strict", "models"),
-    ],
-)
-def test_a_fork_is_refused_what_a_task_would_be(caller: Caller, models: object, field: str) -> None:
-    run = forkable(caller)
-    refused = caller.post(f"runs/{run.pk}/fork", {"from_step": 2, "models": models})
-    assert (refused.status, fields(refused)) == (400, [field])
-    assert not Run.objects.filter(parent=run).exists()
-
-
-def test_a_fork_of_an_outside_agents_run_chooses_no_actor(caller: Caller) -> None:
-    task = caller.post("tasks", {"objective": "x", "mode": "actor_critic", "execution": "external"})
-    run_id = task.body["run"]["id"]
-    advance(Run.objects.get(pk=run_id).pk)
-    caller.post(f"runs/{run_id}/attempts", {"content": "An answer."})
-    chosen = {"from_step": 2, "models": {"actor": "scripted/chosen-strict"}}
-    assert fields(caller.post(f"runs/{run_id}/fork", chosen)) == ["models.actor"]
-
-
 def test_a_fork_that_chooses_a_critic_is_judged_though_the_project_has_none(caller: Caller) -> None:
     Project.objects.filter(pk=caller.project.pk).update(
         models_by_role={"default": "scripted/chosen-usual", "critic": "none"}
@@ -229,38 +197,3 @@ def test_a_fork_that_chooses_a_critic_is_judged_though_the_project_has_none(call
     advance(fork.pk)
     fork.refresh_from_db()
     assert (fork.outcome, fork.steps.get(role="critic").model) == ("succeeded", "scripted/chosen-strict")
-
-
-def test_a_fork_is_begun_on_its_page_with_chosen_models(caller: Caller, client: Client) -> None:
-    run = forkable(caller)
-    address = f"/p/choose/runs/{run.pk}/fork/?step=2"
-    person = logged_in(client, caller.project)
-    form = person.get(address).text
-    assert "Model: Critic" in form
-    assert "As in this run" in form
-    wrong = person.post(address, {"change": "again", "note": "Kept.", "model_critic": "openai/gpt-4o-mini"})
-    assert wrong.status_code == 400
-    assert "error-model_critic" in wrong.text
-    assert "Kept." in wrong.text
-    assert not Run.objects.filter(parent=run).exists()
-    typed = {"change": "again", "model_critic": "scripted/chosen-strict", "model_actor": ""}
-    assert person.post(address, typed).status_code == 302
-    fork = Run.objects.get(parent=run)
-    assert fork.get_spec().chosen_models == {"critic": "scripted/chosen-strict"}
-
-
-def test_a_model_that_is_allowed_no_longer_is_refused_beside_its_field(caller: Caller, client: Client) -> None:
-    run = forkable(caller)
-    person = logged_in(client, caller.project)
-    Project.objects.filter(pk=caller.project.pk).update(allowed_models=[])
-    for address in (f"/p/choose/runs/{run.pk}/fork/?step=2", "/p/choose/tasks/new/"):
-        assert "model_critic" not in person.get(address).text
-        stale = person.post(address, {"objective": "x", "change": "again", "model_critic": "scripted/chosen-strict"})
-        assert (stale.status_code, 'id="error-model_critic"' in stale.text) == (400, True)
-
-
-def test_the_page_of_a_run_names_the_model_of_every_role_that_was_chosen(caller: Caller, client: Client) -> None:
-    roles = [role.value for role in ModelRole]
-    task = caller.post("tasks", {"objective": "x", "models": dict.fromkeys(roles, "scripted/chosen-strict")})
-    page = logged_in(client, caller.project).get(f"/p/choose/runs/{task.body['run']['id']}/").text
-    assert [role for role in roles if f"Model: {role.capitalize()}" not in page] == []

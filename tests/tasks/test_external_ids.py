@@ -10,7 +10,7 @@ from reflection_app.core.models import Project
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 from tests.api.caller import Answer, Caller, make_caller
-from tests.factories import make_project, submit
+from tests.factories import make_project
 from tests.reviews.test_reviews import together
 from tests.teams.test_settings import TYPED
 from tests.web.stories import logged_in
@@ -35,13 +35,6 @@ def test_a_second_task_of_the_same_name_is_refused_and_the_first_named(strict: C
     assert [error["field"] for error in refused.body["errors"]] == ["external_id"]
     assert Task.objects.count() == Run.objects.count() == 1
     assert [hand_in(strict, None).status, hand_in(strict, None).status, hand_in(strict, "job-2").status] == [201] * 3
-
-
-def test_the_same_request_again_is_answered_as_before(strict: Caller) -> None:
-    body = {"objective": "x", "kind": "creative_writing", "external_id": "job-1"}
-    first = strict.post("tasks", body, idempotency_key="once")
-    again = strict.post("tasks", body, idempotency_key="once")
-    assert (again.status, again.body["id"]) == (201, first.body["id"])
 
 
 def test_another_project_and_a_project_that_does_not_mind_have_the_same_name(strict: Caller) -> None:
@@ -117,14 +110,3 @@ def test_a_task_that_comes_while_the_rule_is_switched_on_is_under_it_or_before_i
         assert Project.objects.get(slug="set").unique_external_ids
         assert hand_in(caller, external_id).status == 409
         admin.post("/p/set/settings/", TYPED)
-
-
-def test_the_form_keeps_what_was_typed_and_leads_to_the_run_that_has_the_name(client: Client) -> None:
-    project = make_project("typed", unique_external_ids=True)
-    run = submit(project, external_id="job-1")
-    page = logged_in(client, project).post(
-        "/p/typed/tasks/new/", {"objective": "Long and typed by hand", "mode": "adaptive", "external_id": "job-1"}
-    )
-    assert page.status_code == 400
-    assert "Long and typed by hand" in page.text
-    assert f'href="/p/typed/runs/{run.pk}/"' in page.text

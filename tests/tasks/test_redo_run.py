@@ -5,7 +5,6 @@ import pytest
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import CannotRedo, InvalidInput
 from reflection_app.loops.task_spec import Mode
-from reflection_app.repairs.models import AgentInstruction, InstructionState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run
@@ -53,15 +52,6 @@ def test_another_attempt_can_be_named_and_one_that_is_not_there_cannot() -> None
     with pytest.raises(InvalidInput, match="no such attempt") as refused:
         redone(run, attempt=7)
     assert refused.value.errors == [{"field": "attempt", "message": "the run has no attempt 7; it made 1, 2"}]
-
-
-def test_instructions_that_people_accepted_since_come_along() -> None:
-    run = text_run(agent="writer")
-    AgentInstruction.objects.create(
-        project=run.project, agent="writer", text="Name a source.", state=InstructionState.ACCEPTED
-    )
-    assert run.get_spec().instructions == ()
-    assert redone(run).get_spec().instructions == ("Name a source.",)
 
 
 def test_work_with_a_real_signal_stays_in_its_mode_and_is_told_the_order() -> None:

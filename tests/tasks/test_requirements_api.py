@@ -8,8 +8,7 @@ import pytest
 from reflection_app.core.models import Project
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from reflection_app.tasks.models import Task
-from tests.api.caller import Caller, assert_problem, fields
+from tests.api.caller import Caller
 from tests.runs.critiques import critique
 from tests.runs.scripts import scripted_run
 
@@ -47,30 +46,6 @@ def test_a_task_is_answered_with_its_requirements_and_its_phase(caller: Caller) 
     assert (plain["requirements"], plain["phase"]) == (None, "")
 
 
-@pytest.mark.parametrize(
-    ("more", "field"),
-    [
-        ({"requirements": {}}, "requirements"),
-        ({"requirements": {"counts": [{"path": "a", "min": 3, "max": 2}]}}, "requirements.counts.0"),
-        ({"requirements": {"counts": [{"of": "pages", "min": 3}]}}, "requirements.counts.0.of"),
-        ({"requirements": {"required_fields": ["a["]}}, "requirements.required_fields.0"),
-        ({"requirements": {"schema": {"type": "strin"}}}, "requirements.schema"),
-        ({"requirements": WANTED, "output_schema": {}}, "requirements"),
-        ({"requirements": WANTED, "mode": "actor_critic"}, "requirements"),
-        ({"phase": "x" * 121}, "phase"),
-        ({"mode": "tool_diagnosis"}, "mode"),
-        ({"mode": "completeness_check"}, "mode"),
-    ],
-)
-def test_requirements_that_cannot_be_used_are_refused_with_the_field(
-    caller: Caller, more: dict[str, Any], field: str
-) -> None:
-    answer = caller.post("tasks", {"objective": "x", **more})
-    assert_problem(answer, 400)
-    assert fields(answer) == [field]
-    assert not Task.objects.exists()
-
-
 @pytest.mark.django_db(transaction=True)
 def test_a_verdict_is_answered_with_its_requirements_and_the_parts_of_its_score(caller: Caller) -> None:
     said = critique(80, approved=True, completeness=70, correctness=90)
@@ -87,15 +62,3 @@ def test_a_verdict_is_answered_with_its_requirements_and_the_parts_of_its_score(
     short = verdict["requirements"]["results"][2]
     assert (short["expected"], short["actual"]) == ("at least 3 items in papers with 关键 = true", "2")
     assert [issue["category"] for issue in verdict["issues"]] == ["completeness"]
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_project_without_a_critic_judges_by_the_requirements(caller: Caller) -> None:
-    caller.project.models_by_role = {"critic": "none"}
-    run = judged_run(caller.project, "")
-    [attempt] = caller.get(f"runs/{run.pk}/attempts").body["results"]
-    [verdict] = attempt["verdicts"]
-    assert (verdict["referee"], verdict["verdict"], verdict["score"]) == ("tests", "REVISE", 66.67)
-    assert (verdict["confidence"], verdict["completeness"], verdict["tests"]) == (1.0, None, None)
-    nodes = caller.get(f"runs/{run.pk}/graph").body["nodes"]
-    assert [node["label"] for node in nodes if node["kind"] == "validation"] == ["Minimum requirements"]

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from reflection_app.runs.models import Run, Verdict
+from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 from tests.factories import make_project
 from tests.runs.critiques import critique
-from tests.web.stories import HOSTILE, finished, logged_in, project_with, waiting_review
+from tests.web.stories import HOSTILE, finished, logged_in, project_with
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -75,46 +75,6 @@ def test_requirements_that_cannot_be_used_are_told_at_their_field(client: Client
     assert 'value="keep-me"' in response.text
     assert '<details class="more" open>' in response.text
     assert not Task.objects.exists()
-
-
-def test_a_mode_that_passes_over_requirements_is_named_as_the_form_names_it(client: Client) -> None:
-    member = logged_in(client, make_project("unused"))
-    typed = TYPED | {"mode": "reflexion", "requirements": json.dumps(WANTED)}
-    assert "Reflexion does not use it; choose Adaptive" in member.post("/p/unused/tasks/new/", typed).text
-
-
-def test_a_verdict_shows_what_is_required_and_what_was_found(client: Client) -> None:
-    run = run_of("short", papers(3, 2), critique(80, approved=True, completeness=70, correctness=90))
-    assert (run.outcome, Verdict.objects.get().verdict) == ("exhausted", "REVISE")
-    page = logged_in(client, run.project).get(f"/p/short/runs/{run.pk}/").text
-    assert "2 of 3 requirements not met" in page
-    assert "completeness 70 · correctness 90" in page
-    assert "at least 3 items in papers with 关键 = true" in page
-    table = page.partition('aria-label="Minimum requirements"')[2].partition("</table>")[0]
-    assert table.count(">met<") == 1
-    assert table.count(">not met<") == 2
-    assert "failed: 2 of 3 requirements" in page
-
-
-def test_what_requirements_alone_judged_is_called_by_their_name(client: Client) -> None:
-    run = run_of("alone", papers(6, 3))
-    assert run.outcome == "succeeded"
-    page = logged_in(client, run.project).get(f"/p/alone/runs/{run.pk}/").text
-    assert '<span class="verdict-by">Minimum requirements</span>' in page
-    assert "score 100 · Minimum requirements" in page
-    assert "all 3 requirements met" in page
-    assert ">Tests<" not in page
-
-
-def test_a_reviewer_sees_the_requirements(client: Client) -> None:
-    review = waiting_review(
-        project_with("judge", {"attempt-1/answer": papers(3, 2), "attempt-1/critique": critique(10)}),
-        requirements=WANTED,
-    )
-    page = logged_in(client, review.project).get(f"/p/judge/reviews/{review.pk}/").text
-    assert 'aria-label="Minimum requirements"' in page
-    assert "论文数量" in page
-    assert page.count('<meter min="0" max="100" value="10"') == 2
 
 
 def test_hostile_text_in_requirements_and_answers_stays_text(client: Client) -> None:

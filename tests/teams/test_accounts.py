@@ -121,10 +121,6 @@ def test_asking_for_a_password_tells_nobody_who_has_an_account(anna: User, serve
     assert len(server.letters) == 1
 
 
-def test_without_mail_the_page_says_whom_to_ask(client: Client) -> None:
-    assert "Ask whoever runs it for a login link." in client.get("/account/password/lost/").text
-
-
 def test_an_address_is_added_and_confirmed(anna: User, server: MailServer) -> None:
     client = log_in(anna)
     tell_again(client)
@@ -250,33 +246,7 @@ def test_a_theme_that_is_none_is_refused_and_a_forged_cookie_means_nothing(anna:
     assert "data-theme" not in client.get("/profile/").text
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "profile/",
-        "account/keys/",
-        "account/email/",
-        "account/password/",
-        "account/two-factor/",
-        "account/sessions/",
-        "account/two-factor/app/",
-        "account/providers/",
-        "projects/new/",
-    ],
-)
-def test_pages_of_an_account_are_for_whoever_is_logged_in(path: str) -> None:
-    assert Client().get(f"/{path}")["Location"].startswith("/login/")
-
-
-def test_a_page_of_the_account_stands_in_the_project_one_came_from(anna: User) -> None:
-    for slug in ("first", "second"):
-        make_member(make_project(slug), user=anna)
-    client = log_in(anna)
-    client.get("/profile/?project=second")
-    for path in ("/profile/", "/account/email/", "/account/sessions/"):
-        assert 'href="/p/second/runs/"' in client.get(path).text
-
-
-def test_the_removed_page_of_own_keys_redirects_to_the_profile(anna: User) -> None:
-    answer = log_in(anna).get("/account/keyboard/?project=team")
+@pytest.mark.parametrize("removed", ["keyboard", "keys"])
+def test_removed_pages_redirect_to_the_profile(anna: User, removed: str) -> None:
+    answer = log_in(anna).get(f"/account/{removed}/?project=team")
     assert (answer.status_code, answer["Location"]) == (302, "/profile/?project=team")

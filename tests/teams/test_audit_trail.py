@@ -22,7 +22,6 @@ ROOMS = {"models", "answers", "api", "pages", "views", "otlp"}
 # They take an actor and write no entry of their own.
 WITHOUT_ENTRIES = {
     "core/audit.py": "is the trail",
-    "metrics/labels.py": "part of the act that a label is of, which is recorded there",
     "notebook/ending.py": "changes an owner, which curating.py records",
     "reviews/queue.py": "reads",
     "reviews/editing.py": "part of a decision, which deciding.py records",

@@ -1,7 +1,8 @@
 """The demo: full on every page, marked as made up, and gone without a trace when it is removed."""
 
+import json
 import threading
-from collections.abc import Iterator
+import zipfile
 from datetime import timedelta
 
 import pytest
@@ -18,6 +19,8 @@ from notebook_app.models import Conflict, Entry
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ActionError, NotFound
 from reflection_app.core.models import Membership, Project, Role
+from reflection_app.loops.catalogue import VERSIONS
+from reflection_app.loops.task_spec import Mode
 from reflection_app.metrics.definitions import Chosen
 from reflection_app.metrics.figures import headline_of
 from reflection_app.metrics.models import RunFigure
@@ -25,10 +28,12 @@ from reflection_app.repairs.models import FixPair, Report, Ticket, ToolFailure
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Question, Run, RunState
-from reflection_app.search.destinations import DESTINATIONS
-from reflection_app.teams.demo.loading import REVIEWERS, DemoIsThere, demo_there, load_demo
+from reflection_app.teams.demo import removing
+from reflection_app.teams.demo.loading import ARCHIVE, REVIEWERS, DemoIsThere, load_demo
 from reflection_app.teams.demo.removing import remove_demo
+from reflection_app.web.pages import all_pages
 from tests.factories import make_member, make_project, make_user
+from tests.house.test_recorded_journals import replay
 from tests.web.stories import finished, project_with
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -39,7 +44,6 @@ MAY_BE_EMPTY = {
     "webhooks",
     "channels",
     "members",
-    "own_keys",
     "profile",
     "account_email",
     "tools",
@@ -52,11 +56,6 @@ def staff() -> User:
     return make_user("admin", is_staff=True)
 
 
-def small(user: User) -> Project:
-    """A demo with a few runs of its month, which is quick to load."""
-    return load_demo(actor=Actor(user=user), most=4)
-
-
 def rows_of_everything() -> dict[str, int]:
     """How many rows there are of every table, but for the trail, which nobody can take back."""
     found: list[type[Model]] = [User]
@@ -65,23 +64,65 @@ def rows_of_everything() -> dict[str, int]:
     return {model.__name__: QuerySet(model).count() for model in found if model is not AuditEntry}
 
 
-def destinations(slug: str) -> Iterator[tuple[str, str]]:
-    for one in DESTINATIONS:
-        if one.page != "api-docs":
-            yield one.page, reverse(one.page, args=() if one.is_personal else (slug,))
-
-
-def test_every_destination_of_the_demo_has_something_to_show(staff: User, client: Client) -> None:
-    project = load_demo(actor=Actor(user=staff))
+def test_the_demo_fills_every_page_is_worked_with_and_leaves_nothing_but_the_trail(
+    staff: User, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(removing, "LONGEST_S", 600.0)
+    other = project_with("other", {"attempt-1/answer": "blue", "attempt-1/critique": '{"score": 90, "approved": true}'})
+    make_member(other, Role.ADMIN, user=staff)
+    finished(other)
+    person = make_user(REVIEWERS[0])
+    before = rows_of_everything()
     client.force_login(staff)
-    for page, address in destinations(project.slug):
-        answer = client.get(address, follow=True)
-        assert answer.status_code == 200, page
-        is_empty = '<section class="empty' in answer.content.decode() or '<div class="empty' in answer.content.decode()
-        assert page in MAY_BE_EMPTY or not is_empty, page
+    assert client.post("/projects/demo/").status_code == 302
+    project = Project.objects.get(slug="demo")
+    assert Membership.objects.get(project=project, user=staff).role == Role.ADMIN
+    _has_people_who_cannot_log_in(project, but=[staff, person])
     _has_a_month_of_work(project)
     _has_figures(project)
     _has_lift(project)
+    for page, found in all_pages().items():
+        answer = client.get(found.path(project), follow=True)
+        assert answer.status_code == 200, page
+        is_empty = '<section class="empty' in answer.content.decode() or '<div class="empty' in answer.content.decode()
+        assert page in MAY_BE_EMPTY or not is_empty, page
+    _waits_for_a_reviewer_to_allow_a_payment(project, client)
+    with pytest.raises(DemoIsThere):
+        load_demo(actor=Actor(user=staff))
+    assert client.post("/projects/demo/").status_code == 409
+    assert "Load the demo" not in client.get("/projects/new/").content.decode()
+    assert "made up" in client.get("/p/demo/").content.decode()
+    client.force_login(make_member(project, Role.CURATOR, user=person))
+    assert client.post("/p/demo/settings/keeping/remove-demo/").status_code == 403
+    assert "Remove the demo" not in client.get("/p/demo/").content.decode()
+    client.force_login(staff)
+    assert client.get("/p/demo/settings/keeping/remove-demo/").status_code == 200
+    assert client.post("/p/demo/settings/keeping/remove-demo/").status_code == 302
+    assert rows_of_everything() == before
+    trail = AuditEntry.objects.filter(project=project.pk).values_list("action", flat=True)
+    assert {"demo.loaded", "project.deleted", "project.taken_away"} <= set(trail)
+    assert client.get("/p/other/").status_code == 200
+
+
+def _has_people_who_cannot_log_in(project: Project, *, but: list[User]) -> None:
+    people = User.objects.filter(memberships__project=project).exclude(pk__in=[one.pk for one in but])
+    assert people.count() == 2
+    assert not any(one.is_active or one.has_usable_password() or one.email for one in people)
+
+
+def _waits_for_a_reviewer_to_allow_a_payment(project: Project, client: Client) -> None:
+    run = Run.objects.get(project=project, task__agent="invoice-checker")
+    assert (run.state, run.waiting_for) == (RunState.WAITING_REVIEW, "tool_call")
+    question = Question.objects.get(run=run)
+    page = client.get(reverse("question", args=(project.slug, question.pk))).content.decode()
+    assert "pay_invoice" in page
+    assert "153.5" in page
+    client.post(reverse("answer_question", args=(project.slug, question.pk)), {"choice": "refuse"})
+    advance(run.pk)
+    run.refresh_from_db()
+    assert run.state == RunState.FINISHED
+    shown = client.get(reverse("run", args=(project.slug, run.pk))).content.decode()
+    assert "Refused" in shown
 
 
 def _has_a_month_of_work(project: Project) -> None:
@@ -91,6 +132,7 @@ def _has_a_month_of_work(project: Project) -> None:
     assert not runs.filter(created_at__gt=timezone.now()).exists()
     assert not runs.filter(finished_at__gt=timezone.now()).exists()
     assert runs.filter(created_at__lt=timezone.now() - timedelta(days=27)).exists()
+    assert runs.filter(created_at__gt=timezone.now() - timedelta(days=1)).exists()
     assert len(set(runs.values_list("task__agent", flat=True))) >= 12
     assert len(set(runs.values_list("mode", flat=True))) >= 7
     decided = Review.objects.filter(project=project, state=ReviewState.DECIDED)
@@ -129,40 +171,12 @@ def _has_lift(project: Project) -> None:
     assert (most.given.rate or 0) > (most.withheld.rate or 1) + 0.15
 
 
-def test_the_removed_demo_leaves_nothing_but_the_trail(staff: User, client: Client) -> None:
-    other = project_with("other", {"attempt-1/answer": "blue", "attempt-1/critique": '{"score": 90, "approved": true}'})
-    make_member(other, Role.ADMIN, user=staff)
-    finished(other)
-    before = rows_of_everything()
-    project = small(staff)
-    client.force_login(staff)
-    assert "made up" in client.get("/p/demo/").content.decode()
-    assert client.get("/p/demo/settings/keeping/remove-demo/").status_code == 200
-    assert client.post("/p/demo/settings/keeping/remove-demo/").status_code == 302
-    assert rows_of_everything() == before
-    trail = AuditEntry.objects.filter(project=project.pk).values_list("action", flat=True)
-    assert {"demo.loaded", "project.deleted", "project.taken_away"} <= set(trail)
-    assert client.get("/p/other/").status_code == 200
-    assert client.post("/projects/demo/").status_code == 302
-    assert Membership.objects.get(project__slug="demo", user=staff).role == Role.ADMIN
-
-
-def test_there_is_one_demo_at_a_time(staff: User, client: Client) -> None:
-    project = small(staff)
-    with pytest.raises(DemoIsThere):
-        load_demo(actor=Actor(user=staff), most=1)
-    client.force_login(staff)
-    assert client.post("/projects/demo/").status_code == 409
-    assert "Load the demo" not in client.get("/projects/new/").content.decode()
-    assert list(Project.objects.all()) == [project]
-
-
 def test_of_two_who_load_it_at_once_one_is_told_that_it_is_there(staff: User) -> None:
     told: list[str] = []
 
     def load() -> None:
         try:
-            load_demo(actor=Actor(user=staff), most=1)
+            load_demo(actor=Actor(user=staff))
             told.append("loaded")
         except ActionError as error:
             told.append(type(error).__name__)
@@ -178,19 +192,8 @@ def test_of_two_who_load_it_at_once_one_is_told_that_it_is_there(staff: User) ->
     assert Project.objects.filter(is_demo=True).count() == 1
 
 
-def test_the_demos_people_cannot_log_in_and_a_person_of_their_name_stays(staff: User) -> None:
-    person = make_user(REVIEWERS[0])
-    project = small(staff)
-    people = User.objects.filter(memberships__project=project).exclude(pk=staff.pk)
-    assert people.count() == 2
-    assert person not in people
-    assert not any(one.is_active or one.has_usable_password() or one.email for one in people)
-    remove_demo(project, actor=Actor(user=staff))
-    assert set(User.objects.all()) == {staff, person}
-
-
 def test_a_colleague_without_a_password_who_has_left_is_not_removed_with_the_demo(staff: User) -> None:
-    project = small(staff)
+    project = make_project("demo", is_demo=True)
     colleague = make_member(project)
     colleague.set_unusable_password()
     colleague.is_active, colleague.last_login = False, timezone.now()
@@ -199,32 +202,30 @@ def test_a_colleague_without_a_password_who_has_left_is_not_removed_with_the_dem
     assert set(User.objects.all()) == {staff, colleague}
 
 
-def test_only_a_demo_is_removed_by_one_click_and_only_by_its_admin(staff: User, client: Client) -> None:
+def test_only_a_demo_is_removed_by_one_click(staff: User, client: Client) -> None:
     project = make_project("real")
     with pytest.raises(NotFound):
         remove_demo(project, actor=Actor(user=staff))
     client.force_login(make_member(project, Role.ADMIN))
     assert client.get("/p/real/settings/keeping/remove-demo/").status_code == 302
     assert client.post("/p/real/settings/keeping/remove-demo/").status_code == 404
-    demo = small(staff)
-    client.force_login(make_member(demo, Role.CURATOR))
-    assert client.post("/p/demo/settings/keeping/remove-demo/").status_code == 403
-    assert "Remove the demo" not in client.get("/p/demo/").content.decode()
-    assert demo_there() == demo
 
 
-def test_one_run_of_the_demo_waits_for_a_reviewer_to_allow_a_payment(staff: User, client: Client) -> None:
-    project = small(staff)
-    run = Run.objects.get(project=project, task__agent="invoice-checker")
-    assert (run.state, run.waiting_for) == (RunState.WAITING_REVIEW, "tool_call")
-    question = Question.objects.get(run=run)
-    client.force_login(staff)
-    page = client.get(reverse("question", args=(project.slug, question.pk))).content.decode()
-    assert "pay_invoice" in page
-    assert "153.5" in page
-    client.post(reverse("answer_question", args=(project.slug, question.pk)), {"choice": "refuse"})
-    advance(run.pk)
-    run.refresh_from_db()
-    assert run.state == RunState.FINISHED
-    shown = client.get(reverse("run", args=(project.slug, run.pk))).content.decode()
-    assert "Refused" in shown
+def test_the_present_loops_go_the_way_of_the_demos_runs() -> None:
+    """The runs can be forked, and go on after a review, only if their recorded steps still replay."""
+    with zipfile.ZipFile(ARCHIVE) as archive:
+        runs = [json.loads(line) for line in archive.read("runs.jsonl").splitlines()]
+        steps = [json.loads(line) for line in archive.read("steps.jsonl").splitlines()]
+    replayed = 0
+    for run in runs:
+        is_present = run["loop_version"] == VERSIONS[Mode(run["mode"])]
+        if run["state"] != "finished" or run["parent_id"] or not is_present:
+            continue
+        if run["outcome"] in {"cancelled", "over_budget"}:
+            continue
+        own = sorted((step for step in steps if step["run_id"] == run["id"]), key=lambda step: step["seq"])
+        told = {"spec": run["spec"], "loop_version": run["loop_version"]}
+        ended = replay(told | {"steps": [step | {"spent": {}} for step in own]})
+        assert ended.outcome == run["outcome"], run["id"]
+        replayed += 1
+    assert replayed > 150, "most runs are of former loops: record the demo anew"

@@ -13,11 +13,10 @@ from reflection_app.comparisons.models import PairJudgement
 from reflection_app.config.jobs import lapse
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import ApiKey, Membership, Project, Role, Scope
-from reflection_app.queues.changing import SkillsInput, set_skills
 from reflection_app.queues.models import QueueMember
 from reflection_app.reviews.assigning import AssignInput, assign_review
 from reflection_app.reviews.claiming import claim_next, claim_review
-from reflection_app.reviews.models import Review, ReviewState
+from reflection_app.reviews.models import ReviewState
 from reflection_app.runs.models import AgentLease
 from reflection_app.teams.members import change_role, create_invitation, remove_member, revoke_api_key
 from reflection_app.teams.models import Invitation
@@ -140,22 +139,6 @@ def test_a_panel_offers_a_released_seat_to_another_reviewer() -> None:
     say(panel, cem)
     panel.refresh_from_db()
     assert panel.state == "settled"
-
-
-def test_removing_a_skill_ends_holds_and_places_in_its_queues_only() -> None:
-    project = make_project()
-    anna = reviewer(project, "legal", "zh", name="anna")
-    reviews = waiting_rows(project, 4)
-    legal = make_queue(project, "Legal", rule={"agent": "porter"}, skills=["legal"], members=["anna"])
-    other = make_queue(project, "Other", rule={"agent": "writer"}, skills=["zh"], members=["anna"])
-    for review in reviews:
-        claim_review(review, actor=anna)
-    assert anna.user is not None
-    set_skills(project, anna.user.pk, SkillsInput(skills=("zh",)), actor=SYSTEM)
-    still_held = Review.objects.filter(holder=anna.user)
-    assert not still_held.filter(queue=legal).exists()
-    assert still_held.exclude(queue=legal).count() == 2
-    assert list(QueueMember.objects.values_list("queue", flat=True)) == [other.pk]
 
 
 # API keys.

@@ -21,6 +21,7 @@ from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
+from reflection_app.teams.demo import removing
 from reflection_app.teams.demo.loading import REVIEWERS
 from reflection_app.teams.demo.removing import remove_demo
 from reflection_app.teams.models import Notification
@@ -131,7 +132,8 @@ def _every_open_verdict_can_be_decided(admin: User) -> None:
         assert held.run.outcome == "succeeded", (held.run.task.title, held.run.error)
 
 
-def test_a_removed_demo_is_not_loaded_again_by_the_next_start() -> None:
+def test_a_removed_demo_is_not_loaded_again_by_the_next_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(removing, "LONGEST_S", 600.0)
     first_start(with_demo=True)
     remove_demo(Project.objects.get(slug="demo"), actor=Actor())
     first_start(with_demo=True)

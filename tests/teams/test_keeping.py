@@ -86,14 +86,6 @@ def test_a_project_is_deleted_by_typing_its_name(admin: Client) -> None:
     assert admin.get(PAGE).status_code == 404
 
 
-@pytest.mark.parametrize("role", [Role.VIEWER, Role.REVIEWER, Role.CURATOR])
-def test_only_admins_keep_export_and_delete(admin: Client, client: Client, role: Role) -> None:
-    client.force_login(make_member(Project.objects.get(), role))
-    for place in ("", "now/", "project.zip", "delete-project/"):
-        assert client.get(PAGE + place).status_code == 403
-        assert client.post(PAGE + place, DAYS).status_code in {403, 405}
-
-
 def test_the_project_is_downloaded_whole(admin: Client) -> None:
     answer = admin.get(PAGE + "project.zip")
     assert answer["Content-Disposition"] == 'attachment; filename="project-kept.zip"'

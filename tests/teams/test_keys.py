@@ -3,8 +3,8 @@
 import pytest
 from django.test import Client
 
-from reflection_app.core.models import ApiKey, Project, Role, digest_of
-from tests.factories import make_api_key, make_member, make_project
+from reflection_app.core.models import ApiKey, Project, digest_of
+from tests.factories import make_api_key, make_project
 from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db
@@ -40,19 +40,6 @@ def test_a_key_that_makes_no_sense_is_refused(admin: Client, typed: dict[str, ob
     assert not ApiKey.objects.exists()
 
 
-def test_scopes_are_explained(admin: Client) -> None:
-    page = admin.get("/p/set/settings/keys/").text
-    assert "answer questions, order a redo; for programs that review" in page
-    assert "be told lessons of the notebook" in page
-    assert "read metrics" in page
-    assert 'href="/api/v1/docs"' in page
-
-
-def test_a_key_without_scopes_is_refused_in_plain_words(admin: Client) -> None:
-    page = admin.post("/p/set/settings/keys/new/", {"name": "x"}).text
-    assert "Choose at least one thing that the key may do." in page
-
-
 def test_a_key_is_revoked_after_asking(admin: Client) -> None:
     key, _ = make_api_key(Project.objects.get(slug="set"))
     path = f"/p/set/settings/keys/{key.pk}/revoke/"
@@ -60,30 +47,3 @@ def test_a_key_is_revoked_after_asking(admin: Client) -> None:
     assert "no longer works" in admin.post(path, follow=True).text
     key.refresh_from_db()
     assert key.revoked_at is not None
-
-
-def test_a_member_who_is_no_admin_reads_the_keys_and_makes_none(client: Client) -> None:
-    project = make_project("set")
-    key, _ = make_api_key(project)
-    logged_in(client, project, Role.CURATOR)
-    page = client.get("/p/set/settings/keys/").text
-    assert key.name in page
-    assert "Create key" not in page
-    assert client.post("/p/set/settings/keys/new/", {"name": "x", "scopes": ["admin"]}).status_code == 403
-    assert client.get(f"/p/set/settings/keys/{key.pk}/revoke/").status_code == 403
-
-
-def test_ones_own_keys_of_all_projects_stand_together(client: Client) -> None:
-    first, second = make_project("first"), make_project("second")
-    logged_in(client, first)
-    user = first.memberships.get().user
-    make_member(second, Role.ADMIN, user=user)
-    left = make_project("left")
-    for project in (first, second, left):
-        ApiKey.objects.filter(pk=make_api_key(project, name=f"of {project.slug}")[0].pk).update(created_by=user)
-    make_api_key(first, name="of somebody else")
-    page = client.get("/account/keys/").text
-    assert "of first" in page
-    assert "of second" in page
-    assert "of left" not in page
-    assert "of somebody else" not in page

@@ -7,8 +7,7 @@ import pytest
 from django.test import Client
 
 from reflection_app.core.audit import AuditEntry
-from reflection_app.teams.projects import USUAL_SCOPES
-from tests.factories import make_api_key, make_project
+from tests.factories import make_api_key
 from tests.web.stories import finished, unsure_project
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -27,16 +26,3 @@ def test_an_admins_key_gets_the_whole_of_its_own_project(client: Client) -> None
     assert str(run.pk) in line.decode()
     assert secret not in str(line)
     assert AuditEntry.objects.get(action="project.exported").actor_label.startswith("key ")
-
-
-@pytest.mark.parametrize("scopes", [USUAL_SCOPES, ["runs:read"], ["metrics:read"]])
-def test_other_keys_are_refused(client: Client, scopes: list[str]) -> None:
-    _key, secret = make_api_key(make_project(), scopes)
-    assert client.get(PATH, headers={"Authorization": f"Bearer {secret}"}).status_code == 403
-    assert client.get(PATH).status_code == 401
-
-
-def test_parameters_that_it_does_not_have_are_refused(client: Client) -> None:
-    _key, secret = make_api_key(make_project(), ["admin"])
-    answer = client.get(f"{PATH}?run=1", headers={"Authorization": f"Bearer {secret}"})
-    assert answer.status_code == 400

@@ -6,15 +6,13 @@ import pytest
 from django.test import Client
 
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.models import Project, Role
+from reflection_app.core.models import Project
 from reflection_app.teams.models import Secret, Tool
 from reflection_app.teams.tools import add_builtin_tools
 from tests.adapters.outgoing.conftest import loopback
 from tests.adapters.outgoing.server import RawServer, reply
 from tests.adapters.tools.conftest import mcp_server
 from tests.adapters.tools.making import SECRET_VALUE, http_tool, secret
-from tests.adapters.tools.mcp_server import McpServer
-from tests.factories import make_member
 from tests.web.stories import HOSTILE, logged_in
 
 __all__ = ["loopback", "mcp_server"]
@@ -35,31 +33,6 @@ TYPED: dict[str, Any] = {
 @pytest.fixture
 def admin(client: Client, project: Project) -> Client:
     return logged_in(client, project)
-
-
-def test_an_empty_page_says_what_to_do_next(admin: Client) -> None:
-    page = admin.get("/p/desk/tools/").text
-    assert "No tools yet" in page
-    assert "Add the built-in tools" in page
-    page = admin.post("/p/desk/tools/built-in/", follow=True).text
-    assert "Added: python, read_file, grep_search." in page
-    assert "No tools yet" not in page
-    assert "Add the built-in tools" not in page
-    assert "They were all there already." in admin.post("/p/desk/tools/built-in/", follow=True).text
-
-
-def test_a_member_sees_the_tools_and_no_way_to_change_them(client: Client, project: Project) -> None:
-    add_builtin_tools(project, actor=Actor())
-    secret(project, "https://a.example")
-    client.force_login(make_member(project, Role.VIEWER))
-    page = client.get("/p/desk/tools/").text
-    assert "grep_search" in page
-    assert "https://a.example:443" in page
-    for words in ("Add a secret", "Add an HTTP tool", "/delete/"):
-        assert words not in page
-    tool = client.get(f"/p/desk/tools/{Tool.objects.get(name='python').pk}/").text
-    assert "Runs a Python program" in tool
-    assert "Try it" not in tool
 
 
 def test_an_http_tool_is_registered_changed_switched_off_and_deleted(admin: Client) -> None:
@@ -90,16 +63,9 @@ def test_an_http_tool_is_registered_changed_switched_off_and_deleted(admin: Clie
     [
         ({"name": "get weather"}, "name"),
         ({"url": "http://10.0.0.1/"}, "url"),
-        ({"url": ""}, "url"),
-        ({"url": "http://127.0.0.1/{town}"}, "url"),
-        ({"method": "TRACE"}, "method"),
         ({"headers": "no colon"}, "headers"),
-        ({"headers": "Authorization: Bearer abc"}, "headers"),
         ({"parameters": "{"}, "parameters"),
-        ({"parameters": "[]"}, "parameters"),
-        ({"parameters": '{"type": "text"}'}, "parameters"),
         ({"timeout_s": "soon"}, "timeout_s"),
-        ({"timeout_s": "nan"}, "timeout_s"),
     ],
 )
 def test_what_is_wrong_is_told_at_its_field_and_nothing_typed_is_lost(
@@ -179,25 +145,6 @@ def test_deleting_a_secret_names_the_tools_that_will_fail(admin: Client, project
     assert "lookup" in admin.get(path).text
     assert "is deleted" in admin.post(path, follow=True).text
     assert not Secret.objects.exists()
-
-
-def test_a_servers_tools_are_imported(admin: Client, mcp_server: McpServer) -> None:
-    page = admin.post("/p/desk/tools/import/", {"url": mcp_server.url, "headers": ""}).text
-    assert "Registered: " in page
-    assert Tool.objects.filter(kind="mcp").count() >= 5
-    again = admin.post("/p/desk/tools/import/", {"url": mcp_server.url, "headers": ""}).text
-    assert "Nothing new." in again
-    tool = Tool.objects.get(name="add")
-    tried = admin.post(f"/p/desk/tools/{tool.pk}/try/", {"arguments": '{"a": 20, "b": 22}'}).text
-    assert "<code>42</code>" in tried
-
-
-def test_a_server_that_is_none_is_told_and_the_address_kept(admin: Client) -> None:
-    page = admin.post("/p/desk/tools/import/", {"url": "http://127.0.0.1:1/mcp", "headers": "X-A: b"})
-    assert page.status_code == 400
-    assert 'id="error-url"' in page.text
-    assert 'value="http://127.0.0.1:1/mcp"' in page.text
-    assert "X-A: b" in page.text
 
 
 def test_an_admin_allows_a_tool_without_asking_and_takes_it_back(admin: Client, project: Project) -> None:

@@ -5,10 +5,10 @@ import re
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from reflection_app.core.models import Project, Role
-from reflection_app.runs.events import EventType
-from reflection_app.teams.models import Delivery, DeliveryState, Webhook
+from reflection_app.teams.models import Webhook
 from reflection_app.teams.pages.webhooks import kinds
 from reflection_app.teams.webhook_sending import GONE, send_due
 from reflection_app.teams.webhooks import OFFERED
@@ -68,7 +68,7 @@ def test_what_is_wrong_is_said_at_its_field_and_what_was_typed_stays(client: Cli
     assert not Webhook.objects.exists()
 
 
-def test_it_is_changed_paused_resumed_switched_and_deleted(client: Client, project: Project) -> None:
+def test_it_is_changed_resumed_switched_and_deleted(client: Client, project: Project) -> None:
     with Receiver() as receiver:
         webhook, _ = make_webhook(project, receiver.url)
         address = reverse("switch_webhook", args=("desk", webhook.pk))
@@ -76,9 +76,12 @@ def test_it_is_changed_paused_resumed_switched_and_deleted(client: Client, proje
         assert client.post(reverse("edit_webhook", args=("desk", webhook.pk)), changed).status_code == 302
         webhook.refresh_from_db()
         assert (webhook.url, webhook.description, webhook.events) == (receiver.url + "/x", "new", ["run.waiting"])
-    for to, shown in (("paused", "Resume"), ("resumed", "Pause"), ("off", "Enable"), ("on", "Disable")):
+    Webhook.objects.update(paused_at=timezone.now())
+    assert ">Resume<" in text_of(client, "webhook", webhook.pk)
+    for to, state in (("resumed", "on"), ("off", "off"), ("on", "on")):
         assert client.post(address, {"to": to}).status_code == 302
-        assert f">{shown}<" in text_of(client, "webhook", webhook.pk)
+        webhook.refresh_from_db()
+        assert webhook.state == state
     assert client.post(address, {"to": "the moon"}).status_code == 400
     address = reverse("delete_webhook", args=("desk", webhook.pk))
     assert "Delete the webhook?" in client.get(address).content.decode()
@@ -98,36 +101,13 @@ def test_a_test_shows_what_came_back_as_text(client: Client, project: Project) -
     assert "</svg> failed" in page
 
 
-def test_the_log_is_narrowed_and_a_message_sent_again(client: Client, project: Project) -> None:
-    run = submit(project)
-    with Receiver("200 OK") as receiver:
-        webhook, _ = make_webhook(project, receiver.url, [EventType.RUN_FINISHED, EventType.RUN_WAITING])
-        happen(run, EventType.RUN_FINISHED)
-        send_due(webhook.pk)
-        happen(run, EventType.RUN_WAITING)
-        arrived = Delivery.objects.get(state=DeliveryState.DELIVERED)
-        waiting = Delivery.objects.get(state=DeliveryState.WAITING)
-        shown = text_of(client, "webhook", webhook.pk, state="delivered")
-        assert str(arrived.pk) in shown
-        assert str(waiting.pk) not in shown
-        assert str(waiting.pk) in text_of(client, "webhook", webhook.pk, type="run.waiting", state="nonsense")
-        response = client.post(reverse("resend_webhook", args=("desk", arrived.pk)))
-        again = Delivery.objects.get(again=arrived)
-        assert response["Location"] == reverse("delivery_of_webhook", args=("desk", again.pk))
-        assert arrived.message_id in text_of(client, "delivery_of_webhook", again.pk)
-        assert send_due(webhook.pk) == 2
-
-
-def test_a_new_secret_is_shown_once_and_hours_that_are_none_are_refused(client: Client, project: Project) -> None:
+def test_a_new_secret_is_shown_once(client: Client, project: Project) -> None:
     with Receiver() as receiver:
         webhook, old = make_webhook(project, receiver.url)
     address = reverse("rotate_webhook", args=("desk", webhook.pk))
-    for hours in ("many", "-1", "nan", "1e9"):
-        assert client.post(address, {"overlap_h": hours}).status_code == 400
-    shown = client.get(client.post(address, {"overlap_h": "2"})["Location"]).content.decode()
-    found = set(SECRET.findall(shown)) - {"whsec_", old}
-    assert len(found) == 1
-    assert "Previous secret valid until" in shown
+    assert client.get(address).status_code == 200
+    shown = client.get(client.post(address)["Location"]).content.decode()
+    assert len(set(SECRET.findall(shown)) - {"whsec_", old}) == 1
 
 
 def test_why_the_desk_switched_it_off_is_said(client: Client, project: Project) -> None:
@@ -141,20 +121,3 @@ def test_why_the_desk_switched_it_off_is_said(client: Client, project: Project) 
     told = client.get(reverse("notifications")).content.decode()
     assert "is switched off; its page says why" in told
     assert reverse("webhook", args=("desk", webhook.pk)) in told
-
-
-@pytest.mark.parametrize("role", [Role.VIEWER, Role.REVIEWER, Role.CURATOR])
-def test_only_admins_see_webhooks(client: Client, project: Project, role: Role) -> None:
-    webhook = Webhook.objects.create(project=project, url="https://a.example", events=["run.finished"])
-    client.force_login(make_member(project, role))
-    for name in ("webhook", "edit_webhook", "rotate_webhook", "delete_webhook"):
-        assert client.get(reverse(name, args=("desk", webhook.pk))).status_code == 403, name
-    assert client.get(reverse("webhooks", args=("desk",))).status_code == 403
-    assert client.post(reverse("test_webhook", args=("desk", webhook.pk))).status_code == 403
-
-
-def test_it_works_in_chinese(client: Client, project: Project) -> None:
-    webhook = Webhook.objects.create(project=project, url="https://a.example", events=["run.finished"])
-    headers = {"Accept-Language": "zh-hans"}
-    assert client.get(reverse("webhook", args=("desk", webhook.pk)), headers=headers).status_code == 200
-    assert client.get(reverse("new_webhook", args=("desk",)), headers=headers).status_code == 200

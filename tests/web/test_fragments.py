@@ -49,7 +49,6 @@ def test_parts_of_pages_are_marked_as_such(client: Client, addresses: dict[str, 
     assert marked == {
         "run_goes_on": "run",
         "run_reflectors": "run",
-        "review_suggestions": "reviews",
         "navigation_news": "project_overview",
         "session_reflectors": "session",
         "entry_news": "entry",

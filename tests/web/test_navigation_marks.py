@@ -18,9 +18,10 @@ MARKED = re.compile(r'<a href="([^"]+)" aria-current="')
 @pytest.mark.parametrize(
     ("page", "marked"),
     [
-        ("/p/team/settings/permissions/", {"/p/team/settings/", "/p/team/settings/members/"}),
+        ("/p/team/settings/permissions/", {"/p/team/settings/", "/p/team/settings/permissions/"}),
+        ("/p/team/instructions/", {"/p/team/reports/", "/p/team/instructions/"}),
         ("/p/team/settings/keeping/delete-project/", {"/p/team/settings/"}),
-        ("/account/keys/?project=team", {"/account/keys/"}),
+        ("/account/email/?project=team", {"/account/email/"}),
     ],
 )
 def test_a_page_is_marked_where_it_belongs(client: Client, page: str, marked: set[str]) -> None:

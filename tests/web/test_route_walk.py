@@ -8,7 +8,7 @@ from django.urls import URLPattern, reverse
 from reflection_app.config.guarded_routes import guarded_routes
 from reflection_app.core.models import Project, Role
 from reflection_app.core.permissions import GRANTS, Permission
-from reflection_app.management.commands.write_permissions import WHERE, written
+from reflection_app.management.commands.write_reference import REFERENCE, permissions_page
 from reflection_app.teams.pages.members import PERMISSIONS
 from reflection_app.web.urls import project_pages
 from tests.factories import make_member, make_project
@@ -50,7 +50,7 @@ OF_ACCOUNTS = (
 # What one did oneself, and one's own membership, are for every member; others' are not. These pages look whose it is.
 LOOKS_ITSELF = {
     *("remove_member", "undo_bulk", "take_back_comment"),
-    *("edit_view", "save_view_filters", "delete_view", "pin_view"),
+    *("edit_view", "save_view_filters", "delete_view"),
 }
 
 
@@ -101,13 +101,9 @@ def test_every_permission_has_words_and_a_grant() -> None:
 
 
 def test_the_written_matrix_is_up_to_date() -> None:
-    assert WHERE.read_text() == written(), "write it anew: manage.py write_permissions"
+    page = (REFERENCE / "permissions.md").read_text()
 
-
-def test_a_call_that_needs_two_permissions_is_written_with_both() -> None:
-    [findings] = [route for route in guarded_routes() if route.second is not None]
-    assert (findings.path, findings.second) == ("/api/v1/datasets/findings", Permission.READ_NOTEBOOK)
-    assert f"- `GET {findings.path}`, with `notebook:read` or `notebook:write` as well\n" in written()
+    assert page == permissions_page(), "write it again: manage.py write_reference"
 
 
 @pytest.mark.django_db

@@ -3,11 +3,7 @@
 import pytest
 from django.test import Client
 
-from reflection_app.core.audit import Actor
 from reflection_app.loops.verdicts import Referee
-from reflection_app.runs.advance import advance
-from reflection_app.runs.fork_input import ForkInput
-from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, RunState, Step, Verdict
 from reflection_app.runs.views.graph import TALLEST_OPEN, draw
 from reflection_app.runs.views.live import fragments_of
@@ -15,7 +11,7 @@ from reflection_app.runs.views.story import tell
 from reflection_app.web.template_filters import duration, first_sentence
 from tests.factories import make_member, submit
 from tests.runs.critiques import critique
-from tests.web.stories import finished, logged_in, project_with, unsure_project, waiting_review
+from tests.web.stories import logged_in, unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
 FINE = {"attempt-1/answer": "A text.", "attempt-1/critique": critique(91, approved=True)}
@@ -47,21 +43,6 @@ def test_a_model_that_judged_itself_is_not_called_the_critic(client: Client) -> 
         assert "The critic is not sure" not in page, path
 
 
-def test_the_timeline_says_whose_verdict_it_was(client: Client) -> None:
-    run = finished(project_with("whose", FINE), mode="actor_critic")
-    assert "score 91 · Critic" in logged_in(client, run.project).get(f"/p/whose/runs/{run.pk}/").text
-
-
-def test_a_graph_ends_in_the_words_of_the_page(client: Client) -> None:
-    answers = {"attempt-1/answer": "A", "attempt-1/critique": critique(40)}
-    run = finished(project_with("ends", answers), mode="actor_critic", limits={"max_iterations": 1})
-    assert run.outcome == "exhausted"
-    page = logged_in(client, run.project).get(f"/p/ends/runs/{run.pk}/").text
-    assert '<text class="graph-label"' in page
-    assert ">Attempts used up</text>" in page
-    assert "Exhausted" not in page
-
-
 def test_a_graph_that_would_fill_the_first_screen_waits_to_be_opened() -> None:
     run = submit(unsure_project("tall"))
     for seq in range(1, 9):
@@ -84,20 +65,3 @@ def test_a_page_that_was_opened_early_gets_its_graph_with_the_first_step() -> No
     graph = [part.html for part in fragments_of(tell(run), membership=membership) if part.place == "run-graph"]
     assert "Attempt" in graph[0]
     assert " hidden>" not in graph[0]
-
-
-def test_a_fork_of_a_run_without_attempts_left_says_what_it_needs(client: Client) -> None:
-    answers = {"attempt-1/answer": "A", "attempt-1/critique": critique(40)}
-    run = finished(project_with("used", answers), mode="actor_critic", limits={"max_iterations": 1})
-    steps = Step.objects.filter(run=run).count()
-    form = logged_in(client, run.project).get(f"/p/used/runs/{run.pk}/fork/?step={steps + 1}").text
-    assert "All 1 attempts were used: give it more, or it ends at once." in form
-
-
-def test_a_comparison_marks_the_prompt_that_was_edited(client: Client) -> None:
-    run = finished(project_with("prompted", FINE), mode="actor_critic")
-    messages = [{"role": "user", "content": "Say it better."}]
-    fork = fork_run(run, ForkInput.model_validate({"from_step": 1, "messages": messages}), actor=Actor())
-    advance(fork.pk)
-    page = logged_in(client, run.project).get(f"/p/prompted/runs/{fork.pk}/compare/").text
-    assert page.count('<span class="tag">prompt edited</span>') == 1

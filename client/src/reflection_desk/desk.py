@@ -18,10 +18,11 @@ from reflection_desk.answers import DatasetColumn, Event, Page, Run
 from reflection_desk.call import TIMEOUT_S, Call, address_and_headers
 from reflection_desk.calls import checks, datasets, notebook, reviews, sessions, work
 from reflection_desk.calls.datasets import DatasetFilters
+from reflection_desk.calls.sessions import TranscriptFields
 from reflection_desk.pulling import Puller, WorkFields
 from reflection_desk.reflecting import Loop, Made, Prompt, Reflected
 from reflection_desk.rows import Row, as_hugging_face, as_pandas, columns_of
-from reflection_desk.session import Session, SessionFields
+from reflection_desk.session import Session
 from reflection_desk.steps import Done, Give, Invoke, Pause, Send, Sender, Step, Steps, advance
 
 
@@ -170,11 +171,11 @@ class Desk:
         return self.carry_out(puller.pull(most=most, until_idle=until_idle))
 
     def dataset(self, dataset: str, **filters: Unpack[DatasetFilters]) -> "Rows":
-        """The rows of `runs`, `preferences`, `critic` or `findings`, read while they are iterated over."""
+        """The rows of `runs`, `preferences` or `critic`, read while they are iterated over."""
         return Rows(self, dataset, filters)
 
     @contextmanager
-    def session(self, **fields: Unpack[SessionFields]) -> Iterator[Session]:
+    def session(self, **fields: Unpack[TranscriptFields]) -> Iterator[Session]:
         """Records a session of an agent, and hands it in at the end, also where an error leaves it."""
         session = Session(**fields)
         try:

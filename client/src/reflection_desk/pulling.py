@@ -80,12 +80,9 @@ class Puller:
             attempt.content,
             attempt=number,
             attachments=files,
-            usage=attempt.usage,
-            self_check=attempt.self_check,
-            repairs=attempt.repairs,
-            artifacts=attempt.artifacts,
-            lease_token=work.lease_token,
             wait_s=calls.LONGEST_WAIT_S,
+            lease_token=work.lease_token,
+            **attempt.fields,
         )
         handed_in = yield from self._send_until(call)
         return handed_in.next

@@ -54,6 +54,16 @@ class Made:
     # Paths of pictures, sounds and other files, which are uploaded first.
     attachments: Sequence[str | PathLike[str]] = ()
 
+    @property
+    def fields(self) -> work.AttemptFields:
+        """What `hand_in_attempt` is told besides the content."""
+        return {
+            "usage": self.usage,
+            "self_check": self.self_check,
+            "repairs": self.repairs,
+            "artifacts": self.artifacts,
+        }
+
 
 def as_made(made: Any) -> Made:
     """What a function made, which may be a bare text. Raises TypeError."""
@@ -152,11 +162,8 @@ class Loop:
             made.content,
             attempt=number,
             attachments=files,
-            usage=made.usage,
-            self_check=made.self_check,
-            repairs=made.repairs,
-            artifacts=made.artifacts,
             wait_s=work.LONGEST_WAIT_S,
+            **made.fields,
         )
         try:
             # What was made may have cost something: a desk that is away is asked again, like one that is waited for.

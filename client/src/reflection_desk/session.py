@@ -5,7 +5,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any
 from uuid import uuid4
 
 from reflection_desk.answers import Transcript
@@ -19,17 +19,6 @@ MOST_MESSAGES, LARGEST_REQUEST, LARGEST_MESSAGE = 500, 4_000_000, 180_000
 MOST_TOOL_ERRORS, LARGEST_TOOL_ERRORS, LONGEST_TOOL_ERROR = 200, 400_000, 10_000
 
 type Message = Mapping[str, Any] | Any
-
-
-class SessionFields(TypedDict, total=False):
-    """What may be said of a session besides what happens in it, as of `submit_transcript`."""
-
-    objective: str | None
-    agent: str | None
-    external_id: str | None
-    files: Sequence[Mapping[str, str]] | None
-    reflection: Mapping[str, Any] | None
-    metadata: Mapping[str, Any] | None
 
 
 @dataclass

@@ -17,13 +17,7 @@ NAMES = (
     "reflection_app.loops.completeness.file_codes",
     "reflection_app.loops.lengths",
     "reflection_app.core.recognizing",
-    *(
-        f"{INSIDE}.{name}"
-        for name in (
-            *("found", "kinds", "texts", "data", "tables", "workbooks", "packages", "office", "pages", "pictures"),
-            *("markup", "sources", "asked", "look"),
-        )
-    ),
+    *(f"{INSIDE}.{name}" for name in ("found", "kinds", "texts", "office", "packages", "pages", "asked", "look")),
 )
 LIMITS = SandboxLimits(
     wall_s=10.0,
@@ -55,7 +49,7 @@ def modules_inside() -> Modules:
     return compiled(*NAMES)
 
 
-def ask(items: list[dict[str, Any]], *, limits: SandboxLimits, preload: tuple[str, ...] = ()) -> Iterator[Answer]:
+def ask(items: list[dict[str, Any]], *, limits: SandboxLimits) -> Iterator[Answer]:
     """An answer for each item, in order. A file that brings the sandbox down takes no other with it.
 
     SandboxUnavailable and SandboxFailed where nothing can be said of any more of them.
@@ -65,7 +59,7 @@ def ask(items: list[dict[str, Any]], *, limits: SandboxLimits, preload: tuple[st
     while left and (total_s := until - working_clock()) > 0:
         answered = 0
         try:
-            with closing(run(left, limits=limits, total_s=total_s, preload=preload)) as records:
+            with closing(run(left, limits=limits, total_s=total_s)) as records:
                 for record in records:
                     answered += 1
                     yield Answer(record)
@@ -81,7 +75,7 @@ def ask(items: list[dict[str, Any]], *, limits: SandboxLimits, preload: tuple[st
         yield Answer(None)
 
 
-def run(items: list[dict[str, Any]], *, limits: SandboxLimits, total_s: float, preload: tuple[str, ...]) -> Any:
+def run(items: list[dict[str, Any]], *, limits: SandboxLimits, total_s: float) -> Any:
     libraries = get_libraries()
     job = {
         "form": "call",
@@ -89,7 +83,7 @@ def run(items: list[dict[str, Any]], *, limits: SandboxLimits, total_s: float, p
         "function": "look",
         "items": items,
         "path": list(libraries.path),
-        "preload": list(preload),
+        "preload": [],
         "limits": {**asdict(limits), "total_s": total_s, "kept_bytes": limits.output_bytes},
     }
     return run_job(job, total_s=total_s, limits=limits, modules=modules_inside(), shown=libraries.shown)

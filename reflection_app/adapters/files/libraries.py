@@ -10,26 +10,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from reflection_app.adapters.sandbox.bwrap import get_interpreter, shared_libraries
-from reflection_app.loops.completeness.file_codes import FileKind
 
 # Top-level modules, those of what they need beside them.
 MODULES = (
     *("openpyxl", "et_xmlfile", "docx", "pptx", "lxml", "xlsxwriter", "typing_extensions", "PIL"),
     *("pypdfium2", "pypdfium2_raw", "pypdfium2_cfg", "pyarrow", "markdown_it", "mdurl", "jsonschema_rs"),
-    *("tree_sitter", "tree_sitter_javascript", "tree_sitter_typescript", "tree_sitter_java", "tree_sitter_go"),
-    "tree_sitter_rust",
 )
 # Shared libraries that wheels keep in folders of their own.
 BESIDE = ("pillow.libs", "lxml.libs", "pyarrow.libs")
-# Imported once before the files of a job are opened, where there are several of a kind.
-PRELOADED = {
-    FileKind.XLSX: ("openpyxl",),
-    FileKind.DOCX: ("docx",),
-    FileKind.PPTX: ("pptx",),
-    FileKind.PDF: ("pypdfium2",),
-    FileKind.IMAGE: ("PIL.Image",),
-    FileKind.MARKDOWN: ("markdown_it",),
-}
 
 TESTS = re.compile(r"/tests?/|/include/")
 

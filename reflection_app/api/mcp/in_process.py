@@ -3,12 +3,12 @@
 So a tool can do nothing that REST would refuse, and what REST checks, counts, audits and keeps as told holds for tools.
 """
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
+
+import httpx
 
 type Scope = MutableMapping[str, Any]
 type Receive = Callable[[], Awaitable[Any]]
@@ -59,55 +59,18 @@ class Caller:
 
     async def ask(self, request: RestRequest) -> RestAnswer:
         """What REST answers."""
-        body = b"" if request.body is None else json.dumps(request.body).encode()
         headers = [(name, value) for name, value in self._scope["headers"] if name.lower() in PASSED_ON]
-        headers.append((b"content-length", str(len(body)).encode()))
-        if body:
+        content = b"" if request.body is None else json.dumps(request.body).encode()
+        if content:
             headers.append((b"content-type", b"application/json"))
         if request.idempotency_key is not None:
             # What cannot stand in a header is refused by REST, by its name.
             headers.append((b"idempotency-key", request.idempotency_key.encode("utf-8", "surrogatepass")))
-        scope = {
-            "type": "http",
-            "asgi": {"version": "3.0"},
-            "http_version": "1.1",
-            "method": request.method,
-            "scheme": self._scope.get("scheme", "http"),
-            "path": request.path,
-            "raw_path": request.path.encode(),
-            "query_string": urlencode(request.query).encode(),
-            "root_path": "",
-            "headers": headers,
-            "client": self._scope.get("client"),
-            "server": self._scope.get("server"),
-        }
-        asked = _Asked(body)
-        await self._rest(scope, asked.receive, asked.send)
-        return asked.answer()
-
-
-class _Asked:
-    """One exchange: gives the body, keeps the answer."""
-
-    def __init__(self, body: bytes) -> None:
-        self._body: bytes | None = body
-        self._status = 500
-        self._headers: tuple[tuple[bytes, bytes], ...] = ()
-        self._content = bytearray()
-
-    async def receive(self) -> Any:
-        if self._body is None:
-            # The caller stays. Where they leave, the task that waits here is cancelled.
-            await asyncio.Event().wait()
-        body, self._body = self._body, None
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    async def send(self, message: Any) -> None:
-        if message["type"] == "http.response.start":
-            self._status = message["status"]
-            self._headers = tuple((bytes(name), bytes(value)) for name, value in message.get("headers", ()))
-        elif message["type"] == "http.response.body":
-            self._content += message.get("body", b"")
-
-    def answer(self) -> RestAnswer:
-        return RestAnswer(self._status, self._headers, bytes(self._content))
+        host, port = self._scope.get("client") or ("", 0)
+        transport = httpx.ASGITransport(self._rest, client=(host, port))
+        url = httpx.URL(f"{self._scope.get('scheme', 'http')}://localhost{request.path}", params=request.query)
+        # Not by a client of httpx: that would add headers of its own.
+        answer = await transport.handle_async_request(
+            httpx.Request(request.method, url, headers=headers, content=content)
+        )
+        return RestAnswer(answer.status_code, tuple(answer.headers.raw), await answer.aread())

@@ -4,7 +4,9 @@ A check that failed says nothing about the work: it is unchecked with the error,
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
 
 from reflection_app.loops.answers import ask
 from reflection_app.loops.attempt_effects import InspectFiles
@@ -15,11 +17,9 @@ from reflection_app.loops.completeness.checks import (
     HistoryStep,
     Likeness,
 )
-from reflection_app.loops.completeness.file_checks import FilesChecked, files_in_frame, required_in_words
-from reflection_app.loops.completeness.guards import against_files, compared_with, guarded, in_one_line, text_of
-from reflection_app.loops.completeness.looked import Looked
-from reflection_app.loops.completeness.looking import see_files
-from reflection_app.loops.completeness.looks import as_history, with_looked
+from reflection_app.loops.completeness.file_checks import FilesChecked, against_files, files_in_frame, required_in_words
+from reflection_app.loops.completeness.guards import compared_with, guarded, in_one_line, text_of
+from reflection_app.loops.completeness.looking import FILES_TIMEOUT_S, inspect_produced
 from reflection_app.loops.completeness.ordering import ordered
 from reflection_app.loops.completeness.suggesting import ANSWER_SCHEMA, CheckAnswer
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
@@ -58,18 +58,13 @@ async def check_completeness(
     steps_ok: bool | None = None,
     carries_out: bool = False,
 ) -> Completeness:
-    """What the work still lacks, recorded. `steps_ok` is told from the history unless it is given.
+    """Return what the work still lacks, recorded. `steps_ok` follows from the history unless it is given.
 
-    Its supplements are ordered by the record of their tools. Where the run `carries_out` them itself, the money limit
-    has to pay for a second look as well. Raises LimitReached, EffectTimedOut or PriceUnknown as any call does.
+    Supplements are ordered by the record of their tools. Where the run `carries_out` them itself, the money limit has
+    to pay for a second look as well. Raises LimitReached, EffectTimedOut or PriceUnknown as any call does.
     """
-
-    def kept(found: Completeness) -> RecordCompleteness:
-        return RecordCompleteness(key=f"{base}/completeness/found", found=found)
-
-    found = await _look(
-        spec, run, history=history, settings=settings, base=base, attempt=attempt, steps_ok=steps_ok, kept=kept
-    )
+    check = _Check(spec, run, history, settings=settings, base=base, attempt=attempt, steps_ok=steps_ok)
+    found = await check.ask(RecordCompleteness, key=f"{base}/completeness/found")
     if found.supplements:
         records = await run.perform(
             EstimateSupplements(
@@ -81,112 +76,102 @@ async def check_completeness(
         looks = 2 if settings.look_again and carries_out else 1
         left_usd = None if settings.max_cost_usd is None else settings.max_cost_usd - found.cost_usd * looks
         found = ordered(found, records.supplements, settings=settings, left_usd=left_usd)
-    return await run.perform(kept(found))
+    return await run.perform(RecordCompleteness(key=f"{base}/completeness/found", found=found))
 
 
 async def look_again(
     spec: TaskSpec, run: Progress, *, history: Sequence[HistoryStep], settings: CompletenessSettings, attempt: int
 ) -> Completeness:
-    """What a second look at the work says, recorded; it suggests nothing that would be carried out. Raises as above."""
+    """Return what a second look at the work finds, recorded; it suggests nothing to carry out. Raises as above."""
     base = f"attempt-{attempt}/second-look"
     only_looks = settings.model_copy(update={"max_supplements": 0})
-
-    def kept(found: Completeness) -> RecordSecondLook:
-        return RecordSecondLook(key=f"{base}/found", found=found)
-
-    found = await _look(spec, run, history=history, settings=only_looks, base=base, attempt=attempt, kept=kept)
-    return await run.perform(kept(found))
+    check = _Check(spec, run, history, settings=only_looks, base=base, attempt=attempt)
+    found = await check.ask(RecordSecondLook, key=f"{base}/found")
+    return await run.perform(RecordSecondLook(key=f"{base}/found", found=found))
 
 
-async def _look(
-    spec: TaskSpec,
-    run: Progress,
-    *,
-    history: Sequence[HistoryStep],
-    settings: CompletenessSettings,
-    base: str,
-    attempt: int,
-    kept: Callable[[Completeness], RecordCompleteness | RecordSecondLook],
-    steps_ok: bool | None = None,
-) -> Completeness:
-    """What a model says that is missing, after the guards; its supplements in the order in which it named them."""
-    run.check_limits()
-    checked = await look_at_produced(spec, run, base=base)
-    tokens, cost_usd, unpriced = run.tokens, run.cost_usd, run.unpriced_calls
-    looked = await see_produced(spec, run, checked, base=base)
-    if looked is not None and run.exceeded() is not None:
-        # What was seen was paid for, and is kept though nobody can be asked any more.
-        spent = {"tokens": run.tokens - tokens, "cost_usd": run.cost_usd - cost_usd, "attempt": attempt}
-        found = Completeness(state=CheckState.UNCHECKED, error=NO_ROOM, steps_ok=bool(steps_ok))
-        found = with_looked(against_files(found, checked), looked).model_copy(update=spent)
-        await run.perform(kept(found))
+@dataclass(frozen=True)
+class _Check:
+    """A check that is being made."""
+
+    spec: TaskSpec
+    run: Progress
+    history: Sequence[HistoryStep]
+    settings: CompletenessSettings
+    base: str
+    attempt: int
+    steps_ok: bool | None = None
+
+    async def ask(self, record: type[RecordCompleteness | RecordSecondLook], *, key: str) -> Completeness:
+        """Return what a model finds missing, after the guards; it is recorded here only where the run ends by it."""
+        run, settings = self.run, self.settings
         run.check_limits()
-    request = run.model_call(
-        key=f"{base}/completeness",
-        role=ROLE,
-        messages=question(spec, (*history, *as_history(looked)), settings=settings, files=checked),
-        temperature=settings.temperature,
-        top_p=settings.top_p if settings.top_p < 1 else None,
-        json_schema=ANSWER_SCHEMA,
-    )
-    try:
-        answer = await ask(run, request, schema=CheckAnswer, most_reasks=settings.max_retries)
-    except (EffectTimedOut, PriceUnknown):
-        raise
-    except EffectFailed as failure:
-        found = Completeness(
-            state=CheckState.UNCHECKED,
-            steps_ok=all(step.ok for step in history),
-            error=str(failure)[:LONGEST_ERROR],
+        began = (run.tokens, run.cost_usd, run.unpriced_calls)
+        files = await self._inspect_files()
+        found = Completeness(state=CheckState.UNCHECKED, error=NO_ROOM, steps_ok=all(one.ok for one in self.history))
+        if run.exceeded() is not None:
+            # What was seen was paid for, and is kept though nobody can be asked any more.
+            await run.perform(record(key=key, found=self._with_costs(against_files(found, files), *began)))
+            run.check_limits()
+        request = run.model_call(
+            key=f"{self.base}/completeness",
+            role=ROLE,
+            messages=question(self.spec, self.history, settings=settings, files=files),
+            temperature=settings.temperature,
+            top_p=settings.top_p if settings.top_p < 1 else None,
+            json_schema=ANSWER_SCHEMA,
         )
-    else:
-        likeness = Likeness()
+        try:
+            answer = await ask(run, request, schema=CheckAnswer, most_reasks=settings.max_retries)
+        except (EffectTimedOut, PriceUnknown):
+            raise
+        except EffectFailed as failure:
+            found = found.model_copy(update={"error": str(failure)[:LONGEST_ERROR]})
+        else:
+            found = await self._guarded(answer)
+        return self._with_costs(against_files(found, files), *began)
+
+    async def _inspect_files(self) -> FilesChecked | None:
+        """What the files say that were produced so far; None where there are none, and none is required."""
+        spec, run = self.spec, self.run
+        required = spec.requirements.files if spec.requirements else ()
+        if not required and not run.has_produced_files and not spec.has_history_files:
+            return None
+        key = f"{self.base}/completeness/files"
+        effect = InspectFiles(key=key, requirements=required, timeout_s=FILES_TIMEOUT_S)
+        return await inspect_produced(spec, run, effect, base=self.base, all_required=spec.has_history_files)
+
+    async def _guarded(self, answer: CheckAnswer) -> Completeness:
+        spec, likeness = self.spec, Likeness()
         if answer.supplements and not answer.is_complete:
-            likeness = await run.perform(
+            likeness = await self.run.perform(
                 CompareSupplements(
-                    key=f"{base}/completeness/likeness",
+                    key=f"{self.base}/completeness/likeness",
                     operations=tuple(in_one_line(one.operation) for one in answer.supplements),
                     quotes=tuple(compared_with(one.quote, spec.objective) for one in answer.supplements),
                     tools=tuple(text_of(tool) for tool in spec.tools),
                 )
             )
-        found = guarded(
+        return guarded(
             answer,
             objective=spec.objective,
             tools=spec.tools,
-            history=history,
-            settings=settings,
+            history=self.history,
+            settings=self.settings,
             likeness=likeness,
         )
-    return with_looked(against_files(found, checked), looked).model_copy(
-        update={
-            "attempt": attempt,
-            "steps_ok": found.steps_ok if steps_ok is None else steps_ok,
-            "tokens": run.tokens - tokens,
-            "cost_usd": run.cost_usd - cost_usd,
-            "cost_known": run.unpriced_calls == unpriced,
-        }
-    )
 
-
-# Opening files takes no tokens: a run that is out of time may still see whether they are whole.
-FILES_TIMEOUT_S = 60.0
-
-
-async def look_at_produced(spec: TaskSpec, run: Progress, *, base: str) -> FilesChecked | None:
-    """What the files told that were produced so far; None where there are none, and none is required."""
-    required = spec.requirements.files if spec.requirements else ()
-    if not required and not run.has_produced_files and not spec.has_history_files:
-        return None
-    effect = InspectFiles(key=f"{base}/completeness/files", requirements=required, timeout_s=FILES_TIMEOUT_S)
-    return FilesChecked(await run.perform(effect), required, all_required=spec.has_history_files)
-
-
-async def see_produced(spec: TaskSpec, run: Progress, checked: FilesChecked | None, *, base: str) -> Looked | None:
-    """What a model saw on the files that must show something; None where none must."""
-    if checked is None:
-        return None
-    return await see_files(spec, run, files=checked.inspected.files, required=checked.required, base=base)
+    def _with_costs(self, found: Completeness, tokens: int, cost_usd: Decimal, unpriced: int) -> Completeness:
+        run = self.run
+        return found.model_copy(
+            update={
+                "attempt": self.attempt,
+                "steps_ok": found.steps_ok if self.steps_ok is None else self.steps_ok,
+                "tokens": run.tokens - tokens,
+                "cost_usd": run.cost_usd - cost_usd,
+                "cost_known": run.unpriced_calls == unpriced,
+            }
+        )
 
 
 def question(

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 
 from pydantic import Field, JsonValue, model_validator
 
-from reflection_app.loops.completeness.dropped import DropCode, Dropped, without_former
+from reflection_app.loops.completeness.dropped import DropCode, Dropped
 from reflection_app.loops.completeness.files import FileFault, FilesInspected
 from reflection_app.loops.completeness.looked import Looked
 from reflection_app.loops.completeness.records import SupplementRecord
 from reflection_app.loops.completeness.sampling import Chance, When, read_former
 from reflection_app.loops.storable import Text
-from reflection_app.loops.values import Value
+from reflection_app.loops.values import Recorded, Value
 
 LONGEST_OPERATION = 500
 
@@ -30,8 +30,8 @@ class CompletenessSettings(Value):
     """
 
     when: When = When.ON
-    share: Chance = 0.1
-    max_supplements: int = Field(default=3, ge=0, le=20)
+    share: Chance = Field(default=0.1, description="of the runs that are checked where they are sampled")
+    max_supplements: int = Field(default=3, ge=0, le=20, description="0: the check only looks")
     temperature: float = Field(default=0.2, ge=0, le=2)
     top_p: float = Field(default=1.0, gt=0, le=1)
     max_retries: int = Field(default=2, ge=0, le=5)
@@ -45,15 +45,16 @@ class CompletenessSettings(Value):
 
 
 class SettingsFrom(StrEnum):
-    """Who set what a run's check goes by: the most specific one that says anything of it.
-
-    KIND is in runs from before settings of kinds of tasks were removed.
-    """
+    """Who set what a run's check goes by: the most specific one that says anything of it."""
 
     TASK = "task"
-    KIND = "kind"
     PROJECT = "project"
     DESK = "desk"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "SettingsFrom | None":
+        """Settings of a kind of task, which were removed, were the project's."""
+        return cls.PROJECT if value == "kind" else None
 
 
 class CheckNumbers(Value):
@@ -104,7 +105,7 @@ class CheckState(StrEnum):
     SUPPLEMENTED = "completed_by_supplement"
 
 
-class Supplement(Value):
+class Supplement(Recorded):
     """`suggested_tools` are those that the check named. Where it named none, the plan may use any of `fitting_tools`.
 
     `may_repeat`: the task asks for something done once more.
@@ -122,12 +123,6 @@ class Supplement(Value):
     may_repeat: bool = False
     # Left out where nothing is known of its tools.
     record: SupplementRecord | None = Field(default=None, exclude_if=lambda record: record is None)
-
-    @model_validator(mode="before")
-    @classmethod
-    def read_estimate(cls, value: Any) -> Any:
-        """Read a supplement that was recorded with an estimate."""
-        return without_former(value, "estimate")
 
     @property
     def allowed_tools(self) -> tuple[str, ...]:
@@ -152,7 +147,7 @@ class FileAspect(Value):
     fault: FileFault
 
 
-class Completeness(Value):
+class Completeness(Recorded):
     """What a check found, after the guards. `steps_ok` is apart from it: steps that worked may not be all there are.
 
     `files` are those that were opened before it was asked, and `faulty_files` what they lack: code's word, which no
@@ -175,12 +170,6 @@ class Completeness(Value):
     files: FilesInspected | None = Field(default=None, exclude_if=lambda files: files is None)
     faulty_files: tuple[FileAspect, ...] = Field(default=(), exclude_if=lambda aspects: not aspects)
     cost_known: bool = True
-
-    @model_validator(mode="before")
-    @classmethod
-    def read_order(cls, value: Any) -> Any:
-        """Read a check that was recorded with what its supplements were ordered by."""
-        return without_former(value, "ordered_by")
 
 
 class SupplementResult(Value):

@@ -1,6 +1,6 @@
-"""What the files that work has produced say of it: which requirements hold, what decides, and in which words. Pure.
+"""What the files that the work has produced say of it: which requirements are met, what decides, what is unknown. Pure.
 
-That a file could not be inspected here is no fault of it, and no requirement holds by it. A limit that the file itself
+That a file could not be inspected here is no fault of it, and no requirement is met by it. A limit that the file itself
 exceeds (its size, its nesting, the work that opening it takes) is a fault of the file.
 """
 
@@ -8,23 +8,27 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reflection_app.loops.completeness.checks import FileAspect
+from markdown_it import MarkdownIt
+
+from reflection_app.loops.completeness.checks import CheckState, Completeness, FileAspect
 from reflection_app.loops.completeness.files import (
     FaultCode,
     FileFacts,
     FileFault,
     FileRequirement,
     FilesInspected,
-    WhyNot,
     fits,
 )
+from reflection_app.loops.completeness.looked import Holds, Looked
 from reflection_app.loops.framing import framed
+from reflection_app.loops.regions import Region
 from reflection_app.loops.requirements import RequirementKind, RequirementResult
 from reflection_app.loops.texts import cut, one_line
 from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Severity, Verdict
 
 MOST_TOLD = 10
 LONGEST_TOLD = 300
+LONGEST_WHY = 2_000
 LONGEST_LISTED = 8_000
 LONGEST_BEGINNING = 200
 MOST_ISSUES = 20
@@ -35,181 +39,93 @@ DECIDES_ALWAYS = frozenset(
 )
 NOT_PRODUCED = frozenset({FaultCode.NOT_THERE, FaultCode.TOO_FEW})
 
-# As models and agents are told; pages have the words of the registry.
-WORDS: dict[FaultCode, str] = {
-    FaultCode.NOT_THERE: "there is no such file",
-    FaultCode.TOO_FEW: "there are too few such files",
-    FaultCode.EMPTY: "it is empty",
-    FaultCode.OTHER_KIND: "it is of another kind than required",
-    FaultCode.OTHER_ENDING: "its content is not what its name says",
-    FaultCode.TRUNCATED: "it breaks off before its end",
-    FaultCode.UNREADABLE: "it cannot be opened",
-    FaultCode.ENCRYPTED: "it is encrypted",
-    FaultCode.ENCODING: "its encoding is broken",
-    FaultCode.SYNTAX: "it cannot be parsed",
-    FaultCode.TORN_ROW: "a row has another number of fields than the others",
-    FaultCode.BAD_LINE: "a line cannot be parsed",
-    FaultCode.NO_TEXT: "it has no text",
-    FaultCode.SCHEMA: "its data does not fit the schema",
-    FaultCode.MISSING_COLUMN: "a column is missing",
-    FaultCode.MISSING_SHEET: "a sheet is missing",
-    FaultCode.MISSING_SECTION: "a section is missing",
-    FaultCode.MISSING_ENTRY: "an entry is missing",
-    FaultCode.TOO_FEW_ROWS: "it has too few rows",
-    FaultCode.TOO_FEW_PAGES: "it has too few pages",
-    FaultCode.TOO_FEW_WORDS: "it has too few words",
-    FaultCode.TOO_SMALL: "it is too small",
-    FaultCode.BROKEN_LINK: "a link in it leads nowhere",
-    FaultCode.FORMULA_ERROR: "a formula in it comes to an error",
-    FaultCode.UNFOLDS: "it unfolds to far more than it says",
-    FaultCode.UNSAFE_ENTRY: "an entry in it would be written outside of its folder",
-    FaultCode.TOO_LARGE: "it is larger than what can be opened",
-    FaultCode.TOO_SLOW: "opening it takes more work than allowed",
-}
-
-
-def fault_in_words(fault: FileFault) -> str:
-    """The fault as models are told it: what, where, and what was expected and found."""
-    told = WORDS.get(fault.code, fault.code.value.replace("_", " "))
-    if fault.place:
-        told += f" ({one_line(fault.place)})"
-    if fault.expected:
-        told += f", expected {one_line(fault.expected)}"
-    if fault.actual:
-        told += f", found {one_line(fault.actual)}"
-    return cut(told, LONGEST_TOLD)
-
-
-WHY_NOT: dict[str, str] = {
-    WhyNot.NO_SANDBOX: "there is no sandbox to open it in",
-    WhyNot.NO_LIBRARY: "the library for it is not installed",
-    WhyNot.NO_READER: "nothing here reads this format",
-    WhyNot.NO_TIME: "the time for all files was up",
-}
-
 
 @dataclass(frozen=True)
 class FilesChecked:
-    """What the look at the files told, against what the task requires of them.
+    """What the inspected files say of the work.
 
-    `all_required`: each of them was handed in as part of what is to be complete, whether or not it is named besides.
+    `all_required`: each was submitted as part of what is to be complete. `looked` is what a model saw on them.
     """
 
     inspected: FilesInspected
     required: tuple[FileRequirement, ...] = ()
     all_required: bool = False
-
-    def of(self, requirement: FileRequirement) -> tuple[FileFacts, ...]:
-        return tuple(one for one in self.inspected.files if fits(one.name, requirement.path))
+    looked: Looked | None = None
 
     def is_required(self, facts: FileFacts) -> bool:
         return self.all_required or any(fits(facts.name, one.path) for one in self.required)
 
-    @property
-    def unseen(self) -> tuple[FileFacts, ...]:
-        """The files that nobody could look at."""
-        return tuple(one for one in self.inspected.files if not one.could_look)
-
-    @property
-    def uninspected(self) -> tuple[FileFacts, ...]:
-        """The required files without a fault that were not inspected, or not to their end."""
-        return tuple(
-            one
-            for one in self.inspected.files
-            if self.is_required(one) and not looked_through(one) and not _of_the_file(one)
-        )
-
-    @property
-    def lacks_a_look(self) -> bool:
-        """Whether some requirement neither holds nor fails, because nobody could look, or not to the file's end."""
-        return bool(self.uninspected)
+    def decisive(self, facts: FileFacts) -> list[FileFault]:
+        """The faults of a file that keep the work from passing: all of a required one's, some of any other's."""
+        faults = facts.faults if facts.could_look else ()
+        return [one for one in faults if one.code in DECIDES_ALWAYS or self.is_required(facts)]
 
     @property
     def deciding(self) -> tuple[FileAspect, ...]:
-        """What keeps the work from passing: a required file that is missing or faulty, any other that is none at all.
-
-        Each once, in their order.
-        """
-        found = [FileAspect(file=_path_of(fault, self.required), fault=fault) for fault in self.inspected.missing]
-        for facts in self.inspected.files:
-            faults = _of_the_file(facts) if self.is_required(facts) else decisive_faults(facts)
-            found += [FileAspect(file=facts.name, fault=fault) for fault in faults]
+        """What keeps the work from passing: required files that are missing, and faults that decide. Each once."""
+        found = [FileAspect(file=fault.place, fault=fault) for fault in self.inspected.missing]
+        found += [
+            FileAspect(file=one.name, fault=fault) for one in self.inspected.files for fault in self.decisive(one)
+        ]
         return tuple(dict.fromkeys(found))
 
     @property
+    def unknown(self) -> tuple[str, ...]:
+        """One sentence for each required file that was not inspected to its end, and for what nobody saw on one."""
+        files = (one for one in self.inspected.files if self.is_required(one))
+        unread = (one for one in files if not one.is_read and not (one.could_look and one.faults))
+        told = (f"{one_line(one.name)} was not inspected: {facts_in_words(one)}." for one in unread)
+        return (*told, *(self.looked.undecided if self.looked else ()))
+
+    @property
     def results(self) -> tuple[RequirementResult, ...]:
-        """One for each requirement that something is known of, and one for each other file that is none at all."""
-        results = [result for one in self.required if (result := self._result(one)) is not None]
+        """One for each requirement that something is known of, and for each other file with a fault that decides."""
+        results = [self._result(one) for one in self.required]
         for facts in self.inspected.files:
-            faults = decisive_faults(facts)
+            faults = self.decisive(facts)
             if faults and not self.is_required(facts):
                 expected = f"{facts.name} is what its name says, and opens"
-                results.append(
-                    RequirementResult(
-                        kind=RequirementKind.FILE,
-                        name=facts.name,
-                        met=False,
-                        expected=expected,
-                        actual=_listed(faults),
-                    )
-                )
-        return tuple(results)
+                results.append(_unmet(facts.name, expected=expected, actual=_listed(faults)))
+        return tuple(one for one in results if one is not None)
 
     def _result(self, requirement: FileRequirement) -> RequirementResult | None:
-        files = self.of(requirement)
-        missing = [one for one in self.inspected.missing if _path_of(one, self.required) == requirement.path]
-        faulty = [(facts, faults) for facts in files if (faults := _of_the_file(facts))]
-        if not missing and not faulty and not all(map(looked_through, files)):
-            return None
+        # What is to be seen on it, no code can tell.
+        expected = required_in_words(requirement.model_copy(update={"shows": ""}))
+        files = [one for one in self.inspected.files if fits(one.name, requirement.path)]
+        missing = [one for one in self.inspected.missing if one.place == requirement.path]
         told = [_listed(missing)] if missing else []
-        told += [f"{facts.name}: {_listed(faults)}" for facts, faults in faulty[:MOST_TOLD]]
-        return RequirementResult(
-            kind=RequirementKind.FILE,
-            name=requirement.path,
-            met=not told,
-            # What is to be seen on it, no code can tell.
-            expected=required_in_words(requirement.model_copy(update={"shows": ""})),
-            actual="; ".join(told) or _found(files),
-        )
+        told += [f"{one.name}: {_listed(one.faults)}" for one in files if one.could_look and one.faults][:MOST_TOLD]
+        if told:
+            return _unmet(requirement.path, expected=expected, actual="; ".join(told))
+        if not all(one.is_read for one in files):
+            return None
+        actual = cut("; ".join(f"{one.name}: {facts_in_words(one)}" for one in files), LONGEST_TOLD * 2)
+        return _unmet(requirement.path, expected=expected, actual=actual).model_copy(update={"met": True})
 
     @property
     def issues(self) -> tuple[Issue, ...]:
-        """The faults of files that no requirement names, with name and place; those that decide are graver."""
-        return tuple(
-            file_issue(facts.name, fault)
-            for facts in self.inspected.files
-            if not self.is_required(facts)
-            for fault in _of_the_file(facts)
-        )[:MOST_ISSUES]
+        """The faults of files that no requirement names, and what files do not show."""
+        others = [one for one in self.inspected.files if one.could_look and not self.is_required(one)]
+        issues = [file_issue(one.name, fault) for one in others for fault in one.faults]
+        issues += [
+            Issue(
+                category=IssueCategory.COMPLETENESS,
+                severity=Severity.HIGH,
+                description=f"{look.file} does not show this: {look.shows}{f' ({look.why})' if look.why else ''}",
+                region=Region(attachment=look.attachment) if look.attachment else None,
+            )
+            for look in (self.looked.not_shown if self.looked else ())
+        ]
+        return tuple(issues[:MOST_ISSUES])
+
+    @property
+    def is_contradicted(self) -> bool:
+        """Return True if the files keep the work from passing."""
+        return bool(self.deciding or (self.looked and self.looked.not_shown))
 
 
-def looked_through(facts: FileFacts) -> bool:
-    """Whether somebody looked to the file's end: what a fault may stand in behind it, no requirement holds by."""
-    return facts.could_look and facts.is_whole
-
-
-def uninspected_in_words(facts: FileFacts) -> str:
-    """Return which required file was not inspected and why, on one line."""
-    return f"{one_line(facts.name)} was not inspected: {facts_in_words(facts)}"
-
-
-def _of_the_file(facts: FileFacts) -> list[FileFault]:
-    return list(facts.faults) if facts.could_look else []
-
-
-def decisive_faults(facts: FileFacts) -> list[FileFault]:
-    """The faults by which a file is none at all, whoever asked for it."""
-    return [fault for fault in _of_the_file(facts) if fault.code in DECIDES_ALWAYS]
-
-
-def _path_of(fault: FileFault, required: Sequence[FileRequirement]) -> str:
-    """The path of the requirement that a missing file leaves unmet: told as the fault's place, or as what is expected.
-
-    The only requirement's where neither names one.
-    """
-    paths = [one.path for one in required]
-    named = next((text for text in (fault.place, fault.expected) if text in paths), "")
-    return named or (paths[0] if len(paths) == 1 else fault.place or fault.expected)
+def _unmet(name: str, *, expected: str, actual: str) -> RequirementResult:
+    return RequirementResult(kind=RequirementKind.FILE, name=name, met=False, expected=expected, actual=actual)
 
 
 def file_issue(name: str, fault: FileFault) -> Issue:
@@ -217,113 +133,115 @@ def file_issue(name: str, fault: FileFault) -> Issue:
     return Issue(
         category=IssueCategory.COMPLETENESS if is_missing else IssueCategory.FORMAT,
         severity=Severity.HIGH if is_missing or fault.code in DECIDES_ALWAYS else Severity.MEDIUM,
-        description=f"{name}: {fault_in_words(fault)}",
+        description=f"{name}: {fault.in_words}",
         suggested_fix=f"Produce {name}" if is_missing else f"Make {name} anew, so that it opens and is whole",
     )
 
 
 def with_files(judgement: Judgement, checked: FilesChecked) -> Judgement:
-    """The judgement with what the files have against it: a PASS that they contradict is REVISE."""
+    """Return the judgement with what the files say against it: a PASS that they contradict is REVISE."""
     report = judgement.requirements
     is_told = report is not None and any(one.kind is RequirementKind.FILE for one in report.results)
     aspects = () if is_told else checked.deciding
-    named = [*(file_issue(one.file, one.fault) for one in aspects), *checked.issues]
     told = {issue.description for issue in judgement.issues}
+    named = [*(file_issue(one.file, one.fault) for one in aspects), *checked.issues]
     added = {issue.description: issue for issue in named if issue.description not in told}
-    verdict = Verdict.REVISE if judgement.passed and checked.deciding else judgement.verdict
+    verdict = Verdict.REVISE if judgement.passed and checked.is_contradicted else judgement.verdict
     if verdict is judgement.verdict and not added:
         return judgement
     issues = (*judgement.issues, *list(added.values())[:MOST_ISSUES])
     return judgement.model_copy(update={"verdict": verdict, "issues": issues})
 
 
-def required_in_words(one: FileRequirement) -> str:
-    """What the file must be, on one line."""
-    kind = f" ({one.kind.value})" if one.kind else ""
-    parts = [f"at least {one.min_files} files {one.path}{kind}" if one.min_files > 1 else f"{one.path}{kind}"]
-    listed = {"columns": one.columns, "sheets": one.sheets, "sections": one.sections, "entries": one.entries}
-    parts += [f"with the {name} {', '.join(values)}" for name, values in listed.items() if values]
-    least = {
-        "bytes": one.min_bytes,
-        "rows": one.min_rows,
-        "pages": one.min_pages,
-        "words": one.min_words,
-        "pixels wide": one.min_width,
-        "pixels high": one.min_height,
-    }
-    parts += [f"at least {number:,} {unit}" for unit, number in least.items() if number]
-    parts += ["data that fits its schema"] if one.schema_ is not None else []
-    parts += [f"shows: {one_line(one.shows)}"] if one.shows else []
-    return cut(one_line("; ".join(parts)), LONGEST_TOLD * 2)
+def against_files(found: Completeness, checked: FilesChecked | None) -> Completeness:
+    """Return the check with what the files say: incomplete by code's word, and never better than the model's.
+
+    While something about a required file is unknown, no check says complete.
+    """
+    if checked is None:
+        return found
+    state, error = found.state, found.error
+    if state is CheckState.COMPLETE and checked.unknown:
+        state, error = CheckState.UNCHECKED, cut(" ".join(checked.unknown[:MOST_ISSUES]), LONGEST_WHY)
+    missing = tuple(f"{one.file}: {one.shows}" for one in (checked.looked.not_shown if checked.looked else ()))
+    return found.model_copy(
+        update={
+            "state": CheckState.INCOMPLETE if checked.is_contradicted else state,
+            "error": error,
+            "missing_aspects": tuple(dict.fromkeys((*found.missing_aspects, *missing))),
+            "files": checked.inspected,
+            "faulty_files": checked.deciding,
+            "looked": checked.looked,
+        }
+    )
 
 
-def facts_in_words(facts: FileFacts) -> str:
-    """What was found in a file, on one line; that nobody could look where nobody did."""
-    if not facts.could_look:
-        why = WHY_NOT.get(facts.why_not, one_line(facts.why_not) or "no reason is known")
-        return f"nobody could look at it: {why}{f' ({one_line(facts.lacks)})' if facts.lacks else ''}"
-    counted = {
-        "rows": facts.rows,
-        "pages": facts.pages,
-        "words": facts.words,
-        "links": facts.links,
-    }
-    parts = [facts.kind.value, f"{facts.size:,} bytes"]
-    parts += [f"{number:,} {unit}" for unit, number in counted.items() if number is not None]
-    parts += [f"{facts.width} x {facts.height} pixels"] if facts.width and facts.height else []
-    listed = {"columns": facts.columns, "sheets": facts.sheets, "headings": facts.headings, "entries": facts.entries}
-    parts += [f"{name}: {cut(', '.join(values), LONGEST_TOLD)}" for name, values in listed.items() if values]
-    parts += [] if facts.is_whole else ["not looked at to its end"]
-    return ", ".join(map(one_line, parts))
-
-
-def _found(files: Sequence[FileFacts]) -> str:
-    return cut("; ".join(f"{one.name}: {facts_in_words(one)}" for one in files), LONGEST_TOLD * 2)
+# In words, as models and agents are told. Pages have the words of the registry.
 
 
 def _listed(faults: Sequence[FileFault]) -> str:
     more = f"; and {len(faults) - MOST_TOLD} more" if len(faults) > MOST_TOLD else ""
-    return "; ".join(fault_in_words(one) for one in faults[:MOST_TOLD]) + more
+    return "; ".join(one.in_words for one in faults[:MOST_TOLD]) + more
+
+
+def required_in_words(one: FileRequirement) -> str:
+    """Return what the file must be, on one line."""
+    kind = f" ({one.kind.value})" if one.kind else ""
+    parts = [f"at least {one.min_files} files {one.path}{kind}" if one.min_files > 1 else f"{one.path}{kind}"]
+    for name in ("columns", "sheets", "sections", "entries"):
+        parts += [f"with the {name} {', '.join(getattr(one, name))}"] if getattr(one, name) else []
+    for name in ("bytes", "rows", "pages", "words", "width", "height"):
+        least = getattr(one, f"min_{name}")
+        parts += [f"{name}: at least {least:,}"] if least else []
+    parts += ["data that fits its schema"] if one.schema_ is not None else []
+    parts += [f"shows: {one.shows}"] if one.shows else []
+    return cut(one_line("; ".join(parts)), LONGEST_TOLD * 2)
+
+
+def facts_in_words(facts: FileFacts) -> str:
+    """Return what was found in a file, on one line, or why nobody could open it."""
+    if not facts.could_look:
+        why = facts.why_not.replace("_", " ") or "no reason is known"
+        return one_line(f"it could not be opened: {why}{f' ({facts.lacks})' if facts.lacks else ''}")
+    parts = [facts.kind.value, f"{facts.size:,} bytes"]
+    for name in ("rows", "pages", "words", "width", "height"):
+        count = getattr(facts, name)
+        parts += [f"{name}: {count:,}"] if count is not None else []
+    for name in ("columns", "sheets", "headings", "entries"):
+        listed = ", ".join(getattr(facts, name))
+        parts += [f"{name}: {cut(listed, LONGEST_TOLD)}"] if listed else []
+    parts += [] if facts.is_whole else ["not inspected to its end"]
+    return one_line(", ".join(parts))
 
 
 def files_in_frame(checked: FilesChecked) -> str:
-    """All that is known of the files, as data in a frame that none of them can close."""
-    lines = [f"- {one.file}: {fault_in_words(one.fault)}" for one in checked.deciding if one.fault.code in NOT_PRODUCED]
+    """Return all that is known of the files, as data in a frame that none of them can close."""
+    lines = [f"- {one.place}: {one.in_words}" for one in checked.inspected.missing]
     for facts in checked.inspected.files:
         lines.append(f"- {one_line(facts.name)}: {facts_in_words(facts)}")
-        lines += [f"  fault: {fault_in_words(fault)}" for fault in _of_the_file(facts)[:MOST_TOLD]]
-        if facts.could_look and facts.begins.strip():
-            lines.append(f"  begins: {cut(one_line(facts.begins), LONGEST_BEGINNING)}")
+        if facts.could_look:
+            lines += [f"  fault: {fault.in_words}" for fault in facts.faults[:MOST_TOLD]]
+            lines += [f"  begins: {cut(one_line(facts.begins), LONGEST_BEGINNING)}"] if facts.begins.strip() else []
+    for look in checked.looked.looks if checked.looked else ():
+        if look.holds is not Holds.NOT_LOOKED_AT:
+            told = f"{look.file} must show: {look.shows}. It does: {look.holds.value.replace('_', ' ')}. {look.why}"
+            lines.append(f"- a model looked at it: {one_line(told)}")
     return framed("\n".join(lines) or "(no file was produced)", name="files", most=LONGEST_LISTED)
 
 
 # Files that a model writes into its answer: each in a block of its own, named by its path where the block begins.
 
 MOST_WRITTEN = 20
-_FENCE = re.compile(r"(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)")
+_BLOCKS = MarkdownIt("zero").enable("fence")
 _NAMED = re.compile(r"""\b(?:path|file|filename|title)=["']?([^\s"']+)""")
 _BARE = re.compile(r"(?:^|[\s:])([\w./-]*\w\.[A-Za-z0-9]{1,8})(?=\s|$)")
 
 
 def files_written_in(content: str) -> tuple[tuple[str, str], ...]:
-    """The paths and texts of the files in an answer; of two with one path the later."""
+    """Return the paths and texts of the files in an answer; of two with one path the later."""
     found: dict[str, str] = {}
-    fence = path = ""
-    lines: list[str] = []
-    for line in re.findall(r"[^\n]*\n|[^\n]+", content):
-        bare = line.strip()
-        if fence:
-            if bare == fence:
-                if path:
-                    found[path] = "".join(lines)
-                fence, path, lines = "", "", []
-            else:
-                lines.append(line)
-        elif opens := _FENCE.fullmatch(bare):
-            fence = opens["fence"]
-            named = _NAMED.search(opens["info"]) or _BARE.search(opens["info"])
-            path = named[1] if named else ""
-    # One that is not closed was cut off, and is a file that breaks off.
-    if fence and path and lines:
-        found[path] = "".join(lines)
+    for block in _BLOCKS.parse(content):
+        named = (_NAMED.search(block.info) or _BARE.search(block.info)) if block.type == "fence" else None
+        if named:
+            found[named[1]] = block.content
     return tuple(found.items())[:MOST_WRITTEN]

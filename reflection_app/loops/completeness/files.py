@@ -13,7 +13,8 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from reflection_app.loops.completeness.file_codes import FaultCode, FileKind, WhyNot
 from reflection_app.loops.json_schema import check_schema
 from reflection_app.loops.storable import Text
-from reflection_app.loops.values import Value
+from reflection_app.loops.texts import cut, one_line
+from reflection_app.loops.values import Recorded, Value
 
 __all__ = (
     "MOST_LISTED",
@@ -31,6 +32,7 @@ __all__ = (
 MOST_REQUIRED = 50
 MOST_LISTED = 200
 LONGEST_NAME = 200
+LONGEST_TOLD = 300
 Short = Annotated[Text, Field(min_length=1, max_length=LONGEST_NAME)]
 Listed = Annotated[tuple[Short, ...], Field(max_length=MOST_REQUIRED)]
 Least = Annotated[int | None, Field(ge=1, le=1_000_000_000)]
@@ -92,34 +94,41 @@ class FileFault(Value):
     """`place` is where in the file (`line 3`, `Sheet1!B2`, `page 2`); `expected` and `actual` fill the code's words."""
 
     code: FaultCode
-    place: Text = ""
+    place: Text = Field(default="", examples=["line 3"])
     expected: Text = ""
     actual: Text = ""
 
+    @property
+    def in_words(self) -> str:
+        """What is wrong, where, and what was expected and found, as models and programs are told."""
+        words = self.code.value.replace("_", " ")
+        words += f" ({one_line(self.place)})" if self.place else ""
+        words += f", expected {one_line(self.expected)}" if self.expected else ""
+        words += f", found {one_line(self.actual)}" if self.actual else ""
+        return cut(words, LONGEST_TOLD)
 
-class FileFacts(Value):
-    """What opening a file told. None where it does not apply, or nobody could tell.
 
-    `could_look` is False where no library for it is installed here or the sandbox cannot start, which says nothing
-    of the file; `why_not` is then a WhyNot, and `lacks` names the library, the format, or has the sandbox's own words.
-    `is_whole` is False where bounds ended the look before the file's end.
+class FileFacts(Recorded):
+    """What opening a file found. Counts are None where they do not apply, or nobody could tell.
+
+    `why_not` is a WhyNot where `could_look` is False; `lacks` then names the library, the format, or has the sandbox's
+    own words.
     """
 
     name: Text
     sha256: str = ""
-    size: int = 0
+    size: int = Field(default=0, description="in bytes")
     media_type: str = ""
     kind: FileKind = FileKind.OTHER
-    could_look: bool = True
+    could_look: bool = Field(default=True, description="false: nobody could open it here, no fault of the file")
     why_not: Text = ""
     lacks: Text = ""
-    is_whole: bool = True
+    is_whole: bool = Field(default=True, description="false: bounds ended the inspection before its end")
     encoding: str = ""
     rows: int | None = None
     columns: tuple[Text, ...] = ()
     sheets: tuple[Text, ...] = ()
     headings: tuple[Text, ...] = ()
-    links: int | None = None
     pages: int | None = None
     words: int | None = None
     width: int | None = None
@@ -131,6 +140,11 @@ class FileFacts(Value):
     @property
     def is_good(self) -> bool:
         return self.could_look and not self.faults
+
+    @property
+    def is_read(self) -> bool:
+        """Return True if the file was inspected to its end: an unread rest may hold a fault."""
+        return self.could_look and self.is_whole
 
 
 class FilesInspected(Value):
@@ -144,7 +158,3 @@ class FilesInspected(Value):
         if len(self.files) > MOST_LISTED:
             raise ValueError(f"at most {MOST_LISTED} files are told of")
         return self
-
-    @property
-    def has_faults(self) -> bool:
-        return bool(self.missing) or any(one.faults for one in self.files)

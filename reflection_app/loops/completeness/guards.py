@@ -27,10 +27,8 @@ from reflection_app.loops.completeness.checks import (
     stands_in,
 )
 from reflection_app.loops.completeness.dropped import DropCode, Dropped
-from reflection_app.loops.completeness.file_checks import FilesChecked, uninspected_in_words
 from reflection_app.loops.completeness.suggesting import CheckAnswer, SupplementAnswer
 from reflection_app.loops.diagnosis.fallback_tools import is_reading
-from reflection_app.loops.texts import cut
 from reflection_app.loops.tool_calls import ToolCall, ToolSpec
 
 MOST_ASPECTS = 20
@@ -107,31 +105,6 @@ def guarded(
         supplements=tuple(sieve.kept),
         dropped=tuple(sieve.dropped[:MOST_DROPPED]),
         steps_ok=all(step.ok for step in history),
-    )
-
-
-MOST_UNINSPECTED = 5
-LONGEST_WHY = 2_000
-
-
-def against_files(found: Completeness, checked: FilesChecked | None) -> Completeness:
-    """What was found with what the files say: while one that decides is missing or faulty, the work is incomplete.
-
-    So it is where the model could not be asked, too: what code knows needs no model's word. While a required file was
-    not inspected, no check says complete.
-    """
-    if checked is None:
-        return found
-    faulty = checked.deciding
-    if found.state is CheckState.COMPLETE and checked.uninspected:
-        why = " ".join(f"{uninspected_in_words(one)}." for one in checked.uninspected[:MOST_UNINSPECTED])
-        found = found.model_copy(update={"state": CheckState.UNCHECKED, "error": cut(why, LONGEST_WHY)})
-    return found.model_copy(
-        update={
-            "state": CheckState.INCOMPLETE if faulty else found.state,
-            "files": checked.inspected,
-            "faulty_files": faulty,
-        }
     )
 
 

@@ -1,29 +1,26 @@
-"""What a model that sees told of the files that work has produced, and what of them nobody looked at. Pure values.
+"""What a model that sees found on the files that the work has produced. Pure values.
 
-A word that all is well lifts nothing: what code found wrong with a file stands beside it, and goes before it.
+A "yes" improves nothing: what code found wrong with a file stands.
 """
 
 from decimal import Decimal
 from enum import StrEnum
-from typing import Annotated
 from uuid import UUID
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from reflection_app.loops.effect import Effect
-from reflection_app.loops.regions import box_in
 from reflection_app.loops.storable import Text
-from reflection_app.loops.values import Picture, Value
-from reflection_app.loops.verdicts import Confidence, Severity
+from reflection_app.loops.texts import cut, one_line
+from reflection_app.loops.values import Picture, Recorded, Value
 
-# Above this a finding says that something is not as it must be.
-GRAVE = frozenset({Severity.HIGH, Severity.CRITICAL})
+LONGEST_WORDS = 300
 
 
 class Holds(StrEnum):
-    """Whether a file shows what it must. NOT_LOOKED_AT is no word of a model: nobody looked, and WhyNotLooked says why.
+    """Whether a file shows what it must. NOT_LOOKED_AT is no model's answer: nobody looked, see WhyNotLooked.
 
-    CANNOT_TELL: it looked, and could not say, or did not see all pages that there are.
+    CANNOT_TELL: it looked, and could not say, or did not see all pages.
     """
 
     YES = "yes"
@@ -44,22 +41,6 @@ class WhyNotLooked(StrEnum):
     NO_ANSWER = "no_answer"
 
 
-def _box(fragment: str) -> str:
-    if fragment and box_in(fragment) is None:
-        raise ValueError("must be a box, as in xywh=percent:10,20,30,40, or empty")
-    return fragment
-
-
-class SeenFinding(Value):
-    """Something that a model saw on a page. `fragment` is the box on it, empty where it gave none that can be."""
-
-    what: Text = Field(min_length=1)
-    severity: Severity = Severity.MEDIUM
-    page: int = Field(default=1, ge=1)
-    fragment: Annotated[str, AfterValidator(_box)] = ""
-    confidence: Confidence | None = None
-
-
 class SeenPage(Value):
     """A page as it was shown to the model, in pixels."""
 
@@ -68,37 +49,31 @@ class SeenPage(Value):
     height: int = Field(ge=1)
 
 
-class Look(Value):
+class Look(Recorded):
     """One file and one thing that it must show.
 
-    `pages` are those that were shown, of `pages_in_all` where anybody could tell. `saw` is what the model said is on
-    them. `has_faults`: code found something wrong with the file, whatever was seen on it. `attachment` is where the
-    project keeps its bytes.
+    `pages` were shown, of `pages_in_all` where that is known. `saw` is what the model said is on them. `attachment` is
+    where the project stores the file.
     """
 
     file: Text
     sha256: str
     attachment: UUID | None = None
     shows: Text
-    holds: Holds
+    holds: Holds = Field(
+        description="not_looked_at: nobody looked, which says nothing of the file; cannot_tell: a model looked, and "
+        "could not say, or did not see all pages"
+    )
     why_not: WhyNotLooked | None = None
     error: Text = ""
     why: Text = ""
     saw: Text = ""
     pages: tuple[SeenPage, ...] = ()
     pages_in_all: int | None = None
-    max_side_px: int = 0
-    findings: tuple[SeenFinding, ...] = ()
-    has_faults: bool = False
-
-    @property
-    def is_good(self) -> bool:
-        """Whether it was seen to show what it must, and nothing else is wrong with it."""
-        return self.holds is Holds.YES and not self.has_faults
 
     @property
     def is_partial(self) -> bool:
-        """Whether there are, or may be, pages that nobody looked at."""
+        """Return True if there are, or may be, pages that nobody looked at."""
         return self.pages_in_all is None or len(self.pages) < self.pages_in_all
 
 
@@ -115,20 +90,17 @@ class Looked(Value):
         return tuple(one for one in self.looks if one.holds is Holds.NO)
 
     @property
-    def not_looked_at(self) -> tuple[Look, ...]:
-        return tuple(one for one in self.looks if one.holds is Holds.NOT_LOOKED_AT)
-
-    @property
-    def undecided(self) -> tuple[Look, ...]:
-        """Where nobody has said whether a file shows what it must."""
-        return tuple(one for one in self.looks if one.holds in {Holds.NOT_LOOKED_AT, Holds.CANNOT_TELL})
+    def undecided(self) -> tuple[str, ...]:
+        """One sentence for each thing of which nobody knows whether a file shows it."""
+        return tuple(
+            cut(one_line(f"It is not known whether {one.file} shows this: {one.shows}."), LONGEST_WORDS)
+            for one in self.looks
+            if one.holds in {Holds.NOT_LOOKED_AT, Holds.CANNOT_TELL}
+        )
 
 
 class PageRendered(Value):
-    """A page made a picture of: its size, and how many bytes that takes. `error` is why there is none.
-
-    `attachment` is where the project keeps the file.
-    """
+    """The picture made of a page: its size in pixels and bytes. `error` is why there is none."""
 
     picture: Picture
     attachment: UUID | None = None
@@ -143,7 +115,7 @@ class PagesRendered(Value):
 
 
 class RenderPages(Effect[PagesRendered]):
-    """Make pictures of these pages, each within its bounds, and keep them. One that cannot be is no failed effect."""
+    """Make pictures of these pages, each within its bounds, and store them. One that cannot be made fails no effect."""
 
     kind = "render_pages"
 

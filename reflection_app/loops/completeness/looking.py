@@ -1,14 +1,20 @@
-"""A model that sees is asked whether produced files show what they must, page by page beside the requirement.
+"""Files that the work has produced: opened, and shown to a model that sees where they must show something.
 
-Nobody looks where no such model is configured, and the result then says so: it is no "yes". A look that failed says
-nothing of the file. What is on a picture is data to the model, and the model's word is data to this code: it may find
-something missing, and lifts nothing that code found wrong.
+Without such a model nobody looks, and the result says so. A look that failed says nothing of the file. What is on a
+picture is data to the model, and the model's answer is data to this code.
 """
 
 import math
 from collections.abc import Sequence
+from typing import Annotated, Any, Self
 
+from pydantic import BeforeValidator, model_validator
+
+from reflection_app.loops.answer_reading import Lenient, Said, as_list
+from reflection_app.loops.answer_schemas import TEXT, closed_object, list_of
 from reflection_app.loops.answers import NoUsableAnswer, ask
+from reflection_app.loops.attempt_effects import InspectFiles
+from reflection_app.loops.completeness.file_checks import FilesChecked
 from reflection_app.loops.completeness.files import FileFacts, FileKind, FileRequirement, fits
 from reflection_app.loops.completeness.looked import (
     Holds,
@@ -19,7 +25,6 @@ from reflection_app.loops.completeness.looked import (
     SeenPage,
     WhyNotLooked,
 )
-from reflection_app.loops.completeness.seeing import ANSWER_SCHEMA, LookAnswer
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.framing import framed
 from reflection_app.loops.progress import LimitReached, PriceUnknown, Progress
@@ -27,6 +32,8 @@ from reflection_app.loops.prompts import prompt
 from reflection_app.loops.task_spec import ModelRole, TaskSpec
 from reflection_app.loops.values import PIXELS_PER_TOKEN, Message, Picture, system, user
 
+# Opening files takes no tokens: a run that is out of time may still see whether they are whole.
+FILES_TIMEOUT_S = 60.0
 HAS_PAGES = frozenset({FileKind.PDF, FileKind.IMAGE})
 MOST_FILES = 8
 MOST_PAGES = 8
@@ -39,69 +46,64 @@ LONGEST_ERROR = 600
 LONGEST_TOLD = 1_500
 
 
+async def inspect_produced(
+    spec: TaskSpec, run: Progress, effect: InspectFiles, *, base: str, all_required: bool = False
+) -> FilesChecked:
+    """Return what opening the files found, and what a model saw on them. Raises PriceUnknown as any call does."""
+    inspected = await run.perform(effect)
+    looked = await see_files(spec, run, files=inspected.files, required=effect.requirements, base=base)
+    return FilesChecked(inspected, effect.requirements, all_required=all_required, looked=looked)
+
+
 async def see_files(
     spec: TaskSpec, run: Progress, *, files: Sequence[FileFacts], required: Sequence[FileRequirement], base: str
 ) -> Looked | None:
-    """What was seen on the files of which something must be seen; None where there are none.
+    """Return what was seen on the files that must show something; None where none must.
 
-    What was looked at before in this run, by bytes and words, is not asked again. A limit ends no run here: what was
-    not looked at says so. Raises PriceUnknown as any call does.
+    What was looked at before in this run, by bytes and words, is not asked again. A limit ends no run here.
     """
-    wanted = wanted_looks(files, required)
-    if not wanted:
-        return None
     tokens, cost_usd, asked = run.tokens, run.cost_usd, 0
     looks: list[Look] = []
-    for place, (facts, shown) in enumerate(wanted, start=1):
-        known = [run.looks[facts.sha256, one] for one in shown if (facts.sha256, one) in run.looks]
-        open_ones = [one for one in shown if (facts.sha256, one) not in run.looks]
-        # What is wrong with the file may have been found since.
-        looks += [one.model_copy(update={"file": facts.name, "has_faults": bool(facts.faults)}) for one in known]
-        if not open_ones:
-            continue
-        if not spec.has_vision:
-            looks += _nobody_looked(facts, open_ones, WhyNotLooked.NO_MODEL)
-        elif facts.kind not in HAS_PAGES:
-            looks += _nobody_looked(facts, open_ones, WhyNotLooked.NO_PAGES)
-        elif asked >= MOST_FILES:
-            looks += _nobody_looked(facts, open_ones, WhyNotLooked.TOO_MANY)
-        elif run.exceeded() is not None:
-            looks += _nobody_looked(facts, open_ones, WhyNotLooked.LIMIT)
-        else:
-            asked += 1
-            found = await _look(run, facts, open_ones, key=f"{base}/look-{place}")
-            looks += found
-            run.looks |= {(one.sha256, one.shows): one for one in found if one.holds is not Holds.NOT_LOOKED_AT}
-    return Looked(looks=tuple(looks), tokens=run.tokens - tokens, cost_usd=run.cost_usd - cost_usd)
-
-
-def wanted_looks(
-    files: Sequence[FileFacts], required: Sequence[FileRequirement]
-) -> list[tuple[FileFacts, tuple[str, ...]]]:
-    """The files of which something must be seen, each once, with what that is."""
-    wanted = []
+    place = 0
     for facts in files:
         fitting = (one.shows.strip() for one in required if fits(facts.name, one.path))
-        shown = dict.fromkeys(one for one in fitting if one)
-        if shown and facts.sha256:
-            wanted.append((facts, tuple(shown)))
-    return wanted
+        shown = list(dict.fromkeys(one for one in fitting if one))
+        if not shown or not facts.sha256:
+            continue
+        place += 1
+        known = [run.looks[facts.sha256, one] for one in shown if (facts.sha256, one) in run.looks]
+        looks += [one.model_copy(update={"file": facts.name}) for one in known]
+        shown = [one for one in shown if (facts.sha256, one) not in run.looks]
+        if not shown:
+            continue
+        if not spec.has_vision:
+            looks += _nobody_looked(facts, shown, WhyNotLooked.NO_MODEL)
+        elif facts.kind not in HAS_PAGES:
+            looks += _nobody_looked(facts, shown, WhyNotLooked.NO_PAGES)
+        elif asked >= MOST_FILES:
+            looks += _nobody_looked(facts, shown, WhyNotLooked.TOO_MANY)
+        elif run.exceeded() is not None:
+            looks += _nobody_looked(facts, shown, WhyNotLooked.LIMIT)
+        else:
+            asked += 1
+            found = await _look(run, facts, shown, key=f"{base}/look-{place}")
+            looks += found
+            run.looks |= {(one.sha256, one.shows): one for one in found if one.holds is not Holds.NOT_LOOKED_AT}
+    return Looked(looks=tuple(looks), tokens=run.tokens - tokens, cost_usd=run.cost_usd - cost_usd) if looks else None
 
 
-def _nobody_looked(facts: FileFacts, shown: Sequence[str], why_not: WhyNotLooked, *, error: str = "") -> list[Look]:
+def _nobody_looked(
+    facts: FileFacts, shown: Sequence[str], why_not: WhyNotLooked, error: EffectFailed | str = ""
+) -> list[Look]:
     return [
-        Look(
-            file=facts.name,
-            sha256=facts.sha256,
-            shows=one,
-            holds=Holds.NOT_LOOKED_AT,
-            why_not=why_not,
-            error=error[:LONGEST_ERROR],
-            pages_in_all=_pages_in_all(facts),
-            has_faults=bool(facts.faults),
-        )
-        for one in shown
+        _look_of(facts, one, Holds.NOT_LOOKED_AT, why_not=why_not, error=str(error)[:LONGEST_ERROR]) for one in shown
     ]
+
+
+def _look_of(facts: FileFacts, shows: str, holds: Holds, **more: Any) -> Look:
+    return Look(
+        file=facts.name, sha256=facts.sha256, shows=shows, holds=holds, pages_in_all=_pages_in_all(facts), **more
+    )
 
 
 def _pages_in_all(facts: FileFacts) -> int | None:
@@ -110,21 +112,18 @@ def _pages_in_all(facts: FileFacts) -> int | None:
 
 async def _look(run: Progress, facts: FileFacts, shown: Sequence[str], *, key: str) -> list[Look]:
     """What the model says of one file."""
-    in_all = _pages_in_all(facts)
-    pictures = tuple(
-        Picture(sha256=facts.sha256, page=page, max_side_px=MAX_SIDE_PX)
-        for page in range(1, min(in_all or MOST_PAGES, MOST_PAGES) + 1)
-    )
+    last = min(_pages_in_all(facts) or MOST_PAGES, MOST_PAGES)
+    pictures = tuple(Picture(sha256=facts.sha256, page=page, max_side_px=MAX_SIDE_PX) for page in range(1, last + 1))
     try:
         rendered = await run.perform(RenderPages(key=f"{key}/pages", pictures=pictures, timeout_s=run.time_left_s()))
     except EffectTimedOut:
         return _nobody_looked(facts, shown, WhyNotLooked.LIMIT)
     except EffectFailed as failure:
-        return _nobody_looked(facts, shown, WhyNotLooked.NOT_RENDERED, error=str(failure))
+        return _nobody_looked(facts, shown, WhyNotLooked.NOT_RENDERED, failure)
     there = [one for one in rendered.pages if not one.error]
     if not there:
         error = next((one.error for one in rendered.pages), "")
-        return _nobody_looked(facts, shown, WhyNotLooked.NOT_RENDERED, error=error)
+        return _nobody_looked(facts, shown, WhyNotLooked.NOT_RENDERED, error)
     sent = within_bounds(there, tokens_left=run.tokens_left)
     if not sent or run.exceeded() is not None:
         return _nobody_looked(facts, shown, WhyNotLooked.LIMIT)
@@ -142,14 +141,14 @@ async def _look(run: Progress, facts: FileFacts, shown: Sequence[str], *, key: s
     except (EffectTimedOut, LimitReached):
         return _nobody_looked(facts, shown, WhyNotLooked.LIMIT)
     except NoUsableAnswer as failure:
-        return _nobody_looked(facts, shown, WhyNotLooked.NO_ANSWER, error=str(failure))
+        return _nobody_looked(facts, shown, WhyNotLooked.NO_ANSWER, failure)
     except EffectFailed as failure:
-        return _nobody_looked(facts, shown, WhyNotLooked.MODEL_FAILED, error=str(failure))
+        return _nobody_looked(facts, shown, WhyNotLooked.MODEL_FAILED, failure)
     return read_looks(answer, facts, shown, sent)
 
 
 def within_bounds(pages: Sequence[PageRendered], *, tokens_left: int) -> list[PageRendered]:
-    """The first of the pages, as many as one call may hold and the run's tokens are enough for."""
+    """Return the first of the pages, as many as one call may hold and the run's tokens are enough for."""
     sent: list[PageRendered] = []
     size = tokens = 0
     for one in pages:
@@ -162,7 +161,7 @@ def within_bounds(pages: Sequence[PageRendered], *, tokens_left: int) -> list[Pa
 
 
 def question(facts: FileFacts, shown: Sequence[str], pages: Sequence[PageRendered]) -> tuple[Message, ...]:
-    """What is asked: the pages, what the file must show, and nothing of what others said of it.
+    """Return what is asked: the pages, what the file must show, and nothing of what others said of it.
 
     The file's hash stands in it, so that the nonce, which is a hash of this, can stand on none of its pages.
     """
@@ -182,27 +181,80 @@ def question(facts: FileFacts, shown: Sequence[str], pages: Sequence[PageRendere
     return (system(prompt("look_system")), user(text, pictures=tuple(one.picture for one in pages)))
 
 
-def read_looks(answer: LookAnswer, facts: FileFacts, shown: Sequence[str], sent: Sequence[PageRendered]) -> list[Look]:
-    """What the answer comes to. That something is not there is not known of pages that nobody looked at."""
+def read_looks(
+    answer: "LookAnswer", facts: FileFacts, shown: Sequence[str], sent: Sequence[PageRendered]
+) -> list[Look]:
+    """Return what the answer comes to. That something is missing is not known while there are pages nobody saw."""
     pages = tuple(SeenPage(page=one.picture.page, width=one.width, height=one.height) for one in sent)
     looks = []
     for number, one in enumerate(shown, start=1):
         holds, why = answer.said_of(number, asked=len(shown))
-        look = Look(
-            file=facts.name,
-            sha256=facts.sha256,
-            attachment=sent[0].attachment,
-            shows=one,
-            holds=holds,
-            why=why,
-            saw=answer.saw.strip()[:LONGEST_TOLD],
-            pages=pages,
-            pages_in_all=_pages_in_all(facts),
-            max_side_px=MAX_SIDE_PX,
-            findings=answer.findings_on(pages, number=number, asked=len(shown)),
-            has_faults=bool(facts.faults),
-        )
-        if look.holds is Holds.NO and look.is_partial:
-            look = look.model_copy(update={"holds": Holds.CANNOT_TELL})
-        looks.append(look)
+        more = {"why": why, "saw": answer.saw.strip()[:LONGEST_TOLD], "attachment": sent[0].attachment, "pages": pages}
+        look = _look_of(facts, one, holds, **more)
+        is_open = look.holds is Holds.NO and look.is_partial
+        looks.append(look.model_copy(update={"holds": Holds.CANNOT_TELL}) if is_open else look)
     return looks
+
+
+# The answer, read strictly where "it shows that" could be invented.
+
+
+def _holds(value: Any) -> Holds:
+    """One of the three words as models write them. Anything else is asked for again: it may not be guessed."""
+    if isinstance(value, bool):
+        return Holds.YES if value else Holds.NO
+    word = "_".join(str(value).lower().replace("’", "").replace("'", "").split())
+    if word not in {Holds.YES, Holds.NO, Holds.CANNOT_TELL}:
+        raise ValueError("must be yes, no or cannot_tell")
+    return Holds(word)
+
+
+def _number(value: Any) -> int | None:
+    text = str(value).strip().lstrip("#")
+    return int(text) if text.isdecimal() and len(text) < 6 else None
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, dict) else as_list(value)
+
+
+class RequirementSeen(Lenient):
+    number: Annotated[int | None, BeforeValidator(_number)] = None
+    holds: Annotated[Holds, BeforeValidator(_holds)]
+    why: Said = ""
+
+
+class LookAnswer(Lenient):
+    """What a model says of the pictures. "Yes" counts only in an answer that says what it saw, and why."""
+
+    saw: Said = ""
+    requirements: Annotated[tuple[RequirementSeen, ...], BeforeValidator(_listed)]
+
+    @model_validator(mode="after")
+    def check_that_yes_is_said_in_full(self) -> Self:
+        if not self.requirements:
+            raise ValueError("says nothing of the requirements")
+        agreed = [one for one in self.requirements if one.holds is Holds.YES]
+        if agreed and not self.saw.strip():
+            raise ValueError("says yes, but not what is on the pictures (saw)")
+        if not all(one.why.strip() for one in agreed):
+            raise ValueError("says yes, but not why")
+        return self
+
+    def said_of(self, number: int, *, asked: int) -> tuple[Holds, str]:
+        """Return what it says of a requirement, and why. Nothing, or two things, is no answer to it."""
+        own = [one for one in self.requirements if one.number == number or (asked == 1 and one.number is None)]
+        words = {one.holds for one in own}
+        why = " ".join(one.why.strip() for one in own)[:LONGEST_TOLD]
+        return words.pop() if len(words) == 1 else Holds.CANNOT_TELL, why
+
+
+ANSWER_SCHEMA = closed_object(
+    saw=TEXT,
+    requirements=list_of(
+        closed_object(
+            number={"type": "integer"}, holds={"type": "string", "enum": ["yes", "no", "cannot_tell"]}, why=TEXT
+        ),
+        most=20,
+    ),
+)

@@ -33,7 +33,7 @@ def ordered(
     if left_usd is not None and not found.cost_known:
         most, code, parameters = 0, DropCode.PRICE_UNKNOWN, {}
     elif left_usd is not None and left_usd <= 0:
-        most, code, parameters = 0, DropCode.OVER_CHECK_MONEY, {"cost_usd": str(found.cost_usd), "left_usd": "0"}
+        most, code, parameters = 0, DropCode.MONEY_SPENT, {}
     dropped = [
         Dropped(operation=one.operation, code=code, parameters=parameters, is_open=True) for one in best_first[most:]
     ]

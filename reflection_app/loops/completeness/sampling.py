@@ -45,28 +45,15 @@ class CheckLots(Value):
 
 
 FORMER = frozenset({"enabled", "least_share", "holdout_share", "least_worth", "max_cost_per_completed_usd"})
-LEAST_SHARE = 0.05
 
 
 def read_former(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings in today's form. A run that drew before its check was made is read as one that samples."""
+    """Return settings in today's form. A run that drew for a hold-out is read as one that samples."""
     settings = {name: value for name, value in stored.items() if name not in FORMER}
-    if stored.get("enabled") is False:
+    when, holdout = settings.get("when"), stored.get("holdout_share", 0.0)
+    if stored.get("enabled") is False or when == "never":
         return settings | {"when": When.OFF.value}
-    when = stored.get("when", "always" if {"enabled", "holdout_share"} & stored.keys() else None)
-    if when not in {"always", When.SAMPLED.value, "never"}:
-        return settings
-    least = stored.get("least_share", 0.0 if when == When.SAMPLED.value else LEAST_SHARE)
-    share = 1.0 if when == "always" else least
-    if when == When.SAMPLED.value and "share" in stored:
-        share = max(stored["share"], least)
-    elif when == When.SAMPLED.value:
-        return settings
-    share *= 1 - stored.get("holdout_share", 0.0)
-    return settings | ({"when": When.ON.value} if share == 1 else {"when": When.SAMPLED.value, "share": share})
-
-
-def read_former_of_project(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a project's settings in today's form: a hold-out is left out, and never is off."""
-    settings = {name: value for name, value in stored.items() if name not in {"holdout_share", "least_share"}}
-    return read_former(settings | {"enabled": False} if stored.get("when") == "never" else settings)
+    if holdout:
+        share = settings.get("share", 0.1) if when == When.SAMPLED.value else 1.0
+        return settings | {"when": When.SAMPLED.value, "share": share * (1 - holdout)}
+    return settings | {"when": When.ON.value} if when == "always" else settings

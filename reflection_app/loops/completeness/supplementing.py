@@ -28,11 +28,11 @@ from reflection_app.loops.completeness.checks import (
     content_of,
 )
 from reflection_app.loops.completeness.dropped import DropCode
-from reflection_app.loops.completeness.file_checks import fault_in_words
 from reflection_app.loops.completeness.guards import left_uncovered
+from reflection_app.loops.completeness.sampling import CheckArm, When
 from reflection_app.loops.diagnosis.fallback_tools import is_reading
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
-from reflection_app.loops.effects import RecordSupplements
+from reflection_app.loops.effects import DrawCheck, RecordSupplements
 from reflection_app.loops.plan_steps import StepRun, Work, carry_out, make_plan
 from reflection_app.loops.plans import PlanStep
 from reflection_app.loops.progress import LimitReached, PriceUnknown, Progress
@@ -41,6 +41,7 @@ from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.tool_calls import ToolCall, ToolSpec
 
 PART = "/supplement"
+DRAW = "completeness/draw"
 LONGEST_ERROR = 2_000
 MOST_MISSING = 20
 # What steps and results of a journal say, as tools' errors are kept.
@@ -58,7 +59,7 @@ TOOL_WEIGHT = 3
 async def supply_what_is_missing(spec: TaskSpec, run: Progress, work: Work, *, number: int) -> None:
     """Checks the whole history; supplements are carried out and added to `work`, and so is what is missing then."""
     settings = spec.completeness
-    if settings is None or not spec.tools:
+    if settings is None or not spec.tools or not await _is_checked(settings, run, work):
         return
     began = (run.cost_usd, run.unpriced_calls)
     found = await check_completeness(
@@ -74,10 +75,9 @@ async def supply_what_is_missing(spec: TaskSpec, run: Progress, work: Work, *, n
     work.still_missing = still_missing(found)
     if found.state is not CheckState.INCOMPLETE or not found.supplements or not settings.max_supplements:
         return
-    purse = Purse(run, most=settings.max_cost_usd, cost_usd=began[0], unpriced_calls=began[1])
-    supplying = Supplying(found, settings=settings, run=run, work=work, purse=purse, number=number, tools=spec.tools)
+    supplying = Supplying(found, settings=settings, run=run, work=work, number=number, tools=spec.tools, began=began)
     error = ""
-    work.begin_supplements(supplying.limits.refusal, stops=supplying.limits.stops)
+    work.begin_supplements(supplying.refusal, stops=supplying.stops)
     lines = []
     for place, one in enumerate(found.supplements, start=1):
         why = f" Why: {' '.join(one.reason.split())}" if one.reason else ""
@@ -103,50 +103,58 @@ async def supply_what_is_missing(spec: TaskSpec, run: Progress, work: Work, *, n
         work.still_missing = still_missing(second)
 
 
-@dataclass
-class Purse:
-    """What a check and its supplements may cost in money, and whether that is spent. `most` None: nothing bounds it.
+async def _is_checked(settings: CompletenessSettings, run: Progress, work: Work) -> bool:
+    """Return True if the run is checked. Of a sample it is drawn once; where all runs are checked nothing is drawn."""
+    if settings.when is not When.SAMPLED:
+        return settings.when is When.ON
+    if work.check_arm is None:
+        work.check_arm = (await run.perform(DrawCheck(key=DRAW, share=settings.share))).arm
+    return work.check_arm is CheckArm.CHECKED
 
-    What was spent and called without a price counts from `cost_usd` and `unpriced_calls` on, where the check began.
+
+@dataclass
+class Supplying:
+    """Supplements of a check while they are carried out: what their steps may call and cost, and what they did.
+
+    `began` is what the run had spent, and called without a price, when the check began.
     """
 
+    found: Completeness
+    settings: CompletenessSettings
     run: Progress
-    most: Decimal | None
-    cost_usd: Decimal
-    unpriced_calls: int
-
-    def is_spent(self) -> DropCode | None:
-        """Why nothing more may be begun. What has no price may cost anything."""
-        if self.most is None:
-            return None
-        if self.run.unpriced_calls > self.unpriced_calls:
-            return DropCode.PRICE_UNKNOWN
-        return DropCode.MONEY_SPENT if self.run.cost_usd - self.cost_usd >= self.most else None
-
-
-@dataclass
-class Bounds:
-    """What the steps of a supplementary plan may call, which of them asked for what was done already, and which were
-    not begun because the money was spent."""
-
-    supplements: Sequence[Supplement]
     work: Work
+    number: int
     tools: Sequence[ToolSpec]
-    purse: Purse
+    began: tuple[Decimal, int]
     done_already: set[str] = field(default_factory=set)
     not_begun: dict[str, DropCode] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        run = self.run
+        self.before = len(self.work.ran)
+        self.spent = (run.tokens, run.cost_usd, run.active_s, run.unpriced_calls)
+
+    def money_spent(self) -> DropCode | None:
+        """Return why nothing more may be begun, if so. What has no price may cost anything."""
+        most, (cost_usd, unpriced) = self.settings.max_cost_usd, self.began
+        if most is None:
+            return None
+        if self.run.unpriced_calls > unpriced:
+            return DropCode.PRICE_UNKNOWN
+        return DropCode.MONEY_SPENT if self.run.cost_usd - cost_usd >= most else None
+
     def stops(self, step: PlanStep) -> str:
-        """Why the step is not begun; empty where it may be."""
-        code = self.purse.is_spent()
+        """Return why the step is not begun; empty where it may be."""
+        code = self.money_spent()
         if code is None:
             return ""
         self.not_begun[step.id] = code
         return PRICE_UNKNOWN if code is DropCode.PRICE_UNKNOWN else MONEY_SPENT
 
     def refusal(self, step: PlanStep, call: ToolCall) -> str:
-        """Why the step must not make this call; empty where it may."""
-        served = self.supplements[served_by(step, self.supplements, place=len(self.supplements))]
+        """Return why the step must not make this call; empty where it may."""
+        supplements = self.found.supplements
+        served = supplements[served_by(step, supplements, place=len(supplements))]
         if call.tool not in served.allowed_tools:
             return UNFIT_TOOL.format(name=call.tool)
         if not served.may_repeat and self.work.made.holds(call, tools=self.tools):
@@ -155,27 +163,6 @@ class Bounds:
                 self.done_already.add(step.id)
             return DONE_ALREADY
         return ""
-
-
-class Supplying:
-    """Supplements of a check while they are carried out: from which step on, and what was spent since."""
-
-    def __init__(
-        self,
-        found: Completeness,
-        *,
-        settings: CompletenessSettings,
-        run: Progress,
-        work: Work,
-        purse: Purse,
-        number: int,
-        tools: Sequence[ToolSpec],
-    ) -> None:
-        self.found, self.settings, self.run, self.work, self.purse = found, settings, run, work, purse
-        self.number = number
-        self.limits = Bounds(found.supplements, work=work, tools=tools, purse=purse)
-        self.before = len(work.ran)
-        self.spent = (run.tokens, run.cost_usd, run.active_s, run.unpriced_calls)
 
     async def record(self, *, error: str) -> SupplementsRun:
         """How the supplements went, recorded."""
@@ -189,12 +176,12 @@ class Supplying:
             seconds=run.active_s - active_s,
             cost_known=run.unpriced_calls == unpriced,
             error=error[:LONGEST_ERROR],
-            done_already=self.limits.done_already,
-            not_begun=self.limits.not_begun,
+            done_already=self.done_already,
+            not_begun=self.not_begun,
         )
         used = any(result.attempted for result in results)
         worked = not error and not _failed(results) and not left_uncovered(found, served=found.supplements)
-        has_room = run.exceeded() is None and self.purse.is_spent() is None
+        has_room = run.exceeded() is None and self.money_spent() is None
         looks_again = self.settings.look_again and worked and used and has_room
         # What the files lack, only opening them anew can tell to be mended, which a second look does.
         of_files = bool(found.faulty_files or (found.looked and found.looked.not_shown))
@@ -214,7 +201,7 @@ def still_missing(found: Completeness, done: SupplementsRun | None = None) -> tu
     """What the answer must not pretend to: what was not carried out, or not at all planned for."""
     if found.state is not CheckState.INCOMPLETE:
         return ()
-    of_files = tuple(f"{one.file}: {fault_in_words(one.fault)}" for one in found.faulty_files)
+    of_files = tuple(f"{one.file}: {one.fault.in_words}" for one in found.faulty_files)
     if done is None:
         named = found.missing_aspects or ((found.analysis,) if found.analysis and not of_files else ())
         return (*of_files, *named)[:MOST_MISSING]

@@ -19,7 +19,7 @@ from reflection_app.loops.diagnosis.diagnoses import (
     Source,
 )
 from reflection_app.loops.diagnosis.diagnosing import diagnose, fix_in_words, given_up, permission_for
-from reflection_app.loops.diagnosis.fallback_tools import may_stand_in
+from reflection_app.loops.diagnosis.fallback_tools import is_reading
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.effects import RecordFixOutcome
 from reflection_app.loops.permission_asking import NotPermitted
@@ -223,7 +223,7 @@ class Calls:
             # A remembered tool that changes something is one of the others: the actor chooses it or not.
             fallback = self.known_tools.get(action.fallback_tool or "")
             is_remembered = diagnosis.source is Source.FIX_PAIR
-            if fallback is not None and is_remembered and not may_stand_in(fallback.name, called=tried.call.tool):
+            if fallback is not None and is_remembered and not is_reading(fallback.name):
                 fallback = None
             others = tuple(tool for tool in self.known_tools.values() if tool.name != tried.call.tool)
             self.tools = (fallback,) if fallback is not None else others

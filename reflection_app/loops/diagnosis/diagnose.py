@@ -2,6 +2,8 @@
 
 import math
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from reflection_app.loops.diagnosis.diagnoses import (
     LONGEST_DELAY_S,
@@ -15,16 +17,10 @@ from reflection_app.loops.diagnosis.diagnoses import (
     Source,
 )
 from reflection_app.loops.diagnosis.error_texts import clipped, plain_text, status_in, telling_text
-from reflection_app.loops.diagnosis.fallback_tools import (
-    is_reading,
-    is_reading_page,
-    may_stand_in,
-    misspelt_tool,
-    takes,
-    tool_that_serves_alike,
-)
-from reflection_app.loops.diagnosis.modifiers import can_be_kept, modified
-from reflection_app.loops.diagnosis.rules import BY_MEANING, RULES, Facts, Rule
+from reflection_app.loops.diagnosis.fallback_tools import is_reading, is_reading_page, misspelt_tool
+from reflection_app.loops.diagnosis.modifiers import Params, can_be_kept, fits, known_properties, modified
+from reflection_app.loops.diagnosis.param_changes import carried_over, in_words
+from reflection_app.loops.diagnosis.rules import BY_MEANING, RULES, Change, Facts, Rule
 from reflection_app.loops.storable import storable
 
 # Signatures of errors, in which alike errors are equal, and the few words that tell one at a glance.
@@ -178,10 +174,11 @@ def diagnose_by_meaning(failed: FailedCall, judged: JudgedRemedy) -> Diagnosis:
 
 
 def _by_rule(rule: Rule, failed: FailedCall, facts: Facts) -> Diagnosis:
-    schema = next((tool.parameters for tool in failed.tools if tool.name == failed.tool), {})
-    params = modified(failed.params, changes=rule.changes, schema=schema, text=facts.text) if rule.changes else None
+    reads = is_reading(failed.tool)
+    changes = [change for change in rule.changes if reads or change is not Change.SIMPLIFY_QUERY]
+    params = modified(failed.params, changes=changes, schema=failed.schema_of(failed.tool))
     alternative = rule.alternative
-    if rule.may_have_worked and not is_reading(failed.tool):
+    if rule.may_have_worked and not reads:
         alternative = f"{LOOK_FIRST} {alternative}".strip()
     action = CorrectiveAction(remedy=rule.remedy, action=rule.action, modified_params=params, alternative=alternative)
     match rule.remedy:
@@ -201,14 +198,10 @@ def _by_rule(rule: Rule, failed: FailedCall, facts: Facts) -> Diagnosis:
             delay_s = requested_s if requested_s is not None else rule.delay_s or USUAL_DELAY_S
             # A spent quota is not renewed because a service says "retry in a second" about its rate.
             delay_s = max(delay_s, rule.delay_s or 0.0) if rule.id == "quota-spent" else delay_s
-            changes: dict[str, object] = {"retry_delay_seconds": _bounded(delay_s, failed)}
-            if fallback := tool_that_serves_alike(failed):
-                changes["alternative"] = f"Use {fallback} instead. {action.alternative}"
-            if failed.is_repeated and action.modified_params is None:
-                changes["action"] = f"{action.action} {STILL}"
-            action = action.model_copy(update=changes)
+            words = f"{action.action} {STILL}" if failed.is_repeated and params is None else action.action
+            action = action.model_copy(update={"retry_delay_seconds": _bounded(delay_s, failed), "action": words})
         case Remedy.SWITCH_TOOL:
-            action = _switched(action, failed, fallback=misspelt_tool(failed) or tool_that_serves_alike(failed))
+            action = _switched(action, failed, fallback=misspelt_tool(failed))
         case Remedy.FIX_AND_RETRY if failed.is_repeated and params is None:
             action = action.model_copy(update={"action": f"{STILL} {rule.action}"})
     return Diagnosis(
@@ -224,21 +217,25 @@ def _by_rule(rule: Rule, failed: FailedCall, facts: Facts) -> Diagnosis:
 
 
 def from_known_fix(failed: FailedCall, known: KnownFix) -> Diagnosis:
-    """The remembered action, applied to the present parameters.
+    """Return the remembered action, applied to the present parameters.
 
-    Of parameters a pair remembers those that the fix changed. Where it remembers none, what code can compute for these
-    parameters is used. A tool that is no longer there is not switched to.
+    Parameters that put this very call right come first, then what the fix changed of other calls, then what code can
+    compute. A tool that is no longer there is not switched to.
     """
     ruled = diagnose_by_rules(failed)
     action = known.action
     if action.remedy is Remedy.FIX_AND_RETRY:
-        computed = ruled.action.modified_params if ruled is not None else None
-        remembered = failed.params | action.modified_params if action.modified_params else computed
-        is_usable = remembered is not None and remembered != failed.params and can_be_kept(remembered)
-        action = action.model_copy(update={"modified_params": remembered if is_usable else None})
+        params: Params | None = failed.params | (action.modified_params or {})
+        if params == failed.params or not _is_usable(params, failed.schema_of(failed.tool)):
+            found = (carried_over(changes, failed) for changes in known.learned)
+            params = next((one for one in found if one is not None), None)
+        told = in_words(failed.params, params) if params is not None else ()
+        if params is None and ruled is not None:
+            params = ruled.action.modified_params
+        action = action.model_copy(update={"modified_params": params, "carried_over": told})
     elif action.remedy is Remedy.SWITCH_TOOL:
         action = _switched(action, failed, fallback=action.fallback_tool)
-        if action.fallback_tool and not may_stand_in(action.fallback_tool, called=failed.tool):
+        if action.fallback_tool and not is_reading(action.fallback_tool):
             action = action.model_copy(update={"modified_params": None})
     elif action.remedy is Remedy.RETRY_LATER:
         requested_s = _requested_delay_s(failed, telling_text(failed.error)) or 0.0
@@ -257,6 +254,10 @@ def from_known_fix(failed: FailedCall, known: KnownFix) -> Diagnosis:
     )
 
 
+def _is_usable(params: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
+    return can_be_kept(params) and (not schema or fits(params, schema))
+
+
 def _bounded(delay_s: float, failed: FailedCall) -> float:
     """Longer where the same call failed twice in a row, and never longer than makes sense."""
     return min(max(2 * delay_s, SHORTEST_AGAIN_S) if failed.is_repeated else delay_s, LONGEST_DELAY_S)
@@ -267,8 +268,9 @@ def _switched(action: CorrectiveAction, failed: FailedCall, *, fallback: str | N
     tool = next((tool for tool in failed.tools if tool.name == fallback), None)
     if tool is None:
         return action.model_copy(update={"fallback_tool": None, "modified_params": None})
-    # Its schema may take them as they are, and nothing that cannot be kept.
-    params = dict(failed.params) if takes(tool, failed.params) and can_be_kept(failed.params) else None
+    # It gets the same parameters if its schema names them all and is not broken by them.
+    takes = failed.params.keys() <= known_properties(tool.parameters).keys()
+    params = dict(failed.params) if takes and _is_usable(failed.params, tool.parameters) else None
     words = action.action if tool.name in action.action else f"{action.action} Use {tool.name}."
     return action.model_copy(update={"fallback_tool": storable(tool.name), "modified_params": params, "action": words})
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any
 
-from pydantic import Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 
 from reflection_app.loops.storable import Text
 from reflection_app.loops.tool_calls import ToolCall, ToolResult, ToolSpec
@@ -96,6 +96,10 @@ class FailedCall(Value):
             tools=tools,
         )
 
+    def schema_of(self, name: str) -> dict[str, Any]:
+        """Return the JSON Schema of a listed tool's parameters; empty if nothing is known of it."""
+        return next((tool.parameters for tool in self.tools if tool.name == name), {})
+
 
 class Diagnosis(Value):
     """`signature` is the error in a form in which alike errors are equal (diagnose.signature_of).
@@ -126,24 +130,23 @@ class DiagnosedFailure(Value):
 
 
 class ParamChangeKind(StrEnum):
-    """OTHER is what was changed in no way that another call could be changed in."""
-
     AT_MOST = "at_most"
     AT_LEAST = "at_least"
-    SHORTENED = "shortened"
     MOVED = "moved"
     DROPPED = "dropped"
     ADDED = "added"
-    WRITTEN = "written"
     REPLACED = "replaced"
+    # Of older versions, and not made again.
+    SHORTENED = "shortened"
+    WRITTEN = "written"
     OTHER = "other"
 
 
 class ParamChange(Value):
-    """One thing that a fix changed of the parameters, at `path`; `*` there stands for every item of a list.
+    """One change that a fix made to the field at `path`.
 
-    `to` is where a value was moved to, `how` the name of a form that it was written in (value_forms.py); `before` and
-    `after` are what belongs to the kind: a bound, a constant, the form's own signs.
+    `to` is the field that the value was moved to. `before` and `after` are the field's values. `how` is of older
+    versions.
     """
 
     kind: ParamChangeKind
@@ -157,7 +160,8 @@ class ParamChange(Value):
 class KnownFix(Value):
     """A fix that worked before on the same tool with the same signature.
 
-    `learned` is what it changed of the parameters, each time it worked, the newest first.
+    `action` has `modified_params`, to be put over the call's own, only where the very same call was put right.
+    `learned` is what the fix changed of other calls' parameters, each time it worked, the newest first.
     """
 
     fix_pair: str
@@ -189,19 +193,22 @@ class JudgedRemedy(Value):
 class FixRecall(Value):
     """What the memory of fixes holds for a failure; nothing where `known` is None.
 
-    `likeness` is how alike the tools that could be called instead are, by their vectors; empty where there are none.
-    `judged` is None where there is no model for vectors, or it gave none in time.
+    `judged` is None where there is no model for vectors, or it gave none in time. Journals of older versions hold more.
     """
 
+    model_config = ConfigDict(extra="ignore")
+
     known: KnownFix | None = None
-    likeness: dict[str, float] = Field(default_factory=dict)
     judged: JudgedRemedy | None = None
 
 
 class FixOutcome(Value):
-    """How what was done about a failure went. `params` and `tool` are those of the call that worked, or did not."""
+    """How what was done about a failure went. `params` and `tool` are those of the call that worked, or did not.
 
-    place: str
+    What is left out was done as advised.
+    """
+
+    place: str = ""
     worked: bool
     tool: str = ""
     params: dict[str, JsonValue] | None = None

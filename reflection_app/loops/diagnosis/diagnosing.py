@@ -7,7 +7,7 @@ and a limit that is reached all leave the failure diagnosed as far as it goes.
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -31,16 +31,11 @@ from reflection_app.loops.diagnosis.diagnoses import (
     ErrorType,
     FailedCall,
     FailureSeverity,
-    FixRecall,
     JudgedRemedy,
     KnownFix,
     Remedy,
     Source,
 )
-from reflection_app.loops.diagnosis.fallback_tools import may_stand_in
-from reflection_app.loops.diagnosis.modifiers import fits
-from reflection_app.loops.diagnosis.param_changes import carried_over, in_words
-from reflection_app.loops.diagnosis.refining import refined
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.effects import RecallFix, RecordToolFailure
 from reflection_app.loops.framing import framed
@@ -226,7 +221,7 @@ async def diagnose(
     known = recalled.known
     # Asked again, because a person may have edited what was recalled in a fork.
     known = known if known and known.fix_pair not in without else None
-    diagnosis = by_memory_or_rules(failed, known, recalled)
+    diagnosis = by_memory_or_rules(failed, known, recalled.judged)
     if diagnosis is None and asks_model:
         try:
             run.check_limits()
@@ -243,8 +238,7 @@ async def diagnose(
         except (LimitReached, EffectFailed):
             # It has none that can be used, or there is no room to ask it.
             pass
-    if diagnosis is None and (guessed := _guess(failed, recalled.judged)) is not None:
-        diagnosis = refined(failed, guessed, recalled.likeness)
+    diagnosis = diagnosis or _guess(failed, recalled.judged)
     if diagnosis is None:
         # Other parameters are looked for, as with any error that speaks for itself.
         action = f"Read what {failed.tool} said, and call it with other parameters."
@@ -262,17 +256,14 @@ async def diagnose(
 
 
 def by_memory_or_rules(
-    failed: FailedCall, known: KnownFix | None, recalled: FixRecall | None = None
+    failed: FailedCall, known: KnownFix | None, judged: JudgedRemedy | None = None
 ) -> Diagnosis | None:
     """What the remembered fix says to do, else what the rules and the error's meaning say, or None where none is sure.
 
-    A fix by a tool that cannot be called here, or by the very parameters that failed, is none. What has to go to a
-    person goes there, whatever is said to have got round it before.
+    A fix by a tool that cannot be called here is none. What has to go to a person goes there, whatever is said to have
+    got round it before.
     """
-    recalled = recalled or FixRecall()
-    ruled = _by_rules_and_meaning(failed, recalled.judged)
-    if ruled is not None:
-        ruled = refined(failed, ruled, recalled.likeness)
+    ruled = _by_rules_and_meaning(failed, judged)
     if known is None:
         return ruled
     needs_person = (
@@ -280,10 +271,8 @@ def by_memory_or_rules(
     )
     if known.action.remedy is Remedy.ASK_PERSON or not needs_person:
         diagnosis = from_known_fix(failed, known)
-        action = _carried_over(diagnosis.action, failed, known, ruled)
-        is_lost = known.action.fallback_tool is not None and action.fallback_tool is None
-        if not is_lost and (action.modified_params is None or action.modified_params != failed.params):
-            return diagnosis.model_copy(update={"action": action})
+        is_lost = known.action.fallback_tool is not None and diagnosis.action.fallback_tool is None
+        return ruled if is_lost else diagnosis
     return ruled
 
 
@@ -313,40 +302,6 @@ def _guess(failed: FailedCall, judged: JudgedRemedy | None) -> Diagnosis | None:
         return ruled
     found = diagnose_by_meaning(failed, judged)
     return found.model_copy(update={"root_cause": f"{found.root_cause} {NOT_SURE}"})
-
-
-def _carried_over(
-    action: CorrectiveAction, failed: FailedCall, known: KnownFix, ruled: Diagnosis | None
-) -> CorrectiveAction:
-    """With what the fix changed of other calls' parameters done to this one's, where it carries over.
-
-    Parameters that put this very call right come first; where nothing carries over, what the rules compute is left.
-    """
-    if action.remedy is Remedy.SWITCH_TOOL:
-        to = next((tool for tool in failed.tools if tool.name == action.fallback_tool), None)
-        if to is None or action.modified_params is not None or not may_stand_in(to.name, called=failed.tool):
-            return action
-    elif action.remedy is Remedy.FIX_AND_RETRY:
-        to = None
-        if known.action.modified_params and action.modified_params and _fits(failed, action.modified_params):
-            told = in_words(failed.params, action.modified_params)
-            return action.model_copy(update={"carried_over": told})
-    else:
-        return action
-    for changes in known.learned:
-        params = carried_over(changes, failed, to=to)
-        if params is not None:
-            told = in_words(failed.params, params)
-            return action.model_copy(update={"modified_params": params, "carried_over": told})
-    if to is not None:
-        return action
-    computed = ruled.action.modified_params if ruled else None
-    return action.model_copy(update={"modified_params": computed})
-
-
-def _fits(failed: FailedCall, params: Mapping[str, Any]) -> bool:
-    spec = next((tool for tool in failed.tools if tool.name == failed.tool), None)
-    return spec is None or not spec.parameters or fits(params, spec.parameters)
 
 
 def messages_for(failed: FailedCall, judged: JudgedRemedy | None = None) -> tuple[Message, ...]:

@@ -15,14 +15,11 @@ from reflection_app.loops.values import Value
 
 
 class Change(StrEnum):
-    """What code can change of the parameters, computed from the tool's schema and from what the error names."""
+    """What code can change of the parameters, computed from the tool's schema (modifiers.py)."""
 
-    DROP_UNKNOWN = "drop_unknown"
-    CONVERT = "convert"
-    FIX_CASE = "fix_case"
-    ADD_DEFAULT = "add_default"
-    CLAMP = "clamp"
+    FIT_SCHEMA = "fit_schema"
     HALVE_SIZE = "halve_size"
+    SIMPLIFY_QUERY = "simplify_query"
     FIX_QUERY = "fix_query"
 
 

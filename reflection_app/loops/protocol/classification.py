@@ -5,7 +5,6 @@ After "Classification Decision Tree" of the third design seed; no model is asked
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 from reflection_app.loops.protocol.error_classes import ErrorClass, FailureFacts, SimilarIssues, UnknownBy
@@ -16,54 +15,33 @@ from reflection_app.loops.texts import cut
 from reflection_app.loops.verdicts import IssueCategory, Judgement, Severity
 
 # The plainest words in which an agent says that it does not know: what is left where no model reads the meaning.
-#
-# Read sentence by sentence. What is quoted does not count; what is supposed, denied or told of others does, which is
-# why this is only the fallback (see judgement/cards/does_not_know.md for how often each is right).
-
+# What is quoted, denied or told of others is taken for said, too (judgement/cards/does_not_know.md).
 PLAIN_WORDS = re.compile(
-    r"\b(?:I|we)\s+(?:(?:really|honestly|simply|just|also|still)\s+)?(?:do\s+not|don['’]t)\s+(?:actually\s+)?know\b|"
-    r"\bI\s+have\s+no\s+idea\b|^\W*no\s+idea\b|"
-    r"\b(?:I|we)\s+(?:can\s*not|can['’]t|could\s*n['’]t|could\s+not|(?:am|was|are|were)\s+unable\s+to)\s+"
+    r"\b(?:I|we) (?:do not|don['’]t|really don['’]t) (?:actually )?know\b|\b(?:I have )?no idea\b|"
+    r"\b(?:I|we) (?:cannot|can['’]t|could not|couldn['’]t|(?:am|was|are|were) unable to) "
     r"(?:find|determine|verify|locate)\b|"
-    r"\b(?:do\s+not|don['’]t)\s+have\s+(?:access\s+to|(?:any\s+|enough\s+)?(?:information|data))\b|"
-    r"\bno\s+(?:relevant\s+)?(?:results?|information|data)\s+(?:was\s+|were\s+)?found\b|\bnot\s+familiar\s+with\b|"
-    r"我(?:也|都|还|真的?|们)*(?:不知道|不清楚|不了解)|^\W*不知道|一无所知|不得而知|查不到|"
-    r"(?:没有|没|未)(?:找|查|搜|检索)到(?:任何)?(?:相关|有关)?(?:的)?(?:信息|资料|结果|数据)|(?:没有|缺乏)(?:相关|有关)(?:信息|资料)",
+    r"\b(?:do not|don['’]t) have (?:access to|(?:any |enough )?(?:information|data))\b|"
+    r"\bno (?:relevant )?(?:results?|information|data) (?:was |were )?found\b|"
+    r"(?<!人)不知道|我不(?:清楚|了解)|不得而知|查不到|(?:没有|没|未)(?:找|查|搜|检索)到|(?:没有|缺乏)(?:相关|有关)(?:信息|资料)",
     re.IGNORECASE,
 )
 # Of longer texts, the beginning: who does not know does not need more words than this to say so.
 LONGEST_LOOKED_AT = 60_000
-# A longer run without an end is data and is read in pieces, so that no pattern has to look far.
-LONGEST_SENTENCE = 600
 LONGEST_QUOTE = 200
 # A quote of fewer letters stands in any text.
 SHORTEST_QUOTE = 4
-# Each costs the same however short it is: sixty thousand characters may be thirty thousand of them.
-MOST_SENTENCES = 3_000
-
-SENTENCE = re.compile(
-    rf"[^.!?。！？；;\n\r](?:[^!?。！？；;\n\r.]|\.(?=\S)){{0,{LONGEST_SENTENCE - 2}}}[.!?。！？；;]?"
-)
-# What is in quotation marks, in code or in a quoted line is not the agent's own word. Bounded, so that a mark without
-# its pair hides no more than a passage.
-QUOTED = re.compile(
-    r"```.{0,20000}?```|`[^`\n]{0,400}`|\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|‘[^’\n]{0,400}’|「[^」\n]{0,400}」|"
-    r"『[^』\n]{0,400}』|《[^》\n]{0,100}》|«[^»\n]{0,400}»|^[ ]{0,3}>[^\n]*",
-    re.DOTALL | re.MULTILINE,
-)
+SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[。！？；;\n]")
 
 
 def said_in_words(text: str) -> str:
-    """The sentence, cut to a short quote, in which `text` says so in plain words; "" where it does not."""
+    """Return the sentence, cut to a short quote, in which `text` says so in plain words; "" if it does not."""
     text = text[:LONGEST_LOOKED_AT]
-    own = QUOTED.sub(lambda match: " " * len(match[0]), text)
-    sentences = (match for match in SENTENCE.finditer(own) if match[0].strip())
-    for match in islice(sentences, MOST_SENTENCES):
-        sentence = match[0].strip()
-        if PLAIN_WORDS.search(sentence):
-            start = match.end() - len(match[0].lstrip())
-            return cut(text[start : start + len(sentence)], LONGEST_QUOTE)
-    return ""
+    found = PLAIN_WORDS.search(text)
+    if found is None:
+        return ""
+    before = [end.end() for end in SENTENCE_END.finditer(text, 0, found.start())]
+    after = SENTENCE_END.search(text, found.end())
+    return cut(text[before[-1] if before else 0 : after.end() if after else len(text)].strip(), LONGEST_QUOTE)
 
 
 GRAVE = frozenset({Severity.HIGH, Severity.CRITICAL})

@@ -18,11 +18,10 @@ from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.making import first_messages
-from reflection_app.loops.protocol.reflecting import names_of_artifacts
 from reflection_app.loops.protocol.reports import Proposal, ProposalKind
 from reflection_app.loops.protocol.rounds import Analysis, Made, SentBack, keep_stage
 from reflection_app.loops.protocol.stages import Executed, Planned, RepairKind, RepairStatus, RepairStep
-from reflection_app.loops.protocol.verifying import Work, verified, verified_at_last
+from reflection_app.loops.protocol.verifying import NOTHING_TO_SEE, verified, verified_at_last
 from reflection_app.loops.questions import Choice, Question, QuestionKind
 from reflection_app.loops.task_spec import Execution, TaskSpec
 from reflection_app.loops.texts import one_line
@@ -207,11 +206,6 @@ async def execute(
             ended = await learn(spec, run, back, analysis, step=step)
         else:
             ended = await _carry_out(spec, run, back, step=step, number=number, role=role, done=done)
-            if step.kind is RepairKind.MODEL and ended.status is RepairStatus.WRITTEN:
-                before, after = Work(spec, back.made.content), Work(spec, ended.output)
-                is_only = len(analysis.planned.repair_steps) == 1
-                status, why = verified(step, before=before, after=after, is_only=is_only, is_final=False)
-                ended = ended.model_copy(update={"status": status, "why": why})
         done.append(await keep_repair(run, back, ended))
 
 
@@ -292,7 +286,7 @@ def _step_ended(step: RepairStep, number: int, *, output: str = "", error: str =
         status=RepairStatus.FAILED if error else done,
         output=output[:LONGEST_STEP_OUTPUT],
         error=error[:LONGEST_STEP_ERROR],
-        why=why,
+        why=why or ("" if error else NOTHING_TO_SEE),
     )
 
 
@@ -349,22 +343,17 @@ async def keep_the_agents(
     handed_in = run.handed_in.get(made.number)
     by_step = {repair.step: repair for repair in handed_in.repairs} if handed_in else {}
     steps, ours = analysis.planned.repair_steps, len(done)
-    before, after = work_of(spec, run, back.made), work_of(spec, run, made)
+    before, after = requirements_of(spec, back.made.content), requirements_of(spec, made.content)
     for number, step in enumerate(steps[ours:], start=ours + 1):
         ended = Executed(number=number, repair=step, status=RepairStatus.PENDING)
         if repair := by_step.get(number):
             status, why = repair.status, ""
             if status in {RepairStatus.COMPLETED, RepairStatus.WRITTEN}:
-                status, why = verified(step, before=before, after=after, is_only=len(steps) == 1, is_final=True)
+                status, why = verified(step, before=before, after=after, is_only=len(steps) == 1)
                 why = f"the agent says that it is done; {why}" if status is not RepairStatus.COMPLETED else why
             output = repair.output[:LONGEST_STEP_OUTPUT]
             ended = Executed(number=number, repair=step, status=status, output=output, why=why)
         done.append(await keep_repair(run, back, ended))
-
-
-def work_of(spec: TaskSpec, run: Progress, made: Made) -> Work:
-    """The attempt with the names of the files that came with it."""
-    return Work(spec, made.content, names_of_artifacts(run.handed_in.get(made.number)))
 
 
 async def look_again(
@@ -375,8 +364,8 @@ async def look_again(
         return
     changed = verified_at_last(
         done,
-        before=work_of(spec, run, back.made),
-        after=work_of(spec, run, made),
+        before=requirements_of(spec, back.made.content),
+        after=requirements_of(spec, made.content),
         planned=len(analysis.planned.repair_steps),
     )
     for one in changed:

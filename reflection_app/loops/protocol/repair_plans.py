@@ -159,7 +159,6 @@ class PlannedStep(Lenient):
     expected_outcome: LenientText = ""
     is_checkpoint: Annotated[bool, BeforeValidator(lambda value: value is True)] = False
     mends: LenientTexts = ()
-    deliverable: LenientText = ""
 
 
 def _whole_number(value: Any) -> int | None:
@@ -221,7 +220,6 @@ _STEP = closed_object(
     expected_outcome=TEXT,
     is_checkpoint=YES_OR_NO,
     mends=texts(5),
-    deliverable=TEXT,
 )
 ANSWER_SCHEMA = closed_object(
     repair_steps={"type": "array", "items": _STEP, "maxItems": MOST_STEPS},

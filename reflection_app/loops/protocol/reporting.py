@@ -34,11 +34,9 @@ LONGEST_INSTRUCTION = 2_000
 # What the fields of an entry hold.
 LONGEST_FIELD = 4_000
 MOST_IN_LIST = 30
-# Shorter than this, a text is a word for "nothing" in one language or another. A letter that is a syllable counts more.
+# In bytes, of which a Chinese sign has three. What is shorter is a word for "nothing" in one language or another.
 SHORTEST_NOTE = 14
 SHORTEST_PATTERN = 6
-SYLLABLES_FROM = "\u2e80"
-LETTERS_OF_A_SYLLABLE = 3
 FIRST_SENTENCE = re.compile(r"\A.+?(?:[.!?](?=\s|\Z)|[。！？]|$)", re.MULTILINE)
 
 
@@ -92,8 +90,7 @@ def _is_pattern(pattern: AntiPattern) -> bool:
 
 
 def _weight(text: str) -> int:
-    """How much text there is, in letters of an alphabet."""
-    return sum(LETTERS_OF_A_SYLLABLE if sign >= SYLLABLES_FROM else 1 for sign in text if sign.isalnum())
+    return len("".join(sign for sign in text if sign.isalnum()).encode())
 
 
 def _folded(text: str) -> str:

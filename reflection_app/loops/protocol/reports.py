@@ -1,7 +1,6 @@
 """Error trace reports, as they are kept and in the form of the design seed; and what is proposed after them."""
 
 import re
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any
@@ -9,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, AwareDatetime, Field, JsonValue
 
 from reflection_app.loops.protocol.classification import NAMES
-from reflection_app.loops.protocol.error_classes import ErrorClass, FailureFacts, line, paragraph
+from reflection_app.loops.protocol.error_classes import ErrorClass, FailureFacts
 from reflection_app.loops.protocol.stages import AntiPattern, RepairStatus
 from reflection_app.loops.storable import Text, storable_value
 from reflection_app.loops.tickets import Trigger
@@ -98,11 +97,10 @@ class Instruction(Value):
     reflection_id: str
 
 
-# Error trace reports as documents: the JSON form of the third design seed, in its order, and the same as Markdown.
+# Error trace reports as documents: the JSON form of the third design seed, in its order.
 
 # Agents number what they list themselves.
 OWN_NUMBER = re.compile(r"^\s*\d{1,3}[.)、．]\s*")
-NOTHING = "Nothing was recorded."
 
 
 def corrected(report: Report, *, to: ErrorClass, reason: str) -> Report:
@@ -132,46 +130,6 @@ def document_of(report: Report, *, timestamp: datetime) -> dict[str, Any]:
     return document
 
 
-def markdown_of(document: dict[str, Any]) -> str:
-    """A document of `document_of` as Markdown whose structure nothing in it can change."""
-    analysis, classed = document["error_analysis"], document["error_classification"]
-    facts = (
-        ("Report", document["reflection_id"]),
-        ("Time", document["timestamp"]),
-        ("Agent", document["agent"]),
-        ("Trigger", document["trigger"]),
-        ("Rewind ticket", document["rewind_ticket_id"]),
-        ("Error type", f"{classed['type']} {NAMES[ErrorClass(classed['type'])]}"),
-    )
-    steps = filter(None, (line(without_number(step)) for step in analysis["occurrence_process"]))
-    occurrence = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
-    actions = [
-        f"{action['status']}: {action['action']}"
-        + (f" (expected: {action['expected_outcome']})" if action["expected_outcome"].strip() else "")
-        for action in document["repair_actions"]
-    ]
-    parts = [
-        f"# {line(analysis['surface_issue']) or 'Reflection report'}",
-        "\n".join(f"- {name}: {line(value)}" for name, value in facts if value),
-        f"## What happened\n\n{occurrence or NOTHING}",
-        f"## Root cause\n\n{paragraph(analysis['root_cause']) or NOTHING}",
-        f"## Classification\n\n{paragraph(classed['description']) or NOTHING}",
-        f"## Remediation\n\n{paragraph(classed['remediation']) or NOTHING}",
-        f"## Repair actions\n\n{_listed(actions)}",
-        f"## What was learned\n\n{paragraph(document['learning_notes']) or NOTHING}",
-    ]
-    if pattern := document.get("anti_pattern"):
-        parts.append(
-            f"## Anti-pattern: {line(pattern['pattern_name'])}\n\n{_listed(pattern['symptoms'])}\n\n"
-            f"Prevention: {paragraph(pattern['prevention']) or NOTHING}"
-        )
-    return "\n\n".join(parts) + "\n"
-
-
 def without_number(text: str) -> str:
     """A step without the number that its author gave it, for lists that number their items themselves."""
     return OWN_NUMBER.sub("", text, count=1)
-
-
-def _listed(items: Iterable[str]) -> str:
-    return "\n".join(f"- {line(item)}" for item in items if item.strip()) or NOTHING

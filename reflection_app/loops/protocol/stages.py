@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 
 from reflection_app.loops.protocol.error_classes import ErrorClass, FailureFacts, SimilarIssue
 from reflection_app.loops.requirements import Lowered, LoweredRequirement, RequirementsReport
@@ -70,9 +70,10 @@ class Effort(StrEnum):
 class RepairStep(Value):
     """One thing to do: by the model, by a tool of the task, or by asking a person.
 
-    What shows that it is done: the minimum requirements that it `mends`, by name, and its `deliverable`, which is the
-    name of a file, a field of the data, a heading or a definition in code.
+    The minimum requirements that it `mends`, by name, show that it is done. Journals of older versions hold more.
     """
+
+    model_config = ConfigDict(extra="ignore")
 
     action: Text
     kind: RepairKind = RepairKind.MODEL
@@ -80,7 +81,6 @@ class RepairStep(Value):
     expected_outcome: Text = ""
     is_checkpoint: bool = False
     mends: tuple[Text, ...] = ()
-    deliverable: Text = ""
 
 
 class AntiPattern(Value):

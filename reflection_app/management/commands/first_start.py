@@ -12,7 +12,7 @@ from django.db import transaction
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, OwnWork, Profile, Project, Role
 from reflection_app.loops.task_spec import Limits
-from reflection_app.teams.demo.loading import NAME, REVIEWERS, SLUG, load_demo, talk_to
+from reflection_app.teams.demo.loading import NAME, SLUG, demo_there, load_demo, talk_to
 from reflection_app.teams.pages.login import LIVES_FOR_MIN, one_time_login_path
 from reflection_app.teams.tools import add_builtin_tools
 
@@ -38,17 +38,13 @@ class Command(BaseCommand):
                 "Log in as before. A way in without a password: make login-link, or manage.py login_link USERNAME"
             )
             return
-        project = make_first_project()
-        add_builtin_tools(project, actor=Actor())
         with_demo = not (settings.PRODUCTION or without_demo)
-        if with_demo and not project.is_demo:
-            load_demo(actor=Actor(), project=project)
+        project = make_first_project(with_demo=with_demo)
         # Last of all: who stops a first start half-way has not lost a password that nobody saw.
         password = secrets.token_urlsafe(12) if show_password or self.stdout.isatty() else None
         admin = make_admin(project, password=password)
         if with_demo:
-            reviewer = project.memberships.get(user__username=REVIEWERS[0]).user
-            talk_to(project, admin, reviewer=reviewer)
+            talk_to(project, admin)
         self.stdout.write(f"User:      {admin.get_username()}")
         self.stdout.write(f"Password:  {f'{password}   (shown this once)' if password else 'none yet'}")
         self.stdout.write(f"One-time login link: {address.rstrip('/')}{one_time_login_path(admin)}")
@@ -58,15 +54,22 @@ class Command(BaseCommand):
         self.stdout.write("Once logged in, you choose a password of your own.")
 
 
-def make_first_project() -> Project:
-    """The first project; the one that is there, where an earlier first start was stopped half-way."""
+@transaction.atomic
+def make_first_project(*, with_demo: bool) -> Project:
+    """Return the first project: the demo, or an empty one. One of an interrupted first start is used again."""
     name = "First project" if settings.PRODUCTION else NAME
-    # The small local model takes its time on a busy machine; a newcomer should see it finish.
-    limits = Limits(time_budget_s=120) if settings.LOCAL_MODEL_URL else Limits()
     # Whoever looks round hands in a task and then wants to decide about it, and there is nobody else yet.
     own_work = OwnWork.NOBODY if settings.PRODUCTION else OwnWork.PEOPLE
-    first = {"name": name, "limits": limits.model_dump(mode="json"), "own_work": own_work}
-    return Project.objects.get_or_create(slug=SLUG, defaults=first)[0]
+    if with_demo:
+        project = demo_there() or load_demo(actor=Actor())
+    else:
+        project = Project.objects.get_or_create(slug=SLUG, defaults={"name": name, "own_work": own_work})[0]
+    # The small local model takes its time on a busy machine; a newcomer should see it finish.
+    limits = Limits(time_budget_s=120) if settings.LOCAL_MODEL_URL else Limits()
+    project.limits = limits.model_dump(mode="json")
+    project.save(update_fields=["limits"])
+    add_builtin_tools(project, actor=Actor())
+    return project
 
 
 @transaction.atomic

@@ -5,6 +5,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand
 
 from reflection_app.core.audit import Actor
@@ -35,8 +36,9 @@ class Command(BaseCommand):
         parser.add_argument("--most-bytes", type=int, default=MOST_BYTES, help="refuse what unpacks to more than this")
 
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
-        names = ("slug", "name", "admin", "same_people", "go_on", "most_bytes")
-        wishes = Wishes(**{name: options[name] for name in names})
+        names = ("slug", "name", "admin", "go_on", "most_bytes")
+        people = dict(User.objects.values_list("username", "pk")) if options["same_people"] else {}
+        wishes = Wishes(**{name: options[name] for name in names}, people=people)
         try:
             imported = import_project(file, wishes, actor=Actor())
         except ActionError as problem:
@@ -47,5 +49,5 @@ class Command(BaseCommand):
             self.stdout.write(f"{imported.cancelled_runs} runs that were under way are cancelled (see --go-on)")
         if imported.secrets_to_enter:
             self.stdout.write(f"Enter these secrets again: {', '.join(imported.secrets_to_enter)}")
-        if not (wishes.admin or wishes.same_people):
+        if not (wishes.admin or wishes.people):
             self.stdout.write("It has no members yet: import with --admin USERNAME or --same-people to see it.")

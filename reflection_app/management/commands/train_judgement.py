@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from judgement.linear import MODEL
 from judgement.training import does_not_know as unknown
-from judgement.training import entry_pairs, recall, same_mistake, tool_errors
+from judgement.training import entry_pairs, lesson_screening, recall, same_mistake, tool_errors
 from reflection_app.adapters.llm.embedding import embed, wheels_file
 from reflection_app.adapters.llm.errors import ModelError
 from reflection_app.metrics.judged.tool_errors import failure_of
@@ -22,6 +22,7 @@ TRAINED: dict[str, Callable[..., dict[str, float]]] = {
     "same_mistake": same_mistake.train,
     "does_not_know": unknown.train,
     "entry_pairs": lambda *args, **options: entry_pairs.train(*args, model=wheels_file(), **options),
+    "lesson_screening": lambda *args, **options: lesson_screening.train(*args, model=wheels_file(), **options),
     "recall": recall.train,
     "tool_errors": partial(tool_errors.train, as_failure=failure_of),
 }

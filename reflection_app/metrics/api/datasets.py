@@ -5,7 +5,6 @@ from pydantic import AwareDatetime, ConfigDict, Field
 from rest_framework.utils.urls import replace_query_param
 
 from reflection_app.api.actions import read
-from reflection_app.api.permissions import refuse_without
 from reflection_app.api.reading import Answer
 from reflection_app.api.view import DeskView
 from reflection_app.core.errors import NotFound
@@ -13,10 +12,9 @@ from reflection_app.core.permissions import GRANTS, Permission
 from reflection_app.metrics.datasets.asking import DatasetQuery, asked_of
 from reflection_app.metrics.datasets.catalogue import DATASETS, Dataset, DatasetKind
 from reflection_app.metrics.datasets.columns import Column, ColumnType, columns_of
-from reflection_app.metrics.datasets.exporting import exported
-from reflection_app.metrics.datasets.files import MEDIA_TYPES, FileFormat, formats
+from reflection_app.metrics.datasets.files import MEDIA_TYPES, FileFormat, exported
 from reflection_app.metrics.datasets.reading import read_some
-from reflection_app.metrics.datasets.rows import CriticRow, FindingRow, PreferenceRow, RunRow
+from reflection_app.metrics.datasets.rows import CriticRow, PreferenceRow, RunRow
 
 
 class DatasetPageQuery(DatasetQuery):
@@ -28,7 +26,7 @@ class DatasetPageQuery(DatasetQuery):
 class ExportQuery(DatasetQuery):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    format: FileFormat = Field(default=FileFormat.JSONL, description="Parquet where the desk has pyarrow, else 501")
+    format: FileFormat = FileFormat.JSONL
 
 
 class DatasetPage(Answer):
@@ -51,10 +49,6 @@ class PreferencesPage(DatasetPage):
 
 class CriticPage(DatasetPage):
     results: list[CriticRow]
-
-
-class FindingsPage(DatasetPage):
-    results: list[FindingRow]
 
 
 class ColumnAnswer(Answer):
@@ -80,15 +74,10 @@ class DatasetList(Answer):
 
 class Datasets(DeskView):
     def get_object(self, kind: str) -> Dataset:
-        """The data set of that name, where the key may read it."""
+        """The data set of that name."""
         if kind not in list(DatasetKind):
             raise NotFound(f"There is no data set {kind[:40]!r}; there are {', '.join(DatasetKind)}.")
-        return self._readable(DatasetKind(kind))
-
-    def _readable(self, kind: DatasetKind) -> Dataset:
-        dataset = DATASETS[kind]
-        refuse_without(self.key, dataset.needs)
-        return dataset
+        return DATASETS[DatasetKind(kind)]
 
     @read("list_datasets", "Which data sets there are, with their columns", may=Permission.READ)
     def list(self) -> DatasetList:
@@ -97,9 +86,9 @@ class Datasets(DeskView):
                 DatasetAnswer(
                     kind=one.kind,
                     schema_version=one.schema_version,
-                    scopes=" and ".join(dict.fromkeys(GRANTS[of].scope_words() for of in (Permission.READ, one.needs))),
+                    scopes=GRANTS[Permission.READ].scope_words(),
                     columns=[_column(column) for column in columns_of(one.row)],
-                    formats=formats(),
+                    formats=list(FileFormat),
                 )
                 for one in DATASETS.values()
             ]
@@ -119,23 +108,12 @@ class Datasets(DeskView):
         return self._page(CriticPage, DatasetKind.CRITIC, query)
 
     @read(
-        "read_findings_dataset",
-        "Findings about runs and sessions that people judged",
-        may=Permission.READ,
-        second=DATASETS[DatasetKind.FINDINGS].needs,
-    )
-    def findings(self, query: DatasetPageQuery) -> FindingsPage:
-        """It tells of entries of the notebook, so that the key needs `notebook:read` or `notebook:write` as well."""
-        return self._page(FindingsPage, DatasetKind.FINDINGS, query)
-
-    @read(
         "export_dataset",
         "A data set as a file, sent while it is read",
         may=Permission.READ,
         answer=str,
         media_type=MEDIA_TYPES[FileFormat.JSONL],
-        also=(MEDIA_TYPES[FileFormat.CSV].partition(";")[0], MEDIA_TYPES[FileFormat.PARQUET]),
-        problems=(501,),
+        also=(MEDIA_TYPES[FileFormat.CSV].partition(";")[0],),
     )
     def export(self, dataset: Dataset, query: ExportQuery) -> StreamingHttpResponse:
         """The header `Dataset-Until` tells up to which moment. A file that broke off is gone on with by `cursor`."""
@@ -143,7 +121,7 @@ class Datasets(DeskView):
         return exported(request, dataset, asked_of(self.project, query), form=query.format, actor=self.actor)
 
     def _page[P: DatasetPage](self, answer: type[P], kind: DatasetKind, query: DatasetPageQuery) -> P:
-        dataset, asked = self._readable(kind), asked_of(self.project, query)
+        dataset, asked = DATASETS[kind], asked_of(self.project, query)
         found = read_some(dataset.sources, asked, limit=query.limit)
         until = asked.until.isoformat().replace("+00:00", "Z")
         address = None

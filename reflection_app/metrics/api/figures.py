@@ -7,33 +7,28 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
-from reflection_app.api.actions import change, read
+from reflection_app.api.actions import read
 from reflection_app.api.pages import PageQuery
 from reflection_app.api.view import DeskView
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import AgentFilter, storable
 from reflection_app.loops.task_spec import Mode
-from reflection_app.loops.values import Value
 from reflection_app.metrics.answers import (
     CalibrationAnswer,
-    CorrectionMetricsAnswer,
     DefinitionAnswer,
     DefinitionsAnswer,
     MetricsAnswer,
     ReviewMetricsAnswer,
     RunsBehindPage,
     calibration_answer,
-    correction_answer,
     metrics_answer,
 )
-from reflection_app.metrics.correction_figures import CorrectionFigures, correction_figures
 from reflection_app.metrics.critics import calibration_figures
-from reflection_app.metrics.definitions import DEFINITIONS, LONGEST_DAYS, Chosen, ChosenHour
+from reflection_app.metrics.definitions import DEFINITIONS, LONGEST_DAYS, Chosen
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.review_figures import as_csv, review_figures
 from reflection_app.metrics.runs_behind import OF_REVIEWS, runs_behind, runs_behind_reviews
-from reflection_app.notebook.input import change_notebook_settings
 
 # Which runs the metrics are asked of, as query parameters say it.
 
@@ -59,11 +54,8 @@ class ChosenQuery(BaseModel):
     scripted: bool = Field(default=False, description="of runs of the scripted model instead, which are no others'")
 
 
-def chosen_by(query: ChosenQuery, *, hour: int | None = None) -> Chosen:
-    """The choice, or that hour of it.
-
-    Raises InvalidInput for a period that ends before it begins, or is too long, or has an hour and is not one day.
-    """
+def chosen_by(query: ChosenQuery) -> Chosen:
+    """Return the choice. Raises InvalidInput for a period that ends before it begins, or is too long."""
     until = query.until or timezone.now().astimezone(UTC).date()
     since = query.since or max(EARLIEST, until - timedelta(days=USUAL_DAYS - 1))
     chosen = Chosen(
@@ -79,11 +71,7 @@ def chosen_by(query: ChosenQuery, *, hour: int | None = None) -> Chosen:
         raise _wrong("since", _("it is after the last day"))
     if chosen.days > LONGEST_DAYS:
         raise _wrong("since", _("a period has %(days)s days at most") % {"days": LONGEST_DAYS})
-    if hour is None:
-        return chosen
-    if chosen.days != 1:
-        raise _wrong("hour", _("an hour is one of a single day"))
-    return ChosenHour(**vars(chosen), hour=hour)
+    return chosen
 
 
 def _wrong(name: str, message: str) -> InvalidInput:
@@ -96,9 +84,6 @@ class BehindQuery(ChosenQuery, PageQuery):
     figure: Name = Field(max_length=60, description="the name of a figure, or of a family of bars")
     key: Name = Field(
         default="", max_length=300, description="of a share `yes` or `no`; of bars which one; of spend `role|model`"
-    )
-    hour: Annotated[int, Field(ge=0, le=23)] | None = Field(
-        default=None, description="of a period of one day: only this hour, in UTC"
     )
 
 
@@ -134,7 +119,7 @@ class Figures(DeskView):
     def runs(self, query: BehindQuery) -> RunsBehindPage:
         behind = runs_behind_reviews if query.figure in OF_REVIEWS else runs_behind
         try:
-            runs = behind(self.project.pk, chosen_by(query, hour=query.hour), query.figure, query.key)
+            runs = behind(self.project.pk, chosen_by(query), query.figure, query.key)
         except ValueError as error:
             wrong = [{"field": "figure", "message": str(error)}]
             raise InvalidInput(_("There are no runs behind that."), errors=wrong) from None
@@ -142,65 +127,8 @@ class Figures(DeskView):
 
     @read("get_metric_definitions", "What each figure of runs is", may=Permission.READ_METRICS)
     def definitions(self) -> DefinitionsAnswer:
-        results = [DefinitionAnswer(name=one.name, unit=one.unit, definition=one.formula) for one in DEFINITIONS]
+        results = [DefinitionAnswer(name=one.name, unit=one.unit, definition=str(one.meaning)) for one in DEFINITIONS]
         return DefinitionsAnswer(results=results)
-
-
-# How often people corrected the desk, and whether what they say is kept.
-
-
-class PeriodQuery(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    since: Day | None = Field(default=None, description="the first day, in UTC; without it 30 days")
-    until: Day | None = Field(default=None, description="the last day, in UTC; without it today")
-
-
-class LabelSettings(Value):
-    """Whether what people say of the desk's claims is kept to learn from. Switched off, what was kept is deleted."""
-
-    keeps_labels: bool = Field(strict=True)
-
-
-class Corrections(DeskView):
-    @read(
-        "get_correction_metrics",
-        "How often people corrected what the desk claims to understand, by kind of claim",
-        may=Permission.READ_METRICS,
-    )
-    def retrieve(self, query: PeriodQuery) -> CorrectionMetricsAnswer:
-        keeps_labels = self.project.get_notebook().keeps_labels
-        return correction_answer(self._figures(query), keeps_labels=keeps_labels)
-
-    @read(
-        "get_correction_metrics_table",
-        "The same as lines of a table, in CSV",
-        may=Permission.READ_METRICS,
-        media_type="text/csv",
-    )
-    def table(self, query: PeriodQuery) -> str:
-        return as_csv(self._figures(query))
-
-    def _figures(self, query: PeriodQuery) -> CorrectionFigures:
-        return correction_figures(self.project.pk, chosen_by(ChosenQuery(**query.model_dump())))
-
-
-class KeptLabels(DeskView):
-    @read("get_label_settings", "Whether people's judgements are kept to learn from", may=Permission.READ)
-    def retrieve(self) -> LabelSettings:
-        return LabelSettings(keeps_labels=self.project.get_notebook().keeps_labels)
-
-    @change(
-        "change_label_settings",
-        "Keep people's judgements to learn from, or none; then those that were kept are deleted",
-        may=Permission.CHANGE_SETTINGS,
-        what="setting",
-        examples={"Keep none": {"keeps_labels": False}},
-    )
-    def update(self, body: LabelSettings) -> LabelSettings:
-        changed = self.project.get_notebook().model_copy(update=body.model_dump())
-        change_notebook_settings(self.project, changed, actor=self.actor)
-        return body
 
 
 # How far each critic can be believed.

@@ -13,9 +13,10 @@ from reflection_app.loops.attempt_effects import Decision, ReviewReason
 from reflection_app.loops.task_spec import OF_THE_DESK
 from reflection_app.loops.verdicts import Referee
 from reflection_app.metrics.critics import ASKED_BY, critique_before, prompts_version
+from reflection_app.metrics.datasets.asking import Asked
 from reflection_app.metrics.datasets.decisions import decided_reviews, in_force
 from reflection_app.metrics.datasets.people import People
-from reflection_app.metrics.datasets.reading import Asked, Sources
+from reflection_app.metrics.datasets.reading import Sources
 from reflection_app.metrics.datasets.rows import CriticRow, DatasetRow
 from reflection_app.metrics.datasets.runs import task_columns
 from reflection_app.reviews.models import Review, ReviewState
@@ -27,7 +28,7 @@ def _judged(asked: Asked) -> QuerySet[Review]:
     """Of each verdict the review that a person decided last; of a panel that agrees, the last seat."""
     by_people = decided_reviews(project=asked.project, decided_by_key__isnull=True).exclude(reason__in=PICKS)
     own = by_people.exclude(panel__reason__in=PICKS).filter(
-        run__is_scripted=asked.scripted,
+        run__is_scripted=asked.query.scripted,
         verdict__referee=Referee.CRITIC.value,
         verdict__step__is_inherited=False,
         verdict__step__edited_by_label="",

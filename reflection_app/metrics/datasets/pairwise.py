@@ -6,8 +6,9 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from reflection_app.comparisons.models import JudgementState, Pair, PairJudgement, Preference, Side
+from reflection_app.metrics.datasets.asking import Asked
 from reflection_app.metrics.datasets.people import People
-from reflection_app.metrics.datasets.reading import Asked, Sources
+from reflection_app.metrics.datasets.reading import Sources
 from reflection_app.metrics.datasets.rows import DatasetRow, PreferenceRow, PreferenceSource
 from reflection_app.metrics.datasets.runs import task_columns
 from reflection_app.runs.models import Attempt
@@ -26,8 +27,8 @@ NO_RUN: dict[str, Any] = {
 def _judged(asked: Asked) -> QuerySet[PairJudgement]:
     """The judgements that prefer one answer; what keys said is no word of a person's."""
     of_run = asked.of_task("pair__attempt_a__run__task__", run="pair__attempt_a__run__")
-    wanted = Q(pair__attempt_a__run__is_scripted=asked.scripted, **of_run)
-    if not of_run and not asked.scripted:
+    wanted = Q(pair__attempt_a__run__is_scripted=asked.query.scripted, **of_run)
+    if not of_run and not asked.query.scripted:
         wanted |= Q(pair__attempt_a__isnull=True)
     rows = PairJudgement.objects.filter(
         wanted,

@@ -13,9 +13,10 @@ from django.db.models import QuerySet
 
 from reflection_app.loops.verdicts import Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.metrics.datasets.asking import Asked, Place
 from reflection_app.metrics.datasets.decisions import InForce, decisions_by_run
 from reflection_app.metrics.datasets.people import People
-from reflection_app.metrics.datasets.reading import Asked, Place, Sources
+from reflection_app.metrics.datasets.reading import Sources
 from reflection_app.metrics.datasets.rows import DatasetRow, PreferenceRow, PreferenceSource
 from reflection_app.metrics.datasets.runs import attempts_by_run, finished_runs, task_columns, verdicts_by_run
 from reflection_app.runs.models import Attempt, Run, Verdict

@@ -1,10 +1,9 @@
-"""The columns of each data set. docs/datasets.md has them one by one, and a test holds the two together.
+"""The columns of each data set. docs/reference/datasets.md has them one by one, and a test holds the two together.
 
 Columns may be added within a version. One that goes, or comes to mean another thing, makes a new version of its kind.
 """
 
 from enum import StrEnum
-from typing import Literal
 from uuid import UUID
 
 from pydantic import AwareDatetime, Field, JsonValue
@@ -15,7 +14,6 @@ from reflection_app.loops.rubrics import Rating
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Issue, Outcome
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.sessions.models import ReflectorKind
 
 
 class DatasetRow(Answer):
@@ -46,7 +44,9 @@ class OfTask(DatasetRow):
 class DatasetAttempt(Answer):
     number: int = Field(description="from 1 within the run")
     content: str
-    cut_off: bool = Field(description="whether it is the beginning of an answer that never came to its end")
+    cut_off: bool = Field(
+        validation_alias="is_cut_off", description="whether it is the beginning of an answer that never came to its end"
+    )
     model: str = Field(description="which model made it; empty where that is not known")
     inherited: bool = Field(description="whether a fork took it over from the run that it was forked from")
     created_at: AwareDatetime
@@ -84,7 +84,9 @@ class DatasetLesson(Answer):
     kind: str
     name: str
     text: str = Field(description="as the run was told it; empty where it was withheld")
-    withheld: bool = Field(description="whether chance kept it from the run, to measure what lessons do")
+    withheld: bool = Field(
+        validation_alias="is_withheld", description="whether chance kept it from the run, to measure what lessons do"
+    )
 
 
 class RunRow(DatasetRow):
@@ -195,41 +197,3 @@ class CriticRow(OfTask):
     asked_because: ReviewReason
     reviewers: int = Field(description="how many people judged, blind where they were several")
     by: str = Field(description="who decided; a made-up name where the data set is anonymous")
-
-
-# What those who look back at runs and sessions found, and what curators made of it.
-
-
-class Judgement(StrEnum):
-    APPROVED = "approved"
-    REJECTED = "rejected"
-
-
-class FindingRow(DatasetRow):
-    """A finding that a person judged; `id` is the reflector's and its place there, `at` when the reflector ended."""
-
-    reflector: ReflectorKind
-    run_id: UUID | None = Field(description="the run that was looked back at")
-    transcript_id: UUID | None = Field(description="or the session")
-    external_id: str | None = Field(description="as the task or the session was handed in with")
-    agent: str
-    metadata: dict[str, JsonValue]
-    objective: str
-    category: str = Field(description="of an error its category, of a memory its type")
-    name: str = Field(description="of a memory")
-    description: str
-    content: str = Field(description="of a memory")
-    cause: str = Field(description="of an error")
-    suggestion: str = Field(description="of an error")
-    judgement: Judgement
-    edited: bool = Field(description="whether somebody changed the words of the entry")
-    became: Literal["added", "counted"] = Field(description="a new entry, or one more occurrence of one that was there")
-    entry_id: UUID
-    entry_kind: str
-    entry_name: str
-    entry_description: str
-    entry_content: str
-    entry_details: dict[str, JsonValue]
-    reason: str
-    by: str = Field(description="who judged; a made-up name where the data set is anonymous")
-    judged_at: AwareDatetime

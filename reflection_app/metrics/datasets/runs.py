@@ -10,9 +10,10 @@ from django.db.models import F, QuerySet
 
 from reflection_app.loops.lessons import Lessons, RecallLessons
 from reflection_app.loops.verdicts import Referee
+from reflection_app.metrics.datasets.asking import Asked
 from reflection_app.metrics.datasets.decisions import decisions_by_run
 from reflection_app.metrics.datasets.people import People
-from reflection_app.metrics.datasets.reading import Asked, Sources
+from reflection_app.metrics.datasets.reading import Sources
 from reflection_app.metrics.datasets.rows import DatasetAttempt, DatasetLesson, DatasetRow, DatasetVerdict, RunRow
 from reflection_app.runs.models import NOT_OF_THE_DESK, VOID, Attempt, Run, RunState, Step, StepState, Verdict
 
@@ -27,7 +28,7 @@ def finished_runs(asked: Asked) -> QuerySet[Run]:
     """The finished runs that are asked for, with their tasks; none that the desk made about others."""
     wanted = asked.of_task("task__", run="")
     rows = Run.objects.filter(NOT_OF_THE_DESK, project=asked.project, state=RunState.FINISHED, **wanted)
-    return rows.filter(is_scripted=asked.scripted).select_related("task").only(*READ)
+    return rows.filter(is_scripted=asked.query.scripted).select_related("task").only(*READ)
 
 
 def attempts_by_run(runs: Iterable[UUID]) -> dict[UUID, list[Attempt]]:
@@ -54,17 +55,7 @@ def verdicts_by_run(runs: Iterable[UUID], *, until: datetime) -> dict[UUID, list
 def _lessons_by_run(runs: Iterable[UUID]) -> dict[UUID, list[DatasetLesson]]:
     rows = Step.objects.filter(run__in=runs, kind=RecallLessons.kind, state=StepState.DONE)
     return {
-        run_id: [
-            DatasetLesson(
-                entry_id=one.entry_id,
-                version=one.version,
-                kind=one.kind,
-                name=one.name,
-                text=one.text,
-                withheld=one.is_withheld,
-            )
-            for one in Lessons.model_validate(recalled).lessons
-        ]
+        run_id: [DatasetLesson.from_row(one) for one in Lessons.model_validate(recalled).lessons]
         for run_id, recalled in rows.order_by("seq").values_list("run_id", "result")
     }
 
@@ -82,18 +73,17 @@ def _rows_of(runs: Sequence[Run], asked: Asked, people: People) -> list[DatasetR
         decisive = max(of_kept, key=lambda one: (one.referee, one.created_at, one.pk), default=None)
         decided = [one.as_column(people) for one in decisions[run.pk]]
         rows.append(
-            RunRow(
+            RunRow.from_row(
+                run,
                 id=str(run.pk),
                 at=run.finished_at,
-                parent_id=run.parent_id,
                 **task_columns(run, people),
                 objective=people.work(run.task.objective),
-                outcome=run.outcome,
                 answer=people.work(kept.content) if kept else None,
                 answer_attempt=kept.number if kept else None,
                 answer_score=decisive.score if decisive else None,
                 answer_referee=Referee(decisive.referee).label if decisive else None,
-                attempts=[_attempt(one, people) for one in attempts[run.pk]],
+                attempts=[DatasetAttempt.from_row(one, content=people.work(one.content)) for one in attempts[run.pk]],
                 verdicts=[_verdict(one, people) for one in verdicts[run.pk]],
                 decision=next((one for one in reversed(decided) if not one.by_key), None),
                 decisions=decided,
@@ -101,12 +91,8 @@ def _rows_of(runs: Sequence[Run], asked: Asked, people: People) -> list[DatasetR
                     one.model_copy(update={"name": people.work(one.name), "text": people.work(one.text)})
                     for one in lessons.get(run.pk, ())
                 ],
-                prompt_tokens=run.prompt_tokens,
-                completion_tokens=run.completion_tokens,
-                llm_calls=run.llm_calls,
                 cost_usd=None if run.unpriced_calls else float(run.cost_usd),
                 known_cost_usd=float(run.cost_usd),
-                created_at=run.created_at,
             )
         )
     return rows
@@ -125,28 +111,14 @@ def task_columns(run: Run, people: People) -> dict[str, Any]:
     }
 
 
-def _attempt(row: Any, people: People) -> DatasetAttempt:
-    return DatasetAttempt(
-        number=row.number,
-        content=people.work(row.content),
-        cut_off=row.is_cut_off,
-        model=row.model,
-        inherited=row.inherited,
-        created_at=row.created_at,
-    )
-
-
 def _verdict(row: Verdict, people: People) -> DatasetVerdict:
-    is_of_person = row.referee == Referee.PERSON
-    return DatasetVerdict(
+    told = people.value if row.referee == Referee.PERSON else people.work
+    return DatasetVerdict.from_row(
+        row,
         attempt=row.attempt.number,
         referee=row.referee_label,
-        verdict=row.verdict,
-        score=row.score,
-        confidence=row.confidence,
-        issues=people.value(row.issues) if is_of_person else people.work(row.issues),
-        ratings=people.value(row.ratings) if is_of_person else people.work(row.ratings),
-        created_at=row.created_at,
+        issues=told(row.issues),
+        ratings=told(row.ratings),
     )
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from judgement.entry_pairs import Sides, can_be_related
+from judgement.entry_pairs import Sides, nearness
 from judgement.linear import MODEL
 from notebook_app.comparing import RELATED, Said, pair_of
 from reflection_app.adapters.llm import embed, screening_model, wheels_file
@@ -13,9 +13,8 @@ LABELS = {"unrelated": None} | {relation.value: pair for relation, pair in RELAT
 
 def _answer(left: Sides, right: Sides) -> str:
     model = wheels_file() if screening_model() else None
-    if model and not can_be_related(*embed([left.whole, right.whole], model=MODEL, as_query=False)):
-        return "unrelated"
-    found = pair_of(Said(left.whole, left.whole), Said(right.whole, right.whole), meaning=None, model=model)
+    near = nearness(*embed([left.whole, right.whole], model=MODEL, as_query=False)) if model else None
+    found = pair_of(Said(left.whole), Said(right.whole), meaning=None, model=model, near=near)
     return next(label for label, pair in LABELS.items() if pair == (found.kind if found else None))
 
 

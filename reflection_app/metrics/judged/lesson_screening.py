@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+from judgement.lesson_screening import log_odds
 from notebook_app.screening import scan
-from notebook_app.steering import flag_of, passages, weights
-from reflection_app.adapters.llm import embed, screening_model
+from notebook_app.screening_by_meaning import passages, reading_of
+from reflection_app.adapters.llm import screening_model, wheels_file
 from reflection_app.metrics.judged.figures import Measure, by_language, rows_of
 
 KIND = "lesson_screening"
@@ -27,11 +28,10 @@ def _is_flagged(row: dict[str, Any]) -> bool:
     words = (str(row["title"]), str(row["text"]))
     if scan(words):
         return True
-    model = screening_model()
-    if model is None:
+    if screening_model() is None:
         return False
     read = passages(words)
-    return flag_of(read, embed(read, model=model, as_query=False), weights()) is not None
+    return reading_of(read, log_odds(read, model=wheels_file())).flag is not None
 
 
 def _figures(pairs: list[tuple[bool, bool]]) -> dict[str, float | int]:

@@ -10,7 +10,7 @@ from reflection_app.loops.diagnosis.diagnoses import FailedCall
 from reflection_app.loops.diagnosis.diagnosing import by_memory_or_rules
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.metrics.judged.figures import Measure, by_language, rows_of
-from reflection_app.repairs.failures_by_meaning import as_failure, meaning_of
+from reflection_app.repairs.failures_by_meaning import as_failure, judged_remedy
 
 
 def measure(folder: Path) -> Measure:
@@ -19,7 +19,7 @@ def measure(folder: Path) -> Measure:
     outcomes, wrong = [], []
     for row in rows:
         failed = call_of(row)
-        found = by_memory_or_rules(failed, None, meaning_of(failed))
+        found = by_memory_or_rules(failed, None, judged_remedy(failed))
         if found is None:
             outcomes.append(("left to a model", ""))
             continue

@@ -1,7 +1,7 @@
 """How far each critic can be believed, with the reviews and items behind every cell."""
 
 import re
-from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -18,7 +18,6 @@ from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.metrics.calibration import (
     Compared,
-    Critic,
     JudgementSource,
 )
 from reflection_app.metrics.critics import calibration_figures, prompts_first_seen
@@ -55,32 +54,6 @@ UUIDS = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 IN_TABLE = ("agreed", "kappa", "false_pass", "false_fail", "reliability.error")
 
 
-@dataclass(frozen=True)
-class CriticLine:
-    """A critic in the table of all; each figure is its value and its interval, written out."""
-
-    name: str
-    prompt: str
-    critic: Critic
-    source: str
-    href: str
-    is_shown: bool
-    pairs: int
-    figures: list[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class BehindLine:
-    """A review, or an imported item, with both verdicts. `href` is empty for an item that is no run."""
-
-    title: str
-    href: str
-    said: str
-    people: str
-    weight: float
-    text: str = ""
-
-
 @csp_override(CHARTS_POLICY)
 @project_page(Permission.READ_METRICS)
 @require_safe
@@ -91,16 +64,16 @@ def calibration_page(request: DeskRequest) -> HttpResponse:
     context = filter_context(asked, {}) | {
         "found": found,
         "lines": [
-            CriticLine(
-                name=critic_words(one.critic),
-                prompt=prompt_words(one.critic, seen),
-                critic=one.critic,
-                source=str(SOURCES[one.critic.source]),
-                href=query_of(asked, one.critic),
-                is_shown=choice.shown is one,
-                pairs=one.calibration.pairs,
-                figures=[written(name, one.calibration) for name in IN_TABLE],
-            )
+            {
+                "name": critic_words(one.critic),
+                "prompt": prompt_words(one.critic, seen),
+                "critic": one.critic,
+                "source": SOURCES[one.critic.source],
+                "href": query_of(asked, one.critic),
+                "is_shown": choice.shown is one,
+                "pairs": one.calibration.pairs,
+                "figures": [written(name, one.calibration) for name in IN_TABLE],
+            }
             for one in found.critics
         ],
         "may_import": request.place.may(Permission.IMPORT_JUDGEMENTS),
@@ -139,7 +112,7 @@ def calibration_page(request: DeskRequest) -> HttpResponse:
     return render(request, "metrics/calibration/page.html", context)
 
 
-def _review_lines(project: Project, rows: list[Compared]) -> list[BehindLine]:
+def _review_lines(project: Project, rows: list[Compared]) -> list[dict[str, Any]]:
     """The reviews with their titles, in the order of `rows`. Reviews deleted meanwhile are skipped."""
     reviews = Review.objects.select_related("run__task").defer("run__spec", "opinion")
     titles = {row.pk: row.run.task.title for row in reviews.filter(pk__in=[row.behind for row in rows])}
@@ -150,7 +123,7 @@ def _review_lines(project: Project, rows: list[Compared]) -> list[BehindLine]:
     ]
 
 
-def _item_lines(project: Project, rows: list[Compared]) -> list[BehindLine]:
+def _item_lines(project: Project, rows: list[Compared]) -> list[dict[str, Any]]:
     """The imported items with their texts, in the order of `rows`. An ID of a run or an attempt links to the run."""
     items = JudgedItem.objects.filter(project=project, pk__in=[row.behind for row in rows])
     texts = {pk: (name, text) for pk, name, text in items.values_list("pk", "external_id", Left("content", MOST_TEXT))}
@@ -162,9 +135,10 @@ def _item_lines(project: Project, rows: list[Compared]) -> list[BehindLine]:
     return [_line(row, name, href=pages.get(name, ""), text=text) for row, name, text in found]
 
 
-def _line(row: Compared, title: str, *, href: str, text: str = "") -> BehindLine:
+def _line(row: Compared, title: str, *, href: str, text: str = "") -> dict[str, Any]:
+    """A review, or an imported item, with both verdicts; `href` is empty for an item that is no run."""
     said, people = verdict_words(row.judged.critic), verdict_words(row.judged.people)
-    return BehindLine(title=title, href=href, said=said, people=people, weight=row.judged.weight, text=text)
+    return {"title": title, "href": href, "said": said, "people": people, "weight": row.judged.weight, "text": text}
 
 
 # Labels from elsewhere.

@@ -1,7 +1,6 @@
 """Data sets in the browser: which rows there would be, their file, and the lines by which programs read them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, cast
 from urllib.parse import urlencode
@@ -17,11 +16,10 @@ from django.views.decorators.http import require_safe
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.task_spec import OF_THE_DESK, Mode
 from reflection_app.loops.verdicts import Outcome
-from reflection_app.metrics.datasets.asking import DatasetQuery, asked_of
-from reflection_app.metrics.datasets.catalogue import DATASETS, Dataset, DatasetKind
-from reflection_app.metrics.datasets.exporting import exported
-from reflection_app.metrics.datasets.files import FileFormat, formats
-from reflection_app.metrics.datasets.reading import MOST_COUNTED, Asked, read_some
+from reflection_app.metrics.datasets.asking import Asked, DatasetQuery, asked_of
+from reflection_app.metrics.datasets.catalogue import DATASETS, DatasetKind
+from reflection_app.metrics.datasets.files import FileFormat, exported
+from reflection_app.metrics.datasets.reading import read_some
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.forms import Form
 from reflection_app.web.list_pages import wants_part
@@ -43,60 +41,23 @@ WORDS: Mapping[DatasetKind, tuple[Promise, Promise]] = MappingProxyType(
             gettext_lazy("Judged verdicts"),
             gettext_lazy("Critics' verdicts with what people decided about them, to train and calibrate critics."),
         ),
-        DatasetKind.FINDINGS: (
-            gettext_lazy("Judged findings"),
-            gettext_lazy("What those who look back found, and what people made of it: an evaluation set."),
-        ),
     }
 )
 # Of many columns, those by which a person tells what a row is.
-COLUMNS: Mapping[DatasetKind, Mapping[str, Promise]] = MappingProxyType(
+COLUMNS: Mapping[DatasetKind, tuple[str, ...]] = MappingProxyType(
     {
-        DatasetKind.RUNS: {
-            "objective": gettext_lazy("Objective"),
-            "answer": gettext_lazy("Answer"),
-            "outcome": gettext_lazy("Outcome"),
-            "answer_score": gettext_lazy("Score"),
-            "agent": gettext_lazy("Agent"),
-        },
-        DatasetKind.PREFERENCES: {
-            "prompt": gettext_lazy("Objective"),
-            "chosen": gettext_lazy("Chosen"),
-            "rejected": gettext_lazy("Rejected"),
-            "source": gettext_lazy("By"),
-        },
-        DatasetKind.CRITIC: {
-            "objective": gettext_lazy("Objective"),
-            "critic_model": gettext_lazy("Critic"),
-            "critic_verdict": gettext_lazy("Said"),
-            "human_verdict": gettext_lazy("A person"),
-            "by": gettext_lazy("Who"),
-        },
-        DatasetKind.FINDINGS: {
-            "description": gettext_lazy("Finding"),
-            "category": gettext_lazy("Category"),
-            "judgement": gettext_lazy("Judged"),
-            "by": gettext_lazy("Who"),
-        },
+        DatasetKind.RUNS: ("objective", "answer", "outcome", "answer_score", "agent"),
+        DatasetKind.PREFERENCES: ("prompt", "chosen", "rejected", "source"),
+        DatasetKind.CRITIC: ("objective", "critic_model", "critic_verdict", "human_verdict", "by"),
     }
 )
-
-
-@dataclass(frozen=True)
-class KindTab:
-    kind: DatasetKind
-    title: Promise
-    query: str
-    is_current: bool
 
 
 @project_page(Permission.READ)
 @require_safe
 def datasets_page(request: DeskRequest) -> HttpResponse:
     """The first rows of a data set, and how many there are about; asked by htmx, these alone."""
-    readable = [one for one in DATASETS.values() if request.place.may(one.needs)]
-    named = request.GET.get("set", "")
-    dataset = next((one for one in readable if one.kind == named), readable[0])
+    dataset = DATASETS.get(request.GET.get("set", ""), DATASETS[DatasetKind.RUNS])
     form, asked = _asked(request)
     given = form.given(*FIELDS)
     context: dict[str, Any] = {
@@ -105,17 +66,15 @@ def datasets_page(request: DeskRequest) -> HttpResponse:
         "dataset": dataset,
         "about": WORDS[dataset.kind][1],
         "tabs": [
-            KindTab(one.kind, WORDS[one.kind][0], urlencode({"set": one.kind.value} | given), one is dataset)
-            for one in readable
+            {"title": title, "query": urlencode({"set": kind.value} | given), "is_current": kind is dataset.kind}
+            for kind, (title, _about) in WORDS.items()
         ],
-        "columns": COLUMNS[dataset.kind].values(),
-        "formats": formats(),
-        "all_formats": list(FileFormat),
+        "columns": COLUMNS[dataset.kind],
+        "formats": list(FileFormat),
         "query": urlencode(given),
         "metadata_hint": _("What it holds, such as %(example)s") % {"example": '{"team": "search"}'},
         "outcomes": list(Outcome),
         "modes": [mode for mode in Mode if mode not in OF_THE_DESK],
-        "most": MOST_COUNTED,
         "rest": request.build_absolute_uri(f"/api/v1/datasets/{dataset.kind}/export"),
         "rest_query": urlencode(given | {"format": "jsonl"}),
         "arguments": [(name, True if name in FLAGS else text) for name, text in given.items() if name != "metadata"],
@@ -123,7 +82,6 @@ def datasets_page(request: DeskRequest) -> HttpResponse:
     if asked is not None:
         rows = read_some(dataset.sources, asked, limit=ROWS_SHOWN).rows
         context |= {
-            "sources": dataset.sources.count(asked),
             "first_rows": [[getattr(row, name) for name in COLUMNS[dataset.kind]] for row in rows],
             "is_narrowed": bool(given),
         }
@@ -135,22 +93,15 @@ def datasets_page(request: DeskRequest) -> HttpResponse:
 @require_safe
 def dataset_file(request: DeskRequest, kind: str, form: str) -> HttpResponse:
     """The rows as a file; where the filters cannot be understood, the page that says so. Raises Http404."""
-    dataset = _readable(request, kind)
-    if form not in list(FileFormat):
-        raise Http404("no such format")
+    if kind not in DATASETS or form not in list(FileFormat):
+        raise Http404("no such data set or format")
     typed, asked = _asked(request)
     if asked is None:
         query = urlencode({"set": kind} | typed.given(*FIELDS))
         return redirect(f"{reverse('datasets', args=(request.place.project.slug,))}?{query}")
     # Django's types make no one class of both kinds of answers, but serves either.
-    return cast("HttpResponse", exported(request, dataset, asked, form=FileFormat(form), actor=request.place.actor))
-
-
-def _readable(request: DeskRequest, kind: str) -> Dataset:
-    dataset = DATASETS.get(DatasetKind(kind)) if kind in list(DatasetKind) else None
-    if dataset is None or not request.place.may(dataset.needs):
-        raise Http404("no such data set")
-    return dataset
+    file = exported(request, DATASETS[kind], asked, form=FileFormat(form), actor=request.place.actor)
+    return cast("HttpResponse", file)
 
 
 def _asked(request: DeskRequest) -> tuple[Form, Asked | None]:

@@ -12,7 +12,7 @@ from html import escape
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from django.conf import settings
 from django.contrib.staticfiles.finders import BaseFinder
@@ -29,8 +29,7 @@ FEWEST_TENTHS = 3
 FEW_COUNTED = 5
 # In figures alone: Plotly writes the names of months in English, whatever the page's language.
 DATES = [
-    {"dtickrange": [None, 86_399_999], "value": "%H:%M\n%m-%d"},
-    {"dtickrange": [86_400_000, "M1"], "value": "%m-%d\n%Y"},
+    {"dtickrange": [None, "M1"], "value": "%m-%d\n%Y"},
     {"dtickrange": ["M1", None], "value": "%Y-%m"},
 ]
 
@@ -68,19 +67,15 @@ def short(text: str) -> str:
     return plain(text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}…")
 
 
-def bars(marks: Sequence[Mark], *, axis: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Upright bars, in the order given."""
-    trace = _bars(marks) | {"x": list(range(len(marks))), "y": [mark.value for mark in marks]}
+def bars(marks: Sequence[Mark], *, upright: bool = False, axis: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Bars in the order given: upright, or lying with the first at the top, for labels that are words."""
+    places, lengths = list(range(len(marks))), [mark.value for mark in marks]
     values = {"rangemode": "tozero", **(axis or {})}
-    return {"data": [trace], "layout": {"xaxis": _labels(marks), "yaxis": values, "bargap": _gap(marks, most=0.16)}}
-
-
-def lying_bars(marks: Sequence[Mark], *, axis: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Bars that lie, the first at the top: for labels that are words."""
-    trace = _bars(marks) | {"y": list(range(len(marks))), "x": [mark.value for mark in marks]}
-    trace["orientation"] = "h"
+    if upright:
+        trace = _bars(marks) | {"x": places, "y": lengths}
+        return {"data": [trace], "layout": {"xaxis": _labels(marks), "yaxis": values, "bargap": _gap(marks, most=0.16)}}
+    trace = _bars(marks) | {"y": places, "x": lengths, "orientation": "h"}
     labels = {**_labels(marks), "autorange": "reversed"}
-    values = {"rangemode": "tozero", **(axis or {})}
     return {"data": [trace], "layout": {"yaxis": labels, "xaxis": values, "bargap": _gap(marks, most=0.12)}}
 
 
@@ -108,7 +103,7 @@ def stacked_bars(series: Sequence[Series], *, axis: dict[str, Any] | None = None
 
 
 def lines(series: Sequence[Series], *, axis: dict[str, Any] | None = None) -> Any:
-    """Lines over time; a mark's label is its date or hour. A gap stays a gap."""
+    """Lines over time; a mark's label is its date. A gap stays a gap."""
     data = [
         {
             "type": "scatter",
@@ -127,7 +122,7 @@ def lines(series: Sequence[Series], *, axis: dict[str, Any] | None = None) -> An
     layout = {
         "showlegend": len(series) > 1,
         "hovermode": "x unified",
-        "xaxis": {"type": "date", "tickformatstops": DATES, "hoverformat": "%Y-%m-%d %H:%M"},
+        "xaxis": {"type": "date", "tickformatstops": DATES, "hoverformat": "%Y-%m-%d"},
         "yaxis": {"rangemode": "tozero", **(axis or {})},
     }
     return {"data": data, "layout": layout}
@@ -251,7 +246,6 @@ class Chart:
     rows: tuple[tuple[Cell, ...], ...] = ()
     empty: str = ""
     words: int = 1
-    size: Literal["low", "", "tall"] = ""
     is_wide: bool = False
 
     @property

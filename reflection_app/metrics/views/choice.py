@@ -15,7 +15,7 @@ from reflection_app.loops.storable import agent_name, storable
 from reflection_app.loops.task_spec import Mode
 from reflection_app.metrics.calibration import VERDICTS, Critic, CriticCalibration
 from reflection_app.metrics.critics import CalibrationFigures
-from reflection_app.metrics.definitions import LONGEST_DAYS, Chosen, ChosenHour, Point
+from reflection_app.metrics.definitions import LONGEST_DAYS, Chosen, Point
 from reflection_app.metrics.views.families import kind_words
 from reflection_app.metrics.views.words import mode_words
 
@@ -66,16 +66,7 @@ def as_fields(chosen: Chosen) -> dict[str, str]:
     """The choice as the fields of an address, with its days."""
     given = {"since": chosen.since.isoformat(), "until": chosen.until.isoformat()}
     given |= {name: value for name in FILTERS if (value := getattr(chosen, name))}
-    hour = {"hour": str(chosen.hour)} if isinstance(chosen, ChosenHour) else {}
-    return given | ({"scripted": "1"} if chosen.scripted else {}) | hour
-
-
-def of_hour(asked: Asked, hour: str) -> Asked:
-    """The choice of that hour alone where the address names one of a single day, else as it is."""
-    is_hour = hour.isascii() and hour.isdigit() and len(hour) <= 2 and int(hour) < 24
-    if not is_hour or asked.chosen.days != 1 or asked.errors:
-        return asked
-    return replace(asked, chosen=ChosenHour(**vars(asked.chosen), hour=int(hour)))
+    return given | ({"scripted": "1"} if chosen.scripted else {})
 
 
 def today() -> date:
@@ -183,16 +174,11 @@ class Links:
         return f"{reverse('runs', kwargs={'slug': self.slug})}?{urlencode(given)}"
 
     def of_points(self, points: Sequence[Point]) -> Iterator[tuple[Point, "Links"]]:
-        """Each piece of the period with the links of its own hour or days."""
-        starts = [datetime.fromisoformat(point.start) for point in points]
-        ends = [(start - timedelta(days=1)).date() for start in starts[1:]] + [self.chosen.until]
-        for point, start, end in zip(points, starts, ends, strict=True):
-            if "T" in point.start:
-                of_day = vars(self.chosen) | {"since": start.date(), "until": start.date()}
-                yield point, replace(self, chosen=ChosenHour(**of_day, hour=start.hour))
-            else:
-                since = max(start.date(), self.chosen.since)
-                yield point, replace(self, chosen=replace(self.chosen, since=since, until=max(since, end)))
+        """Each piece of the period with the links of its own days."""
+        starts = [date.fromisoformat(point.start) for point in points]
+        ends = [start - timedelta(days=1) for start in starts[1:]] + [self.chosen.until]
+        for point, since, until in zip(points, starts, ends, strict=True):
+            yield point, replace(self, chosen=replace(self.chosen, since=since, until=until))
 
 
 # Which critic the page of calibration is about, as its address says it, and the addresses of others.

@@ -10,25 +10,6 @@ from reflection_app.core.registry import look_of
 from reflection_app.metrics.views.words import mode_words
 from reflection_app.web.labels import in_words
 
-REFEREES = {
-    "": _("nobody"),
-    "self": _("The model itself"),
-    "critic": _("A critic"),
-    "generated_tests": _("Tests written by a model"),
-    "tool": _("A tool"),
-    "tests": _("Tests of the task"),
-    "requirements": _("Minimum requirements"),
-    "person": _("A person"),
-}
-LATENCIES = {
-    "1s": _("up to 1 s"),
-    "3s": _("to 3 s"),
-    "10s": _("to 10 s"),
-    "30s": _("to 30 s"),
-    "1min": _("to 1 min"),
-    "5min": _("to 5 min"),
-    "longer": _("longer"),
-}
 # How long reviews have waited.
 AGES = {
     "1h": _("up to 1 h"),
@@ -38,28 +19,17 @@ AGES = {
     "1w": _("to 1 week"),
     "longer": _("longer"),
 }
+LATE = {"1d": "warn", "3d": "warn", "1w": "bad", "longer": "bad"}
+NONE_DECIDED = _("Nobody has decided a review in this time.")
 SOURCES = {"issue": _("Issue"), "test": _("Test"), "class": _("Error class"), "tool": _("Tool")}
-# Classes of errors, types of failures of tools, and why tests failed.
-FAILURES = {
+# Whose failures have words in the registry, by its kinds.
+REGISTERED = {"test": "test_failure", "tool": "tool_error"}
+CLASSES = {
     "3.3.1": _("Model capability"),
     "3.3.2": _("Decision error"),
     "3.3.3": _("Pipeline crash"),
     "3.3.4": _("Missing knowledge"),
     "3.3.5": _("Normal iteration"),
-    "parameter_error": _("wrong parameters"),
-    "wrong_tool": _("wrong tool"),
-    "permission_denied": _("no permission"),
-    "external_service_error": _("service failed"),
-    "wrong_answer": _("wrong answer"),
-    "exception": _("raised an error"),
-    "timeout": _("took too long"),
-    "memory": _("used too much memory"),
-    "output_limit": _("printed too much"),
-    "exited": _("ended the program"),
-    "crashed": _("crashed"),
-    "not_run": _("was not run"),
-    "forged": _("tried to fake its result"),
-    "broken_test": _("the test itself is broken"),
 }
 
 
@@ -68,7 +38,8 @@ def failure_words(key: str) -> str:
     source, _colon, name = key.partition(":")
     if source not in SOURCES or not name:
         return in_words(key)
-    return f"{SOURCES[source]}: {FAILURES.get(name) or in_words(name)}"
+    words = look_of(name, REGISTERED[source]).words if source in REGISTERED else CLASSES.get(name)
+    return f"{SOURCES[source]}: {words or in_words(name)}"
 
 
 def kind_words(key: str) -> str:
@@ -119,13 +90,6 @@ FAMILIES: Mapping[str, Family] = {
         ),
         Family("modes", _("Loops"), _("Mode"), mode_words, hint=_("Which loop the runs went through.")),
         Family(
-            "latency",
-            _("Time of an attempt"),
-            _("Time"),
-            _one_of(LATENCIES),
-            hint=_("Runs by the mean time of their attempts with the verdict; waiting for people is not counted."),
-        ),
-        Family(
             "failures",
             _("Why attempts failed"),
             _("Failure"),
@@ -133,16 +97,6 @@ FAMILIES: Mapping[str, Family] = {
             hint=_("The most common kinds, each counted once in a run; the share is of all runs."),
             empty=_("Nothing failed in this time."),
             tone=lambda _key: "bad",
-        ),
-        Family(
-            "referees",
-            _("Who judged what was kept"),
-            _("Referee"),
-            _one_of(REFEREES),
-            hint=_(
-                "The strongest referee of the kept attempt. Whether critics judge rightly is told under Calibration."
-            ),
-            tone=lambda key: "plain" if key in {"", "self", "generated_tests"} else "two",
         ),
         Family("agents", _("Agents"), _("Agent"), _or_not_told),
         Family("models", _("Models"), _("Model"), _or_not_told),
@@ -154,13 +108,40 @@ FAMILIES: Mapping[str, Family] = {
             _("Reason"),
             lambda key: str(look_of(key, "reason").words),
             hint=_("Of the reviews that were decided in this time."),
-            empty=_("Nobody has decided a review in this time."),
+            empty=NONE_DECIDED,
             counted=_("reviews"),
         ),
-        Family("ages", _("Waiting now, by age"), words=_one_of(AGES)),
-        Family("reviewers", _("Decided by")),
-        Family("keys", _("Decided by the key")),
-        Family("critics", _("Decided about verdicts of")),
+        Family(
+            "ages",
+            _("Waiting now, by age"),
+            _("Waiting time"),
+            _one_of(AGES),
+            hint=_("Open reviews as they are at this moment, whatever the period."),
+            empty=_("No review is waiting."),
+            tone=lambda key: LATE.get(key, "one"),
+            counted=_("reviews"),
+        ),
+        Family(
+            "critics",
+            _("Overrule rate by critic"),
+            _("Model"),
+            hint=_("Of each model's verdicts that people decided about, with its interval of 95 %."),
+            empty=_("Nobody has decided about a model's verdict in this time."),
+        ),
+        Family(
+            "reviewers",
+            _("Overrule rate by reviewer"),
+            _("Reviewer"),
+            hint=_("How often each person said otherwise. What they get to see differs, so this is no ranking."),
+            empty=NONE_DECIDED,
+        ),
+        Family(
+            "keys",
+            _("Overrule rate by key"),
+            _("API key"),
+            hint=_("Decided by programs. It is in no other figure here: those are of people."),
+            empty=NONE_DECIDED,
+        ),
     )
 }
 # Who did it, with which model, and what kind of task it was.

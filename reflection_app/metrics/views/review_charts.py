@@ -1,20 +1,16 @@
-"""The charts of the review desk: how long the queue is, how soon people decide, and how often they say otherwise."""
+"""How often people say otherwise than critics, and what calibration shows of one critic."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import ngettext
 
 from reflection_app.metrics.calibration import VERDICTS, Calibration, MatrixCell
-from reflection_app.metrics.review_figures import Overruled, ReviewFigures
+from reflection_app.metrics.review_figures import Overruled
 from reflection_app.metrics.views.charts import (
     Cell,
     Chart,
     Mark,
-    bars,
-    count_axis,
     dots,
     plain,
     share_axis,
@@ -22,7 +18,6 @@ from reflection_app.metrics.views.charts import (
 )
 from reflection_app.metrics.views.choice import Links
 from reflection_app.metrics.views.families import FAMILIES
-from reflection_app.metrics.views.run_charts import NONE_DECIDED
 from reflection_app.metrics.views.words import (
     figure_words,
     interval_text,
@@ -32,68 +27,11 @@ from reflection_app.metrics.views.words import (
 )
 
 MOST_NAMES = 12
-LATE = {"1d": "warn", "3d": "warn", "1w": "bad", "longer": "bad"}
 
 
-def ages_chart(found: ReviewFigures, links: Links) -> Chart:
-    """How long what is open now has waited."""
-    family = FAMILIES["ages"]
-    marks = [
-        Mark(
-            label=(label := family.words(bar.key)),
-            value=bar.count,
-            said=f"{label}: {bar.count:,}",
-            href=links.runs("ages", bar.key) if bar.count else "",
-            tone=LATE.get(bar.key, "one"),
-        )
-        for bar in found.ages
-    ]
-    is_empty = not any(mark.value for mark in marks)
-    return Chart(
-        name=family.name,
-        title=str(family.title),
-        hint=_("Open reviews as they are at this moment, whatever the period."),
-        figure=bars(marks, axis=count_axis(_("reviews"), marks)),
-        columns=(_("Waiting time"), _("Reviews")),
-        rows=() if is_empty else tuple((Cell(mark.label, mark.href), Cell(f"{mark.value:,}")) for mark in marks),
-        empty=_("No review is waiting."),
-    )
-
-
-@dataclass(frozen=True)
-class OfWhom:
-    """Who overruled, or was overruled; `name` is what their reviews are asked for by."""
-
-    name: str
-    title: str | Promise
-    hint: str | Promise
-    column: str | Promise
-    empty: str | Promise = NONE_DECIDED
-
-
-CRITICS = OfWhom(
-    "critics",
-    gettext_lazy("Overrule rate by critic"),
-    gettext_lazy("Of each model's verdicts that people decided about, with its interval of 95 %."),
-    gettext_lazy("Model"),
-    gettext_lazy("Nobody has decided about a model's verdict in this time."),
-)
-REVIEWERS = OfWhom(
-    "reviewers",
-    gettext_lazy("Overrule rate by reviewer"),
-    gettext_lazy("How often each person said otherwise. What they get to see differs, so this is no ranking."),
-    gettext_lazy("Reviewer"),
-)
-KEYS = OfWhom(
-    "keys",
-    gettext_lazy("Overrule rate by key"),
-    gettext_lazy("Decided by programs. It is in no other figure here: those are of people."),
-    gettext_lazy("API key"),
-)
-
-
-def overruled_chart(whom: OfWhom, found: Sequence[Overruled], links: Links) -> Chart:
-    """The share that was overruled, one line for each name, with its 95 % interval."""
+def overruled_chart(name: str, found: Sequence[Overruled], links: Links) -> Chart:
+    """The share that was overruled, one line for each name of that family, with its 95 % interval."""
+    whom = FAMILIES[name]
     shown = sorted(found, key=lambda one: -one.decided)[:MOST_NAMES]
     marks, rows = [], []
     for one in shown:

@@ -17,13 +17,12 @@ from reflection_app.metrics.views.charts import (
     bars,
     count_axis,
     lines,
-    lying_bars,
     share_axis,
     stacked_bars,
     titled,
 )
 from reflection_app.metrics.views.choice import Links
-from reflection_app.metrics.views.families import FAMILIES
+from reflection_app.metrics.views.families import FAMILIES, NONE_DECIDED
 from reflection_app.metrics.views.words import figure_words, interval_words, runs_words, share_words
 from reflection_app.web.labels import in_words
 from reflection_app.web.template_filters import at_least, money
@@ -57,7 +56,6 @@ class Course:
     is_of_reviews: bool = False
 
 
-NONE_DECIDED = gettext_lazy("Nobody has decided a review in this time.")
 SUCCESS = Course(
     "success",
     gettext_lazy("Success, with reflection and without"),
@@ -68,16 +66,6 @@ SUCCESS = Course(
     (
         Line("success_rate_with_reflection", gettext_lazy("With reflection")),
         Line("success_rate_without_reflection", gettext_lazy("Without it"), "three", "dash"),
-    ),
-)
-COMPLETENESS = Course(
-    "completeness",
-    gettext_lazy("Found incomplete, and what supplements did"),
-    gettext_lazy("Of the checks that could tell; and of the steps of plans that carried supplements out."),
-    gettext_lazy("No completeness check was made in this time."),
-    (
-        Line("found_incomplete", gettext_lazy("Found incomplete"), "three"),
-        Line("exec_success_rate", gettext_lazy("Steps that worked"), "two", "dash"),
     ),
 )
 DECISION_TIME = Course(
@@ -124,8 +112,7 @@ def course_chart(course: Course, points: Sequence[Point], links: Links) -> Chart
         ),
         rows=tuple(
             (
-                # `2026-11-22`, or with its hour `2026-11-22 13:00`.
-                Cell(point.start[:16].replace("T", " ")),
+                Cell(point.start),
                 *(_figure_cell(line, point.figures[line.figure], at) for line in course.drawn),
                 Cell(
                     f"{point.figures[course.drawn[0].figure].of:,}", at.runs("decided") if course.is_of_reviews else ""
@@ -181,12 +168,11 @@ def bar_chart(
         for mark, bar in zip(marks, shown, strict=True)
         if total
     )
-    draw = bars if upright else lying_bars
     return Chart(
         name=family.name.replace("_", "-"),
         title=str(family.title),
         hint=str(family.hint),
-        figure=draw(marks, axis=count_axis(counted, marks)),
+        figure=bars(marks, upright=upright, axis=count_axis(counted, marks)),
         columns=(str(family.column), _("Number"), _("Share")),
         rows=rows,
         empty=str(family.empty) or _("Nothing to show in this time."),
@@ -262,7 +248,7 @@ def tasks_chart(tasks: Sequence[TaskSpend], links: Links) -> Chart:
     return Chart(
         name="tasks",
         title=_("Tasks that took most"),
-        figure=lying_bars(marks, axis=titled(_("tokens"))),
+        figure=bars(marks, axis=titled(_("tokens"))),
         columns=(_("Task"), _("Tokens"), _("Cost")),
         rows=rows,
         empty=_("No model was called in this time."),

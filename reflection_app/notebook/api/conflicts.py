@@ -6,15 +6,11 @@ from uuid import UUID
 from pydantic import AwareDatetime, Field
 
 from notebook_app.public import (
-    Cluster,
     ConflictKind,
     ConflictState,
     SeenConflict,
     Settlement,
-    cluster_of,
     conflict_rows,
-    entries_by_id,
-    open_clusters,
     seen,
 )
 from reflection_app.api.actions import change, read
@@ -25,13 +21,11 @@ from reflection_app.core.permissions import Permission
 from reflection_app.loops.values import Value
 from reflection_app.notebook.answers import EntryAnswer, entry_answer
 from reflection_app.notebook.conflicts import (
-    SettleClusterInput,
     SettleInput,
     UnsettleInput,
     conflict_for,
     run_asked,
     settle,
-    settle_cluster,
     suggest_merge,
     unsettle,
 )
@@ -52,14 +46,6 @@ EXAMPLES: dict[str, Any] = {
 }
 
 
-class OpposedAnswer(Answer):
-    """Phrases that cannot both be followed, as the first and the second entry say them."""
-
-    kind: str
-    first: str = Field(validation_alias="left")
-    second: str = Field(validation_alias="right")
-
-
 class SuggestionAnswer(Answer):
     """What became of asking a model; `words` are null until there are some, and where it failed."""
 
@@ -69,13 +55,6 @@ class SuggestionAnswer(Answer):
     error: str
     cost_usd: KnownCost = Field(description="null where the cost of some call is not known")
     words: dict[str, Any] | None = Field(description="name, description, content, and a note for the curator")
-
-
-class ClusterAnswer(Answer):
-    """Look-alikes that are settled together, by `settle-cluster`."""
-
-    conflicts: list[UUID] = Field(description="its conflicts; the first is the one that is listed")
-    entries: list[EntryAnswer]
 
 
 class ConflictAnswer(Answer):
@@ -89,16 +68,12 @@ class ConflictAnswer(Answer):
     text_likeness: float = Field(description="shared telling words, from 0 to 1")
     meaning_likeness: float | None = Field(description="nearness of meaning, where both had a vector")
     words: list[str] = Field(description="telling words that both have")
-    opposed: list[OpposedAnswer]
     settlement: Settlement | None
     settled_by: Annotated[str | None, OrNull]
     settled_at: AwareDatetime | None
     reason: str
     gone_id: UUID | None = Field(description="the entry that was merged or superseded")
     suggestion: SuggestionAnswer | None
-    cluster: ClusterAnswer | None = Field(
-        description="null where the two stand alone; else this conflict stands for it"
-    )
     created_at: AwareDatetime
 
 
@@ -122,12 +97,11 @@ class Conflicts(DeskView):
     @read("list_conflicts", "Conflicts of entries, newest first", may=Permission.READ_NOTEBOOK)
     def list(self, query: ConflictFilters) -> ConflictPage:
         rows = conflict_rows(self.project.pk, **query.get_filters())
-        clusters = {one.leader: one for one in open_clusters(self.project.pk)}
-        return self.page(ConflictPage, rows, query, each=lambda row: conflict_answer(seen(row), clusters.get(row.pk)))
+        return self.page(ConflictPage, rows, query, each=lambda row: conflict_answer(seen(row)))
 
     @read("get_conflict", "One conflict", may=Permission.READ_NOTEBOOK)
     def retrieve(self, conflict: SeenConflict) -> ConflictAnswer:
-        return conflict_answer(conflict, cluster_of(self.project.pk, conflict.id))
+        return conflict_answer(conflict)
 
     @change(
         "settle_conflict",
@@ -140,20 +114,6 @@ class Conflicts(DeskView):
     def settle(self, conflict: SeenConflict, body: SettleInput) -> ConflictAnswer:
         """Needs the scope `reviews:write` besides. 409 names who was quicker, or who changed an entry meanwhile."""
         return conflict_answer(settle(self.project, conflict.id, body, actor=self.actor))
-
-    @change(
-        "settle_cluster",
-        "Settle a cluster of look-alikes: merge some of its entries into one, and keep the others",
-        may=Permission.CURATE,
-        what="settlement",
-        problems=(409,),
-    )
-    def settle_cluster(self, conflict: SeenConflict, body: SettleClusterInput) -> ConflictAnswer:
-        """One transaction: all or nothing. Taken back as a whole by `undo` of any of its settled conflicts.
-
-        Needs the scope `reviews:write` besides. 409 where somebody was quicker, or entries joined or left it.
-        """
-        return conflict_answer(settle_cluster(self.project, conflict.id, body, actor=self.actor))
 
     @change(
         "unsettle_conflict",
@@ -177,18 +137,13 @@ class Conflicts(DeskView):
     def suggest_merge(self, conflict: SeenConflict, body: NoInput) -> ConflictAnswer:
         """The suggestion stands in the conflict once its run has ended. Needs the scope `reviews:write` besides."""
         suggest_merge(self.project, conflict.id, actor=self.actor)
-        return conflict_answer(self.get_object(conflict.id), cluster_of(self.project.pk, conflict.id))
+        return conflict_answer(self.get_object(conflict.id))
 
 
-def conflict_answer(conflict: SeenConflict, cluster: Cluster | None = None) -> ConflictAnswer:
+def conflict_answer(conflict: SeenConflict) -> ConflictAnswer:
     run, suggestion = run_asked(conflict), None
     if run is not None:
         cost = None if run.unpriced_calls else run.cost_usd
         suggestion = SuggestionAnswer.from_row(run, cost_usd=cost, words=conflict.suggestion)
     first, second = entry_answer(conflict.first), entry_answer(conflict.second)
-    together = None
-    if cluster is not None:
-        found = entries_by_id(conflict.project_id, cluster.entries)
-        entries = [entry_answer(found[entry_id]) for entry_id in cluster.entries if entry_id in found]
-        together = ClusterAnswer(conflicts=list(cluster.conflicts), entries=entries)
-    return ConflictAnswer.from_row(conflict, first=first, second=second, suggestion=suggestion, cluster=together)
+    return ConflictAnswer.from_row(conflict, first=first, second=second, suggestion=suggestion)

@@ -11,30 +11,23 @@ from django.views.decorators.http import require_POST, require_safe
 from pydantic import ValidationError
 
 from notebook_app.public import (
-    Cluster,
     ConflictKind,
     ConflictState,
-    EntryState,
     KeptEntry,
     SeenConflict,
     beside,
-    cluster_of,
     conflict_of,
     list_conflicts,
     occurrences_of,
-    open_clusters,
 )
-from reflection_app.core.errors import ActionError, wrong
+from reflection_app.core.errors import ActionError
 from reflection_app.core.ids import id_from
 from reflection_app.core.permissions import Permission
 from reflection_app.notebook.conflicts import (
-    SettleClusterInput,
     SettleInput,
     UnsettleInput,
-    entries_of,
     run_asked,
     settle,
-    settle_cluster,
     suggest_merge,
     unsettle,
 )
@@ -92,9 +85,8 @@ def conflict_list(request: DeskRequest) -> HttpResponse:
     kind = ConflictKind(asked_kind) if asked_kind in ConflictKind.values else None
     after = id_from(request.GET.get("after", ""))
     found = list_conflicts(project.pk, states=(state,), kind=kind, limit=PAGE + 1, after=after)
-    clusters = {one.leader: one for one in open_clusters(project.pk)}
     context = {
-        "rows": [ConflictView(one, clusters.get(one.id)) for one in found[:PAGE]],
+        "rows": [ConflictView(one) for one in found[:PAGE]],
         "next_page": found[PAGE - 1].id if len(found) > PAGE else None,
         "after": after,
         "state": state,
@@ -110,8 +102,6 @@ def conflict_list(request: DeskRequest) -> HttpResponse:
 def conflict_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     """The page. With `?words=suggestion` the form holds what a model suggested, with `?stays=` that entry's words."""
     conflict = get_conflict_for(request.place, conflict_id)
-    if cluster := cluster_of(conflict.project_id, conflict_id):
-        return _show_cluster(request, conflict, cluster)
     view = ConflictView(conflict)
     stays = id_from(request.GET.get("stays", "")) or view.likely_stays
     typed = ConflictForm(stays=stays, words=_words_of(conflict, stays))
@@ -144,65 +134,6 @@ def settle_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     if following := older or newer:
         return back_to(request, "conflict", following, message=message)
     return back_to(request, "conflicts", message=message)
-
-
-@project_page(Permission.CURATE)
-@require_POST
-def settle_cluster_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
-    """Settles all of the cluster at once and leads to the next conflict."""
-    conflict = get_conflict_for(request.place, conflict_id)
-    newer, older = beside(conflict)
-    seen = dict(one.rpartition(":")[::2] for one in request.POST.getlist("seen"))
-    typed: dict[str, Any] = {"expected_versions": seen, "reason": read_text(request, "reason")}
-    if request.POST.get("act") != "keep_all":
-        stays = request.POST.get("stays", "")
-        typed |= {"stays": stays, "gone": [one for one in request.POST.getlist("gone") if one != stays]}
-        if "name" in request.POST:
-            typed["words"] = {name: read_text(request, name) for name in WORDS}
-    try:
-        if request.POST.get("act") == "merge" and not typed["gone"]:
-            raise wrong("gone", _("Tick those that are merged into the one that stays."))
-        settling = SettleClusterInput.model_validate(typed)
-        settle_cluster(request.place.project, conflict_id, settling, actor=request.place.actor)
-    except (ActionError, ValidationError) as error:
-        problem = invalid_input(error, what="settlement") if isinstance(error, ValidationError) else error
-        conflict = get_conflict_for(request.place, conflict_id)
-        cluster = cluster_of(conflict.project_id, conflict_id)
-        if cluster is None:
-            return _refused(request, conflict, problem)
-        return _show_cluster(request, conflict, cluster, problem=problem)
-    message = _("Settled: the cluster is decided. Undo it at any of its conflicts.")
-    if following := older or newer:
-        return back_to(request, "conflict", following, message=message)
-    return back_to(request, "conflicts", message=message)
-
-
-def _show_cluster(
-    request: DeskRequest, conflict: SeenConflict, cluster: Cluster, *, problem: ActionError | None = None
-) -> HttpResponse:
-    """All entries of the cluster under each other; what was typed is kept where it was refused."""
-    newer, older = beside(conflict)
-    entries = entries_of(request.place.project, conflict, cluster)
-    likely = max(entries, key=lambda entry: (entry.state is EntryState.APPROVED, entry.occurrences))
-    stays = id_from(request.POST.get("stays", "") or request.GET.get("stays", "")) or likely.id
-    takes_suggestion = request.GET.get("words") == "suggestion" and conflict.suggestion
-    words = {name: str((conflict.suggestion or {}).get(name, "")) for name in WORDS} if takes_suggestion else None
-    if "name" in request.POST:
-        words = {name: read_text(request, name) for name in WORDS}
-    gone = set(request.POST.getlist("gone")) if problem else {str(entry.id) for entry in entries}
-    context: dict[str, Any] = {
-        "view": ConflictView(conflict, cluster),
-        "conflict": conflict,
-        "entries": [(EntryView(entry), entry.id == stays, str(entry.id) in gone) for entry in entries],
-        "words": words,
-        "reason": read_text(request, "reason"),
-        "problem": problem,
-        "newer": newer,
-        "older": older,
-        "suggested": _suggested(conflict),
-        "may_curate": request.place.may(Permission.CURATE),
-    }
-    return render(request, "notebook/cluster.html", context, status=problem.status if problem else 200)
 
 
 @project_page(Permission.CURATE)
@@ -246,7 +177,7 @@ def _refused(request: DeskRequest, conflict: SeenConflict, problem: ActionError)
 def suggestion_part(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     """The suggestion alone, for its own refresh."""
     conflict = get_conflict_for(request.place, conflict_id)
-    view = ConflictView(conflict, cluster_of(conflict.project_id, conflict_id))
+    view = ConflictView(conflict)
     context: dict[str, Any] = {"view": view, "conflict": conflict, "suggested": _suggested(conflict)}
     context["may_curate"] = request.place.may(Permission.CURATE)
     return render(request, "notebook/_conflict_suggestion.html", context)

@@ -249,8 +249,7 @@ LESSONS = ("most", "holdout_share")
 RULES = ("rules_most", "rules_least_occurrences")
 # Not the name of the part of the settings: what is wrong inside of that has a field of its own.
 ON = "tells_lessons"
-KEEPS_LABELS = "keeps_labels"
-SWITCHES = ("error_reflector", "memory_reflector", KEEPS_LABELS)
+SWITCHES = ("error_reflector", "memory_reflector")
 FIELDS = ("reflection", *SWITCHES, ON, *LESSONS, *RULES)
 REFLECTORS = ("error_reflector", "memory_reflector", "merger")
 MODES = {

@@ -11,7 +11,6 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from notebook_app.public import (
-    Cluster,
     ConflictKind,
     ConflictState,
     EntryState,
@@ -41,13 +40,6 @@ SETTLED: dict[Settlement, Promise] = {
     Settlement.KEPT_BOTH: _("kept both"),
     Settlement.SUPERSEDED: _("let one hold instead of the other"),
 }
-OPPOSED: dict[str, Promise] = {
-    "demand": _("One demands what the other refuses"),
-    "side": _("They are on two sides"),
-    "amount": _("They name different amounts"),
-    "choice": _("They choose differently"),
-    "means": _("They use different means"),
-}
 
 
 @dataclass(frozen=True)
@@ -65,12 +57,6 @@ class ConflictView:
     """A conflict with what its pages need."""
 
     conflict: SeenConflict
-    cluster: Cluster | None = None
-
-    @property
-    def others(self) -> int:
-        """How many entries of its cluster are not named beside the two."""
-        return len(self.cluster.entries) - 2 if self.cluster else 0
 
     @cached_property
     def first(self) -> EntryView:
@@ -108,14 +94,6 @@ class ConflictView:
     def is_by_meaning(self) -> bool:
         """Whether the classifier decided what the two are to each other, and not their words alone."""
         return self.conflict.why.get("by") == "meaning"
-
-    @property
-    def opposed(self) -> list[tuple[str, str, str]]:
-        """What the phrases differ in, and both of them."""
-        return [
-            (str(OPPOSED.get(one.kind, one.kind)), revealed(one.left), revealed(one.right))
-            for one in self.conflict.opposed
-        ]
 
     @property
     def gone(self) -> KeptEntry | None:

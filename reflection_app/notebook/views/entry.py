@@ -40,7 +40,6 @@ from reflection_app.notebook.views.words import (
     change_words,
     field_words,
     rule_words,
-    sign_words,
 )
 from reflection_app.repairs.models import Report, ToolFailure
 from reflection_app.reviews.models import Review
@@ -104,13 +103,13 @@ class EntryView:
 
     @property
     def flags(self) -> list[dict[str, Any]]:
-        """What screening found: by which rule, in which words; of the classifier, how surely and by which signs."""
+        """What screening found: by which rule, in which words; of the classifier, how surely, and a second opinion."""
         return [
             {
                 "rule": rule_words(str(flag.get("rule", ""))),
                 "quote": revealed(str(flag.get("quote", ""))),
                 "sureness": flag.get("sureness"),
-                "signs": [sign_words(str(sign)) for sign in flag.get("signs", [])],
+                "opinion": _shown_opinion(flag.get("opinion")),
             }
             for flag in self.entry.flags
         ]
@@ -130,6 +129,13 @@ class EntryView:
     @property
     def is_waiting(self) -> bool:
         return may(Change.APPROVED, self.entry.state)
+
+
+def _shown_opinion(opinion: Any) -> dict[str, Any] | None:
+    """The opinion with its words as they are shown, hidden characters written out."""
+    if not isinstance(opinion, dict):
+        return None
+    return opinion | {"why": revealed(str(opinion.get("why", "")))}
 
 
 @dataclass(frozen=True)

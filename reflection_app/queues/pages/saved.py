@@ -1,11 +1,9 @@
-"""Saving views of lists in the browser, changing, pinning and deleting them; and the navigation that has them."""
+"""Saving views of lists in the browser, changing and deleting them; and the navigation of every page."""
 
 from uuid import UUID
 
-from django.contrib import messages
-from django.db.models import Count, Exists, OuterRef
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -13,16 +11,14 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.core.errors import ActionError, Conflict, InvalidInput
 from reflection_app.core.permissions import Permission
-from reflection_app.queues.models import LONGEST_QUERY, ListName, SavedView, ViewPin
+from reflection_app.queues.models import LONGEST_QUERY, ListName, SavedView
 from reflection_app.queues.saving import (
     ViewChange,
     ViewInput,
     change_view,
     delete_view,
     may_change,
-    pin_view,
     save_view,
-    unpin_view,
     views_for,
 )
 from reflection_app.queues.views.saved import LISTS, address_of, understood
@@ -30,7 +26,7 @@ from reflection_app.web.access import DeskRequest, Place, back_to, lead_to, proj
 from reflection_app.web.forms import Form, Problems, Refused, read_form
 from reflection_app.web.middleware import fragment, post_only
 
-FIELDS = ("name", "list", "query", "pin", "is_shared")
+FIELDS = ("name", "list", "query", "is_shared")
 SENTENCES = {"name": gettext_noop("1 to 60 characters."), "list": gettext_noop("There is no such list.")}
 
 
@@ -44,8 +40,6 @@ def get_view_for(place: Place, view_id: UUID) -> SavedView:
 def view_list(request: DeskRequest) -> HttpResponse:
     """All that the reader may open: their own, then what is shared."""
     project, actor = request.place.project, request.place.actor
-    pinned = Exists(ViewPin.objects.filter(view=OuterRef("pk"), user=request.user))
-    rows = views_for(project.pk, actor).annotate(is_pinned=pinned, pinned_by=Count("pins"))
     is_admin = request.place.may(Permission.CHANGE_SETTINGS)
     lines = [
         {
@@ -54,7 +48,7 @@ def view_list(request: DeskRequest) -> HttpResponse:
             "list": LISTS[ListName(view.list)],
             "may_change": may_change(view, actor=actor, is_admin=is_admin),
         }
-        for view in rows
+        for view in views_for(project.pk, actor)
     ]
     own, shared = ([line for line in lines if line["view"].is_shared is is_shared] for is_shared in (False, True))  # type: ignore[attr-defined]
     return render(request, "queues/views.html", {"own": own, "shared": shared})
@@ -78,8 +72,7 @@ def new_view(request: DeskRequest) -> HttpResponse:
             if data.is_shared and not request.place.may(Permission.REVIEW):
                 raise InvalidInput("", errors=[{"field": "is_shared", "message": _("Reviewers may share views.")}])
             view = save_view(request.place.project, data, actor=request.place.actor)
-            message = _pin(request, view) if form.values["pin"] else ""
-            return lead_to(request, _address(request, view), message=message or _("The view is saved."))
+            return lead_to(request, _address(request, view), message=_("The view is saved."))
     except Conflict as error:
         form.add_error("general", str(error))
     return _form(request, form)
@@ -119,28 +112,12 @@ def save_query(request: DeskRequest, view_id: UUID) -> HttpResponse:
 
 
 @project_page(Permission.READ)
-@post_only(page="edit_view")
-def pin(request: DeskRequest, view_id: UUID) -> HttpResponse:
-    """Into the reader's navigation or, with `to=off`, out of it; then to where they were."""
-    view = get_view_for(request.place, view_id)
-    if request.POST.get("to") == "off":
-        unpin_view(view, actor=request.place.actor)
-        message = ""
-    else:
-        message = _pin(request, view)
-    if message:
-        messages.warning(request, message)
-    return back_to(request, "saved_views") if request.POST.get("then") == "list" else redirect(_address(request, view))
-
-
-@project_page(Permission.READ)
 @require_http_methods(["GET", "HEAD", "POST"])
 def remove_view(request: DeskRequest, view_id: UUID) -> HttpResponse:
     """Asks first; the POST deletes."""
     view = get_view_for(request.place, view_id)
     if request.method != "POST":
-        others = view.pins.exclude(user=request.user).count()
-        return render(request, "queues/delete_view.html", {"view": view, "others": others})
+        return render(request, "queues/delete_view.html", {"view": view})
     delete_view(view, actor=request.place.actor)
     return back_to(request, "saved_views", message=_("The view is deleted."))
 
@@ -149,20 +126,11 @@ def remove_view(request: DeskRequest, view_id: UUID) -> HttpResponse:
 @require_safe
 @fragment(page="project_overview")
 def navigation(request: DeskRequest) -> HttpResponse:
-    """All that changes in the navigation: the counts, the queues and the pinned views.
+    """All that changes in the navigation: the counts and the queues.
 
     In one answer: each open page of the project asks for it whenever somebody decides.
     """
     return render(request, "_navigation_news.html")
-
-
-def _pin(request: DeskRequest, view: SavedView) -> str:
-    """Pins it; why not, where that was refused."""
-    try:
-        pin_view(view, actor=request.place.actor)
-    except Conflict as error:
-        return str(error)
-    return ""
 
 
 def _address(request: DeskRequest, view: SavedView) -> str:

@@ -1,9 +1,9 @@
-"""The settings of named queues: their rules, members, skills, goals and order; and which skills each member has."""
+"""The settings of named queues: their rules, members, goals and order."""
 
 from typing import Any
 from uuid import UUID
 
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -19,12 +19,10 @@ from reflection_app.queues.changing import (
     QueueChange,
     QueueInput,
     QueueOrder,
-    SkillsInput,
     change_queue,
     create_queue,
     delete_queue,
     order_queues,
-    set_skills,
 )
 from reflection_app.queues.models import ReviewQueue
 from reflection_app.queues.routing import read_rule
@@ -39,11 +37,10 @@ from reflection_app.web.list_pages import names_in
 from reflection_app.web.middleware import post_only
 
 RULE = ("reason", "verdict", "kind", "agent", "mode", "min_score", "max_score", "metadata_key", "metadata_value")
-FIELDS = ("name", *RULE, "skills", "goal_minutes")
+FIELDS = ("name", *RULE, "goal_minutes")
 LOOKED_AT, SUGGESTED = 500, 50
 SENTENCES = {
     "name": gettext_noop("1 to 60 characters."),
-    "skills": gettext_noop("At most 20 skills, of at most 40 characters each, with commas between them."),
     "members": gettext_noop("Choose among the people who may review."),
     "goal_minutes": gettext_noop("A whole number of minutes from 1 to 43,200, or nothing."),
     "min_score": gettext_noop("A score is a number from 0 to 100."),
@@ -63,36 +60,18 @@ def get_queue_for(place: Place, queue_id: UUID) -> ReviewQueue:
 @project_page(Permission.READ, post=Permission.CHANGE_SETTINGS)
 @require_safe
 def queue_list(request: DeskRequest) -> HttpResponse:
-    return _list(request)
-
-
-def _list(
-    request: DeskRequest, *, skills_of: int | None = None, typed: str = "", errors: tuple[str, ...] = ()
-) -> HttpResponse:
-    """The queues in their order, and everybody's skills; with what was typed and refused for one of them."""
+    """The queues in their order, with how many reviews wait in each."""
     project = request.place.project
-    reviewers = reviewers_of(project.pk)
-    lines = lines_of(project.pk, reviewers=reviewers)
+    lines = lines_of(project.pk)
     waiting = Review.objects.filter(project=project, state__in=OPEN)
     context = {
         "lines": [(line, count_up_to(waiting.filter(queue=line.queue.pk))) for line in lines],
         "in_none": count_up_to(waiting.filter(queue=None)),
-        "people": [
-            {
-                "user": one.user,
-                "skills": typed if one.user_id == skills_of else ", ".join(one.skills),
-                "errors": errors if one.user_id == skills_of else (),
-            }
-            for one in reviewers
-        ],
-        "wanted": sorted({skill for line in lines for skill in line.queue.skills}),
-        "usual_goal": project.get_waiting().review_goal_minutes,
         "is_full": len(lines) >= MOST_QUEUES,
         "most": MOST_QUEUES,
         "may_change": request.place.may(Permission.CHANGE_SETTINGS),
-        "may_give_skills": request.place.may(Permission.MANAGE_MEMBERS),
     }
-    return render(request, "queues/list.html", context, status=400 if errors else 200)
+    return render(request, "queues/list.html", context)
 
 
 @project_page(Permission.CHANGE_SETTINGS)
@@ -120,7 +99,7 @@ def edit_queue(request: DeskRequest, queue_id: UUID) -> HttpResponse:
     rule = read_rule(queue)
     kept = rule.model_dump(mode="json", exclude_defaults=True) if rule else {}
     saved = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in kept.items()}
-    saved |= {"name": queue.name, "skills": ", ".join(queue.skills), "goal_minutes": str(queue.goal_minutes or "")}
+    saved |= {"name": queue.name, "goal_minutes": str(queue.goal_minutes or "")}
     form = read_form(request, FIELDS, saved)
     members = request.POST.getlist("members")
     if request.method == "POST":
@@ -160,30 +139,10 @@ def remove_queue(request: DeskRequest, queue_id: UUID) -> HttpResponse:
     return back_to(request, "review_queues", message=_("The queue is deleted. What waited in it still waits."))
 
 
-@project_page(Permission.MANAGE_MEMBERS)
-@post_only(page="review_queues")
-def give_skills(request: DeskRequest, user_id: int) -> HttpResponse:
-    if not request.place.project.memberships.filter(user=user_id).exists():
-        raise Http404("no such member")
-    typed = request.POST.get("skills", "")
-    form = Form({"skills": typed})
-    with form.collect_errors(_problems):
-        data = SkillsInput.model_validate({"skills": _skills_in(typed)})
-        member = set_skills(request.place.project, user_id, data, actor=request.place.actor)
-        message = _("Saved the skills of %(name)s.") % {"name": member.user.get_username()}
-        return back_to(request, "review_queues", message=message)
-    return _list(request, skills_of=user_id, typed=typed, errors=tuple(form.errors["skills"]))
-
-
-def _skills_in(text: str) -> list[str]:
-    return [skill.strip() for skill in text.replace("，", ",").split(",") if skill.strip()]
-
-
 def _typed(form: Form, members: list[str]) -> dict[str, Any]:
     return {
         "name": form.values["name"],
         "rule": form.given(*RULE),
-        "skills": _skills_in(form.values["skills"]),
         "members": members,
         "goal_minutes": form.values["goal_minutes"] or None,
     }
@@ -220,7 +179,6 @@ def _form(request: DeskRequest, form: Form, *, members: list[str], queue: Review
         "is_broken": queue is not None and read_rule(queue) is None,
         "members": members,
         "reviewers": reviewers,
-        "known_skills": sorted({skill for one in reviewers for skill in one.skills}),
         "reasons": list(ReviewReason),
         "verdicts": list(Verdict),
         "modes": MODES,

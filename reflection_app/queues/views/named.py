@@ -1,6 +1,5 @@
 """Named queues as pages show them: in words, as tabs, and who is given what waits there."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -11,7 +10,7 @@ from django.utils.translation import gettext_lazy
 from reflection_app.core.models import Membership
 from reflection_app.core.permissions import Permission
 from reflection_app.core.registry import look_of
-from reflection_app.queues.eligibility import Person, is_closed, live_queues, person_of, why_closed
+from reflection_app.queues.eligibility import is_closed, live_queues, person_of, why_closed
 from reflection_app.queues.models import ReviewQueue
 from reflection_app.queues.routing import read_rule
 from reflection_app.reviews.views.queue import AskedQueue
@@ -33,18 +32,13 @@ KINDS = {"reason": "reason", "verdict": "verdict", "mode": "mode"}
 
 @dataclass(frozen=True)
 class QueueLine:
-    """A queue with who is given its reviews now. `rule` is in words; empty, it takes whatever comes."""
+    """A queue with the names of its members. `rule` is in words; empty, it takes whatever comes."""
 
     queue: ReviewQueue
     rule: list[str]
     # The rule names what the desk does not know any more, so that nothing comes in.
     is_broken: bool
     members: list[str]
-    takers: list[str]
-
-    @property
-    def is_for_nobody(self) -> bool:
-        return not self.takers
 
 
 def in_words(queue: ReviewQueue) -> list[str]:
@@ -75,22 +69,17 @@ def reviewers_of(project_id: UUID) -> list[Membership]:
     return list(rows.select_related("user").order_by("user__username"))
 
 
-def lines_of(project_id: UUID, *, reviewers: Iterable[Membership]) -> list[QueueLine]:
+def lines_of(project_id: UUID) -> list[QueueLine]:
     """The project's queues in their order."""
-    people = [(one.user.get_username(), Person(one.user_id, frozenset(one.skills))) for one in reviewers]
-    lines = []
-    for queue in live_queues(project_id):
-        ids: list[int] = queue.people  # type: ignore[attr-defined]  # annotated by live_queues
-        lines.append(
-            QueueLine(
-                queue=queue,
-                rule=in_words(queue),
-                is_broken=read_rule(queue) is None,
-                members=[name for name, person in people if person.user_id in ids],
-                takers=[name for name, person in people if not is_closed(queue, person)],
-            )
+    return [
+        QueueLine(
+            queue=queue,
+            rule=in_words(queue),
+            is_broken=read_rule(queue) is None,
+            members=sorted(one.user.get_username() for one in queue.members.all()),
         )
-    return lines
+        for queue in live_queues(project_id).prefetch_related("members__user")
+    ]
 
 
 @dataclass(frozen=True)
@@ -111,34 +100,18 @@ def named_queue(request: DeskRequest, asked: AskedQueue) -> NamedQueue | None:
     if queue is None:
         return None
     person = person_of(project.pk, actor=actor)
-    closed = is_closed(queue, person) and not person.is_admin
+    closed = is_closed(queue, person.user_id) and not person.is_admin
     usual = project.get_waiting().review_goal_minutes
     goal = usual if queue.goal_minutes is None else queue.goal_minutes
-    return NamedQueue(queue, why_closed(queue, person) if closed else "", goal)
+    return NamedQueue(queue, why_closed(queue) if closed else "", goal)
 
 
-@dataclass(frozen=True)
-class QueueTab:
-    queue: ReviewQueue
-    query: str
-    is_current: bool
-
-
-def query_for(queue: ReviewQueue) -> str:
-    """The queue's reviews, as the address of the list names them."""
-    return f"queue={queue.pk}"
-
-
-def queue_tabs(request: DeskRequest, asked: AskedQueue) -> list[QueueTab]:
-    """The queues that the reader works from; an admin's are all, and the one that is shown is among them."""
-    wanted = asked.filter.queue
+def queue_tabs(request: DeskRequest, wanted: UUID | None) -> list[ReviewQueue]:
+    """The queues that the reader works from; an admin's are all, and the one that is `wanted` is among them."""
     queues = working_from(request)
     if wanted is not None and wanted not in {queue.pk for queue in queues}:
         queues += list(live_queues(request.place.project.pk).filter(pk=wanted))
-    return [
-        QueueTab(queue, query_for(queue), is_current=queue.pk == wanted and asked.filter.saved is None)
-        for queue in queues
-    ]
+    return queues
 
 
 def working_from(request: DeskRequest) -> list[ReviewQueue]:
@@ -155,4 +128,4 @@ def _working_from(request: DeskRequest) -> list[ReviewQueue]:
     if not queues or request.place.may(Permission.CHANGE_SETTINGS):
         return queues
     person = person_of(request.place.project.pk, actor=request.place.actor)
-    return [queue for queue in queues if not is_closed(queue, person)]
+    return [queue for queue in queues if not is_closed(queue, person.user_id)]

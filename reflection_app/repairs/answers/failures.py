@@ -24,7 +24,6 @@ from reflection_app.loops.diagnosis.diagnoses import (
     FailureSeverity,
     Remedy,
     Source,
-    checklist_of,
 )
 from reflection_app.loops.effects import RecordCompleteness
 from reflection_app.loops.task_spec import Mode
@@ -32,7 +31,6 @@ from reflection_app.repairs.answers.supplements import (
     DroppedAnswer,
     SupplementAnswer,
     dropped_answers,
-    supplement_answers,
 )
 from reflection_app.repairs.models import FixPair, ToolFailure
 from reflection_app.runs.models import Run, RunState, Step, StepState
@@ -130,48 +128,24 @@ class FixPairPage(PageAnswer):
     results: list[FixPairAnswer]
 
 
-class CheatRowAnswer(Answer):
-    """One usual failure of a tool, and what to do about it. No value of a parameter is told, only names."""
-
-    tool: str
-    error_type: ErrorType
-    usual_failure: list[str] = Field(validation_alias="symptoms", description="the symptoms")
-    times_seen: int = Field(validation_alias="times")
-    last_seen: AwareDatetime | None
-    fix: str
-    changed_params: list[str] = Field(validation_alias="changed")
-    is_proven: bool = Field(description="the fix has worked; otherwise it is what was advised last")
-    successes: int
-    failures: int
-    success_share: float | None
-
-
-class CheatSheetAnswer(Answer):
-    """The rows, those of one tool together."""
-
-    rows: list[CheatRowAnswer]
-    is_cut: bool = Field(description="there are rarer failures beside these; ask for one tool to see them")
-
-
 def state_of(row: ToolFailure) -> DiagnosisState:
     """Needs the row's run."""
-    if row.is_diagnosed:
-        return DiagnosisState.UNDIAGNOSED if row.source == Source.NONE else DiagnosisState.DIAGNOSED
-    is_asked = row.run is not None and not row.run.is_finished
-    return DiagnosisState.DIAGNOSING if is_asked else DiagnosisState.UNDIAGNOSED
+    if row.is_known:
+        return DiagnosisState.DIAGNOSED
+    return DiagnosisState.DIAGNOSING if row.is_being_diagnosed else DiagnosisState.UNDIAGNOSED
 
 
 def tool_failure_answer(row: ToolFailure) -> ToolFailureAnswer:
     """The failure; its run is told, so select it with the row."""
     outcome = None
     if row.worked is not None:
-        facts = row.outcome or {}
+        facts = row.told
         outcome = FixOutcomeAnswer(
             worked=row.worked,
             tool=facts.get("tool") or None,
             params=facts.get("params"),
             fix=facts.get("fix") or "",
-            delay_seconds=facts.get("delay_seconds", facts.get("delay_s")),
+            delay_seconds=row.told_delay_seconds,
             note=facts.get("note") or "",
             at=row.outcome_at,
         )
@@ -181,9 +155,6 @@ def tool_failure_answer(row: ToolFailure) -> ToolFailureAnswer:
         diagnosis=DiagnosisAnswer.from_row(row) if row.is_diagnosed else None,
         corrective_action=_action(row.action) if row.is_diagnosed and row.action else None,
         outcome=outcome,
-        checklist=checklist_of(
-            tool=row.tool, params=row.params, error_type=row.error_type, action=row.action, worked=row.worked
-        ),
     )
 
 
@@ -294,7 +265,6 @@ def check_answer(run: Run) -> CheckAnswer:
         # What was not looked at is left out of what is dumped.
         told = NOT_FOUND | {
             **found.model_dump(include=set(NOT_FOUND)),
-            "supplements": supplement_answers(found),
             "dropped": dropped_answers(found.dropped),
         }
     return CheckAnswer.from_row(

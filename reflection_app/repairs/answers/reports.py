@@ -6,6 +6,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from pydantic import AwareDatetime, BaseModel, Field
 
+from notebook_app.public import learned_from
 from reflection_app.api.reading import Answer, OrNull, PageAnswer, Related, part
 from reflection_app.loops import tickets
 from reflection_app.loops.protocol.checklists import CheckItem
@@ -16,7 +17,7 @@ from reflection_app.loops.tickets import Trigger
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.models import InstructionState, Report, Ticket, TicketState
-from reflection_app.repairs.reports import ReportQuality, proposals_of
+from reflection_app.repairs.reports import ReportQuality
 
 # Rewind tickets as REST tells them: the fields of the ticket itself first, then what became of it.
 
@@ -239,7 +240,7 @@ def report_body(row: Report) -> dict[str, Any]:
         hint=value.hint,
         is_fallback=value.is_fallback,
         checklists={"report": quality.of_report, "revised_output": quality.of_revision},
-        proposals=list(proposals_of(row)),
+        proposals=learned_from(row.project_id, any_of=[{"report": row.reflection_id}]),
         instructions=list(row.instructions.select_related("report")),
     )
     return answer.model_dump(mode="json") | {"document": document}

@@ -17,7 +17,6 @@ from reflection_app.loops.diagnosis.diagnoses import ErrorType
 from reflection_app.loops.storable import AgentName
 from reflection_app.loops.values import Value
 from reflection_app.repairs.answers.failures import (
-    CheatSheetAnswer,
     CheckAnswer,
     CheckPage,
     CheckStateAnswer,
@@ -33,9 +32,9 @@ from reflection_app.repairs.answers.failures import (
     state_of,
     tool_failure_answer,
 )
-from reflection_app.repairs.cheat_sheet import cheat_sheet, markdown_of
+from reflection_app.repairs.cheat_sheet import CheatSheetAnswer, cheat_sheet
 from reflection_app.repairs.completeness import CheckSubmission, check_completeness
-from reflection_app.repairs.failures_by_meaning import meaning_of
+from reflection_app.repairs.failures_by_meaning import judged_remedy
 from reflection_app.repairs.models import FixPair, ToolFailure
 from reflection_app.repairs.tool_failures import (
     DiagnosisJudgement,
@@ -64,14 +63,11 @@ FAILURES = {
     },
 }
 OUTCOMES = {
-    "As advised": {"worked": True},
     "Otherwise": {"worked": True, "params": {"query": "multi-agent"}, "fix": "A shorter query", "delay_seconds": 5},
-    "It did not help": {"worked": False, "note": "Still a timeout."},
 }
 
 
 JUDGEMENTS = {
-    "It is right": {},
     "It is not": {
         "error_type": "parameter_error",
         "remedy": "fix_and_retry",
@@ -129,10 +125,10 @@ class ToolFailures(DeskView):
     def create(self, query: WaitQuery, body: ToolFailureSubmission) -> Response:
         """A fix that has worked before, or a rule, answers at once. Where neither fits a model is asked:
         `wait` brings its diagnosis with this answer, or ask for the failure later."""
-        meaning = meaning_of(body.failed_call(is_repeated=False))
+        judged = judged_remedy(body.failed_call(is_repeated=False))
 
         def report() -> Response:
-            failure = report_tool_failure(self.project, body, actor=self.actor, meaning=meaning)
+            failure = report_tool_failure(self.project, body, actor=self.actor, judged=judged)
             return Response({"id": str(failure.pk)}, 201)
 
         reported = answer_once(self, report)
@@ -179,16 +175,7 @@ class Fixes(DeskView):
 
     @read("get_cheat_sheet", "What usually fails with each tool, and what helps", may=Permission.READ)
     def cheat_sheet(self, query: CheatSheetQuery) -> CheatSheetAnswer:
-        return CheatSheetAnswer.from_row(cheat_sheet(self.project, tool=query.tool))
-
-    @read(
-        "get_cheat_sheet_markdown",
-        "The cheat sheet as Markdown, for an agent's prompt",
-        may=Permission.READ,
-        media_type="text/markdown",
-    )
-    def cheat_sheet_markdown(self, query: CheatSheetQuery) -> str:
-        return markdown_of(cheat_sheet(self.project, tool=query.tool))
+        return cheat_sheet(self.project, tool=query.tool)
 
 
 # Completeness checks: hand in a history and be told what it lacks.

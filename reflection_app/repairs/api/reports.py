@@ -3,7 +3,6 @@
 from uuid import UUID
 
 from django.db.models import Q
-from django.http import HttpResponse
 from pydantic import Field
 from rest_framework.response import Response
 
@@ -12,7 +11,6 @@ from reflection_app.api.pages import PageQuery
 from reflection_app.api.view import DeskView, Nothing, get_row
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.loops.protocol.reports import markdown_of
 from reflection_app.loops.storable import AgentName
 from reflection_app.loops.tickets import Trigger
 from reflection_app.repairs.answers.reports import (
@@ -30,7 +28,7 @@ from reflection_app.repairs.answers.reports import (
 )
 from reflection_app.repairs.instructions import InstructionInput, decide_instruction
 from reflection_app.repairs.models import AgentInstruction, InstructionState, Report, Ticket, TicketState
-from reflection_app.repairs.reports import CorrectionInput, confirm_class, correct_class
+from reflection_app.repairs.reports import CorrectionInput, correct_class
 from reflection_app.repairs.tickets import ClosingInput, close_ticket, start_ticket
 
 
@@ -109,37 +107,21 @@ class Reports(DeskView):
         name = f"reflection_{report.reflection_id}.json"
         return Response(report.get_document(), headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
-    @read("get_report_markdown", "The report as Markdown", may=Permission.READ, answer=str, media_type="text/markdown")
-    def markdown(self, report: Report) -> HttpResponse:
-        name = f"reflection_{report.reflection_id}.md"
-        return HttpResponse(
-            markdown_of(report.get_document()),
-            content_type="text/markdown; charset=utf-8",
-            headers={"Content-Disposition": f'attachment; filename="{name}"'},
-        )
-
     @change(
         "correct_report_class",
-        "Say that the class of the error is another; the correction is kept as a label",
+        "Say what the class of the error is; the same class confirms it",
         may=Permission.REVIEW,
         what="correction",
         answers={200: ReportAnswer},
         problems=(409,),
-        examples={"The fourth time": {"type": "3.3.1", "reason": "It stops early however it is told to go on."}},
+        examples={
+            "The fourth time": {"type": "3.3.1", "reason": "It stops early however it is told to go on."},
+            "It is right": {"type": "3.3.2"},
+        },
     )
     def correct(self, report: Report, body: CorrectionInput) -> Response:
+        """A person's word is kept as a label. Another class needs a reason."""
         correct_class(report, body, actor=self.actor)
-        return Response(report_body(self.get_object(report.reflection_id)))
-
-    @change(
-        "confirm_report_class",
-        "Say that the class of the error is right",
-        may=Permission.REVIEW,
-        answers={200: ReportAnswer},
-    )
-    def confirm(self, report: Report, body: Nothing) -> Response:
-        """A person's word is kept as a label; a key's changes nothing but the trail."""
-        confirm_class(report, actor=self.actor)
         return Response(report_body(self.get_object(report.reflection_id)))
 
 

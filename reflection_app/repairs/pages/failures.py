@@ -14,7 +14,9 @@ from reflection_app.core.audit import newest_deed
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
+from reflection_app.loops.catalogue import PLACE
 from reflection_app.loops.diagnosis.diagnoses import ErrorType, Remedy
+from reflection_app.loops.diagnosis.rules import RULES
 from reflection_app.metrics.completeness_figures import completeness_figures, recurring_supplements
 from reflection_app.notebook.views.entry import learned_from_failure
 from reflection_app.repairs.cheat_sheet import cheat_sheet
@@ -27,7 +29,7 @@ from reflection_app.repairs.tool_failures import (
     judge_diagnosis,
     report_fix_outcome,
 )
-from reflection_app.repairs.views import FailureShown
+from reflection_app.repairs.views import changes_shown
 from reflection_app.search.finding import ids_with_words
 from reflection_app.search.models import Indexed
 from reflection_app.web.access import DeskRequest, back_to, get_tool_failure_for, project_page
@@ -35,8 +37,9 @@ from reflection_app.web.forms import Form, api_problems_of, read_form
 from reflection_app.web.list_pages import Filters, list_page, list_response, one_of, text_of, typed_agent_of
 from reflection_app.web.middleware import post_only
 
-SIMILAR_SHOWN = 5
 JUDGEMENT_FIELDS = ("error_type", "remedy", "action")
+# What each rule rests on.
+RULE_SOURCES = {rule.id: rule.source for rule in RULES}
 OUTCOME_FIELDS = ("fix", "tool", "delay_seconds", "note", "worked")
 FOLLOWS = {
     "yes": gettext_noop("Kept. It is tried first the next time."),
@@ -73,7 +76,6 @@ def tool_failures(request: DeskRequest) -> HttpResponse:
         called="failures",
         among=ToolFailure.objects.filter(project=project),
         filters=filters,
-        view=lambda rows: [FailureShown(row) for row in rows],
         types=list(ErrorType),
     )
 
@@ -114,23 +116,20 @@ def diagnosis(request: DeskRequest, failure_id: UUID) -> HttpResponse:
 
 
 def _page(request: DeskRequest, failure: ToolFailure, form: Form, *, judgement: Form | None = None) -> HttpResponse:
-    alike = ToolFailure.objects.none()
-    if failure.signature:
-        alike = ToolFailure.objects.filter(
-            project=failure.project_id, tool=failure.tool, signature=failure.signature
-        ).exclude(pk=failure.pk)
-    shown = FailureShown(failure)
-    as_diagnosed = {"error_type": failure.error_type, "remedy": shown.action.remedy.value if shown.action else ""}
+    advised, told = failure.action or {}, failure.told
+    as_diagnosed = {"error_type": failure.error_type, "remedy": advised.get("remedy", "")}
     judged = judgement or Form({name: as_diagnosed.get(name, "") for name in JUDGEMENT_FIELDS})
     context = {
-        "failure": shown,
+        "failure": failure,
+        "changes": changes_shown(failure.params, advised.get("modified_params")),
+        "told_changes": changes_shown(failure.params, told.get("params") or None),
+        "rule_source": RULE_SOURCES.get(failure.rule, ""),
+        "diagnosis_place": PLACE,
         "judged": judged,
         "last_judged": newest_deed(failure, JUDGED),
         "types": list(ErrorType),
         "remedies": list(Remedy),
-        "may_judge": request.place.may(Permission.REVIEW) and failure.is_diagnosed and shown.action is not None,
-        "similar": [FailureShown(row) for row in alike.order_by("-created_at", "-id")[: SIMILAR_SHOWN + 1]],
-        "similar_shown": SIMILAR_SHOWN,
+        "may_judge": request.place.may(Permission.REVIEW) and failure.is_diagnosed and bool(advised),
         "learned": learned_from_failure(failure),
         "form": form,
         "fields": form.fields,

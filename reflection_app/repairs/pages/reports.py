@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_http_methods, require_safe
@@ -16,11 +16,10 @@ from reflection_app.core.errors import ActionError, Conflict
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.loops.protocol.reports import markdown_of
 from reflection_app.notebook.views.entry import learned_from_report
 from reflection_app.repairs.instructions import InstructionInput, decide_instruction
 from reflection_app.repairs.models import AgentInstruction, InstructionState, Report
-from reflection_app.repairs.reports import CorrectionInput, confirm_class, correct_class
+from reflection_app.repairs.reports import CorrectionInput, correct_class
 from reflection_app.repairs.views import CLASSES, ReportShown
 from reflection_app.search.finding import ids_with_words
 from reflection_app.search.models import Indexed
@@ -89,50 +88,37 @@ def report_page(request: DeskRequest, reflection_id: str) -> HttpResponse:
 def report_document(request: DeskRequest, reflection_id: str) -> HttpResponse:
     """The report in just the form of the Reflection Protocol, as a file."""
     report = get_report_for(request.place, reflection_id)
-    options = {"ensure_ascii": False, "indent": 2}
-    return _file(JsonResponse(report.get_document(), json_dumps_params=options), report, ending="json")
+    response = JsonResponse(report.get_document(), json_dumps_params={"ensure_ascii": False, "indent": 2})
+    response["Content-Disposition"] = f'attachment; filename="reflection_{reflection_id}.json"'
+    return response
 
 
 @project_page()
 @require_safe
 def report_markdown(request: DeskRequest, reflection_id: str) -> HttpResponse:
+    """Redirect to the report: it is no longer offered as Markdown."""
     report = get_report_for(request.place, reflection_id)
-    text = HttpResponse(markdown_of(report.get_document()), content_type="text/markdown; charset=utf-8")
-    return _file(text, report, ending="md")
-
-
-def _file(response: HttpResponse, report: Report, *, ending: str) -> HttpResponse:
-    response["Content-Disposition"] = f'attachment; filename="reflection_{report.reflection_id}.{ending}"'
-    return response
+    return redirect("report", request.place.project.slug, report.reflection_id, permanent=True)
 
 
 @project_page(Permission.REVIEW)
 @post_only(page="report")
 def correct(request: DeskRequest, reflection_id: str) -> HttpResponse:
-    """Corrects the class; where that is refused, the page comes back with all that was typed."""
+    """Corrects the class, or confirms it; where that is refused, the page comes back with all that was typed."""
     report = get_report_for(request.place, reflection_id)
     form = read_form(request, CORRECTION)
     try:
         with form.collect_errors():
             corrected = CorrectionInput.model_validate(form.given(*CORRECTION))
+            is_right = corrected.type.value == report.holding_type
             correct_class(report, corrected, actor=request.place.actor)
             message = _("The class is corrected, and your word is kept as a label.")
-            return back_to(request, "report", reflection_id, message=message)
+            return back_to(
+                request, "report", reflection_id, message=_("Noted: the class is right.") if is_right else message
+            )
     except Conflict as problem:
         return _show(request, get_report_for(request.place, reflection_id), form=form, problem=problem)
     return _show(request, report, form=form)
-
-
-@project_page(Permission.REVIEW)
-@post_only(page="report")
-def confirm(request: DeskRequest, reflection_id: str) -> HttpResponse:
-    """Keeps that the class is right; where that is refused, the page says why."""
-    report = get_report_for(request.place, reflection_id)
-    try:
-        confirm_class(report, actor=request.place.actor)
-    except ActionError as problem:
-        return _show(request, report, problem=problem)
-    return back_to(request, "report", reflection_id, message=_("Noted: the class is right."))
 
 
 def _show(
@@ -144,7 +130,6 @@ def _show(
 ) -> HttpResponse:
     typed = form or read_form(request, CORRECTION)
     shown = ReportShown(report)
-    proposed = {entry.id for entry in shown.proposals}
     context: dict[str, Any] = {
         "report": shown,
         "run": report.run,
@@ -154,7 +139,7 @@ def _show(
         "general": typed.general,
         "last_confirmed": newest_deed(report, "report.class_confirmed"),
         "problem": problem,
-        "learned": [view for view in learned_from_report(report) if view.entry.id not in proposed],
+        "learned": learned_from_report(report),
         "may_review": request.place.may(Permission.REVIEW),
     }
     status = problem.status if problem else typed.status

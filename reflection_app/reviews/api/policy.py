@@ -1,12 +1,9 @@
 """The review policy: read it, try another one on the last 30 days, put it in force."""
 
-from datetime import datetime, timedelta
-from typing import Annotated
-from uuid import UUID
+from datetime import datetime
 
 from django.db import transaction
-from django.utils import timezone
-from pydantic import AfterValidator, AliasPath, BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from reflection_app.api.actions import change, read
 from reflection_app.api.reading import Answer
@@ -15,7 +12,6 @@ from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import OwnWork, Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.task_spec import ReviewPolicy, ReviewRule
-from reflection_app.reviews.agreement import FEWEST_IN_COMMON, agreement_of
 from reflection_app.reviews.own_work import change_own_work
 from reflection_app.reviews.policy import PolicyInput, change_policy, digest_of, read_rules, try_policy
 
@@ -46,30 +42,17 @@ class PolicyAnswer(ReviewPolicy):
 
 
 class Tried(Answer):
-    """What one policy would have done. `by_rule` are the verdicts that each of its rules decided about."""
+    """What one policy is expected to do with these verdicts. `by_rule` are those that each rule decides about."""
 
     waiting: int
     standing: int
     by_rule: list[int]
     opinions: int = Field(description="decisions asked of people: a verdict that waits for two counts twice")
-    audits: Annotated[float, AfterValidator(lambda expected: round(expected, 2))] = Field(
-        description="how many of those that stand the audit is expected to draw"
-    )
-
-
-class TriedVerdict(Answer):
-    verdict_id: UUID = Field(validation_alias=AliasPath("verdict", "id"))
-    run_id: UUID = Field(validation_alias=AliasPath("verdict", "attempt", "run_id"))
-    attempt: int = Field(validation_alias=AliasPath("verdict", "attempt", "number"))
-    verdict: str = Field(validation_alias=AliasPath("verdict", "verdict"))
-    score: float = Field(validation_alias=AliasPath("verdict", "score"))
-    confidence: float | None = Field(validation_alias=AliasPath("verdict", "confidence"))
-    agent: str = Field(validation_alias=AliasPath("verdict", "attempt", "run", "task", "agent"))
-    kind: str = Field(validation_alias=AliasPath("verdict", "attempt", "run", "task", "kind"))
+    audits: float = Field(description="how many of those that stand the audit is expected to draw")
 
 
 class TrialAnswer(Answer):
-    """A random share follows from the verdict's id here, so that trying again gives the same figures."""
+    """Of a random share, as many count as are expected."""
 
     since: datetime
     verdicts: int
@@ -78,8 +61,6 @@ class TrialAnswer(Answer):
     saved: Tried
     newly_waiting: int = Field(validation_alias="newly")
     no_longer_waiting: int = Field(validation_alias="no_longer")
-    newly_waiting_examples: list[TriedVerdict] = Field(validation_alias="newly_waiting")
-    no_longer_waiting_examples: list[TriedVerdict] = Field(validation_alias="no_longer_waiting")
 
 
 class ReviewPolicies(DeskView):
@@ -133,44 +114,3 @@ class ReviewPolicies(DeskView):
 def policy_answer(project: Project) -> PolicyAnswer:
     policy = project.get_review_policy()
     return PolicyAnswer(**policy.model_dump(), digest=digest_of(policy), own_work=OwnWork(project.own_work))
-
-
-# How far blind reviewers agree.
-
-ENOUGH = f"null where they judged fewer than {FEWEST_IN_COMMON} in common, or always gave one and the same verdict"
-
-
-class AgreementQuery(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    days: int = Field(default=90, ge=1, le=3650, description="of how many days, up to now")
-
-
-class PairAnswer(Answer):
-    """Two reviewers over the panels that both sat on."""
-
-    reviewers: list[str]
-    panels: int
-    agreed: float = Field(description="the share on which they gave the same verdict")
-    kappa: float | None = Field(description=f"Cohen's κ; {ENOUGH}")
-
-
-class AgreementAnswer(Answer):
-    """Over the panels whose last opinion came in during the period, by what people said there: two of them or more."""
-
-    days: int
-    panels: int
-    unanimous: int = Field(description="of how many panels all gave the same verdict")
-    agreed: float | None = Field(description="the share of equal pairs of verdicts")
-    alpha: float | None = Field(description="Krippendorff's α, nominal; null where nothing varies")
-    alpha_ordinal: float | None = Field(description="the same with REJECT < REVISE < PASS in order")
-    pairs: list[PairAnswer]
-    with_keys: int = Field(description="panels on which a key sat; what keys said is in no figure")
-
-
-class Agreement(DeskView):
-    @read("get_agreement", "How far blind reviewers agree, beyond chance", may=Permission.READ_METRICS)
-    def retrieve(self, query: AgreementQuery) -> AgreementAnswer:
-        now = timezone.now()
-        found = agreement_of(self.project.pk, since=now - timedelta(days=query.days), until=now)
-        return AgreementAnswer.from_row(found, days=query.days)

@@ -22,7 +22,7 @@ from reflection_app.reviews.answers import (
     reviews_to_show,
 )
 from reflection_app.reviews.asking import AskInput, ask_for_review
-from reflection_app.reviews.assigning import AssignInput, HandOverInput, assign_review, hand_over
+from reflection_app.reviews.assigning import AssignInput, assign_review
 from reflection_app.reviews.claiming import (
     claim_next,
     claim_review,
@@ -46,33 +46,10 @@ DECISIONS = {
         "issues": [{"category": "correctness", "severity": "high", "description": "The total is wrong."}],
         "reason": "Add up the second column again.",
     },
-    "Overrule by the project's rubric": {
-        "lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d",
-        "decision": "overrule",
-        "ratings": {"correct": {"value": 2, "why": "The total is wrong."}, "tone": {"value": "pass"}},
-    },
     "Redo with instructions (of a REJECT)": {
         "lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d",
         "decision": "redo",
         "instructions": "Search in cs.LG as well, and find five papers at least.",
-    },
-    "Accept anyway (of a REJECT)": {
-        "lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d",
-        "decision": "accept",
-        "reason": "Three papers are enough for the first draft.",
-    },
-    "Close (of a REJECT)": {"lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d", "decision": "close"},
-    "Edit the answer": {
-        "lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d",
-        "decision": "edit",
-        "edited_answer": "The second column comes to 4,210, and the total to 9,874.",
-        "reason": "The total was wrong.",
-    },
-    "Keep another attempt (of an unsettled pick)": {
-        "lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d",
-        "decision": "overrule",
-        "verdict": "PASS",
-        "attempt": 2,
     },
 }
 
@@ -141,7 +118,7 @@ class Reviews(DeskView):
     )
     def claim(self, body: ClaimInput) -> ClaimAnswer | None:
         """What is in a queue for others is passed over. Asked for it by name, or for one such review, it is refused:
-        a key is the person who made it, with the skills that they have. Keys with the scope admin may.
+        a key is the person who made it. Keys with the scope admin may.
         """
         if body.review_id is not None:
             review: Review | None = claim_review(self.get_object(body.review_id), actor=self.actor)
@@ -187,7 +164,7 @@ class HeldReview(Reviews):
 
     @change(
         "assign_review",
-        "Keep a review for a member, or for nobody",
+        "Keep a review for a member, or for nobody; who holds it gives it back by that",
         may=Permission.REVIEW,
         what="assignment",
         problems=(409,),
@@ -195,17 +172,6 @@ class HeldReview(Reviews):
     )
     def assign(self, review: Review, body: AssignInput) -> ReviewAnswer:
         assign_review(review, body, actor=self.actor)
-        return review_answer(self.get_object(review.pk))
-
-    @change(
-        "hand_over_review",
-        "Give a review that you hold to a member",
-        may=Permission.REVIEW,
-        what="handing over",
-        problems=(409,),
-    )
-    def hand_over(self, review: Review, body: HandOverInput) -> ReviewAnswer:
-        hand_over(review, body, actor=self.actor)
         return review_answer(self.get_object(review.pk))
 
     @change(

@@ -144,7 +144,7 @@ def bulk_page(request: DeskRequest, bulk_id: UUID) -> HttpResponse:
     left = {"running": counted.count_pending, "undoing": counted.count_done}.get(counted.state, 0)
     context = {
         "bulk": counted,
-        "is_undo": bulk.state in {"undoing", "undone"},
+        "counts": [(name.value, count) for name in BulkItemState if (count := getattr(counted, f"count_{name.value}"))],
         "gone_through": counted.total - left,
         "verdict": None if counted.is_hidden else bulk.decision.get("verdict"),
         "reason": "" if counted.is_hidden else bulk.decision.get("reason", ""),

@@ -61,8 +61,6 @@ def comments(request: DeskRequest, about: str, about_id: UUID) -> HttpResponse:
             return _list(request, thread_of(request, thing, about_id))
         return redirect(_address_of(request.place, added))
     thread = opened_thread(request, thing, about_id)
-    if "all" in request.GET:
-        thread = thread_of(request, thing, about_id, whole=True)
     if not wants_part(request):
         return _page(request, thread, title=title)
     if request.GET.get("seen") == thread.stamp:

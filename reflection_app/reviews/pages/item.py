@@ -1,6 +1,6 @@
 """One review: what was attempted, what the critic said of it, and the form to decide with."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -14,7 +14,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from reflection_app.core.errors import (
     ActionError,
@@ -34,7 +34,7 @@ from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.notebook.views.entry import learned_from_review
 from reflection_app.queues.eligibility import NotYourQueue
 from reflection_app.reviews.asking import AskInput, ask_for_review
-from reflection_app.reviews.assigning import AssignInput, HandOverInput, assign_review, hand_over
+from reflection_app.reviews.assigning import AssignInput, assign_review
 from reflection_app.reviews.claiming import claim_review, hold_end, keep_review, likely_next, release_review
 from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
@@ -55,19 +55,18 @@ from reflection_app.reviews.views.comments import opened_thread, thread_of
 from reflection_app.reviews.views.decision import (
     EDIT,
     DecisionForm,
+    LastDecision,
     agrees_but_changed,
     as_input,
     assigning_of,
     begun_by_anybody,
     begun_by_majority,
+    editing_of,
     holds_more,
     prefilled,
     read_decision,
-    remember,
-    with_draft,
     wrong_field,
 )
-from reflection_app.reviews.views.editing import difference, editing_of
 from reflection_app.reviews.views.item import panel_of, review_context, undo_offer
 from reflection_app.reviews.views.queue import carried
 from reflection_app.rubrics.views import beside_item, rating_fields
@@ -125,9 +124,9 @@ def show(
         "may_review": request.place.may(Permission.REVIEW),
         "own_work": None if is_ahead else own_work_of(request, review),
         "undo": undo_offer(request, review),
-        "assigning": assigning_of(request, review, is_mine=is_mine),
-        **beside_item(request.place, review),
-        "editing": editing_of(review, form, is_mine=is_mine, asked=request.GET.dict()),
+        "assigning": assigning_of(request, review),
+        **beside_item(review),
+        "editing": editing_of(review, form, is_mine=is_mine),
         # What is fetched ahead is not read by that.
         "thread": (thread_of if is_ahead else opened_thread)(request, About.REVIEW, review.pk),
     }
@@ -138,14 +137,7 @@ def show(
     return render(request, f"{page}#item" if wants_item(request) else page, context, status=status)
 
 
-@dataclass(frozen=True)
-class OwnWorkHint:
-    why: str
-    nobody_else_may: bool
-    may_allow_it: bool
-
-
-def own_work_of(request: DeskRequest, review: Review) -> OwnWorkHint | None:
+def own_work_of(request: DeskRequest, review: Review) -> dict[str, Any] | None:
     """Why the reader may not decide on work of their own, and what can be done about it.
 
     None where it is not theirs, or the project allows it.
@@ -156,7 +148,7 @@ def own_work_of(request: DeskRequest, review: Review) -> OwnWorkHint | None:
     if allows_own_work(review.project_id, actor=actor):
         return None
     may_allow_it = request.place.may(Permission.CHANGE_SETTINGS)
-    return OwnWorkHint(why_refused(actor), nobody_else_may(review), may_allow_it)
+    return {"why": why_refused(actor), "nobody_else_may": nobody_else_may(review), "may_allow_it": may_allow_it}
 
 
 def wants_item(request: DeskRequest) -> bool:
@@ -322,26 +314,13 @@ def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
         return show(request, now_is, form=form, problem=problem, status=problem.status)
     if request.POST.get("then") == "queue":
         return redirect(address_of_view(request))
-    remember(request, review, decided)
+    if not review.is_seat:
+        # What was said at a seat depends on the seats of the others, and is looked for.
+        request.last_decision = LastDecision(review, request.place.project.slug)
     return go_on(request)
 
 
-@project_page(Permission.REVIEW)
-@post_only(page="review")
-def edit_difference(request: DeskRequest, review_id: UUID) -> HttpResponse:
-    """What the text that is being written changes of the attempt; without a script on the page with all that was typed.
-
-    Nothing is kept by it.
-    """
-    review = get_review_for(request.place, review_id)
-    form = replace(read_decision(request.POST, review), decision=EDIT)
-    if "HX-Request" not in request.headers:
-        return show(request, review, form=form)
-    rows = difference(review.attempt.content, form.edited_answer)
-    return render(request, "reviews/_edit_difference.html", {"rows": rows})
-
-
-# Assigning and handing over in the browser.
+# Assigning in the browser.
 
 
 @project_page(Permission.REVIEW)
@@ -351,44 +330,16 @@ def assign(request: DeskRequest, review_id: UUID) -> HttpResponse:
     review = get_review_for(request.place, review_id)
     typed = {"to": request.POST.get("to") or None, "note": read_text(request, "note")}
     try:
-        assigned = assign_review(review, _read(AssignInput, typed), actor=request.place.actor)
+        data = read_input(AssignInput, typed, refusal=_("Nothing was changed."))
+        assigned = assign_review(review, data, actor=request.place.actor)
     except ActionError as problem:
         return show(request, review, form=prefilled(review), problem=problem, status=problem.status)
     message = _("It is assigned to nobody now.")
     if assigned.assignee:
         message = _("Assigned to %(name)s.") % {"name": assigned.assignee.get_username()}
+    if holds(request, review) and not holds(request, assigned):
+        return lead_to(request, address_of_view(request), message=message)
     return lead_to(request, address_of_item(request, review.pk), message=message)
-
-
-@project_page(Permission.REVIEW)
-@post_only(page="review")
-def hand_over_page(request: DeskRequest, review_id: UUID) -> HttpResponse:
-    """Gives the review to somebody else, with what was typed into its decision; a refusal loses none of it."""
-    review = get_review_for(request.place, review_id)
-    form = read_decision(request.POST, review)
-    note = with_draft(read_text(request, "note"), form, review=review)
-    typed = {"lease_token": form.lease_token, "to": request.POST.get("to", ""), "note": note}
-    try:
-        handed_over = hand_over(review, _read(HandOverInput, typed), actor=request.place.actor)
-    except ActionError as problem:
-        now_is = get_review_for(request.place, review_id)
-        return show(request, now_is, form=form, problem=problem, status=problem.status)
-    assert handed_over.assignee is not None
-    message = _("Reassigned to %(name)s.") % {"name": handed_over.assignee.get_username()}
-    return lead_to(request, address_of_view(request), message=message)
-
-
-def _read[Read: BaseModel](model: type[Read], typed: dict[str, Any]) -> Read:
-    """Raises InvalidInput; Conflict where what is missing is the hold on the review."""
-    try:
-        return read_input(model, typed, refusal=_("Nothing was changed."))
-    except InvalidInput as error:
-        wrong = {one["field"] for one in error.errors}
-        if "to" in wrong:
-            raise InvalidInput(_("Choose to whom."), errors=error.errors) from None
-        if "lease_token" in wrong:
-            raise Conflict(_("You do not hold this review. Claim it first; nothing was changed.")) from None
-        raise
 
 
 # Asking for a review of an attempt.

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import Exists, Min, OuterRef, Q, QuerySet
+from django.db.models import Exists, Q
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -16,11 +16,9 @@ from django.views.decorators.http import require_safe
 from reflection_app.core.errors import StillStands
 from reflection_app.core.ids import id_from
 from reflection_app.core.permissions import Permission
-from reflection_app.queues.eligibility import closed_to, live_queues, person_of, why_closed
 from reflection_app.reviews.claiming import (
     claim_next,
     free,
-    seats_of,
     skip_review,
     skipped_by,
     unskip_all,
@@ -29,7 +27,7 @@ from reflection_app.reviews.claiming import (
 from reflection_app.reviews.deciding import undo_decision
 from reflection_app.reviews.models import OPEN, Review, ReviewState
 from reflection_app.reviews.own_work import work_of_others
-from reflection_app.reviews.queue import QueueSort, QueueView, SortedFilter, held, mine
+from reflection_app.reviews.queue import QueueSort, QueueView, SortedFilter, mine
 from reflection_app.reviews.views.counting import count_up_to
 from reflection_app.reviews.views.item import UndoOffer
 from reflection_app.reviews.views.queue import ORDERS, AskedQueue, beside, carried, order_of
@@ -41,7 +39,6 @@ from reflection_app.web.middleware import post_only
 
 # The id of no review.
 NONE = UUID(int=0)
-MOST_QUEUES_NAMED = 3
 
 
 def go_to_next(request: DeskRequest) -> HttpResponse:
@@ -109,62 +106,29 @@ def claim_order(asked: SortedFilter) -> tuple[str, ...]:
 
 
 def _say_why_none(request: DeskRequest, asked: AskedQueue) -> None:
-    scope = Review.objects.filter(claimable(request, asked.filter), project=request.place.project, state__in=OPEN)
+    place = request.place
+    scope = Review.objects.filter(claimable(request, asked.filter), project=place.project, state__in=OPEN)
     if not scope.exists():
         is_part = asked.filter.is_narrowed or asked.filter.view is QueueView.MINE
         said = _("Nothing of this view is waiting.") if is_part else _("Nothing is waiting for a review.")
         return messages.info(request, said)
-    skipped = count_up_to(scope.filter(Exists(skipped_by(request.place.actor)), free(timezone.now())))
+    skipped = count_up_to(scope.filter(Exists(skipped_by(place.actor)), free(timezone.now())))
     if skipped:
         said = ngettext("You skipped %(many)s review.", "You skipped %(many)s reviews.", skipped) % {"many": skipped}
-        address = reverse("reviews", args=(request.place.project.slug,))
+        address = reverse("reviews", args=(place.project.slug,))
         query = asked.with_view(QueueView.SKIPPED)
         again = _("Look at them again")
-        messages.info(request, format_html('{} <a href="{}?{}">{}</a>', said, address, query, again))
-    is_own = _say_what_is_own(request, scope)
-    now = timezone.now()
-    is_elsewhere = _say_what_is_for_other_queues(request, scope, named=asked.filter.queue)
-    others = scope.filter(held(now)).exclude(holder=request.user)
-    until = others.aggregate(Min("lease_until"))["lease_until__min"]
-    if until is not None:
-        said = _("Others hold what is left. The next one comes free at %(time)s UTC.")
-        messages.info(request, said % {"time": f"{until:%H:%M}"})
-    is_judged = scope.filter(Exists(seats_of(request.place.actor)), free(now)).exists()
-    if is_judged:
-        messages.info(request, _("You have reviewed the remaining items. They wait for other reviewers."))
-    if until is None and not (skipped or is_own or is_elsewhere or is_judged):
-        messages.info(request, _("The remaining reviews are assigned to other reviewers."))
-    return None
-
-
-def _say_what_is_own(request: DeskRequest, scope: QuerySet[Review]) -> bool:
-    """Add a message about the user's own work that they may not decide; return True if there is some."""
-    place = request.place
+        return messages.info(request, format_html('{} <a href="{}?{}">{}</a>', said, address, query, again))
     others_work = work_of_others(place.project, actor=place.actor)
     # An empty condition excludes nothing: where everybody may decide on their own work, no review is refused for it.
-    if not others_work or not scope.exclude(others_work).exists():
-        return False
-    said = _("You, or an API key of yours, submitted the remaining reviews. Another reviewer has to decide.")
-    if place.may(Permission.CHANGE_SETTINGS):
-        address = reverse("review_policy", args=(place.project.slug,))
-        who_may = _("Who may decide on their own work")
-        said = format_html('{} <a href="{}#own-work">{}</a>', said, address, who_may)
-    messages.info(request, said)
-    return True
-
-
-def _say_what_is_for_other_queues(request: DeskRequest, scope: QuerySet[Review], *, named: UUID | None) -> bool:
-    """Whether some of it is in queues that are for others, and a sentence about each of the first of them."""
-    place = request.place
-    closed = closed_to(place.project.pk, actor=place.actor, named=named)
-    if not closed:
-        return False
-    waiting = scope.filter(free(timezone.now()), queue__in=closed, assignee=None)
-    queues = list(live_queues(place.project.pk).filter(Exists(waiting.filter(queue=OuterRef("pk")))))
-    person = person_of(place.project.pk, actor=place.actor)
-    for queue in queues[:MOST_QUEUES_NAMED]:
-        messages.info(request, why_closed(queue, person))
-    return bool(queues)
+    if others_work and scope.exclude(others_work).exists():
+        said = _("You, or an API key of yours, submitted the remaining reviews. Another reviewer has to decide.")
+        if place.may(Permission.CHANGE_SETTINGS):
+            address = reverse("review_policy", args=(place.project.slug,))
+            who_may = _("Who may decide on their own work")
+            said = format_html('{} <a href="{}#own-work">{}</a>', said, address, who_may)
+        return messages.info(request, said)
+    return messages.info(request, _("The remaining reviews are for others: held, assigned, or in a queue of theirs."))
 
 
 # From an item to the one beside it, in the view of the queue that the reader came from.

@@ -1,8 +1,8 @@
 """The queue of reviews: views of what waits for a person, and claiming the next of the view that is shown."""
 
 from django.http import HttpResponse
-from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from reflection_app.core.errors import InvalidInput
@@ -16,28 +16,23 @@ from reflection_app.queues.views.saved import saved_views
 from reflection_app.reviews.claiming import IN_ORDER
 from reflection_app.reviews.models import OPEN, Review
 from reflection_app.reviews.pages.moving import go_to_next
-from reflection_app.reviews.queue import QueueView, held
+from reflection_app.reviews.queue import QueueView
 from reflection_app.reviews.views.counting import count_up_to, count_views, open_questions
 from reflection_app.reviews.views.queue import (
-    SENTENCES,
     SORTS,
     VIEWS,
     AskedQueue,
-    Tab,
     carried,
-    heads_of,
     queue_page,
     read_queue,
-    tab,
-    usual_order,
 )
 from reflection_app.runs.views.list import MODES
 from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.list_pages import list_response, wants_part
-from reflection_app.web.middleware import fragment, post_only
+from reflection_app.web.list_pages import list_response, names_in, wants_part
+from reflection_app.web.middleware import post_only
 
 QUESTIONS_SHOWN = 100
-# Suggested are the agents and kinds of the reviews that come first, and who holds one.
+# Suggested are the agents and kinds of the reviews that come first.
 LOOKED_AT = 500
 SUGGESTED = 50
 
@@ -50,7 +45,7 @@ def queue(request: DeskRequest) -> HttpResponse:
     asked = read_queue(request.GET)
     named = named_queue(request, asked)
     if asked.filter.queue is not None and named is None:
-        gone = {"field": "queue", "message": str(SENTENCES["queue"])}
+        gone = {"field": "queue", "message": _("There is no such queue any more.")}
         asked = AskedQueue(asked.filter.model_copy(update={"queue": None}), [*asked.errors, gone])
     after = id_from(request.GET.get("after", ""))
     page = queue_page(project, asked.filter, actor=actor, after=after)
@@ -62,23 +57,9 @@ def queue(request: DeskRequest) -> HttpResponse:
         "asked": asked,
         "filter": asked.filter,
         "view": asked.filter.view,
-        "tabs": [tab(view, asked, counts) for view in VIEWS],
+        "tabs": [(view, words, asked.with_view(view), counts.views.get(view)) for view, words in VIEWS.items()],
         "is_plain": asked.filter.queue is None and asked.filter.saved is None,
-        # The reasons that something waits for, and the one that is chosen.
-        "reasons": [
-            Tab(
-                name=reason.value,
-                label="",
-                query=asked.with_reason(None if reason is asked.filter.reason else reason),
-                count=counts.reasons[reason],
-                is_current=reason is asked.filter.reason,
-            )
-            for reason in ReviewReason
-            if counts.reasons[reason] or reason is asked.filter.reason
-        ],
         "rows": page.rows,
-        "heads": heads_of(asked),
-        "usual_order": usual_order(asked),
         "next_page": page.last,
         "after": after,
         # Not of a named queue as it is, which says so itself.
@@ -88,39 +69,26 @@ def queue(request: DeskRequest) -> HttpResponse:
         "waiting": counts.views[QueueView.ALL],
         "now": timezone.now(),
         "named": named,
-        "queues": queue_tabs(request, asked),
+        "queues": queue_tabs(request, asked.filter.queue),
         "saved": saved_views(request, ListName.REVIEWS, asked.own_query),
         "questions": questions.order_by("created_at", "id")[:QUESTIONS_SHOWN] if counts.questions else [],
     }
     if not wants_part(request):
         # What the form of filters offers.
-        elsewhere = {"view", "reason", "sort", "q", "queue", "saved"}
+        elsewhere = {"view", "sort", "q", "queue", "saved"}
         further = asked.filter.model_dump(exclude=elsewhere, exclude_defaults=True)
+        first = Review.objects.filter(project=project, state__in=OPEN).order_by(*IN_ORDER)
+        looked_at = Review.objects.filter(pk__in=list(first.values_list("pk", flat=True)[:LOOKED_AT]))
         context |= {
+            "agents": names_in(looked_at, "run__task__agent", most=SUGGESTED),
+            "kinds": names_in(looked_at, "run__task__kind", most=SUGGESTED),
+            "reasons": list(ReviewReason),
             "sorts": SORTS,
             "modes": MODES,
             "verdicts": list(Verdict),
             "has_more_filters": bool(further or asked.errors),
         }
     return list_response(request, "reviews/queue.html", context)
-
-
-@project_page(Permission.READ_QUEUE)
-@require_safe
-@fragment(page="reviews")
-def suggestions(request: DeskRequest) -> HttpResponse:
-    """What the further filters suggest, asked for once somebody opens them."""
-    rows = Review.objects.filter(project=request.place.project)
-    waiting = rows.filter(state__in=OPEN).order_by(*IN_ORDER)
-    first = rows.filter(pk__in=list(waiting.values_list("pk", flat=True)[:LOOKED_AT]))
-    told = list(first.values_list("run__task__agent", "run__task__kind").distinct())
-    holders = rows.filter(held(timezone.now())).order_by("holder_label")
-    context = {
-        "agents": sorted({agent for agent, _kind in told if agent})[:SUGGESTED],
-        "kinds": sorted({kind for _agent, kind in told if kind})[:SUGGESTED],
-        "holders": list(holders.values_list("holder_label", flat=True).distinct()[:SUGGESTED]),
-    }
-    return render(request, "reviews/_queue_suggestions.html", context)
 
 
 @project_page(Permission.REVIEW)

@@ -62,9 +62,8 @@ def _text(content: str) -> Token:
     return Token("text", "", 0, content=content)
 
 
-# The newest; a thread that is longer is shown whole when asked for.
-SHOWN = 50
-SHOWN_WHOLE = 1000
+# The newest.
+SHOWN = 500
 # The newest are laid out as far as this; what is older is shown as it was typed.
 MOST_LAID_OUT = 200_000
 # Of the members, as many as a line or two can name.
@@ -91,7 +90,6 @@ class Thread:
     may_comment: bool
     is_blind: bool
     members: list[str]
-    is_whole: bool = False
     typed: str = ""
     errors: list[str] = field(default_factory=list)
     longest: int = LONGEST_COMMENT
@@ -114,17 +112,16 @@ def thread_of(
     about: About,
     about_id: UUID,
     *,
-    whole: bool = False,
     typed: str = "",
     errors: list[str] | None = None,
 ) -> Thread:
-    """The comments on it that the reader may see, the newest of them unless the `whole` is asked for."""
+    """The comments on it that the reader may see, the newest of them."""
     place = request.place
     found = comments_seen_by(place.actor.label, project_id=place.project.pk).filter(
         about=about.value, about_id=about_id
     )
     count = found.count()
-    newest = list(found.order_by("-created_at", "-id")[: SHOWN_WHOLE if whole else SHOWN])
+    newest = list(found.order_by("-created_at", "-id")[:SHOWN])
     active = Membership.objects.filter(project=place.project.pk, user__is_active=True)
     members = list(active.order_by("user__username").values_list("user__username", flat=True))
     names = frozenset(members)
@@ -148,7 +145,6 @@ def thread_of(
         may_comment=place.may(Permission.REVIEW),
         is_blind=is_blind(about, about_id),
         members=[name for name in members if name != place.actor.label][:NAMED],
-        is_whole=whole,
         typed=typed,
         errors=errors or [],
     )

@@ -4,19 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import IntegerField, JSONField, QuerySet, Subquery
-from django.db.models.expressions import RawSQL
+from django.db.models import IntegerField, QuerySet, Subquery
 from django.utils import timezone
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.reviews.models import OPEN, Review
 from reflection_app.reviews.queue import QueueView, in_view
 from reflection_app.runs.models import Question, QuestionState
 
 MOST = 999
-COUNTED_VIEWS = (QueueView.MINE, QueueView.UNCLAIMED, QueueView.SKIPPED)
+COUNTED_VIEWS = (QueueView.ALL, QueueView.MINE, QueueView.UNCLAIMED, QueueView.SKIPPED)
 
 
 class CountUpTo(Subquery):
@@ -31,10 +29,9 @@ class CountUpTo(Subquery):
 
 @dataclass(frozen=True)
 class Counts:
-    """How many open reviews stand in each view and have each reason, and how many questions are open besides."""
+    """How many reviews stand in each of the counted views, and how many questions are open besides."""
 
     views: Mapping[QueueView, int]
-    reasons: Mapping[ReviewReason, int]
     questions: int
 
     @property
@@ -43,38 +40,15 @@ class Counts:
         return min(self.views[QueueView.ALL] + self.questions, MOST + 1)
 
 
-# One text for all reasons: as a subquery for each of them, made by the ORM, it takes as long to write as to answer.
-BY_REASON = """(
-    SELECT jsonb_object_agg(reason, (
-        SELECT count(*) FROM (
-            SELECT FROM reflection_app_review review
-            WHERE review.project_id = reflection_app_project.id AND review.reason = named.reason
-                AND review.state IN ('waiting', 'claimed')
-            LIMIT %s
-        ) counted
-    )) FROM unnest(%s::text[]) named (reason)
-)"""
-
-
 def count_views(project: Project, *, actor: Actor) -> Counts:
     """One query."""
     rows, now = Review.objects.filter(project=project), timezone.now()
-    reasons = [reason.value for reason in ReviewReason]
-    views = {view.value: CountUpTo(rows.filter(in_view(view, actor=actor, now=now))) for view in COUNTED_VIEWS}
     counted = Project.objects.filter(pk=project.pk).annotate(
-        **{f"count_{name}": count for name, count in views.items()},
-        by_reason=RawSQL(BY_REASON, (MOST + 1, reasons), output_field=JSONField()),  # noqa: S611 - a text of ours
+        **{f"count_{view}": CountUpTo(rows.filter(in_view(view, actor=actor, now=now))) for view in COUNTED_VIEWS},
         count_questions=CountUpTo(open_questions(project)),
     )
-    found = counted.values(*(f"count_{name}" for name in views), "by_reason", "count_questions").get()
-    by_reason = {ReviewReason(name): count for name, count in found["by_reason"].items()}
-    return Counts(
-        # Each open review has one reason.
-        views={QueueView.ALL: min(sum(by_reason.values()), MOST + 1)}
-        | {view: found[f"count_{view.value}"] for view in COUNTED_VIEWS},
-        reasons=by_reason,
-        questions=found["count_questions"],
-    )
+    found = counted.values(*(f"count_{view}" for view in COUNTED_VIEWS), "count_questions").get()
+    return Counts({view: found[f"count_{view}"] for view in COUNTED_VIEWS}, found["count_questions"])
 
 
 def count_up_to(rows: QuerySet[Review]) -> int:

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import cached_property
 from itertools import zip_longest
 from typing import Any
-from uuid import UUID
 
 from django.http import HttpRequest, QueryDict
 from django.urls import reverse
@@ -23,8 +23,8 @@ from reflection_app.loops.rubrics import Criterion, Rating
 from reflection_app.loops.verdicts import Referee, Verdict
 from reflection_app.reviews.assigning import LONGEST_NOTE, assignable
 from reflection_app.reviews.deciding import undone_by_holder
-from reflection_app.reviews.decisions import MEANS, DecisionInput
-from reflection_app.reviews.editing import is_same
+from reflection_app.reviews.decisions import LONGEST_EDITED
+from reflection_app.reviews.editing import is_same, why_not_edited
 from reflection_app.reviews.models import PanelState, Review, ReviewSkip, ReviewState
 from reflection_app.reviews.views.issue_rows import ISSUE_FIELDS, issue_row, issues_of_rows, says_something, texts_of
 from reflection_app.reviews.views.item import majority_of
@@ -52,9 +52,9 @@ FOLLOWS = {
 }
 
 
-def decision_message(review: Review, decided: DecisionInput, *, slug: str) -> SafeString:
+def decision_message(review: Review, *, slug: str) -> SafeString:
     """What was decided and what follows: the page itself goes on to the next review."""
-    what, verdict = _what(review, decided)
+    what, verdict = _what(review)
     if review.panel is not None and review.is_seat:
         # Of one of several blind reviewers what follows from the opinions that are in, and for how many it waits: the
         # last of them settles it. Not what they say before all are in.
@@ -80,22 +80,30 @@ def decision_message(review: Review, decided: DecisionInput, *, slug: str) -> Sa
     return format_html('{} <a href="{}">{}</a>', " ".join(filter(None, (what, follows))), address, label)
 
 
-def _what(review: Review, decided: DecisionInput) -> tuple[str, Verdict]:
+def verdict_of(review: Review) -> Verdict:
+    """The verdict that was given with the decision: at a seat by its holder, else the one that holds since."""
+    opinion, given = review.get_opinion(), review.decided_verdict
+    if review.is_edited:
+        return Verdict.PASS
+    return Verdict(opinion.verdict if opinion else given.verdict if given else review.verdict.verdict)
+
+
+def _what(review: Review) -> tuple[str, Verdict]:
+    opinion, given, verdict = review.get_opinion(), review.decided_verdict, verdict_of(review)
     if review.is_pick:
-        verdict = Verdict.PASS if decided.decision is Decision.APPROVE or decided.verdict is None else decided.verdict
-        kept = _("You kept attempt %(number)s.") % {"number": decided.attempt or review.attempt.number}
+        picked = opinion.picked if opinion else given.attempt.number if given else None
+        kept = _("You kept attempt %(number)s.") % {"number": picked or review.attempt.number}
         words = {
             Verdict.PASS: kept,
             Verdict.REVISE: _("You sent it back."),
             Verdict.REJECT: _("You found no attempt right."),
         }
         return words[verdict], verdict
-    if decided.decision is EditDecision.EDIT:
-        return _("You edited the answer: your text is the one that is kept."), Verdict.PASS
-    if isinstance(decided.decision, DirectorsDecision):
-        return str(DIRECTED[decided.decision]), MEANS[decided.decision]
-    agreed = decided.decision is Decision.APPROVE
-    verdict = Verdict(review.verdict.verdict) if agreed or decided.verdict is None else decided.verdict
+    if review.is_edited:
+        return _("You edited the answer: your text is the one that is kept."), verdict
+    if directed := review.directors_decision_with(verdict.value):
+        return str(DIRECTED[directed]), verdict
+    agreed = review.decision == Decision.APPROVE.value
     # Of a verdict that was a person's or a test's, nobody is named.
     others = _("You agreed with the verdict: %(verdict)s.") if agreed else _("You overruled the verdict: %(verdict)s.")
     said = str((AGREED if agreed else OVERRULED).get(review.verdict.referee_label, others))
@@ -353,7 +361,6 @@ def as_input(form: DecisionForm, review: Review) -> dict[str, Any]:
 FRESH = timedelta(minutes=15)
 # The pages of the queue and its items, and the addresses whose answers an open item's page takes in.
 REVIEWING = frozenset({"reviews", "review", "decide_review", "skip_review", "claim_review", "peek_review"})
-NO_LEASE = UUID(int=0)
 NOT_TOLD = (
     *("run__spec", "run__edited_prompts", "run__task__tests", "run__task__metadata"),
     *(f"{which}__{name}" for which in ("verdict", "decided_verdict") for name in ("issues", "feedback", "tests")),
@@ -362,19 +369,20 @@ NOT_TOLD = (
 
 @dataclass(frozen=True)
 class LastDecision:
-    """`said` is the message about the decision; a skipped review has none, and no verdict.
-
-    `is_told`: it is too late to undo it.
-    """
+    """A decision, or a skip, of which there is nothing to tell but the review. `is_told`: it is too late to undo it."""
 
     review: Review
-    said: SafeString | str = ""
-    verdict: Verdict | None = None
+    slug: str
+    is_skip: bool = False
     is_told: bool = False
 
+    @cached_property
+    def said(self) -> SafeString:
+        return decision_message(self.review, slug=self.slug)
+
     @property
-    def is_skip(self) -> bool:
-        return not self.said
+    def verdict(self) -> Verdict:
+        return verdict_of(self.review)
 
     @property
     def from_step(self) -> int | None:
@@ -382,21 +390,9 @@ class LastDecision:
         return self.review.step.seq if self.review.holds_run and self.review.step else None
 
 
-def remember(request: DeskRequest, review: Review, data: DecisionInput) -> None:
-    """Hands on what this very request has decided, so that its answer need not look for it.
-
-    What was said at a blind seat is looked for all the same: its words depend on the seats of the others.
-    """
-    if not review.is_seat:
-        request.last_decision = decided_last(review, data, slug=request.place.project.slug)
-
-
-def decided_last(review: Review, data: DecisionInput, *, slug: str, is_told: bool = False) -> LastDecision:
-    return LastDecision(review, decision_message(review, data, slug=slug), _what(review, data)[1], is_told)
-
-
 def last_decision(request: HttpRequest) -> LastDecision | None:
     """The user's last decision or skip on the pages of reviews, where it is fresh and not taken back yet."""
+    # What this very request has decided need not be looked for.
     known: LastDecision | None = getattr(request, "last_decision", None)
     if known is not None:
         return known
@@ -415,71 +411,46 @@ def last_decision(request: HttpRequest) -> LastDecision | None:
         skips = skips.filter(created_at__gt=newest[1])
     skipped = skips.order_by("-created_at").values_list("review", flat=True).first()
     found = skipped or (newest and newest[0])
-    if found is None:
-        return None
     told_of = reviews.select_related("run__task", "verdict", "decided_verdict").defer(*NOT_TOLD)
-    review = told_of.filter(pk=found).first()
+    review = told_of.filter(pk=found).first() if found else None
     if review is None:
         return None
-    if skipped is not None:
-        return LastDecision(review)
     is_told = review.decided_seq is not None and review.run.told_seq >= review.decided_seq
-    return decided_last(review, decision_input_of(review), slug=place.project.slug, is_told=is_told)
-
-
-def decision_input_of(review: Review) -> DecisionInput:
-    """The decision of a decided review in the form in which it was handed in, as far as its words depend on it."""
-    opinion, given = review.get_opinion(), review.decided_verdict
-    verdict = opinion.verdict.value if opinion else given.verdict if given else review.verdict.verdict
-    decision: Any = review.directors_decision_with(verdict) or Decision(review.decision or Decision.APPROVE)
-    if review.is_edited:
-        return DecisionInput(lease_token=NO_LEASE, decision=EditDecision.EDIT)
-    picked = (opinion.picked if opinion else given.attempt.number if given else None) if review.is_pick else None
-    return DecisionInput(lease_token=NO_LEASE, decision=decision, verdict=Verdict(verdict), attempt=picked)
+    return LastDecision(review, place.project.slug, is_skip=skipped is not None, is_told=is_told)
 
 
 # Whom a review is kept for, and who it can be given to. The page of a review has it as `assigning`.
 
 
-@dataclass(frozen=True)
-class Assigning:
-    """`to` and `note` are what was typed and refused."""
-
-    people: tuple[str, ...]
-    assignee: str
-    is_for_me: bool
-    may_assign: bool
-    # It is handed over by the form of the decision itself, so that what is typed there travels along.
-    is_mine: bool
-    to: str
-    note: str
-    longest: int = LONGEST_NOTE
-
-
-def assigning_of(request: DeskRequest, review: Review, *, is_mine: bool) -> Assigning | None:
-    """None where the review is closed."""
+def assigning_of(request: DeskRequest, review: Review) -> dict[str, Any] | None:
+    """None where the review is closed. `to` and `note` are what was typed and refused."""
     if not review.is_open:
         return None
     may_assign = request.place.may(Permission.REVIEW)
-    people = [user.get_username() for user in assignable(review, actor=request.place.actor)] if may_assign else []
-    own = request.user.get_username()
-    return Assigning(
-        people=tuple(name for name in people if not is_mine or name != own),
-        assignee=review.assignee.get_username() if review.assignee else "",
-        is_for_me=review.assignee_id == request.user.pk,
-        may_assign=may_assign,
-        is_mine=is_mine,
-        to=request.POST.get("to", ""),
-        note=request.POST.get("note", ""),
-    )
+    people = assignable(review, actor=request.place.actor) if may_assign else []
+    return {
+        "people": [user.get_username() for user in people],
+        "assignee": review.assignee.get_username() if review.assignee else "",
+        "is_for_me": review.assignee_id == request.user.pk,
+        "to": request.POST.get("to", ""),
+        "note": request.POST.get("note", ""),
+        "longest": LONGEST_NOTE,
+    }
 
 
-def with_draft(note: str, form: DecisionForm, *, review: Review) -> str:
-    """The note, and below it what was typed into the decision. Of a blind seat nothing goes along: it is an opinion."""
-    if review.is_seat:
-        return note
-    typed = () if form.issues == prefilled(review).issues else form.issues
-    text = form.edited_answer.strip() if form.decision == EDIT else ""
-    issues = (f"- {issue['description']} {issue['suggested_fix']}".strip() for issue in typed)
-    draft = [form.reason.strip(), text, *issues]
-    return "\n\n".join(part for part in (note.strip(), "\n".join(filter(None, draft))) if part)[:LONGEST_NOTE]
+# Editing the answer on a review's page: what the field begins with.
+
+
+def editing_of(review: Review, form: DecisionForm, *, is_mine: bool) -> dict[str, Any] | None:
+    """None where the reader cannot edit the answer, nor had begun to; also of one too long to be handed in again."""
+    content = review.attempt.content
+    is_typed = form.decision == EDIT
+    may = is_mine and not why_not_edited(review, review.run) and len(content) <= LONGEST_EDITED
+    if not review.is_open or review.is_pick or not (may or is_typed):
+        return None
+    return {
+        "text": form.edited_answer if is_typed or form.edited_answer.strip() else content,
+        "errors": [error["message"] for error in form.errors if error["field"] == "edited_answer"],
+        "is_begun": is_typed,
+        "longest": LONGEST_EDITED,
+    }

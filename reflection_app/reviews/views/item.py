@@ -5,41 +5,39 @@ The number of queries is bounded, whatever the run: a person waits for this page
 
 import json
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 from django.db.models import F
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from notebook_app.public import similar
 from reflection_app.core.audit import Actor
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.attempt_effects import CallTool, Draw, ReviewDecision, ReviewReason
-from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.hidden_characters import hidden_in
 from reflection_app.loops.required_review import END_REVIEW
-from reflection_app.loops.requirements import RequirementsReport
-from reflection_app.loops.task_spec import Execution, Mode, ReviewPolicy, ReviewRule
+from reflection_app.loops.task_spec import ReviewPolicy
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.views import failures_by_place
 from reflection_app.reviews.deciding import may_undo
 from reflection_app.reviews.decisions import goes_back
 from reflection_app.reviews.editing import why_not_edited
-from reflection_app.reviews.models import Panel, PanelState, Review, ReviewState, is_hidden
+from reflection_app.reviews.models import PanelState, Review, ReviewState, is_hidden
 from reflection_app.reviews.panels import majority
 from reflection_app.reviews.undo import why_it_stands
 from reflection_app.reviews.views.policy import in_words
 from reflection_app.runs.marking import output_of
-from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict
+from reflection_app.runs.models import Attempt, Step, StepState, Verdict
 from reflection_app.runs.views.attempts import AttemptCard, Left, what_is_left
-from reflection_app.runs.views.comparison import Rows, compared, tell_pick
+from reflection_app.runs.views.comparison import compared, tell_pick
 from reflection_app.runs.views.marked_rows import compared_with_marks
-from reflection_app.runs.views.passages import IssueShown, Passages
+from reflection_app.runs.views.passages import Passages
 from reflection_app.runs.views.steps import CallShown, call_of_step, is_tool_run, place_of
-from reflection_app.tasks.redo import redo_mode, why_no_redo
+from reflection_app.tasks.redo import why_no_redo
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.placed import placed_text, with_passages
 from reflection_app.web.rendering import LONGEST_LAID_OUT, render_answer, render_markdown
@@ -65,28 +63,18 @@ class CallLine:
     output: SafeString
 
 
-@dataclass(frozen=True)
-class CallsBefore:
-    """The run's last calls up to the attempt that is reviewed, and how many there were before those."""
+def calls_before(review: Review, passages: Passages) -> dict[str, Any] | None:
+    """The run's last calls up to the attempt that is reviewed, and how many are left out before those.
 
-    lines: tuple[CallLine, ...]
-    left_out: int
-
-    @property
-    def errors(self) -> int:
-        return sum(line.is_error for line in self.lines)
-
-
-def calls_before(review: Review, passages: Passages) -> CallsBefore | None:
-    """None of runs that were given no tools: they are not asked about."""
+    None of runs that were given no tools: they are not asked about.
+    """
     if not review.run.spec.get("tools"):
         return None
     made_at = Attempt.objects.filter(pk=review.attempt_id).annotate(at=F("step__seq")).values("at")
     steps = Step.objects.filter(run=review.run_id, kind=CallTool.kind, seq__lte=made_at)
     failures = failures_by_place(review.run)
     newest = list(steps.order_by("-seq")[: MOST_SHOWN + 1])
-    left_out = steps.count() - MOST_SHOWN if len(newest) > MOST_SHOWN else 0
-    lines = tuple(
+    lines = [
         CallLine(
             step=step,
             call=replace(call, diagnosis=failures.get(step.key)),
@@ -97,8 +85,12 @@ def calls_before(review: Review, passages: Passages) -> CallsBefore | None:
         )
         for step in reversed(newest[:MOST_SHOWN])
         if (call := call_of_step(step)) is not None
-    )
-    return CallsBefore(lines, left_out)
+    ]
+    return {
+        "lines": lines,
+        "errors": sum(line.is_error for line in lines),
+        "left_out": steps.count() - MOST_SHOWN if len(newest) > MOST_SHOWN else 0,
+    }
 
 
 def _output_shown(step: Step, passages: Passages) -> SafeString:
@@ -109,41 +101,11 @@ def _output_shown(step: Step, passages: Passages) -> SafeString:
 
 # The attempts before the one that is reviewed, with their verdicts, and what this one changed of any of them.
 
-# Of the address: which attempt to compare with, and in which layout.
-AGAINST, LAYOUT = "against", "layout"
-LAYOUTS = ("split", "unified")
+# Of the address: which attempt to compare with.
+AGAINST = "against"
 
 
-@dataclass(frozen=True)
-class EarlierAttempt:
-    number: int
-    verdict: Verdict | None
-    is_compared: bool
-
-
-@dataclass(frozen=True)
-class EarlierComparison:
-    """What attempt `later` changed of attempt `earlier`. Without a `layout` the width of the screen decides."""
-
-    earlier: int
-    later: int
-    rows: Rows
-    layout: str
-    # What people marked in the earlier one, and of that what stands in no line that is shown.
-    passages: Passages
-    notes_left: tuple[IssueShown, ...]
-
-
-@dataclass(frozen=True)
-class EarlierAttempts:
-    """`is_asked`: the address names a comparison, so that it is what one came for."""
-
-    attempts: tuple[EarlierAttempt, ...]
-    comparison: EarlierComparison
-    is_asked: bool
-
-
-def earlier_attempts(review: Review, *, asked: dict[str, str], passages: Passages) -> EarlierAttempts | None:
+def earlier_attempts(review: Review, *, asked: dict[str, str], passages: Passages) -> dict[str, Any] | None:
     """Those before the review's own, the newest first, and the comparison that `asked`, the address, names.
 
     Without a name it is with the attempt right before; what no attempt has as its number counts as no name. `passages`
@@ -163,7 +125,6 @@ def earlier_attempts(review: Review, *, asked: dict[str, str], passages: Passage
         given[row.attempt.number].append(row)
     verdicts = {one: max(said, key=lambda row: (row.referee, row.created_at)) for one, said in given.items()}
     content = Attempt.objects.values_list("content", flat=True).get(run=review.run_id, number=against)
-    layout = asked.get(LAYOUT, "")
     # Most verdicts mark nothing: those are not read.
     marking = Verdict.objects.filter(
         attempt__run=review.run_id, attempt__number=against, issues__contains=[{"mark": {}}]
@@ -172,43 +133,27 @@ def earlier_attempts(review: Review, *, asked: dict[str, str], passages: Passage
     earlier = Passages(f"attempt-{against}", attempt=against)
     earlier.add(issues)
     comparison = compared_with_marks(content, review.attempt.content, earlier=earlier, issues=issues, later=passages)
-    return EarlierAttempts(
-        attempts=tuple(EarlierAttempt(one, verdicts.get(one), is_compared=one == against) for one in numbers),
-        comparison=EarlierComparison(
-            earlier=against,
-            later=number,
-            rows=comparison.rows,
-            layout=layout if layout in LAYOUTS else "",
-            passages=earlier,
-            notes_left=comparison.notes_left,
-        ),
-        is_asked=bool(named or layout),
-    )
+    return {
+        "attempts": [(one, verdicts.get(one)) for one in numbers],
+        "earlier": against,
+        "later": number,
+        "rows": comparison.rows,
+        # What is marked in the earlier one, and of that what stands in no line that is shown.
+        "passages": earlier,
+        "notes_left": comparison.notes_left,
+        # The address names a comparison, so that it is what one came for.
+        "is_asked": bool(named),
+    }
 
 
 # Why an item is in the queue: the rule that asked, the draw that took it, and what the person who asked said.
 
 
-@dataclass(frozen=True)
-class DrawShown:
-    """The recorded draw that took it: a number below the share."""
+def why_here(review: Review) -> dict[str, Any]:
+    """What the run's own policy says, which is the one that asked; the project's may have changed since.
 
-    value: float
-    share: float
-
-
-@dataclass(frozen=True)
-class WhyHere:
-    """`number` is that of the rule, and `draw` is None where nothing was drawn."""
-
-    number: int | None
-    rule: ReviewRule | None
-    rule_words: str
-    draw: DrawShown | None
-
-
-def why_here(review: Review) -> WhyHere:
-    """What the run's own policy says, which is the one that asked; the project's may have changed since."""
+    The number of the rule that asked, the rule and its words, and the recorded draw that took it, where one was made.
+    """
     policy: ReviewPolicy = review.run.get_spec().review_policy
     number = review.rule
     rule = policy.rules[number - 1] if number and number <= len(policy.rules) else None
@@ -218,41 +163,24 @@ def why_here(review: Review) -> WhyHere:
     elif review.reason == ReviewReason.AUDIT or (review.panel and review.panel.reason == ReviewReason.AUDIT):
         key = f"attempt-{review.attempt.number}/audit-draw"
     made = Step.objects.filter(run=review.run_id, key=key, kind=Draw.kind, state=StepState.DONE)
-    result = made.values_list("result", flat=True).first() if key else None
-    draw = None
-    if isinstance(result, dict) and {"value", "share"} <= result.keys():
-        draw = DrawShown(value=float(result["value"]), share=float(result["share"]))
-    return WhyHere(number, rule, in_words(rule) if rule else "", draw)
+    draw = made.values_list("result", flat=True).first() if key else None
+    is_draw = isinstance(draw, dict) and {"value", "share"} <= draw.keys()
+    return {
+        "number": number,
+        "rule": rule,
+        "rule_words": in_words(rule) if rule else "",
+        "draw": draw if is_draw else None,
+    }
 
 
 # A panel as the page of one of its reviews shows it: how many have spoken, and what its reader may know of it.
 
 
-@dataclass(frozen=True)
-class OpinionShown:
-    seat: Review
-    said: ReviewDecision
-    is_mine: bool
-
-
-@dataclass(frozen=True)
-class PanelShown:
-    """`given` opinions are in, and `missing` are awaited. `adjudication` is the review that settles the dispute."""
-
-    panel: Panel
-    is_open: bool
-    is_adjudication: bool
-    given: int
-    missing: int
-    opinions: tuple[OpinionShown, ...]
-    adjudication: Review | None
-    has_spoken: bool
-
-
-def panel_of(review: Review, *, reader: Actor) -> PanelShown | None:
+def panel_of(review: Review, *, reader: Actor) -> dict[str, Any] | None:
     """The panel of `review` as `reader` may know it; None where one person judges alone.
 
-    The opinions are all of them once the last is in, and the reader's own until then.
+    The `opinions`, each with its seat, are all of them once the last is in, and the reader's own until then.
+    `adjudication` is the review that settles the dispute.
     """
     panel = review.panel
     if panel is None:
@@ -260,20 +188,17 @@ def panel_of(review: Review, *, reader: Actor) -> PanelShown | None:
     of_panel = Review.objects.filter(panel=panel).exclude(state=ReviewState.WITHDRAWN).select_related("panel")
     rows = list(of_panel.select_related("verdict", "decided_verdict").order_by("decided_at", "created_at", "id"))
     spoken = [(row, said) for row in rows if row.state == ReviewState.DECIDED and (said := row.get_opinion())]
-    return PanelShown(
-        panel=panel,
-        is_open=panel.state == PanelState.OPEN,
-        is_adjudication=review.reason == ReviewReason.ADJUDICATION,
-        given=len(spoken),
-        missing=max(0, panel.wanted - len(spoken)),
-        opinions=tuple(
-            OpinionShown(seat, said, is_mine=seat.decided_by_label == reader.label)
-            for seat, said in spoken
-            if not is_hidden(seat, reader=reader)
-        ),
-        adjudication=next((row for row in rows if row.reason == ReviewReason.ADJUDICATION), None),
-        has_spoken=any(seat.decided_by_label == reader.label for seat, _ in spoken),
-    )
+    return {
+        "panel": panel,
+        "is_open": panel.state == PanelState.OPEN,
+        "is_adjudication": review.reason == ReviewReason.ADJUDICATION,
+        "given": len(spoken),
+        "missing": max(0, panel.wanted - len(spoken)),
+        "opinions": [(seat, said) for seat, said in spoken if not is_hidden(seat, reader=reader)],
+        "adjudication": next((row for row in rows if row.reason == ReviewReason.ADJUDICATION), None),
+        "has_spoken": any(seat.decided_by_label == reader.label for seat, _ in spoken),
+        "reader": reader.label,
+    }
 
 
 def majority_of(review: Review) -> ReviewDecision | None:
@@ -324,29 +249,16 @@ class Effects:
                 return _("No attempt is left: the run ends, and keeps the best that it has.")
             if not left.tokens or not left.seconds or left.money == 0:
                 return _("Nothing is left to spend: the run ends, and keeps the best attempt that it has.")
-            if is_external(run):
-                said = _(
-                    "It goes back with a rewind ticket. The agent gets it at its next question, for attempt %(number)s."
-                )
-            elif run.mode == Mode.REFLECTION_PROTOCOL:
-                said = _("It goes back with a rewind ticket and through the six steps; they make attempt %(number)s.")
-            else:
-                said = _("It goes back with a rewind ticket; attempt %(number)s is made from the issues.")
+            said = _("It goes back with a rewind ticket; attempt %(number)s is made from the issues.")
             return said % {"number": run.attempts_made + 1}
-        if not self.makes_new_run:
+        if not goes_back(self.review, VerdictName.REVISE.value, run):
             why_not = why_no_redo(run) if self.review.verdict.passed else ""
             return f"{_('Only recorded.')} {why_not}" if why_not else self._recorded
-        said = _("A new run does it again with the issues on its ticket; this one stays as it is.")
-        if is_external(run):
-            said += " " + _("The agent gets the ticket at its next question.")
-        elif redo_mode(run) is Mode.REFLECTION_PROTOCOL:
-            said += " " + _("It goes through the six steps.")
         limits = run.get_spec().limits
-        attempts = ngettext("%(count)s attempt", "%(count)s attempts", limits.max_iterations) % {
-            "count": limits.max_iterations
-        }
-        may_spend = _("It may make %(attempts)s and spend %(tokens)s tokens.")
-        return f"{said} {may_spend % {'attempts': attempts, 'tokens': f'{limits.token_budget:,}'}}"
+        said = _(
+            "A new run does it again with the issues on its ticket, within %(attempts)s attempts and %(tokens)s tokens."
+        )
+        return said % {"attempts": limits.max_iterations, "tokens": f"{limits.token_budget:,}"}
 
     @cached_property
     def by_reject(self) -> str:
@@ -373,20 +285,11 @@ class Effects:
             case VerdictName.REJECT:
                 return self.by_reject
 
-    @cached_property
-    def makes_new_run(self) -> bool:
-        """Whether sending back what was accepted begins a run of its own."""
-        return goes_back(self.review, VerdictName.REVISE.value, self.review.run)
-
     @property
     def _recorded(self) -> str:
         if not self.review.run.is_finished:
             return _("Only recorded: the run does not wait for it.")
         return _("Only recorded: the run has ended and stays as it is.")
-
-
-def is_external(run: Run) -> bool:
-    return bool(run.spec.get("execution") == Execution.EXTERNAL)
 
 
 LONGEST_ASKED = 1_500
@@ -395,57 +298,29 @@ MOST_SIMILAR = 5
 LONG = 12_000
 
 
-@dataclass(frozen=True)
-class TestsShown:
-    """Those that failed stand apart: they are what a judge looks at first."""
-
-    report: TestReport
-    failing: TestReport
-    passing: TestReport
-
-
-@dataclass(frozen=True)
-class Edited:
-    """The text that the reviewer put in the attempt's place, and what it changed."""
-
-    rendered: SafeString
-    rows: Rows
-
-    @classmethod
-    def of(cls, review: Review, text: str, *, is_code: bool) -> Self:
-        return cls(render_answer(text, is_code=is_code), compared(review.attempt.content, text))
-
-
-@dataclass(frozen=True)
-class SaidOfAttempt:
+def said_of(review: Review, verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """The newest tests and requirements, whichever verdict they came with, and the `others` than the reviewed one."""
-
-    others: tuple[Verdict, ...]
-    tests: TestsShown | None
-    requirements: RequirementsReport | None
-
-    @classmethod
-    def of(cls, review: Review, verdicts: tuple[Verdict, ...]) -> Self:
-        tested = next((verdict for verdict in reversed(verdicts) if verdict.tests), None)
-        checked = next((verdict for verdict in reversed(verdicts) if verdict.requirements), None)
-        report, tests = tested.get_tests() if tested else None, None
-        if report is not None:
-            passed = tuple(result for result in report.results if result.passed)
-            tests = TestsShown(
-                report=report,
-                failing=report.model_copy(update={"results": report.failures}),
-                passing=report.model_copy(update={"results": passed}),
-            )
-        # The one that is reviewed is shown apart, and what a decision on it has added with the decision.
-        apart = {review.verdict_id, review.decided_verdict_id}
-        return cls(
-            others=tuple(verdict for verdict in verdicts if verdict.pk not in apart),
-            tests=tests,
-            requirements=checked.get_requirements() if checked else None,
-        )
+    tested = next((verdict for verdict in reversed(verdicts) if verdict.tests), None)
+    checked = next((verdict for verdict in reversed(verdicts) if verdict.requirements), None)
+    report, tests = tested.get_tests() if tested else None, None
+    if report is not None:
+        # Those that failed stand apart: they are what a judge looks at first.
+        passed = tuple(result for result in report.results if result.passed)
+        tests = {
+            "report": report,
+            "failing": report.model_copy(update={"results": report.failures}),
+            "passing": report.model_copy(update={"results": passed}),
+        }
+    # The one that is reviewed is shown apart, and what a decision on it has added with the decision.
+    apart = {review.verdict_id, review.decided_verdict_id}
+    return {
+        "others": [verdict for verdict in verdicts if verdict.pk not in apart],
+        "tests": tests,
+        "requirements": checked.get_requirements() if checked else None,
+    }
 
 
-def review_context(review: Review, *, asked: dict[str, str], panel: PanelShown | None) -> dict[str, Any]:
+def review_context(review: Review, *, asked: dict[str, str], panel: dict[str, Any] | None) -> dict[str, Any]:
     """What the templates of an item name. `asked` is the address's query: which comparison is wanted."""
     run = review.run
     left = what_is_left(run) if review.is_open and review.holds_run else None
@@ -463,7 +338,7 @@ def review_context(review: Review, *, asked: dict[str, str], panel: PanelShown |
         "similar": similar(review.project_id, about, limit=MOST_SIMILAR),
         "thresholds": run.get_spec().thresholds,
     }
-    opinions = [issue for opinion in (panel.opinions if panel else ()) for issue in opinion.said.issues]
+    opinions = [issue for _seat, said in (panel["opinions"] if panel else ()) for issue in said.issues]
     if review.is_pick:
         decided = review.decided_verdict
         passages = Passages("pick", attempt=decided.attempt.number if decided else review.attempt.number)
@@ -487,7 +362,7 @@ def review_context(review: Review, *, asked: dict[str, str], panel: PanelShown |
     edited = review.edited_answer if review.is_edited else None
     return context | {
         "card": card,
-        "said": SaidOfAttempt.of(review, verdicts),
+        "said": said_of(review, verdicts),
         "is_long": len(attempt.content) > LONG,
         # What is too long to be laid out is shown raw already.
         "raw": card.raw if hidden or len(attempt.content) <= LONGEST_LAID_OUT else "",
@@ -495,7 +370,10 @@ def review_context(review: Review, *, asked: dict[str, str], panel: PanelShown |
         "hidden": hidden,
         "calls": calls_before(review, card.passages),
         "earlier": earlier_attempts(review, asked=asked, passages=card.passages),
-        "edited": None if edited is None else Edited.of(review, edited, is_code=card.is_code),
+        # The text that the reviewer put in the attempt's place, and what it changed.
+        "edited": edited,
+        "edited_shown": "" if edited is None else render_answer(edited, is_code=card.is_code),
+        "edited_rows": None if edited is None else compared(attempt.content, edited),
     }
 
 

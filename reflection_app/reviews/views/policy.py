@@ -1,6 +1,5 @@
 """The review policy as it is typed: rules in an order, each field by the path that errors name it by."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -11,12 +10,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext
 from pydantic import ValidationError
 
-from reflection_app.core.models import Project
 from reflection_app.core.registry import look_of
 from reflection_app.loops.task_spec import MOST_RULES, ReviewPolicy, ReviewRule, RuleAction
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.reviews.policy import MOST_VERDICTS, PolicyTrial, try_policy
-from reflection_app.web.forms import Form, Problems, Refused, TypedField, number_them, problems_of, rearrange
+from reflection_app.web.forms import Listed, ListForm, Problems, Refused, paths_in, problems_of
 
 # A rule of the review policy in a sentence.
 
@@ -77,10 +74,8 @@ TEXTS = ("name", "action", "score_from", "score_below", "confidence_below", "cos
 NAMES = ("kinds", "agents")
 OWN = ("audit_share", "audit_reviewers")
 USUAL = {"action": RuleAction.WAIT.value, "share": "100", "reviewers": "1"}
-MOST_DIGITS = 20
 # A policy holds these as shares of one; they are typed and shown in percent.
 PERCENT = frozenset({"confidence_below", "share", "audit_share"})
-PLACE = re.compile(r"rules\.(\d{1,3})\.action")
 MOST_NAMES = 60
 
 SCORE = gettext_lazy("A number from 0 to 100.")
@@ -100,37 +95,13 @@ SENTENCES = {
 }
 
 
-@dataclass
-class RuleForm:
+@dataclass(kw_only=True)
+class RuleForm(Listed):
     """What was typed into one rule. `names` are the lists that grow: one more, empty, is always there to fill in."""
 
-    texts: dict[str, str]
-    verdicts: list[str]
-    names: dict[str, list[str]]
-    errors: dict[str, list[str]] = field(default_factory=dict)
-    position: int = 0
-    is_moved: str = ""
+    verdicts: list[str] = field(default_factory=list)
+    names: dict[str, list[str]] = field(default_factory=lambda: {name: [] for name in NAMES})
     is_opened: bool = False
-
-    @property
-    def number(self) -> int:
-        return self.position + 1
-
-    @property
-    def path(self) -> str:
-        return f"rules.{self.position}"
-
-    @property
-    def fields(self) -> dict[str, TypedField]:
-        return {
-            name: TypedField(f"{self.path}.{name}", text, self.errors.get(name, []))
-            for name, text in self.texts.items()
-        }
-
-    @property
-    def lists(self) -> dict[str, TypedField]:
-        """The fields of names, for what is wrong with them."""
-        return {name: TypedField(f"{self.path}.{name}", "", self.errors.get(name, [])) for name in (*NAMES, "verdicts")}
 
     @property
     def given(self) -> dict[str, Any]:
@@ -152,44 +123,21 @@ class RuleForm:
 
 
 @dataclass(kw_only=True)
-class PolicyForm(Form):
-    rules: list[RuleForm]
+class PolicyForm(ListForm[RuleForm]):
+    name: str = "rules"
+    most: int = MOST_RULES
     unsettled_waits: bool
     digest: str = ""
-
-    def __post_init__(self) -> None:
-        number_them(self.rules)
-
-    @property
-    def is_wrong(self) -> bool:
-        return bool(self.errors) or any(rule.errors for rule in self.rules)
-
-    @property
-    def is_full(self) -> bool:
-        return len(self.rules) >= MOST_RULES
 
     def read(self) -> ReviewPolicy:
         """The policy that was typed. Raises ValidationError."""
         given: dict[str, Any] = {name: _of_one(name, text) for name, text in self.given(*OWN).items()}
-        given |= {"unsettled_waits": self.unsettled_waits, "rules": [rule.given for rule in self.rules]}
+        given |= {"unsettled_waits": self.unsettled_waits, "rules": [rule.given for rule in self.listed]}
         return ReviewPolicy.model_validate(given)
 
-    def add_errors(self, errors: Problems) -> None:
-        """Puts each error at its field: `rules.2.score_below` is that field of the third rule."""
-        for error in errors:
-            path = error["field"].split(".")
-            where, name = self.errors, path[0]
-            if path[0] == "rules" and len(path) > 2 and int(path[1]) < len(self.rules):
-                where, name = self.rules[int(path[1])].errors, path[2]
-            if error["message"] not in where.setdefault(name, []):
-                where[name].append(error["message"])
 
-    def rearrange(self, order: str) -> None:
-        """Adds an empty rule, takes one out, or moves one; what makes no sense changes nothing."""
-        if order == "add" and not self.is_full:
-            self.rules.append(RuleForm(dict.fromkeys(TEXTS, "") | USUAL, [], {name: [] for name in NAMES}))
-            self.rules[-1].is_moved = "added"
-        rearrange(self.rules, order)
+def new_rule() -> RuleForm:
+    return RuleForm(dict.fromkeys(TEXTS, "") | USUAL)
 
 
 def problems_of_policy(error: Refused) -> Problems:
@@ -209,9 +157,9 @@ def form_of(policy: ReviewPolicy, *, digest: str) -> PolicyForm:
     for rule in policy.rules:
         texts = {name: _text(name, getattr(rule, name)) for name in TEXTS}
         names = {name: list(getattr(rule, name)) for name in NAMES}
-        rules.append(RuleForm(texts, [verdict.value for verdict in rule.verdicts], names))
+        rules.append(RuleForm(texts, verdicts=[verdict.value for verdict in rule.verdicts], names=names))
     values = {name: _text(name, getattr(policy, name)) for name in OWN}
-    return PolicyForm(values=values, rules=rules, unsettled_waits=policy.unsettled_waits, digest=digest)
+    return PolicyForm(values=values, listed=rules, unsettled_waits=policy.unsettled_waits, digest=digest)
 
 
 def _text(name: str, value: Any) -> str:
@@ -224,71 +172,27 @@ def _text(name: str, value: Any) -> str:
 
 def _of_one(name: str, text: str) -> str:
     """What was typed in percent as a share of one; what is no number stays as it is, to be refused."""
-    return _moved(text.removesuffix("%").rstrip(), by=-2) if name in PERCENT else text
-
-
-def _moved(text: str, *, by: int) -> str:
-    """The number with its point moved; what is no number, or one that no policy could hold, stays as it is."""
+    if name not in PERCENT:
+        return text
     try:
-        number = Decimal(text).scaleb(by)
+        return str(Decimal(text.removesuffix("%").rstrip()).scaleb(-2))
     except ArithmeticError:
         return text
-    # Written out, one of a million digits would be that long.
-    return f"{number:f}" if abs(number.adjusted()) < MOST_DIGITS else text
 
 
 def read_policy_form(data: QueryDict) -> PolicyForm:
-    """What was typed, rule by rule in the order of their numbers; white space around it removed.
-
-    A form that was opened before shares were typed in percent holds shares of one: they become percent.
-    """
-    is_old = data.get("shares") != "percent"
-
-    def read(path: str, name: str) -> str:
-        text = data.get(path, "").strip()
-        return _moved(text, by=2) if is_old and name in PERCENT else text
-
-    places = sorted(int(found[1]) for name in data if (found := PLACE.fullmatch(name)))[: MOST_RULES + 1]
+    """What was typed, rule by rule in the order of their numbers; white space around it removed."""
     rules = []
-    for path in (f"rules.{place}" for place in places):
-        texts = {name: read(f"{path}.{name}", name) for name in TEXTS}
+    for path in paths_in(data, "rules", most=MOST_RULES):
+        texts = {name: data.get(f"{path}.{name}", "").strip() for name in TEXTS}
         typed = {name: [text.strip() for text in data.getlist(f"{path}.{name}")[:MOST_NAMES]] for name in NAMES}
         names = {name: list(dict.fromkeys(text for text in texts_ if text)) for name, texts_ in typed.items()}
         is_opened = bool(data.get(f"{path}.open"))
-        rules.append(RuleForm(texts, data.getlist(f"{path}.verdicts")[:10], names, is_opened=is_opened))
+        verdicts = data.getlist(f"{path}.verdicts")[:10]
+        rules.append(RuleForm(texts, verdicts=verdicts, names=names, is_opened=is_opened))
     return PolicyForm(
-        rules=rules,
-        values={name: read(name, name) for name in OWN},
+        listed=rules,
+        values={name: data.get(name, "").strip() for name in OWN},
         unsettled_waits=bool(data.get("unsettled_waits")),
         digest=data.get("digest", "")[:64],
     )
-
-
-# What trying a policy found, as its page tells it.
-
-
-@dataclass(frozen=True)
-class TriedPolicy:
-    """What a policy would do beside the one that holds, and how many verdicts each of its rules decided about."""
-
-    trial: PolicyTrial
-    rules: list[tuple[str, int]]
-    # Whether a random share was part of it.
-    draws: bool
-    most: int = MOST_VERDICTS
-
-    @property
-    def audits(self) -> int:
-        return round(self.trial.typed.audits)
-
-    @property
-    def saved_audits(self) -> int:
-        return round(self.trial.saved.audits)
-
-
-def tried(project: Project, policy: ReviewPolicy, *, saved: ReviewPolicy) -> TriedPolicy:
-    """The typed policy tried beside the one that holds."""
-    trial = try_policy(project.pk, policy, saved=saved)
-    rules = [(in_words(rule), many) for rule, many in zip(policy.rules, trial.typed.by_rule, strict=True)]
-    draws = any(rule.share < 1 for one in (policy, saved) for rule in one.rules)
-    return TriedPolicy(trial, rules, draws)

@@ -23,12 +23,10 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.verdicts import Referee
 from reflection_app.queues.models import ReviewQueue
 from reflection_app.reviews.claiming import IN_ORDER, skipped_by
-from reflection_app.reviews.filters import LONGEST_SEARCH, SCORES_REVERSED, VALUE_ALONE
 from reflection_app.reviews.goals import Due, due_of
 from reflection_app.reviews.models import Panel, Review, ReviewState, is_hidden
 from reflection_app.reviews.own_work import is_own, may_decide_own
 from reflection_app.reviews.queue import QueueSort, QueueView, SortedFilter
-from reflection_app.reviews.views.counting import Counts
 from reflection_app.runs.models import Verdict as VerdictRow
 from reflection_app.tasks.models import title_of
 from reflection_app.web.access import DeskRequest
@@ -76,19 +74,14 @@ SPOKE = (ReviewState.CLAIMED, ReviewState.DECIDED)
 class QueueRow:
     """One review as the queue shows it to one person, at one moment. `due` is None where it has no goal."""
 
-    review: Review
+    # With what `BESIDE` adds.
+    review: Any
     title: str
-    agent: str
-    number: int
-    verdict: str
-    score: float
-    confidence: float | None
     referee: str
     due: Due | None
     is_held: bool
     is_mine: bool
     is_kept_for_me: bool
-    is_skipped: bool
     # The person has judged, or judges, the same verdict at another seat of its panel.
     sits_elsewhere: bool
     # The person, or a key of theirs, handed the work in, and may not decide on it.
@@ -113,7 +106,7 @@ def order_of(asked: SortedFilter) -> tuple[str, ...]:
         return ORDERS[asked.sort]
     if asked.view.is_decided:
         return BY_DECISION
-    return ORDERS[QueueSort.OLDEST if asked.view is QueueView.LONGEST else QueueSort.QUEUE]
+    return ORDERS[QueueSort.QUEUE]
 
 
 def queue_page(project: Project, asked: SortedFilter, *, actor: Actor, after: UUID | None) -> QueuePage:
@@ -145,7 +138,7 @@ def beside(project: Project, asked: SortedFilter, review: Review, *, actor: Acto
     return rows.filter(beyond(order, position)).order_by(*order).values_list("pk", flat=True).first()
 
 
-def _rows(reviews: Sequence[Review], *, project: Project, actor: Actor) -> list[QueueRow]:
+def _rows(reviews: Sequence[Any], *, project: Project, actor: Actor) -> list[QueueRow]:
     panels = {review.panel_id for review in reviews if review.is_seat}
     sat = Review.objects.filter(panel__in=panels, holder_person=actor.person_id, state__in=SPOKE) if panels else []
     own_seats = {(seat.panel_id, seat.pk) for seat in sat}
@@ -159,25 +152,18 @@ def _rows(reviews: Sequence[Review], *, project: Project, actor: Actor) -> list[
     missing = {panel: number - given.get(panel, 0) for panel, number in wanted.items()}
     now, rows, usual = timezone.now(), [], project.get_waiting().review_goal_minutes
     for review in reviews:
-        of: Any = review  # with what BESIDE adds
         own = review.queue.goal_minutes if review.queue else None
         goal = usual if own is None else own
         is_held = review.state == ReviewState.CLAIMED and review.lease_until is not None and review.lease_until > now
         rows.append(
             QueueRow(
                 review=review,
-                title=title_of(of.of_objective),
-                agent=of.of_agent,
-                number=of.of_number,
-                verdict=of.of_verdict,
-                score=of.of_score,
-                confidence=of.of_confidence,
-                referee=Referee(of.of_referee).label,
+                title=title_of(review.of_objective),
+                referee=Referee(review.of_referee).label,
                 due=due_of(review.created_at, goal_minutes=goal, now=now) if review.is_open else None,
                 is_held=is_held,
                 is_mine=is_held and review.holder_label == actor.label,
                 is_kept_for_me=actor.user is not None and review.assignee_id == actor.user.pk,
-                is_skipped=review.is_open and bool(of.is_skipped),
                 sits_elsewhere=any(panel == review.panel_id and seat != review.pk for panel, seat in own_seats),
                 is_own=not may_decide and is_own(review.handed_in_by, actor=actor),
                 tells_decision=review.decision is not None and not is_hidden(review, reader=actor),
@@ -189,22 +175,10 @@ def _rows(reviews: Sequence[Review], *, project: Project, actor: Actor) -> list[
 
 # The queue's filter in addresses: read by its own fields alone, and written again so that an address can be shared.
 
-SCORE = gettext_lazy("A score is a number from 0 to 100.")
-SENTENCES: dict[str, str | Promise] = {
-    "view": gettext_lazy("There is no such view of the queue."),
-    "reason": gettext_lazy("There is no such reason for a review."),
-    "verdict": gettext_lazy("A verdict is PASS, REVISE or REJECT."),
-    "mode": gettext_lazy("There is no such mode."),
-    "queue": gettext_lazy("There is no such queue any more."),
-    "saved": gettext_lazy("There is no such saved view any more."),
-    "sort": gettext_lazy("The queue cannot be sorted like that."),
-    "min_score": SCORE,
-    "max_score": SCORE,
-}
 # Of what an item's page carries along for the way back.
 LONGEST_QUERY = 2_000
-# What is left out of an address where two fields do not fit together.
-PAIRS = {SCORES_REVERSED: ("min_score", "max_score"), VALUE_ALONE: ("metadata_value",)}
+# What is left out of an address where fields do not fit together.
+TOGETHER = ("min_score", "max_score", "metadata_value")
 
 
 @dataclass(frozen=True)
@@ -233,14 +207,6 @@ class AskedQueue:
         """The query of another view with the same filters; it leaves a saved view and a named queue."""
         return query_of(self.filter.model_copy(update={"view": view, "saved": None, "queue": None}))
 
-    def with_sort(self, sort: QueueSort) -> str:
-        """The query in another order."""
-        return query_of(self.filter.model_copy(update={"sort": sort}))
-
-    def with_reason(self, reason: str | None) -> str:
-        """The query with another reason, or with none."""
-        return query_of(self.filter.model_copy(update={"reason": reason}))
-
 
 def read_queue(data: Mapping[str, str]) -> AskedQueue:
     """The filter of an address; what cannot be understood is left aside and told of."""
@@ -250,18 +216,10 @@ def read_queue(data: Mapping[str, str]) -> AskedQueue:
         try:
             return AskedQueue(SortedFilter.model_validate(given), errors)
         except ValidationError as problem:
-            for error in problem.errors(include_url=False, include_input=False):
-                named = [str(part) for part in error["loc"][:1]]
-                if not named:
-                    message = _(VALUE_ALONE if VALUE_ALONE in error["msg"] else SCORES_REVERSED)
-                elif named[0] in SENTENCES:
-                    message = str(SENTENCES[named[0]])
-                else:
-                    message = _("At most %(most)s characters can be searched for.") % {"most": LONGEST_SEARCH}
-                pair = PAIRS[VALUE_ALONE if VALUE_ALONE in error["msg"] else SCORES_REVERSED]
-                errors.append({"field": (named or pair)[0], "message": message})
-                for name in named or pair:
-                    given.pop(name, None)
+            for name in {str(error["loc"][0]) for error in problem.errors() if error["loc"]} or TOGETHER:
+                if given.pop(name, None) is not None:
+                    message = _("The filter “%(name)s” is not understood.") % {"name": name}
+                    errors.append({"field": name, "message": message})
 
 
 def query_of(asked: SortedFilter) -> str:
@@ -282,7 +240,6 @@ VIEWS: dict[QueueView, str | Promise] = {
     QueueView.ALL: gettext_lazy("All"),
     QueueView.MINE: gettext_lazy("Mine"),
     QueueView.UNCLAIMED: gettext_lazy("Unclaimed"),
-    QueueView.LONGEST: gettext_lazy("Waiting longest"),
     QueueView.SKIPPED: gettext_lazy("Skipped by me"),
     QueueView.MY_DECISIONS: gettext_lazy("Decided by me"),
     QueueView.DECIDED: gettext_lazy("Recently decided"),
@@ -295,62 +252,3 @@ SORTS: list[tuple[QueueSort, str | Promise]] = [
     (QueueSort.CONFIDENCE, gettext_lazy("Lowest confidence first")),
     (QueueSort.AGENT, gettext_lazy("By agent")),
 ]
-
-
-@dataclass(frozen=True)
-class Head:
-    """The head of a column by which the rows can be sorted."""
-
-    name: str
-    label: str | Promise
-    title: str | Promise
-    query: str
-    is_current: bool
-
-
-HEADS: list[tuple[QueueSort, str, str | Promise]] = [
-    (QueueSort.SCORE, "num", gettext_lazy("Score")),
-    (QueueSort.CONFIDENCE, "num", gettext_lazy("Sure")),
-    (QueueSort.AGENT, "queue-agent", gettext_lazy("Agent")),
-    (QueueSort.OLDEST, "num", gettext_lazy("Waiting since")),
-]
-
-
-def heads_of(asked: AskedQueue) -> list[Head]:
-    """The heads of the columns that sort; the oldest first once more is the newest first."""
-    titles, heads = dict(SORTS), []
-    for sort, name, label in HEADS:
-        is_current = asked.filter.sort is sort
-        to = QueueSort.NEWEST if sort is QueueSort.OLDEST and is_current else sort
-        is_current = is_current or (sort is QueueSort.OLDEST and asked.filter.sort is QueueSort.NEWEST)
-        heads.append(Head(name, label, titles[to], asked.with_sort(to), is_current))
-    return heads
-
-
-def usual_order(asked: AskedQueue) -> str | Promise:
-    """In which order the view's rows stand where no other is asked for, in words."""
-    if asked.filter.view.is_decided:
-        return gettext_lazy("decided last, first")
-    is_by_age = asked.filter.view is QueueView.LONGEST
-    return gettext_lazy("oldest first") if is_by_age else gettext_lazy("runs that wait, then the oldest")
-
-
-@dataclass(frozen=True)
-class Tab:
-    """A link to a part of the queue. `count` is None where nobody needs the number."""
-
-    name: str
-    label: str | Promise
-    query: str
-    count: int | None
-    is_current: bool
-
-
-def tab(view: QueueView, asked: AskedQueue, counts: Counts) -> Tab:
-    return Tab(
-        name=view.value,
-        label=VIEWS[view],
-        query=asked.with_view(view),
-        count=counts.views.get(view),
-        is_current=view is asked.filter.view and asked.filter.queue is None and asked.filter.saved is None,
-    )

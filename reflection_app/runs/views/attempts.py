@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import prefetch_related_objects
 from django.utils.safestring import SafeString
 
-from reflection_app.attachments.views import AttachedShown, FileShown, files_shown, shown
+from reflection_app.attachments.models import ProducedFile
+from reflection_app.attachments.views import AttachedShown, shown
 from reflection_app.loops.chain_of_thought import ChainOfThought
 from reflection_app.loops.effects import IssueTicket
 from reflection_app.loops.hidden_characters import in_order
-from reflection_app.repairs.views import FailureShown, failures_by_place
+from reflection_app.repairs.models import ToolFailure
+from reflection_app.repairs.views import failures_by_place
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict
 from reflection_app.runs.views.passages import Passages
@@ -91,7 +93,7 @@ class AttemptCard:
     is_call: bool = False
     # The ticket that sent it back; that of a fork's copied step is the parent's.
     ticket_id: str = ""
-    failure: FailureShown | None = None
+    failure: ToolFailure | None = None
     is_markable: bool = False
     # Where a reviewer wrote it: the text in whose place, and what was changed of that.
     original: str | None = None
@@ -157,14 +159,10 @@ class AttemptCard:
         return shown(self.attempt.attachments.all(), issues=chain.from_iterable(one.issues for one in self.verdicts))
 
     @cached_property
-    def looked(self) -> list[FileShown]:
+    def looked(self) -> list[ProducedFile]:
         """The files of the attempt that were opened."""
         prefetch_related_objects([self.attempt], "looked_at__attachment")
-        return files_shown(self.attempt.looked_at.all())
-
-    @property
-    def faulty_count(self) -> int:
-        return sum(bool(one.facts.faults) for one in self.looked if one.is_seen)
+        return list(self.attempt.looked_at.all())
 
     @property
     def self_check(self) -> list[tuple[str, Any]]:

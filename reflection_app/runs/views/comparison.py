@@ -7,9 +7,9 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import SequenceMatcher, unified_diff
+from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from typing import Any
 
 from django.utils.html import escape
@@ -177,41 +177,6 @@ def _folded(rows: list[Row], *, unfolded: frozenset[int]) -> Iterator[Row]:
         yield Row("skipped", count=skipped)
 
 
-# What one piece of code changed of another, line by line.
-
-# Comparing takes the product of both lengths in the worst case, and the texts are a model's.
-MOST_CODE_LINES = 500
-LONGEST_LINE = 500
-MARKS = {"+": "added", "-": "removed", "@": "place"}
-
-
-@dataclass(frozen=True)
-class DiffLine:
-    """`kind` is `added`, `removed`, `place` or `same`; `text` begins with the mark that says so, too."""
-
-    kind: str
-    text: str
-
-
-def differences(old: str, new: str) -> tuple[DiffLine, ...] | None:
-    """The lines of a unified diff, none where both are the same; None where they are too long to be compared."""
-    before, after = _code_lines(old), _code_lines(new)
-    if before is None or after is None:
-        return None
-    lines = []
-    # The first two lines of a diff name its files.
-    for line in islice(unified_diff(before, after, lineterm="", n=3), 2, None):
-        text = line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 1] + "…"
-        lines.append(DiffLine(MARKS.get(line[:1], "same"), text))
-    return tuple(lines)
-
-
-def _code_lines(text: str) -> list[str] | None:
-    # Not splitlines(): form feeds and separators that it breaks at are no line ends to Python.
-    lines = text.replace("\r\n", "\n").split("\n")
-    return None if len(lines) > MOST_CODE_LINES else lines
-
-
 # What several attempts answered on the same tests, test by test.
 
 Key = tuple[str, int]
@@ -333,11 +298,11 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Difference:
-    """What the later attempt changed of the earlier; no lines where nothing, None where it is too long to tell."""
+    """What the later attempt changed of the earlier."""
 
     earlier: Candidate
     later: Candidate
-    lines: tuple[DiffLine, ...] | None
+    rows: Rows
 
 
 @dataclass(frozen=True)
@@ -391,7 +356,7 @@ def tell_pick(review: Review, passages: Passages) -> PickStory:
         for other in candidates:
             if other is not proposed:
                 earlier, later = sorted((proposed, other), key=lambda one: one.number)
-                changes.append(Difference(earlier, later, differences(earlier.code, later.code)))
+                changes.append(Difference(earlier, later, compared(earlier.code, later.code)))
     return PickStory(candidates=tuple(candidates), lines=compare_answers(reports), differences=tuple(changes))
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any, Literal
@@ -21,14 +20,12 @@ from reflection_app.loops.attempt_effects import (
     KeepAttempt,
     RecordVerdict,
     RequestAudit,
-    RunTests,
 )
-from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.effects import DrawCheck
-from reflection_app.loops.verdicts import Referee
 from reflection_app.reviews.views.decision import read_issue_rows, with_spare_rows
 from reflection_app.reviews.views.issue_rows import MarkableText, issue_row, issues_of_rows, outputs_of
-from reflection_app.runs.models import VOID, Attempt, Run, Step, Verdict
+from reflection_app.runs.answers import decisive_scores
+from reflection_app.runs.models import Attempt, Run, Step
 from reflection_app.runs.views.steps import StepLine
 from reflection_app.tasks.views import MODEL_FIELDS, model_field_of, models_typed
 from reflection_app.web.forms import SENTENCES, Form, NotJson, Problems, read_typed_json
@@ -37,8 +34,7 @@ from reflection_app.web.template_filters import pretty_json
 
 Kind = Literal["verdict", "decision", "answer", "data", "none"]
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
-FEEDBACK = ("strengths", "weaknesses", "suggestions")
-FIELDS = ("change", "verdict", "score", "whose", "reason", "text", "data", *FEEDBACK, "note", *LIMITS, *MODEL_FIELDS)
+FIELDS = ("change", "verdict", "score", "reason", "text", "data", "note", *LIMITS, *MODEL_FIELDS)
 MOST_MESSAGES = 200
 
 
@@ -88,12 +84,6 @@ class ForkForm(Form):
         result = self.step.result if self.step else None
         return result if isinstance(result, dict) else {}
 
-    @property
-    def referee(self) -> str:
-        """Who gave the verdict that is edited."""
-        number = self.recorded.get("referee")
-        return Referee(number).label if number else ""
-
     def add_errors(self, errors: Problems) -> None:
         for error in errors:
             path, message = error["field"], error["message"]
@@ -121,7 +111,6 @@ def prefilled(run: Run, step: Step | None, *, from_step: int) -> ForkForm:
     kind = kind_of(step)
     form = ForkForm(run=run, step=step, from_step=from_step, values=dict.fromkeys(FIELDS, ""))
     recorded = form.recorded
-    feedback = recorded.get("feedback") or {}
     form.values |= {
         "change": "result" if kind in {"verdict", "decision"} else "again",
         "verdict": str(recorded.get("verdict", "")),
@@ -129,7 +118,6 @@ def prefilled(run: Run, step: Step | None, *, from_step: int) -> ForkForm:
         "reason": str(recorded.get("reason", "")),
         "text": str(recorded.get("text", recorded.get("content", ""))) if kind == "answer" else "",
         "data": pretty_json(recorded) if kind == "data" else "",
-        **{name: "\n".join(str(line) for line in feedback.get(name, [])) for name in FEEDBACK},
     }
     form.issues = tuple(issue_row(issue) for issue in recorded.get("issues") or [])
     asks = step is not None and step.kind in {Generate.kind, AwaitAttempt.kind}
@@ -166,10 +154,7 @@ def as_input(form: ForkForm) -> dict[str, Any]:
     elif form.values["change"] == "result" and form.kind != "none":
         match form.kind:
             case "verdict":
-                lines = {name: [line.strip() for line in form.values[name].splitlines()] for name in FEEDBACK}
-                feedback = {name: [line for line in found if line] for name, found in lines.items()}
-                named = {"referee": form.recorded["referee"]} if form.values["whose"] == "recorded" else {}
-                asked["result"] = _judged(form) | {"feedback": feedback} | named
+                asked["result"] = _judged(form)
             case "decision":
                 asked["result"] = _judged(form) | {"reason": form.values["reason"]}
             case "answer":
@@ -210,26 +195,21 @@ def _judged(form: ForkForm) -> dict[str, Any]:
 # Further ones are listed, not compared.
 MOST_COMPARED = 60
 
-# Names that tickets and reports get from them differ always, and say nothing.
-CHANCE_AND_CLOCK = {"ticket_id", "reflection_id", "timestamp"}
+# Names that tickets and reports get, and times, differ always and say nothing.
+CHANCE_AND_CLOCK = {"ticket_id", "reflection_id", "timestamp", "duration_ms"}
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two runs, with the score of what it keeps and what it inherited."""
+    """One of the two runs, with what it keeps and the score of that."""
 
     run: Run
     score: float | None
     best: Attempt | None
-    inherited: tuple[Step, ...]
 
     @property
-    def inherited_cost(self) -> Decimal:
-        return sum((step.cost_usd for step in self.inherited), Decimal(0))
-
-    @property
-    def inherited_tokens(self) -> int:
-        return sum(step.prompt_tokens + step.completion_tokens for step in self.inherited)
+    def content(self) -> str:
+        return self.best.content if self.best else ""
 
 
 @dataclass(frozen=True)
@@ -239,12 +219,6 @@ class Pair:
     left: StepLine | None
     right: StepLine | None
     is_compared: bool = True
-
-    @property
-    def line(self) -> StepLine:
-        found = self.right or self.left
-        assert found is not None
-        return found
 
     @cached_property
     def texts(self) -> tuple[str, str]:
@@ -286,12 +260,12 @@ class Comparison:
 
     @property
     def kept_differs(self) -> bool:
-        return _content(self.parent.best) != _content(self.fork.best)
+        return self.parent.content != self.fork.content
 
     @cached_property
     def kept(self) -> tuple[SafeString, SafeString]:
         """What the two runs keep, with what differs marked."""
-        return marked(_content(self.parent.best), _content(self.fork.best))
+        return marked(self.parent.content, self.fork.content)
 
 
 def compare(fork: Run, *, parent: Run) -> Comparison:
@@ -313,14 +287,8 @@ def compare(fork: Run, *, parent: Run) -> Comparison:
 
 def _side(run: Run) -> Side:
     best = run.best_attempt
-    judged = Verdict.objects.filter(attempt=best).exclude(VOID)
-    decisive = judged.order_by("-referee", "-created_at", "-id").first() if best else None
-    inherited = tuple(Step.objects.filter(run=run, is_inherited=True).defer("request", "result"))
-    return Side(run=run, score=decisive.score if decisive else None, best=best, inherited=inherited)
-
-
-def _content(attempt: Attempt | None) -> str:
-    return attempt.content if attempt else ""
+    decisive = decisive_scores([best.pk]).get(best.pk) if best else None
+    return Side(run=run, score=decisive[0] if decisive else None, best=best)
 
 
 def result_text(line: StepLine | None) -> str:
@@ -341,17 +309,10 @@ def result_text(line: StepLine | None) -> str:
             fix = issue.get("suggested_fix")
             lines.append(f"- {issue.get('description')}" + (f" ({fix})" if fix else ""))
         return "\n".join([*lines, str(made.get("reason") or "")]).strip()
-    if step.kind == RunTests.kind:
-        # The report without its times, which differ always.
-        report = TestReport.model_validate(made)
-        lines = [
-            _("%(passed)s of %(all)s passed") % {"passed": report.total - len(report.failures), "all": report.total}
-        ]
-        for result in report.results:
-            if result.passed:
-                lines.append(f"{_('passed')}: {result.name}")
-            else:
-                got = _("got %(what)s") % {"what": result.actual or result.error or result.reason}
-                lines.append(f"{_('failed')}: {result.name}\n  {got}")
-        return "\n".join(lines)
-    return pretty_json({name: value for name, value in made.items() if name not in CHANCE_AND_CLOCK})
+    return pretty_json(_without_chance(made))
+
+
+def _without_chance(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_chance(one) for name, one in value.items() if name not in CHANCE_AND_CLOCK}
+    return [_without_chance(one) for one in value] if isinstance(value, list) else value

@@ -15,9 +15,9 @@ from reflection_app.core.models import Project
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Outcome
-from reflection_app.metrics.definitions import FIGURES, ChosenHour, Unit
+from reflection_app.metrics.definitions import FIGURES, Unit
 from reflection_app.metrics.runs_behind import NO, OF_NOW, OF_REVIEWS, YES, runs_behind, runs_behind_reviews
-from reflection_app.metrics.views.choice import as_fields, of_hour, read_asked
+from reflection_app.metrics.views.choice import as_fields, read_asked
 from reflection_app.metrics.views.families import FAMILIES
 from reflection_app.metrics.views.words import mode_words, runs_words
 from reflection_app.runs.filters import best_score
@@ -67,7 +67,7 @@ def behind_figure(request: DeskRequest) -> Behind | None:
     if not figure:
         return None
     key = storable(request.GET.get("key", ""))[:LONGEST_KEY]
-    project, asked = request.place.project, of_hour(read_asked(request.GET), request.GET.get("hour", ""))
+    project, asked = request.place.project, read_asked(request.GET)
     query = {"figure": figure} | ({"key": key} if key else {}) | as_fields(asked.chosen)
     error = ""
     if figure == TASK:
@@ -85,7 +85,7 @@ def behind_figure(request: DeskRequest) -> Behind | None:
         chosen, is_of_now = asked.chosen, figure in OF_NOW
         days = _("%(since)s to %(until)s") % {"since": chosen.since, "until": chosen.until}
         if chosen.since == chosen.until:
-            days = f"{chosen.begin:%Y-%m-%d %H:%M} UTC" if isinstance(chosen, ChosenHour) else str(chosen.since)
+            days = str(chosen.since)
         words = [] if is_of_now else [days]
         words += [chosen.agent, mode_words(chosen.mode) if chosen.mode else "", chosen.model, chosen.kind]
         words += [_("demonstration runs")] if chosen.scripted and not is_of_now else []

@@ -15,11 +15,11 @@ from reflection_app.adapters.live import PartialText
 from reflection_app.core.models import Membership
 from reflection_app.core.permissions import Permission, member_may
 from reflection_app.repairs.views import checks_of
+from reflection_app.runs.lesson_use import gets_lessons, told_to
 from reflection_app.runs.live import Fragment, Look, Refusal
 from reflection_app.runs.models import Run, RunState, Step, StepState
 from reflection_app.runs.views.graph import draw
 from reflection_app.runs.views.protocol import has_plans, has_protocol, plans_of, rounds_of
-from reflection_app.runs.views.steps import told_to
 from reflection_app.runs.views.story import RunStory, tell
 from reflection_app.sessions.views import looking_back_context
 from reflection_app.tasks.redo import why_no_redo
@@ -80,6 +80,28 @@ def is_logged_in(user: User, *, session_key: str | None) -> bool:
     return get_user(request).pk == user.pk and not must_change_password(request.session)
 
 
+# The id of each section, what shows that the run has it, and its template.
+SECTIONS = (
+    ("run-plan", "has_plans", "runs/_plan.html"),
+    ("run-told", "told", "runs/_told.html"),
+    ("run-completeness", "completeness", "runs/_completeness.html"),
+    ("run-protocol", "has_protocol", "runs/_protocol.html"),
+)
+
+
+def sections_of(run: Run) -> dict[str, Any]:
+    """Return what the sections of the run's page show, for the page and for its socket."""
+    return {
+        "told": told_to(run) if gets_lessons(run) else None,
+        "has_plans": has_plans(run),
+        "plans": plans_of(run),
+        "completeness": checks_of(run),
+        "has_protocol": has_protocol(run),
+        "rounds": rounds_of(run),
+        **looking_back_context(run=run),
+    }
+
+
 @page_budget()
 def fragments_of(story: RunStory, *, membership: Membership) -> tuple[Fragment, ...]:
     """The header, the steps of the story and all attempts, in the order of the page."""
@@ -96,20 +118,14 @@ def fragments_of(story: RunStory, *, membership: Membership) -> tuple[Fragment, 
     has_news = story.run.is_finished or not story.steps
     has_news = has_news or any(not line.is_running or line.step.seq == 1 for line in story.steps)
     graph = [Fragment("run-graph", drawn("runs/_graph.html", graph=draw(story.run)))] if has_news else []
-    plan = [Fragment("run-plan", drawn("runs/_plan.html", plans=plans_of(story.run)))] if has_plans(story.run) else []
-    if told := told_to(story.run):
-        plan.append(Fragment("run-told", drawn("runs/_told.html", told=told)))
-    if completeness := checks_of(story.run):
-        plan.append(Fragment("run-completeness", drawn("runs/_completeness.html", completeness=completeness)))
-    if has_protocol(story.run):
-        plan.append(Fragment("run-protocol", drawn("runs/_protocol.html", rounds=rounds_of(story.run))))
-    back = looking_back_context(run=story.run)
-    if story.run.is_finished and back["reflectors"]:
-        plan.append(Fragment("reflectors", drawn("sessions/reflectors/_section.html", **back)))
+    sections = sections_of(story.run)
+    shown = [Fragment(place, drawn(template, **sections)) for place, name, template in SECTIONS if sections[name]]
+    if story.run.is_finished and sections["reflectors"]:
+        shown.append(Fragment("reflectors", drawn("sessions/reflectors/_section.html", **sections)))
     return (
         Fragment("run-header", drawn("runs/_header.html")),
         *graph,
-        *plan,
+        *shown,
         *(Fragment(card.place, drawn("runs/_attempt.html", card=card), "run-attempts") for card in story.attempts),
         *(Fragment(line.place, drawn("runs/_step.html", line=line), "run-steps") for line in story.steps),
     )

@@ -9,10 +9,12 @@ from typing import Any
 
 from django.db.models import Q
 
+from reflection_app.core.registry import STAGE_FACTS
 from reflection_app.loops.effects import IssueTicket, RecordPlan, RecordPlanStep, RecordReport, RecordStage
 from reflection_app.loops.plans import CheckedPlan, PlanStep, PlanStepOutcome
 from reflection_app.loops.protocol.reports import KeptReport, without_number
 from reflection_app.loops.protocol.stages import (
+    AntiPattern,
     Executed,
     Output,
     Planned,
@@ -63,10 +65,20 @@ class StageShown:
         return isinstance(self.output, Reflected | Planned) and self.output.is_fallback
 
     @property
-    def how_it_came(self) -> list[str]:
-        """How the error came about, for a list that numbers its items itself."""
-        told = self.output.occurrence_process if isinstance(self.output, Reflected) else ()
-        return [without_number(step) for step in told]
+    def facts(self) -> list[tuple[str, Any]]:
+        """The parts of its output by name, texts and lists of texts; those that are empty are left out."""
+        facts: dict[str, Any] = {}
+        for name, value in self.output or ():
+            if isinstance(value, str | float):
+                facts[name] = value
+            elif isinstance(value, AntiPattern):
+                facts[name] = [one for one in (value.pattern_name, *value.symptoms, value.prevention) if one]
+            elif isinstance(value, tuple):
+                # The list numbers its items itself.
+                facts[name] = [without_number(getattr(one, "action", str(one))) for one in value]
+        if isinstance(self.output, Planned) and (lowered := self.output.expectation()):
+            facts["lowered"] = list(lowered.in_words)
+        return [(name, value) for name, value in facts.items() if name in STAGE_FACTS and value not in ("", [])]
 
     @property
     def completed(self) -> int:

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 from django.utils.translation import gettext as _
 
-from notebook_app.public import entries_by_id
 from reflection_app.core.registry import STEP_ICONS, STEP_STATES
 from reflection_app.loops.attempt_effects import (
     AskPerson,
@@ -51,21 +50,18 @@ from reflection_app.loops.effects import (
     RecordSupplements,
     RecordToolFailure,
 )
-from reflection_app.loops.hidden_characters import revealed
-from reflection_app.loops.lessons import Lesson, Lessons, RecallLessons
+from reflection_app.loops.lessons import RecallLessons
 from reflection_app.loops.verdicts import Referee, Verdict
-from reflection_app.notebook.views.words import KINDS as ENTRY_KINDS
-from reflection_app.notebook.views.words import Words
-from reflection_app.repairs.views import FailureShown
-from reflection_app.runs.lesson_use import EntryUse, UseReason, retrieved, uses_in
-from reflection_app.runs.models import Attempt, Run, Step, StepState
+from reflection_app.repairs.models import ToolFailure
+from reflection_app.runs.models import Attempt, Step, StepState
 
 # A step as the timeline and its own page show it.
 
 
-# What steps of tickets, the six steps, questions, diagnoses and completeness checks are called in a timeline.
+# What each step is, by the names that templates and STEP_ICONS know.
 
-KINDS = {
+# Tickets, the six steps, questions, diagnoses and completeness checks.
+PROTOCOL_NAMES = {
     IssueTicket.kind: "ticket",
     RecordStage.kind: "stage",
     FindSimilarIssues.kind: "similar",
@@ -88,114 +84,67 @@ KINDS = {
     RecordSupplements.kind: "supplements",
     RecordSecondLook.kind: "second_look",
 }
+NAMES = PROTOCOL_NAMES | {
+    CallTool.kind: "call",
+    KeepAttempt.kind: "kept",
+    RecordPlan.kind: "plan",
+    RecordPlanStep.kind: "outcome",
+    RunTests.kind: "tests",
+    AskReviewer.kind: "review",
+    RecordVerdict.kind: "verdict",
+    Draw.kind: "draw",
+    RequestAudit.kind: "audit",
+    AwaitAttempt.kind: "handed_in",
+    AwaitTurns.kind: "turns",
+    RecordReflection.kind: "reflection",
+    RecordPick.kind: "pick",
+    ChooseLoop.kind: "route",
+}
+# Of calls of models.
+PROTOCOL_ROLES = {"diagnoser": "diagnose", "completeness": "check_completeness", "vision": "look"}
+PROTOCOL_PARTS = {"plan": "plan_repairs", "work": "repair", "resume": "resume", "asked-for": "asked_for"}
+ROLES = {
+    "actor": "answer",
+    "escalation": "answer",
+    "critic": "critique",
+    "reflector": "reflect",
+    "tester": "write_tests",
+    "classifier": "classify",
+}
+OF_PROTOCOL = {*PROTOCOL_NAMES.values(), *PROTOCOL_ROLES.values(), *PROTOCOL_PARTS.values(), "look_again"}
+# Who is asked within a plan's step without doing it.
+ASKED_BESIDE = frozenset({"diagnoser", "classifier"})
 # Bookkeeping: it takes no time, and what it tells is shown elsewhere on the page.
-QUIET_PROTOCOL_KINDS = frozenset(KINDS) - {IssueTicket.kind, AskPerson.kind, RecordCompleteness.kind, InspectFiles.kind}
-ASKED_FOR = {"plan": "plan_repairs", "work": "repair", "resume": "resume"}
-ROLES = {"diagnoser": "diagnose", "completeness": "check_completeness", "vision": "look"}
+QUIET = frozenset(
+    {"verdict", "draw", "audit", "kept", "plan", "outcome", "pick", "route", *PROTOCOL_NAMES.values()}
+) - {
+    "ticket",
+    "question",
+    "completeness",
+    "files",
+}
 
 
-def protocol_what(step: Step) -> str:
-    """The name that templates know the step by; empty for steps of other kinds."""
-    if step.kind in KINDS:
-        return KINDS[step.kind]
+def what_of(step: Step) -> str:
+    """Return what the step is, by its name in templates."""
     if step.kind != Generate.kind:
-        return ""
-    if step.role in ROLES:
-        return "look_again" if "/second-look/" in step.key else ROLES[step.role]
-    if step.role == "classifier" and step.key.split("/again-")[0].endswith("/asked-for"):
-        return "asked_for"
-    parts = step.key.split("/again-")[0].split("/")
-    is_protocols = step.role == "reflector" or (parts[-2:-1] and parts[-2].startswith("repair-"))
-    return ASKED_FOR.get(parts[-1], "") if is_protocols else ""
-
-
-# What steps that choose are called: which attempt stands, which loop a task gets, and what led there.
-
-CHOICES = {RecordPick.kind: "pick", ChooseLoop.kind: "route"}
-CHOOSING_ROLES = {"tester": "write_tests", "classifier": "classify"}
-
-
-# What a run was told of the notebook, and what chance kept from it.
-
-
-@dataclass(frozen=True)
-class ToldLesson:
-    """One lesson with why it was recalled."""
-
-    lesson: Lesson
-
-    @property
-    def name(self) -> str:
-        return revealed(self.lesson.name)
-
-    @property
-    def text(self) -> str:
-        return revealed(self.lesson.text)
-
-    @property
-    def kind_words(self) -> Words:
-        return next((words for kind, words in ENTRY_KINDS.items() if kind == self.lesson.kind), self.lesson.kind)
-
-    @property
-    def words(self) -> str:
-        return ", ".join(self.lesson.words)
-
-    @property
-    def likeness_percent(self) -> int | None:
-        """How near it is in meaning; None where meaning was not asked, or did not find it."""
-        likeness = self.lesson.likeness
-        return None if likeness is None else max(0, round(100 * likeness))
-
-
-@dataclass(frozen=True)
-class RejectedLine:
-    """An entry that was considered and not used; its name as it is today."""
-
-    use: EntryUse
-    name: str
-
-
-@dataclass(frozen=True)
-class ToldLessons:
-    """What was `recalled` for the run, once the notebook was asked, and what of it the run was given."""
-
-    recalled: Lessons | None
-    given: tuple[ToldLesson, ...] = ()
-    withheld: tuple[ToldLesson, ...] = ()
-    rejected: tuple[RejectedLine, ...] = ()
-
-    @property
-    def surest_percent(self) -> int:
-        return round(100 * self.recalled.surest) if self.recalled else 0
-
-    @property
-    def least_percent(self) -> int:
-        return round(100 * self.recalled.least_sure) if self.recalled else 0
-
-
-def told_to(run: Run) -> ToldLessons | None:
-    """None for runs that are told nothing."""
-    if run.spec.get("lessons") is None and not run.spec.get("injects_rules"):
-        return None
-    recalled = retrieved(run)
-    if recalled is None:
-        return ToldLessons(recalled=None)
-    left_out = [one for one in uses_in(recalled) if one.reason not in {UseReason.USED, UseReason.CONTROL_GROUP}]
-    entries = entries_by_id(run.project_id, [one.entry_id for one in left_out])
-    return ToldLessons(
-        recalled=recalled,
-        given=tuple(ToldLesson(lesson) for lesson in recalled.given),
-        withheld=tuple(ToldLesson(lesson) for lesson in recalled.withheld),
-        rejected=tuple(
-            RejectedLine(one, revealed(entries[one.entry_id].name)) for one in left_out if one.entry_id in entries
-        ),
-    )
+        return NAMES.get(step.kind, "")
+    before, part = ["", *step.key.split("/again-")[0].split("/")][-2:]
+    if step.role == "planner":
+        return "revising" if part.startswith("revise") else "planning"
+    if part.startswith("arguments"):
+        return "arguments"
+    if "/step-" in step.key and step.role not in ASKED_BESIDE:
+        return "working"
+    if step.role in PROTOCOL_ROLES:
+        return "look_again" if "/second-look/" in step.key else PROTOCOL_ROLES[step.role]
+    is_protocols = step.role == "reflector" or before.startswith("repair-") or part == "asked-for"
+    if is_protocols and part in PROTOCOL_PARTS:
+        return PROTOCOL_PARTS[part]
+    return ROLES.get(step.role, "generate")
 
 
 # What an outside agent brings to a run, as the run's page shows it. All of it is a stranger's text.
-
-# The timeline's words for steps that an agent has a part in.
-AGENT_STEPS = {AwaitAttempt.kind: "handed_in", AwaitTurns.kind: "turns", RecordReflection.kind: "reflection"}
 
 
 @dataclass(frozen=True)
@@ -237,7 +186,6 @@ def self_check_of(attempt: Attempt) -> list[tuple[str, Any]]:
 
 # Calls of tools as pages show them: which tool, with what, and what it said. Read from steps and from attempts.
 
-QUIET_TOOL_KINDS = frozenset({KeepAttempt.kind, RecordPlan.kind, RecordPlanStep.kind})
 LONGEST_READ = 1_000_000
 
 
@@ -252,26 +200,8 @@ class CallShown:
     error: str = ""
     failure: str = ""
     is_shortened: bool = False
-    diagnosis: FailureShown | None = None
+    diagnosis: ToolFailure | None = None
     ground: str = ""
-
-
-# Who is asked within a plan's step without doing it: its failed calls are told of in words of their own.
-ASKED_BESIDE = frozenset({"diagnoser", "classifier"})
-
-
-def what_of(step: Step) -> str:
-    """What a step of a tool loop or a plan is, in the words that templates know; empty for all others."""
-    kinds = {CallTool.kind: "call", KeepAttempt.kind: "kept", RecordPlan.kind: "plan", RecordPlanStep.kind: "outcome"}
-    if step.kind in kinds:
-        return kinds[step.kind]
-    part = step.key.split("/again-")[0].rsplit("/", 1)[-1]
-    if step.role == "planner":
-        return "revising" if part.startswith("revise") else "planning"
-    if part.startswith("arguments"):
-        return "arguments"
-    is_work = step.kind == Generate.kind and step.role not in ASKED_BESIDE
-    return "working" if is_work and "/step-" in step.key else ""
 
 
 def place_of(step: Step) -> str:
@@ -338,15 +268,12 @@ def _failure(name: Any, status: Any) -> str:
     return f"{words} {status}" if status else words
 
 
-QUIET_KINDS = frozenset({RecordVerdict.kind, Draw.kind, RequestAudit.kind})
-
-
 @dataclass(frozen=True)
 class StepLine:
     """One step of the timeline. `failure` is the diagnosis of the failed call that it is."""
 
     step: Step
-    failure: FailureShown | None = None
+    failure: ToolFailure | None = None
 
     @property
     def place(self) -> str:
@@ -355,7 +282,7 @@ class StepLine:
     @property
     def is_quiet(self) -> bool:
         """Bookkeeping that takes no time."""
-        return self.step.kind in QUIET_KINDS | QUIET_TOOL_KINDS | QUIET_PROTOCOL_KINDS | CHOICES.keys()
+        return self.what in QUIET
 
     @property
     def is_reask(self) -> bool:
@@ -385,19 +312,10 @@ class StepLine:
         """The tools that it called in place of answering."""
         return ", ".join(str(name) for name in self._sent.get("tool_calls") or ())
 
-    @property
+    @cached_property
     def what(self) -> str:
-        """`answer`, `critique`, `generate`, `tests`, `review`, `verdict`, `draw`, `audit`: what the templates name.
-
-        Steps of tools and plans, and of the six steps, have words of their own (tool_view, protocol_lines).
-        """
-        if named := what_of(self.step) or protocol_what(self.step):
-            return named
-        if self.step.kind == Generate.kind:
-            roles = {"actor": "answer", "escalation": "answer", "critic": "critique", "reflector": "reflect"}
-            return (roles | CHOOSING_ROLES).get(self.step.role, "generate")
-        names = {RunTests.kind: "tests", AskReviewer.kind: "review", RecordVerdict.kind: "verdict", Draw.kind: "draw"}
-        return (names | AGENT_STEPS | CHOICES).get(self.step.kind, "audit")
+        """The name that templates know it by."""
+        return what_of(self.step)
 
     @property
     def icon(self) -> str:
@@ -476,7 +394,7 @@ class StepLine:
     @property
     def is_of_protocol(self) -> bool:
         """Whether its words are those of the six steps, of questions or of diagnoses."""
-        return bool(protocol_what(self.step)) and not what_of(self.step)
+        return self.what in OF_PROTOCOL
 
     @property
     def repair_place(self) -> str:

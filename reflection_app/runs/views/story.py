@@ -13,7 +13,6 @@ from reflection_app.loops.attempt_effects import Pick, RecordPick
 from reflection_app.loops.attempts import changed_since
 from reflection_app.loops.catalogue import LOOPS, VERSIONS, route_by_facts, version_of
 from reflection_app.loops.effects import ChooseLoop, Route
-from reflection_app.loops.prompts import versions
 from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.loops.verdicts import Outcome, Referee
 from reflection_app.repairs.views import failures_by_place
@@ -24,7 +23,7 @@ from reflection_app.runs.lease import lease_end, silent_s
 from reflection_app.runs.models import AgentLease, Question, QuestionState, Run, RunState, Step, StepState
 from reflection_app.runs.views.attempts import AttemptCard, attempt_cards
 from reflection_app.runs.views.comparison import compared
-from reflection_app.runs.views.steps import StepLine, is_tool_run
+from reflection_app.runs.views.steps import StepLine
 from reflection_app.sessions.models import Transcript
 from reflection_app.sessions.recording import reflections_of
 from reflection_app.web.rendering import render_markdown
@@ -38,36 +37,19 @@ UNFINISHED = frozenset({Outcome.FAILED, Outcome.OVER_BUDGET, Outcome.TIMED_OUT, 
 
 
 @dataclass(frozen=True)
-class PromptVersion:
-    name: str
-    recorded: str
-    today: str
-
-    @property
-    def is_changed(self) -> bool:
-        return self.recorded != self.today
-
-
-@dataclass(frozen=True)
 class Lineage:
-    """The run's forks, oldest first, and its versions, what was changed since first."""
+    """The run's forks, oldest first, the version of its loop today, and the prompts that were changed since."""
 
     forks: tuple[Run, ...]
     loop_today: int | None
-    loop_changed: bool
-    prompts: tuple[PromptVersion, ...]
     changed: list[str]
 
 
 def lineage_of(run: Run) -> Lineage:
-    today, mode = versions(), Mode(run.spec["mode"])
-    loop_today = version_of(mode) if mode in VERSIONS else None
-    prompts = [PromptVersion(name, recorded, today.get(name, "")) for name, recorded in run.prompt_versions.items()]
+    mode = Mode(run.spec["mode"])
     return Lineage(
         forks=tuple(Run.objects.filter(parent=run).defer("spec").order_by("created_at", "id")[:MOST_FORKS]),
-        loop_today=loop_today,
-        loop_changed=loop_today != run.loop_version,
-        prompts=tuple(sorted(prompts, key=lambda prompt: (not prompt.is_changed, prompt.name))),
+        loop_today=version_of(mode) if mode in VERSIONS else None,
         changed=changed_since(run.prompt_versions),
     )
 
@@ -128,10 +110,6 @@ class RunStory:
     def error(self) -> str:
         """What went wrong; empty where the run's error is the reason of a pick, which is told with the pick."""
         return "" if self.run.outcome == Outcome.UNVERIFIED and self.pick else self.run.error
-
-    @property
-    def is_call(self) -> bool:
-        return is_tool_run(self.run.spec)
 
     @cached_property
     def route(self) -> Route | None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from reflection_app.sessions.otlp.conventions import CONVENTIONS, MARKS, PLAIN, Convention, Place, SpanKind
@@ -12,15 +11,9 @@ from reflection_app.sessions.otlp.wire import Span
 MOST_TOKENS = 10**12
 
 
-class Unread(StrEnum):
-    """Why no session tells of a span. The first two are seen as it comes, the others when its session is made."""
-
-    NO_CONVENTION = "no_convention"
-    UNKNOWN_KIND = "unknown_kind"
-    NO_CONTENT = "no_content"
-    LATE = "late"
-    TOO_LARGE = "too_large"
-    FAILED = "failed"
+# Why a span is not understood, as its sender is told.
+NO_CONVENTION = "not understood: the attributes are of no convention for agents that is read here"
+UNKNOWN_KIND = "not understood: the kind of span or of operation is not known"
 
 
 @dataclass(frozen=True)
@@ -60,18 +53,18 @@ def is_plain(span: Span) -> bool:
 MOST_LOOKED_THROUGH = 2_000_000
 
 
-def unread_reasons(spans: Sequence[Span]) -> list[Unread | None]:
-    """For each span why it cannot be understood, where it cannot. What is too much to look through is not."""
-    left, reasons = MOST_LOOKED_THROUGH, []
+def unread_reasons(spans: Sequence[Span]) -> list[str]:
+    """For each span why it is not understood, empty where it is. What is too much to look through is not."""
+    left, reasons = MOST_LOOKED_THROUGH, list[str]()
     for span in spans:
         if not tells_of_agents(span):
-            reasons.append(None if is_plain(span) else Unread.NO_CONVENTION)
+            reasons.append("" if is_plain(span) else NO_CONVENTION)
             continue
         kind = stated_kind(span)
         if kind is None:
             left -= sum(len(name) + len(str(value)) for name, value in _said_by(span))
             kind = kind_of(span) if left >= 0 else SpanKind.UNKNOWN
-        reasons.append(Unread.UNKNOWN_KIND if kind is SpanKind.UNKNOWN else None)
+        reasons.append(UNKNOWN_KIND if kind is SpanKind.UNKNOWN else "")
     return reasons
 
 

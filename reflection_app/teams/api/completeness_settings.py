@@ -7,21 +7,16 @@ from reflection_app.api.reading import Answer, Money
 from reflection_app.api.view import DeskView
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.completeness.sampling import When
-from reflection_app.teams.completeness_settings import CompletenessChange, change_completeness
+from reflection_app.loops.completeness.checks import CompletenessSettings
+from reflection_app.teams.projects import CompletenessChange, change_completeness
 
 
-class CompletenessSettingsAnswer(Answer):
+class CompletenessSettingsAnswer(CompletenessSettings, Answer):
     """The settings as they apply: the server's, with the project's own in front."""
 
-    when: When
-    share: float = Field(description="of the runs that are checked where they are sampled")
-    max_supplements: int = Field(description="0: the check only looks")
-    temperature: float
-    top_p: float
-    max_retries: int
-    max_cost_usd: Money | None = Field(description="of a check with its supplements; null: no such limit")
-    look_again: bool
+    max_cost_usd: Money | None = Field(  # type: ignore[assignment]
+        description="of a check with its supplements; null: no such limit"
+    )
     chosen: list[str] = Field(description="which of these the project set itself")
 
 

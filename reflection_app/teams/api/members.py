@@ -5,7 +5,6 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from django.conf import settings
-from django.core.handlers.asgi import ASGIRequest
 from django.http import StreamingHttpResponse
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
@@ -21,7 +20,7 @@ from reflection_app.core.models import Membership, Role
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import Moment
 from reflection_app.loops.values import Value
-from reflection_app.teams.archive.writing import Pieces, PiecesOffTheLoop, headers_of, whole_file
+from reflection_app.teams.archive.writing import file_response
 from reflection_app.teams.audit import AuditFilter, entries_for, is_hidden, made_by
 from reflection_app.teams.members import (
     MOST_DAYS,
@@ -244,7 +243,5 @@ class Export(DeskView):
         media_type="application/zip",
     )
     def retrieve(self) -> StreamingHttpResponse:
-        file = whole_file(self.project, actor=self.actor)
-        request = self.request._request  # noqa: SLF001 - the documented way to Django's own request
-        body = PiecesOffTheLoop(file) if isinstance(request, ASGIRequest) else Pieces(file)
-        return StreamingHttpResponse(body, content_type="application/zip", headers=headers_of(self.project))
+        # The documented way to Django's own request.
+        return file_response(self.request._request, self.project, actor=self.actor)  # noqa: SLF001

@@ -11,7 +11,6 @@ from reflection_app.api.pages import PageQuery
 from reflection_app.api.view import DeskView, Nothing, get_row
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.values import Value
 from reflection_app.teams.answers import (
     DeliveryAnswer,
     DeliveryDetailAnswer,
@@ -23,25 +22,16 @@ from reflection_app.teams.answers import (
 from reflection_app.teams.models import Delivery, DeliveryState, Webhook
 from reflection_app.teams.webhook_sending import TEST_DEADLINE_S, begin_test, redeliver, send_one
 from reflection_app.teams.webhooks import (
-    LONGEST_OVERLAP_H,
-    USUAL_OVERLAP_H,
     WebhookChange,
     WebhookInput,
     change_webhook,
     create_webhook,
     delete_webhook,
-    pause_webhook,
     resume_webhook,
     rotate_secret,
 )
 
 EXAMPLES = {"Whatever ends or waits": {"url": "https://ci.example.com/desk", "events": ["run.finished", "run.waiting"]}}
-
-
-class Rotation(Value):
-    """How long the former secret goes on signing beside the new one."""
-
-    overlap_h: float = Field(default=USUAL_OVERLAP_H, ge=0, le=LONGEST_OVERLAP_H, description="in hours")
 
 
 def get_webhook_for(project: Project, webhook_id: UUID) -> Webhook:
@@ -89,10 +79,6 @@ class Webhooks(DeskView):
     def destroy(self, webhook: Webhook) -> None:
         delete_webhook(webhook, actor=self.actor)
 
-    @change("pause_webhook", "Send nothing there for now; what happens meanwhile waits", may=Permission.MANAGE_WEBHOOKS)
-    def pause(self, webhook: Webhook, body: Nothing) -> WebhookAnswer:
-        return WebhookAnswer.from_row(pause_webhook(webhook, actor=self.actor))
-
     @change("resume_webhook", "Send there again, beginning with what has waited", may=Permission.MANAGE_WEBHOOKS)
     def resume(self, webhook: Webhook, body: Nothing) -> WebhookAnswer:
         return WebhookAnswer.from_row(resume_webhook(webhook, actor=self.actor))
@@ -120,13 +106,12 @@ class WebhookSecrets(Webhooks):
 
     @change(
         "rotate_webhook_secret",
-        "A new secret, told once; the former signs beside it for a while",
+        "A new secret, told once; the former signs beside it for a day",
         may=Permission.MANAGE_WEBHOOKS,
-        what="rotation",
         answers={200: NewSecretAnswer},
     )
-    def rotate(self, webhook: Webhook, body: Rotation) -> ShownOnce:
-        return with_secret(*rotate_secret(webhook, actor=self.actor, overlap_h=body.overlap_h), status=200)
+    def rotate(self, webhook: Webhook, body: Nothing) -> ShownOnce:
+        return with_secret(*rotate_secret(webhook, actor=self.actor), status=200)
 
 
 def with_secret(webhook: Webhook, secret: str, *, status: int) -> ShownOnce:

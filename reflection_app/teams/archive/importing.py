@@ -1,11 +1,11 @@
 """A new project from a file: in one transaction, so that a file that is refused anywhere leaves nothing behind."""
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import batched
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -22,7 +22,7 @@ from reflection_app.core.audit import Actor, audit, hand_of
 from reflection_app.core.errors import shortened
 from reflection_app.core.migrations import known_migrations
 from reflection_app.core.models import Membership, Project, Role
-from reflection_app.loops.completeness.sampling import read_former_of_project
+from reflection_app.loops.completeness.sampling import read_former
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.metrics.figuring import rebuild
@@ -42,7 +42,7 @@ from reflection_app.teams.archive.reading import (
     opened,
     refuse,
 )
-from reflection_app.teams.archive.tables import OF_PROJECT, TABLES, rows_at_once
+from reflection_app.teams.archive.tables import OF_PROJECT, TABLES, columns_of, rows_at_once
 from reflection_app.teams.archive.writing import MANIFEST
 
 LONGEST_SLUG, LONGEST_NAME = 60, 120
@@ -60,7 +60,7 @@ class Imported:
 
 @dataclass(frozen=True, kw_only=True)
 class Wishes:
-    """`slug` is the new project's short name. With `same_people`, users of the same names are taken for the same.
+    """`slug` is the new project's short name. `people` are the users here who are people of the file, by their names.
 
     Runs that a worker would go on with are cancelled unless `go_on`: else what they do would be done twice.
     """
@@ -68,12 +68,12 @@ class Wishes:
     slug: str
     name: str = ""
     admin: str = ""
-    same_people: bool = False
+    people: Mapping[str, int] = field(default_factory=dict)
     go_on: bool = False
     most_bytes: int = MOST_BYTES
 
 
-def import_project(path: Path, wishes: Wishes, *, actor: Actor) -> Imported:
+def import_project(file: Path | IO[bytes], wishes: Wishes, *, actor: Actor) -> Imported:
     """The new project. Raises InvalidInput where the file is refused; nothing is kept of it then."""
     try:
         validate_slug(wishes.slug)
@@ -85,7 +85,7 @@ def import_project(path: Path, wishes: Wishes, *, actor: Actor) -> Imported:
         raise refuse("slug", "there is a project of this short name already")
     if wishes.admin and not User.objects.filter(username=wishes.admin).exists():
         raise refuse("admin", "there is no user of this name")
-    with opened(path, most_bytes=wishes.most_bytes) as archive, transaction.atomic():
+    with opened(file, most_bytes=wishes.most_bytes) as archive, transaction.atomic():
         manifest = archive.manifest()
         found = manifest.get("migrations")
         if not isinstance(found, list) or any(not isinstance(one, str) for one in found):
@@ -96,8 +96,7 @@ def import_project(path: Path, wishes: Wishes, *, actor: Actor) -> Imported:
             )
         project = _project(manifest, wishes)
         identities = _identities(archive, manifest, project)
-        people = dict(User.objects.values_list("username", "pk")) if wishes.same_people else {}
-        renewal = Renewal(project, identities, people)
+        renewal = Renewal(project, identities, wishes.people)
         rows = {table.name: _write(archive, table, renewal) for table in TABLES}
         try:
             with connection.cursor() as cursor:
@@ -170,8 +169,11 @@ def _project(manifest: dict[str, Any], wishes: Wishes) -> Project:
     if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME:
         raise refuse(f"{MANIFEST}, project.name", f"a name has 1 to {LONGEST_NAME} characters")
     settings = {key: given[key] for key in OF_PROJECT if key in given}
+    if isinstance(notebook := settings.get("notebook"), dict):
+        # A setting of former versions.
+        settings["notebook"] = {name: value for name, value in notebook.items() if name != "keeps_labels"}
     if isinstance(check := settings.get("completeness"), dict):
-        settings["completeness"] = read_former_of_project(check)
+        settings["completeness"] = read_former(check | {"holdout_share": 0.0})
     project = Project(slug=wishes.slug, name=storable(name), **settings)
     try:
         for read in (
@@ -241,8 +243,9 @@ def _write(archive: Archive, table: TakenTable, renewal: Renewal) -> int:
 
 def _new_rows(archive: Archive, table: TakenTable, renewal: Renewal) -> Iterator[tuple[int, Row]]:
     # No generator expression: it would keep the open file in its frame, and with it in the traceback of a refusal.
+    columns = columns_of(table)
     for number, given in archive.lines(table.name):
-        row = renewal.row(table, given, where=f"{table.name}.jsonl, line {number}")
+        row = renewal.row(table, columns, given, where=f"{table.name}.jsonl, line {number}")
         if row is not None:
             yield number, row
 

@@ -5,11 +5,11 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
@@ -19,7 +19,7 @@ from notebook_app.public import Row, TakenTable
 from reflection_app.core.audit import hand_of
 from reflection_app.core.errors import InvalidInput, shortened
 from reflection_app.core.models import Project
-from reflection_app.teams.archive.tables import REMOVED, TABLES, Column, columns_of, is_of_person, key_in_file
+from reflection_app.teams.archive.tables import REMOVED, TABLES, Column, is_of_person, key_in_file
 from reflection_app.teams.archive.writing import FORMAT, MANIFEST, VERSION
 
 # Larger ones are taken in by whoever raises them on purpose: the command has an option for it.
@@ -78,7 +78,7 @@ class Archive:
 
 
 @contextmanager
-def opened(path: Path, *, most_bytes: int = MOST_BYTES) -> Iterator[Archive]:
+def opened(path: Path | IO[bytes], *, most_bytes: int = MOST_BYTES) -> Iterator[Archive]:
     """The file, open. Raises InvalidInput for whatever is no zip of just the files that a project has."""
     try:
         with zipfile.ZipFile(path) as found:
@@ -207,14 +207,14 @@ class Renewal:
 
     project: Project
     identities: Identities
-    people: dict[str, int]
+    people: Mapping[str, int]
 
-    def row(self, table: TakenTable, given: Row, *, where: str) -> Row | None:
-        """The row by columns of the database; None where it is about a person who is not here.
+    def row(self, table: TakenTable, columns: Sequence[Column], given: Row, *, where: str) -> Row | None:
+        """The row by columns of the database; None where it is about a person who is not here. `columns` are the
+        table's `columns_of`.
 
         Raises InvalidInput where it is no row of the table, or refers to something that is not in the file.
         """
-        columns = columns_of(table)
         strange = given.keys() - {key_in_file(column) for column in columns} - table.dropped
         if strange:
             raise refuse(where, f"there is no column {min(strange)!r}; is the file of a newer desk?")

@@ -23,7 +23,6 @@ from reflection_app.metrics.models import (
     CriticJudgement,
     JudgedItem,
     JudgementImport,
-    Label,
     PersonsJudgement,
     RunFigure,
     RunSpend,
@@ -51,7 +50,7 @@ from reflection_app.reviews.models import (
     ReviewState,
     seats_of_open_panels,
 )
-from reflection_app.rubrics.models import GuidelinesVersion, ReviewExample, RubricVersion
+from reflection_app.rubrics.models import GuidelinesVersion, RubricVersion
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Attempt, Question, Run, RunState, Step, Verdict
 from reflection_app.sessions.models import AgentSpan, AgentTrace, Reflector, Transcript, TranscriptFile, TranscriptTurn
@@ -125,9 +124,11 @@ LEASE = frozenset({"lease_token", "lease_until"})
 # They differ from desk to desk; what can be known of them here is worked out after the import.
 NUMBERS_OF_PEOPLE = frozenset({"handed_in_by", "holder_person"})
 # Tables of earlier archives that no longer exist. Importing skips their rows.
-REMOVED = frozenset({"referee_measurements", "supplement_groups", "check_draws", "check_suggestions"})
+REMOVED = frozenset(
+    {"labels", "referee_measurements", "review_examples", "supplement_groups", "check_draws", "check_suggestions"}
+)
 TABLES: tuple[TakenTable, ...] = (
-    TakenTable("members", Membership, without=frozenset({"invited_by_key"})),
+    TakenTable("members", Membership, without=frozenset({"invited_by_key"}), dropped=frozenset({"skills"})),
     TakenTable("tools", Tool),
     TakenTable("fix_pairs", FixPair),
     TakenTable("tasks", Task),
@@ -140,12 +141,11 @@ TABLES: tuple[TakenTable, ...] = (
     TakenTable("produced_files", ProducedFile, path=OF_RUN),
     TakenTable("verdicts", Verdict, path="attempt__run__project_id"),
     TakenTable("panels", Panel),
-    TakenTable("review_queues", ReviewQueue),
+    TakenTable("review_queues", ReviewQueue, dropped=frozenset({"skills"})),
     TakenTable("queue_members", QueueMember, path="queue__project_id"),
     TakenTable("reviews", Review, without=LEASE | NUMBERS_OF_PEOPLE | {"decided_by_key"}, mended=_unclaimed),
     TakenTable("rubric_versions", RubricVersion),
     TakenTable("guidelines_versions", GuidelinesVersion),
-    TakenTable("review_examples", ReviewExample),
     TakenTable("review_skips", ReviewSkip, path="review__project_id"),
     TakenTable("bulk_decisions", BulkDecision, without=frozenset({"api_key"}), mended=_not_under_way),
     TakenTable("bulk_items", BulkItem, path="bulk__project_id"),
@@ -165,14 +165,13 @@ TABLES: tuple[TakenTable, ...] = (
     TakenTable("agent_instructions", AgentInstruction),
     TakenTable("questions", Question),
     TakenTable("tool_failures", ToolFailure),
-    TakenTable("labels", Label),
     TakenTable("completeness_checks", CompletenessCheck),
     TakenTable("supplements", Supplement, dropped=frozenset({"group", "estimate"})),
     TakenTable("transcripts", Transcript),
     TakenTable("transcript_turns", TranscriptTurn, path="transcript__project_id"),
     TakenTable("transcript_files", TranscriptFile, path="transcript__project_id"),
-    TakenTable("agent_traces", AgentTrace),
-    TakenTable("agent_spans", AgentSpan, path="trace__project_id"),
+    TakenTable("agent_traces", AgentTrace, dropped=frozenset({"tells_of_agents"})),
+    TakenTable("agent_spans", AgentSpan, path="trace__project_id", dropped=frozenset({"unread"})),
     TakenTable("reflectors", Reflector),
     TakenTable("judgement_imports", JudgementImport, dropped=frozenset({"rows", "outcome", "applied_at"})),
     TakenTable("judged_items", JudgedItem),
@@ -181,7 +180,7 @@ TABLES: tuple[TakenTable, ...] = (
     TakenTable("comments", Comment),
     TakenTable("events", Event),
     # Of runs that are gone; those of the others are worked out anew.
-    TakenTable("figures", RunFigure, only={"run__isnull": True}),
+    TakenTable("figures", RunFigure, only={"run__isnull": True}, dropped=frozenset({"latency", "referee"})),
     TakenTable("spend", RunSpend, path="figure__project_id", only={"figure__run__isnull": True}),
     TakenTable("retention_runs", RetentionRun, mended=_ended),
     TakenTable("audit", AuditEntry, without=frozenset({"api_key_id"})),
@@ -199,7 +198,6 @@ STAYS = {
     "AgentLease": "an agent that is not here holds nothing",
     "Project": "its settings are in the manifest",
     "Profile": "a person's own",
-    "ViewPin": "a person's own",
     "ApiKey": "lets somebody in",
     "IdempotentAnswer": "of keys, for two days",
     "Invitation": "lets somebody in",
@@ -217,9 +215,6 @@ STAYS = {
     "LookBackDue": "what has ended elsewhere is looked back at there",
     "RenderedPage": "made anew of the files",
     "SearchRow": "written again with the rows",
-    "DayFigure": "sums, made anew",
-    "DayCount": "sums, made anew",
-    "DaySpend": "sums, made anew",
     "EmbeddingSpace": "the desk's own",
     "Dashboard": "a person's own, or made by one who is not here",
     "Embedding": "made anew of the words",

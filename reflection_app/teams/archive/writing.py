@@ -12,9 +12,11 @@ from typing import IO
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
+from django.core.handlers.asgi import ASGIRequest
 from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import F
+from django.http import HttpRequest, StreamingHttpResponse
 from django.utils import timezone
 
 from reflection_app.core.audit import Actor, audit, hand_of
@@ -134,11 +136,15 @@ def whole_file(project: Project, *, actor: Actor) -> IO[bytes]:
     return file
 
 
-def headers_of(project: Project) -> dict[str, str]:
-    return {
+def file_response(request: HttpRequest, project: Project, *, actor: Actor) -> StreamingHttpResponse:
+    """The answer with the whole file."""
+    file = whole_file(project, actor=actor)
+    body = PiecesOffTheLoop(file) if isinstance(request, ASGIRequest) else Pieces(file)
+    headers = {
         "Content-Disposition": f'attachment; filename="project-{project.slug}.zip"',
         "Cache-Control": "no-store",
     }
+    return StreamingHttpResponse(body, content_type="application/zip", headers=headers)
 
 
 class Pieces:

@@ -1,53 +1,42 @@
-"""Loading the demo: a project of made-up work that shows every page at its best, in a few seconds and without a model.
+"""Load the demo: an exported project, imported with its times moved up to now, in a few seconds and without a model.
 
-Rows are written straight into their tables, as an import of a project does it; nothing of it runs, and nobody is told.
+To change the demo, load it, work in it, and replace demo.zip by what `manage.py export_project demo demo.zip` writes.
 """
 
-import hashlib
-import json
-from collections import defaultdict
+import io
+import re
+import zipfile
 from collections.abc import Mapping
-from datetime import datetime, timedelta
-from itertools import batched, count
-from random import Random
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db import IntegrityError, connection, models, transaction
-from django.db.models import Max
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from notebook_app.public import recount
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict
 from reflection_app.core.models import Membership, OwnWork, Profile, Project, Role
-from reflection_app.metrics.figuring import rebuild
+from reflection_app.metrics.dashboards import CHART, FIGURE, DashboardInput, keep_dashboard
 from reflection_app.metrics.models import FigureDue
-from reflection_app.repairs.models import FixPair, ToolFailure
 from reflection_app.reviews.asking import AskInput, ask_for_review
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About, Review, ReviewState
 from reflection_app.runs.models import Run
-from reflection_app.teams.archive.tables import TABLES
-from reflection_app.teams.demo.arranged import arrange
-from reflection_app.teams.demo.besides import tell_besides
-from reflection_app.teams.demo.filling import EPOCH, EVIDENCE, ONCE, Tale, Telling, recorded
-from reflection_app.teams.demo.month import Planned, first_told, planned_month
-from reflection_app.teams.tools import add_builtin_tools
+from reflection_app.teams.archive.importing import Wishes, import_project
+from reflection_app.teams.archive.reading import opened
 
+ARCHIVE = Path(__file__).with_name("demo.zip")
 NAME, SLUG = "Demo", "demo"
-SEED = 45
 REVIEWERS = ("maya.demo", "jonas.demo")
-NOTEBOOK = "notebook"
-ROWS_AT_ONCE = 400
-SETTINGS: dict[str, Any] = {
-    "notebook": {"lessons": {"most": 3, "holdout_share": 0.3}},
-    "review_policy": {"audit_share": 0.3},
-    "waiting": {"review_goal_minutes": 60 * 42},
-}
+TILES = (
+    *(f"{FIGURE}{name}" for name in ("success_rate_with_reflection", "cost_usd_per_success", "queue_length")),
+    *(f"{CHART}{name}" for name in ("success", "outcomes")),
+)
 
 
 class DemoIsThere(Conflict):
@@ -57,239 +46,108 @@ class DemoIsThere(Conflict):
 
 
 def demo_there() -> Project | None:
-    """The demo that is there, whoever is its member; None where there is none, or it was removed."""
+    """Return the demo, whoever its members are, or None."""
     return Project.objects.filter(is_demo=True, deleted_at=None).first()
 
 
 @transaction.atomic
-def load_demo(
-    *, actor: Actor, project: Project | None = None, now: datetime | None = None, most: int | None = None
-) -> Project:
-    """The demo project; `project` where one was made for it. Who loads it becomes its admin.
-
-    With `most` only about so many runs of the month are told. Raises DemoIsThere.
-    """
-    project = project or _new_project()
+def load_demo(*, actor: Actor, now: datetime | None = None) -> Project:
+    """Return the new demo project; who loads it becomes its admin. Raises DemoIsThere."""
+    refusal = DemoIsThere(_("There is a demo on this desk already; remove it first."))
+    if demo_there():
+        raise refusal
     try:
         with transaction.atomic():
-            Project.objects.filter(pk=project.pk).update(is_demo=True, **SETTINGS)
+            project = _imported(actor=actor, now=now or timezone.now())
     except IntegrityError:
-        raise DemoIsThere(_("There is a demo on this desk already; remove it first.")) from None
-    project.refresh_from_db()
-    if not project.tools.exists():
-        add_builtin_tools(project, actor=Actor())
-    people = {name: _reviewer(project, name) for name in REVIEWERS}
-    if actor.user is not None:
-        Membership.objects.get_or_create(project=project, user=actor.user, defaults={"role": Role.ADMIN})
-    now = now or timezone.now()
-    tell(project, people=people, now=now, most=most)
-    tell_besides(project, reviewer=people[REVIEWERS[0]], now=now, chance=Random(SEED))  # noqa: S311
-    arrange(project, people=list(people.values()), admin=actor)
+        # Another request loaded one at the same moment.
+        raise refusal from None
+    # The import has counted these runs.
+    FigureDue.objects.filter(run_id__in=Run.objects.filter(project=project).values("pk")).delete()
+    dashboard = DashboardInput(name="Every morning", tiles=TILES, is_shared=True)
+    keep_dashboard(project, dashboard, actor=_reviewer_of(project))
     audit(project.pk, actor, "demo.loaded", target=project)
     if actor.user is not None:
-        talk_to(project, actor.user, reviewer=people[REVIEWERS[0]])
+        Membership.objects.get_or_create(project=project, user=actor.user, defaults={"role": Role.ADMIN})
+        talk_to(project, actor.user)
     return project
 
 
-def _new_project() -> Project:
-    slug = next(one for number in count(1) if not Project.objects.filter(slug=(one := _numbered(number))).exists())
-    try:
-        with transaction.atomic():
-            return Project.objects.create(slug=slug, name=NAME, own_work=OwnWork.PEOPLE)
-    except IntegrityError:
-        # Somebody else made one at the same moment.
-        raise DemoIsThere(_("There is a demo on this desk already; remove it first.")) from None
+def _imported(*, actor: Actor, now: datetime) -> Project:
+    people = {name: _new_reviewer(name) for name in REVIEWERS}
+    renamed = {name: user.get_username() for name, user in people.items()}
+    numbers = {user.get_username(): user.pk for user in people.values()}
+    wishes = Wishes(slug=_free_name(SLUG), name=NAME, people=numbers, go_on=True)
+    project = import_project(moved_up(ARCHIVE, now=now, renamed=renamed), wishes, actor=actor).project
+    project.is_demo, project.own_work = True, OwnWork.PEOPLE
+    project.save(update_fields=["is_demo", "own_work"])
+    return project
 
 
-def _numbered(number: int) -> str:
-    return SLUG if number == 1 else f"{SLUG}-{number}"
+def _reviewer_of(project: Project) -> Actor:
+    return Actor(user=project.memberships.get(user__username__startswith=REVIEWERS[0]).user)
 
 
-def _reviewer(project: Project, name: str) -> User:
-    """One of the demo's people: nobody who could log in or be written to."""
+def _free_name(slug: str) -> str:
+    names = (slug if number == 1 else f"{slug}-{number}" for number in count(1))
+    return next(name for name in names if not Project.objects.filter(slug=name).exists())
+
+
+def _new_reviewer(name: str) -> User:
+    """Return a new user who cannot log in and has no address; another name is used if this one is taken."""
     names = (name if number == 1 else f"{name}-{number}" for number in count(1))
     free = next(one for one in names if not User.objects.filter(username=one).exists())
     user = User(username=free, is_active=False)
     user.set_unusable_password()
     user.save(force_insert=True)
     Profile.objects.create(user=user, wants_mail=False)
-    Membership.objects.create(project=project, user=user, role=Role.CURATOR)
     return user
 
 
-def tell(project: Project, *, people: Mapping[str, User], now: datetime, most: int | None = None) -> None:
-    """Writes the month into the project, and works out what is read from sums."""
-    tales, chance = recorded(), Random(SEED)  # noqa: S311 - the same demo each time
-    planned = planned_month(tales, now=now, chance=chance, most=most)
-    learned = _learned(tales, planned, now=now)
-    # In the order in which they were recorded: the two of a conflict are kept in the order of their ids.
-    in_order = [name for name in _names_in_order(tales[NOTEBOOK]) if name in learned]
-    entries = {name: _entry_id(project.pk, number) for number, name in enumerate(in_order)}
-    numbers = {name: user.pk for name, user in people.items()}
-    rows: dict[str, list[str]] = defaultdict(list)
-    columns: dict[str, tuple[str, ...]] = {}
-    tellings = [
-        Telling(
-            one.tale,
-            project.pk,
-            number,
-            one.begins,
-            one.models,
-            numbers,
-            entries,
-            Random(f"{SEED}/{number}"),  # noqa: S311
-            until=one.until,
-        )
-        for number, one in enumerate(planned, 1)
-    ]
-    tellings.append(_of_notebook(tales[NOTEBOOK], project, numbers, entries, learned, now=now))
-    for telling in tellings:
-        for table, kept, told in telling.rows():
-            columns[table] = kept.columns
-            rows[table] += told
-    renamed = {name: user.get_username() for name, user in people.items() if name != user.get_username()}
-    for taken in TABLES:
-        if taken.name in rows:
-            written = rows[taken.name]
-            if taken.name == EVIDENCE and taken.mended is not None:
-                # What it is known by is made of ids, which are others each time.
-                written = [json.dumps(taken.mended(json.loads(row)), ensure_ascii=False) for row in written]
-            _write(taken.name, taken.model, columns[taken.name], written, renamed=renamed)
-    _settle(project)
+# Times as they stand in an exported project: moments, ids of version 7, names of tickets and reports, nanoseconds.
+TIMES = re.compile(
+    r"(?P<moment>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?\+00:00)"
+    r"|(?P<id>[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})"
+    r"|(?<=_)(?P<name>\d{8}_\d{6})(?=_[0-9a-f]{8})"
+    r'|(?<=_ns": )(?P<nanoseconds>\d{19})'
+)
+NAMED = "%Y%m%d_%H%M%S"
 
 
-def _write(
-    name: str, model: type[models.Model], columns: tuple[str, ...], rows: list[str], *, renamed: Mapping[str, str]
-) -> None:
-    fields = model._meta.concrete_fields  # noqa: SLF001 - Django's documented API
-    # What a later version of the desk keeps besides.
-    missing = {
-        one.attname: _default(one)
-        for one in fields
-        if one.attname not in columns and not isinstance(one, models.AutoField)
-    }
-    more = f", {json.dumps(missing, default=str)[1:]}" if missing else "}"
-    quoted = connection.ops.quote_name
-    into = quoted(model._meta.db_table)  # noqa: SLF001 - the same
-    listed = ", ".join(quoted(one) for one in (*columns, *missing))
-    once = "ON CONFLICT DO NOTHING" if name in ONCE else ""
-    statement = (
-        f"INSERT INTO {into} ({listed}) SELECT {listed} "  # noqa: S608 - names of our own tables
-        f"FROM jsonb_populate_recordset(NULL::{into}, %s::jsonb) {once}"
-    )
-    with connection.cursor() as cursor:
-        for some in batched(rows, ROWS_AT_ONCE):
-            text = f"[{','.join(row[:-1] + more for row in some)}]"
-            for former, present in renamed.items():
-                text = text.replace(former, present)
-            cursor.execute(statement, [text])
+def moved_up(archive: Path, *, now: datetime, renamed: Mapping[str, str]) -> io.BytesIO:
+    """Return the archive with every time moved by the time since it was written, and its people renamed."""
+    with opened(archive) as project:
+        by = now - datetime.fromisoformat(project.manifest()["made_at"])
+        moved = io.BytesIO()
+        with zipfile.ZipFile(moved, "w", zipfile.ZIP_STORED) as written:
+            for name in sorted(project.names):
+                text = TIMES.sub(lambda found: _moved(found, by), project.zip.read(name).decode())
+                for former, present in renamed.items():
+                    text = text.replace(former, present)
+                written.writestr(name, text)
+    moved.seek(0)
+    return moved
 
 
-def _default(column: "models.Field[Any, Any]") -> Any:
-    if column.has_default():
-        return column.get_default()
-    return None if column.null else ""
+def _moved(found: re.Match[str], by: timedelta) -> str:
+    text = found[0]
+    match found.lastgroup:
+        case "moment":
+            return (datetime.fromisoformat(text) + by).isoformat()
+        case "id":
+            return str(UUID(int=UUID(text).int + ((by // timedelta(milliseconds=1)) << 80)))
+        case "name":
+            return (datetime.strptime(text, NAMED).replace(tzinfo=UTC) + by).strftime(NAMED)
+        case _nanoseconds:
+            return str(int(text) + by // timedelta(microseconds=1) * 1000)
 
-
-# The notebook: one for all tales, each entry at the time at which it was learned.
-
-
-def _learned(
-    tales: Mapping[str, Tale], planned: list[Planned], *, now: datetime
-) -> dict[str, tuple[datetime, datetime]]:
-    """When each entry was proposed, and decided on; entries that no tale of this month proposed are left out."""
-    life = tales[NOTEBOOK].facts["life"]
-    known = {
-        name: (now - timedelta(days=one["days"]), now - timedelta(days=one["days"] - one["after"]))
-        for name, one in life.items()
-    }
-    slots = {name: _entries_of(tale) for name, tale in tales.items() if name != NOTEBOOK}
-    for name, at in first_told(planned, slots).items():
-        known.setdefault(name, (at, at))
-    return known
-
-
-def _entries_of(tale: Tale) -> frozenset[str]:
-    table = tale.tables.get("notebook_evidence")
-    return frozenset(piece[1:] for row in (table.rows if table else ()) for piece in row[1::2] if piece[0] == "e")
-
-
-def _of_notebook(
-    tale: Tale,
-    project: Project,
-    people: Mapping[str, int],
-    entries: Mapping[str, UUID],
-    learned: Mapping[str, tuple[datetime, datetime]],
-    *,
-    now: datetime,
-) -> Telling:
-    """The notebook's own tale, without the entries that nobody learned. What was decided came after all proposals."""
-    tables = {}
-    moments = [
-        now - timedelta(days=2, minutes=len(tale.facts["times"]) - n) for n, _at in enumerate(tale.facts["times"])
-    ]
-    first_deed = _first_deed(tale)
-    for name, table in tale.tables.items():
-        kept = []
-        for row in table.rows:
-            named = [piece[1:] for piece in row[1::2] if piece[0] == "e"]
-            if not all(one in entries for one in named):
-                continue
-            kept.append(row)
-            if name != "notebook_conflicts" and named:
-                proposed, decided = learned[named[0]]
-                for piece in row[1::2]:
-                    if piece[0] == "t":
-                        number = int(piece[1:])
-                        moments[number] = decided if number >= first_deed else proposed
-        tables[name] = type(table)(table.columns, tuple(kept))
-    chance = Random(SEED)  # noqa: S311
-    return Telling(
-        Tale(tale.name, tables, tale.facts), project.pk, 0, now, {"actor": ""}, people, entries, chance, moments=moments
-    )
-
-
-def _first_deed(tale: Tale) -> int:
-    """The first moment of the recording at which a curator did something."""
-    found = []
-    for row in tale.tables["notebook_versions"].rows:
-        if '"number": 1' not in "".join(row[::2]):
-            found += [int(piece[1:]) for piece in row[1::2] if piece[0] == "t"]
-    return min(found)
-
-
-def _names_in_order(tale: Tale) -> list[str]:
-    rows = tale.tables["notebook_entries"].rows
-    return [next(piece[1:] for piece in row[1::2] if piece[0] == "e") for row in rows]
-
-
-def _entry_id(project_id: UUID, number: int) -> UUID:
-    chance = int.from_bytes(hashlib.blake2b(b"%d" % number, key=project_id.bytes, digest_size=8).digest()) >> 2
-    return UUID(int=((int(EPOCH.timestamp() * 1000) + number) << 80) | (7 << 76) | (2 << 62) | chance)
-
-
-# What is worked out from the rows.
-
-
-def _settle(project: Project) -> None:
-    recount(project.pk)
-    for pair in FixPair.objects.filter(project=project):
-        told = ToolFailure.objects.filter(fix_pair=pair)
-        pair.successes, pair.failures = told.filter(worked=True).count(), told.filter(worked=False).count()
-        pair.last_worked_at = told.filter(worked=True).aggregate(last=Max("outcome_at"))["last"]
-        pair.save(update_fields=["successes", "failures", "last_worked_at"])
-    rebuild(project)
-    FigureDue.objects.filter(run_id__in=Run.objects.filter(project=project).values("pk")).delete()
-
-
-# What the demo's people say to whoever loaded it: one asks for a look, and mentions them in a comment.
 
 ASKED_ABOUT, MENTIONED_AT = "demo-release-note", "demo-refund-reply"
 
 
-def talk_to(project: Project, user: User, *, reviewer: User) -> None:
-    """Has the reviewer ask the user for a look at an attempt, and mention them in a comment."""
-    actor = Actor(user=reviewer)
+def talk_to(project: Project, user: User) -> None:
+    """Have a reviewer of the demo ask the user to review an attempt, and mention them in a comment."""
+    actor = _reviewer_of(project)
     if run := _run_of(project, ASKED_ABOUT):
         note = "升级步骤对吗？请在发布前看一眼。 (Are the upgrade steps right? Please look before we publish.)"
         ask_for_review(run, AskInput(note=note, assignee=user.get_username()), actor=actor)

@@ -30,7 +30,7 @@ from redis.exceptions import RedisError
 
 from reflection_app.core.audit import Actor, client_address
 from reflection_app.core.errors import ActionError
-from reflection_app.core.models import ApiKey, Digest, Profile, Project
+from reflection_app.core.models import Digest, Profile
 from reflection_app.teams.members import accept_invitation, find_invitation
 from reflection_app.teams.models import Invitation
 from reflection_app.teams.projects import change_profile
@@ -179,7 +179,7 @@ def end_others(request: HttpRequest) -> HttpResponse:
     return lead_to(request, "usersessions_list", message=_("All other browsers are logged out."))
 
 
-# The pages of what is a person's in all projects: language, theme, mail and API keys.
+# The pages of what is a person's in all projects: language, theme and mail.
 
 
 @login_required
@@ -210,14 +210,3 @@ def profile_page(request: HttpRequest) -> HttpResponse:
         "digests": [("", _("Never")), (Digest.DAILY.value, _("Every morning")), (Digest.WEEKLY.value, _("On Mondays"))],
     }
     return render(request, "teams/profile.html", context, status=form.status)
-
-
-@login_required
-@require_safe
-def own_keys(request: HttpRequest) -> HttpResponse:
-    """The keys that the person made, in the projects that they are a member of."""
-    desk_request = cast("DeskRequest", request)
-    stand_in_project(desk_request)
-    mine = ApiKey.objects.filter(created_by=desk_request.user, project__in=Project.objects.of(desk_request.user))
-    keys = mine.select_related("project").order_by("project__name", "-created_at")
-    return render(request, "account/keys.html", {"keys": keys})

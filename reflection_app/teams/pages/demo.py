@@ -4,7 +4,8 @@ from typing import cast
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
@@ -14,7 +15,7 @@ from reflection_app.core.permissions import Permission
 from reflection_app.teams.demo.loading import load_demo
 from reflection_app.teams.demo.removing import remove_demo
 from reflection_app.teams.projects import MayNotCreate, may_create_projects
-from reflection_app.web.access import DeskRequest, lead_to, project_page, refused
+from reflection_app.web.access import DeskRequest, confirm_page, lead_to, project_page, refused
 
 
 @login_required
@@ -46,4 +47,13 @@ def remove_demo_page(request: DeskRequest) -> HttpResponse:
         return lead_to(request, "overview", message=_("The demo is removed."))
     if not project.is_demo:
         return redirect("project_overview", slug=project.slug)
-    return render(request, "teams/remove_demo.html")
+    return confirm_page(
+        request,
+        title=_("Remove the demo?"),
+        text=_(
+            "The demo project goes with everything in it: its made-up runs, reviews, sessions and notebook, its two "
+            "reviewers, and whatever you added to it. Your other projects stay as they are."
+        ),
+        button=_("Remove the demo"),
+        back=reverse("project_overview", args=(project.slug,)),
+    )

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
-from typing import NamedTuple
 from uuid import UUID
 
 from django.conf import settings
@@ -74,12 +73,6 @@ def members_page(request: DeskRequest) -> HttpResponse:
     return _page(request, Form({"role": Role.REVIEWER, "email": "", "days": str(USUAL_DAYS)}))
 
 
-class OfferedRole(NamedTuple):
-    value: str
-    label: str
-    meaning: Promise
-
-
 def _page(request: DeskRequest, form: Form) -> HttpResponse:
     project, may_manage = request.place.project, request.place.may(Permission.MANAGE_MEMBERS)
     secret = take_secret_once(request, NEW_LINK, of=project.pk)
@@ -89,7 +82,7 @@ def _page(request: DeskRequest, form: Form) -> HttpResponse:
         "members": members.order_by("user__username"),
         "own_id": request.user.pk,
         "may_manage": may_manage,
-        "roles": [OfferedRole(role.value, role.label, MEANINGS[role]) for role in Role],
+        "roles": [(role, MEANINGS[role]) for role in Role],
         # The link's address stands in none of them: it was shown once.
         "invitations": invitations if may_manage else (),
         "form": form,

@@ -1,6 +1,5 @@
 """What a person is told of, in all projects that they are a member of."""
 
-from dataclasses import dataclass
 from typing import cast
 from uuid import UUID
 
@@ -11,19 +10,11 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from reflection_app.teams.models import Notification
 from reflection_app.teams.notifications import count_unread, notices_of, path_of, read_all, read_notice, sentence_of
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.layout import stand_in_project
 from reflection_app.web.list_pages import Filters, list_context
 from reflection_app.web.middleware import fragment
-
-
-@dataclass(frozen=True)
-class NoticeLine:
-    notice: Notification
-    sentence: str
-    path: str
 
 
 @login_required
@@ -37,7 +28,7 @@ def notifications(request: HttpRequest) -> HttpResponse:
         request,
         rows,
         called="lines",
-        view=lambda notices: [NoticeLine(one, sentence_of(one), path_of(one)) for one in notices],
+        view=lambda notices: [(one, sentence_of(one), path_of(one)) for one in notices],
         among=rows.select_related(None),
         filters=_address(request, "project"),
     )

@@ -1,13 +1,11 @@
 """The overview: what needs a person, what is under way, and how the last week went."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import cast
 
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.db.models import Count, F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -17,7 +15,6 @@ from django.views.decorators.http import require_safe
 from notebook_app.public import has_approved
 from reflection_app.core.models import ApiKey, Membership, Project
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.verdicts import Outcome
 from reflection_app.metrics.definitions import Chosen
 from reflection_app.metrics.figures import headline_of
 from reflection_app.metrics.views.choice import Links
@@ -76,7 +73,6 @@ def project_overview(request: DeskRequest) -> HttpResponse:
         # What waits for a person stands above already.
         "in_progress": runs.exclude(state__in=[RunState.FINISHED, RunState.WAITING_REVIEW])[:SHOWN],
         "recent": runs.filter(pk__in=ended_last).order_by("-finished_at", "-id"),
-        "week": outcomes_of_week(project),
         "is_new": not Run.objects.filter(NOT_OF_THE_DESK, project=project).exists(),
         "has_examples_only": is_scripted,
         "figures": figures_of_week(project, is_scripted=is_scripted),
@@ -85,17 +81,11 @@ def project_overview(request: DeskRequest) -> HttpResponse:
     return render(request, "teams/overview.html", context)
 
 
-@dataclass(frozen=True)
-class FirstStep:
-    """One thing to do on a new desk, and where. `page` is the name of an address."""
+def first_steps(request: DeskRequest, *, is_scripted: bool) -> list[tuple[str, str, bool]]:
+    """What the member can do to get the project going, the page for it, and True if it is done.
 
-    words: str
-    page: str
-    is_done: bool
-
-
-def first_steps(request: DeskRequest, *, is_scripted: bool) -> list[FirstStep]:
-    """What the member can do to get the project going; none once all of it is done."""
+    Empty once all of it is done.
+    """
     place, project = request.place, request.place.project
     people = Membership.objects.filter(project=project, user__is_active=True)
     # The demo's own runs are nobody's here.
@@ -127,8 +117,8 @@ def first_steps(request: DeskRequest, *, is_scripted: bool) -> list[FirstStep]:
             lambda: people.count() > 1,
         ),
     ]
-    mine = [FirstStep(words, page, is_done()) for needed, words, page, is_done in steps if place.may(needed)]
-    return [] if all(step.is_done for step in mine) else mine
+    mine = [(words, page, is_done()) for needed, words, page, is_done in steps if place.may(needed)]
+    return [] if all(is_done for _words, _page, is_done in mine) else mine
 
 
 def figures_of_week(project: Project, *, is_scripted: bool) -> list[Shown]:
@@ -139,35 +129,3 @@ def figures_of_week(project: Project, *, is_scripted: bool) -> list[Shown]:
     if not figures["runs"].value:
         return []
     return shown_figures(FIGURES_SHOWN, figures, before, Links(project.slug, chosen).runs)
-
-
-@dataclass(frozen=True)
-class Share:
-    """How many runs ended this way, and where its part of the bar begins and ends, in percent."""
-
-    outcome: str
-    count: int
-    start: float
-    width: float
-
-
-@dataclass(frozen=True)
-class Week:
-    total: int
-    shares: tuple[Share, ...]
-
-
-def outcomes_of_week(project: Project) -> Week:
-    """How many runs ended how, in the order of the outcomes, laid end to end on a bar of 100."""
-    ended = Run.objects.filter(NOT_OF_THE_DESK, project=project, finished_at__gte=timezone.now() - WEEK)
-    rows = ended.order_by().values_list(F("outcome")).annotate(Count("pk"))
-    counts: dict[str, int] = {str(outcome): count for outcome, count in rows}
-    total = sum(counts.values())
-    shares: list[Share] = []
-    start = 0.0
-    for outcome in Outcome:
-        if count := counts.get(outcome.value, 0):
-            width = 100 * count / total
-            shares.append(Share(outcome.value, count, round(start, 3), round(width, 3)))
-            start += width
-    return Week(total, tuple(shares))

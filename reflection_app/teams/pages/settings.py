@@ -1,13 +1,11 @@
 """A project's settings, its retention, and making a project."""
 
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import cast
 
 from django.conf import settings as django_settings
 from django.contrib.auth.decorators import login_required
-from django.core.handlers.asgi import ASGIRequest
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.functional import Promise
@@ -22,7 +20,7 @@ from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.project_settings import LONGEST_DAYS, RetentionSettings
 from reflection_app.loops.task_spec import Thresholds, UsualLimits
 from reflection_app.loops.values import Value
-from reflection_app.teams.archive.writing import Pieces, PiecesOffTheLoop, headers_of, whole_file
+from reflection_app.teams.archive.writing import file_response
 from reflection_app.teams.demo.loading import demo_there
 from reflection_app.teams.models import RetentionRun, Tool
 from reflection_app.teams.projects import (
@@ -33,7 +31,7 @@ from reflection_app.teams.projects import (
     may_create_projects,
     models_by_role,
 )
-from reflection_app.teams.retention import Kept, change_retention, delete_project, order_retention, preview_retention
+from reflection_app.teams.retention import change_retention, delete_project, order_retention, preview_retention
 from reflection_app.web.access import DeskRequest, back_to, lead_to, project_page, refused
 from reflection_app.web.forms import Form, Problems, Refused, plain_problems_of, problems_of, read_form
 from reflection_app.web.layout import stand_in_project
@@ -150,24 +148,6 @@ LABELS: dict[str, Promise] = {
 }
 
 
-@dataclass(frozen=True)
-class KeptLine:
-    """What would be deleted of a kind, with the kind's words."""
-
-    words: Promise
-    kept: Kept
-
-
-@dataclass(frozen=True)
-class PassLine:
-    run: RetentionRun
-
-    @property
-    def deleted(self) -> str:
-        """What the pass took, in words; runs are told, and the tasks that they were of are not."""
-        return " · ".join(f"{KINDS[kind]}: {many:,}" for kind, many in self.run.deleted.items() if kind in KINDS)
-
-
 @project_page(Permission.DELETE_DATA)
 @require_http_methods(["GET", "HEAD", "POST"])
 def keeping(request: DeskRequest) -> HttpResponse:
@@ -188,13 +168,18 @@ def keeping(request: DeskRequest) -> HttpResponse:
     context = {
         "form": form,
         "fields": [(form.fields[name], LABELS[name]) for name in FIELDS],
-        "lines": [KeptLine(KINDS[kept.kind], kept) for kept in would],
+        "lines": [(KINDS[kept.kind], kept) for kept in would],
         "asks": asks,
         "is_due": any(kept.due for kept in would),
         "under_way": RetentionRun.objects.filter(project=project, finished_at__isnull=True).exists(),
-        "passes": [PassLine(run) for run in project.retention_runs.all()[:PASSES_SHOWN]],
+        "passes": [(run, _deleted_by(run)) for run in project.retention_runs.all()[:PASSES_SHOWN]],
     }
     return render(request, "teams/settings/keeping.html", context, status=form.status)
+
+
+def _deleted_by(run: RetentionRun) -> str:
+    """What the pass deleted, in words; runs are named, and their tasks are not."""
+    return " · ".join(f"{KINDS[kind]}: {many:,}" for kind, many in run.deleted.items() if kind in KINDS)
 
 
 def _days_problems(error: Refused) -> Problems:
@@ -252,9 +237,5 @@ def new_project(request: HttpRequest) -> HttpResponse:
 @project_page(Permission.EXPORT_PROJECT)
 @require_safe
 def project_export(request: DeskRequest) -> HttpResponse:
-    project = request.place.project
-    file = whole_file(project, actor=request.place.actor)
-    body = PiecesOffTheLoop(file) if isinstance(request, ASGIRequest) else Pieces(file)
-    answer = StreamingHttpResponse(body, content_type="application/zip", headers=headers_of(project))
     # Django's types make no one class of both kinds of answers, but serves either.
-    return cast("HttpResponse", answer)
+    return cast("HttpResponse", file_response(request, request.place.project, actor=request.place.actor))

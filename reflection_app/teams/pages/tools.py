@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_http_methods, require_safe
@@ -30,7 +31,7 @@ from reflection_app.teams.tools import (
     tools_with,
     try_tool,
 )
-from reflection_app.web.access import DeskRequest, back_to, get_secret_for, get_tool_for, project_page
+from reflection_app.web.access import DeskRequest, back_to, confirm_page, get_secret_for, get_tool_for, project_page
 from reflection_app.web.forms import Form, NotJson, Problems, Refused, api_problems_of, read_form, read_typed_json
 from reflection_app.web.middleware import post_only
 
@@ -283,7 +284,16 @@ def remove_tool(request: DeskRequest, tool_id: UUID) -> HttpResponse:
     """Asks first; the POST deletes."""
     tool = get_tool_for(request.place, tool_id)
     if request.method != "POST":
-        return render(request, "teams/tools/delete.html", {"tool": tool})
+        return confirm_page(
+            request,
+            title=_("Delete “%(name)s”?") % {"name": tool.name},
+            text=_(
+                "Runs that call it from then on are told that there is no such tool, and tasks that name it are "
+                "refused. To keep it for later, switch it off."
+            ),
+            button=_("Delete the tool"),
+            back=reverse("tool", args=(request.place.project.slug, tool.pk)),
+        )
     delete_tool(tool, actor=request.place.actor)
     return back_to(request, "tools", message=_("The tool %(name)s is deleted.") % {"name": tool.name})
 

@@ -1,12 +1,12 @@
 """The pages of webhooks: all of them, one with its log, its form, and one message with its tries."""
 
 import json
-from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import Count, Max, Q
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
@@ -22,19 +22,18 @@ from reflection_app.teams.webhooks import (
     LONGEST_DESCRIPTION,
     MOST_WEBHOOKS,
     USUAL,
-    USUAL_OVERLAP_H,
     WebhookChange,
     WebhookInput,
     change_webhook,
     create_webhook,
     delete_webhook,
-    pause_webhook,
     resume_webhook,
     rotate_secret,
 )
 from reflection_app.web.access import (
     DeskRequest,
     back_to,
+    confirm_page,
     get_delivery_for,
     get_webhook_for,
     keep_secret_once,
@@ -112,6 +111,11 @@ def words_of(event: Event) -> str:
 
 FIELDS = ("url", "description")
 NEW_SECRET = "new_webhook_secret"  # noqa: S105 - the name of a place in the session
+STATES: dict[str, Promise] = {
+    DeliveryState.WAITING: _("pending"),
+    DeliveryState.DELIVERED: _("delivered"),
+    DeliveryState.GIVEN_UP: _("failed"),
+}
 SENTENCES = {
     "events": gettext_noop("Choose at least one of them."),
     "description": gettext_noop("At most 200 characters."),
@@ -146,6 +150,7 @@ def webhook_page(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
         webhook=webhook,
         secret=take_secret_once(request, NEW_SECRET, of=webhook.pk),
         waiting=log.filter(state=DeliveryState.WAITING).count(),
+        states=STATES.items(),
         kinds=kinds(),
     )
 
@@ -191,11 +196,6 @@ def _problems(error: Refused) -> Problems:
     ]
 
 
-class EventGroup(NamedTuple):
-    title: Promise
-    events: list[Offered]
-
-
 def _form(
     request: DeskRequest, form: Form, *, events: list[str], webhook: Webhook | None = None, status: int | None = None
 ) -> HttpResponse:
@@ -204,10 +204,7 @@ def _form(
         "fields": form.fields,
         "event_errors": form.errors.get("events", []),
         "general": form.errors.get("", []),
-        "groups": [
-            EventGroup(title, [Offered(kind.value, words) for kind, words in events.items()])
-            for title, events in GROUPS
-        ],
+        "groups": [(title, [Offered(kind.value, words) for kind, words in events.items()]) for title, events in GROUPS],
         "chosen": events,
         "webhook": webhook,
         "longest_description": LONGEST_DESCRIPTION,
@@ -228,9 +225,7 @@ def delivery_page(request: DeskRequest, delivery_id: UUID) -> HttpResponse:
     return render(request, "teams/webhooks/delivery.html", context)
 
 
-# What is done to webhooks on their pages: testing, pausing, a new secret, deleting, sending again.
-
-OVERLAP = "overlap_h"
+# What is done to webhooks on their pages: testing, resuming, a new secret, deleting, sending again.
 
 
 @project_page(Permission.MANAGE_WEBHOOKS)
@@ -245,12 +240,9 @@ def test(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
 @project_page(Permission.MANAGE_WEBHOOKS)
 @post_only(page="webhook")
 def switch(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
-    """Pauses, resumes, or switches on or off, as the form says."""
+    """Resumes, or switches on or off, as the form says."""
     webhook, actor = get_webhook_for(request.place, webhook_id), request.place.actor
     match request.POST.get("to"):
-        case "paused":
-            pause_webhook(webhook, actor=actor)
-            message = gettext("Paused. What happens meanwhile waits.")
         case "resumed":
             resume_webhook(webhook, actor=actor)
             message = gettext("Resumed. What has waited is sent now.")
@@ -261,7 +253,7 @@ def switch(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
             change_webhook(webhook, WebhookChange(is_enabled=False), actor=actor)
             message = gettext("Switched off. What still waited is given up.")
         case _other:
-            message = gettext("paused, resumed, on or off")
+            message = gettext("resumed, on or off")
             raise InvalidInput(gettext("What is the webhook to be?"), errors=[{"field": "to", "message": message}])
     return back_to(request, "webhook", webhook.pk, message=message)
 
@@ -269,21 +261,23 @@ def switch(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
 @project_page(Permission.MANAGE_WEBHOOKS)
 @require_http_methods(["GET", "HEAD", "POST"])
 def rotate(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
-    """Asks how long the former secret goes on signing; the POST makes the new one, which its page shows once."""
+    """Asks first; the POST makes the new secret, which the webhook's page shows once."""
     webhook = get_webhook_for(request.place, webhook_id)
-    form = read_form(request, (OVERLAP,), {OVERLAP: f"{USUAL_OVERLAP_H:g}"})
-    if request.method == "POST":
-        try:
-            overlap_h = float(form.values[OVERLAP] or 0)
-        except ValueError:
-            # What is no number is out of bounds.
-            overlap_h = -1.0
-        with form.collect_errors():
-            _rotated, secret = rotate_secret(webhook, actor=request.place.actor, overlap_h=overlap_h)
-            keep_secret_once(request, NEW_SECRET, secret, of=webhook.pk)
-            return back_to(request, "webhook", webhook.pk)
-    context = {"webhook": webhook, "field": form.fields[OVERLAP]}
-    return render(request, "teams/webhooks/rotate.html", context, status=form.status)
+    if request.method != "POST":
+        return confirm_page(
+            request,
+            title=gettext("Rotate the secret?"),
+            text=gettext(
+                "It is shown once. For a day messages carry two signatures, one of each secret, so that the receiver "
+                "can change over in between."
+            ),
+            button=gettext("Create secret"),
+            look="primary",
+            back=reverse("webhook", args=(request.place.project.slug, webhook.pk)),
+        )
+    _rotated, secret = rotate_secret(webhook, actor=request.place.actor)
+    keep_secret_once(request, NEW_SECRET, secret, of=webhook.pk)
+    return back_to(request, "webhook", webhook.pk)
 
 
 @project_page(Permission.MANAGE_WEBHOOKS)
@@ -292,7 +286,16 @@ def remove(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
     """Asks first; the POST deletes."""
     webhook = get_webhook_for(request.place, webhook_id)
     if request.method != "POST":
-        return render(request, "teams/webhooks/delete.html", {"webhook": webhook})
+        return confirm_page(
+            request,
+            title=gettext("Delete the webhook?"),
+            about=webhook.url,
+            text=gettext(
+                "It is told of nothing any more, and its log goes with it. To keep the log, switch it off instead."
+            ),
+            button=gettext("Delete the webhook"),
+            back=reverse("webhook", args=(request.place.project.slug, webhook.pk)),
+        )
     delete_webhook(webhook, actor=request.place.actor)
     return back_to(request, "webhooks", message=gettext("The webhook and its log are deleted."))
 

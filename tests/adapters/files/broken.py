@@ -83,15 +83,6 @@ def encrypted_zip() -> bytes:
     return bytes(content)
 
 
-def zip_with_link(target: str) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        info = zipfile.ZipInfo("docs/link")
-        info.create_system, info.external_attr = 3, 0o120777 << 16
-        archive.writestr(info, target)
-    return file.getvalue()
-
-
 def tar_with(kind: bytes, name: str, target: str = "") -> bytes:
     member = tarfile.TarInfo(name)
     member.type, member.linkname = kind, target

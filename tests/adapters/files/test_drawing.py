@@ -39,11 +39,6 @@ def test_a_picture_that_lies_on_its_side_is_set_upright() -> None:
     assert opened(render_page(content)).size == (20, 40)
 
 
-def test_what_shines_through_stays_so() -> None:
-    assert opened(render_page(whole.picture(mode="RGBA"))).mode == "RGBA"
-    assert opened(render_page(whole.animation(), page=2)).getpixel((0, 0)) == (0, 128, 0)
-
-
 @pytest.mark.parametrize(
     ("content", "page", "code", "why_not"),
     [

@@ -2,25 +2,20 @@
 
 import io
 import unicodedata
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from openpyxl import Workbook
 
-from reflection_app.adapters.files import inspect_file, inspect_files, inspecting
+from reflection_app.adapters.files import inspect_files, inspecting
 from reflection_app.adapters.files.child import Answer
-from reflection_app.adapters.files.inside.pages import lacks_end
+from reflection_app.adapters.files.inside.found import Found
+from reflection_app.adapters.files.inside.office import inspect_workbook
 from reflection_app.adapters.sandbox.process import Record
 from reflection_app.loops.completeness.file_checks import FilesChecked
-from reflection_app.loops.completeness.files import FaultCode, FileRequirement, WhyNot, fits
+from reflection_app.loops.completeness.files import FaultCode, FileKind, FileRequirement, WhyNot, fits
 from tests.adapters.files import whole
-
-
-@dataclass(frozen=True)
-class File:
-    name: str
-    content: bytes
+from tests.adapters.files.opening import File, inspect_here
 
 
 def checked(file: File, *required: dict[str, Any]) -> FilesChecked:
@@ -66,42 +61,31 @@ def test_data_without_an_ending_is_held_against_its_schema() -> None:
     assert [one.fault.code for one in facts.deciding] == [FaultCode.SCHEMA]
 
 
-@pytest.mark.parametrize("name", ["data.yaml", "data.txt", "data.md"])
+@pytest.mark.parametrize("name", ["data.yaml", "data.csv"])
 def test_a_schema_is_not_met_by_a_format_that_nobody_here_finds_data_in(name: str) -> None:
     told = checked(File(name, b"a: 1\n"), {"path": "data.*", "schema": {"required": ["total"]}})
-    assert [one.why_not for one in told.unseen] == [WhyNot.NO_READER]
-    assert (told.deciding, told.results, told.lacks_a_look) == ((), (), True)
+    assert [one.why_not for one in told.inspected.files] == [WhyNot.NO_READER]
+    assert (told.deciding, told.results, len(told.unknown)) == ((), (), 1)
 
 
 def test_an_archive_made_on_a_mac_has_the_entry_by_its_name() -> None:
     content = whole.zip_file({unicodedata.normalize("NFD", "résumé.txt"): b"here", "a[1].txt": b"here"})
-    wanted = FileRequirement(path="out.zip", entries=(unicodedata.normalize("NFC", "résumé.txt"), "a[1].txt"))
-    assert inspect_file(content, name="out.zip", requirement=wanted).is_good
-
-
-def test_a_document_is_cut_off_where_objects_follow_the_last_mark_of_an_end() -> None:
-    content = whole.pdf(3)
-    assert not lacks_end(content)
-    assert not lacks_end(content + b"\r\n<!-- served in 3 ms -->")
-    # As a document begins whose first page is to be shown first, or one that was changed since.
-    first = content + b"\n12 0 obj\n<< /Type /Page >>\nendobj\n13 0 obj\n<< /Le"
-    assert lacks_end(first)
-    facts = inspect_file(first, name="report.pdf")
-    assert [one.code for one in facts.faults] == [FaultCode.TRUNCATED]
+    wanted = [unicodedata.normalize("NFC", "résumé.txt"), "a[1].txt"]
+    assert inspect_here(content, name="out.zip", entries=wanted).is_good
 
 
 def test_a_file_that_is_not_opened_for_want_of_room_is_not_missing() -> None:
     requirement = FileRequirement(path="*.csv", min_files=2)
-    told = inspect_files([File("a.csv", whole.csv_file())], [requirement], unread=["b.csv"])
+    told = inspect_files([File("a.csv", whole.csv_file()), File("b.csv", None)], [requirement])
     assert told.missing == ()
-    assert inspect_files([File("a.csv", whole.csv_file())], [requirement], unread=["b.md"]).missing
+    assert [one.why_not for one in told.files] == ["", WhyNot.NO_TIME]
 
 
 def test_a_process_that_opened_one_file_cannot_tell_of_another() -> None:
     forged = b'{"name": "required.csv", "sha256": "0", "size": 1, "kind": "csv", "rows": 1000}'
     record = Record(0, "ended", 0, 1.0, forged, b"", b"")
-    wanted = inspecting.Wanted("other.csv", b"a,b\n", (), None)
-    facts = inspecting._read(wanted, Answer(record), deadline_s=1.0)
+    wanted = inspecting.Wanted(File("other.csv", b"a,b\n"))
+    facts = inspecting._read(wanted, Answer(record), each_s=1.0)
     assert (facts.name, facts.size, facts.rows) == ("other.csv", 4, 1000)
     assert len(facts.sha256) == 64
 
@@ -142,7 +126,7 @@ def test_what_nobody_can_count_in_a_file_is_neither_met_nor_missed(
     name: str, content: bytes, least: dict[str, int]
 ) -> None:
     told = checked(File(name, content), {"path": name, **least})
-    assert (told.deciding, told.results, told.lacks_a_look) == ((), (), True)
+    assert (told.deciding, told.results, len(told.unknown)) == ((), (), 1)
 
 
 def test_slow_files_beside_a_required_one_do_not_use_up_its_time() -> None:
@@ -159,5 +143,6 @@ def test_rows_of_very_many_cells_end_in_time_and_their_columns_are_known() -> No
     for _ in range(20):
         sheet.append([f"c{number}" for number in range(16_384)])
     book.save(written)
-    facts = inspect_file(written.getvalue(), name="wide.xlsx", deadline_s=2)
-    assert (facts.is_whole, facts.columns[:2], facts.faults) == (False, ("c0", "c1"), ())
+    found = Found(kind=FileKind.XLSX, media_type="", time_s=1.0)
+    inspect_workbook(written.getvalue(), found)
+    assert (found.is_whole, found.columns[:2], found.faults) == (False, ["c0", "c1"], [])

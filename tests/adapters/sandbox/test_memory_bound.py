@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from pytest_django.fixtures import Settings
 
-from reflection_app.adapters.files.inspecting import inspect_file
 from reflection_app.adapters.sandbox import SandboxBusy, SandboxLimits, queued_for_memory, working_clock
 from reflection_app.adapters.sandbox import memory as sandbox_memory
 from reflection_app.adapters.sandbox.memory import available_memory, memory_bound, reserved_memory
+from tests.adapters.files.opening import inspect_file
 from tests.adapters.sandbox.runs import QUICK, run_call
 
 # With its files a run takes 17 of the 64 MiB shares: two fit into this, a third does not.

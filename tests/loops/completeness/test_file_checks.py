@@ -47,9 +47,7 @@ def test_a_required_file_with_any_fault_decides_and_one_that_nobody_required_doe
     assert other.deciding == ()
     told = with_files(PASS, other)
     assert told.verdict is Verdict.PASS
-    assert [issue.description for issue in told.issues] == [
-        "a.csv: a row has another number of fields than the others (line 3), expected 2, found 1"
-    ]
+    assert [issue.description for issue in told.issues] == ["a.csv: torn row (line 3), expected 2, found 1"]
 
 
 def test_a_file_that_is_none_at_all_decides_whoever_asked_for_it() -> None:
@@ -65,7 +63,7 @@ def test_a_missing_file_is_an_unmet_requirement_by_its_path() -> None:
     assert (result.name, result.met, result.actual) == (
         "out/*.csv",
         False,
-        "there is no such file (out/*.csv), expected 1, found 0",
+        "not there (out/*.csv), expected 1, found 0",
     )
     judged = judge_requirements(report, attempt=1)
     assert (judged.verdict, judged.score, judged.is_by_requirements) == (Verdict.REVISE, 0.0, True)
@@ -79,7 +77,7 @@ def test_a_missing_file_is_an_unmet_requirement_by_its_path() -> None:
 def test_what_nobody_could_look_at_is_no_fault_and_no_pass(file: FileFacts) -> None:
     checked = looked(file)
     assert checked.deciding == ()
-    assert checked.lacks_a_look
+    assert checked.unknown
     assert check_requirements(Requirements(files=(WANTED,)), "", files=checked).results == ()
     assert with_files(PASS, checked) is PASS
 
@@ -117,13 +115,13 @@ def test_a_limit_that_the_file_itself_exceeds_is_a_fault_of_the_file(code: Fault
     checked = looked(facts("out/a.csv", FileFault(code=code)).model_copy(update={"is_whole": False}))
     assert [one.fault.code for one in checked.deciding] == [code]
     assert [one.met for one in checked.results] == [False]
-    assert not checked.lacks_a_look
+    assert not checked.unknown
     assert with_files(PASS, checked).verdict is Verdict.REVISE
 
 
 def test_a_file_that_was_not_looked_at_to_its_end_meets_no_requirement_and_misses_none() -> None:
     checked = looked(facts("out/a.csv").model_copy(update={"is_whole": False}))
-    assert (checked.deciding, checked.results, checked.lacks_a_look) == ((), (), True)
+    assert (checked.deciding, checked.results, len(checked.unknown)) == ((), (), 1)
     torn = facts("out/a.csv", TORN).model_copy(update={"is_whole": False})
     assert [one.met for one in looked(torn).results] == [False]
 

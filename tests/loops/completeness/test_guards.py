@@ -129,17 +129,6 @@ def test_a_proposed_call_that_was_made_is_dropped_whatever_words_ask_for_it(argu
     ]
 
 
-def test_arguments_that_are_none_tell_nothing() -> None:
-    unusable: tuple[Any, ...] = ("to: team", None, [], {"deep": "\x00"})
-    for arguments in unusable:
-        one = wanted("Send the summary by mail", "", "send_mail", quote=TEAM, arguments=arguments)
-        assert kept(check(one, history=MADE)) == ["Send the summary by mail"]
-
-
-def test_a_step_that_failed_is_not_done() -> None:
-    assert kept(check(wanted("Send the summary by mail", "", "send_mail", quote=TEAM))) == ["Send the summary by mail"]
-
-
 def test_nothing_unrelated_is_carried_out() -> None:
     assert whys(check(wanted("订购一台咖啡机", "大家都累了"))) == [DropCode.UNRELATED]
     assert whys(check(wanted("Order a coffee machine", "All are tired.", "espresso"))) == [DropCode.UNRELATED]
@@ -226,11 +215,6 @@ def test_a_supplement_that_names_nothing_is_dropped(operation: str) -> None:
 def test_complete_with_supplements_is_a_contradiction_in_which_complete_stands() -> None:
     found = check(wanted("Mail the summary", "", "send_mail"), complete=True)
     assert (found.state, kept(found), whys(found)) == (CheckState.COMPLETE, [], [DropCode.NOT_MISSING])
-
-
-def test_incomplete_without_supplements_stays_incomplete() -> None:
-    assert check(missing_aspects=["the mail"]).state is CheckState.INCOMPLETE
-    assert check(wanted("", "")).state is CheckState.INCOMPLETE, "also where the guards left none"
 
 
 def test_steps_that_worked_are_told_apart_from_nothing_being_missing() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reflection_app.loops.completeness.checks import CheckState, Completeness, CompletenessSettings, Supplement
-from reflection_app.loops.completeness.dropped import DropCode, Dropped
+from reflection_app.loops.completeness.dropped import DropCode
 from reflection_app.loops.completeness.ordering import ordered
 from reflection_app.loops.completeness.records import Records, SupplementRecord
 
@@ -73,8 +73,8 @@ def test_what_is_over_the_number_is_left_out_from_the_end() -> None:
     ("left_usd", "cost_known", "code"),
     [
         ("0.01", True, None),
-        ("0", True, DropCode.OVER_CHECK_MONEY),
-        ("-0.01", True, DropCode.OVER_CHECK_MONEY),
+        ("0", True, DropCode.MONEY_SPENT),
+        ("-0.01", True, DropCode.MONEY_SPENT),
         ("0.01", False, DropCode.PRICE_UNKNOWN),
         (None, False, None),
     ],
@@ -100,21 +100,8 @@ def test_a_journal_with_estimates_is_read() -> None:
         "dropped": [{"operation": "b", "code": "below_worth", "parameters": {"worth": 0.1}, "estimate": estimate}],
     }
     found = Completeness.model_validate(recorded)
-    assert (kept(found), found.supplements[0].record, found.dropped[0].code) == ("a", None, DropCode.BELOW_WORTH)
+    assert (kept(found), found.supplements[0].record, found.dropped[0].code) == ("a", None, DropCode.MONEY_SPENT)
     assert Completeness.model_validate(found.model_dump(mode="json")) == found
-
-
-def test_what_journals_of_old_say_in_a_sentence_is_read_as_its_code() -> None:
-    old = {"operation": "x", "why": "There is no tool 'fax' on the list.", "is_open": False}
-    assert Dropped.model_validate(old).model_dump(include={"code", "parameters", "why"}) == {
-        "code": DropCode.UNKNOWN_TOOL,
-        "parameters": {"name": "fax"},
-        "why": "",
-    }
-    counted = Dropped.model_validate({"operation": "x", "why": "Only the first 3 are carried out."})
-    assert (counted.code, counted.parameters) == (DropCode.TOO_MANY, {"most": 3})
-    unknown = Dropped.model_validate({"operation": "x", "why": "Somebody else's reason."})
-    assert (unknown.code, unknown.why) == (None, "Somebody else's reason.")
 
 
 @given(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reflection_app.loops.completeness.checks import CompletenessSettings
-from reflection_app.loops.completeness.sampling import CheckArm, CheckLots, When, read_former_of_project
+from reflection_app.loops.completeness.sampling import CheckArm, CheckLots, When
 from reflection_app.loops.effects import AnyEffect, DrawCheck, RecordCompleteness
 from tests.loops.completeness.scenes import by_key, scene
 from tests.loops.completeness.test_supplementing import RESULTS, STORY
@@ -33,37 +33,18 @@ def test_a_draw_checks_the_share_also_one_recorded_with_a_holdout(recorded: dict
     [
         ({"enabled": True, "when": "always", "share": 0.1, "least_share": 0.05, "holdout_share": 0.0}, When.ON, 0.1),
         ({"enabled": True, "when": "always", "holdout_share": 0.25}, When.SAMPLED, 0.75),
-        ({"enabled": True, "when": "sampled", "share": 0.01, "least_share": 0.05}, When.SAMPLED, 0.05),
         ({"enabled": True, "when": "sampled", "share": 0.4, "least_share": 0.05}, When.SAMPLED, 0.4),
-        ({"enabled": True, "when": "never", "least_share": 0.05}, When.SAMPLED, 0.05),
-        ({"enabled": True, "when": "never", "least_share": 0.0}, When.SAMPLED, 0.0),
+        ({"when": "never", "least_share": 0.0}, When.OFF, 0.1),
         ({"enabled": False, "when": "always"}, When.OFF, 0.1),
         ({"enabled": True, "least_worth": 0.2, "max_cost_per_completed_usd": "1"}, When.ON, 0.1),
         ({"when": "off"}, When.OFF, 0.1),
         ({"when": "sampled", "share": 0.3}, When.SAMPLED, 0.3),
     ],
 )
-def test_settings_of_a_recorded_run_are_read_so_that_it_draws_as_before(
-    former: dict[str, Any], when: When, share: float
-) -> None:
+def test_former_settings_are_read(former: dict[str, Any], when: When, share: float) -> None:
     found = CompletenessSettings.model_validate(former)
     assert (found.when, found.share) == (when, share)
     assert CompletenessSettings.model_validate(found.model_dump()) == found
-
-
-@pytest.mark.parametrize(
-    ("former", "expected"),
-    [
-        ({"when": "always", "holdout_share": 0.2}, {"when": "on"}),
-        ({"when": "sampled", "share": 0.2}, {"when": "sampled", "share": 0.2}),
-        ({"when": "never", "least_share": 0.3}, {"when": "off"}),
-        ({"enabled": False, "temperature": 0.5}, {"when": "off", "temperature": 0.5}),
-        ({"holdout_share": 0.2, "least_worth": 0.1}, {}),
-        ({"share": 0.3}, {"share": 0.3}),
-    ],
-)
-def test_settings_of_an_exported_project_are_read(former: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert read_former_of_project(former) == expected
 
 
 def run_of(settings: CompletenessSettings, *, sampled_by: float = 0.0) -> Played:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from reflection_app.loops.attempt_effects import CallTool, Generate, KeepAttempt
 from reflection_app.loops.completeness.checks import CheckState, CompletenessSettings, Supplement, state_after
 from reflection_app.loops.completeness.supplementing import NO_STEP, results_of, served_by
-from reflection_app.loops.effect import EffectFailed, EffectTimedOut
+from reflection_app.loops.effect import EffectTimedOut
 from reflection_app.loops.effects import RecordCompleteness, RecordSupplements
 from reflection_app.loops.plan_steps import StepRun
 from reflection_app.loops.plans import PlanStep, PlanStepOutcome, PlanStepState
@@ -79,34 +79,12 @@ def test_a_supplementary_plan_that_cannot_be_made_loses_nothing() -> None:
     assert run.ended.outcome is Outcome.UNVERIFIED
 
 
-def test_a_model_that_is_gone_in_the_middle_of_a_supplement_loses_nothing() -> None:
-    answers = STORY | {"attempt-1/supplement/step-2/arguments": EffectFailed("the model is gone")}
-    run = played(SPEC, answers, RESULTS)
-    assert done_by(run).results[1].succeeded is False
-    assert "the model is gone" in done_by(run).results[1].error
-    assert "written" in asked_for(run, "attempt-1/answer")
-
-
 def test_a_limit_that_is_reached_among_supplements_ends_the_run_with_all_results_kept() -> None:
     answers = STORY | {"attempt-1/supplement/step-2/arguments": EffectTimedOut("the time was up")}
     run = played(SPEC, answers, RESULTS)
     assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.TIMED_OUT, 1)
     [kept] = [effect.content for effect in run.effects if isinstance(effect, KeepAttempt)]
     assert all(part in kept for part in ("a, b, c", "written", "Still missing: saving"))
-
-
-def test_none_is_carried_out_where_the_settings_say_check_only() -> None:
-    spec = scene("Find the list.", "search", "write", settings=CompletenessSettings(max_supplements=0))
-    run = played(spec, STORY, RESULTS)
-    assert (found_by(run).state, found_by(run).supplements) == (CheckState.INCOMPLETE, ())
-    assert not [key for key in run.keys if "supplement" in key]
-    final = asked_for(run, "attempt-1/answer")
-    assert "- saving\n- mailing" in final
-
-
-def test_nothing_is_checked_where_it_is_off() -> None:
-    run = played(scene("Find the list.", "search", settings=None), STORY, RESULTS)
-    assert not [key for key in run.keys if "completeness" in key]
 
 
 def test_it_is_checked_once_for_each_plan_that_was_carried_out_over_the_whole_history() -> None:
@@ -235,11 +213,6 @@ def test_a_call_that_was_made_is_not_made_again_whatever_the_supplement_says(aga
     assert "still missing" not in asked_for(run, "attempt-1/answer"), "by the record it was done"
 
 
-def test_another_recipient_is_another_call() -> None:
-    run = mailed_before("Mail the list to the team.", AGAIN, {"to": "board@example.com"})
-    assert len(calls_of(run, "mail")) == 2
-
-
 def test_a_call_is_made_again_where_the_task_asks_for_it() -> None:
     twice = AGAIN | {"repeat_quote": "mail the list twice"}
     assert len(calls_of(mailed_before("Please mail the list twice.", twice, {}), "mail")) == 2
@@ -279,15 +252,6 @@ def test_a_step_calls_only_the_tools_that_were_left_to_its_supplement() -> None:
     run = played(SPEC, STORY | {"attempt-1/supplement/plan/make": swapped}, RESULTS)
     assert not calls_of(run, "mail")
     assert not calls_of(run, "write")
-    assert not done_by(run).completes
-
-
-def test_a_tool_that_is_gone_from_the_list_carries_nothing_out() -> None:
-    plan = STORY["attempt-1/supplement/plan/make"]
-    again = {f"attempt-1/supplement/plan/revise-{number}": plan for number in (1, 2)}
-    run = played(scene("Find the list.", "search"), STORY | again, RESULTS)
-    assert [one.suggested_tools for one in found_by(run).supplements] == [(), ()]
-    assert not [key for key in run.keys if key.startswith("attempt-1/supplement/step")]
     assert not done_by(run).completes
 
 

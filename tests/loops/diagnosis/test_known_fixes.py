@@ -1,6 +1,16 @@
 from reflection_app.loops.diagnosis.diagnose import from_known_fix
-from reflection_app.loops.diagnosis.diagnoses import CorrectiveAction, ErrorType, FailedCall, KnownFix, Remedy, Source
+from reflection_app.loops.diagnosis.diagnoses import (
+    CorrectiveAction,
+    ErrorType,
+    FailedCall,
+    FixRecall,
+    KnownFix,
+    Remedy,
+    Source,
+)
 from reflection_app.loops.diagnosis.diagnosing import by_memory_or_rules
+from reflection_app.loops.diagnosis.param_changes import changes_between
+from reflection_app.loops.protocol.stages import RepairStep
 from reflection_app.loops.tool_calls import ToolSpec
 
 FAILED = FailedCall(tool="find", params={"query": "a", "limit": 9}, error="The moon is full")
@@ -11,22 +21,26 @@ def known(remedy: Remedy, **fields: object) -> KnownFix:
     return KnownFix(fix_pair="p", error_type=ErrorType.PARAMETER_ERROR, fix="Do it so.", action=action, successes=2)
 
 
-def test_only_what_the_fix_changed_is_put_over_the_present_parameters() -> None:
-    found = from_known_fix(FAILED, known(Remedy.FIX_AND_RETRY, modified_params={"limit": 5}))
+def test_parameters_that_put_this_very_call_right_come_first() -> None:
+    found = from_known_fix(FAILED, known(Remedy.FIX_AND_RETRY, modified_params={"query": "a", "limit": 5}))
     assert (found.source, found.fix_pair) == (Source.FIX_PAIR, "p")
     assert found.action.modified_params == {"query": "a", "limit": 5}
-    assert FAILED.params == {"query": "a", "limit": 9}
+    assert found.action.carried_over == ("limit: 9 → 5",)
 
 
-def test_a_fix_that_changes_nothing_here_gives_no_parameters() -> None:
-    assert (
-        from_known_fix(FAILED, known(Remedy.FIX_AND_RETRY, modified_params={"limit": 9})).action.modified_params is None
+def test_what_a_fix_changed_of_another_call_is_changed_in_this_one() -> None:
+    changes = changes_between({"query": "b", "limit": 7}, {"query": "b", "limit": 5})
+    fix = known(Remedy.FIX_AND_RETRY).model_copy(update={"learned": (changes,)})
+    assert from_known_fix(FAILED, fix).action.modified_params == {"query": "a", "limit": 5}
+
+
+def test_where_no_parameters_are_remembered_those_that_the_schema_asks_for_are_used() -> None:
+    schema = {"type": "object", "properties": {"limit": {"type": "integer", "maximum": 3}}}
+    failed = FAILED.model_copy(
+        update={"error": "invalid parameter", "tools": (ToolSpec(name="find", parameters=schema),)}
     )
-
-
-def test_where_no_parameters_are_remembered_those_that_code_computes_are_used() -> None:
-    failed = FAILED.model_copy(update={"error": "limit must be at most 3"})
-    assert from_known_fix(failed, known(Remedy.FIX_AND_RETRY)).action.modified_params == {"query": "a", "limit": 3}
+    action = from_known_fix(failed, known(Remedy.FIX_AND_RETRY)).action
+    assert (action.modified_params, action.carried_over) == ({"query": "a", "limit": 3}, ())
 
 
 def test_a_tool_that_is_gone_is_not_switched_to() -> None:
@@ -67,3 +81,9 @@ def test_what_has_to_go_to_a_person_goes_there_whatever_got_round_it_before() ->
     unknown = FAILED.model_copy(update={"error": "The moon forbids it"})
     round_it = known(Remedy.SWITCH_TOOL).model_copy(update={"error_type": ErrorType.PERMISSION_DENIED})
     assert by_memory_or_rules(unknown, round_it) is None
+
+
+def test_what_journals_of_older_versions_hold_is_still_read() -> None:
+    old = {"known": None, "likeness": {"fetch": 0.6}, "judged": None}
+    assert FixRecall.model_validate(old) == FixRecall()
+    assert RepairStep.model_validate({"action": "Write it", "deliverable": "a.csv"}) == RepairStep(action="Write it")

@@ -4,7 +4,6 @@ import pytest
 
 from reflection_app.loops.diagnosis.diagnose import diagnose_by_rules
 from reflection_app.loops.diagnosis.diagnoses import FailedCall
-from reflection_app.loops.diagnosis.queries import mended
 from reflection_app.loops.tool_calls import ToolSpec
 
 SCHEMA: dict[str, Any] = {
@@ -17,16 +16,18 @@ SCHEMA: dict[str, Any] = {
         "limit": {"type": "integer", "minimum": 1, "maximum": 50},
         "ratio": {"type": "number"},
         "is_new": {"type": "boolean"},
-        "tags": {"type": "array"},
+        "tags": {"type": "array", "items": {"type": "integer"}},
+        "options": {"type": "object", "properties": {"page": {"type": "integer", "maximum": 9}}},
         "code": {"type": "string"},
     },
 }
 GOOD = {"query": "a", "format": "JSON"}
+ANYTHING: dict[str, Any] = {"type": "object"}
 
 
-def changed(params: dict[str, Any], error: str, *, schema: dict[str, Any] | None = SCHEMA) -> dict[str, Any] | None:
-    tools = (ToolSpec(name="find", parameters=schema),) if schema is not None else ()
-    found = diagnose_by_rules(FailedCall(tool="find", params=params, error=error, tools=tools))
+def changed(params: dict[str, Any], error: str, *, tool: str = "find", **schema: Any) -> dict[str, Any] | None:
+    tools = (ToolSpec(name=tool, parameters=schema or SCHEMA),)
+    found = diagnose_by_rules(FailedCall(tool=tool, params=params, error=error, tools=tools))
     assert found is not None
     return found.action.modified_params
 
@@ -37,16 +38,18 @@ def changed(params: dict[str, Any], error: str, *, schema: dict[str, Any] | None
         (GOOD | {"limit": "20"}, "limit: is not of type integer", GOOD | {"limit": 20}),
         (GOOD | {"ratio": "0.5"}, "invalid parameter ratio", GOOD | {"ratio": 0.5}),
         (GOOD | {"is_new": "True"}, "invalid parameter", GOOD | {"is_new": True}),
-        (GOOD | {"tags": '["a", "b"]'}, "invalid parameter", GOOD | {"tags": ["a", "b"]}),
+        (GOOD | {"tags": '["1", 2]'}, "invalid parameter", GOOD | {"tags": [1, 2]}),
+        (GOOD | {"options": {"page": "12"}}, "invalid parameter", GOOD | {"options": {"page": 9}}),
         (GOOD | {"code": 7}, "invalid parameter", GOOD | {"code": "7"}),
         (GOOD | {"format": "CSV"}, "invalid enum value", GOOD | {"format": "csv"}),
-        (GOOD | {"limit": 500}, "limit must be at most 50", GOOD | {"limit": 50}),
+        (GOOD | {"limit": 500}, "limit is too large: invalid parameter", GOOD | {"limit": 50}),
+        (GOOD | {"limit": 0}, "invalid parameter", GOOD | {"limit": 1}),
         ({"query": "a"}, "missing required parameter: format", GOOD),
         (GOOD | {"lang": "en"}, "unexpected keyword argument 'lang'", GOOD),
         (GOOD | {"limit": 40}, "response too large", GOOD | {"limit": 20}),
     ],
 )
-def test_what_code_can_put_right_is_put_right(params: dict[str, Any], error: str, expected: dict[str, Any]) -> None:
+def test_what_the_schema_tells_is_put_right(params: dict[str, Any], error: str, expected: dict[str, Any]) -> None:
     assert changed(params, error) == expected
 
 
@@ -65,34 +68,33 @@ def test_what_nobody_knows_is_not_guessed(params: dict[str, Any], error: str) ->
 
 
 def test_a_size_of_several_types_is_left_alone() -> None:
-    schema = {"type": "object", "properties": {"limit": {"type": ["integer", "null"]}}}
-    assert changed({"query": "a"}, "response too large", schema=schema) is None
+    properties = {"limit": {"type": ["integer", "null"]}}
+    assert changed({"lang": "a"}, "response too large", properties=properties) is None
 
 
 @pytest.mark.parametrize("guard", ["dry_run", "where", "filter", "user_id", "if_match", "confirm"])
 def test_what_guards_a_call_is_never_left_out(guard: str) -> None:
-    assert changed({"name": "x", guard: "y"}, f"unexpected keyword argument '{guard}'", schema=None) is None
-
-
-def test_without_a_schema_only_what_the_error_names_is_changed() -> None:
-    params = {"name": "x", "lang": "en", "size": 900}
-    assert changed(params, "unknown parameter: lang", schema=None) == {"name": "x", "size": 900}
-    assert changed(params, "size must be less than or equal to 100", schema=None) == params | {"size": 100}
-    assert changed(params, "invalid parameter: lang", schema=None) is None
+    assert changed(GOOD | {guard: "y"}, f"unexpected keyword argument '{guard}'") is None
 
 
 @pytest.mark.parametrize(
-    ("query", "expected"),
+    ("params", "error", "expected"),
     [
-        ("multi-agent or agent coordination", "multi-agent OR agent coordination"),
-        ('"multi agent', "multi agent"),
-        ("(a AND (b", "a AND b"),
-        ("a && b || c", "a AND b OR c"),
-        ("salt and pepper", "salt and pepper"),
-        ('"this or that"', '"this or that"'),
-        ("a AND", "a"),
-        ("OR", "OR"),
+        ({"query": "old oak trees"}, "Timeout after 30s", {"query": "old oak"}),
+        ({"request": {"limit": 50, "q": "a b"}}, "请求超时", {"request": {"limit": 25, "q": "a b"}}),
+        ({"关键词": "大模型 推理", "数量": 1}, "未找到相关结果", {"关键词": "大模型", "数量": 1}),
+        ({"query": "agents|swarms"}, "Invalid query syntax", {"query": "agents OR swarms"}),
+        ({"queries": ['"a b', "c && d"]}, "查询语法错误", {"queries": ["a b", "c AND d"]}),
+        ({"q": '"this or that"'}, "Invalid query syntax", None),
+        ({"query": "SELECT a || b FROM t WHERE (x"}, "Invalid query syntax", None),
+        ({"query": "agents"}, "Timeout after 30s", None),
     ],
 )
-def test_queries_are_mended_without_changing_their_words(query: str, expected: str) -> None:
-    assert mended(query) == expected
+def test_a_search_asks_for_less_and_its_syntax_is_mended(
+    params: dict[str, Any], error: str, expected: dict[str, Any] | None
+) -> None:
+    assert changed(params, error, tool="search_papers", **ANYTHING) == expected
+
+
+def test_words_of_a_call_that_changes_something_stay() -> None:
+    assert changed({"query": "old oak trees"}, "Timeout after 30s", tool="create_search", **ANYTHING) is None

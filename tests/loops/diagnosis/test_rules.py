@@ -117,17 +117,6 @@ def test_a_misspelt_tool_is_found_and_a_writing_one_is_never_guessed() -> None:
     assert ruled("no", tool="paint", **told).action.fallback_tool is None
 
 
-def test_only_a_tool_that_reads_alike_and_takes_the_parameters_stands_in() -> None:
-    schema = {"type": "object", "properties": {"city": {"type": "string"}}}
-    weather = ToolSpec(name="get_weather", description="The weather of a city today", parameters=schema)
-    other = ToolSpec(name="fetch_weather", description="The weather of a city", parameters=schema)
-    book = ToolSpec(name="book_weather", description="The weather of a city today", parameters=schema)
-    said: dict[str, Any] = {"tool": "get_weather", "params": {"city": "Rome"}}
-    found = ruled("Not implemented", tools=(weather, other, book), **said)
-    assert (found.action.fallback_tool, found.action.modified_params) == ("fetch_weather", {"city": "Rome"})
-    assert ruled("Not implemented", tools=(weather, book), **said).action.fallback_tool is None
-
-
 def test_a_diagnosis_names_its_rule_signature_and_symptoms() -> None:
     found = ruled("Timeout after 30s")
     assert (found.source, found.rule, found.signature) == (Source.RULE, "timeout", "timeout after <duration>")

@@ -1,21 +1,17 @@
 """The real errors of recorded sessions, diagnosed by rules alone, against what a person says of each.
 
-`docs/tool-failures.md` shows the same table; the last test holds the two together.
+`docs/reference/tool-failures.md` shows the same table.
 """
 
 import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from reflection_app.loops.diagnosis.diagnose import diagnose_by_rules
 from reflection_app.loops.diagnosis.diagnoses import Diagnosis, ErrorType, FailedCall, Remedy, Source
 from reflection_app.loops.tool_failures import is_tool_failure
 from tests.sessions.recorded import recorded_sessions
 
-PAGE = Path(__file__).parents[3] / "docs" / "tool-failures.md"
 PARAMETER = ErrorType.PARAMETER_ERROR
 
 # By hand, from the conversations: how often it is said, its type, and the rule that should tell it.
@@ -96,12 +92,3 @@ def test_the_thirty_four_have_eight_signatures() -> None:
         "certificate cannot be used to update reservation": 2,
         "not enough balance in payment method <id>": 1,
     }
-
-
-@pytest.mark.parametrize("error", EXPECTED)
-def test_the_page_shows_each_of_them_with_its_count_type_and_rule(error: str) -> None:
-    number, error_type, rule = EXPECTED[error]
-    row = next(line for line in PAGE.read_text().splitlines() if error.removeprefix("Error: ") in line)
-    cells = [cell.strip().strip("`") for cell in row.strip("|").split("|")]
-    assert cells[:1] == [str(number)]
-    assert cells[2:4] == [error_type.value, rule]

@@ -19,7 +19,6 @@ from tests.loops.protocol.playing import (
     PAPERS,
     PLAN,
     REFLECTION,
-    SKIPPED,
     STEP,
     Desk,
     answered,
@@ -85,14 +84,6 @@ def test_a_checkpoint_also_stops_a_repeated_mistake_that_misses_requirements_aga
     assert len(tickets_of(played)) == 1
 
 
-def test_without_an_anti_pattern_of_its_own_the_plan_gets_one_from_what_came_again() -> None:
-    plan = json.dumps(PLAN | {"anti_pattern": None})
-    desk = Desk(critic=[missing(), passing()], reviewer=decided(Verdict.PASS), alike=True, plan=plan)
-    pattern = plan_of(play(protocol_spec(), desk)).anti_pattern
-    assert pattern is not None
-    assert pattern.symptoms == ("three papers too few",)
-
-
 def test_a_decision_error_adds_its_instruction_at_once_and_proposes_it() -> None:
     played = play(protocol_spec(), Desk(critic=[missing(), passing()]))
 
@@ -103,12 +94,6 @@ def test_a_decision_error_adds_its_instruction_at_once_and_proposes_it() -> None
     [proposed] = [effect.instruction for effect in played.effects if isinstance(effect, ProposeInstruction)]
     assert (proposed.agent, proposed.text) == ("academic-researcher", PLAN["instruction"])
     assert proposed.reflection_id == "ref_20260101_120000_1"
-
-
-def test_what_a_decision_error_taught_is_proposed_to_the_notebook() -> None:
-    played = play(protocol_spec(), Desk(critic=[missing(), passing()]))
-    assert kinds_proposed(played) == [(ProposalKind.ANTI_PATTERN, "Stopping early"), NOTED]
-    assert {one.agent for one in proposed_by(played)} == {"academic-researcher"}
 
 
 @pytest.mark.parametrize("alike", [True, False])
@@ -223,13 +208,6 @@ def test_a_tool_with_nothing_useful_to_say_is_followed_by_a_person(nothing: Any)
     assert [one.content for one in proposed_by(played) if one.kind is ProposalKind.FACT] == ["ACL counts."]
 
 
-def test_without_a_tool_a_person_is_asked_who_may_skip_it() -> None:
-    played = play(protocol_spec(), Desk(actor=[UNKNOWN, "x"], critic=[missing(), passing()], person=SKIPPED))
-    assert repairs_of(played)[0].status is RepairStatus.SKIPPED
-    assert ProposalKind.FACT not in {one.kind for one in proposed_by(played)}
-    assert played.ended.outcome is Outcome.SUCCEEDED
-
-
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -283,21 +261,6 @@ def test_repair_steps_are_done_one_by_one_and_one_that_fails_does_not_stop_the_o
     assert [effect.tool for effect in played.effects if isinstance(effect, CallTool)] == ["weather"]
     assert "21 degrees" in asked_in(played, "attempt-1/repair-4/work")
     assert played.ended.outcome is Outcome.SUCCEEDED
-
-
-def test_a_step_that_a_person_skips_and_one_without_an_answer_are_told_from_each_other() -> None:
-    plan = plan_with({"action": "Ask", "kind": "person"}, "Write it")
-    desk = Desk(actor=["draft", "  ", "revised"], critic=[missing(), passing()], plan=plan, person=SKIPPED)
-    first, second = repairs_of(play(protocol_spec(), desk))
-    assert first.status is RepairStatus.SKIPPED
-    assert (second.status, second.error) == (RepairStatus.FAILED, "the model said nothing")
-
-
-def test_a_model_that_plans_to_ask_and_ask_asks_a_person_twice_at_most() -> None:
-    plan = plan_with(*[{"action": f"Ask {number}", "kind": "person"} for number in range(12)])
-    desk = Desk(critic=[missing(), passing()], plan=plan, person=answered("Yes."))
-    kinds = [step.kind for step in plan_of(play(protocol_spec(), desk)).repair_steps]
-    assert kinds == [RepairKind.PERSON] * 2 + [RepairKind.MODEL] * 6
 
 
 def named_again(**same_as: Any) -> Any:

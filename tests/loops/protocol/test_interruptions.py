@@ -1,21 +1,18 @@
 """What breaks off is named, resumed once, and judged as usual."""
 
-import json
 from typing import Any
 
 import pytest
 
 from reflection_app.loops.answers import joined
 from reflection_app.loops.attempt_effects import (
-    AnswerFault,
     Generate,
-    Generation,
     HandedIn,
     KeepAttempt,
     RecordPick,
     RecordVerdict,
 )
-from reflection_app.loops.effect import EffectTimedOut, Performed, Spent
+from reflection_app.loops.effect import EffectTimedOut, Spent
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.stages import Classified, Explored, RepairStatus
 from reflection_app.loops.task_spec import Execution, Mode
@@ -59,10 +56,6 @@ def test_a_call_that_fails_for_good_is_made_once_more_after_all_six_steps() -> N
     assert classified.facts.broken_phase == "attempt-1/answer"
     assert "the provider refused the call" in reports_of(played)[1].root_cause
     assert [one.status for one in repairs_of(played)] == [RepairStatus.COMPLETED]
-
-
-def test_a_failed_call_costs_no_call_of_the_reflector_and_gets_no_verdict_of_anybody() -> None:
-    played = play(protocol_spec(), Desk(actor=[FAILED, "the answer"], critic=passing()))
     assert [effect.role for effect in played.effects if isinstance(effect, Generate)] == ["actor", "actor", "critic"]
     assert [effect.judgement.attempt for effect in played.effects if isinstance(effect, RecordVerdict)] == [2]
 
@@ -76,13 +69,6 @@ def test_a_call_that_fails_again_fails_the_run_with_the_report_kept() -> None:
         RepairStatus.PENDING,
         RepairStatus.FAILED,
     ]
-
-
-def test_without_room_for_another_attempt_a_failed_call_fails_the_run_with_ticket_and_report() -> None:
-    played = play(protocol_spec(limits={"max_iterations": 1}), Desk(actor=FAILED))
-    assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.FAILED, None)
-    assert [ticket.trigger for ticket in tickets_of(played)] == [Trigger.INTERRUPTION]
-    assert [report.type for report in reports_of(played)] == [ErrorClass.PIPELINE_CRASH]
 
 
 @pytest.mark.parametrize(
@@ -111,12 +97,6 @@ def test_a_model_that_fails_for_good_ends_any_loop_with_a_report_that_asks_no_mo
     assert played.keys.index(f"attempt-{attempt}/ticket") > last
 
 
-def test_a_loop_that_recovers_from_a_failed_call_issues_no_ticket_for_it() -> None:
-    played = play(protocol_spec(mode=Mode.ADAPTIVE), Desk(classifier=FAILED, critic=passing()))
-    assert played.ended.outcome is Outcome.SUCCEEDED
-    assert tickets_of(played) == []
-
-
 @pytest.mark.parametrize("step", ["reflect", "plan"])
 def test_a_reflector_that_cannot_be_reached_costs_its_analysis_and_not_the_report(step: str) -> None:
     answers: dict[str, Any] = {step: FAILED, "critic": [missing(), passing()]}
@@ -136,14 +116,6 @@ def test_a_revision_that_breaks_off_is_resumed_from_its_last_good_step_with_its_
     assert PLAN["instruction"] in asked_in(played, "attempt-2/repair-1/resume")
 
 
-def test_an_answer_that_is_cut_off_goes_on_where_it_stopped() -> None:
-    played = play(protocol_spec(), Desk(actor=[cut("One, two, "), "three."], critic=passing()))
-
-    assert played.ended.outcome is Outcome.SUCCEEDED
-    assert (played.ended.best_attempt, kept(played)) == (1, {1: "One, two, three."})
-    assert tickets_of(played) == []
-
-
 def test_an_answer_that_does_not_come_to_its_end_goes_back_and_is_resumed_there() -> None:
     pieces = [cut("One, "), cut("two, "), cut("three, "), "four."]
     played = play(protocol_spec(), Desk(actor=pieces, critic=passing()))
@@ -156,12 +128,6 @@ def test_an_answer_that_does_not_come_to_its_end_goes_back_and_is_resumed_there(
     assert tickets_of(played)[0].trigger is Trigger.INTERRUPTION
 
 
-def test_an_answer_that_never_comes_to_its_end_is_never_judged() -> None:
-    played = play(protocol_spec(), Desk(actor=cut("more, "), critic=passing()))
-    assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.EXHAUSTED, 1)
-    assert not [key for key in played.keys if key.endswith(("/critique", "/verdict"))]
-
-
 def test_one_cut_off_in_a_journal_that_did_not_tell_goes_on_as_it_did() -> None:
     played = play(protocol_spec(), Desk(actor=[cut_as_once_kept("One, two, "), "three."], critic=passing()))
 
@@ -172,20 +138,6 @@ def test_one_cut_off_in_a_journal_that_did_not_tell_goes_on_as_it_did() -> None:
     assert told.index("One, two, ") < told.index("cut off")
     assert "attempt-1/critique" not in played.keys
     assert tickets_of(played)[0].trigger is Trigger.INTERRUPTION
-
-
-def test_an_answer_cut_off_with_no_attempt_left_is_kept_and_not_judged() -> None:
-    played = play(protocol_spec(limits={"max_iterations": 1}), Desk(actor=cut("One"), critic=passing()))
-    assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.EXHAUSTED, 1)
-    assert "attempt-1/critique" not in played.keys
-
-
-def test_a_model_that_refuses_is_not_resumed_but_quoted() -> None:
-    no = Generation(text="", model="m", refusal="I cannot do that.", fault=AnswerFault.REFUSED)
-    played = play(protocol_spec(), Desk(actor=Performed(value=no), critic=passing()))
-    assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.FAILED, None)
-    assert "I cannot do that." in played.ended.error
-    assert played.keys == ["attempt-1/answer", "attempt-1/answer/again-1", "attempt-1/answer/again-2"]
 
 
 @pytest.mark.parametrize(
@@ -251,18 +203,3 @@ def test_an_agent_that_says_that_it_was_interrupted_names_the_broken_phase() -> 
     assert played.ended.outcome is Outcome.SUCCEEDED
     first = next(effect.judgement for effect in played.effects if isinstance(effect, RecordVerdict))
     assert first.referee is Referee.SELF
-
-
-def test_a_journal_of_an_interruption_asks_for_the_same_when_it_is_replayed() -> None:
-    answers: list[Any] = []
-    desk = Desk(actor=[FAILED, cut("a"), "b"], critic=[missing(), passing()])
-
-    def first(effect: Any) -> Any:
-        answers.append(desk(effect))
-        return answers[-1]
-
-    played = play(protocol_spec(limits={"max_iterations": 5}), first)
-    recorded = iter(answers)
-    again = play(protocol_spec(limits={"max_iterations": 5}), lambda _effect: next(recorded))
-    assert json.dumps(again.keys) == json.dumps(played.keys)
-    assert again.ended == played.ended

@@ -72,12 +72,6 @@ def test_fewer_pass_where_the_plan_lowered_the_number_and_a_person_sees_by_how_m
     assert played.ended.outcome is Outcome.SUCCEEDED
 
 
-def test_what_meets_the_whole_is_no_lowered_pass() -> None:
-    played = played_with(papers(5), plan=lowering({"requirement": "items in papers", "min": 3}))
-    assert judged(played, 2).passed
-    assert not judged(played, 2).passed_lowered
-
-
 def test_less_than_the_plan_lowered_does_not_pass() -> None:
     plan = lowering({"requirement": "items in papers", "min": 4})
     assert judged(played_with(papers(3), plan=plan), 2).verdict is Verdict.REVISE
@@ -115,25 +109,6 @@ def test_the_attempt_after_the_lowered_one_is_judged_by_the_task_again() -> None
     )
     played = play(protocol_spec(requirements=PAPERS, limits={"max_iterations": 3}), desk)
     assert judged(played, 3).verdict is Verdict.REVISE
-
-
-def test_requirements_alone_pass_lowered_without_a_critic() -> None:
-    plan = lowering({"requirement": "items in papers", "min": 3})
-    judgement = judged(played_with(papers(4), plan=plan, has_critic=False), 2)
-    assert judgement.passed_lowered
-    assert judgement.score == 0, "the score is of what the task has"
-
-
-def test_a_person_overrules_a_lowered_pass() -> None:
-    desk = Desk(
-        actor=[papers(2), "notes", papers(3)],
-        critic=[missing(), passing()],
-        plan=lowering({"requirement": "items in papers", "min": 3}),
-        alike=True,
-        reviewer=decided(Verdict.REJECT, score=10),
-    )
-    played = play(protocol_spec(requirements=PAPERS), desk)
-    assert played.ended.outcome is Outcome.REJECTED
 
 
 @pytest.mark.parametrize(

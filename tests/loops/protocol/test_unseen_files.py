@@ -47,9 +47,9 @@ def test_what_nobody_saw_of_a_file_is_neither_met_nor_missed(facts: FileFacts, s
 
 UNOPENED = CHART.model_copy(update={"could_look": False, "why_not": WhyNot.NO_LIBRARY, "lacks": "pyarrow"})
 SEEN_BY_NOBODY = (
-    (UNOPENED, "", "the library for it is not installed"),
+    (UNOPENED, "", "no library (pyarrow)"),
     (CHART, "a bar chart with a legend", "a bar chart with a legend"),
-    (CHART.model_copy(update={"is_whole": False}), "", "not looked at to its end"),
+    (CHART.model_copy(update={"is_whole": False}), "", "not inspected to its end"),
 )
 
 

@@ -6,12 +6,19 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from django.contrib.auth.models import User
+
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.teams.archive.writing import write_project
 
 Rows = list[dict[str, Any]]
 MANIFEST = "manifest.json"
+
+
+def everybody() -> dict[str, int]:
+    """The users of this desk, as the people of a file of the same names."""
+    return dict(User.objects.values_list("username", "pk"))
 
 
 def written(project: Project, *, hides_opinions: bool = False) -> bytes:

@@ -17,7 +17,7 @@ from reflection_app.core.models import Membership, Project, Role
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.metrics.calibration import compared_items
 from reflection_app.metrics.judgements import imports_of
-from reflection_app.metrics.models import DayFigure
+from reflection_app.metrics.models import RunFigure
 from reflection_app.repairs.models import Supplement
 from reflection_app.reviews.asking import AskInput, ask_for_review
 from reflection_app.reviews.claiming import claim_review
@@ -44,21 +44,24 @@ from tests.reviews.editing import edited, reviewer
 from tests.reviews.panels import open_panel, panel_project, people, say
 from tests.reviews.review_items import audited
 from tests.runs.test_attempts import hand_in
-from tests.teams.archive.archives import manifest_of, rows_of, saved, written
+from tests.teams.archive.archives import everybody, manifest_of, rows_of, saved, written
 from tests.web.stories import finished, logged_in, unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def imported(content: bytes, tmp_path: Path, **wishes: Any) -> Project:
+def imported(content: bytes, tmp_path: Path, *, same_people: bool = False, **wishes: Any) -> Project:
     path = tmp_path / "project.zip"
     path.write_bytes(content)
-    return import_project(path, Wishes(**{"slug": "copy", "go_on": True, **wishes}), actor=Actor()).project
+    people = everybody() if same_people else {}
+    return import_project(
+        path, Wishes(**{"slug": "copy", "go_on": True, "people": people, **wishes}), actor=Actor()
+    ).project
 
 
 def demo_project() -> Project:
     """All that a newcomer sees: scripted runs of every kind, reviews, a notebook, comments."""
-    return load_demo(actor=Actor(user=make_user("visitor")), most=3)
+    return load_demo(actor=Actor(user=make_user("visitor")))
 
 
 def renamed(table: str, rows: list[dict[str, Any]], identities: Identities) -> list[dict[str, Any]]:
@@ -102,9 +105,10 @@ def test_the_demo_project_comes_back_row_by_row(tmp_path: Path) -> None:
             found, wanted = [[row | {"refs_key": ""} for row in rows] for rows in (found, wanted)]
         assert sorted(map(str, found)) == sorted(map(str, wanted)), table
     assert manifest_of(before)["project"]["name"] == copy.name
-    assert set(DayFigure.objects.filter(project=copy).values_list("day", "is_total", "runs", "cost_usd")) == set(
-        DayFigure.objects.filter(project=project).values_list("day", "is_total", "runs", "cost_usd")
-    )
+    figures = [RunFigure.objects.filter(project=one).order_by("finished_at") for one in (copy, project)]
+    assert [*figures[0].values_list("finished_at", "runs", "cost_usd")] == [
+        *figures[1].values_list("finished_at", "runs", "cost_usd")
+    ]
 
 
 def test_every_table_is_taken_along_or_left_behind_on_purpose() -> None:

@@ -34,5 +34,5 @@ def list_datasets() -> Call[DatasetKinds]:
 def read_dataset(
     dataset: str, *, limit: int = MOST_ROWS, **filters: Unpack[DatasetFilters]
 ) -> Call[Page[dict[str, Any]]]:
-    """A page of rows of `runs`, `preferences`, `critic` or `findings`, oldest first."""
+    """A page of rows of `runs`, `preferences` or `critic`, oldest first."""
     return get(f"datasets/{dataset}", Page[dict[str, Any]], limit=limit, **filters)

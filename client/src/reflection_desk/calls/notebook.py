@@ -1,7 +1,7 @@
 """The notebook: being told lessons, and proposing them. And the metrics, which tell whether they help."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from reflection_desk.answers import Metrics, Proposal, Recalled, RulesPrompt
 from reflection_desk.call import Call, get, post
@@ -33,34 +33,24 @@ def rules_prompt(
     return get("notebook/rules-prompt", RulesPrompt, n=n, min_occurrences=min_occurrences, kind=kind, agent=agent)
 
 
+class EntryFields(TypedDict, total=False):
+    """What an entry may hold besides its kind and name."""
+
+    description: str | None
+    content: str | None
+    details: Mapping[str, Any] | None
+    agent: str | None
+    category: str | None
+    tags: Sequence[str] | None
+    source: str | None
+    evidence: Mapping[str, Any] | None
+
+
 def propose_entry(
-    kind: str,
-    name: str,
-    *,
-    description: str | None = None,
-    content: str | None = None,
-    details: Mapping[str, Any] | None = None,
-    agent: str | None = None,
-    category: str | None = None,
-    tags: Sequence[str] | None = None,
-    source: str | None = None,
-    evidence: Mapping[str, Any] | None = None,
-    idempotency_key: str | None = None,
+    kind: str, name: str, *, idempotency_key: str | None = None, **fields: Unpack[EntryFields]
 ) -> Call[Proposal]:
     """Proposes a lesson; a curator decides about it. One that the notebook has already is counted instead."""
-    body = {
-        "kind": kind,
-        "name": name,
-        "description": description,
-        "content": content,
-        "details": details,
-        "agent": agent,
-        "category": category,
-        "tags": tags,
-        "source": source,
-        "evidence": evidence,
-    }
-    return post("notebook/entries", Proposal, body, idempotency_key=idempotency_key)
+    return post("notebook/entries", Proposal, {"kind": kind, "name": name, **fields}, idempotency_key=idempotency_key)
 
 
 def report_outcome(for_: str, *, succeeded: bool, idempotency_key: str | None = None) -> Call[dict[str, Any]]:

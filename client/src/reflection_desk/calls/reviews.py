@@ -1,7 +1,7 @@
 """Reviews, for programs of people who decide."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 from uuid import UUID
 
 from reflection_desk.answers import AskedFor, Claim, Page, Review
@@ -49,38 +49,33 @@ def claim_review(
     return post("reviews/claim", Claim | None, body, idempotency_key=idempotency_key)  # type: ignore[arg-type]
 
 
+class DecisionFields(TypedDict, total=False):
+    """What a decision may hold, by its kind."""
+
+    verdict: str | None
+    score: float | None
+    issues: Sequence[Mapping[str, Any]] | None
+    ratings: Mapping[str, Any] | None
+    reason: str | None
+    instructions: str | None
+    attempt: int | None
+    edited_answer: str | None
+
+
 def decide_review(
     review_id: UUID | str,
     *,
     lease_token: UUID | str,
     decision: str,
-    verdict: str | None = None,
-    score: float | None = None,
-    issues: Sequence[Mapping[str, Any]] | None = None,
-    ratings: Mapping[str, Any] | None = None,
-    reason: str | None = None,
-    instructions: str | None = None,
-    attempt: int | None = None,
-    edited_answer: str | None = None,
     idempotency_key: str | None = None,
+    **fields: Unpack[DecisionFields],
 ) -> Call[Review]:
     """Decides it; with `edit`, `edited_answer` becomes the run's answer.
 
     Where the run goes by a rubric, `ratings` give the verdict. Raises Conflict where somebody else decided it, or the
     hold was lost.
     """
-    body = {
-        "lease_token": lease_token,
-        "decision": decision,
-        "verdict": verdict,
-        "score": score,
-        "issues": issues,
-        "ratings": ratings,
-        "reason": reason,
-        "instructions": instructions,
-        "attempt": attempt,
-        "edited_answer": edited_answer,
-    }
+    body = {"lease_token": lease_token, "decision": decision, **fields}
     return post(f"reviews/{review_id}/decision", Review, body, idempotency_key=idempotency_key)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict, Unpack
 from uuid import UUID
 
 from reflection_desk.answers import (
@@ -18,31 +18,27 @@ from reflection_desk.answers import (
 from reflection_desk.call import Call, get, post
 
 
+class TranscriptFields(TypedDict, total=False):
+    """What may be said of a session besides what happens in it."""
+
+    objective: str | None
+    agent: str | None
+    external_id: str | None
+    files: Sequence[Mapping[str, str]] | None
+    reflection: Mapping[str, Any] | None
+    metadata: Mapping[str, Any] | None
+
+
 def submit_transcript(
     messages: Sequence[Mapping[str, Any]] = (),
     *,
-    objective: str | None = None,
-    agent: str | None = None,
-    external_id: str | None = None,
     ended: bool = False,
     tool_errors: Sequence[Mapping[str, Any]] | None = None,
-    files: Sequence[Mapping[str, str]] | None = None,
-    reflection: Mapping[str, Any] | None = None,
-    metadata: Mapping[str, Any] | None = None,
     idempotency_key: str | None = None,
+    **fields: Unpack[TranscriptFields],
 ) -> Call[Transcript]:
     """A session in OpenAI-style messages, whole (`ended=True`) or to be gone on with by `add_turns`."""
-    body = {
-        "messages": list(messages),
-        "objective": objective,
-        "agent": agent,
-        "external_id": external_id,
-        "ended": ended,
-        "tool_errors": tool_errors,
-        "files": files,
-        "reflection": reflection,
-        "metadata": metadata,
-    }
+    body = {"messages": list(messages), "ended": ended, "tool_errors": tool_errors, **fields}
     return post("transcripts", Transcript, body, idempotency_key=idempotency_key)
 
 
@@ -70,32 +66,28 @@ def get_transcript(transcript_id: UUID | str) -> Call[Transcript]:
     return get(f"transcripts/{transcript_id}", Transcript)
 
 
+class ToolFailureFields(TypedDict, total=False):
+    """What may be said of a call that failed."""
+
+    params: Mapping[str, Any] | None
+    status: int | None
+    retry_after_seconds: float | None
+    agent: str | None
+    external_id: str | None
+    run_id: UUID | str | None
+    tools: Sequence[Mapping[str, Any]] | None
+
+
 def report_tool_failure(
     tool: str,
     error_message: str,
     *,
-    params: Mapping[str, Any] | None = None,
-    status: int | None = None,
-    retry_after_seconds: float | None = None,
-    agent: str | None = None,
-    external_id: str | None = None,
-    run_id: UUID | str | None = None,
-    tools: Sequence[Mapping[str, Any]] | None = None,
     wait_s: float = 0.0,
     idempotency_key: str | None = None,
+    **fields: Unpack[ToolFailureFields],
 ) -> Call[ToolFailure]:
     """A failed call of a tool, for a diagnosis and a corrective action. A model that has to think is waited for."""
-    body = {
-        "tool": tool,
-        "error_message": error_message,
-        "params": params,
-        "status": status,
-        "retry_after_seconds": retry_after_seconds,
-        "agent": agent,
-        "external_id": external_id,
-        "run_id": run_id,
-        "tools": tools,
-    }
+    body = {"tool": tool, "error_message": error_message, **fields}
     return post("tool-failures", ToolFailure, body, idempotency_key=idempotency_key, wait_s=wait_s)
 
 
@@ -114,37 +106,29 @@ def report_fix_outcome(
     return post(f"tool-failures/{failure_id}/outcome", ToolFailure, body, idempotency_key=idempotency_key)
 
 
+class CheckFields(TypedDict, total=False):
+    """What a check may be told besides the objective and the history; `settings` are of this check alone."""
+
+    tools: Sequence[Mapping[str, Any]] | None
+    kind: str | None
+    agent: str | None
+    external_id: str | None
+    files: Sequence[Mapping[str, Any]] | None
+    required_files: Sequence[Mapping[str, Any]] | None
+    settings: Mapping[str, Any] | None
+    metadata: Mapping[str, Any] | None
+
+
 def check_completeness(
     objective: str,
     history: Sequence[Mapping[str, Any]],
     *,
-    tools: Sequence[Mapping[str, Any]] | None = None,
-    kind: str | None = None,
-    agent: str | None = None,
-    external_id: str | None = None,
-    files: Sequence[Mapping[str, Any]] | None = None,
-    required_files: Sequence[Mapping[str, Any]] | None = None,
-    settings: Mapping[str, Any] | None = None,
-    metadata: Mapping[str, Any] | None = None,
     wait_s: float = 0.0,
     idempotency_key: str | None = None,
+    **fields: Unpack[CheckFields],
 ) -> Call[CompletenessCheck]:
-    """What the work still lacks, before it is summed up. The `files` are opened, and their faults count.
-
-    `settings` are of this check alone: `max_supplements` …
-    """
-    body = {
-        "objective": objective,
-        "history": list(history),
-        "tools": tools,
-        "kind": kind,
-        "agent": agent,
-        "external_id": external_id,
-        "files": files,
-        "required_files": required_files,
-        "settings": settings,
-        "metadata": metadata,
-    }
+    """What the work still lacks, before it is summed up. The `files` are opened, and their faults count."""
+    body = {"objective": objective, "history": list(history), **fields}
     return post("completeness-checks", CompletenessCheck, body, idempotency_key=idempotency_key, wait_s=wait_s)
 
 

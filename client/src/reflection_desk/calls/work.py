@@ -24,51 +24,32 @@ WORK_OR_NONE: Any = Work | None
 NOTHING: Any = type(None)
 
 
-def submit_task(
-    objective: str,
-    *,
-    mode: str | None = None,
-    kind: str | None = None,
-    agent: str | None = None,
-    external_id: str | None = None,
-    execution: str | None = None,
-    tests: Mapping[str, Any] | None = None,
-    output_schema: Mapping[str, Any] | None = None,
-    requirements: Mapping[str, Any] | None = None,
-    tools: Sequence[str] | None = None,
-    files: Sequence[Mapping[str, str]] | None = None,
-    review: str | None = None,
-    limits: Mapping[str, Any] | None = None,
-    models: Mapping[str, str] | None = None,
-    reflection: Mapping[str, Any] | None = None,
-    metadata: Mapping[str, Any] | None = None,
-    idempotency_key: str | None = None,
-    **more: Any,
-) -> Call[Task]:
+class TaskFields(TypedDict, total=False):
+    """What may be said of a task besides its objective; fields that a newer server takes may be given as well."""
+
+    mode: str | None
+    kind: str | None
+    agent: str | None
+    external_id: str | None
+    execution: str | None
+    tests: Mapping[str, Any] | None
+    output_schema: Mapping[str, Any] | None
+    requirements: Mapping[str, Any] | None
+    tools: Sequence[str] | None
+    files: Sequence[Mapping[str, str]] | None
+    review: str | None
+    limits: Mapping[str, Any] | None
+    models: Mapping[str, str] | None
+    reflection: Mapping[str, Any] | None
+    metadata: Mapping[str, Any] | None
+
+
+def submit_task(objective: str, *, idempotency_key: str | None = None, **fields: Unpack[TaskFields]) -> Call[Task]:
     """Submit a task; its first run starts at once. With `execution="external"` your agent makes the attempts.
 
     With `review="required"` the run waits for a reviewer before it ends, and ends by that decision.
     """
-    body = {
-        "objective": objective,
-        "mode": mode,
-        "kind": kind,
-        "agent": agent,
-        "external_id": external_id,
-        "execution": execution,
-        "tests": tests,
-        "output_schema": output_schema,
-        "requirements": requirements,
-        "tools": tools,
-        "files": files,
-        "review": review,
-        "limits": limits,
-        "models": models,
-        "reflection": reflection,
-        "metadata": metadata,
-        **more,
-    }
-    return post("tasks", Task, body, idempotency_key=idempotency_key)
+    return post("tasks", Task, {"objective": objective, **fields}, idempotency_key=idempotency_key)
 
 
 def submit_tasks(tasks: Sequence[Mapping[str, Any]], *, idempotency_key: str | None = None) -> Call[TaskBatch]:
@@ -179,19 +160,25 @@ def list_events(run_id: UUID | str, *, after: int = 0, wait_s: float = 0.0) -> C
     return get(f"runs/{run_id}/events", Page[Event], wait_s=min(wait_s, LONGEST_WAIT_S), after=after)
 
 
+class AttemptFields(TypedDict, total=False):
+    """What may be said of an attempt besides its content."""
+
+    artifacts: Sequence[Mapping[str, Any]] | None
+    usage: Mapping[str, Any] | None
+    self_check: Mapping[str, Any] | None
+    repairs: Sequence[Mapping[str, Any]] | None
+
+
 def hand_in_attempt(
     run_id: UUID | str,
     content: str,
     *,
     attempt: int | None = None,
     attachments: Sequence[UUID | str] | None = None,
-    artifacts: Sequence[Mapping[str, Any]] | None = None,
-    usage: Mapping[str, Any] | None = None,
-    self_check: Mapping[str, Any] | None = None,
-    repairs: Sequence[Mapping[str, Any]] | None = None,
     lease_token: UUID | str | None = None,
     wait_s: float = 0.0,
     idempotency_key: str | None = None,
+    **fields: Unpack[AttemptFields],
 ) -> Call[HandedIn]:
     """Your agent's next attempt. With `wait_s`, at most 30, the desk answers with what the loop says to it.
 
@@ -201,11 +188,8 @@ def hand_in_attempt(
     body = {
         "content": [content, *files] if files else content,
         "attempt": attempt,
-        "artifacts": artifacts,
-        "usage": usage,
-        "self_check": self_check,
-        "repairs": repairs,
         "lease_token": lease_token,
+        **fields,
     }
     wait_s = min(wait_s, LONGEST_WAIT_S)
     return post(f"runs/{run_id}/attempts", HandedIn, body, idempotency_key=idempotency_key, wait_s=wait_s)

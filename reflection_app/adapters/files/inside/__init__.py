@@ -1,5 +1,4 @@
-"""The code that opens files, inside of the sandbox: one process for one file, which answers and is gone.
+"""The code that opens files inside of the sandbox: one process a file, which answers and ends.
 
-It is compiled outside and handed in with the job. Libraries are imported where a kind of file needs them, for the start
-of the process is most of the time that a small file takes.
+It is compiled outside and sent with the job. Each library is imported where it is needed: that takes most of the time.
 """

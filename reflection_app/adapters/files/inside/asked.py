@@ -1,4 +1,4 @@
-"""What a task asked of a file, against what was found in it."""
+"""What a task requires of a file, compared with what was found in it."""
 
 import re
 import unicodedata
@@ -6,66 +6,58 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from reflection_app.adapters.files.inside.found import Found
-from reflection_app.adapters.files.inside.kinds import ZIP
-from reflection_app.loops.completeness.file_codes import FaultCode
+from reflection_app.adapters.files.inside.kinds import is_near
+from reflection_app.loops.completeness.file_codes import FaultCode, FileKind
 
-# 1. 2.3 IV. (a) 第三章 一、 Chapter 2:
-NUMBERING = re.compile(
-    r"(?:\(?(?:\d+(?:\.\d+)*|[ivxlc]+|[a-h])[.):、]?\s+|\d+(?:\.\d+)*[.、]\s*|第[0-9一二三四五六七八九十百]+[章节節部分篇]\s*|"
-    r"[（(]?[一二三四五六七八九十]+[)）、.]\s*|(?:chapter|section|part|appendix)\s+\w+\s*[:.\-–—]?\s*)+",
-    re.IGNORECASE,
+# 1. 2.3 IV. (a) 第三章 一、
+NUMBERING = re.compile(r"\(?(?:[\d.]+|[ivxlc]+(?=[.)])|[a-h](?=[.)])|第?[0-9一二三四五六七八九十百]+[章节部分、])\W*")
+LEAST = (
+    ("min_rows", "rows", FaultCode.TOO_FEW_ROWS),
+    ("min_pages", "pages", FaultCode.TOO_FEW_PAGES),
+    ("min_words", "words", FaultCode.TOO_FEW_WORDS),
+    ("min_width", "width", FaultCode.TOO_SMALL),
+    ("min_height", "height", FaultCode.TOO_SMALL),
 )
-
-# Of a file that these kept from being read at all nobody knows its names: that they are missing would be a second,
-# wrong reason.
-UNREAD = (FaultCode.TRUNCATED, FaultCode.UNREADABLE, FaultCode.ENCRYPTED, FaultCode.UNFOLDS)
+# Of such a file nobody knows what is in it: that a name is missing would be a second, wrong reason.
+UNREAD = {FaultCode.TRUNCATED.value, FaultCode.UNREADABLE.value, FaultCode.ENCRYPTED.value, FaultCode.UNFOLDS.value}
 
 
 def check_asked(found: Found, asked: dict[str, Any], *, size: int) -> None:
-    """Faults for what the requirement wants and the file has not.
+    """Add faults for what the requirement asks and the file does not have.
 
-    What nobody could tell, as the pages of what has none, is no fault, and the look is not whole for it.
+    What cannot be counted, like the pages of a table, is no fault, and the inspection is not whole.
     """
-    least = (
-        ("min_rows", found.rows, FaultCode.TOO_FEW_ROWS),
-        ("min_pages", found.pages, FaultCode.TOO_FEW_PAGES),
-        ("min_words", found.words, FaultCode.TOO_FEW_WORDS),
-    )
-    for name, there, code in least:
-        if (wanted := asked.get(name)) and there is not None and there < wanted and found.is_whole:
-            found.fault(code, expected=wanted, actual=there)
-    if (wanted := asked.get("min_bytes")) and size < wanted:
-        found.fault(FaultCode.TOO_SMALL, expected=f"{wanted:,} B", actual=f"{size:,} B")
-    width, height = asked.get("min_width") or 0, asked.get("min_height") or 0
-    if found.width is not None and found.height is not None and (found.width < width or found.height < height):
-        expected = f"{width or '…'} × {height or '…'} px"
-        found.fault(FaultCode.TOO_SMALL, expected=expected, actual=f"{found.width} × {found.height} px")
-    check_names(found, asked)
-    untold = [name for name, there, _code in least if asked.get(name) and there is None]
-    if untold or (width and found.width is None) or (height and found.height is None):
-        found.is_whole = False
+    if asked.get("kind") and not is_near(FileKind(asked["kind"]), found.kind):
+        found.fault(FaultCode.OTHER_KIND, expected=asked["kind"], actual=found.media_type)
+    if (least := asked.get("min_bytes")) and size < least:
+        found.fault(FaultCode.TOO_SMALL, expected=f"{least:,} B", actual=f"{size:,} B")
+    if any(fault["code"] in UNREAD for fault in found.faults):
+        return
+    check_names(FaultCode.MISSING_COLUMN, asked.get("columns", ()), found.columns, found)
+    check_names(FaultCode.MISSING_SHEET, asked.get("sheets", ()), found.sheets, found)
+    if not found.is_whole:
+        return
+    check_names(FaultCode.MISSING_ENTRY, asked.get("entries", ()), found.entries, found)
+    for name in asked.get("sections", ()):
+        if not has_section(found, name):
+            found.fault(FaultCode.MISSING_SECTION, expected=name)
+    for name, counted, code in LEAST:
+        count = getattr(found, counted)
+        if asked.get(name) and count is None:
+            found.is_whole = False
+        elif asked.get(name) and count < asked[name]:
+            found.fault(code, expected=asked[name], actual=count)
 
 
-def check_names(found: Found, asked: dict[str, Any]) -> None:
-    """Columns and sheets are what code reads, by their very names; sections are what people read."""
-    is_read = not any(found.has(code) for code in UNREAD)
-    columns = {same(name) for name in (*found.columns, *found.more_columns)}
-    for name in asked.get("columns", ()) if is_read or columns else ():
-        if same(name) not in columns:
-            found.fault(FaultCode.MISSING_COLUMN, expected=name, actual=", ".join(found.columns))
-    sheets = {same(name) for name in found.sheets}
-    for name in asked.get("sheets", ()) if is_read or sheets else ():
-        if same(name) not in sheets:
-            found.fault(FaultCode.MISSING_SHEET, expected=name, actual=", ".join(found.sheets))
-    if found.is_whole or found.media_type == ZIP:  # whose list is read before its entries
-        entries = [same(entry) for entry in found.entries]
-        for name in asked.get("entries", ()) if is_read or entries else ():
-            if not any(entry == same(name) or fnmatchcase(entry, same(name)) for entry in entries):
-                found.fault(FaultCode.MISSING_ENTRY, expected=name)
-    if found.is_whole and (is_read or found.headings or found.lines):
-        for name in asked.get("sections", ()):
-            if not has_section(found, name):
-                found.fault(FaultCode.MISSING_SECTION, expected=name)
+def check_names(code: FaultCode, wanted: list[str], there: list[str], found: Found) -> None:
+    """Code reads columns, sheets and entries by their very names; an entry may be a pattern."""
+    names = {same(name) for name in there}
+    for name in wanted:
+        is_there = same(name) in names
+        if code is FaultCode.MISSING_ENTRY:
+            is_there = is_there or any(fnmatchcase(one, same(name)) for one in names)
+        if not is_there:
+            found.fault(code, expected=name, actual=", ".join(there[:20]))
 
 
 def same(name: str) -> str:
@@ -73,19 +65,15 @@ def same(name: str) -> str:
 
 
 def has_section(found: Found, name: str) -> bool:
-    """Whether a heading says it, whatever its number and whatever it says beside; or a line says it and no more."""
+    """Return True if a heading contains it, whatever its number, or a line is it and no more."""
     wanted = as_heading(name)
-    if any(says(as_heading(heading), wanted) for heading in found.headings):
+    headings = (as_heading(heading) for heading in found.headings)
+    if any(f" {wanted} " in f" {heading} " or (not wanted.isascii() and wanted in heading) for heading in headings):
         return True
     return any(as_heading(line) == wanted for line in found.lines)
 
 
-def says(heading: str, wanted: str) -> bool:
-    return f" {wanted} " in f" {heading} " or (not wanted.isascii() and wanted in heading)
-
-
 def as_heading(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text).casefold().strip()
-    number = NUMBERING.match(plain)
-    plain = plain[number.end() :] if number else plain
-    return " ".join(re.sub(r"[^\w&]+", " ", plain).split()) or plain
+    plain = NUMBERING.sub("", plain, count=1) if NUMBERING.match(plain) else plain
+    return " ".join(re.sub(r"[^\w&]+", " ", plain).split()) or text

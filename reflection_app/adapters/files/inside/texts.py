@@ -1,114 +1,295 @@
-"""Bytes as text: by their mark, as UTF-8, as declared, as GB 18030; and text that was read wrongly before."""
+"""Text formats: JSON, JSON Lines, CSV and TSV, HTML, Markdown, XML and plain text."""
 
+import csv
+import io
+import json
 import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from html.parser import HTMLParser
+from itertools import chain, dropwhile, islice, pairwise
+from typing import Any, NoReturn
+from xml.parsers import expat
 
-from reflection_app.adapters.files.inside.found import Found, line_place
-from reflection_app.loops.completeness.file_codes import FaultCode
+from reflection_app.adapters.files.inside.found import CannotLook, Found
+from reflection_app.adapters.files.inside.kinds import SVG, TABLES, XML
+from reflection_app.loops.completeness.file_codes import FaultCode, FileKind
 
-MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"))
-MARKS_OF_TWO = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
-# Of Chinese text, nearly all characters are of the 3,755 that GB 2312 has in front, or punctuation.
-COMMON = re.compile(rb"[\xa1-\xa3\xb0-\xd7][\xa1-\xfe]")
-PAIR = re.compile(rb"[\x81-\xfe](?:[\x40-\x7e\x80-\xfe]|[\x30-\x39][\x81-\xfe][\x30-\x39])")
-LEAST_COMMON = 0.85
-LEAST_CHINESE = 4
-# All of Korean in EUC-KR lies before this byte, and four of ten characters of Chinese text from it on.
-BEHIND_KOREAN = 0xC9
-LEAST_BEHIND = 0.1
-
-# UTF-8 that was taken for Windows-1252 and written as UTF-8 again: each byte is now a character.
-HIGH = "".join(bytes([code]).decode("cp1252", "ignore") or chr(code) for code in range(0x80, 0xC0))
-TWICE = re.compile(f"[Â-ß][{re.escape(HIGH)}]|[à-ï][{re.escape(HIGH)}]{{2}}|[ð-ô][{re.escape(HIGH)}]{{3}}")
-FOREIGN = re.compile("[\u0080-\u00ff]")
-LOST = re.compile("\ufffd")
-# U+FFFD in UTF-8, read as GBK.
-LOST_TWICE = "锟斤拷"
-LEAST_TWICE = 2
-LEAST_LOST = 3
-SHARE_LOST = 0.0005
+MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+DECLARED = re.compile(rb"""<meta[^>]{0,200}?charset\s*+=\s*+["']?\s*+([A-Za-z0-9_\-]+)""", re.IGNORECASE)
+# Of Chinese text in GB 18030 nearly all characters are in GB 2312; of other texts read as such, few are.
+LEAST_COMMON = 0.9
+ROWS_FOR_COLUMNS = 200
+FIRST_ROWS = 1_000
+LARGEST_CELL = 50_000_000
+LARGEST_PATTERN_BYTES = 10_000_000
+MOST_VIOLATIONS = 5
 
 
-def decode(content: bytes, found: Found, *, declared: str = "", only_utf8: bool = False) -> str:
-    """The text. What cannot be read at all is a fault, and each such byte a replacement character."""
-    for mark, encoding in (*MARKS, *MARKS_OF_TWO):
-        if content.startswith(mark):
-            found.encoding = encoding.removesuffix("-sig")
-            return decode_strictly(content, encoding, found)
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return decode_otherwise(content, error, found, declared=declared, only_utf8=only_utf8)
-    found.encoding = "utf-8"
-    return text
+def inspect_text(content: bytes, found: Found, *, schema: dict[str, Any] | None) -> None:
+    if found.media_type in {XML, SVG}:
+        inspect_xml(content, found)
+        return
+    text = decode(content, found)
+    if not text.strip("\ufeff \t\r\n\0"):
+        found.fault(FaultCode.EMPTY)
+    elif found.kind is FileKind.JSON:
+        inspect_json(text, found, schema=schema)
+    elif found.kind is FileKind.JSON_LINES:
+        inspect_json_lines(text, found, schema=schema)
+    elif found.kind in TABLES:
+        inspect_table(text, found)
+    elif found.kind is FileKind.HTML:
+        inspect_html(text, found)
+    elif found.kind is FileKind.MARKDOWN:
+        inspect_markdown(text, found)
+    else:
+        found.rows = text.count("\n") + (not text.endswith("\n"))
+        found.read_text(text)
 
 
-def decode_strictly(content: bytes, encoding: str, found: Found) -> str:
+def decode(content: bytes, found: Found) -> str:
+    """The text; an encoding that nobody can tell is a fault. GB 18030 counts only where it gives Chinese."""
+    encoding = next((encoding for mark, encoding in MARKS if content.startswith(mark)), "utf-8")
+    found.encoding = encoding.removesuffix("-sig")
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
-        is_cut = error.end >= len(content) and "end of data" in error.reason + " truncated end of data"
-        code = FaultCode.TRUNCATED if is_cut and "truncated" in error.reason else FaultCode.ENCODING
-        found.fault(code, place=line_place(line_of(content, error.start)), expected=found.encoding)
+        place = f"line {content.count(b'\n', 0, error.start) + 1}"
+        is_cut = error.start >= len(content) - 3 and error.reason in {"unexpected end of data", "truncated data"}
+        bad = content[error.start : error.end].hex(" ")
+    if is_cut or encoding != "utf-8":
+        code = FaultCode.TRUNCATED if is_cut else FaultCode.ENCODING
+        found.fault(code, place=place, expected=found.encoding, actual=bad)
         return content.decode(encoding, "replace")
-
-
-def decode_otherwise(content: bytes, error: UnicodeDecodeError, found: Found, *, declared: str, only_utf8: bool) -> str:
-    """The text of what is not UTF-8."""
-    place = line_place(line_of(content, error.start))
-    if error.reason == "unexpected end of data" and error.start >= len(content) - 3:
-        found.encoding = "utf-8"
-        found.fault(FaultCode.TRUNCATED, place=place)
-        return content[: error.start].decode("utf-8")
-    if declared and (text := decoded(content, declared)) is not None:
-        found.encoding = declared.casefold()
-        return text
-    bad = content[error.start : error.end].hex(" ")
-    if is_chinese(content) and (text := decoded(content, "gb18030")) is not None:
-        found.encoding = "gb18030"
-        if only_utf8:
-            found.fault(FaultCode.ENCODING, place=place, expected="utf-8", actual="gb18030")
-        return text
+    declared = DECLARED.search(content[:4_096]) if found.kind is FileKind.HTML else None
+    for found.encoding in (declared[1].decode("ascii").lower() if declared else "gb18030", "gb18030"):
+        try:
+            text = content.decode(found.encoding)
+        except (LookupError, ValueError):
+            continue
+        foreign = [sign for sign in text[:200_000] if not sign.isascii()]
+        common = "".join(foreign).encode("gb2312", "ignore").decode("gb2312")
+        if found.encoding != "gb18030" or len(common) >= LEAST_COMMON * len(foreign):
+            return text
     found.encoding = "unknown"
     found.fault(FaultCode.ENCODING, place=place, expected="utf-8", actual=bad)
-    # Nearly all of what is left was written in the West, and columns are then still found.
     return content.decode("cp1252", "replace")
 
 
-def decoded(content: bytes, encoding: str) -> str | None:
+# JSON.
+
+
+def refuse(word: str) -> NoReturn:
+    """NaN and infinity are no JSON."""
+    raise ValueError(word)
+
+
+DECODER = json.JSONDecoder(parse_constant=refuse)
+
+
+def parse(text: str, found: Found, *, line: int = 0, at_end: bool = True) -> Any:
+    """The value, or None with a fault. What is JSON as far as it goes was cut off, if nothing follows."""
     try:
-        return content.decode(encoding)
-    except (LookupError, UnicodeError, ValueError):
-        return None
+        return DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        place, rest = f"line {line or error.lineno}", text[error.pos :].strip()
+        is_open = not rest or (error.msg.startswith("Unterminated string") and "\n" not in rest)
+        if at_end and (is_open or any(word.startswith(rest) for word in ("true", "false", "null", "-"))):
+            found.fault(FaultCode.TRUNCATED, place=place)
+        else:
+            found.fault(FaultCode.BAD_LINE if line else FaultCode.SYNTAX, place=place, actual=rest[:40])
+    except (ValueError, RecursionError) as error:
+        if not line and isinstance(error, RecursionError):
+            raise
+        found.fault(FaultCode.BAD_LINE if line else FaultCode.SYNTAX, place=f"line {line or 1}", actual=error)
+    return None
 
 
-def is_chinese(content: bytes) -> bool:
-    """Whether the bytes above ASCII are characters of GB 18030, nearly all of them common ones."""
-    pairs = PAIR.findall(content[:2_000_000])
-    common = [pair for pair in pairs if COMMON.fullmatch(pair)]
-    behind = sum(pair[0] >= BEHIND_KOREAN for pair in common)
-    enough = len(pairs) >= LEAST_CHINESE and len(common) >= LEAST_COMMON * len(pairs)
-    return enough and behind >= LEAST_BEHIND * len(common)
-
-
-def line_of(content: bytes, at: int) -> int:
-    return content.count(b"\n", 0, at) + 1
-
-
-def look_for_mojibake(text: str, found: Found) -> None:
-    """A fault where the text was once read in the wrong encoding: it is whole, and says nothing."""
-    if found.has(FaultCode.ENCODING) or text.isascii():
+def inspect_json(text: str, found: Found, *, schema: dict[str, Any] | None) -> None:
+    value = parse(text.removeprefix("\ufeff"), found)
+    found.begins = text[:1_000].strip()
+    if found.faults:
         return
-    twice = list(TWICE.finditer(text))
-    inside = sum(len(FOREIGN.findall(match.group())) for match in twice)
-    if len(twice) >= LEAST_TWICE and inside >= 0.9 * len(FOREIGN.findall(text)):
-        report(text, twice[0].start(), twice[0].group(), found)
-    elif (at := text.find(LOST_TWICE)) >= 0:
-        report(text, at, LOST_TWICE, found)
-    elif (lost := LOST.search(text)) and text.count("\ufffd") >= max(LEAST_LOST, SHARE_LOST * len(text)):
-        report(text, lost.start(), "\ufffd", found)
+    if isinstance(value, list):
+        found.rows, found.columns = len(value), columns_of(value)
+    elif isinstance(value, dict):
+        lists = (part for part in value.values() if isinstance(part, list))
+        found.columns = list(dict.fromkeys(chain(value, *map(columns_of, lists))))
+    check_value(value, found, validator=validator_of(schema))
 
 
-def report(text: str, at: int, shown: str, found: Found) -> None:
-    """The place, and the words around what is wrong."""
-    around = text[max(0, at - 12) : at + len(shown) + 12]
-    found.fault(FaultCode.ENCODING, place=line_place(text.count("\n", 0, at) + 1), actual=around)
+def inspect_json_lines(text: str, found: Found, *, schema: dict[str, Any] | None) -> None:
+    validator = validator_of(schema)
+    found.begins, found.rows = text[:1_000].strip(), 0
+    lines = text.removeprefix("\ufeff").split("\n")
+    first: list[Any] = []
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            value = parse(line, found, line=number, at_end=number == len(lines))
+            found.rows += value is not None
+            first += [value] if len(first) < ROWS_FOR_COLUMNS else []
+            if value is not None:
+                check_value(value, found, validator=validator, place=f"line {number} ")
+        if not found.has_time():
+            break
+    found.columns = columns_of(first)
+
+
+def columns_of(rows: Iterable[Any]) -> list[str]:
+    """The names in the first rows, in their order."""
+    return list(dict.fromkeys(key for row in islice(rows, ROWS_FOR_COLUMNS) if isinstance(row, dict) for key in row))
+
+
+def validator_of(schema: dict[str, Any] | None) -> Any:
+    """A validator that fetches nothing and matches patterns in linear time; None without a schema."""
+    if schema is None:
+        return None
+    try:
+        import jsonschema_rs
+    except ImportError:
+        raise CannotLook("jsonschema-rs") from None
+    patterns = jsonschema_rs.RegexOptions(size_limit=LARGEST_PATTERN_BYTES)
+    return jsonschema_rs.Draft202012Validator(schema, pattern_options=patterns, validate_formats=True, offline=True)
+
+
+def check_value(value: Any, found: Found, *, validator: Any, place: str = "") -> None:
+    """Add a fault for each place that breaks the schema."""
+    for error in islice(validator.iter_errors(value), MOST_VIOLATIONS) if validator is not None else ():
+        path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.instance_path)
+        keyword = error.schema_path[-1] if error.schema_path else ""
+        found.fault(FaultCode.SCHEMA, place=f"{place}${path}", expected=keyword, actual=error.message)
+
+
+# Tables.
+
+
+def inspect_table(text: str, found: Found) -> None:
+    """Lines above the first row of the usual width are titles or comments, and no part of the table."""
+    text = text.removeprefix("\ufeff")
+    found.begins, found.rows = text[:1_000].strip(), 0
+    rows = read_rows(text, delimiter_of(text[:65_536], is_tsv=found.kind is FileKind.TSV), found)
+    first = list(islice(rows, FIRST_ROWS))
+    if not first:
+        return
+    width = Counter(len(row) for _, row in first).most_common(1)[0][0]
+    width = max(width, len(first[0][1]))
+    table = dropwhile(lambda one: len(one[1]) != width, chain(first, rows))
+    found.columns = [cell.strip() for cell in next(table)[1]]
+    held = None
+    for line, row in table:
+        found.rows += 1
+        if held:
+            found.fault(FaultCode.TORN_ROW, place=f"line {held[0]}", expected=width, actual=held[1])
+        held = (line, len(row)) if len(row) != width else None
+        if not found.has_time():
+            return
+    if held:
+        is_cut = held[1] < width and not text.endswith(("\n", "\r"))
+        code = FaultCode.TRUNCATED if is_cut else FaultCode.TORN_ROW
+        found.fault(code, place=f"line {held[0]}", expected=width, actual=held[1])
+
+
+def delimiter_of(sample: str, *, is_tsv: bool) -> str:
+    """The sign that makes the most of the first rows equally wide."""
+    lines = sample.splitlines()[:100]
+
+    def equal_rows(sign: str) -> int:
+        widths = Counter(len(row) for row in csv.reader(lines, delimiter=sign))
+        width, count = widths.most_common(1)[0] if widths else (0, 0)
+        return count if width > 1 else 0
+
+    return max("\t,;|" if is_tsv else ",;\t|", key=equal_rows)
+
+
+def read_rows(text: str, delimiter: str, found: Found) -> Iterator[tuple[int, list[str]]]:
+    """Rows with the lines on which they begin, without blank ones and comments, up to the first torn quote."""
+    csv.field_size_limit(LARGEST_CELL)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    line = 1
+    try:
+        for row in reader:
+            if any(row) and not (len(row) == 1 and row[0].startswith("#")):
+                yield line, row
+            line = reader.line_num + 1
+    except csv.Error as error:
+        code = FaultCode.TRUNCATED if "unexpected end" in str(error) else FaultCode.TORN_ROW
+        found.fault(code, place=f"line {line}", actual=error)
+
+
+# Markup.
+
+
+class Outline(HTMLParser):
+    """Collects the texts and headings of a document."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.texts: list[str] = []
+        self.headings: list[str] = []
+        self.heading: list[str] | None = None
+        self.hidden = ""
+        self.tags: set[str] = set()
+        self.ended: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.hidden = tag if tag in {"script", "style", "template", "noscript"} else self.hidden
+        if re.fullmatch("h[1-6]", tag):
+            self.heading = []
+
+    def handle_endtag(self, tag: str) -> None:
+        self.ended.add(tag)
+        self.hidden = "" if tag == self.hidden else self.hidden
+        if self.heading and re.fullmatch("h[1-6]", tag):
+            self.headings.append(" ".join("".join(self.heading).split()))
+            self.heading = None
+
+    def handle_data(self, data: str) -> None:
+        if not self.hidden:
+            self.texts.append(data)
+            if self.heading is not None:
+                self.heading.append(data)
+
+
+def inspect_html(text: str, found: Found) -> None:
+    outline = Outline()
+    for at in range(0, len(text), 200_000):
+        outline.feed(text[at : at + 200_000])
+        if not found.has_time():
+            break
+    unread = outline.rawdata.strip()
+    # End tags may be left out, but who opens both elements closes one of them.
+    is_open = outline.hidden or ({"html", "body"} <= outline.tags and not outline.ended & {"html", "body"})
+    if found.is_whole and (is_open or (unread.startswith("<") and ">" not in unread)):
+        found.fault(FaultCode.TRUNCATED, place=f"line {text.rstrip().count('\n') + 1}", actual=unread[:40])
+    outline.close()
+    found.headings = outline.headings
+    found.read_text("\n".join(" ".join(one.split()) for one in outline.texts if one.strip()))
+
+
+def inspect_markdown(text: str, found: Found) -> None:
+    try:
+        from markdown_it import MarkdownIt
+    except ImportError:
+        raise CannotLook("markdown-it-py") from None
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    for token, inside in pairwise(tokens):
+        if token.type == "heading_open":
+            found.headings.append(inside.content)
+    found.read_text("\n".join(re.sub(r"<[^<>]*+>|[*_`]", "", one.content) for one in tokens))
+
+
+def inspect_xml(content: bytes, found: Found) -> None:
+    """Add a fault unless it is well-formed; entities that unfold too far are stopped by the parser."""
+    try:
+        expat.ParserCreate().Parse(content, True)
+    except expat.ExpatError as error:
+        message, place = expat.errors.messages.get(error.code, ""), f"line {error.lineno}"
+        if "amplification" in str(error):
+            found.fault(FaultCode.UNFOLDS, place=place, actual="<!ENTITY>")
+        elif message in {"no element found", "unclosed token", "unclosed CDATA section", "partial character"}:
+            found.fault(FaultCode.TRUNCATED, place=place)
+        else:
+            found.fault(FaultCode.SYNTAX, place=place, actual=message)
+    found.read_text(re.sub(r"<[^<>]*+>", " ", content.decode("utf-8", "replace")))

