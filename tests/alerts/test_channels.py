@@ -28,11 +28,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
 BY = Actor()
 
 
-@pytest.fixture
-def project() -> Project:
-    return make_project("desk")
-
-
 def changed(channel: Channel, **change: Any) -> Channel:
     return change_channel(channel, ChannelChange.model_validate(change), actor=BY)
 

@@ -14,18 +14,12 @@ from reflection_app.core.models import Project
 from reflection_app.repairs.cheat_sheet import MOST_ROWS
 from reflection_app.repairs.models import FixPair, ToolFailure
 from reflection_app.teams.tools import add_builtin_tools
-from tests.factories import make_project
 from tests.repairs.tool_failures import report, tell
 from tests.web.stories import HOSTILE, finished, logged_in, project_with
 
 # A run that asks a model gives its connection back, so these tests cannot live in one transaction.
 pytestmark = pytest.mark.django_db
 LIST, SHEET = "/p/desk/tools/failures/", "/p/desk/tools/cheat-sheet/"
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("desk")
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from tests.factories import make_member, make_project
 from tests.reviews.test_reviews import together
 from tests.runs.critiques import critique
 from tests.runs.scripts import scripted_run
-from tests.web.stories import HOSTILE, logged_in
+from tests.web.stories import HOSTILE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -176,11 +176,6 @@ def project() -> Project:
 @pytest.fixture
 def run(project: Project) -> Run:
     return finished_run(project)
-
-
-@pytest.fixture
-def reviewer(client: Client, project: Project) -> Client:
-    return logged_in(client, project, Role.REVIEWER)
 
 
 def test_it_comes_into_the_queue_with_the_note(reviewer: Client, run: Run) -> None:

@@ -175,11 +175,6 @@ def project() -> Project:
     return make_project("req", review_policy={"audit_share": 0})
 
 
-@pytest.fixture
-def reviewer(client: Client, project: Project) -> Client:
-    return logged_in(client, project, Role.REVIEWER)
-
-
 def claimed(reviewer: Client, project: Project, said: str, **submission: Any) -> Review:
     answers = {"attempt-1/answer": "A haiku.", "attempt-1/critique": said}
     run = scripted_run(answers, project=project, mode="actor_critic", review="required", **submission)
