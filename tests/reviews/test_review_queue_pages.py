@@ -160,10 +160,10 @@ def test_what_few_rows_show_is_asked_for_once_whatever_they_show(
         decide_review(held, DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE), actor=me)
     browser.get(QUEUE)
     # Three more for the panels, one for whom it is kept for, and one for what was decided last.
-    with django_assert_max_num_queries(19):
+    with django_assert_max_num_queries(20):
         page = browser.get(QUEUE).text
     assert "one of 2 blind reviewers" in page
-    with django_assert_max_num_queries(18):
+    with django_assert_max_num_queries(19):
         decided = browser.get(QUEUE, {"view": "decided"}).text
     assert decided.count(" agreed") >= 2
 

@@ -128,7 +128,10 @@ def _say_why_none(request: DeskRequest, asked: AskedQueue) -> None:
             who_may = _("Who may decide on their own work")
             said = format_html('{} <a href="{}#own-work">{}</a>', said, address, who_may)
         return messages.info(request, said)
-    return messages.info(request, _("The remaining reviews are for others: held, assigned, or in a queue of theirs."))
+    said = _(
+        "The remaining reviews are for others: held, assigned, in a queue of theirs, or for an opinion beside yours."
+    )
+    return messages.info(request, said)
 
 
 # From an item to the one beside it, in the view of the queue that the reader came from.
