@@ -157,8 +157,8 @@ class Asked:
         wanted = {
             f"{task}agent": self.query.agent,
             f"{task}kind": self.query.kind,
-            f"{run}mode": self.query.mode,
-            f"{run}outcome": self.query.outcome,
+            f"{run}mode": self.query.mode and self.query.mode.value,
+            f"{run}outcome": self.query.outcome and self.query.outcome.value,
             f"{task}metadata__contains": self.query.metadata,
         }
         return {lookup: value for lookup, value in wanted.items() if value}
