@@ -11,6 +11,7 @@ from hypothesis import settings as of_hypothesis
 from pytest_django import DjangoDbBlocker
 
 from reflection_app.config.static_files import collect_static
+from tests.committing import committing
 from tests.databases import copy_database, migrated_template
 from tests.emptying import empty_databases
 from tests.pages_as_read import _read_pages
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from reflection_app.core.models import Project
     from tests.api.caller import Caller
 
-__all__ = ["_read_pages"]
+__all__ = ["_read_pages", "committing"]
 
 # On a busy machine an example takes as long as it takes.
 ON_ANY_MACHINE = of_hypothesis(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -210,7 +210,9 @@ def test_a_key_that_there_is_not_opens_no_route(owner: Caller) -> None:
 
 def nothing_there() -> Things:
     """An id of nothing for each thing."""
-    return defaultdict(uuid4, data_set="runs")
+    things: Things = defaultdict(uuid4)
+    things["data_set"] = "runs"
+    return things
 
 
 @OPERATIONS

@@ -64,11 +64,18 @@ def test_a_page_shows_what_is_stored(name: str, language: str, reader: User, add
     shown = shown_to(reader, addresses[name], language) or shown_to(None, addresses[name], language)
     stored = STORED / language / f"{name}.yaml"
     if IS_RENEWING:
-        stored.parent.mkdir(parents=True, exist_ok=True)
-        stored.write_text(shown) if shown else stored.unlink(missing_ok=True)
+        renew(stored, shown)
     assert (stored.read_text().splitlines() if stored.exists() else []) == shown.splitlines(), (
         "If it is meant: RENEW_SNAPSHOTS=yes .venv/bin/python -m pytest tests/pages"
     )
+
+
+def renew(stored: Path, shown: str) -> None:
+    if shown:
+        stored.parent.mkdir(parents=True, exist_ok=True)
+        stored.write_text(shown)
+    else:
+        stored.unlink(missing_ok=True)
 
 
 def test_no_page_is_stored_that_there_is_not() -> None:
