@@ -196,19 +196,24 @@ def _with_queries(change: Callable[[str], str]) -> Callable[[Params, Mapping[str
 
 _CODE = re.compile(r"[=;{}<>]|^\s*(?:select|with|insert|update|delete|create|match)\b", re.IGNORECASE)
 _QUOTES = str.maketrans("“”„«»「」（）", '"""""""()')
-_AT_AN_END = re.compile(r"^(?:(?:AND|OR)\s+)+|(?:\s+(?:AND|OR|NOT))+$")
 _OPERATORS = frozenset({"and", "or", "not"})
 
 
 def _mended(query: str) -> str:
     """The query with OR written so, and without quotes, brackets and operators that belong to nothing."""
-    text = query.translate(_QUOTES)
+    # Single spaces first: patterns with runs of spaces would not be linear.
+    text = " ".join(query.translate(_QUOTES).split())
     if '"' not in text or text.count('"') % 2:
-        text = re.sub(r"\s*\|\|?\s*|\s+or\s+", " OR ", text.replace('"', " "), flags=re.IGNORECASE)
-        text = re.sub(r"\s*&&\s*", " AND ", text)
+        text = re.sub(r" ?\|\|? ?| or ", " OR ", text.replace('"', " "), flags=re.IGNORECASE)
+        text = re.sub(r" ?&& ?", " AND ", text)
     if text.count("(") != text.count(")"):
         text = re.sub(r"[()]", " ", text)
-    return _AT_AN_END.sub("", " ".join(text.split()))
+    words = text.split()
+    while words and words[-1] in {"AND", "OR", "NOT"}:
+        words.pop()
+    while words and words[0] in {"AND", "OR"}:
+        words.pop(0)
+    return " ".join(words)
 
 
 def _simplified(query: str) -> str:
