@@ -31,7 +31,7 @@ from notebook_app.models import Entry
 from notebook_app.reading import KeptEntry, shown
 from notebook_app.screening import LONGEST_QUOTE, LONGEST_SCREENED, STEERS, Flag, Opinion
 
-# A lesson of a few sentences is read whole and by sentence; what is longer, in pieces that overlap by a sentence.
+# A lesson of a few sentences is read whole, what is longer in pieces that overlap by a sentence; both by sentence, too.
 READ_WHOLE = 500
 SHORTEST_SENTENCE = 8
 PIECE = 400
@@ -55,12 +55,10 @@ def passages(words: Sequence[str], labels: Sequence[str] = ()) -> list[str]:
     """What is to be read of an entry, each by itself: its words whole or in pieces, long labels, disguised words."""
     text = "\n".join(part for part in words if part)[:LONGEST_SCREENED]
     seen = _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
-    if _room(seen) <= READ_WHOLE:
-        # What steers is often one sentence among honest ones.
-        sentences = [one.strip() for one in _SENTENCE_ENDS.split(seen) if one]
-        pieces = [seen, *(one for one in sentences if len(one) >= SHORTEST_SENTENCE)]
-    else:
-        pieces = list(_pieces(seen))
+    pieces = [seen] if _room(seen) <= READ_WHOLE else list(_pieces(seen))
+    # What steers is often one sentence among honest ones.
+    sentences = [one.strip()[:READ_WHOLE] for one in _SENTENCE_ENDS.split(seen) if one]
+    pieces += [one for one in sentences if len(one) >= SHORTEST_SENTENCE]
     named = " ".join(label for label in labels if len(label) >= LONG_LABEL)
     undisguised = [said for said in decoded(seen) if len(said) >= SHORTEST_DISGUISED and said not in seen]
     undisguised += [_GAP.sub("", match[0]) for match in _APART.finditer(seen)]
