@@ -151,7 +151,6 @@ ATTACKED = (
     "reviews/<uuid:review_id>/assign",
     "instructions/<uuid:instruction_id>/decision",
     "reports/<slug:reflection_id>/class",
-    "reports/<slug:reflection_id>/class/confirm",
     "notebook/entries/<uuid:entry_id>/approve",
     "notebook/entries/<uuid:entry_id>/clear",
 )

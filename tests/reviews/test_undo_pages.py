@@ -90,16 +90,3 @@ def test_a_skip_is_taken_back_by_the_same_bar(reviewer: Client, project: Project
     page = reviewer.get("/p/desk/reviews/").text
     assert "You skipped" not in page
     assert "You overruled" in page
-
-
-def test_the_open_page_of_a_run_that_had_ended_is_told_that_it_goes_on(reviewer: Client, project: Project) -> None:
-    review = claimed_by(reviewer, waiting_review(project, objective="Another text"))
-    reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", decision(review, decision="approve"))
-    advance(review.run_id)
-    page, news = f"/p/desk/runs/{review.run_id}/", f"/p/desk/runs/{review.run_id}/goes-on/"
-    assert Run.objects.get(pk=review.run_id).is_finished
-    assert f'hx-get="{news}"' in reviewer.get(page).text
-    assert reviewer.get(news, headers={"HX-Request": "true"}).status_code == 204
-    reviewer.post(f"/p/desk/reviews/{review.pk}/undo/")
-    assert page in reviewer.get(news, headers={"HX-Request": "true"}).text
-    assert f'hx-get="{news}"' not in reviewer.get(page).text
