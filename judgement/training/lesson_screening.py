@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from judgement.encoder import Floats
 from judgement.lesson_screening import NAME, features_of, shipped
 from judgement.linear import WEIGHTS, Linear, Numbers, fit
 from judgement.training.rows import FOLDS, folds_of, rows_of
@@ -63,7 +62,7 @@ def _text(row: dict[str, Any]) -> str:
     return "\n".join(part for part in (row.get("title", ""), row["text"]) if part)
 
 
-def _left_out(inputs: Numbers, hostile: Numbers, counts: Numbers, at: Numbers) -> Numbers:
+def _left_out(inputs: Numbers, hostile: Numbers, counts: Numbers, at: Any) -> Numbers:
     odds = np.zeros(len(inputs))
     for fold in range(FOLDS):
         learned = fit(inputs[at != fold], hostile[at != fold], ridge=RIDGE, counts=counts[at != fold])
@@ -78,6 +77,6 @@ def _bound(odds: Numbers, hostile: Numbers, share: float) -> float:
 def _keep(learned: Linear, threshold: float, unsure: float) -> None:
     file = WEIGHTS / f"{NAME}.npz"
     version = shipped().version + 1 if file.exists() else 1
-    half: Floats = learned.weights.astype(np.float16)  # type: ignore[assignment]
+    half = learned.weights.astype(np.float16)
     np.savez_compressed(file, weights=half, bias=learned.bias, threshold=threshold, unsure=unsure, version=version)
     shipped.cache_clear()

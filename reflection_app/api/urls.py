@@ -26,7 +26,8 @@ from reflection_app.teams.api.completeness_settings import CompletenessSettingsV
 
 def at(address: str, view: type[DeskView], **actions: str) -> URLPattern:
     """Return the address where `view` answers, by the names of its actions: `at("runs", Runs, get="list")`."""
-    return path(address, view.as_view(actions))
+    pattern: URLPattern = path(address, view.as_view(actions))
+    return pattern
 
 
 urlpatterns = [

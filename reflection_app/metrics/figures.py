@@ -151,7 +151,8 @@ def _sums_by_day(project_id: UUID, chosen: Chosen) -> dict[Any, Sums]:
     """Of this period and the one before it."""
     both = Chosen(**vars(chosen) | {"since": chosen.before().since})
     rows = _of_period(project_id, both).values("finished_on").annotate(**_SUMS)
-    return {row["finished_on"]: Sums(**{name: row[f"sum_{name}"] for name in SUMMED}) for row in rows}
+    sums: Iterable[dict[str, Any]] = rows  # type: ignore[assignment]
+    return {row["finished_on"]: Sums(**{name: row[f"sum_{name}"] for name in SUMMED}) for row in sums}
 
 
 def _total(sums: Iterable[Sums]) -> Sums:

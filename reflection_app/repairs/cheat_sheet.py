@@ -54,7 +54,7 @@ def cheat_sheet(project: Project, *, tool: str = "") -> CheatSheetAnswer:
         tuple(one[name] for name in KIND): one
         for one in seen.values(*KIND).annotate(times=Count("*"), last_seen=Max("created_at")).order_by("-times", *KIND)
     }
-    best: dict[tuple[str, ...], FixPair] = {}
+    best: dict[Any, FixPair] = {}
     for pair in FixPair.objects.filter(**only, successes__gt=0).defer("learned").order_by("last_worked_at", "id"):
         kind = (pair.tool, pair.error_type, pair.signature)
         best[kind] = max(pair, best.get(kind, pair), key=reliability)

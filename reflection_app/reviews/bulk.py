@@ -111,7 +111,8 @@ def work_through(bulk_id: UUID) -> None:
         # An admin may take back what somebody else decided, and it is their deed in the trail.
         begun = AuditEntry.objects.filter(target_id=bulk.pk, action=UNDO_BEGUN).order_by("-created_at", "-id").first()
         if begun is not None:
-            actor = Actor(user=User.objects.filter(pk=begun.user_id).first(), address=begun.address)
+            user = User.objects.filter(pk=begun.user_id).first() if begun.user_id else None
+            actor = Actor(user=user, address=begun.address)
     with override(bulk.language):
         for item_id in BulkItem.objects.filter(bulk=bulk, state=waits).values_list("pk", flat=True):
             try:

@@ -165,7 +165,7 @@ SELECT id, rank, count(*) OVER () FROM (
 def find_waiting(project_id: UUID, asked: Asked, *, limit: int) -> Found:
     """The reviews that wait whose task has the name or the words."""
     exact, begun, every = _queries(project_id, asked, Indexed.TASK)
-    parameters = {"project": project_id, "open": [state.value for state in OPEN], "limit": limit}
+    parameters: dict[str, Any] = {"project": project_id, "open": [state.value for state in OPEN], "limit": limit}
     with connection.cursor() as cursor:
         cursor.execute(WAITING, parameters | {"exact": exact, "begun": begun, "every": every})
         rows = cursor.fetchall()

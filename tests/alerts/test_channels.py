@@ -77,6 +77,7 @@ def test_what_cannot_be_a_channel_is_refused_at_its_field(
     if isinstance(error, InvalidInput):
         assert error.errors[0]["field"] == field
     else:
+        assert isinstance(error, ValidationError)
         assert {str(one["loc"][0]) if one["loc"] else "" for one in error.errors()} == {field}
     assert not Channel.objects.exists()
 

@@ -16,7 +16,7 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, RunState
 from tests.adapters.outgoing.conftest import loopback
 from tests.api.caller import Caller, make_caller
-from tests.api.test_schema import WRITTEN
+from tests.api.test_routes import WRITTEN
 from tests.repairs.tickets import SENT_BACK
 
 __all__ = ["loopback"]

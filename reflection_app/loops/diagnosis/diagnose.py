@@ -226,7 +226,7 @@ def from_known_fix(failed: FailedCall, known: KnownFix) -> Diagnosis:
     action = known.action
     if action.remedy is Remedy.FIX_AND_RETRY:
         params: Params | None = failed.params | (action.modified_params or {})
-        if params == failed.params or not _is_usable(params, failed.schema_of(failed.tool)):
+        if params == failed.params or not _is_usable(params or {}, failed.schema_of(failed.tool)):
             found = (carried_over(changes, failed) for changes in known.learned)
             params = next((one for one in found if one is not None), None)
         told = in_words(failed.params, params) if params is not None else ()
