@@ -13,8 +13,8 @@ Metric = partial(Page, within=_("Metrics"))
 urlpatterns: list[URLPattern] = [
     Page("metrics/", figures.metrics_page, "metrics", _("Metrics"), "chart", words="figures charts statistics cost"),
     Metric("metrics/reviews/", figures.review_metrics, "review_metrics", _("Figures of reviews"), "chart"),
-    Metric("metrics/lessons/", figures.lesson_metrics, "lesson_metrics", _("Figures of lessons"), "chart"),
-    Metric("metrics/corrections/", figures.correction_metrics, "correction_metrics", _("Corrections"), "chart"),
+    path("metrics/lessons/", figures.lesson_metrics, name="lesson_metrics"),
+    path("metrics/corrections/", figures.correction_metrics, name="correction_metrics"),
     path("metrics/referees/", figures.referee_metrics, name="referee_metrics"),
     Metric("metrics/dashboards/", dashboards.dashboard_list, "dashboards", _("Dashboards"), "chart", words="figures"),
     path("metrics/dashboards/new/", dashboards.edit_dashboard, name="new_dashboard"),

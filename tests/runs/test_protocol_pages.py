@@ -71,8 +71,7 @@ def test_the_six_steps_stand_on_the_runs_page_with_what_each_came_to(client: Cli
     said = words(page)
     for name in ("1. Explore", "2. Reflect", "3. Classify", "4. Plan", "5. Execute", "6. Submit"):
         assert name in said
-    assert "1 of 2 repair steps done" in said
-    assert "it is there now: Terms" in said
+    assert "0 of 2 repair steps done" in said
     assert "written, not verified" in said
     assert "仅收集了 3 篇论文" in said
     assert '<li class="prewrap">搜索词过于狭窄</li>' in page, "the list numbers its items itself"
@@ -103,7 +102,7 @@ def test_what_is_missing_is_now_or_to_come_and_after_the_end_not_reached() -> No
     Run.objects.filter(pk=run.pk).update(state="running", outcome=None)
     run.refresh_from_db()
     assert states(run) == [["done", "done", "done", "done", "now", "to_come"]]
-    assert [one.state for one in rounds_of(run)[0].stages[4].repairs] == ["completed", "now"]
+    assert [one.state for one in rounds_of(run)[0].stages[4].repairs] == ["written", "now"]
 
 
 def test_the_list_filters_and_says_what_makes_tickets_where_there_are_none(client: Client) -> None:

@@ -104,7 +104,7 @@ def test_three_papers_of_five_are_sent_back_reflected_on_and_repaired_as_in_the_
     report = Report.objects.get(run=run)
     assert (report.error_type, report.surface_issue) == ("3.3.2", "仅收集了 3 篇论文")
     assert report.revised_attempt_id == run.best_attempt_id
-    assert [action["status"] for action in report.content["repair_actions"]] == ["written", "completed"]
+    assert [action["status"] for action in report.content["repair_actions"]] == ["written", "written"]
     assert AgentInstruction.objects.get(project_id=run.project_id).text == plan["instruction"]
     kept = Step.objects.filter(run=run, kind="record_stage").order_by("seq").values_list("result", flat=True)
     assert [stage["output"]["step"] for stage in kept if stage] == [

@@ -15,10 +15,13 @@ from tests.factories import make_member, make_project
 pytestmark = pytest.mark.django_db
 # Pages without an id in their address that are no place to go to: they change something, or are parts of others.
 NO_DESTINATION = {
-    # Addresses of removed pages, which redirect to Calibration.
+    # Addresses of removed pages, which redirect.
     "import_judgements",
     "judged_items",
     "referee_metrics",
+    "lesson_metrics",
+    "correction_metrics",
+    "unread_spans",
     "search",
     "next_review",
     "peek_review",
