@@ -23,11 +23,23 @@ DUMP = Path(__file__).parent / "upgrade" / "filled_0036.sql.xz"
 # What a migration since then drops or rewrites, as the CHANGELOG says.
 DROPPED_TABLES = {
     "reflection_app_checkdraw",
+    "reflection_app_daycount",
+    "reflection_app_dayfigure",
+    "reflection_app_dayspend",
+    "reflection_app_label",
+    "reflection_app_reviewexample",
+    "reflection_app_viewpin",
     "reflection_app_checksuggestion",
     "reflection_app_refereemeasurement",
     "reflection_app_supplementgroup",
 }
 DROPPED_COLUMNS = {
+    ("reflection_app_agentspan", "unread"),
+    ("reflection_app_agenttrace", "tells_of_agents"),
+    ("reflection_app_membership", "skills"),
+    ("reflection_app_reviewqueue", "skills"),
+    ("reflection_app_runfigure", "latency"),
+    ("reflection_app_runfigure", "referee"),
     ("reflection_app_judgementimport", "applied_at"),
     ("reflection_app_judgementimport", "outcome"),
     ("reflection_app_judgementimport", "rows"),
@@ -37,6 +49,8 @@ DROPPED_COLUMNS = {
     ("reflection_app_supplement", "group_id"),
 }
 REWRITTEN = {("notebook_app_entry", "fingerprint")}
+# Traces without an agent are deleted; examples move into a new version of the guidelines.
+CHANGED_TABLES = {"reflection_app_agentspan", "reflection_app_agenttrace", "reflection_app_guidelines"}
 COLUMNS = """
 SELECT table_name, array_agg(column_name::text ORDER BY column_name)
 FROM information_schema.columns
@@ -94,4 +108,5 @@ def test_an_upgrade_keeps_the_data(filled: str) -> None:
     after = contents(filled)
     assert {table for table, _ in before} - {table for table, _ in after} == DROPPED_TABLES
     assert {place for place in before.keys() - after.keys() if place[0] not in DROPPED_TABLES} == DROPPED_COLUMNS
-    assert {place for place in before.keys() & after.keys() if before[place] != after[place]} == REWRITTEN
+    changed = {place for place in before.keys() & after.keys() if before[place] != after[place]}
+    assert {place for place in changed if place[0] not in CHANGED_TABLES} == REWRITTEN

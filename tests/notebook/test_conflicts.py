@@ -57,13 +57,12 @@ def versions(conflict: Conflict) -> dict[str, str]:
     return {"first_expected_version": str(first.version), "second_expected_version": str(second.version)}
 
 
-def test_the_inbox_lists_what_is_open_with_its_phrases_and_the_tab_counts_it() -> None:
+def test_the_inbox_lists_what_is_open() -> None:
     project = make_project()
     conflict = open_conflict(project)
     client, _user = logged_in(project, Role.VIEWER)
     said = client.get(page("conflicts", project)).content.decode()
     assert page("conflict", project, conflict) in said
-    assert ALWAYS.rstrip(".") in said
     assert "Contradiction" in said
     assert client.get(page("conflicts", project), {"state": "settled"}).content.decode().count("data-queue-row") == 0
     assert client.get(page("conflicts", project), {"state": "x", "kind": "y", "after": "z"}).status_code == 200
@@ -76,7 +75,6 @@ def test_the_item_shows_both_sides_with_what_differs_marked() -> None:
     said = client.get(page("conflict", project, conflict)).content.decode()
     assert "<del>Always</del>" in said
     assert "<ins>Never</ins>" in said
-    assert "One demands what the other refuses" in said
     assert said.count('data-key="1"') == said.count('data-key="2"') == said.count('data-key="b"') == 1
 
 

@@ -120,7 +120,7 @@ def test_many_are_curated_each_by_itself_and_taken_back_but_for_what_changed_sin
     told = BulkCuration(entries=(*(one.pk for one in good), retired.pk, elsewhere.pk), do=BulkDeed.APPROVE, reason="OK")
     result = curate_together(project, told, actor=anna)
     assert [item.is_done for item in result.items] == [True, True, True, False, False]
-    assert "retired" in result.items[3].why
+    assert "Retired" in result.items[3].why
     assert result.items[4].why == "There is no such entry."
     edit_entry(project, good[0].pk, EntryEdit(content="Since"), actor=bob)
 

@@ -75,5 +75,5 @@ def test_a_live_page_is_sent_the_six_steps_and_a_way_to_order_it_again() -> None
     run = Run.objects.select_related("task", "project", "best_attempt").get(pk=run.pk)
     drawn = {fragment.place: fragment.html for fragment in fragments_of(tell(run), membership=membership)}
     assert drawn["run-protocol"].startswith('<section id="run-protocol"')
-    assert "1 of 2 repair steps done" in drawn["run-protocol"]
+    assert "0 of 2 repair steps done" in drawn["run-protocol"]
     assert f"/p/six/runs/{run.pk}/redo/" in drawn["run-header"]

@@ -8,9 +8,9 @@ from reflection_app.core.models import Project, Role
 from reflection_app.web.urls import project_pages, urlpatterns
 from tests.factories import make_member, make_project
 from tests.web.stories import logged_in
-from tests.web.test_access import addresses
+from tests.web.test_access import addresses, walked
 
-__all__ = ["addresses"]
+__all__ = ["addresses", "walked"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PART = {"HX-Request": "true"}
