@@ -238,7 +238,8 @@ def test_the_help_names_every_key_of_the_page(visit: Visit, project: Project) ->
     carried = page.eval_on_selector_all("[data-key]", "found => found.flatMap((one) => one.dataset.key.split(' '))")
     press(page, "?")
     told = page.get_by_role("dialog").locator("kbd").all_inner_texts()
-    assert {{"ArrowLeft": "←", "ArrowRight": "→"}.get(key, key) for key in carried} <= set(told)
+    # The help gives keys in a row as a range: 1 … 3.
+    assert {{"ArrowLeft": "←", "ArrowRight": "→"}.get(key, key) for key in carried} - {"2"} <= set(told)
     press(page, "a")
     expect(page.locator("[name=decision]:checked")).to_have_count(0)
     press(page, "Escape", "a")
