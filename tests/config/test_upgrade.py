@@ -50,7 +50,7 @@ DROPPED_COLUMNS = {
 }
 REWRITTEN = {("notebook_app_entry", "fingerprint")}
 # Traces without an agent are deleted; examples move into a new version of the guidelines.
-CHANGED_TABLES = {"reflection_app_agentspan", "reflection_app_agenttrace", "reflection_app_guidelines"}
+CHANGED_TABLES = {"reflection_app_agentspan", "reflection_app_agenttrace", "reflection_app_guidelinesversion"}
 COLUMNS = """
 SELECT table_name, array_agg(column_name::text ORDER BY column_name)
 FROM information_schema.columns

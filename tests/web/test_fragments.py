@@ -12,7 +12,7 @@ from tests.web.test_access import addresses, walked
 
 __all__ = ["addresses", "walked"]
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 PART = {"HX-Request": "true"}
 RESTORED = {"HX-Request": "true", "HX-History-Restore-Request": "true"}
 
@@ -47,7 +47,6 @@ def test_parts_of_pages_are_marked_as_such(client: Client, addresses: dict[str, 
         if isinstance(one, URLPattern) and hasattr(one.callback, "fragment_of")
     }
     assert marked == {
-        "run_goes_on": "run",
         "run_reflectors": "run",
         "navigation_news": "project_overview",
         "session_reflectors": "session",
