@@ -10,7 +10,7 @@ from reflection_app.loops.storable import storable, storable_value
 
 # A fence may be indented, may be left open at the end of a truncated answer, and may name a language or not.
 _FENCE = re.compile(
-    r"^[ \t]*(`{3,}+|~{3,}+)[ \t]*([\w+-]*+)[^\n]*+\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
+    r"^[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([\w+-]*+)[^\n]*+\n(.*?)(?:^[ \t]*+\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
 )
 _PYTHON = frozenset({"", "python", "py", "python3"})
 
