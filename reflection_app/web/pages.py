@@ -13,7 +13,7 @@ from reflection_app.core.permissions import Permission
 
 
 class Page(URLPattern):
-    """An address with a title. `words` are what people call it besides; `within` is the title of what it belongs to."""
+    """An address with a title. `words` are other names that search finds it by; `within` is its parent's title."""
 
     def __init__(
         self,
