@@ -25,7 +25,7 @@ from reflection_app.reviews.own_work import refuse_own_work
 from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.models import Attempt, Run, Verdict
 
-# Correcting the class of an error. What a person says is kept as a label, and what goes with the new class follows.
+# Correcting the class of an error; what the new class asks for follows.
 
 
 class CorrectionInput(Value):

@@ -18,7 +18,7 @@ REFERENCE = Path(settings.BASE_DIR) / "docs" / "reference"
 HEAD = """# Who may do what
 
 One table in the code (`reflection_app/core/permissions.py`) says it for pages, REST and MCP alike; this page is
-written from it by `manage.py write_permissions`, and a test compares them. A member's role may do all that the roles
+written from it by `manage.py write_reference`, and a test compares them. A member's role may do all that the roles
 before it may. A key needs one of the scopes, or all of them where they are joined by "and"; `admin` stands for each.
 Whoever is no member of a project is told that there is none, and another project's things are not found.
 

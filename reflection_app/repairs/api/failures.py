@@ -161,7 +161,7 @@ class ToolFailures(DeskView):
         examples=JUDGEMENTS,
     )
     def judge(self, failure: ToolFailure, body: DiagnosisJudgement) -> ToolFailureAnswer:
-        """A person's word is kept as a label; a key's corrects the diagnosis alone."""
+        """The audit trail records who corrected the diagnosis."""
         judge_diagnosis(failure, body, actor=self.actor)
         return tool_failure_answer(self.get_object(failure.pk))
 

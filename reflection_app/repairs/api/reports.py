@@ -120,7 +120,7 @@ class Reports(DeskView):
         },
     )
     def correct(self, report: Report, body: CorrectionInput) -> Response:
-        """A person's word is kept as a label. Another class needs a reason."""
+        """The report records who corrected the class. Another class needs a reason."""
         correct_class(report, body, actor=self.actor)
         return Response(report_body(self.get_object(report.reflection_id)))
 

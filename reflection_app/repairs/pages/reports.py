@@ -112,7 +112,7 @@ def correct(request: DeskRequest, reflection_id: str) -> HttpResponse:
             corrected = CorrectionInput.model_validate(form.given(*CORRECTION))
             is_right = corrected.type.value == report.holding_type
             correct_class(report, corrected, actor=request.place.actor)
-            message = _("The class is corrected, and your word is kept as a label.")
+            message = _("The class is corrected.")
             return back_to(
                 request, "report", reflection_id, message=_("Noted: the class is right.") if is_right else message
             )
