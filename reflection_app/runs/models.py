@@ -227,12 +227,13 @@ def spec_as_json(spec: TaskSpec) -> dict[str, Any]:
 
 
 class ThoughtField(models.JSONField):
-    """The parts of an attempt's content, read when its row is inserted; null where none were asked for."""
+    """The parts of an attempt's content, read when its row is inserted; null in rows from before the field."""
 
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:
         assert isinstance(model_instance, Attempt)
         if add and model_instance.stored_thought is None:
-            model_instance.stored_thought = model_instance.read_thought()
+            # Never null in a new row: reading it needs no look at what its run asked for.
+            model_instance.stored_thought = model_instance.read_thought() or {}
         return super().pre_save(model_instance, add)
 
 

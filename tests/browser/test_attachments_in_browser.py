@@ -39,7 +39,8 @@ def test_a_picture_is_shown_and_enlarged(visit: Visit, review: Review) -> None:
     visitor = visit(make_member(review.project))
     page = visitor.go(f"/p/desk/runs/{review.run_id}/")
     picture = page.get_by_role("img", name="chart.png")
-    picture.scroll_into_view_if_needed()
+    # Scrolls there, and tries again when the live page replaces it.
+    picture.hover()
     page.wait_for_function("document.querySelector('.attached-picture img').naturalWidth === 800")
     picture.click()
     expect(page.get_by_role("dialog", name="chart.png")).to_be_visible()

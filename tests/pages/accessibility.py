@@ -190,7 +190,7 @@ def _text(element: html.HtmlElement, *, without: html.HtmlElement | None = None)
 
 
 # By the clock, by the machine, or by chance.
-ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b(?:rewind|reflection)_\w+")
+ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b(?:rewind|reflection|msg|rd)_\w+")
 HEX = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{6,}\b")
 NUMBER = re.compile(r"\d[\d.,:]*\d|\d")
 UNIT = re.compile(
@@ -204,4 +204,6 @@ def _spoken(text: str) -> str:
     """The text on one line, with what varies from run to run written as `#`."""
     text = NUMBER.sub("#", HEX.sub("#", ID.sub("#", text)))
     text = " ".join(MONTH.sub("#", UNIT.sub("#", text)).split())
+    # How long something took: less than the smallest unit, or more.
+    text = text.replace("< #", "#")
     return re.sub(r"#(?: ?#)+", "#", text)
