@@ -3,8 +3,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from reflection_app.loops.attempt_effects import Generate, Generation
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed, Spent
@@ -161,30 +159,6 @@ def test_the_window_holds_new_turns_whole_and_is_bounded() -> None:
     assert len(shown) < LONGEST_WINDOW + 200
     assert "earlier turns are not shown" in shown
     assert "[100] tool FAILED" in shown
-
-
-@given(st.data())
-def test_whatever_comes_the_reflecting_ends_within_its_limits(data: st.DataObject) -> None:
-    turns = [
-        turn(seq, failed=failed) for seq, failed in enumerate(data.draw(st.lists(st.booleans(), max_size=60)), start=1)
-    ]
-    answers = st.one_of(
-        st.builds(said, st.sampled_from([ON_TRACK, "{}", "", "[]"]), tokens=st.integers(0, 3000)),
-        st.builds(EffectFailed, st.text(max_size=5)),
-        st.builds(EffectTimedOut, st.text(max_size=5)),
-    )
-    played = play(spec(max_iterations=3, token_budget=9_000), session(turns, answer=lambda _: data.draw(answers)))
-    kept = kept_in(played)
-    assert len(kept) <= 3
-    assert [one.number for one in kept] == list(range(1, len(kept) + 1))
-    assert [one.turn for one in kept] == sorted({one.turn for one in kept})
-    assert len(set(played.keys)) == len(played.keys)
-    assert played.ended.outcome in {
-        Outcome.UNVERIFIED,
-        Outcome.EXHAUSTED,
-        Outcome.OVER_BUDGET,
-        Outcome.TIMED_OUT,
-    }
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,12 @@
-import json
 from decimal import Decimal
-from typing import Any
-
-from hypothesis import given
-from hypothesis import strategies as st
 
 from reflection_app.loops.attempt_effects import (
-    AskPerson,
     AskReviewer,
-    CallTool,
     Decision,
-    Generate,
     KeepAttempt,
     ReviewDecision,
 )
-from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Spent
+from reflection_app.loops.effect import Spent
 from reflection_app.loops.effects import RecordPlan, RecordPlanStep
 from reflection_app.loops.plans import PlanFault, PlanStepState
 from reflection_app.loops.questions import Choice, PersonsAnswer
@@ -27,7 +19,6 @@ from tests.loops.tool_playing import (
     calls_of,
     failed,
     in_turn,
-    noted,
     plan_text,
     planning_spec,
     verdicts_of,
@@ -240,65 +231,3 @@ def test_a_tool_cannot_close_the_frame_that_its_result_stands_in() -> None:
     asked = asked_for(play(planning_spec(), in_turn(answers)), "attempt-1/answer")
     opened = asked[: asked.index(hostile)].rsplit("<result-", 1)[1].rstrip(">\n")
     assert f"</result-{opened}>" in asked[asked.index(hostile) + len(hostile) :]
-
-
-ids = st.sampled_from(["a", "b", "c"])
-plans = st.lists(
-    st.fixed_dictionaries(
-        {
-            "id": ids,
-            "description": st.just("do it"),
-            "tool": st.sampled_from([None, None, "weather", "add", "nothing"]),
-            "requires": st.lists(ids, max_size=1),
-        }
-    ),
-    max_size=3,
-).map(lambda steps: json.dumps({"steps": steps}))
-good_plans = st.sampled_from(
-    [TWO_STEPS, plan_text(("a", "weather", []), ("b", "add", ["a"]), ("c", None, ["b"])), plan_text(("x", None, []))]
-)
-critiques = st.builds(critique, st.floats(0, 100), approved=st.booleans())
-words = st.one_of(st.text(max_size=20), plans, good_plans, st.just(ROME), critiques)
-by_role = {
-    "planner": st.one_of(good_plans, plans, words),
-    "actor": st.one_of(st.just(ROME), words),
-    "critic": st.one_of(critiques, words),
-    "diagnoser": st.one_of(st.just('{"error_type": "wrong_tool", "root_cause": "x", "fallback_tool": "add"}'), words),
-}
-
-
-@given(st.data(), st.integers(1, 4), st.booleans())
-def test_whatever_models_and_tools_say_planning_ends_within_its_limits(
-    data: st.DataObject, iterations: int, has_critic: bool
-) -> None:
-    def answer(effect: Any) -> Any:
-        match effect:
-            case Generate(role=role):
-                if data.draw(st.integers(0, 30)) == 0:
-                    return data.draw(st.sampled_from([EffectFailed("no"), EffectTimedOut("late")]))
-                return said(data.draw(by_role[role]), tokens=data.draw(st.integers(0, 900)), duration_s=0.2)
-            case CallTool():
-                return data.draw(st.sampled_from([worked(), worked(""), failed(), failed(ToolFailure.MISCONFIGURED)]))
-            case AskPerson():
-                return PersonsAnswer(choice=data.draw(st.sampled_from(effect.question.choices)))
-            case AskReviewer():
-                verdict = data.draw(st.sampled_from(Verdict))
-                return ReviewDecision(decision=Decision.OVERRULE, verdict=verdict, score=50)
-        return noted(effect)
-
-    played = play(planning_spec(has_critic=has_critic, max_iterations=iterations), answer)
-
-    assert len(played.keys) == len(set(played.keys))
-    made = [
-        effect.attempt for effect in played.effects if isinstance(effect, Generate | KeepAttempt) and effect.attempt
-    ]
-    plans_made = [effect for effect in played.effects if isinstance(effect, RecordPlan)]
-    assert len(set(made)) <= iterations
-    assert len(plans_made) <= 3 * iterations
-    assert played.ended.best_attempt is None or played.ended.best_attempt in made
-    assert played.ended.outcome in {Outcome.FAILED, Outcome.UNVERIFIED} or not played.ended.error
-    done = set[str]()
-    for effect in played.effects:
-        if isinstance(effect, RecordPlanStep) and effect.outcome.state is PlanStepState.DONE:
-            assert effect.outcome.step not in done
-            done.add(effect.outcome.step)

@@ -12,6 +12,7 @@ from reflection_app.loops.attempt_effects import (
     Generate,
     HandedIn,
     KeepAttempt,
+    RecordVerdict,
     RequestAudit,
     ReviewDecision,
     ReviewReason,
@@ -20,8 +21,10 @@ from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.effects import AnyEffect
 from reflection_app.loops.required_review import END_REVIEW
 from reflection_app.loops.task_spec import Execution, Limits, Mode, ReviewDemand, ReviewPolicy, ReviewRule, TaskSpec
-from reflection_app.loops.verdicts import Outcome, Verdict
+from reflection_app.loops.verdicts import Outcome, Referee, Verdict
 from tests.loops.playing import NO_AUDIT, Answer, Played, code_spec, noted, play, report, said, sequence, text_spec
+from tests.loops.test_reflexion import evaluation
+from tests.loops.test_reflexion import spec as reasoning_spec
 from tests.loops.tool_playing import call_text, in_turn, plan_text, planning_spec, tool_spec, worked
 from tests.runs.critiques import critique
 
@@ -245,3 +248,36 @@ def test_a_plan_without_a_critic_waits_instead_of_ending_unverified() -> None:
     assert [review.reason for review in reviews_in(played)] == [ReviewReason.REQUIRED] * 2
     assert "Name the season." in prompts(played)[-1]
     assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.SUCCEEDED, 2)
+
+
+# A person's own text ends whatever loop asked, as an attempt of its own that has passed.
+
+
+EDITED = ReviewDecision(
+    decision=Decision.OVERRULE,
+    verdict=Verdict.REVISE,
+    score=80,
+    reviewer="ann",
+    edited=EditedAnswer(content="Mine.", score=80),
+)
+
+
+@pytest.mark.parametrize(
+    ("spec", "answers"),
+    [
+        (text_spec(max_iterations=1), [said("one"), said(critique(80, approved=True, confidence=0.2))]),
+        (reasoning_spec(max_iterations=1), [said("16"), said(evaluation(True, confidence=0.2))]),
+    ],
+    ids=["actor_critic", "reflexion"],
+)
+def test_the_text_is_the_next_attempt_and_the_run_succeeds_though_no_attempt_is_left(
+    spec: TaskSpec, answers: list[Any]
+) -> None:
+    played = play(spec, sequence([*answers, EDITED]))
+    assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.SUCCEEDED, 2)
+    assert played.keys[-2:] == ["attempt-2/edited", "attempt-2/verdict"]
+    kept, judged = played.effects[-2:]
+    assert isinstance(kept, KeepAttempt)
+    assert (kept.content, kept.edited_from, kept.edited_by) == ("Mine.", 1, "ann")
+    assert isinstance(judged, RecordVerdict)
+    assert (judged.judgement.referee, judged.judgement.verdict) == (Referee.PERSON, Verdict.PASS)
