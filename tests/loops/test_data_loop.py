@@ -28,7 +28,7 @@ def spec(schema: dict[str, Any] | None = None, *, chain_of_thought: bool = False
 
 def judgements(spec: TaskSpec, *answers: str) -> list[Judgement]:
     played = play(spec, sequence([said(answer) for answer in answers]))
-    return [effect.judgement for effect in played.effects if isinstance(effect, RecordVerdict)]
+    return [effect.judgement for effect in played.of(RecordVerdict)]
 
 
 def test_data_that_fits_ends_the_loop_as_succeeded() -> None:
@@ -40,7 +40,7 @@ def test_data_that_fits_ends_the_loop_as_succeeded() -> None:
 def test_every_violation_is_in_the_next_prompt_with_its_path() -> None:
     played = play(spec(), sequence([said('{"items": [2, "3", 5, null]}'), said('{"items": []}')]))
 
-    first, second = (effect for effect in played.effects if isinstance(effect, Generate))
+    first, second = (effect for effect in played.of(Generate))
     assert '"required": ["items"]' in first.messages[1].content
     assert [message.role for message in second.messages] == ["system", "user", "assistant", "user"]
     told = second.messages[-1].content

@@ -58,7 +58,7 @@ def taken(effect: AwaitTurns, turns: Sequence[Turn]) -> Turns:
 
 
 def kept_in(played: Played) -> list[KeptReflection]:
-    return [effect.kept for effect in played.effects if isinstance(effect, RecordReflection)]
+    return [effect.kept for effect in played.of(RecordReflection)]
 
 
 def test_every_five_turns_and_at_the_end_the_session_is_reflected_on() -> None:
@@ -80,7 +80,7 @@ def test_the_first_tool_failure_is_not_waited_out_and_later_ones_are() -> None:
         (7, ReflectorTrigger.EVERY_TURNS),
         (12, ReflectorTrigger.EVERY_TURNS),
     ]
-    waits = [effect for effect in played.effects if isinstance(effect, AwaitTurns)]
+    waits = played.of(AwaitTurns)
     assert [wait.or_tool_failure for wait in waits] == [True, False, False, False]
 
 
@@ -104,7 +104,7 @@ def test_the_reflector_sees_the_session_in_a_frame_and_what_was_said_before() ->
             answer=lambda _: said(json.dumps(answer)),
         ),
     )
-    first, second = (effect for effect in played.effects if isinstance(effect, Generate))
+    first, second = (effect for effect in played.of(Generate))
     assert (first.role, first.json_schema is not None) == ("reflector", True)
     asked = first.messages[-1].content
     assert "Book the flight." in asked

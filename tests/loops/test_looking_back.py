@@ -76,10 +76,6 @@ def look_back(
     return play(TaskSpec(objective="Look back.", mode=mode, limits=Limits(**limits)), answer)
 
 
-def calls(played: Played) -> list[Generate]:
-    return [effect for effect in played.effects if isinstance(effect, Generate)]
-
-
 def recorded(played: Played) -> Any:
     return next(effect.found for effect in played.effects if isinstance(effect, RecordFindings | RecordMemories))
 
@@ -95,7 +91,7 @@ def test_a_reflector_reads_and_then_says_what_it_found(mode: Mode) -> None:
         "generate",
         "record_findings" if mode is Mode.ERROR_REFLECTION else "record_memories",
     ]
-    first, second = calls(played)
+    first, second = played.of(Generate)
     assert first.role == ("error_reflector" if mode is Mode.ERROR_REFLECTION else "memory_reflector")
     assert "1\thello" in second.messages[-1].content
     assert second.messages[:-2] == first.messages
@@ -105,7 +101,7 @@ def test_a_reflector_reads_and_then_says_what_it_found(mode: Mode) -> None:
 def test_there_are_never_more_turns_than_its_own_and_the_last_one_may_only_answer(mode: Mode) -> None:
     played = look_back(mode, [READ] * (TURNS[mode] - 1) + [LAST[mode]])
     assert played.ended.outcome is Outcome.SUCCEEDED
-    asked = calls(played)
+    asked = played.of(Generate)
     assert len(asked) == TURNS[mode]
     assert ["last turn" in call.messages[-1].content for call in asked] == [False] * (TURNS[mode] - 1) + [True]
     assert asked[-1].json_schema is not None
@@ -118,7 +114,7 @@ def test_who_never_answers_fails_with_what_it_said_and_records_nothing(mode: Mod
     played = look_back(mode, [bad] * 9)
     assert played.ended.outcome is Outcome.FAILED
     assert "no usable answer" in played.ended.error
-    assert len(calls(played)) == TURNS[mode]
+    assert len(played.of(Generate)) == TURNS[mode]
     assert not [effect for effect in played.effects if isinstance(effect, RecordFindings | RecordMemories)]
 
 
@@ -126,32 +122,32 @@ def test_who_never_answers_fails_with_what_it_said_and_records_nothing(mode: Mod
 def test_a_malformed_answer_costs_a_turn_and_is_told_what_was_wrong(mode: Mode) -> None:
     played = look_back(mode, ["All went well, I think.", LAST[mode]])
     assert played.ended.outcome is Outcome.SUCCEEDED
-    assert "JSON" in calls(played)[1].messages[-1].content
+    assert "JSON" in played.of(Generate)[1].messages[-1].content
 
 
 def test_a_tool_that_does_not_exist_is_not_called() -> None:
     call = json.dumps({"tool": "delete_file", "arguments": {"path": "session.txt"}})
     played = look_back(Mode.ERROR_REFLECTION, [call, FOUND])
-    assert not [effect for effect in played.effects if isinstance(effect, CallTool)]
-    assert "only read_file and grep_search" in calls(played)[1].messages[-1].content
+    assert not played.of(CallTool)
+    assert "only read_file and grep_search" in played.of(Generate)[1].messages[-1].content
 
 
 def test_a_tool_that_fails_is_told_and_the_reflector_goes_on() -> None:
     failed = ToolResult(ok=False, failure=ToolFailure.TOOL_ERROR, error="There is no file '../x'.")
     played = look_back(Mode.ERROR_REFLECTION, [READ, FOUND], result=failed)
-    assert "There is no file '../x'." in calls(played)[1].messages[-1].content
+    assert "There is no file '../x'." in played.of(Generate)[1].messages[-1].content
 
 
 def test_who_answers_and_calls_a_tool_at_once_has_answered() -> None:
     both = f"I could still do {READ}, but: {FOUND}"
-    assert len(calls(look_back(Mode.ERROR_REFLECTION, [both]))) == 1
+    assert len(look_back(Mode.ERROR_REFLECTION, [both]).of(Generate)) == 1
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_the_budget_ends_it_by_name_and_what_is_left_goes_to_an_answer(mode: Mode) -> None:
     played = look_back(mode, [said(READ, tokens=9_000), said(LAST[mode], tokens=9_000)], token_budget=20_000)
     assert played.ended.outcome is Outcome.SUCCEEDED
-    assert "last turn" in calls(played)[1].messages[-1].content
+    assert "last turn" in played.of(Generate)[1].messages[-1].content
     over = look_back(mode, [said(READ, tokens=20_000)], token_budget=20_000)
     assert over.ended.outcome is Outcome.OVER_BUDGET
     slow = look_back(mode, [said(READ, duration_s=301.0)], time_budget_s=300.0)
@@ -178,7 +174,7 @@ def test_hostile_text_closes_no_frame_and_is_bounded(hostile: str) -> None:
     )
     result = ToolResult(ok=True, content=hostile)
     played = look_back(Mode.MEMORY_REFLECTION, [READ, LEARNED], session=session, result=result)
-    asked = calls(played)[-1]
+    asked = played.of(Generate)[-1]
     for name in ("objective", "session", "errors", "files", "known", "result"):
         text = "\n".join(message.content for message in asked.messages)
         [opened] = set(re.findall(rf"<({name}-[0-9a-f]{{12}})>", text))

@@ -78,5 +78,5 @@ def test_a_judge_that_is_malformed_passes_nothing_and_loses_nothing(mode: Mode, 
 
     assert ended.ended.outcome not in {Outcome.SUCCEEDED, Outcome.FAILED}, ended.ended
     assert ended.ended.best_attempt == 1
-    verdicts = [effect.judgement for effect in ended.effects if isinstance(effect, RecordVerdict)]
+    verdicts = [effect.judgement for effect in ended.of(RecordVerdict)]
     assert not [judged for judged in verdicts if judged.passed and judged.referee in {Referee.CRITIC, Referee.SELF}]

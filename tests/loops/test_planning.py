@@ -31,9 +31,7 @@ ROME = call_text(city="Rome")
 
 
 def states_of(played: Played) -> dict[str, PlanStepState]:
-    return {
-        effect.outcome.step: effect.outcome.state for effect in played.effects if isinstance(effect, RecordPlanStep)
-    }
+    return {effect.outcome.step: effect.outcome.state for effect in played.of(RecordPlanStep)}
 
 
 def test_a_plan_is_carried_out_in_order_and_answered_from_its_results() -> None:
@@ -110,7 +108,7 @@ def test_an_invalid_plan_is_revised_with_its_issues_in_view_and_every_version_is
     answers = [said(circle), said(TWO_STEPS), said(ROME), worked(), said("jacket"), said("Take it.")]
     played = play(planning_spec(), in_turn(answers))
 
-    versions = [effect.plan for effect in played.effects if isinstance(effect, RecordPlan)]
+    versions = [effect.plan for effect in played.of(RecordPlan)]
     assert [issue.fault for issue in versions[0].issues] == [
         PlanFault.UNKNOWN_REQUIRES,
         PlanFault.UNKNOWN_TOOL,
@@ -129,7 +127,7 @@ def test_a_plan_still_invalid_after_two_revisions_ends_as_failed_with_the_issues
     assert played.ended.outcome is Outcome.FAILED
     assert "a needs a" in played.ended.error
     assert played.ended.best_attempt is None
-    assert len([effect for effect in played.effects if isinstance(effect, RecordPlan)]) == 3
+    assert len(played.of(RecordPlan)) == 3
 
 
 def test_a_failing_tool_is_called_with_corrected_arguments_at_most_twice() -> None:
@@ -193,7 +191,7 @@ def test_a_run_out_of_tokens_keeps_what_its_steps_came_to() -> None:
     later = play(planning_spec(token_budget=130), in_turn([*answers, said("jacket", tokens=60)]))
     assert later.ended.outcome is Outcome.OVER_BUDGET
     assert later.ended.best_attempt == 1
-    [kept] = [effect for effect in later.effects if isinstance(effect, KeepAttempt)]
+    [kept] = later.of(KeepAttempt)
     assert "21 degrees" in kept.content
     [judgement] = verdicts_of(later)
     assert judgement.verdict is Verdict.REVISE
@@ -214,7 +212,7 @@ def test_an_answer_whose_price_is_not_known_is_the_attempt_that_is_kept() -> Non
     answers = [said(TWO_STEPS), said(ROME), worked(), said("jacket"), unpriced]
     played = play(planning_spec(cost_budget_usd=Decimal(1)), in_turn(answers))
     assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.FAILED, 1)
-    assert not [effect for effect in played.effects if isinstance(effect, KeepAttempt)]
+    assert not played.of(KeepAttempt)
 
 
 def test_a_model_that_gives_no_arguments_fails_its_step_and_not_the_run() -> None:

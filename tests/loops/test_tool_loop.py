@@ -151,7 +151,7 @@ def test_what_only_a_person_can_grant_is_asked_of_one_and_called_again(
 
     assert played.ended.outcome is Outcome.SUCCEEDED
     assert [call.arguments for call in calls_of(played)] == [{"city": "Rome"}] * 2
-    [asked] = [effect.question for effect in played.effects if isinstance(effect, AskPerson)]
+    [asked] = [effect.question for effect in played.of(AskPerson)]
     assert asked.kind is QuestionKind.PERMISSION
     assert asked.choices == (Choice.TRY_AGAIN, Choice.SKIP, Choice.GIVE_UP)
     told = "\n".join(asked.context)
@@ -213,7 +213,7 @@ def test_an_outside_agent_hands_in_the_calls_and_its_verdict_tells_the_result() 
     assert played.ended.outcome is Outcome.SUCCEEDED
     assert [judged.verdict for judged in verdicts_of(played)] == [Verdict.REVISE, Verdict.PASS]
     assert verdicts_of(played)[1].feedback.strengths == ("The tool answered: 21 degrees",)
-    waits = [effect for effect in played.effects if isinstance(effect, AwaitAttempt)]
+    waits = played.of(AwaitAttempt)
     assert "That is no call of a tool" in waits[1].messages[-1].content
 
 

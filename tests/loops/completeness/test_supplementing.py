@@ -111,7 +111,7 @@ def test_a_limit_that_is_reached_among_supplements_ends_the_run_with_all_results
     answers = STORY | {"attempt-1/supplement/step-2/arguments": EffectTimedOut("the time was up")}
     run = played(SPEC, answers, RESULTS)
     assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.TIMED_OUT, 1)
-    [kept] = [effect.content for effect in run.effects if isinstance(effect, KeepAttempt)]
+    [kept] = [effect.content for effect in run.of(KeepAttempt)]
     assert all(part in kept for part in ("a, b, c", "written", "Still missing: saving"))
 
 
@@ -128,7 +128,7 @@ def test_it_is_checked_once_for_each_plan_that_was_carried_out_over_the_whole_hi
         "attempt-1/completeness": checked(missing=["the telling"]),
     }
     run = played(scene("Find it.", "search", "write", max_iterations=2), story | again, RESULTS)
-    checks = [effect.found for effect in run.effects if isinstance(effect, RecordCompleteness)]
+    checks = [effect.found for effect in run.of(RecordCompleteness)]
     assert [(one.attempt, one.state.value, one.steps_ok) for one in checks] == [
         (1, "incomplete", False),
         (2, "complete", True),
@@ -175,7 +175,7 @@ AGAIN = wanted("Mail the list to the team at once", "Do it again, 再次！", "m
 
 
 def calls_of(run: Any, tool: str) -> list[dict[str, Any]]:
-    return [effect.arguments for effect in run.effects if isinstance(effect, CallTool) and effect.tool == tool]
+    return [effect.arguments for effect in run.of(CallTool) if effect.tool == tool]
 
 
 def mailed_before(objective: str, supplement: dict[str, Any], again: dict[str, Any]) -> Any:
@@ -330,7 +330,7 @@ def test_a_run_outside_the_sample_answers_without_a_check() -> None:
 def test_a_run_in_the_sample_is_checked_as_any_other_and_drawn_for_once() -> None:
     run = run_of(CompletenessSettings(when=When.SAMPLED), sampled_by=0.01)
     without = run_of(CompletenessSettings())
-    drawn = [effect for effect in run.effects if isinstance(effect, DrawCheck)]
+    drawn = run.of(DrawCheck)
     assert [(effect.key, effect.share) for effect in drawn] == [("completeness/draw", 0.1)]
     assert [kind for kind in kinds_of(run) if kind != DrawCheck.kind] == kinds_of(without)
 
@@ -345,7 +345,7 @@ def test_where_the_check_is_off_nothing_is_drawn_or_checked() -> None:
 
 
 def looks_of(one: Played) -> list[Completeness]:
-    return [effect.found for effect in one.effects if isinstance(effect, RecordSecondLook)]
+    return [effect.found for effect in one.of(RecordSecondLook)]
 
 
 def state_of(one: Played) -> CheckState:
@@ -378,7 +378,7 @@ def test_what_it_still_misses_is_told_to_the_answer_and_no_second_round_is_made(
     assert "- the board's copy" in asked_for(run, "attempt-1/answer")
     [verdict] = verdicts_of(run)
     assert [issue.description for issue in verdict.issues] == ["A check found that this is missing: the board's copy"]
-    assert len([effect for effect in run.effects if isinstance(effect, CallTool)]) == 3
+    assert len(run.of(CallTool)) == 3
 
 
 def test_a_second_look_that_fails_says_nothing_and_so_not_that_it_is_complete() -> None:

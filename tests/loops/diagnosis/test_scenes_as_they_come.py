@@ -43,7 +43,7 @@ def test_a_search_that_times_out_again_and_again_is_never_the_same_twice() -> No
         QUERY | {"max_results": 1},
         QUERY | {"query": "multi-agent", "max_results": 1},
     ]
-    assert [effect.delay_s for effect in played.effects if isinstance(effect, Wait)] == [5, 5]
+    assert [effect.delay_s for effect in played.of(Wait)] == [5, 5]
 
 
 def test_a_number_beyond_the_schemas_bound_is_never_sent_again() -> None:

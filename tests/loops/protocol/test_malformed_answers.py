@@ -83,9 +83,7 @@ def test_no_word_passes_what_misses_its_requirements(text: str, by: str) -> None
     said_by = {"actor": papers(1), "critic": passing()} | {by: text}
     played = play(protocol_spec(requirements=PAPERS), Desk(reviewer=decided(Verdict.REVISE), **said_by))
     assert played.ended.outcome in {Outcome.EXHAUSTED, Outcome.OVER_CORRECTED}
-    assert not any(
-        effect.judgement.verdict is Verdict.PASS for effect in played.effects if isinstance(effect, RecordVerdict)
-    )
+    assert not any(effect.judgement.verdict is Verdict.PASS for effect in played.of(RecordVerdict))
 
 
 def test_a_fallback_is_marked_and_made_from_the_ticket() -> None:
