@@ -17,7 +17,6 @@ from django.utils import timezone
 
 from notebook_app.changing import lock_notebook
 from notebook_app.models import Entry, Exposure
-from notebook_app.reading import KeptEntry
 
 MOST_SUMMED_AT_ONCE = 5_000
 
@@ -26,7 +25,7 @@ class Ranked(Protocol):
     """An entry that was recalled, with its score."""
 
     @property
-    def entry(self) -> KeptEntry: ...
+    def entry(self) -> Entry: ...
 
     @property
     def score(self) -> float: ...

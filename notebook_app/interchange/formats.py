@@ -11,8 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from notebook_app.identity import nfc
 from notebook_app.kinds import CATEGORIES, EntryKind, storable, words_of
+from notebook_app.models import Entry
 from notebook_app.proposing import MOST_WORDINGS
-from notebook_app.reading import KeptEntry, Wording
+from notebook_app.reading import Wording
 from notebook_app.versions import KEPT
 
 # An entry as files hold it, and what could not be read as one.
@@ -113,12 +114,12 @@ def read_line(value: Any, *, file: str) -> ImportItem:
     )
 
 
-def written_line(entry: KeptEntry, wordings: Sequence[Wording] = ()) -> str:
+def written_line(entry: Entry, wordings: Sequence[Wording] = ()) -> str:
     """Return the entry as one line of JSON, with its other wordings."""
     line: dict[str, Any] = {
         "id": str(entry.id),
-        "kind": entry.kind.value,
-        "state": entry.state.value,
+        "kind": entry.kind,
+        "state": entry.state,
         "version": entry.version,
         **{name: getattr(entry, name) for name in FIELDS},
         "agents": entry.agents,
@@ -162,7 +163,7 @@ def read_note(value: dict[str, Any], *, file: str) -> ImportItem:
     )
 
 
-def written_note(entry: KeptEntry, *, session_id: str = "") -> dict[str, Any]:
+def written_note(entry: Entry, *, session_id: str = "") -> dict[str, Any]:
     """The entry in the seed's form, with what it has besides under names of its own."""
     return {
         "id": f"nb_{entry.id.hex}",
@@ -254,7 +255,7 @@ def key_of(name: str) -> str:
     return f"anti-pattern:{hashlib.sha256(name.strip().encode(errors='surrogatepass')).hexdigest()[:32]}"
 
 
-def written_markdown(entry: KeptEntry) -> str:
+def written_markdown(entry: Entry) -> str:
     """The entry as such a file. Its words cannot end a list or begin a section."""
     symptoms = [f"- {_line(one)}" for one in entry.details.get("symptoms", [])] or [f"- {NO_SYMPTOMS}"]
     return "\n".join(
@@ -274,7 +275,7 @@ def written_markdown(entry: KeptEntry) -> str:
     )
 
 
-def file_name(entry: KeptEntry) -> str:
+def file_name(entry: Entry) -> str:
     """A name for the entry's file, of letters, digits and dashes, that no other entry's has."""
     stem = UNSAFE.sub("-", entry.name).strip("-_")[:LONGEST_STEM].strip("-") or "entry"
     return f"{stem}-{entry.id.hex[-8:]}.md"

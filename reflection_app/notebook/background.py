@@ -14,25 +14,21 @@ from redis import RedisError
 
 from judgement.lesson_screening import log_odds
 from judgement.linear import MODEL
-from notebook_app.public import (
-    EntryState,
+from notebook_app.comparing import WheelsModel, compare, due
+from notebook_app.kinds import EntryState
+from notebook_app.meaning import (
     Lacking,
-    Space,
-    WheelsModel,
     WrongDimensions,
     activate_space,
     active_space,
-    compare,
     drop_other_spaces,
-    due,
-    keep_reading,
     keep_vectors,
     known_space,
     lacking_vectors,
-    reading_of,
-    unread,
     wanted_space,
 )
+from notebook_app.public import Space
+from notebook_app.screening_by_meaning import keep_reading, reading_of, unread
 from reflection_app.adapters.llm import ModelError, TextRefused, embed, embedding_model, screening_model, wheels_file
 from reflection_app.core.audit import Actor
 from reflection_app.core.connections import released
@@ -216,7 +212,7 @@ def screen_waiting(*, works_for_s: float = WORKS_FOR_S) -> bool:
                         reading = replace(reading, opinion=second_opinion(project, reading.passage))
                 with transaction.atomic():
                     flagged = keep_reading(one, reading)
-                    if flagged is not None and flagged.state is EntryState.APPROVED:
+                    if flagged is not None and flagged.state == EntryState.APPROVED:
                         notify_of_flag(flagged, actor=Actor())
                 if flagged is not None:
                     ring_notebook(one.project_id)

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import transaction
 from pydantic import AfterValidator, Field
 
-from notebook_app.public import EntryKind
+from notebook_app.kinds import EntryKind
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.json_sizes import at_most
 from reflection_app.core.models import Project

@@ -4,7 +4,7 @@ import logging
 
 from pydantic import BaseModel, ConfigDict, StrictBool
 
-from notebook_app.public import Opinion
+from notebook_app.screening import Opinion
 from reflection_app.adapters.llm import CompletionRequest, ModelError, can_look_back, complete, model_for
 from reflection_app.core.models import Project
 from reflection_app.loops.answer_reading import UnusableAnswerError, read_answer

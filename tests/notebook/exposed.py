@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from itertools import count
 from uuid import UUID
 
-from notebook_app.kinds import By
+from notebook_app.curation import approve
+from notebook_app.exposures import Drawn, record_exposures, settle, sum_recalls, withhold
+from notebook_app.kinds import DESK, By
 from notebook_app.models import Entry
-from notebook_app.public import DESK, Drawn, KeptEntry, approve, record_exposures, settle, sum_recalls, withhold
 from notebook_app.public import propose as proposed
 
 _numbers = count(1)
@@ -17,11 +18,11 @@ _numbers = count(1)
 class Found:
     """A lesson as recall would give it."""
 
-    entry: KeptEntry
+    entry: Entry
     score: float
 
 
-def approved_lesson(project_id: UUID, name: str = "", *, by: By = DESK) -> KeptEntry:
+def approved_lesson(project_id: UUID, name: str = "", *, by: By = DESK) -> Entry:
     """A lesson that may be recalled, through the same doors as in life."""
     number = next(_numbers)
     name = name or f"Lesson {number}: check the units of what is measured"
@@ -31,7 +32,7 @@ def approved_lesson(project_id: UUID, name: str = "", *, by: By = DESK) -> KeptE
 
 
 def draw(
-    project_id: UUID, subject: str, lessons: Sequence[KeptEntry], *, draws: Sequence[float], is_counted: bool = True
+    project_id: UUID, subject: str, lessons: Sequence[Entry], *, draws: Sequence[float], is_counted: bool = True
 ) -> list[Drawn]:
     """Records these draws at a share of a tenth: below it a lesson is withheld."""
     left = iter(draws)
@@ -41,7 +42,7 @@ def draw(
     return drawn
 
 
-def fill(lesson: KeptEntry, *, given: tuple[int, int], withheld: tuple[int, int]) -> None:
+def fill(lesson: Entry, *, given: tuple[int, int], withheld: tuple[int, int]) -> None:
     """Outcomes as (successes, all): the arms grow evenly, as they would with a steady share."""
     for is_withheld, (successes, total) in ((False, given), (True, withheld)):
         for number in range(total):
@@ -51,7 +52,7 @@ def fill(lesson: KeptEntry, *, given: tuple[int, int], withheld: tuple[int, int]
             settle(lesson.project_id, subject=subject, succeeded=succeeded)
 
 
-def row_of(lesson: KeptEntry) -> Entry:
+def row_of(lesson: Entry) -> Entry:
     """The lesson's row, read afresh, with all that it was given for summed up."""
     sum_recalls()
     return Entry.objects.get(pk=lesson.id)

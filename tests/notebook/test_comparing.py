@@ -9,11 +9,12 @@ from django.utils import timezone
 
 from notebook_app.changing import change
 from notebook_app.comparing import compare, due
-from notebook_app.conflicts import Settling, list_conflicts, settle_conflict
+from notebook_app.conflicts import list_conflicts, settle_conflict
+from notebook_app.curation import edit, reject
 from notebook_app.kinds import DESK, By, Change, EntryKind
+from notebook_app.merging import reopen
 from notebook_app.models import Conflict, ConflictKind, ConflictState, Entry, Settlement
 from notebook_app.proposing import Proposal, keep
-from notebook_app.public import edit, reject, reopen
 from tests.notebook.embedding_rows import active
 from tests.reviews.test_reviews import together
 
@@ -137,7 +138,7 @@ def test_of_one_that_goes_and_one_that_comes_at_once_the_conflict_ends_as_they_d
 def test_what_was_kept_both_is_asked_again_only_after_other_words() -> None:
     project = uuid4()
     conflict = conflicting(project)
-    settle_conflict(project, conflict.pk, Settling(Settlement.KEPT_BOTH, reason="two teams"), by=SOMEBODY)
+    settle_conflict(project, conflict.pk, Settlement.KEPT_BOTH, reason="two teams", by=SOMEBODY)
     assert compare(project, conflict.second_id) == []
     assert state_of(conflict) == ConflictState.SETTLED
     edit(project, conflict.second_id, by=SOMEBODY, tags=["git"])

@@ -8,10 +8,11 @@ from django.test import Client
 from django.urls import reverse
 
 from notebook_app.comparing import compare
-from notebook_app.kinds import By
+from notebook_app.conflicts import count_open_conflicts
+from notebook_app.curation import approve, edit
+from notebook_app.kinds import By, EntryKind
 from notebook_app.models import Conflict, ConflictKind, Entry
 from notebook_app.proposing import Proposal, keep
-from notebook_app.public import EntryKind, approve, count_open_conflicts, edit
 from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Project, Role

@@ -7,11 +7,11 @@ import pytest
 from django.core.cache import cache
 from pytest_django.fixtures import Settings
 
+from notebook_app.curation import edit
 from notebook_app.entry_filter import EntryFilter
 from notebook_app.kinds import DESK
-from notebook_app.meaning import active_space, nearest, vector_of
+from notebook_app.meaning import active_space, embedding_status, nearest, vector_of
 from notebook_app.models import Embedding, EmbeddingSpace
-from notebook_app.public import edit, embedding_status
 from reflection_app.adapters.llm import embed
 from reflection_app.adapters.llm.embedding import WHEELS_MODEL
 from reflection_app.core.turn import Turn

@@ -9,18 +9,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from notebook_app.changing import lock_notebook, lock_rows
+from notebook_app.curation import retire
+from notebook_app.exposures import earlier_draws, record_exposures, settle, sum_recalls, withhold
 from notebook_app.kinds import DESK
-from notebook_app.models import Exposure
-from notebook_app.public import (
-    KeptEntry,
-    earlier_draws,
-    exposures_of,
-    record_exposures,
-    retire,
-    settle,
-    sum_recalls,
-    withhold,
-)
+from notebook_app.lift_list import exposures_of
+from notebook_app.models import Entry, Exposure
 from tests.notebook.exposed import Found, approved_lesson, draw, row_of
 from tests.reviews.test_reviews import together
 
@@ -136,7 +129,7 @@ def test_curators_and_recalls_at_once_wait_for_nobody_in_a_circle(project_id: UU
             draw(project_id, f"run {number} {round_}", lessons, draws=[0.5] * 4)
             settle(project_id, subject=f"run {number} {round_}", succeeded=True)
 
-    def curate(lesson: KeptEntry) -> None:
+    def curate(lesson: Entry) -> None:
         retire(project_id, lesson.id, by=DESK, reason="Wrong.")
 
     work = [partial(recall, number) for number in range(4)] + [partial(curate, lesson) for lesson in reversed(lessons)]

@@ -7,8 +7,9 @@ from django.urls import reverse
 
 from notebook_app.kinds import EntryKind
 from notebook_app.models import Entry
-from notebook_app.proposing import Proposal, own_evidence
-from notebook_app.public import keep, recall, rules_prompt
+from notebook_app.proposing import Proposal, keep, own_evidence
+from notebook_app.recall import recall
+from notebook_app.rules_prompt import rules_prompt
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role, Scope
 from reflection_app.notebook.background import SCREEN_TURN, screen_waiting

@@ -3,7 +3,8 @@
 import pytest
 from django.test import Client
 
-from notebook_app.public import EntryKind, Proposal, keep_all
+from notebook_app.kinds import EntryKind
+from notebook_app.proposing import Proposal, keep_all
 from reflection_app.core.models import Project, Role
 from reflection_app.runs.models import Attempt, Verdict
 from tests.factories import make_project

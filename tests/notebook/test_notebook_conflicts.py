@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from notebook_app.comparing import compare
+from notebook_app.curation import edit
 from notebook_app.models import Conflict, Entry
-from notebook_app.public import edit
 from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ConflictSettled

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from notebook_app.public import exposures_of, lift_of
+from notebook_app.lift_list import exposures_of, lift_of
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Scope
 from tests.api.caller import Answer, Caller, assert_problem, make_caller

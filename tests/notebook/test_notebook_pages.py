@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from notebook_app.public import EntryKind, KeptEntry, Proposal, keep_all, shown
+from notebook_app.kinds import EntryKind
+from notebook_app.models import Entry
+from notebook_app.proposing import Proposal, keep_all
 from reflection_app.core.models import Project, Role
 from tests.factories import make_project, submit
 from tests.web.stories import HOSTILE, logged_in
@@ -15,7 +17,7 @@ PAGES = "/p/desk/notebook/"
 INBOX = f"{PAGES}inbox/"
 
 
-def proposed(project: Project, *names: str, **fields: Any) -> list[KeptEntry]:
+def proposed(project: Project, *names: str, **fields: Any) -> list[Entry]:
     """Proposals with these names, each found as often as its place in the list says."""
     kind = EntryKind(fields.pop("kind", EntryKind.LESSON))
     rows = []
@@ -23,7 +25,7 @@ def proposed(project: Project, *names: str, **fields: Any) -> list[KeptEntry]:
         for time in range(number):
             proposal = Proposal(kind, name, evidence={"proposal": f"{name}-{time}"}, **fields)
             kept = keep_all(project.pk, [proposal])
-        rows.append(shown(kept[0].entry))
+        rows.append(kept[0].entry)
     return rows
 
 
@@ -65,9 +67,7 @@ def test_every_page_shows_hostile_words_as_words(client: Client, project: Projec
 def test_evidence_leads_to_what_is_in_this_project_only(client: Client, project: Project) -> None:
     run, strange = submit(project), submit(make_project("other"))
     keep_all(project.pk, [Proposal(EntryKind.LESSON, "Mine", evidence={"run": str(run.pk)})])
-    entry = shown(
-        keep_all(project.pk, [Proposal(EntryKind.LESSON, "Mine", evidence={"run": str(strange.pk)})])[0].entry
-    )
+    entry = keep_all(project.pk, [Proposal(EntryKind.LESSON, "Mine", evidence={"run": str(strange.pk)})])[0].entry
     page = logged_in(client, project, Role.VIEWER).get(f"{PAGES}entries/{entry.id}/").text
     assert f"/p/desk/runs/{run.pk}/" in page
     assert str(strange.pk) not in page

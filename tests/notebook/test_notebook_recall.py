@@ -2,7 +2,7 @@
 
 import pytest
 
-from notebook_app.public import sum_recalls, was_drawn_for
+from notebook_app.exposures import sum_recalls, was_drawn_for
 from reflection_app.core.models import Project, Scope
 from reflection_app.loops.project_settings import LessonSettings, NotebookSettings
 from tests.api.caller import Caller, make_caller

@@ -8,9 +8,9 @@ from judgement.lesson_screening import shipped
 from notebook_app.curation import approve, clear, edit, tag
 from notebook_app.kinds import By, Change, ChangedMeanwhile, Refused
 from notebook_app.models import Entry
-from notebook_app.public import keep_reading, recall, unread
+from notebook_app.recall import recall
 from notebook_app.screening import STEERS as RULE
-from notebook_app.screening_by_meaning import Reading
+from notebook_app.screening_by_meaning import Reading, keep_reading, unread
 from reflection_app.core.turn import Turn
 from reflection_app.notebook.background import SCREEN_TURN as TURN
 from reflection_app.notebook.background import screen_waiting

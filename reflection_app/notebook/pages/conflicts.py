@@ -10,19 +10,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from pydantic import ValidationError
 
-from notebook_app.public import (
-    ConflictKind,
-    ConflictState,
-    KeptEntry,
-    SeenConflict,
-    beside,
-    conflict_of,
-    list_conflicts,
-    occurrences_of,
-)
+from notebook_app.conflicts import beside, conflict_of, list_conflicts
+from notebook_app.kinds import EntryState
+from notebook_app.public import Conflict, ConflictKind, ConflictState, Entry
+from notebook_app.reading import occurrences_of
 from reflection_app.core.errors import ActionError
 from reflection_app.core.ids import id_from
 from reflection_app.core.permissions import Permission
+from reflection_app.loops.hidden_characters import revealed
 from reflection_app.notebook.conflicts import (
     SettleInput,
     UnsettleInput,
@@ -31,8 +26,8 @@ from reflection_app.notebook.conflicts import (
     suggest_merge,
     unsettle,
 )
-from reflection_app.notebook.views.conflict import KINDS, STATES, ConflictView, Suggested
-from reflection_app.notebook.views.entry import EntryView, EvidenceLine, lines_of
+from reflection_app.notebook.views.entry import EntryView, lines_of, sides_of
+from reflection_app.runs.models import RunState
 from reflection_app.tasks.submission import invalid_input
 from reflection_app.web.access import DeskRequest, Place, back_to, project_page
 from reflection_app.web.forms import read_text
@@ -55,20 +50,7 @@ class ConflictForm:
     opened: str = ""
 
 
-@dataclass(frozen=True)
-class Side:
-    """One of the two entries, with the newest of what it was learned from."""
-
-    number: int
-    view: EntryView
-    evidence: list[EvidenceLine]
-
-    @property
-    def entry(self) -> KeptEntry:
-        return self.view.entry
-
-
-def get_conflict_for(place: Place, conflict_id: UUID) -> SeenConflict:
+def get_conflict_for(place: Place, conflict_id: UUID) -> Conflict:
     """The project's conflict. Raises Http404."""
     conflict = conflict_of(place.project.pk, conflict_id)
     if conflict is None:
@@ -86,13 +68,13 @@ def conflict_list(request: DeskRequest) -> HttpResponse:
     after = id_from(request.GET.get("after", ""))
     found = list_conflicts(project.pk, states=(state,), kind=kind, limit=PAGE + 1, after=after)
     context = {
-        "rows": [ConflictView(one) for one in found[:PAGE]],
+        "rows": [(one, *map(EntryView, one.entries)) for one in found[:PAGE]],
         "next_page": found[PAGE - 1].id if len(found) > PAGE else None,
         "after": after,
         "state": state,
         "kind": kind,
-        "states": list(STATES.items()),
-        "kinds": list(KINDS.items()),
+        "states": ConflictState.choices,
+        "kinds": ConflictKind.choices,
     }
     return render(request, "notebook/conflicts.html", context)
 
@@ -102,8 +84,7 @@ def conflict_list(request: DeskRequest) -> HttpResponse:
 def conflict_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     """The page. With `?words=suggestion` the form holds what a model suggested, with `?stays=` that entry's words."""
     conflict = get_conflict_for(request.place, conflict_id)
-    view = ConflictView(conflict)
-    stays = id_from(request.GET.get("stays", "")) or view.likely_stays
+    stays = id_from(request.GET.get("stays", "")) or _likely_stays(conflict)
     typed = ConflictForm(stays=stays, words=_words_of(conflict, stays))
     if request.GET.get("words") == "suggestion" and conflict.suggestion:
         typed.words = {name: str(conflict.suggestion.get(name, "")) for name in WORDS}
@@ -130,7 +111,7 @@ def settle_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     except (ActionError, ValidationError) as error:
         problem = invalid_input(error, what="settlement") if isinstance(error, ValidationError) else error
         return _refused(request, conflict, problem)
-    message = _("Settled: you %(what)s.") % {"what": ConflictView(settled).settled_words}
+    message = _("Settled: you %(what)s.") % {"what": settled.get_settlement_display()}
     if following := older or newer:
         return back_to(request, "conflict", following, message=message)
     return back_to(request, "conflicts", message=message)
@@ -161,9 +142,9 @@ def suggest_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     return back_to(request, "conflict", conflict_id, message=message)
 
 
-def _refused(request: DeskRequest, conflict: SeenConflict, problem: ActionError) -> HttpResponse:
+def _refused(request: DeskRequest, conflict: Conflict, problem: ActionError) -> HttpResponse:
     """The conflict as it is now, why nothing was done, and what was typed."""
-    stays = id_from(request.POST.get("stays", "")) or ConflictView(conflict).likely_stays
+    stays = id_from(request.POST.get("stays", "")) or _likely_stays(conflict)
     has_words = "name" in request.POST
     words = {name: read_text(request, name) for name in WORDS} if has_words else _words_of(conflict, stays)
     opened = {"merge": "merge" if has_words else "", "keep_both": "keep_both"}.get(request.POST.get("act", ""), "")
@@ -177,38 +158,49 @@ def _refused(request: DeskRequest, conflict: SeenConflict, problem: ActionError)
 def suggestion_part(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     """The suggestion alone, for its own refresh."""
     conflict = get_conflict_for(request.place, conflict_id)
-    view = ConflictView(conflict)
-    context: dict[str, Any] = {"view": view, "conflict": conflict, "suggested": _suggested(conflict)}
-    context["may_curate"] = request.place.may(Permission.CURATE)
-    return render(request, "notebook/_conflict_suggestion.html", context)
+    return render(request, "notebook/_conflict_suggestion.html", _suggested(request, conflict))
 
 
-def _show(request: DeskRequest, conflict: SeenConflict, typed: ConflictForm) -> HttpResponse:
+def _show(request: DeskRequest, conflict: Conflict, typed: ConflictForm) -> HttpResponse:
     project = request.place.project
     newer, older = beside(conflict)
-    view = ConflictView(conflict)
-
-    context: dict[str, Any] = {
-        "view": view,
-        "conflict": conflict,
-        "sides": [
-            Side(number, side, lines_of(project, occurrences_of(side.entry, most=EVIDENCE_SHOWN)))
-            for number, side in view.sides
-        ],
+    evidence = [lines_of(project, occurrences_of(entry, most=EVIDENCE_SHOWN)) for entry in conflict.entries]
+    context = _suggested(request, conflict) | {
+        # The number, view and newest evidence of each entry.
+        "sides": list(zip((1, 2), map(EntryView, conflict.entries), evidence, strict=True)),
+        "fields": sides_of(*conflict.entries),
         "typed": typed,
         "newer": newer,
         "older": older,
-        "suggested": _suggested(conflict),
-        "may_curate": request.place.may(Permission.CURATE),
         "project": project,
     }
     return render(request, "notebook/conflict.html", context, status=typed.problem.status if typed.problem else 200)
 
 
-def _suggested(conflict: SeenConflict) -> Suggested:
-    return Suggested(run=run_asked(conflict), suggestion=conflict.suggestion)
+def _suggested(request: DeskRequest, conflict: Conflict) -> dict[str, Any]:
+    """What became of asking a model: its run, and its suggestion with hidden characters written out."""
+    run = run_asked(conflict)
+    is_under_way = run is not None and run.state != RunState.FINISHED
+    why_none = (run.error or _("Its run ended without one that is kept here.")) if run and not is_under_way else ""
+    return {
+        "conflict": conflict,
+        "may_curate": request.place.may(Permission.CURATE),
+        "asked_run": run,
+        "is_under_way": is_under_way,
+        "suggestion": {name: revealed(str(text)) for name, text in (conflict.suggestion or {}).items()},
+        "why_none": why_none,
+    }
 
 
-def _words_of(conflict: SeenConflict, stays: UUID) -> dict[str, str]:
+def _likely_stays(conflict: Conflict) -> UUID:
+    """The entry that a curator is likely to keep: the approved one, else the one that was found oftener."""
+
+    def weight(entry: Entry) -> tuple[bool, int]:
+        return entry.state == EntryState.APPROVED, entry.occurrences
+
+    return max(conflict.entries, key=weight).pk
+
+
+def _words_of(conflict: Conflict, stays: UUID) -> dict[str, str]:
     entry = conflict.second if conflict.second.id == stays else conflict.first
     return {name: getattr(entry, name) for name in WORDS}

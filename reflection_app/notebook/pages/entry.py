@@ -16,24 +16,11 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
-from notebook_app.public import (
-    WAITING,
-    EntryKind,
-    EntryOrder,
-    EntryPage,
-    EntryState,
-    KeptEntry,
-    Listing,
-    conflicts_of,
-    count_entries,
-    entry_of,
-    labels_in_use,
-    last_version_of,
-    merged_into,
-    occurrences_of,
-    open_contradictions,
-    page_of_entries,
-)
+from notebook_app.curation import open_contradictions
+from notebook_app.kinds import WAITING, EntryKind, EntryState
+from notebook_app.listing import EntryOrder, EntryPage, Listing, count_entries, labels_in_use, page_of_entries
+from notebook_app.public import Entry
+from notebook_app.reading import conflicts_of, entry_of, last_version_of, merged_into, occurrences_of
 from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import Project
@@ -59,7 +46,7 @@ from reflection_app.notebook.views.filter import (
     remember_change,
 )
 from reflection_app.notebook.views.lift import lift_context
-from reflection_app.notebook.views.words import KINDS, ORDERS, category_words, change_words, tags_in, waiting_entries
+from reflection_app.notebook.views.words import category_words, tags_in, waiting_entries
 from reflection_app.reviews.models import About
 from reflection_app.reviews.views.comments import opened_thread
 from reflection_app.runs.lesson_use import counts_of, uses_of
@@ -73,7 +60,7 @@ SHOWN_BESIDE = 5
 MOST_EVIDENCE = 100
 
 
-def get_entry_for(place: Place, entry_id: UUID) -> KeptEntry:
+def get_entry_for(place: Place, entry_id: UUID) -> Entry:
     """The project's entry. Raises Http404."""
     entry = entry_of(place.project.pk, entry_id)
     if entry is None:
@@ -81,7 +68,7 @@ def get_entry_for(place: Place, entry_id: UUID) -> KeptEntry:
     return entry
 
 
-def about_entry(request: DeskRequest, entry: KeptEntry, *, most: int) -> dict[str, Any]:
+def about_entry(request: DeskRequest, entry: Entry, *, most: int) -> dict[str, Any]:
     """The entry with what is needed to decide on it; of its evidence the newest `most`."""
     project = request.place.project
     evidence = lines_of(project, occurrences_of(entry, most=most + 1))
@@ -90,7 +77,7 @@ def about_entry(request: DeskRequest, entry: KeptEntry, *, most: int) -> dict[st
         "entry": entry,
         "evidence": evidence[:most],
         "has_more_evidence": len(evidence) > most,
-        "conflicts": [(conflict, EntryView(conflict.other)) for conflict in conflicts_of(entry)],
+        "conflicts": [(conflict, EntryView(other)) for conflict, other in conflicts_of(entry)],
         "contradictions": open_contradictions(project.pk, entry.id),
         "last_change": last_version_of(entry),
         "may_curate": request.place.may(Permission.CURATE),
@@ -106,10 +93,10 @@ def entry_page(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     return render_entry(request, get_entry_for(request.place, entry_id))
 
 
-def render_entry(request: DeskRequest, entry: KeptEntry, *, refusal: Any = None, status: int = 200) -> HttpResponse:
+def render_entry(request: DeskRequest, entry: Entry, *, refusal: Any = None, status: int = 200) -> HttpResponse:
     """The whole page of the entry; with a refusal, why a change of it was not made."""
     context = about_entry(request, entry, most=MOST_EVIDENCE)
-    run_uses = uses_of(request.place.project, entry) if entry.state is EntryState.APPROVED else []
+    run_uses = uses_of(request.place.project, entry) if entry.state == EntryState.APPROVED else []
     context |= {
         "place": "entry",
         "versions": version_lines(entry),
@@ -171,7 +158,7 @@ def inbox(request: DeskRequest) -> HttpResponse:
 def inbox_context(
     request: DeskRequest,
     found: Inbox,
-    chosen: KeptEntry | None,
+    chosen: Entry | None,
     *,
     with_filters: bool = False,
     with_item: bool = True,
@@ -201,8 +188,8 @@ def filters_offered(project: Project, *, orders: tuple[EntryOrder, ...] = tuple(
     """What a form of filters offers."""
     offered = labels_in_use(project.pk)
     return {
-        "kinds": [(kind, KINDS[kind]) for kind in EntryKind],
-        "orders": [(order, ORDERS[order]) for order in orders],
+        "kinds": EntryKind.choices,
+        "orders": [(order, order.label) for order in orders],
         "agents": offered.agents,
         "categories": [(category, category_words(category)) for category in offered.categories],
         "tags_in_use": offered.tags,
@@ -248,7 +235,7 @@ def is_from_inbox(request: DeskRequest) -> bool:
     return (request.POST.get("from") or request.GET.get("from")) == INBOX
 
 
-def inbox_address(request: DeskRequest, asked: AskedNotebook, entry: KeptEntry | None = None) -> str:
+def inbox_address(request: DeskRequest, asked: AskedNotebook, entry: Entry | None = None) -> str:
     """The inbox as the reader had it, with an entry chosen."""
     after = request.POST.get("after", "")
     given = {"after": after if id_from(after) else "", "entry": str(entry.id) if entry else ""}
@@ -256,7 +243,7 @@ def inbox_address(request: DeskRequest, asked: AskedNotebook, entry: KeptEntry |
     return reverse("notebook_inbox", args=(request.place.project.slug,)) + (f"?{query}" if query else "")
 
 
-def after_decision(request: DeskRequest, entry: KeptEntry) -> HttpResponse:
+def after_decision(request: DeskRequest, entry: Entry) -> HttpResponse:
     """The inbox with the entry that came after the one that was decided; elsewhere the entry's own page."""
     if not is_from_inbox(request):
         return back_to(request, "entry", entry.id)
@@ -267,14 +254,14 @@ def after_decision(request: DeskRequest, entry: KeptEntry) -> HttpResponse:
     return show_in_inbox(request, found, first[0] if first else None)
 
 
-def after_change(request: DeskRequest, entry: KeptEntry) -> HttpResponse:
+def after_change(request: DeskRequest, entry: Entry) -> HttpResponse:
     """The entry again, as it is now, on the page where it was changed."""
     if not is_from_inbox(request):
         return back_to(request, "entry", entry.id)
     return show_in_inbox(request, inbox_as_asked(request), entry)
 
 
-def not_changed(request: DeskRequest, entry: KeptEntry, refusal: Refusal) -> HttpResponse:
+def not_changed(request: DeskRequest, entry: Entry, refusal: Refusal) -> HttpResponse:
     """The entry as it is now, why nothing was changed, and what was typed."""
     now = get_entry_for(request.place, entry.id)
     if is_from_inbox(request):
@@ -283,7 +270,7 @@ def not_changed(request: DeskRequest, entry: KeptEntry, refusal: Refusal) -> Htt
 
 
 def show_in_inbox(
-    request: DeskRequest, found: Inbox, entry: KeptEntry | None, *, refusal: Refusal | None = None
+    request: DeskRequest, found: Inbox, entry: Entry | None, *, refusal: Refusal | None = None
 ) -> HttpResponse:
     """Asked by htmx, the parts of the inbox that are others now; else the whole page, by its address where it may."""
     address = inbox_address(request, found.asked, entry)
@@ -308,7 +295,7 @@ def inbox_as_asked(request: DeskRequest) -> Inbox:
 
 NOTHING_NEW = 204
 # What is done, and how the page says it afterwards; the first three decide, and lead to the next entry.
-ACTS: dict[str, tuple[Callable[..., KeptEntry], str | Promise]] = {
+ACTS: dict[str, tuple[Callable[..., Entry], str | Promise]] = {
     "approve": (approve_entry, gettext_lazy("Approved:")),
     "reject": (reject_entry, gettext_lazy("Rejected:")),
     "retire": (retire_entry, gettext_lazy("Retired:")),
@@ -363,7 +350,7 @@ def restore(request: DeskRequest, entry_id: UUID) -> HttpResponse:
 def _change(
     request: DeskRequest,
     entry_id: UUID,
-    do: Callable[..., KeptEntry],
+    do: Callable[..., Entry],
     kind: type[Guarded],
     given: dict[str, Any],
     *,
@@ -398,5 +385,4 @@ def news(request: DeskRequest, entry_id: UUID) -> HttpResponse:
         place, address = INBOX, inbox_address(request, carried(request), entry)
     else:
         place, address = "entry", reverse("entry", args=(request.place.project.slug, entry.id))
-    context = {"change": change, "words": change_words(change.change), "address": address, "place": place}
-    return render(request, "notebook/_changed.html", context)
+    return render(request, "notebook/_changed.html", {"change": change, "address": address, "place": place})
