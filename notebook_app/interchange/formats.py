@@ -12,14 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from notebook_app.identity import nfc
 from notebook_app.kinds import CATEGORIES, EntryKind, storable, words_of
 from notebook_app.models import Entry
-from notebook_app.proposing import MOST_WORDINGS
+from notebook_app.proposing import LONGEST_NAME, LONGEST_TEXT, MOST_WORDINGS
 from notebook_app.reading import Wording
 from notebook_app.versions import KEPT
 
 # An entry as files hold it, and what could not be read as one.
 
 
-LONGEST_TEXT = 20_000
 MOST_ITEMS = 5_000
 # Kept with the import and shown; a wrong file may be wrong in every line.
 MOST_PROBLEMS = 200
@@ -297,8 +296,6 @@ def _paragraph(text: str) -> str:
 
 
 # The two records that the fourth design seed keeps by themselves: an anti-pattern, and a fix that worked.
-
-LONGEST_NAME = 200
 
 
 def is_record(value: Any) -> bool:

@@ -179,8 +179,8 @@ def _moved_on(error: ConflictMovedOn) -> ConflictSettled:
 
 
 def _note(conflict: Conflict, action: str, *, before: Conflict, actor: Actor) -> None:
-    told = {"before": _facts(before), "after": _facts(conflict)}
-    audit(conflict.project_id, actor, action, target=Target(KIND, conflict.id), **told)
+    target = Target(KIND, conflict.id)
+    audit(conflict.project_id, actor, action, target=target, before=_facts(before), after=_facts(conflict))
     ring_notebook(conflict.project_id)
 
 

@@ -16,7 +16,7 @@ from notebook_app.interchange.reading import HandedIn
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.notebook.proposing import apply_import, get_import, preview_import, report_files
-from reflection_app.notebook.views.words import FIELDS
+from reflection_app.notebook.views.words import FIELDS, Words
 from reflection_app.web.access import DeskRequest, back_to, project_page
 from reflection_app.web.list_pages import wants_part
 from reflection_app.web.middleware import post_only
@@ -93,7 +93,7 @@ def import_apply(request: DeskRequest, import_id: UUID) -> HttpResponse:
     return back_to(request, "notebook_import_shown", import_id, message=_("The import has begun."))
 
 
-def _line(one: Planned) -> tuple[Planned, str, str]:
+def _line(one: Planned) -> tuple[Planned, Words, str]:
     """The item with the words for its kind, and for the fields in which it differs from the entry that is there."""
     changes = ", ".join(str(FIELDS.get(name, name)) for name in one.changes)
     return one, one.item.kind.label, changes

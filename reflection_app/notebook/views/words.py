@@ -118,7 +118,7 @@ class EntryForm:
     moved: bool = False
 
     @property
-    def kind_words(self) -> str:
+    def kind_words(self) -> Words:
         return EntryKind(self.kind).label
 
     @property
