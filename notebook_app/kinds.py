@@ -1,4 +1,4 @@
-"""Kinds of entries, their states, who changes them, and what can go wrong. Pure."""
+"""Kinds of entries, their states, who changes them, and what can go wrong."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-# What kinds of entries there are, and the fields that each has besides a name, a description and a content. Pure.
+# What kinds of entries there are, and the fields that each has besides a name, a description and a content.
 
 
 LONGEST_FIELD = 4_000
@@ -135,7 +135,7 @@ def words_of(details: dict[str, Any]) -> list[str]:
     return [text for value in details.values() for text in (value if isinstance(value, list) else [str(value)]) if text]
 
 
-# The life of an entry: proposed → screened → approved → retired; rejected; merged into another. Pure.
+# The life of an entry: proposed → screened → approved → retired; rejected; merged into another.
 
 
 class EntryState(models.TextChoices):
@@ -147,8 +147,9 @@ class EntryState(models.TextChoices):
     MERGED = "merged", _("Merged")
 
 
+# The labels stand after the name of the member who made the change.
 class Change(models.TextChoices):
-    """What a version of an entry records. The labels stand after the name of the member who made it."""
+    """What a version of an entry records."""
 
     PROPOSED = "proposed", _("proposed it")
     SCREENED = "screened", _("compared it with the others")

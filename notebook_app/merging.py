@@ -287,15 +287,14 @@ def undo(project_id: UUID, entry_id: UUID, *, number: int, by: By, reason: str =
 
 
 def _why_not(made: Change) -> str:
-    if made is Change.UNDONE:
-        return _("This was taken back already.")
-    if made is Change.REOPENED:
-        return _("It was taken out of the entry that it was merged into. Merge it again.")
-    if made in {Change.ABSORBED, Change.RELEASED}:
-        return _("Take this back at the entry that was merged.")
-    if made is Change.SPLIT:
-        return _("An entry that was split stays so. Reject or merge the part.")
-    return _("There is nothing to take back.")
+    why = {
+        Change.UNDONE: _("This was taken back already."),
+        Change.REOPENED: _("It was taken out of the entry that it was merged into. Merge it again."),
+        Change.ABSORBED: _("Take this back at the entry that was merged."),
+        Change.RELEASED: _("Take this back at the entry that was merged."),
+        Change.SPLIT: _("An entry that was split stays so. Reject or merge the part."),
+    }
+    return why.get(made, _("There is nothing to take back."))
 
 
 MOST_VERSIONS_READ = 100

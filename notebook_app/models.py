@@ -204,9 +204,8 @@ class ConflictState(models.TextChoices):
     MOOT = "moot", _("Nothing to settle")
 
 
+# The labels stand after the name of the member who settled.
 class Settlement(models.TextChoices):
-    """The labels stand after the name of the member who settled."""
-
     MERGED = "merged", _("merged the two")
     KEPT_BOTH = "kept_both", _("kept both")
     SUPERSEDED = "superseded", _("let one hold instead of the other")

@@ -184,12 +184,13 @@ def index_of(notes: list[dict[str, Any]]) -> dict[str, Any]:
     return {"version": VERSION, "entries": [{name: note[name] for name in listed} for note in notes]}
 
 
-def _text(value: dict[str, Any], name: str) -> str:
-    found = value.get(name, "")
-    if found is None:
-        return ""
+def _text(value: dict[str, Any], name: str, *, needed: bool = False) -> str:
+    """What the field says; nothing where it is missing, unless it is needed."""
+    found = value.get(name) or ""
     if not isinstance(found, str):
         raise Unreadable(f"{name} is not a text")
+    if needed and not found.strip():
+        raise Unreadable(f"{name} is missing")
     return found
 
 
@@ -306,19 +307,19 @@ def is_record(value: Any) -> bool:
 def read_record(value: dict[str, Any], *, file: str) -> ImportItem:
     """The entry that it is. Raises Unreadable, or pydantic's ValidationError."""
     if "successful_fix" not in value:
-        name = _record_text(value, "pattern_name")
-        prevention = _record_text(value, "prevention", needed=False)
+        name = _text(value, "pattern_name", needed=True).strip()
+        prevention = _text(value, "prevention").strip()
         return ImportItem(
             file=file,
             key=key_of(name),
             kind=EntryKind.ANTI_PATTERN,
             name=name[:LONGEST_NAME],
             details={"symptoms": _list(value, "symptoms"), "prevention": prevention},
-            category=_record_text(value, "error_type", needed=False)[:120],
+            category=_text(value, "error_type").strip()[:120],
         )
-    tool, fix = _record_text(value, "tool"), _record_text(value, "successful_fix")
-    error_type = _record_text(value, "error_type", needed=False)
-    pattern = _record_text(value, "pattern_id", needed=False)
+    tool, fix = _text(value, "tool", needed=True).strip(), _text(value, "successful_fix", needed=True).strip()
+    error_type = _text(value, "error_type").strip()
+    pattern = _text(value, "pattern_id").strip()
     symptoms = "\n".join(_list(value, "symptoms"))
     return ImportItem(
         file=file,
@@ -329,15 +330,6 @@ def read_record(value: dict[str, Any], *, file: str) -> ImportItem:
         details={"tool": tool, "error_type": error_type, "symptoms": symptoms, "fix": fix},
         category=error_type[:120],
     )
-
-
-def _record_text(value: dict[str, Any], name: str, *, needed: bool = True) -> str:
-    found = value.get(name) or ""
-    if not isinstance(found, str):
-        raise Unreadable(f"{name} is not a text")
-    if needed and not found.strip():
-        raise Unreadable(f"{name} is missing")
-    return found.strip()
 
 
 def _list(value: dict[str, Any], name: str) -> list[str]:

@@ -1,7 +1,6 @@
 """Approved lessons and what is drawn for them, for tests."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import count
 from uuid import UUID
 
@@ -10,16 +9,14 @@ from notebook_app.exposures import Drawn, record_exposures, settle, sum_recalls,
 from notebook_app.kinds import DESK, By
 from notebook_app.models import Entry
 from notebook_app.public import propose as proposed
+from notebook_app.recall import RecalledEntry
 
 _numbers = count(1)
 
 
-@dataclass(frozen=True)
-class Found:
-    """A lesson as recall would give it."""
-
-    entry: Entry
-    score: float
+def found(lesson: Entry, score: float) -> RecalledEntry:
+    """The lesson as recall would give it."""
+    return RecalledEntry(lesson, score, fits=True, words=(), likeness=None)
 
 
 def approved_lesson(project_id: UUID, name: str = "", *, by: By = DESK) -> Entry:
@@ -36,8 +33,8 @@ def draw(
 ) -> list[Drawn]:
     """Records these draws at a share of a tenth: below it a lesson is withheld."""
     left = iter(draws)
-    found = [Found(lesson, score=1 / place) for place, lesson in enumerate(lessons, start=1)]
-    drawn = withhold(found, share=0.1, chance=lambda: next(left))
+    recalled = [found(lesson, 1 / place) for place, lesson in enumerate(lessons, start=1)]
+    drawn = withhold(recalled, share=0.1, chance=lambda: next(left))
     record_exposures(project_id, subject=subject, drawn=drawn, is_counted=is_counted)
     return drawn
 

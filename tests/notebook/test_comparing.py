@@ -18,7 +18,7 @@ from notebook_app.proposing import Proposal, keep
 from tests.notebook.embedding_rows import active
 from tests.reviews.test_reviews import together
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 SOMEBODY = By("ann")
 ALWAYS = "Always force-push to the feature branch after a rebase."
@@ -73,6 +73,7 @@ def test_whichever_is_compared_first_the_pair_is_one_row() -> None:
     assert one.pk == again.pk
 
 
+@pytest.mark.django_db(transaction=True)
 def test_two_that_are_compared_at_once_are_found_once() -> None:
     for _ in range(3):
         project = uuid4()
@@ -123,6 +124,7 @@ def test_a_conflict_stays_moot_until_both_sides_hold() -> None:
     assert state_of(conflict) == ConflictState.OPEN
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_one_that_goes_and_one_that_comes_at_once_the_conflict_ends_as_they_do() -> None:
     for _ in range(5):
         project = uuid4()

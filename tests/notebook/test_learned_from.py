@@ -12,7 +12,7 @@ from tests.repairs.reports import begun_run, kept_report
 from tests.repairs.tool_failures import report
 from tests.web.stories import logged_in, unsure_project, waiting_review
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 NAME = "Write the title first"
 
 

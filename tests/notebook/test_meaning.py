@@ -13,7 +13,7 @@ from notebook_app.meaning import active_space, nearest, opening, vector_of
 from notebook_app.models import Embedding
 from tests.notebook.embedding_rows import active, kept
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def test_without_vectors_nothing_is_near_and_no_entry_has_one() -> None:

@@ -14,7 +14,7 @@ from reflection_app.core.models import Project, Role
 from tests.notebook.test_notebook_pages import INBOX, PAGES, proposed
 from tests.web.stories import logged_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

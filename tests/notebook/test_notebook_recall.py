@@ -59,13 +59,6 @@ def test_nothing_is_recorded_without_a_name_and_withheld_entries_are_counted_and
     assert entry.recalled == given[True]
 
 
-def test_a_whole_objective_can_be_handed_in(caller: Caller) -> None:
-    kept(caller.project.pk, "Zeppelins need a shed")
-    answer = caller.post("notebook/recall", {"q": "Zeppelins need a shed: where? " + "and so on " * 1_500})
-    assert answer.status == 200
-    assert len(answer.body["entries"]) == 1
-
-
 def test_where_nothing_fits_the_answer_says_so_and_nothing_is_drawn(caller: Caller) -> None:
     kept(caller.project.pk, "Refunds over 200 euros", description="A colleague has to write a second approval.")
     hold_out(caller.project, 0.5)

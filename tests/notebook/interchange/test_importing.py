@@ -165,7 +165,7 @@ def test_an_archive_is_read_again_by_the_notebook_that_wrote_it_and_by_another(p
     assert Entry.objects.count() == 4
     other = uuid4()
     done = carried_out(other, HandedIn("n.zip", packed))
-    assert (done.counts["add"], done.problems) == (4, ())
+    assert (done.counts["add"], done.problems) == (4, [])
     assert told(other) == told(project_id)
 
 
