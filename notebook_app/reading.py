@@ -53,10 +53,10 @@ def approver_of(entry: Entry) -> int | None:
     return rows.values_list("by", flat=True).first()
 
 
-def last_change_of(entry: Entry) -> EntryVersion | None:
+def last_change_of(entry: Entry) -> EntryVersion:
     """The last change that was made by somebody; what the desk itself screened is none."""
     rows = EntryVersion.objects.filter(entry=entry.id, entry__project_id=entry.project_id)
-    return rows.exclude(change__in=OF_THE_DESK).order_by("-number").first()
+    return rows.exclude(change__in=OF_THE_DESK).latest("number")
 
 
 def occurrences_of(entry: Entry, *, most: int = MOST_LISTED) -> list[Evidence]:

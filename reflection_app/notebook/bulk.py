@@ -13,7 +13,6 @@ from pydantic import Field
 
 from notebook_app.changing import lock_notebook
 from notebook_app.public import Entry
-from notebook_app.reading import entry_of
 from reflection_app.core.audit import Actor, AuditEntry, Target, audit
 from reflection_app.core.errors import ActionError, Conflict, NotFound, NotYours, wrong
 from reflection_app.core.ids import new_id
@@ -22,7 +21,7 @@ from reflection_app.loops.values import Value
 from reflection_app.notebook import curating
 from reflection_app.notebook.curating import may_undo, undo_curation
 from reflection_app.notebook.input import CurationInput, OwnerInput, Reason, Tags, TagsInput, UndoInput
-from reflection_app.notebook.proposing import no_such_entry
+from reflection_app.notebook.proposing import get_entry_for
 
 MOST_ENTRIES = 500
 KIND = "entrybulk"
@@ -90,10 +89,8 @@ def curate_together(project: Project, data: BulkCuration, *, actor: Actor) -> Bu
     _lock_together(project)
     items = []
     for entry_id in dict.fromkeys(data.entries):
-        before = entry_of(project.pk, entry_id)
         try:
-            if before is None:
-                raise no_such_entry()
+            before = get_entry_for(project, entry_id)
             entry = _curate(project, data, owner, before, actor=actor)
         except ActionError as error:
             items.append(BulkItemResult(entry_id, is_done=False, why=str(error)))

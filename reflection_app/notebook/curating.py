@@ -41,7 +41,7 @@ from reflection_app.notebook.input import (
 from reflection_app.notebook.proposing import (
     KIND,
     by_of,
-    no_such_entry,
+    get_entry_for,
     note,
     proposal_of,
     refusals_told,
@@ -248,10 +248,8 @@ def undo_curation(project: Project, entry_id: UUID, data: UndoInput, *, actor: A
     Raises NotFound; NotYours; EntryMovedOn where another change is the last by now; Conflict where nothing can be taken
     back.
     """
-    entry = entry_of(project.pk, entry_id)
-    last = last_change_of(entry) if entry else None
-    if entry is None or last is None:
-        raise no_such_entry()
+    entry = get_entry_for(project, entry_id)
+    last = last_change_of(entry)
     number = data.expected_version or last.number
     # A key's label is no proof that it changed the entry last: keys may have the same name.
     trail = AuditEntry.objects.filter(target_id=entry_id, target=KIND).order_by("-created_at", "-id")

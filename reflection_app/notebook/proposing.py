@@ -24,7 +24,7 @@ from notebook_app.interchange.reading import HandedIn
 from notebook_app.kinds import By, ChangedMeanwhile, Contradicted, EntryState, NoSuchEntry, NotPossibleNow, Refused
 from notebook_app.proposing import Proposal, Proposed, keep, own_evidence
 from notebook_app.public import Entry, ImportBatch
-from notebook_app.reading import approver_of, runs_behind, versions_of
+from notebook_app.reading import approver_of, entry_of, runs_behind, versions_of
 from reflection_app.adapters.live import ring_reviews
 from reflection_app.core.audit import Actor, AuditEntry, Target, audit
 from reflection_app.core.errors import Conflict, Contradicts, EntryMovedOn, NotFound, wrong
@@ -145,6 +145,14 @@ def refusals_told(**named: UUID) -> Iterator[None]:
 
 def no_such_entry() -> NotFound:
     return NotFound(gettext("There is no such entry."))
+
+
+def get_entry_for(project: Project, entry_id: UUID) -> Entry:
+    """The project's entry. Raises NotFound."""
+    entry = entry_of(project.pk, entry_id)
+    if entry is None:
+        raise no_such_entry()
+    return entry
 
 
 def propose_entry(project: Project, data: EntryInput, *, actor: Actor) -> Proposed:

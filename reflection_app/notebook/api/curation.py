@@ -9,7 +9,6 @@ from reflection_app.api.view import DeskView, Nothing
 from reflection_app.core.permissions import Permission
 from reflection_app.notebook import curating
 from reflection_app.notebook.answers import BulkCurationAnswer, EntryAnswer, UndoneAnswer, bulk_answer, entry_answer
-from reflection_app.notebook.api.entries import get_entry_for
 from reflection_app.notebook.bulk import BulkCuration, curate_together, undo_together
 from reflection_app.notebook.input import (
     ApprovalInput,
@@ -22,6 +21,7 @@ from reflection_app.notebook.input import (
     TagsInput,
     UndoInput,
 )
+from reflection_app.notebook.proposing import get_entry_for
 
 OTHER = "01890a5d-ac96-774b-bcce-b302099a8058"
 

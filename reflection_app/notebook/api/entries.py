@@ -11,7 +11,6 @@ from notebook_app.entry_filter import EntryFilter
 from notebook_app.kinds import EntryKind, EntryState
 from notebook_app.listing import Listing, entry_rows, evidence_rows, stale_rows, version_rows
 from notebook_app.public import Entry
-from notebook_app.reading import entry_of
 from notebook_app.versions import KEPT, diff_of
 from reflection_app.api.actions import change, read, response_of
 from reflection_app.api.pages import NEWEST_FIRST, Number, Order, PageQuery
@@ -34,7 +33,7 @@ from reflection_app.notebook.answers import (
 )
 from reflection_app.notebook.curating import edit_entry, owner_named
 from reflection_app.notebook.input import EntryEdit, EntryInput, Version
-from reflection_app.notebook.proposing import propose_entry
+from reflection_app.notebook.proposing import get_entry_for, propose_entry
 from reflection_app.sessions.models import Transcript
 
 PROPOSALS: dict[str, Any] = {
@@ -175,14 +174,6 @@ class Entries(DeskView):
             # The notebook locks its own rows: it is told which version was looked at.
             body = body.model_copy(update={"expected_version": entry.version})
         return entry_answer(edit_entry(self.project, entry.id, body, actor=self.actor))
-
-
-def get_entry_for(project: Project, entry_id: UUID) -> Entry:
-    """The project's entry. Raises NotFound."""
-    entry = entry_of(project.pk, entry_id)
-    if entry is None:
-        raise NotFound("There is no such entry.")
-    return entry
 
 
 def rests_on(*transcripts: Transcript) -> tuple[dict[str, str], ...]:

@@ -35,7 +35,6 @@ from reflection_app.notebook.pages.browse import render_stale
 from reflection_app.notebook.pages.entry import (
     Refusal,
     after_change,
-    get_entry_for,
     inbox_address,
     inbox_as_asked,
     is_from_inbox,
@@ -44,7 +43,7 @@ from reflection_app.notebook.pages.entry import (
     show_in_inbox,
     version_seen,
 )
-from reflection_app.notebook.proposing import propose_entry
+from reflection_app.notebook.proposing import get_entry_for, propose_entry
 from reflection_app.notebook.views.entry import EntryView, sides_of, views_of
 from reflection_app.notebook.views.filter import LONGEST_SEARCH, carried, forget_last, remember_bulk, remember_change
 from reflection_app.notebook.views.words import EntryForm, form_of, given_by, typed_in
@@ -80,7 +79,7 @@ def new(request: DeskRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """The form with the entry's words; asked by htmx, the form alone, to be edited in its place."""
-    entry = get_entry_for(request.place, entry_id)
+    entry = get_entry_for(request.place.project, entry_id)
     if not may(Change.EDITED, entry.state):
         return back_to(request, "entry", entry.id)
     if request.method != "POST":
@@ -93,7 +92,7 @@ def edit(request: DeskRequest, entry_id: UUID) -> HttpResponse:
             request.place.project, entry.id, EntryEdit.model_validate(given), actor=request.place.actor
         )
     except (ValidationError, ActionError) as error:
-        now = get_entry_for(request.place, entry.id)
+        now = get_entry_for(request.place.project, entry.id)
         form = _refused(entry.kind, typed, error, reason=reason, version=now.version)
         return _edit_form(request, now, form, status=409 if form.moved else 400)
     if changed.version != entry.version:
@@ -143,7 +142,7 @@ LONGEST_READ = 4_000
 @require_http_methods(["GET", "HEAD", "POST"])
 def merge(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """Looks for the other entry, shows both side by side, and then makes one of them."""
-    entry = get_entry_for(request.place, entry_id)
+    entry = get_entry_for(request.place.project, entry_id)
     if not may(Change.MERGED, entry.state):
         return back_to(request, "entry", entry.id)
     named = id_from(request.POST.get("into") or request.GET.get("into", ""))
@@ -171,7 +170,7 @@ def merge(request: DeskRequest, entry_id: UUID) -> HttpResponse:
             stays = merge_entries(project, entry.id, MergeInput.model_validate(told), actor=actor)
     except (ValidationError, ActionError) as error:
         refusal = refusal_of(error, act=request.POST.get("act", ""), reason=request.POST.get("reason", ""))
-        return _merge_page(request, get_entry_for(request.place, entry.id), other, refusal=refusal)
+        return _merge_page(request, get_entry_for(request.place.project, entry.id), other, refusal=refusal)
     return back_to(request, "entry", stays.id)
 
 
@@ -200,7 +199,7 @@ def _merge_page(
 @require_http_methods(["GET", "HEAD", "POST"])
 def split(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """A form with the entry's words for the part that becomes an entry of its own; this one stays, to be edited."""
-    entry = get_entry_for(request.place, entry_id)
+    entry = get_entry_for(request.place.project, entry_id)
     if not may(Change.SPLIT, entry.state):
         return back_to(request, "entry", entry.id)
     if request.method != "POST":
@@ -212,7 +211,7 @@ def split(request: DeskRequest, entry_id: UUID) -> HttpResponse:
         told = SplitInput(into=into, reason=reason, expected_version=version_seen(request))
         made = split_entry(request.place.project, entry.id, told, actor=request.place.actor)
     except (ValidationError, ActionError) as error:
-        now, status = get_entry_for(request.place, entry.id), getattr(error, "status", 400)
+        now, status = get_entry_for(request.place.project, entry.id), getattr(error, "status", 400)
         form = _refused(entry.kind, typed, error, reason=reason, version=now.version)
         return _split_page(request, now, replace(form, moved=False), status=status)
     return back_to(request, "entry", made.id)
@@ -275,7 +274,7 @@ def undo_many(request: DeskRequest, bulk_id: UUID) -> HttpResponse:
 @post_only(page="entry")
 def undo(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """Takes the entry's last change back, and shows it again."""
-    entry = get_entry_for(request.place, entry_id)
+    entry = get_entry_for(request.place.project, entry_id)
     told = UndoInput(expected_version=version_seen(request))
     try:
         undone = undo_curation(request.place.project, entry.id, told, actor=request.place.actor)

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from pydantic import ValidationError
 
-from notebook_app.conflicts import beside, conflict_of, list_conflicts
+from notebook_app.conflicts import beside, list_conflicts
 from notebook_app.kinds import EntryState
 from notebook_app.public import Conflict, ConflictKind, ConflictState, Entry
 from notebook_app.reading import occurrences_of
@@ -21,6 +21,7 @@ from reflection_app.loops.hidden_characters import revealed
 from reflection_app.notebook.conflicts import (
     SettleInput,
     UnsettleInput,
+    conflict_for,
     run_asked,
     settle,
     suggest_merge,
@@ -29,7 +30,7 @@ from reflection_app.notebook.conflicts import (
 from reflection_app.notebook.views.entry import EntryView, lines_of, sides_of
 from reflection_app.runs.models import RunState
 from reflection_app.tasks.submission import invalid_input
-from reflection_app.web.access import DeskRequest, Place, back_to, project_page
+from reflection_app.web.access import DeskRequest, back_to, project_page
 from reflection_app.web.forms import read_text
 from reflection_app.web.list_pages import PAGE
 from reflection_app.web.middleware import fragment
@@ -48,14 +49,6 @@ class ConflictForm:
     reason: str = ""
     problem: ActionError | None = None
     opened: str = ""
-
-
-def get_conflict_for(place: Place, conflict_id: UUID) -> Conflict:
-    """The project's conflict. Raises Http404."""
-    conflict = conflict_of(place.project.pk, conflict_id)
-    if conflict is None:
-        raise Http404("no such conflict")
-    return conflict
 
 
 @project_page(Permission.READ_NOTEBOOK)
@@ -83,7 +76,7 @@ def conflict_list(request: DeskRequest) -> HttpResponse:
 @require_safe
 def conflict_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     """The page. With `?words=suggestion` the form holds what a model suggested, with `?stays=` that entry's words."""
-    conflict = get_conflict_for(request.place, conflict_id)
+    conflict = conflict_for(request.place.project, conflict_id)
     stays = id_from(request.GET.get("stays", "")) or _likely_stays(conflict)
     typed = ConflictForm(stays=stays, words=_words_of(conflict, stays))
     if request.GET.get("words") == "suggestion" and conflict.suggestion:
@@ -96,7 +89,7 @@ def conflict_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
 @require_POST
 def settle_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     """Settles it and leads to the next one; what was refused is told beside what was typed."""
-    conflict = get_conflict_for(request.place, conflict_id)
+    conflict = conflict_for(request.place.project, conflict_id)
     newer, older = beside(conflict)
     typed: dict[str, Any] = {
         "settlement": request.POST.get("act", ""),
@@ -121,7 +114,7 @@ def settle_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
 @require_POST
 def unsettle_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     """Takes the settlement back, where nothing was built on it."""
-    conflict = get_conflict_for(request.place, conflict_id)
+    conflict = conflict_for(request.place.project, conflict_id)
     try:
         unsettle(request.place.project, conflict_id, UnsettleInput(), actor=request.place.actor)
     except ActionError as problem:
@@ -133,7 +126,7 @@ def unsettle_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
 @require_POST
 def suggest_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     """Asks a model; what it says comes to the page by itself."""
-    conflict = get_conflict_for(request.place, conflict_id)
+    conflict = conflict_for(request.place.project, conflict_id)
     try:
         suggest_merge(request.place.project, conflict_id, actor=request.place.actor)
     except ActionError as problem:
@@ -149,7 +142,7 @@ def _refused(request: DeskRequest, conflict: Conflict, problem: ActionError) -> 
     words = {name: read_text(request, name) for name in WORDS} if has_words else _words_of(conflict, stays)
     opened = {"merge": "merge" if has_words else "", "keep_both": "keep_both"}.get(request.POST.get("act", ""), "")
     typed = ConflictForm(stays=stays, words=words, reason=read_text(request, "reason"), problem=problem, opened=opened)
-    return _show(request, get_conflict_for(request.place, conflict.id), typed)
+    return _show(request, conflict_for(request.place.project, conflict.id), typed)
 
 
 @project_page(Permission.READ_NOTEBOOK)
@@ -157,7 +150,7 @@ def _refused(request: DeskRequest, conflict: Conflict, problem: ActionError) -> 
 @fragment(page="conflict")
 def suggestion_part(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     """The suggestion alone, for its own refresh."""
-    conflict = get_conflict_for(request.place, conflict_id)
+    conflict = conflict_for(request.place.project, conflict_id)
     return render(request, "notebook/_conflict_suggestion.html", _suggested(request, conflict))
 
 

@@ -36,6 +36,7 @@ from reflection_app.notebook.curating import (
     tag_entry,
 )
 from reflection_app.notebook.input import ApprovalInput, CurationInput, Guarded, OwnerInput, RestoreInput, TagsInput
+from reflection_app.notebook.proposing import get_entry_for
 from reflection_app.notebook.views.entry import EntryView, lines_of, version_lines, views_of, wording_lines
 from reflection_app.notebook.views.filter import (
     AskedNotebook,
@@ -50,7 +51,7 @@ from reflection_app.notebook.views.words import category_words, tags_in, waiting
 from reflection_app.reviews.models import About
 from reflection_app.reviews.views.comments import opened_thread
 from reflection_app.runs.lesson_use import counts_of, uses_of
-from reflection_app.web.access import DeskRequest, Place, back_to, project_page
+from reflection_app.web.access import DeskRequest, back_to, project_page
 from reflection_app.web.forms import problems_of_entry
 from reflection_app.web.list_pages import PAGE, wants_part
 from reflection_app.web.middleware import fragment, post_only
@@ -58,14 +59,6 @@ from reflection_app.web.middleware import fragment, post_only
 # The evidence shown beside the decision; the entry's page shows more.
 SHOWN_BESIDE = 5
 MOST_EVIDENCE = 100
-
-
-def get_entry_for(place: Place, entry_id: UUID) -> Entry:
-    """The project's entry. Raises Http404."""
-    entry = entry_of(place.project.pk, entry_id)
-    if entry is None:
-        raise Http404("no such entry")
-    return entry
 
 
 def about_entry(request: DeskRequest, entry: Entry, *, most: int) -> dict[str, Any]:
@@ -90,7 +83,7 @@ def about_entry(request: DeskRequest, entry: Entry, *, most: int) -> dict[str, A
 @project_page(Permission.READ_NOTEBOOK)
 @require_safe
 def entry_page(request: DeskRequest, entry_id: UUID) -> HttpResponse:
-    return render_entry(request, get_entry_for(request.place, entry_id))
+    return render_entry(request, get_entry_for(request.place.project, entry_id))
 
 
 def render_entry(request: DeskRequest, entry: Entry, *, refusal: Any = None, status: int = 200) -> HttpResponse:
@@ -263,7 +256,7 @@ def after_change(request: DeskRequest, entry: Entry) -> HttpResponse:
 
 def not_changed(request: DeskRequest, entry: Entry, refusal: Refusal) -> HttpResponse:
     """The entry as it is now, why nothing was changed, and what was typed."""
-    now = get_entry_for(request.place, entry.id)
+    now = get_entry_for(request.place.project, entry.id)
     if is_from_inbox(request):
         return show_in_inbox(request, inbox_as_asked(request), now, refusal=refusal)
     return render_entry(request, now, refusal=refusal, status=refusal.status)
@@ -359,7 +352,7 @@ def _change(
     typed: str = "",
 ) -> HttpResponse:
     """What the page shows after the change, or the entry with why it was not made."""
-    entry = get_entry_for(request.place, entry_id)
+    entry = get_entry_for(request.place.project, entry_id)
     try:
         asked = kind.model_validate(given | {"expected_version": version_seen(request)}, strict=False)
         changed = do(request.place.project, entry.id, asked, actor=request.place.actor)
@@ -374,7 +367,7 @@ def _change(
 @fragment(page="entry")
 def news(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """For an open page: who changed the entry since the version that it shows, once somebody has."""
-    entry = get_entry_for(request.place, entry_id)
+    entry = get_entry_for(request.place.project, entry_id)
     shown = request.GET.get("version", "")
     if not (shown.isascii() and shown.isdigit() and len(shown) < 10):
         raise Http404("no such version")

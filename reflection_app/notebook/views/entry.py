@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from django.contrib.auth.models import User
+from django.db.models import prefetch_related_objects
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
@@ -45,7 +45,6 @@ class EntryView:
 
     entry: Entry
     is_in_conflict: bool = False
-    owner: str = ""
 
     @property
     def badge(self) -> tuple[str, str]:
@@ -129,17 +128,8 @@ def field_of(name: str, value: Any) -> Field:
 def views_of(entries: list[Entry]) -> list[EntryView]:
     """The entries with what their rows show; two queries."""
     conflicting = in_open_conflict([entry.id for entry in entries])
-    owners = owner_names(entries)
-    return [
-        EntryView(entry, is_in_conflict=entry.id in conflicting, owner=owners.get(entry.owner_id, ""))
-        for entry in entries
-    ]
-
-
-def owner_names(entries: Iterable[Entry]) -> dict[int | None, str]:
-    """The names of those who own any of the entries, by their ids."""
-    ids = {entry.owner_id for entry in entries if entry.owner_id is not None}
-    return dict(User.objects.filter(pk__in=ids).values_list("pk", "username")) if ids else {}
+    prefetch_related_objects(entries, "owner")
+    return [EntryView(entry, is_in_conflict=entry.id in conflicting) for entry in entries]
 
 
 # Where an entry was learned, as links: ids in its evidence that name something of this project, and nothing else.
