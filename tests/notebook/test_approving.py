@@ -19,7 +19,7 @@ from tests.api.caller import Caller
 from tests.notebook.at_once import at_once
 from tests.notebook.test_comparing import conflicting
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -111,6 +111,7 @@ def test_the_page_asks_and_takes_the_answer(client: Client, caller: Caller, conf
     assert states(conflict) == ("settled", "approved", "retired")
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_two_curators_who_keep_one_side_each_one_wins(caller: Caller, conflict: Conflict) -> None:
     curators = [Actor(user=given.member(caller.project, Role.CURATOR)) for _ in range(2)]
     acts = list(zip((conflict.first_id, conflict.second_id), curators, strict=True)) * 3

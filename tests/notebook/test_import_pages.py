@@ -54,15 +54,6 @@ def test_an_import_is_shown_then_carried_out_then_counted(client: Client, projec
     assert {"import.previewed", "import.begun"} <= set(AuditEntry.objects.values_list("action", flat=True))
 
 
-def test_pressing_twice_imports_once(client: Client, project: Project) -> None:
-    given.logged_in(client, project, role=Role.CURATOR)
-    shown = handed_in(client, uploaded("nb.json", NOTE))
-    for _ in range(2):
-        client.post(f"{shown}apply/")
-        carry_out_import(ImportBatch.objects.get().pk)
-    assert Entry.objects.get().occurrences == 1
-
-
 def test_what_differs_is_named_and_leads_to_the_entry(client: Client, project: Project) -> None:
     given.logged_in(client, project, role=Role.CURATOR)
     client.post(f"{handed_in(client, uploaded('nb.json', NOTE))}apply/")

@@ -3,14 +3,15 @@
 import pytest
 from django.test import Client
 
-from notebook_app.public import EntryKind, Proposal, keep_all
+from notebook_app.kinds import EntryKind
+from notebook_app.proposing import Proposal, keep_all
 from reflection_app.core.models import Project, Role
 from reflection_app.runs.models import Attempt, Verdict
 from tests import given
 from tests.repairs.reports import begun_run, kept_report
 from tests.repairs.tool_failures import report
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 NAME = "Write the title first"
 
 

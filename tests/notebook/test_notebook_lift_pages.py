@@ -6,8 +6,10 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 
-from notebook_app.models import Exposure
-from notebook_app.public import EntryState, KeptEntry, lift_of, lift_of_all, sum_recalls
+from notebook_app.exposures import sum_recalls
+from notebook_app.kinds import EntryState
+from notebook_app.lift_list import lift_of, lift_of_all
+from notebook_app.models import Entry, Exposure
 from reflection_app.core.models import Project, Role
 from tests import given
 from tests.notebook.exposed import approved_lesson, draw, fill, row_of
@@ -17,7 +19,7 @@ LIFT = "/p/desk/notebook/lift/"
 
 
 @pytest.fixture
-def harmful(project: Project) -> KeptEntry:
+def harmful(project: Project) -> Entry:
     lesson = approved_lesson(project.pk, "Always answer in one word")
     fill(lesson, given=(20, 90), withheld=(20, 20))
     return lesson
@@ -28,7 +30,7 @@ def words_of(page: str) -> str:
 
 
 def test_what_harms_is_said_with_its_figures_and_can_be_retired(
-    client: Client, project: Project, harmful: KeptEntry
+    client: Client, project: Project, harmful: Entry
 ) -> None:
     approved_lesson(project.pk, "Nobody was given this one")
     page = given.logged_in(client, project, Role.CURATOR).get(LIFT).text
@@ -62,7 +64,7 @@ def test_nothing_is_said_between_looks_however_it_looks(client: Client, project:
     assert "−100" in said
 
 
-def test_lessons_are_sorted_searched_and_filtered(client: Client, project: Project, harmful: KeptEntry) -> None:
+def test_lessons_are_sorted_searched_and_filtered(client: Client, project: Project, harmful: Entry) -> None:
     good = approved_lesson(project.pk, "Check the units")
     fill(good, given=(90, 90), withheld=(2, 20))
     quiet = approved_lesson(project.pk, "Ask for the date")

@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from notebook_app.public import EntryKind, KeptEntry, Proposal, keep_all, shown
+from notebook_app.kinds import EntryKind
+from notebook_app.models import Entry
+from notebook_app.proposing import Proposal, keep_all
 from reflection_app.core.models import Project, Role
 from tests import given
 
@@ -14,7 +16,7 @@ PAGES = "/p/desk/notebook/"
 INBOX = f"{PAGES}inbox/"
 
 
-def proposed(project: Project, *names: str, **fields: Any) -> list[KeptEntry]:
+def proposed(project: Project, *names: str, **fields: Any) -> list[Entry]:
     """Proposals with these names, each found as often as its place in the list says."""
     kind = EntryKind(fields.pop("kind", EntryKind.LESSON))
     rows = []
@@ -22,7 +24,7 @@ def proposed(project: Project, *names: str, **fields: Any) -> list[KeptEntry]:
         for time in range(number):
             proposal = Proposal(kind, name, evidence={"proposal": f"{name}-{time}"}, **fields)
             kept = keep_all(project.pk, [proposal])
-        rows.append(shown(kept[0].entry))
+        rows.append(kept[0].entry)
     return rows
 
 
@@ -64,9 +66,7 @@ def test_every_page_shows_hostile_words_as_words(client: Client, project: Projec
 def test_evidence_leads_to_what_is_in_this_project_only(client: Client, project: Project) -> None:
     run, strange = given.submitted_run(project), given.submitted_run(given.project("other"))
     keep_all(project.pk, [Proposal(EntryKind.LESSON, "Mine", evidence={"run": str(run.pk)})])
-    entry = shown(
-        keep_all(project.pk, [Proposal(EntryKind.LESSON, "Mine", evidence={"run": str(strange.pk)})])[0].entry
-    )
+    entry = keep_all(project.pk, [Proposal(EntryKind.LESSON, "Mine", evidence={"run": str(strange.pk)})])[0].entry
     page = given.logged_in(client, project, Role.VIEWER).get(f"{PAGES}entries/{entry.id}/").text
     assert f"/p/desk/runs/{run.pk}/" in page
     assert str(strange.pk) not in page

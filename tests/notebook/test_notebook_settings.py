@@ -46,20 +46,18 @@ def test_without_a_choice_the_desks_own_holds(admin: Client) -> None:
     assert "As the desk has it: Never" in admin.get(PAGE).text
 
 
-@pytest.mark.parametrize("switch", ["error_reflector", "memory_reflector"])
-def test_each_of_those_who_look_back_is_switched_off_by_itself(admin: Client, switch: str) -> None:
+@pytest.mark.parametrize("switch", ["error_reflector", "memory_reflector", "tells_lessons"])
+def test_each_switch_is_turned_off_by_itself(admin: Client, switch: str) -> None:
     assert f'name="{switch}" checked' in admin.get(PAGE).text
     admin.post(PAGE, {name: value for name, value in TYPED.items() if name != switch})
     saved = Project.objects.get(slug="set").get_notebook()
-    others = {"error_reflector": saved.error_reflector, "memory_reflector": saved.memory_reflector}
-    assert others == {"error_reflector": True, "memory_reflector": True} | {switch: False}
+    on = {
+        "error_reflector": saved.error_reflector,
+        "memory_reflector": saved.memory_reflector,
+        "tells_lessons": saved.lessons is not None,
+    }
+    assert on == dict.fromkeys(on, True) | {switch: False}
     assert f'name="{switch}" checked' not in admin.get(PAGE).text
-
-
-def test_lessons_are_switched_off(admin: Client) -> None:
-    admin.post(PAGE, {name: value for name, value in TYPED.items() if name != "tells_lessons"})
-    assert Project.objects.get(slug="set").get_notebook().lessons is None
-    assert 'name="tells_lessons" checked' not in admin.get(PAGE).text
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The rules prompt: the entries that were seen and used most, inside the boundary, without what screening found."""
 
-from datetime import timedelta
 from uuid import uuid4
 
 import pytest
@@ -8,27 +7,11 @@ from django.utils import timezone
 
 from notebook_app.kinds import EntryKind
 from notebook_app.models import Entry, Exposure
-from notebook_app.rules_prompt import closing, opening, rules_prompt
+from notebook_app.rules_prompt import closing, rules_prompt
 from tests import given
 from tests.notebook.entries import make_entry
 
 pytestmark = pytest.mark.django_db
-
-
-def test_a_mistake_seen_50_times_stands_above_ten_newer_single_ones() -> None:
-    project = given.project()
-    often = make_entry(project, name="Seen often", state="approved", occurrences=50)
-    Entry.objects.filter(pk=often.pk).update(
-        created_at=timezone.now() - timedelta(days=400), last_seen_at=timezone.now() - timedelta(days=400)
-    )
-    for number in range(10):
-        make_entry(project, name=f"New {number}", state="approved")
-    found = rules_prompt(project.pk, most=5)
-    assert found.entries[0].id == often.pk
-    assert len(found.entries) == 5
-    assert "- Seen often (×50)" in found.text
-    assert found.text.startswith(opening(found.boundary))
-    assert found.text.endswith(closing(found.boundary))
 
 
 def test_only_approved_entries_of_the_project_found_often_enough_are_told() -> None:

@@ -16,7 +16,7 @@ from reflection_app.adapters.llm import wheels_file
 from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.models import Project
 from reflection_app.notebook import background
-from reflection_app.notebook.second_opinion import second_opinion
+from reflection_app.notebook.background import second_opinion
 from tests import given
 from tests.notebook import injections, ordinary_lessons
 

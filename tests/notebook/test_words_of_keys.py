@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
+from notebook_app.interchange.reading import HandedIn
 from notebook_app.models import Entry
-from notebook_app.public import HandedIn
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
@@ -81,7 +81,7 @@ def test_a_key_puts_nothing_that_agents_are_told_into_other_words(project: Proje
 
 def test_a_key_labels_and_merges_what_is_approved_without_other_words(project: Project, key: Actor) -> None:
     entry = make_entry(project, state="approved")
-    assert tag_entry(project, entry.pk, TagsInput(tags=("a",)), actor=key).tags == ("a",)
+    assert tag_entry(project, entry.pk, TagsInput(tags=("a",)), actor=key).tags == ["a"]
     assert edit_entry(project, entry.pk, EntryEdit(category="other"), actor=key).category == "other"
     assert merge_entries(project, make_entry(project).pk, MergeInput(into=entry.pk), actor=key).state == "approved"
 

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from notebook_app.models import Exposure
-from notebook_app.public import KeptEntry
+from notebook_app.public import Entry
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
 from reflection_app.loops.attempts import first_attempt_succeeded
@@ -79,7 +79,7 @@ def test_the_strongest_word_on_the_first_attempt_holds(
 
 def exposed_run(
     *critiques: str, project: Project | None = None, audit_share: float = 0.0, **task: Any
-) -> tuple[Run, KeptEntry]:
+) -> tuple[Run, Entry]:
     """A queued run that was given a lesson, with what its critic will say of each attempt."""
     answers: dict[str, str] = {}
     for number, one in enumerate(critiques, start=1):
