@@ -15,14 +15,14 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from reflection_app.runs.resuming import AnswerInput, answer_question
 from reflection_app.tasks.redo import RedoInput, redo_run
-from tests.factories import make_api_key, make_member, make_project, make_user
+from tests.factories import make_api_key, make_member, make_user
 from tests.reviews.editing import edited, reviewer
 from tests.reviews.review_items import audited
 from tests.runs.critiques import critique
 from tests.runs.questions import KNOWLEDGE, PERMISSION, waiting_question
 from tests.runs.scripts import RIGHT, TESTS, scripted_run
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def ended_run(project: Project) -> Run:
@@ -92,8 +92,7 @@ def test_who_edited_the_text_that_is_done_again_has_written_a_part_of_it() -> No
     assert {editor.hand, by.hand} <= set(again.handed_in_by)
 
 
-def test_an_answer_with_text_makes_its_author_a_submitter_and_a_mere_choice_does_not() -> None:
-    project = make_project()
+def test_an_answer_with_text_makes_its_author_a_submitter_and_a_mere_choice_does_not(project: Project) -> None:
     actor = Actor(user=make_user())
     told = waiting_question(project, KNOWLEDGE)
     answer_question(told, AnswerInput(choice=Choice.ANSWER, text="7 %"), actor=actor)

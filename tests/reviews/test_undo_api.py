@@ -16,7 +16,7 @@ from tests.reviews.test_undo_decision import BAD, SIX_STEPS, UNSURE_REVISE, wait
 from tests.reviews.undoing import rows_of
 from tests.runs.scripts import scripted_run
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

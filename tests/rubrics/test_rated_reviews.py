@@ -22,7 +22,7 @@ from tests.reviews.panels import people, take_seat
 from tests.rubrics.rated import CRITERIA, as_ratings, rated_critique, rated_review, rubric_project
 from tests.web.stories import claimed_by, logged_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def caller_for(review: Review) -> Caller:
