@@ -25,8 +25,7 @@ from tests import given
 from tests.reviews.panels import adjudication, people, say
 from tests.reviews.reviewed import criticised, decide, review_of
 
-# Advancing a run gives its connection back, so these tests cannot live in one transaction.
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

@@ -21,13 +21,8 @@ from reflection_app.metrics.models import Dashboard
 from tests import given
 
 pytestmark = pytest.mark.django_db
-NEW = "/p/boards/metrics/dashboards/new/"
+NEW = "/p/desk/metrics/dashboards/new/"
 TILES = ["figure:success_rate", "chart:outcomes"]
-
-
-@pytest.fixture
-def project() -> Project:
-    return given.project("boards")
 
 
 def own(project: Project, client: Client, name: str = "Mine", **fields: Any) -> Dashboard:
@@ -43,7 +38,7 @@ def own(project: Project, client: Client, name: str = "Mine", **fields: Any) -> 
 
 
 def page_of(dashboard: Dashboard, page: str = "dashboard") -> str:
-    return reverse(page, args=("boards", dashboard.pk))
+    return reverse(page, args=("desk", dashboard.pk))
 
 
 def test_what_was_picked_is_shown(client: Client, project: Project) -> None:
@@ -54,7 +49,7 @@ def test_what_was_picked_is_shown(client: Client, project: Project) -> None:
     assert (dashboard.name, dashboard.tiles) == ("Mornings", ["figure:queue_length", *TILES])
     page = client.get(page_of(dashboard)).content.decode()
     assert page.index("Waiting") < page.index('id="chart-outcomes"')
-    assert "Mornings" in client.get("/p/boards/metrics/dashboards/").content.decode()
+    assert "Mornings" in client.get("/p/desk/metrics/dashboards/").content.decode()
 
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 81, "a\x00b" + "x" * 90])
@@ -81,7 +76,7 @@ def test_nobody_else_sees_what_is_not_shared(client: Client, project: Project) -
     other = Client()
     given.logged_in(other, project, Role.ADMIN)
     assert other.get(page_of(dashboard)).status_code == 404
-    assert "Mine" not in other.get("/p/boards/metrics/dashboards/").content.decode()
+    assert "Mine" not in other.get("/p/desk/metrics/dashboards/").content.decode()
     for page in ("edit_dashboard", "drop_dashboard"):
         assert other.post(page_of(dashboard, page), {"name": "Theirs", "tile": TILES}).status_code == 404
     stranger = Client()
@@ -141,7 +136,7 @@ def test_who_saves_what_was_deleted_meanwhile_is_told(client: Client, project: P
     data = DashboardInput(name="Mine", tiles=tuple(TILES))
     with pytest.raises(Exception, match="deleted the dashboard meanwhile"):
         keep_dashboard(project, data, actor=Actor(user=given.member(project)), dashboard=dashboard)
-    assert client.get(f"/p/boards/metrics/dashboards/{uuid4()}/").status_code == 404
+    assert client.get(f"/p/desk/metrics/dashboards/{uuid4()}/").status_code == 404
 
 
 def test_there_is_an_end_to_dashboards(client: Client, project: Project) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import hypothesis
 import pytest
 from django.utils import timezone
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from reflection_app.core.audit import Actor
@@ -76,6 +77,7 @@ def test_what_a_reviewer_wrote_is_better_than_the_attempt_in_whose_place_it_is()
 WORDS = st.builds(word, st.sampled_from(Referee), st.sampled_from(VerdictName), st.sampled_from((0.0, 50.0, 100.0)))
 
 
+@settings(max_examples=40)
 @hypothesis.given(st.dictionaries(st.integers(1, 6), WORDS, max_size=6))
 def test_no_pair_is_against_a_stronger_word_and_each_attempt_is_rejected_once(words: dict[int, Word]) -> None:
     pairs = pairs_of(words, picks={})
@@ -172,7 +174,7 @@ def test_a_person_who_overruled_the_critic_is_believed_and_a_key_is_not(caller: 
     assert pairs(caller) == []
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_what_a_person_rewrote_in_a_fork_is_better_and_copies_are_told_once(caller: Caller) -> None:
     answers = {
         "attempt-1/answer": "A first text.",
@@ -210,7 +212,7 @@ def test_what_a_person_rewrote_in_a_fork_is_better_and_copies_are_told_once(call
     assert seen == ids
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 @pytest.mark.parametrize("is_person", [True, False])
 def test_an_edited_answer_is_a_pair_with_what_was_changed_and_none_where_a_key_edited(
     caller: Caller, *, is_person: bool

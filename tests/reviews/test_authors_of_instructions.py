@@ -21,7 +21,7 @@ from tests.reviews.review_items import audited
 from tests.runs.critiques import critique
 from tests.runs.questions import KNOWLEDGE, PERMISSION, waiting_question
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def ended_run(project: Project) -> Run:
@@ -91,8 +91,7 @@ def test_who_edited_the_text_that_is_done_again_has_written_a_part_of_it() -> No
     assert {editor.hand, by.hand} <= set(again.handed_in_by)
 
 
-def test_an_answer_with_text_makes_its_author_a_submitter_and_a_mere_choice_does_not() -> None:
-    project = given.project()
+def test_an_answer_with_text_makes_its_author_a_submitter_and_a_mere_choice_does_not(project: Project) -> None:
     actor = Actor(user=given.user())
     told = waiting_question(project, KNOWLEDGE)
     answer_question(told, AnswerInput(choice=Choice.ANSWER, text="7 %"), actor=actor)

@@ -1,12 +1,11 @@
 """Deciding many reviews together: each by itself, each with its own result, all of it taken back together."""
 
-import threading
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db import connection
 from django.test import Client
+from django.urls import reverse
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import Conflict, InvalidInput, NotYours
@@ -21,8 +20,9 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.models import RunState, Verdict
 from tests import given
 from tests.reviews.panels import SECRET_REASON, adjudication, open_panel, panel_project, people, say
+from tests.reviews.test_reviews import together
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def queue_of(count: int, name: str) -> tuple[Project, list[Review]]:
@@ -110,23 +110,11 @@ def test_whoever_lost_the_right_to_review_decides_nothing_any_more() -> None:
     assert set(Review.objects.values_list("state", flat=True)) == {"waiting"}
 
 
+@pytest.mark.django_db(transaction=True)
 def test_two_workers_and_a_message_that_comes_twice_decide_each_item_once() -> None:
     project, reviews = queue_of(6, "bulk-twice")
     bulk = begin_bulk(project, told(reviews), actor=Actor(user=given.member(project)))
-    start = threading.Barrier(3)
-
-    def work() -> None:
-        start.wait()
-        try:
-            work_through(bulk.pk)
-        finally:
-            connection.close()
-
-    workers = [threading.Thread(target=work) for _ in range(3)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    together(*[lambda: work_through(bulk.pk)] * 3)
     work_through(bulk.pk)
     bulk.refresh_from_db()
     assert (bulk.state, states(bulk)) == (BulkState.DONE, ["done"] * 6)
@@ -234,3 +222,82 @@ def test_nobody_settles_a_dispute_of_their_own_in_passing() -> None:
     assert adjudication(panel).state == "waiting"
     decided_together(adjudication(panel), actor=cem)
     assert adjudication(panel).state == "decided"
+
+
+# Bulk decisions in the browser: what is chosen, what comes back where it is refused, progress, taking back.
+
+
+@pytest.fixture
+def project() -> Project:
+    return given.unsure_project("desk")
+
+
+def address(name: str, project: Project, **more: Any) -> str:
+    return reverse(name, kwargs={"slug": project.slug, **more})
+
+
+def test_what_was_selected_is_decided_together_and_its_progress_shown(reviewer: Client, project: Project) -> None:
+    reviews = [given.waiting_review(project) for _ in range(2)]
+    chosen = {"review": [str(review.pk) for review in reviews]}
+    form = reviewer.post(address("new_bulk", project), chosen)
+    assert form.status_code == 200
+    assert "Decide 2 reviews" in form.text
+    assert "2 runs wait for their decisions" in form.text
+
+    shown = reviewer.post(address("start_bulk", project), chosen | {"choice": "agree"}, follow=True)
+    bulk = BulkDecision.objects.get()
+    assert shown.redirect_chain[-1][0] == address("bulk", project, bulk_id=bulk.pk)
+    assert "0 of 2 gone through" in shown.text
+    work_through(bulk.pk)
+    part = reviewer.get(address("bulk", project, bulk_id=bulk.pk), headers={"HX-Request": "true"})
+    assert part.text.lstrip().startswith('<div id="bulk-progress">')
+    assert "Undo all" in part.text
+    assert "Agreed with all" in reviewer.get(address("bulk_list", project)).text
+
+
+def test_all_of_a_view_are_decided_together_and_no_others(reviewer: Client, project: Project) -> None:
+    writers = [given.waiting_review(project, agent="writer") for _ in range(2)]
+    other = given.waiting_review(project, agent="coder")
+    form = reviewer.post(f"{address('new_bulk', project)}?agent=writer", {"all": "1", "review": str(other.pk)})
+    assert "Decide 2 reviews" in form.text
+    assert all(f'name="review" value="{review.pk}"' in form.text for review in writers)
+    assert str(other.pk) not in form.text
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({"choice": "REVISE", "reason": ""}, "Say why"),
+        ({"reason": "kept words"}, "Choose"),
+        ({"choice": "MAYBE", "reason": "kept words"}, "Choose"),
+    ],
+)
+def test_a_decision_that_says_too_little_comes_back_with_what_was_typed(
+    reviewer: Client, project: Project, typed: dict[str, str], said: str
+) -> None:
+    review = given.waiting_review(project)
+    page = reviewer.post(address("start_bulk", project), {"review": str(review.pk), **typed})
+    assert page.status_code == 400
+    assert said in page.text
+    assert typed.get("reason", "") in page.text
+    assert f'name="review" value="{review.pk}"' in page.text
+    assert not BulkDecision.objects.exists()
+
+
+def test_a_bulk_decision_leads_on_within_the_view_that_it_was_begun_from(reviewer: Client, project: Project) -> None:
+    mine = given.waiting_review(project, agent="writer")
+    given.waiting_review(project, agent="coder")
+    form = reviewer.post(f"{address('new_bulk', project)}?agent=writer", {"all": "1"})
+    assert f'action="{address("start_bulk", project)}?queue=agent%3Dwriter"' in form.text
+    shown = reviewer.post(
+        f"{address('start_bulk', project)}?queue=agent%3Dwriter",
+        {"review": str(mine.pk), "choice": "agree"},
+        follow=True,
+    )
+    bulk = BulkDecision.objects.get()
+    work_through(bulk.pk)
+    done = reviewer.get(shown.redirect_chain[-1][0]).text
+    assert f'action="{address("next_review", project)}?queue=agent%3Dwriter"' in done
+    assert f'href="{address("reviews", project)}?agent=writer"' in done
+    # What was decided is listed, not folded away.
+    assert f'href="{address("review", project, review_id=mine.pk)}"' in done

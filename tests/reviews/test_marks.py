@@ -10,18 +10,16 @@ from reflection_app.core.errors import InvalidInput
 from reflection_app.loops.marks import Mark
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.models import Ticket
-from reflection_app.reviews.claiming import claim_review
-from reflection_app.reviews.deciding import decide_review, undo_decision
-from reflection_app.reviews.decisions import DecisionInput
+from reflection_app.reviews.deciding import undo_decision
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.reviews.views.decision import prefilled
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Step
 from tests import given, when
 from tests.reviews.review_items import handed_in, revised, with_calls
+from tests.reviews.reviewed import claim_and_decide
 
-# Advancing a run gives its connection back, so these tests cannot live in one transaction.
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 SECOND = "A text on **tariffs**.\r\n\r\nIt names seven of them.\nIt names 😀 more of them.\n"
 
 
@@ -30,10 +28,7 @@ def marked(**mark: Any) -> dict[str, Any]:
 
 
 def decide(review: Review, *issues: dict[str, Any]) -> Review:
-    actor = Actor(user=given.member(review.project))
-    held = claim_review(review, actor=actor)
-    told = {"lease_token": held.lease_token, "decision": "overrule", "verdict": VerdictName.REVISE, "issues": issues}
-    return decide_review(held, DecisionInput.model_validate(told), actor=actor)
+    return claim_and_decide(review, "overrule", verdict=VerdictName.REVISE, issues=issues)
 
 
 def kept_marks(review: Review) -> list[Any]:

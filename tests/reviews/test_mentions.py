@@ -1,3 +1,5 @@
+"""Who is mentioned, and how it is shown."""
+
 import pytest
 
 from reflection_app.reviews.comments import names_mentioned

@@ -22,8 +22,9 @@ from reflection_app.runs.models import RunState, Verdict
 from reflection_app.teams.models import Notification
 from tests import given
 from tests.reviews.panels import SECRET_REASON, adjudication, fresh, open_panel, panel_project, people, run_of, say
+from tests.reviews.reviewed import client_of, decide_held
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 REVISE = VerdictName.REVISE
 
 
@@ -49,8 +50,7 @@ def test_while_others_are_still_to_speak() -> None:
 
     say(panel, bob)
     now = Review.objects.get(pk=seat.pk)
-    assert now.lease_token is not None
-    decide_review(now, DecisionInput(lease_token=now.lease_token, decision=Decision.APPROVE), actor=anna)
+    decide_held(now, anna)
     assert fresh(panel).state == PanelState.OPEN
     assert Review.objects.filter(panel=panel, opinion__isnull=False).count() == 2
 
@@ -82,8 +82,7 @@ def test_a_dispute_that_nobody_is_at_is_withdrawn() -> None:
         claim_review(dispute, actor=cem)
 
     held = Review.objects.get(pk=seat.pk)
-    assert held.lease_token is not None
-    decide_review(held, DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE), actor=bob)
+    decide_held(held, bob)
     assert (fresh(panel).state, fresh(panel).agreed) == (PanelState.SETTLED, True)
     # Bob had read what Anna said: that they agree now says nothing of people who judge by themselves.
     always = {"since": panel.created_at, "until": timezone.now()}
@@ -100,8 +99,7 @@ def test_a_dispute_that_somebody_is_settling_keeps_the_opinions() -> None:
         undo_decision(seat, actor=bob)
     assert Review.objects.get(pk=seat.pk).opinion is not None
 
-    assert held.lease_token is not None
-    decide_review(held, DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE), actor=cem)
+    decide_held(held, cem)
     with pytest.raises(Conflict, match="settled"):
         undo_decision(seat, actor=bob)
     assert fresh(panel).state == PanelState.SETTLED
@@ -113,8 +111,7 @@ def test_the_settling_itself_is_undone_to_a_dispute() -> None:
     say(panel, anna)
     say(panel, bob, REVISE)
     held = claim_review(adjudication(panel), actor=cem)
-    assert held.lease_token is not None
-    decide_review(held, DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE), actor=cem)
+    decide_held(held, cem)
     undo_decision(held, actor=cem)
     assert (fresh(panel).state, fresh(panel).settled_at) == (PanelState.DISPUTED, None)
     assert not Verdict.objects.filter(attempt__run=panel.run, referee=6).exists()
@@ -143,9 +140,7 @@ def test_what_all_agreed_on_is_taken_back_with_all_that_followed(went_on: bool) 
     assert Event.objects.filter(run=run, type="review.undone").count() == 1
 
     held = Review.objects.get(pk=first.pk)
-    assert held.lease_token is not None
-    told = DecisionInput(lease_token=held.lease_token, decision=Decision.OVERRULE, verdict=REVISE, reason="Again.")
-    decide_review(held, told, actor=anna)
+    decide_held(held, anna, "overrule", verdict=REVISE, reason="Again.")
     advance(panel.run_id)
     assert (run_of(panel).outcome, fresh(panel).state) == ("succeeded", PanelState.SETTLED)
 
@@ -178,13 +173,6 @@ def test_a_seat_is_decided_by_nobody_but_who_sits_there() -> None:
 
 
 # What somebody took back stands in their form alone, and so does the token of their hold.
-
-
-def client_of(actor: Actor) -> Client:
-    client = Client()
-    assert actor.user is not None
-    client.force_login(actor.user)
-    return client
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ from tests.api.caller import BASE, Answer, Caller
 from tests.repairs.reports import begun_run, kept_report
 from tests.runs.critiques import critique
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 JUDGING = {Permission.REVIEW, Permission.CURATE}
 # Of the routes that ask for the right to judge, those by which nobody accepts work of their own.

@@ -16,8 +16,7 @@ from tests import given, when
 from tests.reviews.review_items import FIRST, asked_about, audited, handed_in, rejected, revised, seat
 from tests.runs.critiques import critique
 
-# Advancing a run gives its connection back, so these tests cannot live in one transaction.
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def page_of(client: Client, review: Review, query: str = "", *, role: Role = Role.REVIEWER) -> str:
@@ -178,14 +177,6 @@ def claimed(reviewer: Client, project: Project, said: str, **submission: Any) ->
     run = given.scripted_run(answers, project=project, mode="actor_critic", review="required", **submission)
     advance(run.pk)
     return when.claims(reviewer, Review.objects.get(run=run))
-
-
-def test_the_page_names_the_task_as_the_reason(reviewer: Client, project: Project) -> None:
-    page = page_of(reviewer, claimed(reviewer, project, critique(90, approved=True)))
-    assert "The task requires a review" in page
-    assert "The run waits for it." in page
-    assert "The attempt is accepted and the run succeeds." in page
-    assert "attempt 2 is made from the issues" in page
 
 
 def test_at_the_end_of_a_run_the_page_says_that_no_attempt_can_follow(reviewer: Client, project: Project) -> None:

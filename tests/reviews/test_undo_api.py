@@ -16,7 +16,7 @@ from tests.repairs.tickets import handed_in
 from tests.reviews.test_undo_decision import BAD, SIX_STEPS, UNSURE_REVISE, waiting
 from tests.reviews.undoing import rows_of
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

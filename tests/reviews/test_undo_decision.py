@@ -20,10 +20,10 @@ from tests import given
 from tests.loops.protocol.playing import PLAN, REFLECTION
 from tests.reviews.picks import OPEN_PICK, answer, unsettled_pick
 from tests.reviews.test_reviews import together
-from tests.reviews.undoing import check_events, claimed, decide, gone_on, rows_of
+from tests.reviews.undoing import check_events, claimed, comes_back, decide, gone_on, rows_of
 from tests.runs.critiques import critique
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 BAD, GOOD = critique(10), critique(90, approved=True)
 UNSURE_PASS = critique(80, approved=True, confidence=0.2)
@@ -112,18 +112,9 @@ def test_decided_anew_it_goes_its_other_way(kind: str) -> None:
 def test_undo_of_the_second_decision_comes_back_to_the_same() -> None:
     review = waiting(BAD)
     actor = person(review)
-    claimed(review, actor)
-    before = rows_of(review.project)
-    decisions: dict[str, dict[str, Any]] = {
-        "redo": {"instructions": "Again."},
-        "accept": {"reason": "Good."},
-        "close": {},
-    }
-    for decision, said in decisions.items():
-        decide(review, actor, decision, **said)
-        gone_on(review.run)
-        undo_decision(review, actor=actor)
-        assert rows_of(review.project) == before
+    comes_back(review, actor, "redo", instructions="Again.")
+    comes_back(review, actor, "accept", reason="Good.")
+    comes_back(review, actor, "close")
     assert Event.objects.filter(run=review.run, type="review.undone").count() == 3
 
 
@@ -142,14 +133,7 @@ def test_an_earlier_ticket_is_open_again_when_the_end_that_resolved_it_goes() ->
         run = gone_on(given.scripted_run(answers, project=project))
         review, ticket = Review.objects.get(run=run), Ticket.objects.get(run=run)
         assert ticket.is_open
-        actor = person(review)
-        claimed(review, actor)
-        before = rows_of(project)
-        decide(review, actor, decision, **said)
-        gone_on(run)
-        assert not Ticket.objects.get(pk=ticket.pk).is_open
-        undo_decision(review, actor=actor)
-        assert rows_of(project) == before
+        comes_back(review, person(review), decision, **said)
 
 
 @pytest.mark.parametrize(
@@ -163,24 +147,13 @@ def test_an_earlier_ticket_is_open_again_when_the_end_that_resolved_it_goes() ->
 )
 def test_an_unsettled_pick_is_open_again(decision: str, said: dict[str, Any]) -> None:
     review = unsettled_pick(given.project(), answers=(*OPEN_PICK, answer(7)))
-    actor = person(review)
-    claimed(review, actor)
-    before = rows_of(review.project)
-    decide(review, actor, decision, **said)
-    gone_on(review.run)
-    undo_decision(review, actor=actor)
-    assert rows_of(review.project) == before
+    comes_back(review, person(review), decision, **said)
 
 
 @pytest.mark.parametrize(("decision", "said"), [("approve", {}), ("overrule", {"verdict": "REJECT"})])
 def test_an_audit_is_undecided_again_and_its_run_is_as_it_ended(decision: str, said: dict[str, Any]) -> None:
     review = waiting(GOOD, audit_share=1.0)
-    actor = person(review)
-    claimed(review, actor)
-    before = rows_of(review.project)
-    decide(review, actor, decision, **said)
-    undo_decision(review, actor=actor)
-    assert rows_of(review.project) == before
+    comes_back(review, person(review), decision, moves=False, **said)
 
 
 @pytest.mark.parametrize("moves", [False, True])
@@ -333,6 +306,7 @@ def test_what_is_not_decided_cannot_be_taken_back() -> None:
         undo_decision(review, actor=actor)
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_two_who_take_it_back_at_once_one_does() -> None:
     review = waiting(BAD)
     actor, admin = person(review), person(review, Role.ADMIN)

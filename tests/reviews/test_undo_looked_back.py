@@ -22,7 +22,7 @@ from tests.reviews.undoing import check_events, claimed, decide, rows_of
 from tests.runs.critiques import critique
 from tests.sessions.looking_back import BOTH, forks_of, looked_back, watched_project
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 ANSWERS = {
     "attempt-1/answer": "first",
@@ -136,6 +136,7 @@ def test_a_fork_that_is_not_cancelled_in_time_keeps_nothing(monkeypatch: pytest.
     assert not Event.objects.filter(type=EventType.REFLECTED).exists()
 
 
+@pytest.mark.django_db(transaction=True)
 def test_an_undo_while_both_look_back_waits_for_neither_for_ever_and_leaves_nothing_of_them() -> None:
     for _ in range(3):
         review, actor = waiting()

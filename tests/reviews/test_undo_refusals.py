@@ -45,12 +45,12 @@ from tests.reviews.test_undo_decision import (
     person,
     waiting,
 )
-from tests.reviews.undoing import claimed, decide, gone_on, rows_of
+from tests.reviews.undoing import claimed, comes_back, decide, gone_on, rows_of
 from tests.runs.critiques import critique
 
 __all__ = ["loopback"]
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 PROTOCOL: dict[str, Any] = {
     "mode": "reflection_protocol",
     "agent": "porter",
@@ -109,13 +109,7 @@ def test_an_attempt_handed_in_since_and_none_before() -> None:
     gone_on(run)
     review = Review.objects.get(run=run)
     actor = person(review)
-    claimed(review, actor)
-    before = rows_of(project)
-    decide(review, actor, "approve")
-    assert gone_on(run).state == "waiting_agent"
-    undo_decision(review, actor=actor)
-    assert rows_of(project) == before
-
+    comes_back(review, actor, "approve")
     decide(review, actor, "approve")
     gone_on(run)
     hand_in_attempt(run, AttemptInput(content="second"), actor=Actor())
@@ -234,15 +228,9 @@ def test_a_built_in_tool_is_none_of_the_outside() -> None:
     run = gone_on(
         given.scripted_run(with_a_tool("python", code="print(1)"), project=project, tools=["python"], **PROTOCOL)
     )
-    review = Review.objects.get(run=run)
-    actor = person(review)
-    claimed(review, actor)
-    before = rows_of(project)
-    decide(review, actor, "approve")
-    gone_on(run)
+    review, actor = decided(Review.objects.get(run=run), "approve")
     assert Step.objects.filter(run=run, kind="call_tool").exists(), str(list(run.steps.values_list("key", "error")))
-    undo_decision(review, actor=actor)
-    assert rows_of(project) == before
+    assert undo_decision(review, actor=actor).state == "claimed"
 
 
 def test_what_was_decided_before_this_was_kept_stands() -> None:
@@ -259,11 +247,7 @@ def two_rejected() -> tuple[Review, Actor, Review]:
     """A review that was sent back, who did, and the review of the next attempt, which is open."""
     answers = {"attempt-1/answer": "a", "attempt-1/critique": BAD, "attempt-2/answer": "b", "attempt-2/critique": BAD}
     run = gone_on(given.scripted_run(answers, project=given.project(review_policy={"audit_share": 0})))
-    first = Review.objects.get(run=run)
-    actor = person(first)
-    claimed(first, actor)
-    decide(first, actor, "redo", instructions="Again.")
-    gone_on(run)
+    first, actor = decided(Review.objects.get(run=run), "redo", instructions="Again.")
     return first, actor, Review.objects.get(run=run, attempt__number=2)
 
 

@@ -21,7 +21,7 @@ from tests.api.caller import Answer, Caller
 from tests.reviews.panels import people, take_seat
 from tests.rubrics.rated import CRITERIA, as_ratings, rated_critique, rated_review, rubric_project
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def caller_for(review: Review) -> Caller:
