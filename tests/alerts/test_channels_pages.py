@@ -17,7 +17,7 @@ from tests.api.stories import waiting_review
 from tests.factories import make_member, make_project
 
 __all__ = ["loopback"]
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from tests.factories import make_member, make_project
 from tests.runs.questions import waiting_question
 
 __all__ = ["loopback"]
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
 NOW = datetime.now(UTC)
 
 
@@ -121,6 +121,7 @@ def test_without_goals_nothing_escalates() -> None:
     assert escalate_due(NOW) == 0
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_several_workers_at_once_one_escalates(project: Project) -> None:
     make_member(project, Role.ADMIN)
     late_review(project)

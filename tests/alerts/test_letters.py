@@ -24,7 +24,7 @@ from tests.notebook.entries import make_entry
 from tests.runs.questions import waiting_question
 from tests.teams.smtp_server import MailServer, mail_server
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 # A Wednesday at half past eight in Shanghai, some days from now.
 TODAY = datetime.now(UTC).replace(hour=0, minute=30, second=0, microsecond=0)
 WEDNESDAY = TODAY + timedelta(days=7 + (2 - TODAY.weekday()))
@@ -145,6 +145,7 @@ def test_who_has_left_or_has_no_address_is_sent_nothing(server: MailServer, proj
     assert not DigestLetter.objects.exists()
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_several_workers_at_once_one_sends(server: MailServer, project: Project) -> None:
     reader(project)
     waiting_review(project)

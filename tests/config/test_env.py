@@ -58,7 +58,6 @@ def test_a_choice_may_be_written_with_hyphens() -> None:
     ("given", "models"),
     [
         ({"FC_MODEL": "small", "REFLECTION_FC_MODEL": "strong"}, ["small", "strong"]),
-        ({"FC_MODEL": "small"}, ["small", ""]),
         (
             {"FC_MODEL": "small", "LLM_MODEL": "mine", "REFLECTION_FC_MODEL": "x", "LLM_COMPLETENESS_MODEL": "y"},
             ["mine", "y"],

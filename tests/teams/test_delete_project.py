@@ -20,7 +20,7 @@ from reflection_app.teams.tools import add_builtin_tools
 from tests.factories import make_api_key, make_member, make_project, submit
 from tests.web.stories import finished, unsure_project
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def full_project(slug: str) -> Project:

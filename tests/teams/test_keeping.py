@@ -19,7 +19,7 @@ from tests.factories import make_member, make_project
 from tests.runs.critiques import critique
 from tests.web.stories import finished, logged_in, project_with
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 PAGE = "/p/kept/settings/keeping/"
 DAYS = {
     "runs_days": "30",
@@ -95,6 +95,7 @@ def test_the_project_is_downloaded_whole(admin: Client) -> None:
     assert AuditEntry.objects.filter(action="project.exported").count() == 1
 
 
+@pytest.mark.django_db(transaction=True)
 def test_it_is_sent_piece_by_piece_by_a_server_that_waits_for_nobody() -> None:
     project = make_project("kept")
     admin = make_member(project, Role.ADMIN)

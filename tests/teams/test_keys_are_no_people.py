@@ -24,7 +24,7 @@ from tests.pace import PATIENCE_S
 from tests.reviews.panels import open_panel, say, take_seat
 from tests.reviews.reviewed import criticised, decide
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 ALL: list[str] = [Scope.ADMIN]
 
 
@@ -115,6 +115,7 @@ def expire(caller: Caller) -> None:
 
 @pytest.mark.parametrize("end", [revoke, expire])
 @pytest.mark.parametrize("path", ["runs/{run}", "runs/{run}/events"])
+@pytest.mark.django_db(transaction=True)
 def test_a_poll_ends_with_its_key_and_delivers_nothing(path: str, end: Callable[[Caller], None]) -> None:
     caller = make_caller()
     run = submit(caller.project)

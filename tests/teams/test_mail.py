@@ -18,7 +18,7 @@ from tests.factories import make_member, make_project, make_user
 from tests.reviews.test_reviews import together
 from tests.teams.smtp_server import MailServer, mail_server
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -111,6 +111,7 @@ def test_without_a_mail_server_nothing_is_sent_and_nothing_is_marked(settings: A
     assert Notification.objects.get().mailed_at is None
 
 
+@pytest.mark.django_db(transaction=True)
 def test_two_workers_at_once_send_each_letter_once(server: MailServer) -> None:
     project = make_project()
     people = [reader(project, f"person{number}") for number in range(6)]

@@ -10,7 +10,7 @@ from tests.factories import make_api_key, make_member, make_project, submit
 from tests.notebook.exposed import approved_lesson
 from tests.web.stories import logged_in, unsure_project, waiting_review
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def test_waiting_for_you_is_what_you_could_decide_now(client: Client) -> None:

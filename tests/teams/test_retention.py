@@ -28,7 +28,7 @@ from tests.factories import make_member, make_project, submit
 from tests.runs.critiques import critique
 from tests.web.stories import finished, project_with, unsure_project
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 NOW = timezone.now()
 DAYS = RetentionSettings(runs_days=10, transcripts_days=10, tool_failures_days=10)
 ANSWERS = {"attempt-1/answer": "A text.", "attempt-1/critique": critique(95, approved=True)}

@@ -11,7 +11,7 @@ from reflection_app.core.models import Role
 from tests.factories import make_member, make_project
 from tests.metrics.metric_rows import fill
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 MARKED = re.compile(r'<a href="([^"]+)" aria-current="')
 
 

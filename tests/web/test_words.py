@@ -13,7 +13,7 @@ from tests.factories import make_member, submit
 from tests.runs.critiques import critique
 from tests.web.stories import logged_in, unsure_project, waiting_review
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 FINE = {"attempt-1/answer": "A text.", "attempt-1/critique": critique(91, approved=True)}
 
 

@@ -47,7 +47,7 @@ from tests.runs.test_attempts import hand_in
 from tests.teams.archive.archives import everybody, manifest_of, rows_of, saved, written
 from tests.web.stories import finished, logged_in, unsure_project, waiting_review
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def imported(content: bytes, tmp_path: Path, *, same_people: bool = False, **wishes: Any) -> Project:
