@@ -18,7 +18,7 @@ from notebook_app.public import forget_some
 from reflection_app.alerts.models import Channel, ChannelMessage, MessageState
 from reflection_app.comparisons.models import Pair
 from reflection_app.core.audit import Actor, AuditEntry, audit
-from reflection_app.core.errors import InvalidInput, NotFound, RunFinished
+from reflection_app.core.errors import NotFound, RunFinished, wrong
 from reflection_app.core.models import ApiKey, Membership, Project
 from reflection_app.loops.project_settings import RetentionSettings
 from reflection_app.metrics.figuring import figure_runs, lock_figures
@@ -90,8 +90,7 @@ def delete_project(project: Project, *, typed_name: str, actor: Actor) -> Projec
     Raises InvalidInput where `typed_name` is not its name, and NotFound where it was deleted before.
     """
     if typed_name.strip() != project.name.strip():
-        message = _("Type the project's name just as it is: %(name)s") % {"name": project.name}
-        raise InvalidInput(message, errors=[{"field": "typed_name", "message": message}])
+        raise wrong("typed_name", _("Type the project's name just as it is: %(name)s") % {"name": project.name})
     locked = Project.objects.select_for_update().get(pk=project.pk)
     if locked.deleted_at is not None:
         raise NotFound(_("The project was deleted already."))

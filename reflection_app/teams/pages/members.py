@@ -17,7 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.core.audit import Actor, client_address
-from reflection_app.core.errors import ActionError, InvalidInput
+from reflection_app.core.errors import ActionError, wrong
 from reflection_app.core.models import ApiKey, Membership, Role, Scope, digest_of
 from reflection_app.core.permissions import GRANTS, Permission
 from reflection_app.teams.members import (
@@ -267,8 +267,7 @@ def create_key(request: DeskRequest) -> HttpResponse:
         expires_at = None
         if form.values["days"]:
             if not 1 <= (days := _days(form.values["days"])) <= 3650:
-                wrong = {"field": "days", "message": _("1 to 3650 days")}
-                raise InvalidInput(_("When should the key expire?"), errors=[wrong])
+                raise wrong("days", _("1 to 3650 days"), said=_("When should the key expire?"))
             expires_at = timezone.now() + timedelta(days=days)
         _key, secret = create_api_key(
             project, name=form.values["name"], scopes=scopes, actor=request.place.actor, expires_at=expires_at
