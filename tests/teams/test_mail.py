@@ -1,6 +1,5 @@
 """Mail about what is unread, over a real SMTP connection: bundled, once, in the reader's words, and nothing to leak."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -16,18 +15,10 @@ from reflection_app.teams.models import Notification, NotificationKind
 from reflection_app.teams.notifications import MOST_FAILURES, notify, read_all, send_waiting_mail
 from tests.factories import make_member, make_project, make_user
 from tests.reviews.test_reviews import together
-from tests.teams.smtp_server import MailServer, mail_server
+from tests.teams.smtp_server import MailServer, mail_server, server
 
+__all__ = ["server"]
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def server(settings: Any) -> Iterator[MailServer]:
-    with mail_server() as running:
-        settings.MAIL_OPTIONS = running.options
-        settings.MAIL_FROM = "Reflection Desk <desk@example.org>"
-        settings.PUBLIC_URL = "https://desk.example"
-        yield running
 
 
 def reader(project: Project, name: str = "anna") -> User:
