@@ -108,11 +108,9 @@ def _days(text: str) -> int:
 
 
 @project_page(Permission.MANAGE_MEMBERS)
-@require_http_methods(["GET", "HEAD", "POST"])
+@post_only(page="members")
 def set_role(request: DeskRequest, user_id: int) -> HttpResponse:
-    """Acts on POST; opened by hand, it leads to the members. A lower role asks first what becomes of their keys."""
-    if request.method != "POST":
-        return back_to(request, "members")
+    """Gives another role. A lower role asks first what becomes of their keys."""
     project, role = request.place.project, request.POST.get("role", "")
     member = Membership.objects.select_related("user").filter(project=project, user=user_id).first()
     if member is not None and ASKED not in request.POST and role in Role.values:
@@ -167,12 +165,9 @@ def remove(request: DeskRequest, user_id: int) -> HttpResponse:
 
 
 @project_page(Permission.MANAGE_MEMBERS)
-@require_http_methods(["GET", "HEAD", "POST"])
+@post_only(page="members")
 def revoke(request: DeskRequest, invitation_id: UUID) -> HttpResponse:
-    """Acts on POST; opened by hand, it leads to the members."""
     invitation = get_object_or_404(Invitation, project=request.place.project, pk=invitation_id)
-    if request.method != "POST":
-        return back_to(request, "members")
     revoke_invitation(invitation, actor=request.place.actor)
     return back_to(request, "members", message=_("The invitation no longer works."))
 
