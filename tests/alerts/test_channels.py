@@ -94,7 +94,6 @@ def test_a_name_is_taken_once_and_there_are_not_too_many(project: Project) -> No
         assert changed(first, name="#0").name == "#0"
 
 
-@pytest.mark.django_db(transaction=True)
 def test_switched_off_it_forgets_what_waits_and_it_hears_of_its_own_project_alone() -> None:
     project = given.unsure_project("unsure")
     with service() as slack:

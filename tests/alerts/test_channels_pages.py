@@ -16,7 +16,7 @@ from tests.adapters.outgoing.conftest import loopback
 from tests.alerts.channels import PATH, gathered, make_channel, service
 
 __all__ = ["loopback"]
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from tests.alerts.test_sending import at_once
 from tests.runs.questions import waiting_question
 
 __all__ = ["loopback"]
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
 NOW = datetime.now(UTC)
 
 
@@ -119,6 +119,7 @@ def test_without_goals_nothing_escalates() -> None:
     assert escalate_due(NOW) == 0
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_several_workers_at_once_one_escalates(project: Project) -> None:
     given.member(project, Role.ADMIN)
     late_review(project)

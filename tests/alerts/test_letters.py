@@ -1,8 +1,6 @@
 """Digests by mail, over a real SMTP connection: once a morning, of what concerns the reader, ended by one click."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -21,22 +19,14 @@ from tests import given
 from tests.alerts.test_sending import at_once
 from tests.notebook.entries import make_entry
 from tests.runs.questions import waiting_question
-from tests.teams.smtp_server import MailServer, mail_server
+from tests.teams.smtp_server import MailServer, server
 
-pytestmark = pytest.mark.django_db(transaction=True)
+__all__ = ["server"]
+pytestmark = pytest.mark.django_db
 # A Wednesday at half past eight in Shanghai, some days from now.
 TODAY = datetime.now(UTC).replace(hour=0, minute=30, second=0, microsecond=0)
 WEDNESDAY = TODAY + timedelta(days=7 + (2 - TODAY.weekday()))
 MONDAY = WEDNESDAY + timedelta(days=5)
-
-
-@pytest.fixture
-def server(settings: Any) -> Iterator[MailServer]:
-    with mail_server() as running:
-        settings.MAIL_OPTIONS = running.options
-        settings.MAIL_FROM = "Reflection Desk <desk@example.org>"
-        settings.PUBLIC_URL = "https://desk.example"
-        yield running
 
 
 @pytest.fixture
@@ -144,6 +134,7 @@ def test_who_has_left_or_has_no_address_is_sent_nothing(server: MailServer, proj
     assert not DigestLetter.objects.exists()
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_several_workers_at_once_one_sends(server: MailServer, project: Project) -> None:
     reader(project)
     given.waiting_review(project)

@@ -3,13 +3,12 @@ import json
 import threading
 
 import pytest
-from django.db import connections
 
 from reflection_app.core.models import IdempotentAnswer
 from reflection_app.tasks.models import Task
 from tests import given, then
 from tests.api.caller import Answer, Caller
-from tests.pace import PATIENCE_S
+from tests.notebook.at_once import at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -104,22 +103,13 @@ def test_a_key_that_is_not_usable_is_refused(caller: Caller, key: str) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_requests_with_one_key_at_the_same_time_are_carried_out_once(caller: Caller) -> None:
-    answers: list[Answer] = []
     together = threading.Barrier(6)
 
-    def send() -> None:
+    def send(_: int) -> Answer:
         together.wait()
-        try:
-            answers.append(caller.post("tasks/batch", {"tasks": [{"objective": "x"}] * 5}, idempotency_key="a"))
-        finally:
-            connections.close_all()
+        return caller.post("tasks/batch", {"tasks": [{"objective": "x"}] * 5}, idempotency_key="a")
 
-    threads = [threading.Thread(target=send) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE_S)
-
+    answers = at_once(send, range(6), threads=6)
     assert [answer.status for answer in answers] == [201] * 6
     assert all(answer.body == answers[0].body for answer in answers)
     assert sum("idempotency-replayed" in answer.headers for answer in answers) == 5

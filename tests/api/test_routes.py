@@ -231,12 +231,10 @@ def test_a_method_that_a_path_does_not_know_is_refused(caller: Caller, method: s
     assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD"}
 
 
-@pytest.mark.parametrize(
-    "path", ["", "nothing", "tasks/", "tasks/1/2/3", "../v1/none", "runs/%00", "tasks%0A", "a%0Ab"]
-)
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
-def test_an_unknown_path_is_a_problem_too(caller: Caller, path: str, method: str) -> None:
-    then.refused(caller.call(method, path), 404)
+def test_an_unknown_path_is_a_problem_too(caller: Caller, method: str) -> None:
+    for path in ("", "nothing", "tasks/", "tasks/1/2/3", "../v1/none", "runs/%00", "tasks%0A", "a%0Ab"):
+        then.refused(caller.call(method, path), 404)
 
 
 def test_no_answer_is_kept_by_caches(caller: Caller) -> None:

@@ -1,9 +1,7 @@
 """How much may be sent, and how much is answered."""
 
 import pytest
-from pytest_django.fixtures import Settings
 
-from reflection_app.core.audit import AuditEntry
 from reflection_app.tasks.models import Task
 from tests import then
 from tests.api.caller import Caller
@@ -26,17 +24,3 @@ def test_tests_have_a_limit(caller: Caller) -> None:
     then.refused(answer, 400)
     assert then.named_fields(answer) == ["tests"]
     assert not Task.objects.exists()
-
-
-def test_of_very_many_errors_the_first_are_told_and_how_many_there_are(caller: Caller) -> None:
-    answer = caller.post("tasks", {"objective": "x"} | {f"unknown-{number}": 1 for number in range(20_000)})
-    then.refused(answer, 400)
-    assert len(answer.body["errors"]) == 51
-    assert answer.body["errors"][-1] == {"field": "", "message": "and 19950 more"}
-
-
-@pytest.mark.parametrize("said", ["abc", "1.2.3.4:80"])
-def test_a_forwarded_address_that_is_none_is_not_audited(caller: Caller, settings: Settings, said: str) -> None:
-    settings.PRODUCTION = True
-    assert caller.post("tasks", {"objective": "x"}, x_forwarded_for=said).status == 201
-    assert set(AuditEntry.objects.values_list("address", flat=True)) == {None}

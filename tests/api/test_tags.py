@@ -12,7 +12,7 @@ from tests.notebook.entries import make_entry
 from tests.teams.test_tools_api import WEATHER
 
 __all__ = ["loopback"]
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
 HOOK = {"url": "http://127.0.0.1:9/hook", "events": ["run.finished"]}
 RULES: dict[str, Any] = {"rules": [{}]}
 

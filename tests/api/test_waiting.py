@@ -1,46 +1,28 @@
-import threading
 import time
-from collections.abc import Callable
 
 import pytest
-from django.db import connection, connections
+from django.db import connection
 
 from reflection_app.api import waiting
 from reflection_app.core.audit import Actor
+from reflection_app.runs.models import Run
 from reflection_app.runs.resuming import cancel_run
 from tests import given
-from tests.api.caller import Answer, Caller
-from tests.pace import PATIENCE_S
+from tests.api.caller import Caller
+from tests.api.meanwhile import meanwhile
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def in_thread(call: Callable[[], Answer]) -> Callable[[], Answer]:
-    """Starts `call` in a thread; what is returned waits for its answer."""
-    answers: list[Answer] = []
-
-    def work() -> None:
-        try:
-            answers.append(call())
-        finally:
-            connections.close_all()
-
-    thread = threading.Thread(target=work)
-    thread.start()
-
-    def answer() -> Answer:
-        thread.join(PATIENCE_S)
-        return answers[0]
-
-    return answer
+def cancel_soon(run: Run) -> None:
+    time.sleep(0.3)
+    cancel_run(run, actor=Actor())
 
 
 def test_waiting_ends_when_the_run_ends(caller: Caller) -> None:
     run = given.submitted_run(caller.project)
-    answer = in_thread(lambda: caller.get(f"runs/{run.pk}", wait=15))
-    time.sleep(0.3)
-    cancel_run(run, actor=Actor())
-    assert answer().body["outcome"] == "cancelled"
+    answer = meanwhile(lambda: caller.get(f"runs/{run.pk}", wait=15), lambda: cancel_soon(run))
+    assert answer.body["outcome"] == "cancelled"
 
 
 def test_waiting_ends_at_once_where_somebody_else_has_to_act(caller: Caller) -> None:
@@ -81,7 +63,6 @@ def test_nobody_waits_longer_than_the_longest_wait(caller: Caller, monkeypatch: 
 def test_waiting_for_events_ends_when_one_comes(caller: Caller) -> None:
     run = given.submitted_run(caller.project)
     (created,) = caller.get(f"runs/{run.pk}/events", wait=15).body["results"]
-    answer = in_thread(lambda: caller.get(f"runs/{run.pk}/events", after=created["seq"], wait=15))
-    time.sleep(0.3)
-    cancel_run(run, actor=Actor())
-    assert [event["type"] for event in answer().body["results"]] == ["run.finished"]
+    address = f"runs/{run.pk}/events"
+    answer = meanwhile(lambda: caller.get(address, after=created["seq"], wait=15), lambda: cancel_soon(run))
+    assert [event["type"] for event in answer.body["results"]] == ["run.finished"]

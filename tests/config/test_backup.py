@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from reflection_app.config.up.engines import running_postgres
 from reflection_app.config.up.preconditions import Refused, sole_use
 from reflection_app.core.audit import AuditEntry
 from tests import given
+from tests.config.waiting import wait_until
 from tests.pace import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -105,14 +105,6 @@ def killed(*arguments: str, env: dict[str, str], once: Callable[[], bool]) -> No
     wait_until(once, process=process)
     process.kill()
     assert process.wait() < 0
-
-
-def wait_until(holds: Callable[[], bool], *, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def filled() -> None:

@@ -24,17 +24,21 @@ from tests import given
 from tests.notebook.entries import make_entry
 from tests.repairs.tool_failures import report
 from tests.reviews.waiting_rows import waiting_rows
-from tests.search.things import groups, hits, make_things
+from tests.search.things import Things, groups, hits, make_things
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def things(module_transaction: None) -> Things:
+    return make_things("found")
 
 
 def titles(*found: object) -> list[str]:
     return [hit.title for hit in found]  # type: ignore[attr-defined]
 
 
-def test_one_word_finds_one_thing_of_each_kind() -> None:
-    things = make_things("found")
+def test_one_word_finds_one_thing_of_each_kind(things: Things) -> None:
     found = groups(things.project, "kettle")
     assert {kind: [hit.id for hit in group.hits] for kind, group in found.items()} == {
         Kind.RUNS: [str(things.review.run_id), str(things.run.pk)],
@@ -63,8 +67,7 @@ def test_one_word_finds_one_thing_of_each_kind() -> None:
         ("boil the kettle first", Kind.ENTRIES),
     ],
 )
-def test_what_goes_by_just_this_name_comes_first(typed: str, kind: Kind) -> None:
-    things = make_things()
+def test_what_goes_by_just_this_name_comes_first(things: Things, typed: str, kind: Kind) -> None:
     given.submitted_run(things.project, objective=f"A later one that speaks of {typed}")
     found = search(things.project, typed, may=lambda _: True)
     assert found[0].kind is kind
@@ -86,8 +89,7 @@ def test_the_beginning_of_a_name_comes_before_words_however_old() -> None:
 
 @pytest.mark.parametrize("kind", [Kind.RUNS, Kind.REVIEWS, Kind.ENTRIES, Kind.TICKETS, Kind.REPORTS, Kind.SESSIONS])
 @pytest.mark.parametrize("length", [36, 32, 12, 8])
-def test_everything_is_found_by_its_id_or_its_first_digits(kind: Kind, length: int) -> None:
-    things = make_things()
+def test_everything_is_found_by_its_id_or_its_first_digits(things: Things, kind: Kind, length: int) -> None:
     thing = {
         Kind.RUNS: things.run,
         Kind.REVIEWS: things.review,
@@ -103,8 +105,7 @@ def test_everything_is_found_by_its_id_or_its_first_digits(kind: Kind, length: i
     assert {hit.match for hit in found} == {Match.EXACT if length >= 32 else Match.BEGINNING}
 
 
-def test_a_task_is_found_by_its_id_and_shown_by_its_newest_run() -> None:
-    things = make_things()
+def test_a_task_is_found_by_its_id_and_shown_by_its_newest_run(things: Things) -> None:
     newest = Run.objects.create(
         project=things.project, task=things.run.task, mode=things.run.mode, spec=things.run.spec, loop_version=1
     )
@@ -166,11 +167,11 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("typed", [*HOSTILE, "x" * 10_000, "ab " * 3_000, "航" * 10_000, "\u202e\ufeff", "🙂" * 300])
-def test_hostile_queries_are_texts_to_look_for(typed: str) -> None:
+def test_hostile_queries_are_texts_to_look_for() -> None:
     project = given.project()
     given.submitted_run(project, objective="Parse the invoices", external_id="EXT-7")
-    assert groups(project, typed) == {}
+    for typed in (*HOSTILE, "x" * 10_000, "ab " * 3_000, "航" * 10_000, "\u202e\ufeff", "🙂" * 300):
+        assert groups(project, typed) == {}, typed[:20]
 
 
 def test_signs_are_part_of_a_name() -> None:
@@ -182,13 +183,11 @@ def test_signs_are_part_of_a_name() -> None:
     assert [hit.match for hit in hits(project, "100%")] == [Match.BEGINNING, Match.WORDS]
 
 
-def test_an_empty_query_finds_nothing() -> None:
-    things = make_things()
+def test_an_empty_query_finds_nothing(things: Things) -> None:
     assert groups(things.project, "") == groups(things.project, " \t ") == {}
 
 
-def test_another_projects_rows_are_never_found() -> None:
-    things = make_things()
+def test_another_projects_rows_are_never_found(things: Things) -> None:
     other = given.project()
     for typed in ("kettle", "EXT-7", str(things.run.pk), str(things.run.task_id), things.run.pk.hex[:8]):
         assert groups(other, typed) == {}
@@ -263,8 +262,7 @@ def test_proposals_are_for_those_who_curate_and_come_after_what_holds() -> None:
     assert found(Role.REVIEWER) == ["Fill the kettle"]
 
 
-def test_kinds_that_nobody_may_read_are_left_out() -> None:
-    things = make_things()
+def test_kinds_that_nobody_may_read_are_left_out(things: Things) -> None:
     kinds = {group.kind for group in search(things.project, "kettle", may=lambda one: one is Permission.READ)}
     assert kinds == set(Kind) - {Kind.ENTRIES, Kind.REVIEWS}
 
@@ -281,8 +279,9 @@ def test_words_are_kept_as_the_rows_change_and_go() -> None:
     failure.delete()
     assert not SearchRow.objects.filter(pk__in=(run.task_id, failure.pk)).exists()
     given.submitted_run(project, objective="Boil another egg")
+    gone = project.pk
     project.delete()
-    assert not SearchRow.objects.exists()
+    assert not SearchRow.objects.filter(project_id=gone).exists()
 
 
 def test_what_the_desk_does_about_other_work_is_not_found() -> None:

@@ -2,7 +2,6 @@
 
 import re
 import time
-from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
@@ -17,8 +16,9 @@ from reflection_app.core.models import Profile
 from reflection_app.teams.pages.login import one_time_login_path
 from reflection_app.web.language import COOKIE
 from tests import given
-from tests.teams.smtp_server import MailServer, mail_server
+from tests.teams.smtp_server import MailServer, server
 
+__all__ = ["server"]
 pytestmark = pytest.mark.django_db
 NEW = "another-long-password"
 
@@ -31,14 +31,6 @@ def _nothing_counted(settings: Settings) -> None:
 @pytest.fixture
 def anna() -> User:
     return given.user("anna", email="anna@example.org")
-
-
-@pytest.fixture
-def server(settings: Settings) -> Iterator[MailServer]:
-    with mail_server() as running:
-        settings.MAIL_OPTIONS = running.options
-        settings.PUBLIC_URL = "https://desk.example"
-        yield running
 
 
 def log_in(user: User, client: Client | None = None) -> Client:

@@ -19,7 +19,7 @@ from reflection_app.teams.retention import delete_project, deleted_projects, tak
 from reflection_app.teams.tools import add_builtin_tools
 from tests import given
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def full_project(slug: str) -> Project:

@@ -1,14 +1,12 @@
 """The demo: full on every page, marked as made up, and gone without a trace when it is removed."""
 
 import json
-import threading
 import zipfile
 from datetime import timedelta
 
 import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
-from django.db import connection
 from django.db.models import Model, QuerySet
 from django.test import Client
 from django.urls import reverse
@@ -34,6 +32,7 @@ from reflection_app.teams.demo.removing import remove_demo
 from reflection_app.web.pages import all_pages
 from tests import given
 from tests.house.test_recorded_journals import replay
+from tests.notebook.at_once import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 # What is no list of the demo's own: it has no keys, calls nobody, and tells nobody.
@@ -173,23 +172,14 @@ def _has_lift(project: Project) -> None:
 
 
 def test_of_two_who_load_it_at_once_one_is_told_that_it_is_there(staff: User) -> None:
-    told: list[str] = []
-
-    def load() -> None:
+    def load(_: int) -> str:
         try:
             load_demo(actor=Actor(user=staff))
-            told.append("loaded")
         except ActionError as error:
-            told.append(type(error).__name__)
-        finally:
-            connection.close()
+            return type(error).__name__
+        return "loaded"
 
-    both = [threading.Thread(target=load) for _ in range(2)]
-    for one in both:
-        one.start()
-    for one in both:
-        one.join()
-    assert sorted(told) == ["DemoIsThere", "loaded"]
+    assert sorted(at_once(load, range(2), threads=2)) == ["DemoIsThere", "loaded"]
     assert Project.objects.filter(is_demo=True).count() == 1
 
 

@@ -30,7 +30,7 @@ from tests.reviews.panels import open_panel, say, take_seat
 from tests.reviews.waiting_rows import waiting_rows
 from tests.runs.test_agent_leases import waiting
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("committing")]
 SYSTEM = Actor()
 type Ending = Callable[[Project, User], object]
 

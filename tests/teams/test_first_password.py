@@ -65,10 +65,10 @@ def addresses() -> Iterator[str]:
             yield f"/{pattern.pattern}"
 
 
-@pytest.mark.parametrize("path", sorted(set(addresses())))
-def test_no_page_of_accounts_leads_around_it(inside: Client, path: str) -> None:
-    assert inside.get(path).headers.get("Location") == PAGE
-    assert inside.post(path, {"password1": OWN, "password2": OWN}).headers.get("Location") == PAGE
+def test_no_page_of_accounts_leads_around_it(inside: Client) -> None:
+    for path in set(addresses()):
+        assert inside.get(path).headers.get("Location") == PAGE, path
+        assert inside.post(path, {"password1": OWN, "password2": OWN}).headers.get("Location") == PAGE, path
 
 
 def test_a_part_of_a_page_leads_the_whole_page_there(inside: Client) -> None:

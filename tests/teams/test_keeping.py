@@ -18,7 +18,7 @@ from reflection_app.teams.retention import carry_out_retention
 from tests import given
 from tests.runs.critiques import critique
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 PAGE = "/p/kept/settings/keeping/"
 DAYS = {
     "runs_days": "30",
@@ -96,6 +96,7 @@ def test_the_project_is_downloaded_whole(admin: Client) -> None:
     assert AuditEntry.objects.filter(action="project.exported").count() == 1
 
 
+@pytest.mark.django_db(transaction=True)
 def test_it_is_sent_piece_by_piece_by_a_server_that_waits_for_nobody() -> None:
     project = given.project("kept")
     admin = given.member(project, Role.ADMIN)

@@ -1,11 +1,9 @@
 """Keys try to pass for people: on panels, in figures, by members of their making, and after they were revoked."""
 
-import threading
 from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from django.db import connections
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -19,12 +17,12 @@ from reflection_app.reviews.models import Review
 from reflection_app.teams.members import InvitationGone, accept_invitation, change_role, revoke_api_key
 from reflection_app.teams.models import Invitation
 from tests import given, then
-from tests.api.caller import Answer, Caller
-from tests.pace import PATIENCE_S
+from tests.api.caller import Caller
+from tests.api.meanwhile import meanwhile
 from tests.reviews.panels import open_panel, say, take_seat
 from tests.reviews.reviewed import criticised, decide
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 ALL: list[str] = [Scope.ADMIN]
 
 
@@ -88,23 +86,6 @@ def test_the_invitation_of_an_expired_key_leads_nowhere() -> None:
     assert not Invitation.objects.usable().exists()
 
 
-def ended_by(call: Callable[[], Answer], end: Callable[[], object]) -> Answer:
-    """The answer to `call`, which waits, where `end` is done meanwhile."""
-    answers: list[Answer] = []
-
-    def work() -> None:
-        try:
-            answers.append(call())
-        finally:
-            connections.close_all()
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    end()
-    thread.join(PATIENCE_S)
-    return answers[0]
-
-
 def revoke(caller: Caller) -> None:
     revoke_api_key(caller.key, actor=Actor())
 
@@ -115,11 +96,12 @@ def expire(caller: Caller) -> None:
 
 @pytest.mark.parametrize("end", [revoke, expire])
 @pytest.mark.parametrize("path", ["runs/{run}", "runs/{run}/events"])
+@pytest.mark.django_db(transaction=True)
 def test_a_poll_ends_with_its_key_and_delivers_nothing(path: str, end: Callable[[Caller], None]) -> None:
     caller = given.caller()
     run = given.submitted_run(caller.project)
     after = {"after": run.last_event_seq} if path.endswith("events") else {}
-    answer = ended_by(lambda: caller.get(path.format(run=run.pk), wait=50, **after), lambda: end(caller))
+    answer = meanwhile(lambda: caller.get(path.format(run=run.pk), wait=50, **after), lambda: end(caller))
     then.refused(answer, 401)
     assert str(run.pk) not in str(answer.body)
 

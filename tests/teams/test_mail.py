@@ -1,6 +1,5 @@
 """Mail about what is unread, over a real SMTP connection: bundled, once, in the reader's words, and nothing to leak."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -16,18 +15,10 @@ from reflection_app.teams.models import Notification, NotificationKind
 from reflection_app.teams.notifications import MOST_FAILURES, notify, read_all, send_waiting_mail
 from tests import given
 from tests.reviews.test_reviews import together
-from tests.teams.smtp_server import MailServer, mail_server
+from tests.teams.smtp_server import MailServer, mail_server, server
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def server(settings: Any) -> Iterator[MailServer]:
-    with mail_server() as running:
-        settings.MAIL_OPTIONS = running.options
-        settings.MAIL_FROM = "Reflection Desk <desk@example.org>"
-        settings.PUBLIC_URL = "https://desk.example"
-        yield running
+__all__ = ["server"]
+pytestmark = pytest.mark.django_db
 
 
 def reader(project: Project, name: str = "anna") -> User:
@@ -111,6 +102,7 @@ def test_without_a_mail_server_nothing_is_sent_and_nothing_is_marked(settings: A
     assert Notification.objects.get().mailed_at is None
 
 
+@pytest.mark.django_db(transaction=True)
 def test_two_workers_at_once_send_each_letter_once(server: MailServer) -> None:
     project = given.project()
     people = [reader(project, f"person{number}") for number in range(6)]

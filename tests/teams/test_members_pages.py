@@ -36,17 +36,6 @@ def invite(admin: Client, **typed: str) -> str:
     return str(page.context["link"]).removeprefix("http://testserver")
 
 
-def test_a_member_reads_who_belongs_to_the_project_and_changes_nothing(client: Client, project: Project) -> None:
-    other = given.member(project, Role.ADMIN, user=given.user("anna"))
-    given.logged_in(client, project, Role.CURATOR)
-    page = client.get("/p/team/settings/members/").text
-    assert "anna" in page
-    assert "Invite somebody" not in page
-    for path in (f"{other.pk}/role/", f"{other.pk}/remove/", "invite/"):
-        assert client.post(f"/p/team/settings/members/{path}", {"role": "viewer"}).status_code == 403
-    assert Membership.objects.get(user=other).role == Role.ADMIN
-
-
 def test_an_admin_changes_a_role_and_removes_a_member(admin: Client, project: Project) -> None:
     user = given.member(project, Role.VIEWER, user=given.user("ben"))
     page = admin.post(f"/p/team/settings/members/{user.pk}/role/", {"role": "curator"}, follow=True)
@@ -60,8 +49,6 @@ def test_an_admin_changes_a_role_and_removes_a_member(admin: Client, project: Pr
         ("member.role_changed", {"name": "ben", "role": "viewer"}, {"name": "ben", "role": "curator"}),
         ("member.removed", {"name": "ben", "role": "curator"}, {}),
     ]
-    audit = admin.get("/p/team/audit/").text
-    assert "removed a member" in audit
 
 
 def test_the_last_admin_neither_leaves_nor_takes_a_lesser_role(admin: Client, project: Project) -> None:
@@ -229,6 +216,7 @@ def test_staff_make_projects_and_are_their_admins(client: Client) -> None:
     again = client.post("/projects/new/", {"name": "Ärger & Söhne", "slug": ""})
     assert again["Location"] == "/p/arger-sohne-2/settings/members/"
     assert "Ärger &amp; Söhne" in client.get("/p/arger-sohne-2/").text
+    assert client.post("/projects/new/", {"name": "项目"})["Location"] == "/p/project/settings/members/"
     actions = AuditEntry.objects.order_by("created_at").values_list("action", flat=True)
     assert list(actions)[:2] == ["project.created", "member.added"]
 
@@ -252,11 +240,6 @@ def test_a_project_that_cannot_be_is_refused_at_its_field(
     assert page.status_code == 400
     assert f"error-{field}" in page.text
     assert Project.objects.count() == 1
-
-
-def test_a_name_without_a_letter_for_addresses_gets_one(client: Client) -> None:
-    client.force_login(given.user(is_staff=True))
-    assert client.post("/projects/new/", {"name": "项目"})["Location"] == "/p/project/settings/members/"
 
 
 def test_who_makes_projects_is_the_operators_to_say(client: Client, settings: Settings) -> None:

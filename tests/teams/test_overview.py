@@ -9,7 +9,7 @@ from reflection_app.reviews.claiming import claim_review, skip_review
 from tests import given
 from tests.notebook.exposed import approved_lesson
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def test_waiting_for_you_is_what_you_could_decide_now(client: Client) -> None:

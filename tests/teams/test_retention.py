@@ -27,7 +27,7 @@ from reflection_app.teams.retention import (
 from tests import given
 from tests.runs.critiques import critique
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 NOW = timezone.now()
 DAYS = RetentionSettings(runs_days=10, transcripts_days=10, tool_failures_days=10)
 ANSWERS = {"attempt-1/answer": "A text.", "attempt-1/critique": critique(95, approved=True)}

@@ -16,7 +16,7 @@ from tests.adapters.tools.mcp_server import TOKEN, McpServer
 from tests.api.caller import Caller
 
 __all__ = ["loopback", "mcp_server"]
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
 WEATHER: dict[str, Any] = {
     "name": "get_weather",
     "kind": "http",
@@ -24,22 +24,6 @@ WEATHER: dict[str, Any] = {
     "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
     "config": {"url": "http://127.0.0.1:9/weather/{city}"},
 }
-
-
-def test_a_tool_is_registered_read_changed_and_deleted(admin: Caller) -> None:
-    made = admin.post("tools", WEATHER)
-    assert made.status == 201, made.body
-    assert made.body["config"] == {"method": "GET", "url": "http://127.0.0.1:9/weather/{city}", "headers": {}}
-    assert admin.get("tools/get_weather").body == made.body
-    changed = admin.call("PATCH", "tools/get_weather", data='{"description": "New.", "timeout_s": 3}')
-    assert (changed.status, changed.body["description"], changed.body["timeout_s"]) == (200, "New.", 3.0)
-    assert changed.body["config"] == made.body["config"]
-    assert [tool["name"] for tool in admin.get("tools", kind="http").body["results"]] == ["get_weather"]
-    assert admin.get("tools", is_enabled="false").body["results"] == []
-    assert admin.call("DELETE", "tools/get_weather").status == 204
-    then.refused(admin.get("tools/get_weather"), 404)
-    actions = AuditEntry.objects.filter(target="tool").order_by("created_at").values_list("action", flat=True)
-    assert [*actions] == ["tool.created", "tool.changed", "tool.deleted"]
 
 
 @pytest.mark.parametrize(
@@ -85,6 +69,8 @@ def test_a_name_is_taken_once(admin: Caller) -> None:
     then.refused(again, 400)
     assert then.named_fields(again) == ["name"]
     add_builtin_tools(admin.project, actor=Actor())
+    assert [tool["name"] for tool in admin.get("tools", kind="http").body["results"]] == ["get_weather"]
+    assert admin.get("tools", is_enabled="false").body["results"] == []
     assert then.named_fields(admin.call("PATCH", "tools/python", data='{"name": "get_weather"}')) == ["name"]
 
 
@@ -119,6 +105,7 @@ def test_a_refused_secret_is_not_repeated(admin: Caller) -> None:
     assert not Secret.objects.exists()
 
 
+@pytest.mark.django_db(transaction=True)
 def test_the_tools_of_a_server_are_imported_and_renewed(admin: Caller, mcp_server: McpServer) -> None:
     add_builtin_tools(admin.project, actor=Actor())
     Tool.objects.filter(name="python").update(name="echo")
@@ -138,6 +125,7 @@ def test_the_tools_of_a_server_are_imported_and_renewed(admin: Caller, mcp_serve
     assert admin.get("tools/add").body["description"] == "Adds two numbers."
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_server_that_is_none_imports_nothing(admin: Caller) -> None:
     with RawServer(reply(b"hello")) as server:
         answer = admin.post("tools/import-mcp", {"url": server.url})
@@ -165,6 +153,7 @@ def test_a_tool_has_an_effect_class_that_an_admin_may_set_and_each_change_is_aud
     assert admin.call("PATCH", "tools/pay", data='{"effect": "auto"}').body["effect_class"] == "external"
 
 
+@pytest.mark.django_db(transaction=True)
 def test_what_a_server_says_of_its_tool_is_imported_and_unknown_tools_are_external(
     admin: Caller, mcp_server: McpServer
 ) -> None:

@@ -19,7 +19,6 @@ from reflection_app.teams.webhooks import (
     WebhookChange,
     change_webhook,
     delete_webhook,
-    resume_webhook,
     rotate_secret,
 )
 from tests import given
@@ -65,26 +64,6 @@ def test_a_secret_that_cannot_be_read_any_more_is_told_as_the_reason(run: Run, s
         assert send_due(webhook.pk) == 0
     assert not receiver.heard
     assert "SECRET_KEY has changed" in only_delivery().log.get().error
-
-
-def test_a_new_address_gets_what_still_waits(run: Run) -> None:
-    with Receiver() as old, Receiver() as new:
-        webhook, secret = make_webhook(run.project, old.url)
-        happen(run)
-        change_webhook(webhook, WebhookChange(url=new.url), actor=Actor())
-        assert send_due(webhook.pk) == 1
-        assert len(new.believed(secret)) == 1
-    assert not old.heard
-
-
-def test_paused_what_happens_waits_until_somebody_resumes_it(run: Run) -> None:
-    with Receiver() as receiver:
-        webhook, _ = make_webhook(run.project, receiver.url)
-        Webhook.objects.update(paused_at=datetime.now(UTC))
-        happen(run)
-        assert send_due(webhook.pk) == 0
-        resume_webhook(webhook, actor=Actor())
-        assert send_due(webhook.pk) == 1
 
 
 def test_what_nobody_resumes_is_switched_off_in_the_end(run: Run) -> None:

@@ -72,7 +72,7 @@ def test_it_is_changed_resumed_switched_and_deleted(client: Client, project: Pro
     with Receiver() as receiver:
         webhook, _ = make_webhook(project, receiver.url)
         address = reverse("switch_webhook", args=("desk", webhook.pk))
-        changed = {"url": receiver.url + "/x", "description": "new", "events": ["run.waiting"]}
+        changed = {"url": receiver.url + "/x", "description": "new", "events": ["run.waiting"] * 2}
         assert client.post(reverse("edit_webhook", args=("desk", webhook.pk)), changed).status_code == 302
         webhook.refresh_from_db()
         assert (webhook.url, webhook.description, webhook.events) == (receiver.url + "/x", "new", ["run.waiting"])

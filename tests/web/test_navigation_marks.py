@@ -11,7 +11,7 @@ from reflection_app.core.models import Role
 from tests import given
 from tests.metrics.metric_rows import fill
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 MARKED = re.compile(r'<a href="([^"]+)" aria-current="')
 
 

@@ -12,7 +12,7 @@ from reflection_app.web.template_filters import duration, first_sentence
 from tests import given
 from tests.runs.critiques import critique
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 FINE = {"attempt-1/answer": "A text.", "attempt-1/critique": critique(91, approved=True)}
 
 

@@ -46,7 +46,7 @@ from tests.reviews.review_items import audited
 from tests.runs.test_attempts import hand_in
 from tests.teams.archive.archives import everybody, manifest_of, rows_of, saved, written
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def imported(content: bytes, tmp_path: Path, *, same_people: bool = False, **wishes: Any) -> Project:
@@ -195,33 +195,32 @@ def test_who_edited_an_answer_does_not_judge_it_in_the_copy_either(tmp_path: Pat
     claim_review(asked, actor=reviewer(asked))
 
 
-@pytest.mark.parametrize("same_people", [True, False])
-def test_a_run_of_a_key_belongs_to_who_made_the_key_or_to_the_admin_of_the_copy(
-    tmp_path: Path, same_people: bool
-) -> None:
-    project = given.unsure_project("keys")
-    maker, admin = given.member(project), given.user()
-    key, _secret = given.api_key(project, made_by=maker)
-    run = given.submitted_run(project, actor=Actor(api_key=key))
-    assert run.task.created_by is None
-    copy = imported(written(project), tmp_path, same_people=same_people, admin=admin.username)
-    owner = maker if same_people else admin
-    assert Run.objects.get(project=copy).handed_in_by == [Actor(user=owner).hand]
+def test_runs_belong_to_who_submitted_them_or_made_their_key_else_to_the_admin_of_the_copy(tmp_path: Path) -> None:
+    project = given.unsure_project("owners")
+    maker, member, first, named = (
+        given.member(project),
+        given.member(project),
+        given.member(project, Role.ADMIN),
+        given.user(),
+    )
+    made, unmade = given.api_key(project, made_by=maker)[0], given.api_key(project)[0]
+    for actor in (Actor(api_key=made), Actor(api_key=unmade), Actor()):
+        given.submitted_run(project, actor=actor)
+    shared = given.submitted_run(project, actor=Actor(user=member))
+    shared.handed_in_by += [hand_of(maker.pk), "key:gone"]
+    shared.save(update_fields=["handed_in_by"])
+    content = written(project)
+    [told] = [row["handed_in_by"] for row in rows_of(content)["runs"] if row["id"] == str(shared.pk)]
+    assert told == [member.username, maker.username, ""]
 
+    def owners(copy: Project) -> list[list[str]]:
+        return list(Run.objects.filter(project=copy).order_by("created_at").values_list("handed_in_by", flat=True))
 
-def test_a_run_of_a_key_that_nobody_made_belongs_to_the_admin_of_the_copy(tmp_path: Path) -> None:
-    project = given.unsure_project("command")
-    admin = given.member(project, Role.ADMIN)
-    given.submitted_run(project, actor=Actor(api_key=given.api_key(project)[0]))
-    copy = imported(written(project), tmp_path, same_people=True)
-    assert Run.objects.get(project=copy).handed_in_by == [Actor(user=admin).hand]
-
-
-def test_a_run_that_the_server_submitted_itself_stays_nobodys(tmp_path: Path) -> None:
-    project = given.unsure_project("itself")
-    given.member(project, Role.ADMIN)
-    given.submitted_run(project)
-    assert Run.objects.get(project=imported(written(project), tmp_path, same_people=True)).handed_in_by == []
+    of_member, of_maker, of_first, of_named = (hand_of(user.pk) for user in (member, maker, first, named))
+    same = imported(content, tmp_path, slug="same", same_people=True)
+    assert owners(same) == [[of_maker], [of_first], [], [of_member, of_maker]]
+    others = imported(content, tmp_path, slug="others", admin=named.username)
+    assert owners(others)[:3] == [[of_named], [of_named], []]
 
 
 def test_a_run_of_an_older_file_belongs_to_who_submitted_its_task_or_to_the_admin(tmp_path: Path) -> None:
@@ -238,19 +237,6 @@ def test_a_run_of_an_older_file_belongs_to_who_submitted_its_task_or_to_the_admi
     copy = imported(older.read_bytes(), tmp_path, same_people=True)
     hands = Run.objects.filter(project=copy).order_by("created_at").values_list("handed_in_by", flat=True)
     assert list(hands) == [[Actor(user=member).hand], [Actor(user=admin).hand]]
-
-
-def test_all_who_have_a_part_in_a_run_have_it_in_the_copy(tmp_path: Path) -> None:
-    project = given.unsure_project("parts")
-    one, other = given.member(project), given.member(project)
-    run = given.submitted_run(project, actor=Actor(user=one))
-    run.handed_in_by += [hand_of(other.pk), "key:gone"]
-    run.save(update_fields=["handed_in_by"])
-    content = written(project)
-    [row] = rows_of(content)["runs"]
-    assert row["handed_in_by"] == [one.username, other.username, ""]
-    copy = imported(content, tmp_path, same_people=True)
-    assert Run.objects.get(project=copy).handed_in_by == [Actor(user=one).hand, Actor(user=other).hand]
 
 
 def test_a_table_that_no_longer_exists_is_skipped(tmp_path: Path) -> None:
