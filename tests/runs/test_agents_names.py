@@ -9,7 +9,7 @@ from django.test import Client
 from tests.api.caller import make_caller
 from tests.web.stories import logged_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 NAME = "Café 가게"
 type Form = Literal["NFC", "NFD"]
 

@@ -17,7 +17,7 @@ from tests.factories import make_project, submit
 from tests.runs.critiques import critique
 from tests.runs.scripts import scripted_run
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 TASK = "Remove the temporary files of the user's folder."
 SENT_BACK = {

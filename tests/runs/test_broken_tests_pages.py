@@ -10,7 +10,7 @@ from tests.reviews.picks import move_on
 from tests.runs.broken_tests import run_with_script
 from tests.web.stories import claimed_by
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 SCRIPT = "from calculator import add\n\ndef test_add():\n    assert add(1, 2) == 3\n"
 
 

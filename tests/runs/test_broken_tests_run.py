@@ -13,7 +13,7 @@ from reflection_app.runs.models import Step
 from tests.factories import make_project, make_user
 from tests.runs.broken_tests import RIGHT, WRONG, run_with_script
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 BROKEN = {
     "a module that is nowhere": "from calculator import add\n\nassert add(1, 2) == 3",

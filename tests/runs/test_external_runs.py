@@ -19,7 +19,7 @@ from tests.factories import make_project
 from tests.runs.scripts import RIGHT, TESTS, WRONG, scripted_run
 from tests.runs.test_crashes import Killed, killing_after, let_lease_run_out
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 COMMITS = 5
 

@@ -16,7 +16,7 @@ from tests.api.caller import Caller, assert_problem, make_caller
 from tests.api.stories import finished_run
 from tests.factories import make_project, submit
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
 
 

@@ -12,7 +12,7 @@ from tests.factories import make_project
 from tests.runs.forking import TWICE, advanced, forked, kept, step_of, text_run
 from tests.runs.scripts import RIGHT, WRONG, scripted_run
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from tests.api.caller import Caller
 from tests.runs.critiques import critique
 from tests.runs.scripts import scripted_run
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def run_of(project: Project, first: float = 40) -> Run:

@@ -20,8 +20,7 @@ from tests.runs.critiques import critique
 from tests.runs.test_run_pages import ACTIVE
 from tests.web.stories import HOSTILE, finished, logged_in, project_with
 
-# Advancing a run gives its connection back, so these tests cannot live in one transaction.
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 TWICE = {
     "attempt-1/answer": "A first text.",

@@ -26,7 +26,7 @@ from tests.runs.critiques import critique
 from tests.runs.scripts import scripted_run
 from tests.runs.test_crashes import Killed, killing_after, let_lease_run_out
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 ANSWERS = {"attempt-1/answer": "a haiku", "attempt-1/critique": critique(90, approved=True)}
 TASK = "Write a haiku about the harbour and count its syllables."

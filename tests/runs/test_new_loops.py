@@ -14,7 +14,7 @@ from tests.runs.critiques import critique
 from tests.runs.scripts import scripted_run
 from tests.web.stories import HOSTILE, logged_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 SATISFIED = '{"is_satisfactory": true, "issues": [], "confidence": 0.9}'
 UNSATISFIED = '{"is_satisfactory": false, "issues": ["it is wrong"], "confidence": 0.9}'
 REFLECTION = '{"issues": ["i"], "root_causes": ["r"], "suggestions": ["s"]}'

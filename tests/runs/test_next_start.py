@@ -17,7 +17,7 @@ from tests.loops.protocol.playing import PLAN, REFLECTION
 from tests.runs.critiques import critique
 from tests.runs.scripts import scripted_run
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 AGENT = "academic-researcher"
 HINT = "先列出会议，再检索。"

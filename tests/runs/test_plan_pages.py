@@ -23,7 +23,7 @@ from tests.runs.test_crashes import Killed, killing_after
 from tests.runs.test_run_pages import ACTIVE
 from tests.web.stories import HOSTILE, finished, logged_in, project_with
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 BROKEN = json.dumps({"tool": "python", "arguments": {"code": "raise SystemExit('no such city')"}})
 ANSWERS = {

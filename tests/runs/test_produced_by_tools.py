@@ -26,7 +26,7 @@ from tests.runs.scripts import scripted_run
 
 __all__ = ["loopback"]
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 SHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 STORY = {

@@ -16,7 +16,7 @@ from tests.repairs.tickets import external_run, handed_in, ticket_of
 from tests.runs.critiques import critique
 from tests.web.stories import HOSTILE, finished, logged_in, project_with
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 REFLECTED = {
     "expected": "五篇以上的论文",

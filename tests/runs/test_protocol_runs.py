@@ -28,7 +28,7 @@ from tests.runs.critiques import critique
 from tests.runs.scripts import scripted_run
 from tests.web.stories import logged_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 GOOD = critique(90, approved=True)
 PAPERS = {"counts": [{"path": "papers", "min": 5}]}

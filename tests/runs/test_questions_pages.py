@@ -10,7 +10,7 @@ from tests.factories import make_project
 from tests.runs.questions import waiting_question
 from tests.web.stories import HOSTILE, logged_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def test_a_question_is_found_in_the_queue_and_answered(client: Client) -> None:

@@ -8,7 +8,7 @@ from tests.api.caller import Caller
 from tests.runs.critiques import critique
 from tests.runs.scripts import code_run, scripted_run
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def test_the_graph_of_a_text_that_was_sent_back_once(caller: Caller) -> None:

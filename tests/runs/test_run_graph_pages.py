@@ -11,7 +11,7 @@ from tests.factories import submit
 from tests.runs.critiques import critique
 from tests.web.stories import HOSTILE, finished, logged_in, project_with, unsure_project
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 DRAWING = re.compile(r'<details id="run-graph".*?</svg>', re.DOTALL)
 
 

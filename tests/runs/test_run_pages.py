@@ -13,8 +13,7 @@ from tests.factories import submit
 from tests.runs.critiques import critique
 from tests.web.stories import HOSTILE, finished, logged_in, project_with, unsure_project, waiting_review
 
-# Advancing a run gives its connection back, so these tests cannot live in one transaction.
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 ACTIVE = re.compile(
     r"<script(?! (?:(?:defer|type=\"module\") )?src=\"/static/)|<[^>]+\son\w+=|href=\"javascript:|<img", re.IGNORECASE
 )

@@ -7,7 +7,7 @@ from reflection_app.core.audit import AuditEntry
 from tests.api.caller import Caller
 from tests.api.stories import finished_run, waiting_review
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def test_a_finished_run_tells_outcome_best_attempt_and_usage(caller: Caller) -> None:

@@ -35,7 +35,7 @@ from tests.runs.scripts import scripted_run
 from tests.runs.test_crashes import Killed, killing_after, let_lease_run_out
 
 __all__ = ["loopback"]
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
 
 _numbers = count(1)
 ANY = {"type": "object"}

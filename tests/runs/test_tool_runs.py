@@ -26,7 +26,7 @@ from tests.runs.test_crashes import Killed, counted_calls, killing_after, let_le
 
 __all__ = ["loopback"]
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 _numbers = count(1)
 SUM = call_text("python", code="print(sum(range(101)))")

@@ -22,7 +22,7 @@ from reflection_app.runs.performing import wait_for
 from tests.factories import make_project, submit
 from tests.runs.scripts import WRONG, code_run
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 MINUTE = Wait(key="wait", delay_s=60, why="rate limit")
 
 

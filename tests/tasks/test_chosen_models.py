@@ -22,7 +22,7 @@ from tests.sessions.looking_back import errors_said, finding, looked_back, memor
 from tests.teams.test_settings import TYPED
 from tests.web.stories import logged_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tests.factories import make_project
 from tests.runs.critiques import critique
 from tests.web.stories import HOSTILE, finished, logged_in, project_with
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 WANTED: dict[str, Any] = {
     "required_fields": ["papers[].title"],

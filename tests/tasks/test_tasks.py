@@ -152,7 +152,7 @@ def test_tasks_are_found_by_what_they_were_handed_in_with(caller: Caller) -> Non
     assert caller.get("tasks", kind="poem", agent="writer").body["results"] == []
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_a_list_of_tasks_takes_as_many_queries_for_many_as_for_one(
     caller: Caller, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
