@@ -30,18 +30,6 @@ RULES = (
     "Never delete files without asking.",
     "Use kebab-case for file names.",
     "Use pnpm, not npm.",
-    "Do not push to main.",
-    "Write dates as YYYY-MM-DD.",
-    "Answer in the language of the question.",
-    "Keep functions under 40 lines.",
-    "Cite the source of every figure.",
-    "Do not send mail to customers.",
-    "Round money to two digits.",
-    "Prefer tables to long lists.",
-    "Ask before a purchase above 50 €.",
-    "Log in UTC.",
-    "No emoji in commit messages.",
-    "Escape HTML in reports.",
     "回答要简短。",
 )
 

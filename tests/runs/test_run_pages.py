@@ -8,6 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from reflection_app.loops.verdicts import Outcome
+from reflection_app.runs.advance import PROVIDER_ASKED
 from reflection_app.runs.models import Run, RunState
 from tests.factories import submit
 from tests.runs.critiques import critique
@@ -29,16 +30,17 @@ def test_a_waiting_run_calls_for_its_review(client: Client) -> None:
     assert "No title" in page
 
 
-@pytest.mark.parametrize("outcome", list(Outcome))
-def test_every_outcome_is_explained_in_words(client: Client, outcome: Outcome) -> None:
+def test_every_outcome_is_explained_in_words(client: Client) -> None:
     project = project_with("ends", {"attempt-1/answer": "A text.", "attempt-1/critique": critique(80, approved=True)})
     run = finished(project)
-    Run.objects.filter(pk=run.pk).update(outcome=outcome.value, error="it broke" * (outcome is Outcome.FAILED))
-    page = logged_in(client, project).get(f"/p/ends/runs/{run.pk}/").text
-    explained = re.search(r'<p class="run-explained">(.*?)</p>', page, re.DOTALL)
-    assert explained
-    assert explained[1].strip()
-    assert ("it broke" in page) is (outcome is Outcome.FAILED)
+    logged_in(client, project)
+    for outcome in Outcome:
+        Run.objects.filter(pk=run.pk).update(outcome=outcome.value, error="it broke" * (outcome is Outcome.FAILED))
+        page = client.get(f"/p/ends/runs/{run.pk}/").text
+        explained = re.search(r'<p class="run-explained">(.*?)</p>', page, re.DOTALL)
+        assert explained, outcome
+        assert explained[1].strip()
+        assert ("it broke" in page) is (outcome is Outcome.FAILED)
 
 
 def test_a_silent_worker_is_told_of(client: Client) -> None:
@@ -59,6 +61,8 @@ def test_a_silent_worker_is_told_of(client: Client) -> None:
     due = timezone.now() + timedelta(minutes=1)
     again = page_with(worker_deaths=4, not_before=due)
     assert f"4 workers in a row died with it; it waits until {due:%H:%M:%S} UTC for another." in again
+    asked = page_with(worker_deaths=0, waiting_for=PROVIDER_ASKED)
+    assert f"It waits until {due:%H:%M:%S} UTC: the model's provider asked for it." in asked
 
 
 def test_hostile_text_is_inert_everywhere(client: Client) -> None:
