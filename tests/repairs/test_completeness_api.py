@@ -11,8 +11,8 @@ from reflection_app.core.audit import AuditEntry
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, RunState
 from reflection_app.tasks.models import Task
-from tests.api.caller import Caller, assert_problem, fields, make_caller
-from tests.factories import submit
+from tests import given, then
+from tests.api.caller import Caller
 from tests.loops.completeness.scenes import checked, wanted
 from tests.repairs.completeness import reading_project, supplemented
 
@@ -38,7 +38,7 @@ def caller_of(*said: str) -> Caller:
     answers = {
         f"history/completeness{again}": text for again, text in zip(("", "/again-1", "/again-2"), said, strict=False)
     }
-    return make_caller(reading_project(models_by_role={"default": register_script(f"rest-{uuid4().hex}", answers)}))
+    return given.caller(reading_project(models_by_role={"default": register_script(f"rest-{uuid4().hex}", answers)}))
 
 
 @pytest.fixture
@@ -120,13 +120,13 @@ def test_checks_are_listed_newest_first_and_filtered_by_state_and_kind() -> None
     }
     assert found == {"checking": [other], "complete": [], "incomplete": [done], "unchecked": []}
     assert [one["id"] for one in agent.get("completeness-checks", kind="other").body["results"]] == [other]
-    assert_problem(agent.get("completeness-checks", state="finished"), 400)
+    then.refused(agent.get("completeness-checks", state="finished"), 400)
 
 
 def test_other_runs_are_no_checks() -> None:
     agent = caller_of()
     task = agent.post("tasks", {"objective": "Write a haiku.", "kind": "creative_writing"}).body
-    assert_problem(agent.get(f"completeness-checks/{task['run']['id']}"), 404)
+    then.refused(agent.get(f"completeness-checks/{task['run']['id']}"), 404)
     assert agent.get("completeness-checks").body["results"] == []
 
 
@@ -147,8 +147,8 @@ def test_other_runs_are_no_checks() -> None:
 )
 def test_what_is_wrong_is_named_and_nothing_is_stored(change: dict[str, Any], field: str) -> None:
     answer = caller_of().post("completeness-checks", BODY | change)
-    assert_problem(answer, 400)
-    assert field in fields(answer)
+    then.refused(answer, 400)
+    assert field in then.named_fields(answer)
     assert not Task.objects.exists()
 
 
@@ -167,7 +167,7 @@ def test_settings_of_one_check_come_before_those_of_the_project() -> None:
 
 def test_a_run_tells_its_check_and_its_statistics_and_one_without_a_check_nothing() -> None:
     run = supplemented(reading_project())
-    told = make_caller(run.project).get(f"runs/{run.pk}").body
+    told = given.caller(run.project).get(f"runs/{run.pk}").body
     [supplement] = told["completeness"].pop("supplements")
     assert (supplement["operation"], supplement["succeeded"], supplement["left_out"]) == ("读取第二个文件", True, None)
     assert supplement["record"] is None
@@ -189,5 +189,5 @@ def test_a_run_tells_its_check_and_its_statistics_and_one_without_a_check_nothin
         "steps_ok": True,
         "exec": {"used": True, "attempted": 2, "succeeded": 2, "success_rate": 1.0},
     }
-    other = submit(run.project)
-    assert make_caller(run.project).get(f"runs/{other.pk}").body["completeness"] is None
+    other = given.submitted_run(run.project)
+    assert given.caller(run.project).get(f"runs/{other.pk}").body["completeness"] is None

@@ -9,7 +9,8 @@ from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.attachments.models import Attachment, ProducedFile
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
-from tests.api.caller import Caller, assert_problem, fields, make_caller
+from tests import given, then
+from tests.api.caller import Caller
 from tests.attachments.produced import TORN_CSV, file_part, workbook
 from tests.attachments.test_attempts_with_files import upload
 from tests.loops.completeness.scenes import checked
@@ -27,7 +28,7 @@ BODY: dict[str, Any] = {
 
 def caller_saying(said: str = COMPLETE) -> Caller:
     script = register_script(f"files-{uuid4().hex}", {"history/completeness": said})
-    return make_caller(reading_project(models_by_role={"default": script}))
+    return given.caller(reading_project(models_by_role={"default": script}))
 
 
 def checked_by(caller: Caller, **body: Any) -> Any:
@@ -85,7 +86,7 @@ def test_a_check_without_files_tells_nothing_of_any() -> None:
 )
 def test_what_is_no_file_is_refused_by_its_field(body: dict[str, Any], field: str) -> None:
     answer = caller_saying().post("completeness-checks", BODY | body)
-    assert_problem(answer, 400)
-    assert fields(answer) == [field]
+    then.refused(answer, 400)
+    assert then.named_fields(answer) == [field]
     assert not Run.objects.exists()
     assert not Attachment.objects.exists()

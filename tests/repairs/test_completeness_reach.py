@@ -9,7 +9,7 @@ from django.utils import timezone
 from reflection_app.repairs.models import CompletenessCheck
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run
-from tests.api.caller import assert_problem, make_caller
+from tests import given, then
 from tests.loops.completeness.scenes import call_of, checked
 from tests.repairs.completeness import reading_project, supplemented
 from tests.repairs.test_recurring import FIRST, lacked
@@ -21,7 +21,7 @@ COMPLETE = {"attempt-1/completeness": checked(analysis="都有了")}
 
 def test_checks_are_listed_with_what_came_of_them_and_narrowed_by_state_kind_time_and_run() -> None:
     project = reading_project()
-    agent = make_caller(project)
+    agent = given.caller(project)
     done = supplemented(project)
     complete = supplemented(project, COMPLETE, kind="another")
     listed = agent.get("completeness/checks").body["results"]
@@ -41,13 +41,13 @@ def test_checks_are_listed_with_what_came_of_them_and_narrowed_by_state_kind_tim
     assert narrowed(kind="") == narrowed(state="unchecked") == []
     CompletenessCheck.objects.filter(run=done).update(created_at=timezone.now() - timedelta(days=2))
     assert narrowed(since=(timezone.now() - timedelta(days=1)).isoformat()) == [str(complete.pk)]
-    assert_problem(agent.get("completeness/checks?since=yesterday"), 400)
-    assert make_caller(reading_project()).get("completeness/checks").body["results"] == []
+    then.refused(agent.get("completeness/checks?since=yesterday"), 400)
+    assert given.caller(reading_project()).get("completeness/checks").body["results"] == []
 
 
 def test_what_recurs_is_listed_once_with_what_came_of_it() -> None:
     project = reading_project()
-    agent = make_caller(project)
+    agent = given.caller(project)
     for _ in range(2):
         lacked(project, FIRST)
     [one] = agent.get("completeness/recurring").body["results"]

@@ -3,8 +3,8 @@
 import pytest
 
 from reflection_app.core.models import Project
-from tests.api.caller import Caller, fields, make_caller
-from tests.factories import make_project
+from tests import given, then
+from tests.api.caller import Caller
 from tests.loops.reporting import AGENT
 from tests.repairs.reports import begun_run, kept_report, revised_run
 
@@ -26,7 +26,7 @@ KEYS = [
 
 @pytest.fixture
 def caller(project: Project) -> Caller:
-    return make_caller(project)
+    return given.caller(project)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -67,7 +67,7 @@ def test_one_report_tells_all_that_is_known_of_it(project: Project, caller: Call
 def test_reports_are_listed_newest_first_and_found_by_run_agent_and_class(project: Project, caller: Caller) -> None:
     first = kept_report(begun_run(project, agent="somebody-else"), type="3.3.5")
     second = kept_report(begun_run(project))
-    kept_report(begun_run(make_project()))
+    kept_report(begun_run(given.project()))
 
     def names(**query: str) -> list[str]:
         return [one["reflection_id"] for one in caller.get("reports", **query).body["results"]]
@@ -77,8 +77,8 @@ def test_reports_are_listed_newest_first_and_found_by_run_agent_and_class(projec
     assert names(agent=AGENT) == [second.reflection_id]
     assert names(type="3.3.5") == [first.reflection_id]
     assert names(type="3.3.1") == []
-    assert fields(caller.get("reports", type="3.3.9")) == ["type"]
-    assert fields(caller.get("reports", state="open")) == ["state"]
+    assert then.named_fields(caller.get("reports", type="3.3.9")) == ["type"]
+    assert then.named_fields(caller.get("reports", state="open")) == ["state"]
 
 
 def test_a_corrected_report_is_found_by_the_class_that_holds(project: Project, caller: Caller) -> None:

@@ -12,7 +12,7 @@ from reflection_app.runs.models import Run, Step
 from reflection_app.runs.recorded_steps import graph_of_run
 from reflection_app.runs.views.live import fragments_of
 from reflection_app.runs.views.story import tell
-from tests.factories import make_member
+from tests import given
 from tests.repairs.tickets import external_run, handed_in, ticket_of
 from tests.runs.forking import forked
 from tests.runs.test_protocol_pages import protocol_run
@@ -71,7 +71,7 @@ def test_the_graph_tells_the_ticket_as_the_way_back_and_each_step_in_words() -> 
 
 def test_a_live_page_is_sent_the_six_steps_and_a_way_to_order_it_again() -> None:
     run = protocol_run()
-    membership = Membership.objects.get(user=make_member(run.project), project=run.project)
+    membership = Membership.objects.get(user=given.member(run.project), project=run.project)
     run = Run.objects.select_related("task", "project", "best_attempt").get(pk=run.pk)
     drawn = {fragment.place: fragment.html for fragment in fragments_of(tell(run), membership=membership)}
     assert drawn["run-protocol"].startswith('<section id="run-protocol"')
