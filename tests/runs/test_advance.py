@@ -9,7 +9,7 @@ from reflection_app.runs.models import Attempt, Run, RunState, Step
 from tests import given
 from tests.runs.critiques import critique
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def test_events_are_numbered_without_gaps_and_tell_the_story() -> None:

@@ -1,6 +1,5 @@
 """An agent's name in either Unicode form is the name of one agent."""
 
-from typing import Literal
 from unicodedata import normalize
 
 import pytest
@@ -8,15 +7,13 @@ from django.test import Client
 
 from tests import given
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 NAME = "Café 가게"
-type Form = Literal["NFC", "NFD"]
 
 
-@pytest.mark.parametrize(("typed", "asked"), [("NFC", "NFD"), ("NFD", "NFC"), ("NFD", "NFD")])
-def test_work_of_an_agent_is_found_in_either_form(client: Client, typed: Form, asked: Form) -> None:
+def test_work_of_an_agent_is_found_in_either_form(client: Client) -> None:
     caller = given.caller()
-    agent, wanted = normalize(typed, NAME), normalize(asked, NAME)
+    agent, wanted = normalize("NFD", NAME), normalize("NFC", NAME)
     objective = {"objective": "Write a haiku.", "kind": "creative_writing"}
     assert caller.post("tasks", objective | {"agent": agent}).status == 201
     failure = {"tool": "search", "params": {}, "error_message": "Timeout after 30s", "agent": agent}

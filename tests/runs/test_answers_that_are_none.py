@@ -16,7 +16,7 @@ from tests.openai_server import OpenAIServer, Reply, ScriptedAnswers
 from tests.runs.critiques import critique
 from tests.runs.test_attempts import asked, hand_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 GOOD = critique(90, approved=True)
 Ran = Callable[..., Any]

@@ -15,7 +15,7 @@ from reflection_app.runs.models import Run, Step
 from tests import given
 from tests.runs.critiques import critique
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 TASK = "Remove the temporary files of the user's folder."
 SENT_BACK = {
@@ -28,18 +28,6 @@ RULES = (
     "Never delete files without asking.",
     "Use kebab-case for file names.",
     "Use pnpm, not npm.",
-    "Do not push to main.",
-    "Write dates as YYYY-MM-DD.",
-    "Answer in the language of the question.",
-    "Keep functions under 40 lines.",
-    "Cite the source of every figure.",
-    "Do not send mail to customers.",
-    "Round money to two digits.",
-    "Prefer tables to long lists.",
-    "Ask before a purchase above 50 €.",
-    "Log in UTC.",
-    "No emoji in commit messages.",
-    "Escape HTML in reports.",
     "回答要简短。",
 )
 

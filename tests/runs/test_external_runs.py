@@ -18,7 +18,7 @@ from reflection_app.runs.models import Attempt, Run, RunState, Step, Verdict
 from tests import given
 from tests.runs.test_crashes import Killed, killing_after, let_lease_run_out
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 COMMITS = 5
 

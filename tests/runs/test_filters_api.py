@@ -15,7 +15,7 @@ from reflection_app.tasks.models import Task
 from tests import given, then
 from tests.api.caller import Caller
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
 
 

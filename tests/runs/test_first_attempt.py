@@ -103,7 +103,7 @@ def person(review: Review) -> Actor:
     return Actor(user=given.member(review.project, Role.REVIEWER))
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 class TestRuns:
     def test_a_run_that_ends_settles_what_was_drawn_for_it(self) -> None:
         for critiques, expected in (((GOOD,), True), ((BAD, GOOD), False)):

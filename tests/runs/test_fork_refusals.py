@@ -11,29 +11,29 @@ from reflection_app.runs.models import Run, Step
 from tests import given
 from tests.runs.forking import TWICE, advanced, forked, kept, step_of, text_run
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize(
-    ("from_step", "wanted", "field"),
-    [
-        (10, {}, "from_step"),
-        (8, {"result": {"verdict": "PASS"}}, "from_step"),
-        (3, {"result": {"verdict": "MAYBE"}}, "result.verdict"),
-        (3, {"result": {"score": 101}}, "result.score"),
-        (3, {"result": {"opinion": "good"}}, "result.opinion"),
-        (3, {"result": {"attempt": 2}}, "result.attempt"),
-        (3, {"result": {"referee": "nobody"}}, "result.referee"),
-        (3, {"result": {"issues": [{"description": ""}]}}, "result.issues.0.description"),
-        (1, {"result": {"text": 7}}, "result.text"),
-        (3, {"messages": [{"role": "user", "content": "x"}]}, "messages"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_and_named(from_step: int, wanted: dict[str, Any], field: str) -> None:
+NONSENSE: list[tuple[int, dict[str, Any], str]] = [
+    (10, {}, "from_step"),
+    (8, {"result": {"verdict": "PASS"}}, "from_step"),
+    (3, {"result": {"verdict": "MAYBE"}}, "result.verdict"),
+    (3, {"result": {"score": 101}}, "result.score"),
+    (3, {"result": {"opinion": "good"}}, "result.opinion"),
+    (3, {"result": {"attempt": 2}}, "result.attempt"),
+    (3, {"result": {"referee": "nobody"}}, "result.referee"),
+    (3, {"result": {"issues": [{"description": ""}]}}, "result.issues.0.description"),
+    (1, {"result": {"text": 7}}, "result.text"),
+    (3, {"messages": [{"role": "user", "content": "x"}]}, "messages"),
+]
+
+
+def test_what_makes_no_sense_is_refused_and_named() -> None:
     parent = text_run()
-    with pytest.raises(InvalidInput) as refusal:
-        forked(parent, from_step, **wanted)
-    assert [error["field"] for error in refusal.value.errors] == [field]
+    for from_step, wanted, field in NONSENSE:
+        with pytest.raises(InvalidInput) as refusal:
+            forked(parent, from_step, **wanted)
+        assert [error["field"] for error in refusal.value.errors] == [field]
     assert not Run.objects.filter(parent=parent).exists()
 
 

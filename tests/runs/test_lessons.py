@@ -25,7 +25,7 @@ from tests import given
 from tests.runs.critiques import critique
 from tests.runs.test_crashes import Killed, killing_after, let_lease_run_out
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 ANSWERS = {"attempt-1/answer": "a haiku", "attempt-1/critique": critique(90, approved=True)}
 TASK = "Write a haiku about the harbour and count its syllables."

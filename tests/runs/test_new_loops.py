@@ -1,4 +1,4 @@
-"""Reflexion, data and adaptive runs through the real runner, with a scripted model."""
+"""Data and adaptive runs through the real runner, with a scripted model."""
 
 import json
 from typing import Any
@@ -10,17 +10,9 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Attempt, Run, Step, Verdict
 from tests import given
 from tests.runs.critiques import critique
+from tests.runs.forking import advanced
 
-pytestmark = pytest.mark.django_db(transaction=True)
-SATISFIED = '{"is_satisfactory": true, "issues": [], "confidence": 0.9}'
-UNSATISFIED = '{"is_satisfactory": false, "issues": ["it is wrong"], "confidence": 0.9}'
-REFLECTION = '{"issues": ["i"], "root_causes": ["r"], "suggestions": ["s"]}'
-
-
-def ended(run: Run) -> Run:
-    advance(run.pk)
-    run.refresh_from_db()
-    return run
+pytestmark = pytest.mark.django_db
 
 
 def page(client: Client, run: Run) -> str:
@@ -28,27 +20,10 @@ def page(client: Client, run: Run) -> str:
     return member.get(f"/p/{run.project.slug}/runs/{run.pk}/").text
 
 
-def test_a_reflexion_run_reflects_and_then_succeeds(client: Client) -> None:
-    answers = {
-        "attempt-1/answer": "14",
-        "attempt-1/self-evaluation": UNSATISFIED,
-        "attempt-1/reflection": REFLECTION,
-        "attempt-2/answer": "15",
-        "attempt-2/self-evaluation": SATISFIED,
-    }
-    project = given.project(review_policy={"audit_share": 0})
-    run = ended(given.scripted_run(answers, project=project, mode="reflexion"))
-    assert (run.outcome, run.best_attempt and run.best_attempt.number, run.llm_calls) == ("succeeded", 2, 5)
-    assert [verdict.referee_label for verdict in Verdict.objects.filter(attempt__run=run)] == ["self", "self"]
-    text = page(client, run)
-    assert "Self-evaluation of attempt 2" in text
-    assert "Reflection on attempt 1" in text
-
-
 def test_a_data_run_shows_its_violations_with_their_paths(client: Client) -> None:
     schema = {"type": "array", "items": {"type": "integer"}}
     answers = {"attempt-1/answer": json.dumps([1, given.HOSTILE]), "attempt-2/answer": "[1, 2]"}
-    run = ended(given.scripted_run(answers, output_schema=schema))
+    run = advanced(given.scripted_run(answers, output_schema=schema))
     assert (run.mode, run.outcome, run.attempts_made) == ("external_loop", "succeeded", 2)
     issue = Verdict.objects.get(attempt__run=run, attempt__number=1).issues[0]
     assert (issue["path"], issue["category"]) == ("$[1]", "format")
@@ -65,7 +40,7 @@ def test_an_adaptive_run_is_classified_and_its_page_says_which_loop_and_why(clie
         "attempt-1/critique": critique(90, approved=True),
     }
     project = given.project(review_policy={"audit_share": 0})
-    run = ended(given.scripted_run(answers, project=project, mode="adaptive"))
+    run = advanced(given.scripted_run(answers, project=project, mode="adaptive"))
     assert (run.mode, run.outcome, run.get_spec().mode) == ("actor_critic", "succeeded", "adaptive")
     assert list(Step.objects.filter(run=run).values_list("key", flat=True)[:2]) == ["classify", "route"]
     assert advance(run.pk) is None
@@ -82,7 +57,7 @@ def test_reasoning_in_a_layout_of_the_models_own_is_told_from_its_answer(client:
     answer = f"<think>\nFirst this. {given.HOSTILE}\n\nThen that.\n</think>\n\n**the work**"
     answers = {"attempt-1/answer": answer, "attempt-1/critique": critique(90, approved=True)}
     project = given.project(review_policy={"audit_share": 0})
-    run = ended(given.scripted_run(answers, project=project, kind="creative_writing", chain_of_thought=True))
+    run = advanced(given.scripted_run(answers, project=project, kind="creative_writing", chain_of_thought=True))
     text = page(client, run)
     assert "<strong>the work</strong>" in text
     assert "Then that." in text
@@ -95,7 +70,7 @@ def test_reasoning_in_a_layout_of_the_models_own_is_told_from_its_answer(client:
     # A row of before parts were stored.
     Attempt.objects.filter(run=run).update(stored_thought=None)
     assert attempts_of(run)[0]["thought"]["steps"][0] == "Told beside it."
-    plain = ended(given.scripted_run(answers, project=project, kind="creative_writing"))
+    plain = advanced(given.scripted_run(answers, project=project, kind="creative_writing"))
     assert attempts_of(plain)[0]["thought"] is None
 
 
@@ -103,8 +78,8 @@ def test_the_parts_of_an_attempt_are_read_once_and_stored(client: Client) -> Non
     answers = {"attempt-1/answer": "## Plan\nfirst\n## Execute\nthe work"}
     answers["attempt-1/critique"] = critique(90, approved=True)
     project = given.project(review_policy={"audit_share": 0})
-    asked = ended(given.scripted_run(answers, project=project, kind="creative_writing", chain_of_thought=True))
-    plain = ended(given.scripted_run(answers, project=project, kind="creative_writing"))
+    asked = advanced(given.scripted_run(answers, project=project, kind="creative_writing", chain_of_thought=True))
+    plain = advanced(given.scripted_run(answers, project=project, kind="creative_writing"))
     Attempt.objects.filter(run__in=[asked, plain]).update(content="## Plan\nother\n## Execute\nother")
     assert attempts_of(asked)[0]["thought"]["parts"]["plan"] == "first"
     assert "the work" in page(client, asked)

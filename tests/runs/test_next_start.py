@@ -16,7 +16,7 @@ from tests import given
 from tests.loops.protocol.playing import PLAN, REFLECTION
 from tests.runs.critiques import critique
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 AGENT = "academic-researcher"
 HINT = "先列出会议，再检索。"

@@ -12,7 +12,7 @@ from tests.api.caller import Caller
 from tests.loops.protocol.playing import PLAN, REFLECTION, papers
 from tests.runs.critiques import critique
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 SAID = {
     f"attempt-{number}/{part}": json.dumps(said)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from reflection_app.adapters.live import PartialText, typist
+from reflection_app.adapters.live import PartialText, group_of_run, typist
 from reflection_app.adapters.llm.scripted import ScriptedAnswer, register_script
 from reflection_app.core.models import Project
 from reflection_app.runs.events import Event
@@ -93,7 +93,8 @@ def test_text_of_a_step_that_has_ended_is_not_shown() -> None:
     async def scene() -> None:
         async with connected(run, client) as socket:
             await socket.hear()
-            typist.show(run.pk, PartialText(step=1, order=(1, 5), role="actor", text="stale"))
+            stale = PartialText(step=1, order=(1, 5), role="actor", text="stale")
+            typist.send(group_of_run(run.pk), stale.as_message())
             assert await socket.communicator.receive_nothing(timeout=1.0)
 
     play(scene)

@@ -22,7 +22,7 @@ from tests.runs.critiques import critique
 from tests.runs.test_crashes import Killed, killing_after
 from tests.runs.test_run_pages import ACTIVE
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 BROKEN = json.dumps({"tool": "python", "arguments": {"code": "raise SystemExit('no such city')"}})
 ANSWERS = {

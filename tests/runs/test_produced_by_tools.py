@@ -25,7 +25,7 @@ from tests.runs.critiques import critique
 
 __all__ = ["loopback"]
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 SHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 STORY = {

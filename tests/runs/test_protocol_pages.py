@@ -15,7 +15,7 @@ from tests import given
 from tests.repairs.tickets import external_run, handed_in, ticket_of
 from tests.runs.critiques import critique
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 REFLECTED = {
     "expected": "五篇以上的论文",

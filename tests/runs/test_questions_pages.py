@@ -9,7 +9,7 @@ from reflection_app.runs.models import Run, RunState
 from tests import given
 from tests.runs.questions import waiting_question
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def test_a_question_is_found_in_the_queue_and_answered(client: Client) -> None:

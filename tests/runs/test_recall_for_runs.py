@@ -15,7 +15,7 @@ from tests.api.caller import Caller
 from tests.repairs.tickets import external_run
 from tests.runs.test_lessons import TASK, haiku_run, lesson, project_telling
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def asked(caller: Caller, subject: str) -> Any:

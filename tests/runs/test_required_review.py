@@ -27,7 +27,7 @@ from tests.teams.webhooks import make_webhook
 
 __all__ = ["loopback"]
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 GOOD = {f"attempt-{number}/critique": critique(90, approved=True) for number in (1, 2)}
 

@@ -10,7 +10,7 @@ from reflection_app.runs.models import Run, Step
 from tests import given
 from tests.runs.critiques import critique
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 DRAWING = re.compile(r'<details id="run-graph".*?</svg>', re.DOTALL)
 
 

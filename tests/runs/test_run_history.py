@@ -4,7 +4,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from tests import given
 from tests.api.caller import Caller
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def test_the_journal_tells_each_step_with_what_it_cost(caller: Caller) -> None:

@@ -8,12 +8,12 @@ from django.test import Client
 from django.utils import timezone
 
 from reflection_app.loops.verdicts import Outcome
+from reflection_app.runs.advance import PROVIDER_ASKED
 from reflection_app.runs.models import Run, RunState
 from tests import given
 from tests.runs.critiques import critique
 
-# Advancing a run gives its connection back, so these tests cannot live in one transaction.
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 ACTIVE = re.compile(
     r"<script(?! (?:(?:defer|type=\"module\") )?src=\"/static/)|<[^>]+\son\w+=|href=\"javascript:|<img", re.IGNORECASE
 )
@@ -29,18 +29,19 @@ def test_a_waiting_run_calls_for_its_review(client: Client) -> None:
     assert "No title" in page
 
 
-@pytest.mark.parametrize("outcome", list(Outcome))
-def test_every_outcome_is_explained_in_words(client: Client, outcome: Outcome) -> None:
+def test_every_outcome_is_explained_in_words(client: Client) -> None:
     project = given.scripted_project(
         "ends", {"attempt-1/answer": "A text.", "attempt-1/critique": critique(80, approved=True)}
     )
     run = given.advanced_run(project)
-    Run.objects.filter(pk=run.pk).update(outcome=outcome.value, error="it broke" * (outcome is Outcome.FAILED))
-    page = given.logged_in(client, project).get(f"/p/ends/runs/{run.pk}/").text
-    explained = re.search(r'<p class="run-explained">(.*?)</p>', page, re.DOTALL)
-    assert explained
-    assert explained[1].strip()
-    assert ("it broke" in page) is (outcome is Outcome.FAILED)
+    given.logged_in(client, project)
+    for outcome in Outcome:
+        Run.objects.filter(pk=run.pk).update(outcome=outcome.value, error="it broke" * (outcome is Outcome.FAILED))
+        page = client.get(f"/p/ends/runs/{run.pk}/").text
+        explained = re.search(r'<p class="run-explained">(.*?)</p>', page, re.DOTALL)
+        assert explained, outcome
+        assert explained[1].strip()
+        assert ("it broke" in page) is (outcome is Outcome.FAILED)
 
 
 def test_a_silent_worker_is_told_of(client: Client) -> None:
@@ -61,6 +62,8 @@ def test_a_silent_worker_is_told_of(client: Client) -> None:
     due = timezone.now() + timedelta(minutes=1)
     again = page_with(worker_deaths=4, not_before=due)
     assert f"4 workers in a row died with it; it waits until {due:%H:%M:%S} UTC for another." in again
+    asked = page_with(worker_deaths=0, waiting_for=PROVIDER_ASKED)
+    assert f"It waits until {due:%H:%M:%S} UTC: the model's provider asked for it." in asked
 
 
 def test_hostile_text_is_inert_everywhere(client: Client) -> None:
@@ -71,10 +74,7 @@ def test_hostile_text_is_inert_everywhere(client: Client) -> None:
         feedback={"strengths": [given.HOSTILE], "weaknesses": [given.HOSTILE], "suggestions": [given.HOSTILE]},
         issues=[{"description": given.HOSTILE, "suggested_fix": given.HOSTILE}],
     )
-    hostile = given.HOSTILE
-    text = (
-        f"# {hostile}\n\n{hostile}\n\n```{hostile}\n{hostile}\n```\n\n![x](javascript:alert(5)) <javascript:alert(6)>"
-    )
+    text = f"# {given.HOSTILE}\n\n{given.HOSTILE}\n\n```{given.HOSTILE}\n{given.HOSTILE}\n```\n\n![x](javascript:alert(5)) <javascript:alert(6)>"
     project = given.unsure_project("hostile", text=text, said=said)
     review = given.waiting_review(project, objective=text, external_id=given.HOSTILE)
     given.logged_in(client, project)

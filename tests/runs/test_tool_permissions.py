@@ -30,10 +30,11 @@ from tests.adapters.outgoing.server import RawServer, reply
 from tests.adapters.tools.making import http_tool
 from tests.loops.completeness.scenes import call_of, checked, planned, wanted
 from tests.runs.critiques import critique
+from tests.runs.forking import advanced
 from tests.runs.test_crashes import Killed, killing_after, let_lease_run_out
 
 __all__ = ["loopback"]
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
 
 _numbers = count(1)
 ANY = {"type": "object"}
@@ -73,12 +74,6 @@ def planning(project: Project, answers: dict[str, str] | None = None, **submissi
     return given.scripted_run(ANSWERS | (answers or {}), project=project, **submission)
 
 
-def went_on(run: Run) -> Run:
-    advance(run.pk)
-    run.refresh_from_db()
-    return run
-
-
 def question_of(run: Run) -> Question:
     return Question.objects.get(run=run, kind="tool_call")
 
@@ -86,7 +81,7 @@ def question_of(run: Run) -> Question:
 def decide(run: Run, choice: Choice, *, text: str = "", name: str = "") -> Run:
     actor = Actor(user=given.user(name or f"ada-{next(_numbers)}"))
     answer_question(question_of(run), AnswerInput(choice=choice, text=text), actor=actor)
-    return went_on(run)
+    return advanced(run)
 
 
 def audited(project: Project, action: str) -> list[dict[str, Any]]:
@@ -94,7 +89,7 @@ def audited(project: Project, action: str) -> list[dict[str, Any]]:
 
 
 def test_a_supplement_that_pays_waits_for_a_reviewer_with_the_call_prepared(project: Project, bank: RawServer) -> None:
-    run = went_on(planning(project))
+    run = advanced(planning(project))
 
     assert (run.state, run.waiting_for, bank.heard) == ("waiting_review", "tool_call", [])
     question = question_of(run)
@@ -110,7 +105,7 @@ def test_a_supplement_that_pays_waits_for_a_reviewer_with_the_call_prepared(proj
 def test_an_allowed_call_is_made_once_with_just_the_arguments_that_were_shown(
     project: Project, bank: RawServer
 ) -> None:
-    run = decide(went_on(planning(project)), Choice.ALLOW)
+    run = decide(advanced(planning(project)), Choice.ALLOW)
 
     [heard] = bank.heard
     assert json.loads(heard.body) == {"invoice": "77"}
@@ -120,7 +115,7 @@ def test_an_allowed_call_is_made_once_with_just_the_arguments_that_were_shown(
 
 
 def test_a_refused_call_is_not_made_and_the_answer_names_what_is_missing(project: Project, bank: RawServer) -> None:
-    run = decide(went_on(planning(project)), Choice.REFUSE, text="We only check it.", name="grace")
+    run = decide(advanced(planning(project)), Choice.REFUSE, text="We only check it.", name="grace")
 
     assert (bank.heard, run.state) == ([], "finished")
     outcome = Step.objects.get(run=run, key="attempt-1/supplement/step-1/outcome").result
@@ -139,7 +134,7 @@ def test_a_task_that_asks_for_it_in_its_own_words_needs_no_reviewer(project: Pro
     objective = "Check the invoice 77 for mistakes and pay it."
     yes = json.dumps({"asked_for": True, "quote": "pay it", "confidence": 1.0})
     answers = {"attempt-1/supplement/step-1/call/asked-for": yes}
-    run = went_on(planning(project, answers, objective=objective))
+    run = advanced(planning(project, answers, objective=objective))
 
     assert (run.outcome, len(bank.heard), Question.objects.filter(run=run).count()) == ("succeeded", 1, 0)
     [allowed] = audited(project, "tool_call.allowed")
@@ -149,7 +144,7 @@ def test_a_task_that_asks_for_it_in_its_own_words_needs_no_reviewer(project: Pro
 def test_one_setting_lets_a_pipeline_run_as_before_and_each_call_is_audited(project: Project, bank: RawServer) -> None:
     tool = Tool.objects.get(project=project, name="pay_invoice")
     change_tool(tool, ToolChange(is_allowed=True), actor=Actor())
-    run = went_on(planning(project))
+    run = advanced(planning(project))
 
     assert (run.outcome, len(bank.heard), Question.objects.filter(run=run).count()) == ("succeeded", 1, 0)
     [allowed] = audited(project, "tool_call.allowed")
@@ -159,14 +154,14 @@ def test_one_setting_lets_a_pipeline_run_as_before_and_each_call_is_audited(proj
 
 def test_a_call_that_came_with_the_task_is_made_and_its_changed_retry_asks(project: Project, bank: RawServer) -> None:
     call = {"tool": "pay_invoice", "arguments": {"invoice": "77"}}
-    run = went_on(given.scripted_run({}, project=project, mode="external_loop", tool_call=call))
+    run = advanced(given.scripted_run({}, project=project, mode="external_loop", tool_call=call))
     assert (run.outcome, len(bank.heard), permissions_of(run)) == ("succeeded", 1, [])
 
     with RawServer(reply(b"invoice: no such number", status="422 Unprocessable Entity")) as strict:
         tool = Tool.objects.get(project=project, name="pay_invoice")
         change_tool(tool, ToolChange(config={"url": f"{strict.url}/pay", "method": "POST"}), actor=Actor())
         changed = call_of("pay_invoice", invoice="78")
-        run = went_on(
+        run = advanced(
             given.scripted_run({"attempt-2/arguments": changed}, project=project, mode="external_loop", tool_call=call)
         )
         assert (run.waiting_for, len(strict.heard)) == ("tool_call", 1)
@@ -184,7 +179,7 @@ def test_no_loop_gets_a_call_past_the_gate(project: Project, bank: RawServer) ->
 def test_a_worker_that_dies_after_the_approval_makes_the_call_under_one_key(
     effects: int, project: Project, bank: RawServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = went_on(planning(project))
+    run = advanced(planning(project))
     answer_question(question_of(run), AnswerInput(choice=Choice.ALLOW), actor=Actor())
     with monkeypatch.context() as patched:
         killing_after(effects, patched, journal_writes, "_commit_once")
@@ -193,8 +188,8 @@ def test_a_worker_that_dies_after_the_approval_makes_the_call_under_one_key(
         except Killed:
             let_lease_run_out(run)
             take_back_expired()
-    run = went_on(run)
-    went_on(run)
+    run = advanced(run)
+    advanced(run)
 
     assert run.outcome == "succeeded"
     assert len({heard.headers.get("idempotency-key") for heard in bank.heard}) == 1
@@ -205,7 +200,7 @@ def test_a_worker_that_dies_after_the_approval_makes_the_call_under_one_key(
 
 def test_rest_shows_each_approval_and_another_project_cannot_answer(project: Project, bank: RawServer) -> None:
     caller, other = given.caller(project), given.caller(given.project(f"other-{next(_numbers)}"))
-    run = went_on(planning(project))
+    run = advanced(planning(project))
     [asked] = caller.get("questions", kind="tool_call").body["results"]
     assert asked["prepared"] == {"tool": "pay_invoice", "arguments": {"invoice": "77"}, "effect": "external"}
     [listed] = caller.get(f"runs/{run.pk}").body["tool_permissions"]
@@ -215,7 +210,7 @@ def test_rest_shows_each_approval_and_another_project_cannot_answer(project: Pro
     then.refused(caller.post(f"questions/{asked['id']}/answer", {"choice": "try_again"}), 400)
 
     assert caller.post(f"questions/{asked['id']}/answer", {"choice": "allow"}).status == 200
-    went_on(run)
+    advanced(run)
     assert len(bank.heard) == 1
     [listed] = caller.get(f"runs/{run.pk}").body["tool_permissions"]
     assert listed["state"] == "allowed"
@@ -223,7 +218,7 @@ def test_rest_shows_each_approval_and_another_project_cannot_answer(project: Pro
 
 
 def test_a_redo_goes_by_the_rules_of_now_and_a_run_by_its_own(project: Project, bank: RawServer) -> None:
-    run = decide(went_on(planning(project)), Choice.REFUSE)
+    run = decide(advanced(planning(project)), Choice.REFUSE)
     Tool.objects.filter(project=project, name="pay_invoice").update(is_allowed=True)
     actor = Actor(user=given.user(f"redoing-{next(_numbers)}"))
     again = redo_run(run, RedoInput(instructions="Look again."), actor=actor)
@@ -235,7 +230,7 @@ def test_a_redo_goes_by_the_rules_of_now_and_a_run_by_its_own(project: Project, 
 
 def test_who_submitted_the_task_may_refuse_the_call_and_not_allow_it(project: Project, bank: RawServer) -> None:
     caller = given.caller(project)
-    run = went_on(planning(project, actor=Actor(api_key=caller.key)))
+    run = advanced(planning(project, actor=Actor(api_key=caller.key)))
     address = f"questions/{question_of(run).pk}/answer"
     then.refused(caller.post(address, {"choice": "allow"}), 403)
     assert question_of(run).state == "open"
@@ -244,14 +239,14 @@ def test_who_submitted_the_task_may_refuse_the_call_and_not_allow_it(project: Pr
 
 
 def test_a_fork_from_the_call_on_asks_the_reviewer_anew(project: Project, bank: RawServer) -> None:
-    run = decide(went_on(planning(project)), Choice.ALLOW)
+    run = decide(advanced(planning(project)), Choice.ALLOW)
     paid = next(step for step in Step.objects.filter(run=run, kind=CallTool.kind) if "supplement" in step.key)
 
-    fork = went_on(fork_run(run, ForkInput(from_step=paid.seq), actor=Actor(user=given.user())))
+    fork = advanced(fork_run(run, ForkInput(from_step=paid.seq), actor=Actor(user=given.user())))
 
     assert (fork.waiting_for, len(bank.heard)) == ("tool_call", 1)
     assert "a reviewer allowed the call of pay_invoice once" in fork.fork_note
-    later = went_on(fork_run(run, ForkInput(from_step=paid.seq + 1), actor=Actor(user=given.user())))
+    later = advanced(fork_run(run, ForkInput(from_step=paid.seq + 1), actor=Actor(user=given.user())))
     assert (later.outcome, len(bank.heard)) == ("succeeded", 1)
 
 
@@ -262,11 +257,11 @@ def test_a_redo_asks_before_it_pays_again(project: Project, bank: RawServer) -> 
         "attempt-1/step-1/arguments": call_of("pay_invoice", invoice="77"),
         "attempt-1/step-1/call/asked-for": said,
     }
-    run = went_on(planning(project, answers, objective="Pay invoice 77.", completeness={"when": "off"}))
+    run = advanced(planning(project, answers, objective="Pay invoice 77.", completeness={"when": "off"}))
     assert (run.state, len(bank.heard)) == ("finished", 1)
 
     again = redo_run(run, RedoInput(instructions="Write the answer in German."), actor=Actor(user=given.user()))
-    went_on(again)
+    advanced(again)
 
     again.refresh_from_db()
     assert (again.waiting_for, len(bank.heard)) == ("tool_call", 1)

@@ -21,11 +21,12 @@ from tests.adapters.outgoing.conftest import loopback
 from tests.loops.completeness.scenes import checked
 from tests.loops.tool_playing import call_text, plan_text
 from tests.runs.critiques import critique
+from tests.runs.forking import advanced
 from tests.runs.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out
 
 __all__ = ["loopback"]
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 _numbers = count(1)
 SUM = call_text("python", code="print(sum(range(101)))")
@@ -41,19 +42,13 @@ def project() -> Project:
     return project
 
 
-def ended(run: Run) -> Run:
-    advance(run.pk)
-    run.refresh_from_db()
-    return run
-
-
 def attempts_of(run: Run) -> list[Any]:
     return [json.loads(attempt.content) for attempt in Attempt.objects.filter(run=run)]
 
 
 def test_a_call_that_came_with_the_task_is_made_without_any_model(project: Project) -> None:
     call = {"tool": "python", "arguments": {"code": "print(6 * 7)"}}
-    run = ended(given.scripted_run({}, project=project, mode="external_loop", tool_call=call))
+    run = advanced(given.scripted_run({}, project=project, mode="external_loop", tool_call=call))
 
     assert (run.outcome, run.llm_calls, run.error) == ("succeeded", 0, "")
     assert run.best_attempt is not None
@@ -66,7 +61,7 @@ def test_a_call_that_came_with_the_task_is_made_without_any_model(project: Proje
 def test_a_program_that_fails_is_corrected_and_both_calls_are_kept(project: Project) -> None:
     call = {"tool": "python", "arguments": {"code": "print(1 / 0)"}}
     answers = {"attempt-2/arguments": call_text("python", code="print('ok')")}
-    run = ended(given.scripted_run(answers, project=project, mode="external_loop", tool_call=call))
+    run = advanced(given.scripted_run(answers, project=project, mode="external_loop", tool_call=call))
 
     assert run.outcome == "succeeded"
     first, second = attempts_of(run)
@@ -83,7 +78,7 @@ def test_planning_is_refused_for_an_outside_agent_whose_calls_go_to_the_tool_loo
 
     run = given.scripted_run({}, project=project, tools=["python"], execution="external")
     assert (run.mode, given.scripted_run({}, project=project, tools=["python"]).mode) == ("external_loop", "planning")
-    assert (ended(run).state, run.waiting_for) == ("waiting_agent", "attempt 1")
+    assert (advanced(run).state, run.waiting_for) == ("waiting_agent", "attempt 1")
 
 
 PLAN = plan_text(("read", "read_file", []), ("count", "python", []), ("tell", None, ["read", "count"]))
@@ -112,7 +107,7 @@ def planned_run(project: Project, answers: dict[str, str] | None = None) -> Run:
 
 
 def test_a_plan_is_revised_carried_out_with_real_tools_and_answered(project: Project) -> None:
-    run = ended(planned_run(project))
+    run = advanced(planned_run(project))
 
     assert (run.outcome, run.error, run.attempts_made) == ("succeeded", "", 1)
     versions = [step.result or {} for step in Step.objects.filter(run=run, kind="record_plan")]
@@ -127,7 +122,7 @@ def test_a_plan_is_revised_carried_out_with_real_tools_and_answered(project: Pro
 
 def test_a_run_stopped_in_the_middle_of_its_plan_keeps_the_results_of_its_steps(project: Project) -> None:
     answers = {key: text for key, text in PLANNED.items() if key != "attempt-1/step-3/answer"}
-    run = ended(planned_run(project, answers))
+    run = advanced(planned_run(project, answers))
 
     assert run.outcome == "failed"
     assert "no answer for the step" in run.error

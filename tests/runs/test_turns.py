@@ -15,7 +15,7 @@ from reflection_app.runs.models import Run
 from reflection_app.runs.queueing import FEW, Turns
 from tests import given
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def many(project: Project, number: int) -> list[Run]:

@@ -21,7 +21,7 @@ from reflection_app.runs.models import Run, RunState, Step, StepState
 from reflection_app.runs.performing import wait_for
 from tests import given
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 MINUTE = Wait(key="wait", delay_s=60, why="rate limit")
 
 

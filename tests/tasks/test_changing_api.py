@@ -20,7 +20,7 @@ from tests.repairs.tickets import external_run
 from tests.runs.questions import waiting_question
 from tests.sessions.recorded import INLINE, watched_project
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def patch(caller: Caller, task_id: object, body: Any, **headers: str) -> Answer:

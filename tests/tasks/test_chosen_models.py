@@ -21,7 +21,7 @@ from tests.runs.critiques import critique
 from tests.sessions.looking_back import errors_said, finding, looked_back, memories_said, memory, watched_project
 from tests.teams.test_settings import TYPED
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests import given
 from tests.runs.critiques import critique
 from tests.runs.forking import everything_of, text_run
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def redone(run: Run, instructions: str = "Half as long.", **wanted: object) -> Run:

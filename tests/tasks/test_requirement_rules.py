@@ -81,7 +81,7 @@ def test_the_six_steps_need_something_to_judge_by() -> None:
     assert not Task.objects.exists()
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_only_a_person_passes_in_a_fork_what_does_not_meet_the_requirements() -> None:
     answers = {"attempt-1/answer": '{"论文": []}', "attempt-1/critique": critique(80, approved=True)}
     parent = text_run(answers, mode="reflection_protocol", requirements=WANTED, limits={"max_iterations": 1})

@@ -46,7 +46,7 @@ def test_a_task_is_answered_with_its_requirements_and_its_phase(caller: Caller) 
     assert (plain["requirements"], plain["phase"]) == (None, "")
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_a_verdict_is_answered_with_its_requirements_and_the_parts_of_its_score(caller: Caller) -> None:
     said = critique(80, approved=True, completeness=70, correctness=90)
     run = judged_run(caller.project, said)

@@ -11,7 +11,7 @@ from reflection_app.tasks.models import Task
 from tests import given
 from tests.runs.critiques import critique
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 WANTED: dict[str, Any] = {
     "required_fields": ["papers[].title"],
@@ -55,13 +55,9 @@ def test_requirements_of_the_form_reach_the_run(client: Client) -> None:
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("{nope", "Not JSON"),
         ("{}", "needs a schema, required_fields, counts or files"),
         ('{"files": [{"path": "a.csv", "kind": "wav"}]}', "files.0.kind: "),
-        ("[]", "A JSON object"),
-        ('{"counts": [{"path": "papers"}]}', "counts.0: needs min, max or both"),
         ('{"counts": [{"path": "a..b", "min": 1}]}', "counts.0.path: &#x27;a..b&#x27; is no path"),
-        ('{"schema": {"type": "strin"}}', "schema: $.type: "),
         ('{"counts": [{"name": 5, "min": 1}]}', "counts.0.name: A text in quotes."),
     ],
 )

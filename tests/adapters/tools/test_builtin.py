@@ -11,7 +11,7 @@ from tests import given
 from tests.adapters.tools.making import call, run_of
 from tests.pace import within
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 FILES = [
     {"path": "src/app.py", "content": "import os\n\ndef main():\n    return os.name\n"},
     {"path": "src/lib/deep.py", "content": "VALUE = 1\n"},

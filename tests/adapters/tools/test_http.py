@@ -18,7 +18,7 @@ from tests import given
 from tests.adapters.outgoing.server import RawServer, reply
 from tests.adapters.tools.making import ANYTHING, call, http_tool, run_of
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
 
 
 def test_arguments_fill_the_address_and_the_rest_is_the_query() -> None:

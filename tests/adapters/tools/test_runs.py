@@ -17,7 +17,7 @@ from tests import given
 from tests.adapters.outgoing.server import Heard, RawServer, reply
 from tests.adapters.tools.making import SECRET_VALUE, call, http_tool, run_of, secret
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
 
@@ -78,6 +78,7 @@ def test_a_call_made_again_after_a_crash_carries_the_same_key() -> None:
     assert len(server.heard) == 2
 
 
+@pytest.mark.django_db(transaction=True)
 def test_no_database_connection_is_held_while_a_tool_works() -> None:
     project = given.project()
     held: list[bool] = []

@@ -22,7 +22,7 @@ from tests import given
 from tests.adapters.outgoing.server import Heard, RawServer, by_path, reply
 from tests.adapters.tools.making import SECRET_VALUE, call, http_tool, run_of, secret
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
 HEADERS = {"Authorization": "Bearer {secret:TOKEN}"}
 
 
