@@ -30,7 +30,7 @@ from reflection_app.loops.diagnosis.diagnoses import (
 from reflection_app.loops.diagnosis.diagnosing import by_memory_or_rules
 from reflection_app.loops.storable import AgentName, is_storable
 from reflection_app.loops.task_spec import Mode, TaskSpec
-from reflection_app.loops.tool_calls import DEEPEST, ToolSpec, is_too_deep
+from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.values import Value
 from reflection_app.metrics.models import FigureDue
 from reflection_app.repairs.fix_pairs import best_fix, keep_outcome
@@ -41,10 +41,7 @@ from reflection_app.runs.queueing import begin_run
 from reflection_app.tasks.models import Task
 from reflection_app.teams.tools import LONGEST_DESCRIPTION, usable_schema
 
-# Taking the report of a failed call: diagnosed at once by what is known, else by a run that asks a model.
-
-
-# A failed call as an outside agent reports it, and how what was done about it went. Checked field by field.
+# A failed call as an outside agent reports it, and how what was done about it went.
 
 LONGEST_TOOL = 200
 LONGEST_ERROR = 20_000
@@ -61,18 +58,12 @@ def _said(value: str) -> str:
     return value
 
 
-def _shallow(value: dict[str, Any]) -> dict[str, Any]:
-    if is_too_deep(value):
-        raise ValueError(f"is nested more than {DEEPEST} levels deep")
-    return value
-
-
 ToolName = Annotated[str, Field(min_length=1, max_length=LONGEST_TOOL), AfterValidator(_said)]
-Params = Annotated[dict[str, JsonValue], AfterValidator(_shallow), at_most(LARGEST_PARAMS)]
+Params = Annotated[dict[str, JsonValue], at_most(LARGEST_PARAMS)]
 
 
 class Storable(Value):
-    """A value that PostgreSQL can keep, wherever it came from."""
+    """A value that PostgreSQL can store, also where it comes from a form: REST refuses such bodies itself."""
 
     @model_validator(mode="after")
     def check_it_can_be_stored(self) -> "Storable":
@@ -89,7 +80,7 @@ class OtherTool(Value):
     parameters: Annotated[dict[str, JsonValue], AfterValidator(usable_schema)] = Field(default_factory=dict)
 
 
-class ToolFailureSubmission(Storable):
+class ToolFailureSubmission(Value):
     """A call that failed, as the agent that made it tells it."""
 
     tool: ToolName = Field(

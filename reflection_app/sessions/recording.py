@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from pydantic import AfterValidator, Field, JsonValue, model_validator
+from pydantic import AfterValidator, Field, JsonValue
 
 from reflection_app.adapters.live import ring
 from reflection_app.core.audit import Actor, audit
@@ -21,7 +21,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.effects import AwaitTurns, RecordReflection
 from reflection_app.loops.inline_reflection import is_due
 from reflection_app.loops.session_reflections import KeptReflection
-from reflection_app.loops.storable import AgentName, is_storable
+from reflection_app.loops.storable import AgentName
 from reflection_app.loops.task_spec import MOST_REFLECTIONS, Execution, Limits, Mode, TaskSpec
 from reflection_app.loops.tool_failures import (
     ROLES,
@@ -73,8 +73,6 @@ def _message(value: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(value.get("is_error"), bool | None):
         raise ValueError("is_error must be true or false")
     check_size(value, longest=LARGEST_MESSAGE)
-    if not is_storable(value):
-        raise ValueError("holds a NUL character, half a surrogate pair or an infinite number, which cannot be stored")
     return value
 
 
@@ -100,12 +98,6 @@ class TranscriptSubmission(Value):
     limits: SessionLimitsOverride = SessionLimitsOverride()
     ended: bool = False
     metadata: Annotated[dict[str, JsonValue], at_most(LARGEST_METADATA)] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def check_it_can_be_stored(self) -> "TranscriptSubmission":
-        if not is_storable(self.model_dump(mode="json")):
-            raise ValueError("a text holds a NUL character or half a surrogate pair, which cannot be stored")
-        return self
 
     def limits_over(self, project: Limits) -> Limits:
         """What the reflections may take: the submission's own, else the project's or a session's, the larger."""
