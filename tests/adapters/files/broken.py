@@ -32,7 +32,7 @@ def png_of(width: int, height: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
 
 
-def zip_bomb(megabytes: int = 300) -> bytes:
+def zip_bomb(megabytes: int = 100) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("zeros.bin", "w") as entry:
         for _ in range(megabytes):
@@ -91,7 +91,7 @@ def tar_with_name(name: str) -> bytes:
     return tar_with(tarfile.REGTYPE, name)
 
 
-def gzip_bomb(megabytes: int = 200) -> bytes:
+def gzip_bomb(megabytes: int = 100) -> bytes:
     packer = zlib.compressobj(9, wbits=31)
     return b"".join(packer.compress(b"\0" * 1_000_000) for _ in range(megabytes)) + packer.flush()
 
