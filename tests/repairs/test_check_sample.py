@@ -18,7 +18,7 @@ from tests.repairs.completeness import planned_run, reading_project
 from tests.runs.test_crashes import Killed, killing_after
 from tests.web.stories import logged_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 HALF = {"when": "sampled", "share": 0.5}
 

@@ -101,7 +101,6 @@ def test_a_run_calls_with_no_values_that_only_an_agent_vouches_for(project: Proj
         assert values_for(project, tool=tool) is None
 
 
-@pytest.mark.django_db(transaction=True)
 def test_what_an_agents_own_run_called_is_no_word_of_ours(project: Project) -> None:
     handed_in = submit(project=project, execution="external").pk
     worked_before(project, tool="transfer", run_id=handed_in)

@@ -9,7 +9,7 @@ from django.test import Client
 
 from reflection_app.repairs.fix_pairs import best_fix, uncount_outcome
 from reflection_app.repairs.models import FixPair, ToolFailure
-from tests.api.caller import Caller, make_caller
+from tests.api.caller import Caller
 from tests.factories import make_project, submit
 from tests.repairs.test_fix_pairs import failure, told
 from tests.repairs.test_tool_failures_pages import page_of
@@ -21,8 +21,8 @@ ERROR = "The stars allow no such number"
 
 
 @pytest.fixture
-def agent() -> Caller:
-    return make_caller()
+def agent(caller: Caller) -> Caller:
+    return caller
 
 
 def reported(agent: Caller, params: dict[str, Any], **more: Any) -> Any:

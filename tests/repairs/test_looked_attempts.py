@@ -16,7 +16,7 @@ from tests.repairs.looked import CHART, eyes, seen
 from tests.runs.critiques import critique
 from tests.runs.test_attempts import asked
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 APPROVED = {f"attempt-{number}/critique": critique(90, approved=True) for number in (1, 2)}
 

@@ -11,7 +11,7 @@ from tests.pictures import pdf
 from tests.repairs.looked import CHART, eyes, looked_check, looking_project, seen
 from tests.web.stories import HOSTILE, logged_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 REPORT = pdf("Sales per region", "Legend")
 

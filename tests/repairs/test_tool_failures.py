@@ -8,7 +8,7 @@ import pytest
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.errors import InvalidInput, OutcomeKnown
 from reflection_app.loops.diagnosis.diagnoses import changed_params, without_values
-from reflection_app.repairs.cheat_sheet import cheat_sheet
+from reflection_app.repairs.cheat_sheet import MOST_ROWS, cheat_sheet
 from reflection_app.repairs.models import FixPair, ToolFailure
 from tests.factories import make_project, submit
 from tests.notebook.at_once import at_once
@@ -82,6 +82,19 @@ def test_of_two_fixes_the_more_reliable_one_is_on_the_sheet_and_advised() -> Non
     [row] = cheat_sheet(project).rows
     assert (row.fix, row.tried) == ("Ask for less", 5)
     assert report(project).fix_pair_id == sure.pk
+
+
+def test_the_sheet_takes_as_many_queries_however_long_it_is(django_assert_num_queries: Any) -> None:
+    project = make_project()
+    one = report(project)
+    with django_assert_num_queries(3):
+        assert not cheat_sheet(project).is_cut
+    ToolFailure.objects.bulk_create(
+        ToolFailure(project=project, tool=one.tool, error_type=one.error_type, source=one.source, signature=f"{number}")
+        for number in range(MOST_ROWS)
+    )
+    with django_assert_num_queries(3):
+        assert cheat_sheet(project).is_cut
 
 
 def test_a_report_of_another_projects_run_is_refused() -> None:
