@@ -13,7 +13,7 @@ from notebook_app.public import EntryKind, Proposal, keep_all, lock_notebook, pr
 from reflection_app.adapters.llm.roles import has_vision
 from reflection_app.attachments.keeping import MOST_FILES
 from reflection_app.attachments.produced import keep_history_files
-from reflection_app.core.audit import Actor, audit
+from reflection_app.core.audit import Actor
 from reflection_app.core.json_sizes import at_most
 from reflection_app.core.models import Project
 from reflection_app.loops.completeness.checks import CheckNumbers, HistoryStep, SettingsFrom
@@ -27,12 +27,10 @@ from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.values import Value
 from reflection_app.repairs.models import Supplement
-from reflection_app.reviews.own_work import hands_of
 from reflection_app.runs.following import goes_to_notebook
 from reflection_app.runs.models import Run, Step
-from reflection_app.runs.queueing import begin_run
-from reflection_app.tasks.models import Task
 from reflection_app.tasks.submission import LARGEST_METADATA
+from reflection_app.tasks.submitting import begin_own_task
 
 # A history of work that was done elsewhere, submitted to be checked for what it lacks: a run that asks one model and
 # carries nothing out.
@@ -146,20 +144,7 @@ def check_completeness(project: Project, submission: CheckSubmission, *, actor: 
         has_vision=has_vision(project.models_by_role),
         models=project.models_by_role,
     )
-    task = Task.objects.create(
-        project=project,
-        external_id=submission.external_id,
-        objective=spec.objective,
-        kind=submission.kind,
-        mode=spec.mode.value,
-        agent=submission.agent,
-        tools=[tool.name for tool in spec.tools],
-        limits=spec.limits.model_dump(mode="json"),
-        metadata=submission.metadata,
-        created_by=actor.user,
-    )
-    audit(project.pk, actor, "task.submitted", target=task)
-    run = begin_run(task, spec, handed_in_by=hands_of(actor))
+    run = begin_own_task(project, spec, actor=actor, external_id=submission.external_id, metadata=submission.metadata)
     keep_history_files(run, submission.media)
     return run
 

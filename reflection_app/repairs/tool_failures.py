@@ -35,10 +35,9 @@ from reflection_app.loops.values import Value
 from reflection_app.metrics.models import FigureDue
 from reflection_app.repairs.fix_pairs import best_fix, keep_outcome
 from reflection_app.repairs.models import ToolFailure
-from reflection_app.reviews.own_work import hands_of, refuse_own_work
+from reflection_app.reviews.own_work import refuse_own_work
 from reflection_app.runs.models import Run
-from reflection_app.runs.queueing import begin_run
-from reflection_app.tasks.models import Task
+from reflection_app.tasks.submitting import begin_own_task
 from reflection_app.teams.tools import LONGEST_DESCRIPTION, usable_schema
 
 # A failed call as an outside agent reports it, and how what was done about it went.
@@ -227,19 +226,8 @@ def _ask_a_model(project: Project, data: ToolFailureSubmission, failed: FailedCa
         limits=project.get_limits(),
         models=project.models_by_role,
     )
-    task = Task.objects.create(
-        project=project,
-        external_id=data.external_id,
-        objective=spec.objective,
-        mode=spec.mode.value,
-        agent=agent,
-        execution=spec.execution.value,
-        limits=spec.limits.model_dump(mode="json"),
-        metadata={"run_id": str(data.run_id)} if data.run_id else {},
-        created_by=actor.user,
-    )
-    audit(project.pk, actor, "task.submitted", target=task)
-    return begin_run(task, spec, handed_in_by=hands_of(actor))
+    metadata = {"run_id": str(data.run_id)} if data.run_id else {}
+    return begin_own_task(project, spec, actor=actor, external_id=data.external_id, metadata=metadata)
 
 
 # Taking an agent's or a person's word on how a fix went, once for each failure.

@@ -33,15 +33,13 @@ from reflection_app.loops.tool_failures import (
 )
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Outcome
-from reflection_app.reviews.own_work import hands_of
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.models import Run, RunState, Step, StepState
 from reflection_app.runs.performing import turns_for
-from reflection_app.runs.queueing import begin_run, enqueue
+from reflection_app.runs.queueing import enqueue
 from reflection_app.sessions.models import Transcript, TranscriptFile, TranscriptTurn
 from reflection_app.sessions.reflectors import begin_reflectors_for_transcript, reflection_mode
-from reflection_app.tasks.models import Task
 from reflection_app.tasks.submission import (
     LARGEST_METADATA,
     AnyReflection,
@@ -50,6 +48,7 @@ from reflection_app.tasks.submission import (
     ReflectionInput,
     ToolErrors,
 )
+from reflection_app.tasks.submitting import begin_own_task
 
 # A session as it is handed in, checked message by message. Messages are kept as they came.
 
@@ -130,24 +129,13 @@ def start_session_run(transcript: Transcript, submission: TranscriptSubmission, 
     spec = TaskSpec(
         objective=objective_of(transcript),
         mode=Mode.INLINE_REFLECTION,
+        agent=submission.agent,
         execution=Execution.EXTERNAL,
         inline_every_turns=submission.reflection.every_turns,
         limits=submission.limits_over(project.get_limits()),
         models=project.models_by_role,
     )
-    task = Task.objects.create(
-        project=project,
-        external_id=submission.external_id,
-        objective=spec.objective,
-        mode=spec.mode.value,
-        agent=submission.agent,
-        execution=spec.execution.value,
-        limits=spec.limits.model_dump(mode="json"),
-        metadata=submission.metadata,
-        created_by=actor.user,
-    )
-    audit(project.pk, actor, "task.submitted", target=task)
-    return begin_run(task, spec, handed_in_by=hands_of(actor))
+    return begin_own_task(project, spec, actor=actor, external_id=submission.external_id, metadata=submission.metadata)
 
 
 def objective_of(transcript: Transcript) -> str:

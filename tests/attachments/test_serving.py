@@ -18,11 +18,6 @@ SVG = b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"
 
 
 @pytest.fixture
-def project() -> Project:
-    return make_project()
-
-
-@pytest.fixture
 def viewer(client: Client, project: Project) -> Client:
     return logged_in(client, project, Role.VIEWER)
 

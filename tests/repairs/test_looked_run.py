@@ -17,7 +17,7 @@ from tests.openai_server import Reply
 from tests.pictures import pdf, png
 from tests.repairs.looked import CHART, eyes, looked_check, looking_project, seen
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 FORMS = ("openai", "anthropic")
 NO_PICTURES = "This model does not support image input."

@@ -26,7 +26,7 @@ from tests.runs.test_run_pages import ACTIVE
 from tests.sessions.recorded import INLINE, reflection, turns, watched_project
 from tests.web.stories import HOSTILE, logged_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true"}
 
 
