@@ -10,15 +10,15 @@ from django.urls import reverse
 
 from reflection_app.comparisons.models import ComparisonSet, Pair, PairJudgement, Preference
 from reflection_app.core.models import Project, Role
+from tests import given
 from tests.comparisons.pairs import NEW, OLD, add_pairs, choice_for, claimed, judge_of, make_set, pair_of, said
-from tests.factories import make_member, make_project
 
 pytestmark = pytest.mark.django_db
 HOSTILE = "<script>alert(1)</script><b onclick=x>{{ 7*7 }}</b>"
 
 
 def visitor(project: Project, role: Role = Role.REVIEWER) -> tuple[Client, User]:
-    user = make_member(project, role)
+    user = given.member(project, role)
     client = Client()
     client.force_login(user)
     return client, user
@@ -106,7 +106,7 @@ def test_a_pair_is_shown_to_whoever_holds_it_and_nobody_else(project: Project) -
     other, _ben = visitor(project)
     assert other.get(first).status_code == 404
     assert other.post(first, {"choice": "left", "lease_token": token_of(first)}).status_code == 409
-    stranger, _nobody = visitor(make_project("elsewhere"))
+    stranger, _nobody = visitor(given.project("elsewhere"))
     assert stranger.get(first).status_code == 404
     viewer, _reader = visitor(project, Role.VIEWER)
     assert viewer.post(reverse("next_pair", args=("desk",))).status_code == 403

@@ -7,9 +7,9 @@ import pytest
 from reflection_app.comparisons.models import Pair, Preference
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Role, Scope
-from tests.api.caller import Caller, assert_problem, fields, make_caller
+from tests import given, then
+from tests.api.caller import Caller
 from tests.comparisons.pairs import claimed, judge_of, make_set, pair_of, said
-from tests.factories import make_member
 
 pytestmark = pytest.mark.django_db
 HOSTILE = "<script>alert(1)</script>\u202e {{ 7*7 }} ' OR 1=1 --"
@@ -17,7 +17,7 @@ HOSTILE = "<script>alert(1)</script>\u202e {{ 7*7 }} ' OR 1=1 --"
 
 def judge(caller: Caller) -> Caller:
     """Another person's key for the same project."""
-    return make_caller(caller.project, [Scope.REVIEWS_WRITE], made_by=make_member(caller.project, Role.REVIEWER))
+    return given.caller(caller.project, [Scope.REVIEWS_WRITE], made_by=given.member(caller.project, Role.REVIEWER))
 
 
 def test_a_pipelines_pair_is_judged_and_rated(admin: Caller) -> None:
@@ -28,7 +28,7 @@ def test_a_pipelines_pair_is_judged_and_rated(admin: Caller) -> None:
     handed_in = admin.post(f"{path}/pairs", {"pairs": [pair_of(1), pair_of(2)]})
     assert (handed_in.status, len(handed_in.body["ids"])) == (201, 2)
     # Keys' judgements are no people's.
-    key = Actor(api_key=make_caller(admin.project, [Scope.REVIEWS_WRITE], made_by=make_member(admin.project)).key)
+    key = Actor(api_key=given.caller(admin.project, [Scope.REVIEWS_WRITE], made_by=given.member(admin.project)).key)
     said(claimed(admin.project, actor=key), Preference.LEFT, actor=key)
     told = admin.get(path).body
     assert (told["pairs"], told["judged"], told["asked"], told["done"]) == (2, 1, 4, 0)
@@ -62,6 +62,6 @@ def test_ratings_are_null_where_none_fit(admin: Caller) -> None:
 def test_a_bad_pair_is_refused_with_its_field_and_none_is_kept(admin: Caller, pair: Any, field: str) -> None:
     made = make_set(admin.project, 0)
     answer = admin.post(f"comparisons/{made.pk}/pairs", {"pairs": [pair_of(7), pair][::-1]})
-    assert_problem(answer, 400)
-    assert field in fields(answer)
+    then.refused(answer, 400)
+    assert field in then.named_fields(answer)
     assert not Pair.objects.exists()

@@ -22,8 +22,8 @@ from reflection_app.comparisons.sets import SetClosed, switch_set
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import OwnWork
 from reflection_app.reviews.own_work import OwnWorkRefused
+from tests import given
 from tests.comparisons.pairs import add_pairs, choice_for, claimed, judge_of, make_set, pair_of, said
-from tests.factories import make_api_key, make_member, make_project
 from tests.reviews.test_reviews import together
 
 pytestmark = pytest.mark.django_db
@@ -37,7 +37,7 @@ def run_out(seat: PairJudgement) -> PairJudgement:
 
 
 def test_a_pair_is_held_judged_and_gone() -> None:
-    project = make_project()
+    project = given.project()
     make_set(project)
     anna = judge_of(project)
     seat = claimed(project, actor=anna)
@@ -51,7 +51,7 @@ def test_a_pair_is_held_judged_and_gone() -> None:
 
 
 def test_chance_decides_which_answer_is_on_the_left_and_it_is_kept() -> None:
-    project = make_project()
+    project = given.project()
     make_set(project, 40)
     anna = judge_of(project)
     sides = Counter[str]()
@@ -66,7 +66,7 @@ def test_chance_decides_which_answer_is_on_the_left_and_it_is_kept() -> None:
 
 
 def test_as_many_people_as_are_wanted_judge_a_pair_and_none_twice() -> None:
-    project = make_project()
+    project = given.project()
     make_set(project, wanted=2)
     people = [judge_of(project) for _ in range(3)]
     first, second = claimed(project, actor=people[0]), claimed(project, actor=people[1])
@@ -78,10 +78,10 @@ def test_as_many_people_as_are_wanted_judge_a_pair_and_none_twice() -> None:
 
 
 def test_a_person_and_their_key_are_one() -> None:
-    project = make_project()
+    project = given.project()
     make_set(project, wanted=2)
-    anna = make_member(project)
-    key, _secret = make_api_key(project, ["reviews:write"], made_by=anna)
+    anna = given.member(project)
+    key, _secret = given.api_key(project, ["reviews:write"], made_by=anna)
     seat = claimed(project, actor=Actor(user=anna))
     assert claimed(project, actor=Actor(api_key=key)) == seat
     done = said(seat, Preference.LEFT, actor=Actor(api_key=key))
@@ -90,9 +90,9 @@ def test_a_person_and_their_key_are_one() -> None:
 
 
 def test_nobody_is_given_work_of_their_own_unless_the_project_allows_it() -> None:
-    project = make_project(own_work=OwnWork.NOBODY)
-    anna = make_member(project)
-    key, _secret = make_api_key(project, ["tasks:write"], made_by=anna)
+    project = given.project(own_work=OwnWork.NOBODY)
+    anna = given.member(project)
+    key, _secret = given.api_key(project, ["tasks:write"], made_by=anna)
     make_set(project, actor=Actor(api_key=key))
     assert claim_next(project, actor=Actor(user=anna)) is None
     assert claimed(project, actor=judge_of(project)).person != anna.pk
@@ -109,13 +109,13 @@ def test_nobody_is_given_work_of_their_own_unless_the_project_allows_it() -> Non
 
 
 def test_another_projects_pairs_are_nobodys() -> None:
-    make_set(make_project())
-    project = make_project()
+    make_set(given.project())
+    project = given.project()
     assert claim_next(project, actor=judge_of(project)) is None
 
 
 def test_the_pair_that_was_judged_least_comes_first() -> None:
-    project = make_project()
+    project = given.project()
     make_set(project, 2, wanted=2)
     first, second = judge_of(project), judge_of(project)
     done = said(claimed(project, actor=first), Preference.TIE, actor=first)
@@ -128,7 +128,7 @@ def test_the_pair_that_was_judged_least_comes_first() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_two_people_at_once_on_one_pair_of_which_one_has_it() -> None:
     for _time in range(4):
-        project = make_project()
+        project = given.project()
         make_set(project)
         people = [judge_of(project) for _ in range(2)]
 
@@ -142,7 +142,7 @@ def test_two_people_at_once_on_one_pair_of_which_one_has_it() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_many_people_at_once_share_the_seats_of_a_pair() -> None:
-    project = make_project()
+    project = given.project()
     make_set(project, wanted=3)
     people = [judge_of(project) for _ in range(5)]
     found = together(*(lambda actor=actor: claim_next(project, actor=actor) for actor in people))
@@ -151,7 +151,7 @@ def test_many_people_at_once_share_the_seats_of_a_pair() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_one_person_in_two_tabs_has_one_seat_and_one_judgement() -> None:
-    project = make_project()
+    project = given.project()
     make_set(project, 2, wanted=2)
     anna = judge_of(project)
     seats = together(*(lambda: claim_next(project, actor=anna) for _tab in range(2)))
@@ -169,7 +169,7 @@ def test_one_person_in_two_tabs_has_one_seat_and_one_judgement() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_who_comes_late_and_who_takes_over_at_once_end_with_one_judgement() -> None:
     for _time in range(4):
-        project = make_project()
+        project = given.project()
         make_set(project)
         late, other = judge_of(project), judge_of(project)
         seat = run_out(claimed(project, actor=late))
@@ -188,7 +188,7 @@ def test_who_comes_late_and_who_takes_over_at_once_end_with_one_judgement() -> N
 
 
 def test_a_hold_that_ran_out_is_its_persons_until_somebody_needs_the_seat() -> None:
-    project = make_project()
+    project = given.project()
     make_set(project)
     anna, ben = judge_of(project), judge_of(project)
     seat = run_out(claimed(project, actor=anna))
@@ -201,7 +201,7 @@ def test_a_hold_that_ran_out_is_its_persons_until_somebody_needs_the_seat() -> N
 
 
 def test_who_claims_again_keeps_the_token_and_gets_more_time() -> None:
-    project = make_project()
+    project = given.project()
     make_set(project)
     anna = judge_of(project)
     seat = run_out(claimed(project, actor=anna))
@@ -213,7 +213,7 @@ def test_who_claims_again_keeps_the_token_and_gets_more_time() -> None:
 
 
 def test_another_token_holds_nothing() -> None:
-    project = make_project()
+    project = given.project()
     make_set(project)
     anna = judge_of(project)
     seat = claimed(project, actor=anna)
@@ -231,7 +231,7 @@ def test_another_token_holds_nothing() -> None:
 
 
 def test_what_is_skipped_comes_to_others_and_comes_back_when_asked_for() -> None:
-    project = make_project()
+    project = given.project()
     make_set(project)
     anna, ben = judge_of(project), judge_of(project)
     seat = claimed(project, actor=anna)
@@ -245,7 +245,7 @@ def test_what_is_skipped_comes_to_others_and_comes_back_when_asked_for() -> None
 
 
 def test_a_skipped_seat_is_free_for_somebody_else() -> None:
-    project = make_project()
+    project = given.project()
     make_set(project)
     anna, ben = judge_of(project), judge_of(project)
     seat = claimed(project, actor=anna)
@@ -259,7 +259,7 @@ def test_a_skipped_seat_is_free_for_somebody_else() -> None:
 
 
 def test_a_judgement_is_taken_back_by_who_gave_it_and_nobody_else() -> None:
-    project = make_project()
+    project = given.project()
     make_set(project, 2)
     anna, ben = judge_of(project), judge_of(project)
     first = said(claimed(project, actor=anna), Preference.LEFT, actor=anna, reason="Why not")
@@ -275,7 +275,7 @@ def test_a_judgement_is_taken_back_by_who_gave_it_and_nobody_else() -> None:
 
 
 def test_progress_counts_what_is_done_and_what_can_still_be_done() -> None:
-    project = make_project()
+    project = given.project()
     made = make_set(project, 3)
     anna, ben = judge_of(project), judge_of(project)
     said(claimed(project, actor=anna), Preference.LEFT, actor=anna)
@@ -287,7 +287,7 @@ def test_progress_counts_what_is_done_and_what_can_still_be_done() -> None:
 
 
 def test_a_closed_set_gives_out_and_takes_nothing_and_opens_again() -> None:
-    project = make_project()
+    project = given.project()
     made = make_set(project, 2)
     anna, admin = judge_of(project), judge_of(project)
     seat = claimed(project, actor=anna)

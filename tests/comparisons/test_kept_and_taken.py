@@ -12,15 +12,15 @@ from reflection_app.core.audit import Actor
 from reflection_app.loops.project_settings import RetentionSettings
 from reflection_app.teams.archive.importing import Wishes, import_project
 from reflection_app.teams.retention import carry_out_retention, change_retention, order_retention, preview_retention
+from tests import given
 from tests.comparisons.pairs import claimed, judge_of, make_set, said
-from tests.factories import make_project
 from tests.teams.archive.archives import everybody, written
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_what_people_said_comes_along_and_they_are_known_again(tmp_path: Path) -> None:
-    project = make_project()
+    project = given.project()
     make_set(project, 2, wanted=2)
     anna = judge_of(project)
     done = said(claimed(project, actor=anna), Preference.LEFT, actor=anna, reason="Why")
@@ -37,7 +37,7 @@ def test_what_people_said_comes_along_and_they_are_known_again(tmp_path: Path) -
 
 
 def test_what_a_pipeline_handed_in_goes_after_the_days_of_runs() -> None:
-    project = make_project()
+    project = given.project()
     make_set(project, 2)
     Pair.objects.filter(pk=Pair.objects.earliest("id").pk).update(created_at=timezone.now() - timedelta(days=31))
     settings = RetentionSettings(runs_days=30)

@@ -17,10 +17,9 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.models import Run, Step
 from reflection_app.tasks.models import Task
-from tests.factories import make_member, make_project
+from tests import given
 from tests.reviews.editing import edited
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -28,7 +27,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def answered(project: Project, content: str, *, model: str = "", actor: Actor | None = None, **task: Any) -> Run:
     """A finished run whose outside agent handed this in, made by `model`."""
     passed = {"attempt-1/critique": critique(95, approved=True)}
-    run = scripted_run(passed, project=project, actor=actor, execution="external", **task)
+    run = given.scripted_run(passed, project=project, actor=actor, execution="external", **task)
     advance(run.pk)
     told = AttemptInput.model_validate({"content": content, "usage": {"model": model}})
     hand_in_attempt(run, told, actor=actor or Actor())
@@ -86,7 +85,8 @@ def test_prompts_are_told_apart_by_the_metadata_and_agents_by_their_name(project
 def test_a_run_of_the_desk_has_the_version_of_its_prompts(project: Project) -> None:
     said = {"attempt-1/answer": "one", "attempt-1/critique": critique(95, approved=True)}
     first, second = (
-        scripted_run(said | {"attempt-1/answer": text}, project=project, objective="Where?") for text in ("one", "two")
+        given.scripted_run(said | {"attempt-1/answer": text}, project=project, objective="Where?")
+        for text in ("one", "two")
     )
     for run in (first, second):
         advance(run.pk)
@@ -106,7 +106,7 @@ def test_filters_narrow_the_runs(project: Project) -> None:
     assert len(makers(project, kind="geography", agent="guide")) == 1
     for choice in ({"kind": "other"}, {"agent": "x"}, {"model_a": "x"}):
         assert makers(project, **choice) == []
-    assert find_pairs(make_project(), PairChoice()) == []
+    assert find_pairs(given.project(), PairChoice()) == []
 
 
 def test_as_many_of_each_two_makers_as_of_the_others(project: Project) -> None:
@@ -118,7 +118,7 @@ def test_as_many_of_each_two_makers_as_of_the_others(project: Project) -> None:
 
 
 def test_a_set_takes_pairs_that_no_other_has_and_says_where_there_are_none(project: Project) -> None:
-    anna = make_member(project)
+    anna = given.member(project)
     for number in range(2):
         answered(project, f"a{number}", model=f"m-{number}", objective="Where?", actor=Actor(user=anna))
     made = create_set(project, SetInput(name=" All ", wanted=2, choose=PairChoice(model_a="m-0")), actor=Actor())
@@ -138,7 +138,7 @@ def test_what_a_reviewer_wrote_is_no_answer_of_the_agents(project: Project) -> N
     answered(project, "Paris", model="m-1", objective="Where?")
     run = answered(project, "Lyon", objective="Where?", agent="planner")
     assert len(find_pairs(project, PairChoice())) == 1
-    [review] = ask_for_review(run, AskInput(note="Is it?"), actor=Actor(user=make_member(project)))
+    [review] = ask_for_review(run, AskInput(note="Is it?"), actor=Actor(user=given.member(project)))
     edited(review, "Paris, of course.")
     assert find_pairs(project, PairChoice()) == []
 

@@ -9,11 +9,10 @@ from reflection_app.comparisons.models import Preference
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Scope
 from reflection_app.runs.models import Run
-from tests.api.caller import Caller, make_caller
-from tests.api.stories import finished_run
+from tests import given
+from tests.api.caller import Caller
 from tests.comparisons.pairs import choice_for, claimed, judge_of, make_set, said
 from tests.comparisons.test_pairing import answered
-from tests.factories import make_api_key, make_member
 from tests.metrics.settled import let_settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -21,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def caller() -> Caller:
-    return make_caller(scopes=[Scope.ADMIN])
+    return given.caller(scopes=[Scope.ADMIN])
 
 
 def rows_of(caller: Caller, **query: Any) -> list[dict[str, Any]]:
@@ -69,7 +68,7 @@ def test_ties_keys_and_what_was_taken_back_prefer_nothing(caller: Caller) -> Non
     anna = judge_of(caller.project)
     preferred(caller.project, "", actor=anna)
     undo_judgement(preferred(caller.project, "a", actor=anna), actor=anna)
-    key, _secret = make_api_key(caller.project, ["reviews:write"], made_by=make_member(caller.project))
+    key, _secret = given.api_key(caller.project, ["reviews:write"], made_by=given.member(caller.project))
     preferred(caller.project, "a", actor=Actor(api_key=key))
     assert rows_of(caller) == []
 
@@ -80,7 +79,7 @@ def test_pages_have_each_row_once_whatever_table_it_is_of(caller: Caller) -> Non
     for _turn in range(2):
         preferred(caller.project, "a", actor=anna)
         preferred(caller.project, "b", actor=anna)
-        run = finished_run(caller.project)
+        run = given.finished_run(caller.project)
         Run.objects.filter(pk=run.pk).update(is_scripted=False)
     let_settle()
     whole = rows_of(caller)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reflection_app.metrics.calibration import by_critic, compared_items
-from tests.factories import make_project
+from tests import given
 from tests.metrics.judgements import JUDGES, imported, recorded_pairs, rows_of
 
 # As the file writes them: the first is better, neither is, the second is; in the order PASS, REVISE, REJECT.
@@ -39,7 +39,7 @@ def kappa(table: list[list[int]]) -> Fraction:
 @pytest.mark.parametrize("model", JUDGES)
 def test_kappa_and_matrix_are_those_of_an_independent_computation(db: None, model: str) -> None:
     pairs = recorded_pairs()
-    project = make_project()
+    project = given.project()
     batch = imported(project, rows_of(pairs))
     garbage = Counter(str(pair["gpt_result"]) for pair in pairs)["garbage"]
     assert batch.judgements.count() == 2 * len(pairs) - garbage
@@ -61,7 +61,7 @@ def test_kappa_and_matrix_are_those_of_an_independent_computation(db: None, mode
 
 def test_items_on_which_people_are_split_are_told_and_in_no_figure(db: None) -> None:
     pairs = recorded_pairs()
-    project = make_project()
+    project = given.project()
     imported(project, rows_of(pairs))
     split = sum(len({str(pair[f"annotator{number}"]) for number in (1, 2, 3)}) == 3 for pair in pairs)
     _rows, undecided = compared_items(project.pk)

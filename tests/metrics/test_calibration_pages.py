@@ -14,17 +14,16 @@ from reflection_app.metrics.critics import prompts_first_seen
 from reflection_app.metrics.models import JudgedItem, JudgementImport
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run, Verdict
-from tests.factories import make_project
+from tests import given
 from tests.metrics.judged import judged_run
 from tests.metrics.judgements import imported, label, labels_of, lines
-from tests.web.stories import HOSTILE, logged_in
 
 SPLIT = {"ann": "PASS", "bob": "REVISE"}
 
 
 @pytest.fixture
 def project(db: None) -> Project:
-    return make_project("calibrated")
+    return given.project("calibrated")
 
 
 def page(client: Client, name: str, *args: object, query: str = "") -> str:
@@ -42,7 +41,7 @@ def uploaded(client: Client, content: bytes) -> str:
 
 
 def test_a_file_is_imported_listed_and_deleted(client: Client, project: Project) -> None:
-    logged_in(client, project, Role.CURATOR)
+    given.logged_in(client, project, Role.CURATOR)
     told = uploaded(client, lines([label("a"), *labels_of(SPLIT, "b", verdict="REJECT")]))
     assert "The labels are imported." in told
     assert "labels.jsonl" in told
@@ -55,7 +54,7 @@ def test_a_file_is_imported_listed_and_deleted(client: Client, project: Project)
 
 
 def test_former_pages_redirect_to_calibration(client: Client, project: Project) -> None:
-    logged_in(client, project, Role.VIEWER)
+    given.logged_in(client, project, Role.VIEWER)
     calibration = reverse("calibration", args=["calibrated"])
     for address in ("items/", f"items/{project.pk}/", f"import/{project.pk}/"):
         assert client.get(f"{calibration}{address}")["Location"] == calibration
@@ -83,7 +82,7 @@ def test_the_desks_prompts_are_numbered_by_when_they_were_first_decided_about(cl
         ("aaaaaa", "11-03"),
         ("bbbbbb", "11-20"),
     ]
-    logged_in(client, project, Role.VIEWER)
+    given.logged_in(client, project, Role.VIEWER)
     told = page(client, "calibration", query="?period=custom&since=2026-11-01&until=2026-11-24")
     assert "prompt v1, 2026-11-03" in told
     assert "prompt v2, 2026-11-20" in told
@@ -91,10 +90,10 @@ def test_the_desks_prompts_are_numbered_by_when_they_were_first_decided_about(cl
 
 def test_an_item_that_is_a_run_or_an_attempt_links_to_the_run(client: Client, project: Project) -> None:
     attempt = judged_run(project).attempt
-    others = judged_run(make_project("elsewhere")).attempt
+    others = judged_run(given.project("elsewhere")).attempt
     for item in (attempt.pk, attempt.run_id, others.pk):
         imported(project, [label(str(item), text="What was judged")])
-    logged_in(client, project, Role.VIEWER)
+    given.logged_in(client, project, Role.VIEWER)
     told = page(client, "calibration")
     assert told.count(reverse("run", args=["calibrated", attempt.run_id])) == 2
     assert str(others.run_id) not in told
@@ -113,7 +112,7 @@ def test_each_critic_has_its_figures_and_each_cell_leads_to_its_items(client: Cl
             label("a0", model="small", verdict="REVISE", prompt_version="v7"),
         ],
     )
-    logged_in(client, project, Role.VIEWER)
+    given.logged_in(client, project, Role.VIEWER)
     told = page(client, "calibration")
     assert "1 imported item is left out: people have no majority there." in told
     assert "12 imported labels" in told
@@ -133,10 +132,10 @@ def test_each_critic_has_its_figures_and_each_cell_leads_to_its_items(client: Cl
 
 
 def test_hostile_labels_are_escaped(client: Client, project: Project) -> None:
-    hostile = HOSTILE[:190]
-    given = label(hostile, model=hostile, prompt_version=HOSTILE[:40], text=HOSTILE) | {"person": hostile}
-    imported(project, [given], name=hostile)
-    logged_in(client, project, Role.CURATOR)
+    hostile = given.HOSTILE[:190]
+    sent = label(hostile, model=hostile, prompt_version=given.HOSTILE[:40], text=given.HOSTILE) | {"person": hostile}
+    imported(project, [sent], name=hostile)
+    given.logged_in(client, project, Role.CURATOR)
     answer = client.get(reverse("calibration", args=["calibrated"]))
     assert answer.status_code == 200
     assert b"<script>alert" not in answer.content
@@ -146,7 +145,7 @@ def test_hostile_labels_are_escaped(client: Client, project: Project) -> None:
 def test_the_charts_are_figures_that_plotly_takes(client: Client, project: Project) -> None:
     go = pytest.importorskip("plotly.graph_objects")
     imported(project, [label("a", confidence=0.9), label("b", confidence=0.4, person="REJECT")])
-    logged_in(client, project, Role.VIEWER)
+    given.logged_in(client, project, Role.VIEWER)
     answer = client.get(reverse("calibration", args=["calibrated"]))
     charts = {chart.name: chart for chart in answer.context["charts"]}
     assert set(charts) == {"confusion", "reliability"}

@@ -14,7 +14,8 @@ from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.metrics.datasets.catalogue import DATASETS, DatasetKind
 from reflection_app.metrics.datasets.files import csv_columns
 from reflection_app.runs.models import Run
-from tests.api.caller import Caller, make_caller
+from tests import given
+from tests.api.caller import Caller
 from tests.metrics.settled import let_settle
 from tests.reviews.reviewed import criticised, decide, review_of
 
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def told() -> Caller:
     """Whose project has a decided run, then an undecided one whose objective looks like a formula."""
-    caller = make_caller()
+    caller = given.caller()
     first = criticised(caller.project)
     decide(review_of(first), VerdictName.REVISE)
     first.task.metadata = {"team": "search", "Größe": [1]}
@@ -70,6 +71,6 @@ def test_csv_is_flat_and_no_cell_is_a_formula(told: Caller) -> None:
 
 @pytest.mark.parametrize("kind", DatasetKind)
 def test_a_file_without_rows_has_the_columns_all_the_same(kind: DatasetKind) -> None:
-    caller = make_caller(scopes=[Scope.RUNS_READ])
+    caller = given.caller(scopes=[Scope.RUNS_READ])
     assert exported(caller, kind, "jsonl") == b""
     assert exported(caller, kind, "csv").decode().strip().split(",") == csv_columns(DATASETS[kind])

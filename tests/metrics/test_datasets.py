@@ -17,8 +17,8 @@ from reflection_app.metrics.datasets import asking, reading
 from reflection_app.metrics.datasets.people import People
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run, Verdict
-from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
-from tests.factories import make_member, make_project
+from tests import given, then
+from tests.api.caller import Answer, Caller
 from tests.metrics.recorded import begin
 from tests.metrics.settled import let_settle
 from tests.reviews.panels import open_panel, panel_project, people, say
@@ -88,7 +88,7 @@ def test_a_run_tells_which_lessons_it_was_told_and_which_were_withheld(caller: C
 
 
 def test_other_projects_unfinished_scripted_and_the_desks_own_runs_are_not_told(caller: Caller) -> None:
-    finished(make_caller())
+    finished(given.caller())
     begin(caller.project)
     scripted = finished(caller, is_scripted=True)
     finished(caller, mode=Mode.ERROR_REFLECTION)
@@ -131,9 +131,9 @@ def test_what_was_said_after_the_moment_is_not_in_it(caller: Caller) -> None:
     decide(review_of(run), VerdictName.REVISE)
     let_settle()
     [now] = caller.get("datasets/runs").body["results"]
-    [then] = caller.get("datasets/runs", until=before.isoformat()).body["results"]
-    assert [one["referee"] for one in then["verdicts"]] == ["critic"]
-    assert (then["decision"], now["decision"]["verdict"]) == (None, "REVISE")
+    [before] = caller.get("datasets/runs", until=before.isoformat()).body["results"]
+    assert [one["referee"] for one in before["verdicts"]] == ["critic"]
+    assert (before["decision"], now["decision"]["verdict"]) == (None, "REVISE")
 
 
 def test_what_just_ended_is_left_for_the_next_read(caller: Caller) -> None:
@@ -179,8 +179,8 @@ def test_a_query_that_makes_no_sense_is_refused_with_its_field(
     caller: Caller, query: dict[str, str], field: str
 ) -> None:
     refused = caller.get("datasets/preferences", **query)
-    assert_problem(refused, 400)
-    assert fields(refused) == [field]
+    then.refused(refused, 400)
+    assert then.named_fields(refused) == [field]
 
 
 def test_a_critics_verdict_is_told_with_what_people_made_of_it(caller: Caller) -> None:
@@ -207,7 +207,7 @@ def test_what_a_key_decided_is_no_persons_word(caller: Caller) -> None:
 
 
 def test_a_blind_opinion_is_told_nobody_before_the_last_has_spoken() -> None:
-    caller = make_caller(panel_project(reviewers=2))
+    caller = given.caller(panel_project(reviewers=2))
     panel = open_panel(caller.project, reviewers=2)
     Run.objects.filter(pk=panel.run_id).update(is_scripted=False)
     first, second = people(caller.project, 2)
@@ -223,7 +223,7 @@ def test_a_blind_opinion_is_told_nobody_before_the_last_has_spoken() -> None:
 
 def test_an_unknown_data_set_is_not_found(caller: Caller) -> None:
     refusal = caller.get("datasets/everything/export")
-    assert_problem(refusal, 404)
+    then.refused(refusal, 404)
     assert "preferences" in refusal.body["detail"]
 
 
@@ -247,7 +247,7 @@ def test_the_trail_tells_who_took_a_file(caller: Caller) -> None:
 
 
 def test_people_are_named_by_made_up_names_where_the_rows_are_to_be_anonymous(caller: Caller) -> None:
-    reviewer = make_member(caller.project)
+    reviewer = given.member(caller.project)
     reviewer.username, reviewer.first_name, reviewer.last_name = "ada.lovelace", "Ada", "Lovelace"
     reviewer.save()
     run = criticised(caller.project)
@@ -266,7 +266,7 @@ def test_people_are_named_by_made_up_names_where_the_rows_are_to_be_anonymous(ca
     assert name.startswith("person-")
     assert hidden["human_reason"] == f"Ask {name} or write to [mail address]."
     assert hidden["objective"] == f"Write to [mail address], as {name} said."
-    other = make_project()
+    other = given.project()
     assert People(other.pk, anonymous=True).name("ada.lovelace") not in {name, "ada.lovelace"}
 
 

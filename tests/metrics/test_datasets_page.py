@@ -8,10 +8,9 @@ from django.test import Client
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Project, Role
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from tests.factories import make_project
+from tests import given
 from tests.metrics.settled import let_settle
 from tests.reviews.reviewed import criticised, decide, review_of
-from tests.web.stories import HOSTILE, logged_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PAGE = "/p/sets/metrics/datasets/"
@@ -19,7 +18,7 @@ PAGE = "/p/sets/metrics/datasets/"
 
 @pytest.fixture
 def project() -> Project:
-    return make_project("sets")
+    return given.project("sets")
 
 
 def decided(project: Project, objective: str = "Write a haiku.") -> None:
@@ -32,7 +31,7 @@ def decided(project: Project, objective: str = "Write a haiku.") -> None:
 
 def test_the_first_rows_are_shown_and_the_file_has_them_all(client: Client, project: Project) -> None:
     decided(project)
-    page = logged_in(client, project).get(f"{PAGE}?set=critic&anonymous=true").text
+    page = given.logged_in(client, project).get(f"{PAGE}?set=critic&anonymous=true").text
     assert "Write a haiku." in page
     assert 'metrics/datasets/critic.csv?anonymous=true"' in page
     assert 'Desk().dataset("critic", anonymous=True)' in page
@@ -47,7 +46,7 @@ def test_the_first_rows_are_shown_and_the_file_has_them_all(client: Client, proj
 
 
 def test_a_filter_that_cannot_be_understood_is_named_and_gives_no_file(client: Client, project: Project) -> None:
-    page = logged_in(client, project).get(f"{PAGE}?metadata=%7Bx&agent=kept")
+    page = given.logged_in(client, project).get(f"{PAGE}?metadata=%7Bx&agent=kept")
     assert page.status_code == 400
     assert "must be a JSON object" in page.text
     assert 'value="kept"' in page.text
@@ -61,15 +60,15 @@ def test_a_filter_that_cannot_be_understood_is_named_and_gives_no_file(client: C
 
 
 def test_hostile_text_is_inert_and_another_project_has_no_rows(client: Client, project: Project) -> None:
-    decided(project, HOSTILE)
-    page = logged_in(client, project, Role.VIEWER).get(f"{PAGE}?set=critic&agent=%22%3E%3Cscript%3E").text
+    decided(project, given.HOSTILE)
+    page = given.logged_in(client, project, Role.VIEWER).get(f"{PAGE}?set=critic&agent=%22%3E%3Cscript%3E").text
     assert "<script>alert" not in page
     assert '"><script>' not in page
     page = client.get(f"{PAGE}?set=critic").text
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)" in page
     stranger = Client()
-    logged_in(stranger, make_project("other"))
+    given.logged_in(stranger, given.project("other"))
     assert stranger.get(PAGE).status_code == 404
     assert stranger.get(f"{PAGE}runs.csv").status_code == 404
     assert "No rows yet" in stranger.get("/p/other/metrics/datasets/?set=critic").text

@@ -19,7 +19,7 @@ from reflection_app.metrics.models import SUMMED, RunFigure, RunSpend
 from reflection_app.metrics.runs_behind import runs_behind
 from reflection_app.repairs.models import CompletenessCheck
 from reflection_app.runs.models import Attempt, Run
-from tests.factories import make_project
+from tests import given
 from tests.metrics.plain_figures import dearest_by_hand, figures_by_hand
 from tests.metrics.recorded import Rows, begin, random_project
 from tests.runs.critiques import critique
@@ -63,7 +63,7 @@ def two_attempts(rows: Rows, first: float, second: float, *, verdict: Verdict = 
 
 
 def test_a_project_with_known_values_has_just_those() -> None:
-    project = make_project()
+    project = given.project()
     rows = begin(project)
     only = rows.attempt(1, model="m", prompt_tokens=100, completion_tokens=10, cost_usd=Decimal("0.25"), duration_s=4.0)
     rows.verdict(only, TESTS, PASS, 100)
@@ -113,7 +113,7 @@ def test_a_project_with_known_values_has_just_those() -> None:
 
 
 def test_a_share_has_its_interval_and_what_it_is_of() -> None:
-    project = make_project()
+    project = given.project()
     for _ in range(10):
         two_attempts(begin(project), 40, 90)
     share = figured(project).figures["improvement_rate"]
@@ -123,7 +123,7 @@ def test_a_share_has_its_interval_and_what_it_is_of() -> None:
 
 
 def test_forks_redos_and_what_the_desk_does_count_for_what_they_took_alone() -> None:
-    project = make_project()
+    project = given.project()
     first = two_attempts(begin(project), 40, 90)
     before = values(figured(project))
     fork = begin(project, task=first.task, parent=first, forked_from_step=2)
@@ -151,7 +151,7 @@ def test_forks_redos_and_what_the_desk_does_count_for_what_they_took_alone() -> 
     "mode", [Mode.COMPLETENESS_CHECK, Mode.TOOL_DIAGNOSIS, Mode.INLINE_REFLECTION, Mode.MERGE_SUGGESTION]
 )
 def test_only_runs_that_solve_tasks_count_in_rates_and_in_what_a_success_costs(mode: Mode) -> None:
-    project = make_project()
+    project = given.project()
     rows = begin(project)
     made = rows.attempt(1, cost_usd=Decimal("0.25"))
     rows.verdict(made, TESTS, PASS, 100)
@@ -174,7 +174,7 @@ def test_only_runs_that_solve_tasks_count_in_rates_and_in_what_a_success_costs(m
 
 
 def test_a_check_that_was_asked_for_alone_counts_among_the_checks() -> None:
-    project = make_project()
+    project = given.project()
     rows = begin(project, Mode.COMPLETENESS_CHECK)
     step = rows.step("check-1", "record_completeness", attempt_number=1)
     CompletenessCheck.objects.create(project=project, run=rows.run, step=step, state="incomplete")
@@ -184,7 +184,7 @@ def test_a_check_that_was_asked_for_alone_counts_among_the_checks() -> None:
 
 
 def test_what_failed_first_and_ended_unverified_is_not_known_to_be_mended() -> None:
-    project = make_project()
+    project = given.project()
     two_attempts(begin(project), 40, 90)
     for first in (REVISE, PASS):
         rows = begin(project)
@@ -203,7 +203,7 @@ def test_what_failed_first_and_ended_unverified_is_not_known_to_be_mended() -> N
 
 
 def test_scripted_runs_are_figures_of_their_own() -> None:
-    project = make_project()
+    project = given.project()
     real, scripted = two_attempts(begin(project), 40, 90), two_attempts(begin(project, is_scripted=True), 40, 20)
     assert figured(project).figures["runs"].value == 1
     assert set(runs_behind(project.pk, on(), "runs")) == {real}
@@ -212,7 +212,7 @@ def test_scripted_runs_are_figures_of_their_own() -> None:
 
 
 def test_a_persons_word_after_the_end_stands_above_the_outcome() -> None:
-    project = make_project()
+    project = given.project()
     rows = begin(project)
     made = rows.attempt(1)
     rows.verdict(made, CRITIC, PASS, 90)
@@ -226,7 +226,7 @@ def test_a_persons_word_after_the_end_stands_above_the_outcome() -> None:
 
 
 def test_what_was_taken_back_was_paid_all_the_same() -> None:
-    project = make_project()
+    project = given.project()
     rows = begin(project)
     made = rows.attempt(1, prompt_tokens=10, cost_usd=Decimal("0.1"))
     rows.run.prompt_tokens, rows.run.cost_usd = 25, Decimal("0.3")
@@ -240,7 +240,7 @@ def test_what_was_taken_back_was_paid_all_the_same() -> None:
 
 
 def test_days_are_those_of_utc_and_both_ends_belong_to_the_period() -> None:
-    project = make_project()
+    project = given.project()
     first = datetime(2026, 3, 4, 0, 0, tzinfo=UTC)
     for at in (first - timedelta(microseconds=1), first, first + timedelta(days=1, microseconds=-1)):
         rows = begin(project)
@@ -253,7 +253,7 @@ def test_days_are_those_of_utc_and_both_ends_belong_to_the_period() -> None:
 
 @pytest.mark.parametrize("days", [1, 2, 30, 120])
 def test_the_points_add_up_to_the_figures(days: int) -> None:
-    project = make_project()
+    project = given.project()
     random_project(project, runs=25, seed=days, until=NOON, days=days)
     chosen = on(DAY - timedelta(days=days - 1), DAY)
     metrics = figured(project, chosen)
@@ -271,7 +271,7 @@ def checked_run(project: Project, mode: Mode, state: str) -> None:
 
 
 def test_checks_that_carry_nothing_out_are_no_failed_supplements() -> None:
-    project = make_project()
+    project = given.project()
     for _ in range(4):
         checked_run(project, Mode.COMPLETENESS_CHECK, "incomplete")
     for state in ("completed_by_supplement", "incomplete", "incomplete", "complete"):
@@ -285,7 +285,7 @@ def test_checks_that_carry_nothing_out_are_no_failed_supplements() -> None:
 @pytest.mark.exhaustive("against another computation, over many drawn cases")
 @pytest.mark.parametrize("seed", range(3))
 def test_figures_equal_those_of_plain_python_over_the_rows(seed: int) -> None:
-    project = make_project()
+    project = given.project()
     random_project(project, runs=30, seed=seed, until=NOON, days=4)
     period = on(DAY - timedelta(days=3), DAY)
     figured(project, period)
@@ -310,7 +310,7 @@ def test_figures_equal_those_of_plain_python_over_the_rows(seed: int) -> None:
 @pytest.mark.exhaustive("against another computation, over many drawn cases")
 @pytest.mark.parametrize("seed", range(3))
 def test_sums_by_day_are_those_of_the_runs_also_when_made_anew_and_after_changes(seed: int) -> None:
-    project = make_project()
+    project = given.project()
     made = random_project(project, runs=30, seed=100 + seed, until=NOON, days=3)
     while figure_due(at_most=7):
         pass
@@ -365,7 +365,7 @@ def every_sum(project: Project) -> list[list[tuple[object, ...]]]:
 
 
 def test_every_figure_and_bar_leads_to_as_many_runs_as_it_counts() -> None:
-    project = make_project()
+    project = given.project()
     random_project(project, runs=60, seed=9, until=NOON, days=2)
     chosen = on(DAY - timedelta(days=1), DAY)
     metrics = figured(project, chosen)
@@ -397,11 +397,11 @@ def test_every_figure_and_bar_leads_to_as_many_runs_as_it_counts() -> None:
 )
 def test_what_is_no_figure_leads_nowhere(figure: str, key: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        runs_behind(make_project().pk, on(), figure, key)
+        runs_behind(given.project().pk, on(), figure, key)
 
 
 def test_figures_outlive_their_runs() -> None:
-    project = make_project()
+    project = given.project()
     run = two_attempts(begin(project), 40, 90)
     before = values(figured(project))
     run.task.delete()
@@ -414,7 +414,7 @@ def test_figures_outlive_their_runs() -> None:
 
 
 def test_no_project_sees_anothers() -> None:
-    one, other = make_project(), make_project()
+    one, other = given.project(), given.project()
     two_attempts(begin(one, agent="writer"), 40, 90)
     assert figured(other).figures["runs"].value == 0
     assert metrics_of(other.pk, on()).choices["agents"] == ()

@@ -4,7 +4,8 @@ import pytest
 
 from reflection_app.core.models import Scope
 from reflection_app.metrics.models import CriticJudgement, JudgementImport
-from tests.api.caller import Caller, make_caller
+from tests import given
+from tests.api.caller import Caller
 from tests.metrics.judgements import label, lines
 from tests.reviews.reviewed import criticised, decide, review_of
 
@@ -25,7 +26,7 @@ def test_calibration_tells_every_figure_with_its_interval(admin: Caller) -> None
     rows += [label(f"b{number}", person="REJECT", confidence=0.7) for number in range(2)]
     rows += [label(f"c{number}", verdict="REJECT", person="REJECT") for number in range(3)]
     admin.post("metrics/calibration/labels", {"content": lines(rows).decode()})
-    reader = make_caller(admin.project, [Scope.METRICS_READ])
+    reader = given.caller(admin.project, [Scope.METRICS_READ])
     found = reader.get("metrics/calibration").body
     [critic] = found["critics"]
     assert (critic["source"], critic["model"], critic["pairs"]) == ("imported", "gpt", 10)
@@ -44,10 +45,10 @@ def test_calibration_tells_every_figure_with_its_interval(admin: Caller) -> None
 
 @pytest.mark.django_db(transaction=True)
 def test_the_desks_own_verdicts_are_told_with_what_still_waits() -> None:
-    reader = make_caller(scopes=[Scope.METRICS_READ])
+    reader = given.caller(scopes=[Scope.METRICS_READ])
     decide(review_of(criticised(reader.project)))
     criticised(reader.project)
     found = reader.get("metrics/calibration").body
     assert [(one["source"], one["pairs"]) for one in found["critics"]] == [("desk", 1)]
     assert found["waiting"] == 1
-    assert make_caller(scopes=[Scope.METRICS_READ]).get("metrics/calibration").body["critics"] == []
+    assert given.caller(scopes=[Scope.METRICS_READ]).get("metrics/calibration").body["critics"] == []

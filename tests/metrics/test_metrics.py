@@ -12,7 +12,8 @@ from reflection_app.metrics.definitions import DEFINITIONS, Chosen
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due
 from reflection_app.runs.models import Run
-from tests.api.caller import Caller, assert_problem, make_caller
+from tests import given, then
+from tests.api.caller import Caller
 from tests.metrics.recorded import begin, random_project
 
 pytestmark = pytest.mark.django_db
@@ -23,7 +24,7 @@ READS = [Scope.METRICS_READ.value]
 
 
 def caller_with_runs(*, runs: int = 20, agent: str = "") -> Caller:
-    caller = make_caller(scopes=READS)
+    caller = given.caller(scopes=READS)
     random_project(caller.project, runs=runs, seed=runs, until=NOON, days=2)
     ended(caller.project, agent=agent)
     figure_due()
@@ -53,7 +54,7 @@ def test_figures_are_those_of_the_period_and_each_has_its_definition() -> None:
 
 
 def test_without_a_period_it_is_the_last_thirty_days() -> None:
-    caller = make_caller(scopes=READS)
+    caller = given.caller(scopes=READS)
     today = datetime.now(UTC)
     ended(caller.project, agent="", at=today)
     ended(caller.project, agent="", at=today - timedelta(days=30))
@@ -114,6 +115,6 @@ def test_a_table_has_every_figure_and_no_cell_that_a_spreadsheet_would_carry_out
     ],
 )
 def test_what_cannot_be_asked_is_refused_by_its_name(path: str, query: dict[str, str], field: str) -> None:
-    answer = make_caller(scopes=READS).get(path, **query)
-    assert_problem(answer, 400)
+    answer = given.caller(scopes=READS).get(path, **query)
+    then.refused(answer, 400)
     assert field in {error["field"] for error in answer.body["errors"]}

@@ -15,7 +15,7 @@ from reflection_app.metrics.review_figures import ReviewFigures, review_figures
 from reflection_app.metrics.runs_behind import runs_behind_reviews
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Run, Step
-from tests.factories import make_member, make_project
+from tests import given
 from tests.metrics.recorded import Rows, begin
 from tests.reviews.panels import adjudication, open_panel, panel_project, people, say
 from tests.reviews.undoing import claimed, decide, gone_on
@@ -69,7 +69,7 @@ def values(found: ReviewFigures) -> dict[str, float | None]:
 
 
 def test_percentiles_lie_between_the_two_nearest_times() -> None:
-    project = make_project()
+    project = given.project()
     for number in range(1, 6):
         review(project, took_s=number * 100, overruled=number == 1)
     assert values(figures(project)) == {
@@ -84,7 +84,7 @@ def test_percentiles_lie_between_the_two_nearest_times() -> None:
 
 
 def test_the_queue_is_as_it_is_now_whatever_the_period() -> None:
-    project = make_project()
+    project = given.project()
     for hours in (0.5, 1, 3, 20, 80, 24 * 30):
         review(project, took_s=None, since=NOW - timedelta(hours=hours))
     found = review_figures(
@@ -96,7 +96,7 @@ def test_the_queue_is_as_it_is_now_whatever_the_period() -> None:
 
 
 def test_each_age_leads_to_the_runs_that_have_waited_so_long() -> None:
-    project = make_project()
+    project = given.project()
     now = datetime.now(UTC)
     for hours in (0.1, 0.5, 3, 20, 24 * 30):
         review(project, took_s=None, since=now - timedelta(hours=hours))
@@ -110,7 +110,7 @@ def test_each_age_leads_to_the_runs_that_have_waited_so_long() -> None:
 
 
 def test_decisions_are_told_by_the_day_and_the_week_in_which_they_were_made() -> None:
-    project = make_project()
+    project = given.project()
     review(project, took_s=10, at=NOW.replace(hour=0, minute=0))
     review(project, took_s=30, at=NOW - timedelta(days=1))
     review(project, took_s=50, at=NOW - timedelta(days=6), overruled=True)
@@ -126,7 +126,7 @@ def test_decisions_are_told_by_the_day_and_the_week_in_which_they_were_made() ->
 
 
 def test_reviewers_and_critics_have_their_share_of_overruling() -> None:
-    project = make_project()
+    project = given.project()
     for number in range(4):
         review(project, by="anna", overruled=number < 3, critic="openai/small")
     review(project, by="bob", critic="openai/large")
@@ -142,7 +142,7 @@ def test_reviewers_and_critics_have_their_share_of_overruling() -> None:
 
 
 def test_copies_and_edits_say_nothing_of_a_critic_but_are_a_reviewers_work() -> None:
-    project = make_project()
+    project = given.project()
     first = review(project, overruled=True)
     review(project, parent=first.run)
     edited = review(project)
@@ -153,7 +153,7 @@ def test_copies_and_edits_say_nothing_of_a_critic_but_are_a_reviewers_work() -> 
 
 
 def test_a_choice_narrows_decisions_down_and_scripted_runs_are_apart() -> None:
-    project = make_project()
+    project = given.project()
     review(project, agent="writer", overruled=True)
     review(project)
     scripted = review(project, by="carl")
@@ -164,7 +164,7 @@ def test_a_choice_narrows_decisions_down_and_scripted_runs_are_apart() -> None:
     assert values(figures(project, on(model="openai/actor")))["decided"] == 2
     assert values(figures(project, on(mode="reflexion")))["decided"] == 0
     assert [one.name for one in figures(project, on(scripted=True)).by_reviewer] == ["carl"]
-    assert values(figures(make_project()))["decided"] == 0
+    assert values(figures(given.project()))["decided"] == 0
 
 
 def today(**more: Any) -> Chosen:
@@ -186,7 +186,7 @@ def test_what_is_said_blindly_is_in_no_figure_before_all_have_spoken() -> None:
     found = review_figures(project.pk, today())
     assert {one.name: one.overruled for one in found.by_reviewer} == {anna.label: 1, bob.label: 0}
     assert found.by_critic == ()
-    judge = Actor(user=make_member(project, Role.ADMIN))
+    judge = Actor(user=given.member(project, Role.ADMIN))
     decide(claimed(adjudication(panel), judge), judge, "overrule", verdict="REVISE", reason="It is dull.")
     found = review_figures(project.pk, today())
     assert [(one.decided, one.overruled) for one in found.by_critic] == [(1, 1)]

@@ -17,7 +17,7 @@ from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Project, Role
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests.factories import PASSWORD, make_member, make_project
+from tests import given
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,9 +42,9 @@ def open_conflict(project: Project, one: str = ALWAYS, other: str = NEVER) -> Co
 
 
 def logged_in(project: Project, role: Role = Role.CURATOR) -> tuple[Client, User]:
-    user = make_member(project, role)
+    user = given.member(project, role)
     client = Client()
-    assert client.login(username=user.username, password=PASSWORD)
+    assert client.login(username=user.username, password=given.PASSWORD)
     return client, user
 
 
@@ -58,7 +58,7 @@ def versions(conflict: Conflict) -> dict[str, str]:
 
 
 def test_the_inbox_lists_what_is_open() -> None:
-    project = make_project()
+    project = given.project()
     conflict = open_conflict(project)
     client, _user = logged_in(project, Role.VIEWER)
     said = client.get(page("conflicts", project)).content.decode()
@@ -69,7 +69,7 @@ def test_the_inbox_lists_what_is_open() -> None:
 
 
 def test_the_item_shows_both_sides_with_what_differs_marked() -> None:
-    project = make_project()
+    project = given.project()
     conflict = open_conflict(project)
     client, _user = logged_in(project)
     said = client.get(page("conflict", project, conflict)).content.decode()
@@ -79,7 +79,7 @@ def test_the_item_shows_both_sides_with_what_differs_marked() -> None:
 
 
 def test_hostile_text_is_shown_as_text() -> None:
-    project = make_project()
+    project = given.project()
     conflict = open_conflict(project, f"{ALWAYS} {HOSTILE}", f"{NEVER} {HOSTILE}")
     client, _user = logged_in(project)
     for name in ("conflict", "conflicts"):
@@ -91,7 +91,7 @@ def test_hostile_text_is_shown_as_text() -> None:
 
 
 def test_one_that_holds_instead_retires_the_other_and_leads_to_the_next() -> None:
-    project = make_project()
+    project = given.project()
     other = open_conflict(project, "Enable the response cache for reports.", "Disable the response cache for reports.")
     conflict = open_conflict(project)
     client, user = logged_in(project)
@@ -111,7 +111,7 @@ def test_one_that_holds_instead_retires_the_other_and_leads_to_the_next() -> Non
 
 
 def test_a_merge_in_other_words_is_taken_back_with_everything_in_it() -> None:
-    project = make_project()
+    project = given.project()
     approved = rule(project, ALWAYS)
     approve(project.pk, approved.pk, by=By("ann"))
     [conflict] = compare(project.pk, rule(project, NEVER).pk)
@@ -131,7 +131,7 @@ def test_a_merge_in_other_words_is_taken_back_with_everything_in_it() -> None:
 
 
 def test_a_settlement_that_was_built_on_stands() -> None:
-    project = make_project()
+    project = given.project()
     conflict = open_conflict(project)
     client, _user = logged_in(project)
     told = {"act": "merge", "stays": str(conflict.first_id), **versions(conflict)}
@@ -145,7 +145,7 @@ def test_a_settlement_that_was_built_on_stands() -> None:
 
 
 def test_what_is_refused_is_told_beside_what_was_typed() -> None:
-    project = make_project()
+    project = given.project()
     conflict = open_conflict(project)
     client, _user = logged_in(project)
     answer = client.post(page("settle_conflict", project, conflict), {"act": "keep_both", "reason": " "})
@@ -168,7 +168,7 @@ def test_what_is_refused_is_told_beside_what_was_typed() -> None:
 
 def suggesting(answer: str) -> tuple[Project, Conflict, Client]:
     model = register_script(f"merge-{abs(hash(answer))}", {"merge": answer, "merge/again-1": "?", "merge/again-2": "?"})
-    project = make_project(models_by_role={"default": model})
+    project = given.project(models_by_role={"default": model})
     return project, open_conflict(project), logged_in(project)[0]
 
 
@@ -212,7 +212,7 @@ def test_what_was_suggested_for_other_words_is_not_kept() -> None:
 
 
 def test_who_lets_a_proposal_stay_is_told_that_it_has_still_to_be_approved() -> None:
-    project = make_project()
+    project = given.project()
     approved = rule(project, ALWAYS)
     approve(project.pk, approved.pk, by=By(label="system"))
     [conflict] = compare(project.pk, rule(project, NEVER).pk)
@@ -235,7 +235,7 @@ def test_a_run_whose_suggestion_nobody_asks_for_any_more_has_not_succeeded() -> 
 
 
 def test_one_that_narrows_another_is_no_conflict_to_settle_and_can_be_linked_without_a_reason() -> None:
-    project = make_project()
+    project = given.project()
     conflict = open_conflict(project)
     Conflict.objects.filter(pk=conflict.pk).update(kind=ConflictKind.REFINEMENT)
     client, _ = logged_in(project)

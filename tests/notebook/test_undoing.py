@@ -10,7 +10,7 @@ from notebook_app import public
 from notebook_app.kinds import By, Change, ChangedMeanwhile, Refused
 from notebook_app.models import Entry, Exposure
 from notebook_app.versions import kept_of, write_version
-from tests.factories import make_user
+from tests import given
 from tests.notebook.entries import make_entry
 
 pytestmark = pytest.mark.django_db
@@ -21,7 +21,7 @@ ACTS: dict[str, Callable[[Entry], Any]] = {
     "reject": lambda one: public.reject(one.project_id, one.pk, by=ANNA, reason="Wrong"),
     "edit": lambda one: public.edit(one.project_id, one.pk, by=ANNA, name="Other", details={"advice": "x"}),
     "tag": lambda one: public.tag(one.project_id, one.pk, by=ANNA, tags=["x"]),
-    "own": lambda one: public.own(one.project_id, one.pk, by=ANNA, owner_id=make_user().pk),
+    "own": lambda one: public.own(one.project_id, one.pk, by=ANNA, owner_id=given.user().pk),
     "clear": lambda one: public.clear(one.project_id, one.pk, by=ANNA),
     "supersede": lambda one: public.supersede(
         one.project_id, gone_id=one.pk, by_id=make_entry(one.project_id).pk, by=ANNA

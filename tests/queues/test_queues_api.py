@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.api.caller import Answer, Caller, assert_problem
+from tests import then
+from tests.api.caller import Answer, Caller
 from tests.queues.queues import reviewer
 from tests.reviews.waiting_rows import waiting_rows
 
@@ -33,6 +34,6 @@ def test_a_queue_is_made_changed_ordered_and_deleted(admin: Caller) -> None:
     changed = send(admin, "PATCH", f"review-queues/{second}", {"rule": {"min_score": 2}, "goal_minutes": None})
     assert (changed.body["rule"]["min_score"], changed.body["goal_minutes"], changed.body["name"]) == (2, None, "Rest")
     assert admin.call("DELETE", f"review-queues/{second}").status == 204
-    assert_problem(admin.get(f"review-queues/{second}"), 404)
-    assert_problem(admin.get("reviews", queue=second), 404)
-    assert_problem(admin.post("reviews/claim", {"queue": second}), 404)
+    then.refused(admin.get(f"review-queues/{second}"), 404)
+    then.refused(admin.get("reviews", queue=second), 404)
+    then.refused(admin.post("reviews/claim", {"queue": second}), 404)

@@ -7,11 +7,10 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import Project, Role
 from reflection_app.queues.models import SavedView
 from reflection_app.queues.saving import ViewInput, save_view
-from tests.factories import make_project
+from tests import given
 from tests.queues.queues import make_queue, reviewer
 from tests.reviews.test_reviews import together
 from tests.reviews.waiting_rows import waiting_rows
-from tests.web.stories import HOSTILE
 
 pytestmark = pytest.mark.django_db
 QUEUE, VIEWS, NEW = "/p/desk/reviews/", "/p/desk/views/", "/p/desk/views/new/"
@@ -92,8 +91,8 @@ def test_the_same_name_saved_twice_at_once_is_saved_once(project: Project, me: A
 
 
 def test_hostile_names_and_filters_are_words_wherever_they_stand(browser: Client, project: Project, me: Actor) -> None:
-    view = save_view(project, ViewInput(name=HOSTILE[:60], query="agent=%22%3E%3Cscript%3E"), actor=me)
-    make_queue(project, HOSTILE[5:60])
+    view = save_view(project, ViewInput(name=given.HOSTILE[:60], query="agent=%22%3E%3Cscript%3E"), actor=me)
+    make_queue(project, given.HOSTILE[5:60])
     for address in (QUEUE, VIEWS, f"{VIEWS}{view.pk}/edit/", f"{VIEWS}{view.pk}/delete/", "/p/desk/settings/queues/"):
         page = browser.get(address)
         assert page.status_code == 200
@@ -122,7 +121,7 @@ def test_what_is_ones_own_nobody_else_finds_and_what_is_shared_only_its_maker_an
     assert mine.post(f"{VIEWS}{shared.pk}/edit/", {"name": "Mine again"}).status_code == 302
     shared.refresh_from_db()
     assert (shared.name, shared.owner) == ("Mine again", me.user)
-    stranger = logged_in_as(reviewer(make_project("elsewhere")))
+    stranger = logged_in_as(reviewer(given.project("elsewhere")))
     assert stranger.get(f"/p/elsewhere/views/{own.pk}/edit/").status_code == 404
     assert stranger.get(VIEWS).status_code == 404
 

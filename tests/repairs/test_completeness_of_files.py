@@ -10,7 +10,8 @@ from reflection_app.attachments.models import ProducedFile
 from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, Step
-from tests.api.caller import Caller, assert_problem, fields, make_caller
+from tests import given, then
+from tests.api.caller import Caller
 from tests.attachments.produced import TORN_CSV, file_part, workbook
 from tests.attachments.test_attempts_with_files import upload
 from tests.loops.completeness.scenes import checked
@@ -28,7 +29,7 @@ BODY: dict[str, Any] = {
 
 def caller_saying(said: str = COMPLETE) -> Caller:
     script = register_script(f"files-{uuid4().hex}", {"history/completeness": said})
-    return make_caller(reading_project(models_by_role={"default": script}))
+    return given.caller(reading_project(models_by_role={"default": script}))
 
 
 def checked_by(caller: Caller, **body: Any) -> Any:
@@ -75,8 +76,8 @@ def test_a_check_without_files_tells_nothing_of_any() -> None:
 
 def test_a_file_that_was_not_uploaded_is_refused_and_nothing_is_stored() -> None:
     answer = caller_saying().post("completeness-checks", BODY | {"files": [{"type": "attachment", "id": str(uuid4())}]})
-    assert_problem(answer, 400)
-    assert fields(answer) == ["files.0"]
+    then.refused(answer, 400)
+    assert then.named_fields(answer) == ["files.0"]
     assert not Run.objects.exists()
 
 

@@ -10,7 +10,7 @@ from reflection_app.core.errors import InvalidInput, OutcomeKnown
 from reflection_app.loops.diagnosis.diagnoses import changed_params, without_values
 from reflection_app.repairs.cheat_sheet import MOST_ROWS, cheat_sheet
 from reflection_app.repairs.models import FixPair, ToolFailure
-from tests.factories import make_project, submit
+from tests import given
 from tests.notebook.at_once import at_once
 from tests.pace import within
 from tests.repairs.tool_failures import report, tell
@@ -21,7 +21,7 @@ MANY = 20
 
 @pytest.mark.django_db(transaction=True)
 def test_equal_reports_at_once_are_all_kept_and_one_of_them_is_the_first() -> None:
-    project = make_project()
+    project = given.project()
     at_once(lambda _: report(project, agent="a"), range(MANY), threads=MANY)
     assert ToolFailure.objects.count() == MANY
     assert ToolFailure.objects.filter(is_repeated=True).count() == MANY - 1
@@ -31,7 +31,7 @@ def test_equal_reports_at_once_are_all_kept_and_one_of_them_is_the_first() -> No
 
 @pytest.mark.django_db(transaction=True)
 def test_outcomes_told_at_once_are_all_counted_for_one_pair() -> None:
-    project = make_project()
+    project = given.project()
     failures = [report(project, agent=f"agent {number}") for number in range(MANY)]
     told: dict[str, Any] = {"worked": True, "fix": "Ask for less", "params": {"query": "x"}}
     at_once(lambda failure: tell(failure, **told), failures, threads=MANY)
@@ -43,7 +43,7 @@ def test_outcomes_told_at_once_are_all_counted_for_one_pair() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_of_contradicting_outcomes_at_once_one_is_kept() -> None:
-    failure = report(make_project())
+    failure = report(given.project())
 
     def is_kept(number: int) -> bool:
         try:
@@ -57,7 +57,7 @@ def test_of_contradicting_outcomes_at_once_one_is_kept() -> None:
 
 
 def test_a_fix_that_failed_counts_against_it_and_is_not_kept_as_one() -> None:
-    project = make_project()
+    project = given.project()
     tell(report(project), worked=False, fix="Pray")
     assert FixPair.objects.count() == 0
     tell(report(project), worked=True, fix="Ask for less")
@@ -71,7 +71,7 @@ def test_a_fix_that_failed_counts_against_it_and_is_not_kept_as_one() -> None:
 
 
 def test_of_two_fixes_the_more_reliable_one_is_on_the_sheet_and_advised() -> None:
-    project = make_project()
+    project = given.project()
     tell(report(project), worked=True, fix="Pray")
     lucky = FixPair.objects.get()
     FixPair.objects.filter(pk=lucky.pk).update(successes=9, failures=3)
@@ -85,7 +85,7 @@ def test_of_two_fixes_the_more_reliable_one_is_on_the_sheet_and_advised() -> Non
 
 
 def test_the_sheet_takes_as_many_queries_however_long_it_is(django_assert_num_queries: Any) -> None:
-    project = make_project()
+    project = given.project()
     one = report(project)
     with django_assert_num_queries(3):
         assert not cheat_sheet(project).is_cut
@@ -98,14 +98,14 @@ def test_the_sheet_takes_as_many_queries_however_long_it_is(django_assert_num_qu
 
 
 def test_a_report_of_another_projects_run_is_refused() -> None:
-    run = submit(make_project())
+    run = given.submitted_run(given.project())
     with pytest.raises(InvalidInput):
-        report(make_project(), run_id=run.pk)
+        report(given.project(), run_id=run.pk)
     assert ToolFailure.objects.count() == 0
 
 
 def test_another_projects_fixes_and_failures_are_not_seen() -> None:
-    owner, stranger = make_project(), make_project()
+    owner, stranger = given.project(), given.project()
     tell(report(owner), worked=True, fix="Ask for less")
     assert report(stranger).fix_pair is None
     assert [row.is_proven for row in cheat_sheet(stranger).rows] == [False]
@@ -125,7 +125,7 @@ def test_of_too_many_values_to_look_for_nothing_is_shown() -> None:
 
 
 def test_a_fix_is_remembered_without_the_values_that_its_words_hold() -> None:
-    project = make_project()
+    project = given.project()
     failure = report(project, params={"query": "multi-agent", "token": "sk-old-1234567"})
     tell(failure, params={"query": "agents", "token": "sk-new-7654321"}, fix="Use sk-new-7654321, not sk-old-1234567")
     pair = FixPair.objects.get(project=project)

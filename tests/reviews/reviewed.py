@@ -12,9 +12,8 @@ from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests.factories import make_member
+from tests import given
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
 EVERY_TIME = {"rules": [], "audit_share": 1}
 
@@ -29,7 +28,7 @@ def criticised(
         "attempt-2/answer": "A second text.",
         "attempt-2/critique": critique(95, approved=True),
     }
-    run = scripted_run(answers, project=project)
+    run = given.scripted_run(answers, project=project)
     # What a script plays is neither audited nor counted, so the run is told to be, as one of a provider's models.
     run.spec["review_policy"] |= policy if policy is not None else EVERY_TIME
     run.is_scripted = False
@@ -41,7 +40,7 @@ def criticised(
 
 def decide(review: Review, verdict: VerdictName | None = None) -> Review:
     """The review, approved or overruled with `verdict` by a reviewer of its project."""
-    actor = Actor(user=make_member(review.project))
+    actor = Actor(user=given.member(review.project))
     held = claim_review(review, actor=actor)
     assert held.lease_token is not None
     decision = Decision.APPROVE if verdict is None else Decision.OVERRULE

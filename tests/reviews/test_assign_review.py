@@ -16,9 +16,9 @@ from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.models import Panel, Review, ReviewState
 from reflection_app.runs.events import Event
 from reflection_app.teams.models import Notification
-from tests.factories import make_member, make_project, make_user
+from tests import given
 from tests.reviews.test_comments import blind_seat
-from tests.reviews.test_reviews import approve, together, waiting_review
+from tests.reviews.test_reviews import approve, together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -28,9 +28,9 @@ def give(review: Review, to: str | None, *, actor: Actor, note: str = "") -> Rev
 
 
 def test_an_assigned_review_comes_to_its_person_first_and_to_nobody_else() -> None:
-    project = make_project()
-    first, second = waiting_review(project), waiting_review(project)
-    anna, boss = make_member(project, user=make_user("anna")), make_member(project)
+    project = given.project()
+    first, second = given.waiting_review(project), given.waiting_review(project)
+    anna, boss = given.member(project, user=given.user("anna")), given.member(project)
     told = give(second, "anna", actor=Actor(user=boss), note="You know this agent.")
 
     assert (told.assignee, told.note, told.note_by_label) == (anna, "You know this agent.", boss.username)
@@ -48,17 +48,17 @@ def test_an_assigned_review_comes_to_its_person_first_and_to_nobody_else() -> No
 
 
 def test_what_somebody_skipped_is_theirs_all_the_same_once_it_is_assigned_to_them() -> None:
-    review = waiting_review()
-    anna = make_member(review.project, user=make_user("anna"))
+    review = given.waiting_review()
+    anna = given.member(review.project, user=given.user("anna"))
     skip_review(review, actor=Actor(user=anna))
     assert claim_next(review.project, actor=Actor(user=anna)) is None
-    give(review, "anna", actor=Actor(user=make_member(review.project)))
+    give(review, "anna", actor=Actor(user=given.member(review.project)))
     assert claim_next(review.project, actor=Actor(user=anna)) is not None
 
 
 def test_taken_away_it_is_for_everybody_and_others_can_take_it_explicitly_before() -> None:
-    review = waiting_review()
-    anna, other = make_member(review.project, user=make_user("anna")), Actor(user=make_member(review.project))
+    review = given.waiting_review()
+    anna, other = given.member(review.project, user=given.user("anna")), Actor(user=given.member(review.project))
     give(review, anna.username, actor=other)
     assert claim_next(review.project, actor=other) is None
     assert claim_review(review, actor=other).holder == other.user
@@ -69,19 +69,19 @@ def test_taken_away_it_is_for_everybody_and_others_can_take_it_explicitly_before
 
 @pytest.mark.parametrize("who", ["stranger", "viewer", "inactive", "nobody", "a\x00b"])
 def test_only_members_who_may_review_are_given_one_and_all_others_are_told_apart_by_nothing(who: str) -> None:
-    review = waiting_review()
-    make_member(make_project(), user=make_user("stranger"))
-    make_member(review.project, Role.VIEWER, user=make_user("viewer"))
-    make_member(review.project, user=make_user("inactive", is_active=False))
+    review = given.waiting_review()
+    given.member(given.project(), user=given.user("stranger"))
+    given.member(review.project, Role.VIEWER, user=given.user("viewer"))
+    given.member(review.project, user=given.user("inactive", is_active=False))
     with pytest.raises(InvalidInput) as refused:
-        give(review, who, actor=Actor(user=make_member(review.project)))
+        give(review, who, actor=Actor(user=given.member(review.project)))
     assert refused.value.errors == [{"field": "to", "message": "Nobody of this name may review in this project."}]
     assert not Notification.objects.exists()
 
 
 def test_what_is_decided_or_in_other_hands_cannot_be_assigned() -> None:
-    review = waiting_review()
-    anna, actor = make_member(review.project, user=make_user("anna")), Actor(user=make_member(review.project))
+    review = given.waiting_review()
+    anna, actor = given.member(review.project, user=given.user("anna")), Actor(user=given.member(review.project))
     held = claim_review(review, actor=actor)
     with pytest.raises(ReviewHeld):
         give(review, anna.username, actor=Actor(user=anna))
@@ -91,13 +91,13 @@ def test_what_is_decided_or_in_other_hands_cannot_be_assigned() -> None:
 
 
 def test_who_holds_it_gives_it_back_by_assigning_it_to_somebody_else() -> None:
-    review = waiting_review()
-    anna, actor = make_member(review.project, user=make_user("anna")), Actor(user=make_member(review.project))
+    review = given.waiting_review()
+    anna, actor = given.member(review.project, user=given.user("anna")), Actor(user=given.member(review.project))
     held = claim_review(review, actor=actor)
-    given = give(review, actor.label, actor=actor)
-    assert (given.state, given.assignee) == ("claimed", actor.user)
-    given = give(review, "anna", actor=actor, note="Look at the second source.")
-    assert (given.state, given.holder, given.lease_token, given.assignee) == ("waiting", None, None, anna)
+    sent = give(review, actor.label, actor=actor)
+    assert (sent.state, sent.assignee) == ("claimed", actor.user)
+    sent = give(review, "anna", actor=actor, note="Look at the second source.")
+    assert (sent.state, sent.holder, sent.lease_token, sent.assignee) == ("waiting", None, None, anna)
     with pytest.raises(ReviewLeaseLost):
         decide_review(review, approve(held), actor=actor)
     assert claim_next(review.project, actor=actor) is None
@@ -107,8 +107,8 @@ def test_who_holds_it_gives_it_back_by_assigning_it_to_somebody_else() -> None:
 
 
 def test_an_assignment_and_a_decision_at_once_are_one_of_both() -> None:
-    review = waiting_review()
-    anna, actor = make_member(review.project, user=make_user("anna")), Actor(user=make_member(review.project))
+    review = given.waiting_review()
+    anna, actor = given.member(review.project, user=given.user("anna")), Actor(user=given.member(review.project))
     held = claim_review(review, actor=actor)
     together(
         lambda: give(review, anna.username, actor=actor),
@@ -119,7 +119,7 @@ def test_an_assignment_and_a_decision_at_once_are_one_of_both() -> None:
 
 
 def test_nobody_is_given_two_seats_of_a_panel() -> None:
-    review = waiting_review()
+    review = given.waiting_review()
     panel: Panel = blind_seat(review)
     other = Review.objects.create(
         project=review.project,
@@ -131,8 +131,8 @@ def test_nobody_is_given_two_seats_of_a_panel() -> None:
         reason=review.reason,
         holds_run=True,
     )
-    anna, bea = (make_member(review.project, user=make_user(name)) for name in ("anna", "bea"))
-    boss = Actor(user=make_member(review.project))
+    anna, bea = (given.member(review.project, user=given.user(name)) for name in ("anna", "bea"))
+    boss = Actor(user=given.member(review.project))
     claim_review(review, actor=Actor(user=anna))
     with pytest.raises(InvalidInput):
         give(other, "anna", actor=boss)
@@ -152,17 +152,17 @@ def test_nobody_is_given_two_seats_of_a_panel() -> None:
 
 
 def test_the_note_of_who_asked_stays_below_that_of_who_assigns() -> None:
-    review = waiting_review()
+    review = given.waiting_review()
     Review.objects.filter(pk=review.pk).update(note="Is it safe?", note_by_label="zoe")
-    make_member(review.project, user=make_user("anna"))
-    told = give(review, "anna", actor=Actor(user=make_member(review.project)), note="Please.")
+    given.member(review.project, user=given.user("anna"))
+    told = give(review, "anna", actor=Actor(user=given.member(review.project)), note="Please.")
     assert told.note == "Please.\n\nzoe: Is it safe?"
 
 
 @pytest.mark.parametrize("how", ["removed", "viewer", "inactive"])
 def test_what_is_kept_for_somebody_who_may_no_longer_review_is_given_to_everybody(how: str) -> None:
-    review = waiting_review()
-    anna, actor = make_member(review.project, user=make_user("anna")), Actor(user=make_member(review.project))
+    review = given.waiting_review()
+    anna, actor = given.member(review.project, user=given.user("anna")), Actor(user=given.member(review.project))
     give(review, "anna", actor=actor)
     lapse()
     assert claim_next(review.project, actor=actor) is None

@@ -10,8 +10,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
 from reflection_app.reviews.bulk import BulkInput, begin_bulk, work_through
 from reflection_app.reviews.models import BulkDecision, Review
-from tests.factories import make_member
-from tests.web.stories import HOSTILE, logged_in, unsure_project, waiting_review
+from tests import given
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -22,13 +21,13 @@ def address(name: str, project: Project, **more: Any) -> str:
 
 def begun(project: Project, reviews: list[Review], **more: Any) -> BulkDecision:
     told = BulkInput.model_validate({"reviews": [review.pk for review in reviews], "decision": "approve"} | more)
-    return begin_bulk(project, told, actor=Actor(user=make_member(project)))
+    return begin_bulk(project, told, actor=Actor(user=given.member(project)))
 
 
 def test_what_was_selected_is_decided_together_and_its_progress_shown(client: Client) -> None:
-    project = unsure_project("bulk-pages")
-    reviews = [waiting_review(project) for _ in range(2)]
-    logged_in(client, project, Role.REVIEWER)
+    project = given.unsure_project("bulk-pages")
+    reviews = [given.waiting_review(project) for _ in range(2)]
+    given.logged_in(client, project, Role.REVIEWER)
     chosen = {"review": [str(review.pk) for review in reviews]}
     form = client.post(address("new_bulk", project), chosen)
     assert form.status_code == 200
@@ -47,10 +46,10 @@ def test_what_was_selected_is_decided_together_and_its_progress_shown(client: Cl
 
 
 def test_all_of_a_view_are_decided_together_and_no_others(client: Client) -> None:
-    project = unsure_project("bulk-all")
-    writers = [waiting_review(project, agent="writer") for _ in range(2)]
-    other = waiting_review(project, agent="coder")
-    logged_in(client, project, Role.REVIEWER)
+    project = given.unsure_project("bulk-all")
+    writers = [given.waiting_review(project, agent="writer") for _ in range(2)]
+    other = given.waiting_review(project, agent="coder")
+    given.logged_in(client, project, Role.REVIEWER)
     form = client.post(f"{address('new_bulk', project)}?agent=writer", {"all": "1", "review": str(other.pk)})
     assert "Decide 2 reviews" in form.text
     assert all(f'name="review" value="{review.pk}"' in form.text for review in writers)
@@ -68,9 +67,9 @@ def test_all_of_a_view_are_decided_together_and_no_others(client: Client) -> Non
 def test_a_decision_that_says_too_little_comes_back_with_what_was_typed(
     client: Client, typed: dict[str, str], said: str
 ) -> None:
-    project = unsure_project("bulk-refused")
-    review = waiting_review(project)
-    logged_in(client, project, Role.REVIEWER)
+    project = given.unsure_project("bulk-refused")
+    review = given.waiting_review(project)
+    given.logged_in(client, project, Role.REVIEWER)
     page = client.post(address("start_bulk", project), {"review": str(review.pk), **typed})
     assert page.status_code == 400
     assert said in page.text
@@ -80,12 +79,12 @@ def test_a_decision_that_says_too_little_comes_back_with_what_was_typed(
 
 
 def test_failures_are_listed_and_hostile_titles_and_reasons_do_nothing(client: Client) -> None:
-    project = unsure_project("bulk-hostile")
-    reviews = [waiting_review(project, objective=HOSTILE)]
-    bulk = begun(project, reviews, decision="overrule", verdict="REVISE", reason=HOSTILE)
+    project = given.unsure_project("bulk-hostile")
+    reviews = [given.waiting_review(project, objective=given.HOSTILE)]
+    bulk = begun(project, reviews, decision="overrule", verdict="REVISE", reason=given.HOSTILE)
     Review.objects.update(state="withdrawn")
     work_through(bulk.pk)
-    logged_in(client, project, Role.VIEWER)
+    given.logged_in(client, project, Role.VIEWER)
     page = client.get(address("bulk", project, bulk_id=bulk.pk)).text
     assert "This review was withdrawn" in page
     assert "<script>alert(1)" not in page
@@ -93,10 +92,10 @@ def test_failures_are_listed_and_hostile_titles_and_reasons_do_nothing(client: C
 
 
 def test_a_bulk_decision_leads_on_within_the_view_that_it_was_begun_from(client: Client) -> None:
-    project = unsure_project("bulk-view")
-    mine = waiting_review(project, agent="writer")
-    waiting_review(project, agent="coder")
-    logged_in(client, project, Role.REVIEWER)
+    project = given.unsure_project("bulk-view")
+    mine = given.waiting_review(project, agent="writer")
+    given.waiting_review(project, agent="coder")
+    given.logged_in(client, project, Role.REVIEWER)
     form = client.post(f"{address('new_bulk', project)}?agent=writer", {"all": "1"})
     assert f'action="{address("start_bulk", project)}?queue=agent%3Dwriter"' in form.text
     shown = client.post(

@@ -21,9 +21,9 @@ from reflection_app.teams.notifications import (
     read_all,
     read_notice,
 )
-from tests.api.caller import Caller, assert_problem, make_caller
-from tests.factories import make_api_key, make_member, make_project, make_user
-from tests.reviews.test_reviews import together, waiting_review
+from tests import given, then
+from tests.api.caller import Caller
+from tests.reviews.test_reviews import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -54,8 +54,8 @@ def blind_seat(review: Review) -> Panel:
 
 
 def test_a_comment_is_kept_told_to_its_run_and_audited_without_its_words_in_the_event() -> None:
-    review = waiting_review()
-    actor = Actor(user=make_member(review.project))
+    review = given.waiting_review()
+    actor = Actor(user=given.member(review.project))
     comment = say(review, " A **good** one. ", actor=actor)
 
     assert (comment.text, comment.author_label) == ("A **good** one.", actor.label)
@@ -67,11 +67,11 @@ def test_a_comment_is_kept_told_to_its_run_and_audited_without_its_words_in_the_
 
 
 def test_members_who_are_mentioned_are_told_and_neither_strangers_nor_the_author() -> None:
-    review = waiting_review()
+    review = given.waiting_review()
     names = ("anna", "b.o+b@x-y", "李雷")
-    anna, bob, lilei = (make_member(review.project, user=make_user(name)) for name in names)
-    stranger = make_user("mallory")
-    author = make_member(review.project, user=make_user("author"))
+    anna, bob, lilei = (given.member(review.project, user=given.user(name)) for name in names)
+    stranger = given.user("mallory")
+    author = given.member(review.project, user=given.user("author"))
     text = "@anna, and (@b.o+b@x-y)! 请看@李雷。 @mallory @nobody @author `@decorator` mail@anna.example"
     say(review, text, actor=Actor(user=author))
 
@@ -81,8 +81,8 @@ def test_members_who_are_mentioned_are_told_and_neither_strangers_nor_the_author
 
 
 def test_who_holds_decided_or_is_assigned_is_told_once_of_a_comment() -> None:
-    review = waiting_review()
-    holder, assignee, earlier, author = (make_member(review.project) for _ in range(4))
+    review = given.waiting_review()
+    holder, assignee, earlier, author = (given.member(review.project) for _ in range(4))
     Review.objects.filter(pk=review.pk).update(holder=holder, assignee=assignee)
     say(review, "First.", actor=Actor(user=earlier))
     Notification.objects.all().delete()
@@ -95,8 +95,8 @@ def test_who_holds_decided_or_is_assigned_is_told_once_of_a_comment() -> None:
 
 
 def test_an_edit_tells_who_is_new_and_nobody_twice_and_keeps_what_it_said() -> None:
-    review = waiting_review()
-    anna, bea, author = (make_member(review.project, user=make_user(name)) for name in ("anna", "bea", "author"))
+    review = given.waiting_review()
+    anna, bea, author = (given.member(review.project, user=given.user(name)) for name in ("anna", "bea", "author"))
     comment = say(review, "@anna look.", actor=Actor(user=author))
     edit_comment(comment, CommentInput(text="@anna @bea look."), actor=Actor(user=author))
 
@@ -108,8 +108,8 @@ def test_an_edit_tells_who_is_new_and_nobody_twice_and_keeps_what_it_said() -> N
 
 
 def test_only_the_author_changes_words_and_only_author_or_admin_take_them_back() -> None:
-    review = waiting_review()
-    author, other = Actor(user=make_member(review.project)), Actor(user=make_member(review.project))
+    review = given.waiting_review()
+    author, other = Actor(user=given.member(review.project)), Actor(user=given.member(review.project))
     comment = say(review, "Mine.", actor=author)
     with pytest.raises(NotTheAuthor):
         edit_comment(comment, CommentInput(text="Theirs."), actor=other)
@@ -124,8 +124,8 @@ def test_only_the_author_changes_words_and_only_author_or_admin_take_them_back()
 
 
 def test_a_key_is_the_author_of_its_own_comments_only() -> None:
-    review = waiting_review()
-    first, second = (Actor(api_key=make_api_key(review.project)[0]) for _ in range(2))
+    review = given.waiting_review()
+    first, second = (Actor(api_key=given.api_key(review.project)[0]) for _ in range(2))
     comment = say(review, "From a pipeline.", actor=first)
     with pytest.raises(NotTheAuthor):
         edit_comment(comment, CommentInput(text="x"), actor=second)
@@ -133,9 +133,9 @@ def test_a_key_is_the_author_of_its_own_comments_only() -> None:
 
 
 def test_a_comment_that_is_taken_back_leads_nobody_to_it() -> None:
-    review = waiting_review()
-    anna = make_member(review.project, user=make_user("anna"))
-    author = Actor(user=make_member(review.project))
+    review = given.waiting_review()
+    anna = given.member(review.project, user=given.user("anna"))
+    author = Actor(user=given.member(review.project))
     comment = say(review, "@anna", actor=author)
     assert count_unread(anna.pk) == 1
     take_back_comment(comment, actor=author, is_admin=False)
@@ -143,8 +143,8 @@ def test_a_comment_that_is_taken_back_leads_nobody_to_it() -> None:
 
 
 def test_what_cannot_be_stored_is_replaced_and_what_is_too_long_is_refused() -> None:
-    review = waiting_review()
-    comment = say(review, "a\x00b", actor=Actor(user=make_member(review.project)))
+    review = given.waiting_review()
+    comment = say(review, "a\x00b", actor=Actor(user=given.member(review.project)))
     comment.refresh_from_db()
     assert comment.text == "a\N{REPLACEMENT CHARACTER}b"
     with pytest.raises(ValidationError):
@@ -152,24 +152,24 @@ def test_what_cannot_be_stored_is_replaced_and_what_is_too_long_is_refused() -> 
 
 
 def test_things_of_other_projects_and_things_that_are_not_cannot_be_commented_on() -> None:
-    review = waiting_review()
-    other = make_project()
-    actor = Actor(user=make_member(other))
+    review = given.waiting_review()
+    other = given.project()
+    actor = Actor(user=given.member(other))
     entry = propose(review.project_id, kind="lesson", name="Look twice", source="t")
     for about, thing in ((About.REVIEW, review.pk), (About.RUN, review.run_id), (About.ENTRY, entry.id)):
         for wanted in (thing, uuid4()):
             with pytest.raises(NotFound):
                 add_comment(other, about, wanted, CommentInput(text="x"), actor=actor)
-    member = Actor(user=make_member(review.project))
+    member = Actor(user=given.member(review.project))
     add_comment(review.project, About.ENTRY, entry.id, CommentInput(text="x"), actor=member)
     assert Comment.objects.get().about == "entry"
 
 
 def test_at_a_blind_seat_nobody_else_reads_it_and_the_mention_comes_when_the_opinions_are_in() -> None:
-    review = waiting_review()
+    review = given.waiting_review()
     panel = blind_seat(review)
-    anna = make_member(review.project, user=make_user("anna"))
-    author = make_member(review.project)
+    anna = given.member(review.project, user=given.user("anna"))
+    author = given.member(review.project)
     comment = say(review, "@anna it is plainly wrong.", actor=Actor(user=author))
 
     assert list(comments_seen_by(author.username, project_id=review.project_id)) == [comment]
@@ -185,9 +185,9 @@ def test_at_a_blind_seat_nobody_else_reads_it_and_the_mention_comes_when_the_opi
 
 
 def test_notifications_of_a_project_that_somebody_left_are_not_theirs_any_more() -> None:
-    review = waiting_review()
-    anna = make_member(review.project, user=make_user("anna"))
-    say(review, "@anna", actor=Actor(user=make_member(review.project)))
+    review = given.waiting_review()
+    anna = given.member(review.project, user=given.user("anna"))
+    say(review, "@anna", actor=Actor(user=given.member(review.project)))
     notice = Notification.objects.get()
     Membership.objects.filter(user=anna).delete()
     assert (count_unread(anna.pk), told(anna.pk)) == (0, [])
@@ -198,9 +198,9 @@ def test_notifications_of_a_project_that_somebody_left_are_not_theirs_any_more()
 
 
 def test_reading_one_all_or_what_they_are_about() -> None:
-    review = waiting_review()
-    anna, other = (make_member(review.project, user=make_user(name)) for name in ("anna", "other"))
-    author = Actor(user=make_member(review.project))
+    review = given.waiting_review()
+    anna, other = (given.member(review.project, user=given.user(name)) for name in ("anna", "other"))
+    author = Actor(user=given.member(review.project))
     for _ in range(3):
         say(review, "@anna @other", actor=author)
     first = Notification.objects.filter(user=anna).first()
@@ -214,8 +214,8 @@ def test_reading_one_all_or_what_they_are_about() -> None:
 
 
 def test_ten_comments_at_once_are_ten_with_events_without_gaps() -> None:
-    review = waiting_review()
-    actors = [Actor(user=make_member(review.project)) for _ in range(10)]
+    review = given.waiting_review()
+    actors = [Actor(user=given.member(review.project)) for _ in range(10)]
     together(*[lambda actor=actor: say(review, "At once.", actor=actor) for actor in actors])
     assert Comment.objects.count() == 10
     seqs = list(Event.objects.filter(run=review.run).values_list("seq", flat=True))
@@ -232,11 +232,11 @@ def add(caller: Caller, review: Review, text: str) -> str:
 
 
 def test_at_a_blind_seat_other_keys_do_not_read_it(caller: Caller) -> None:
-    review = waiting_review(caller.project)
+    review = given.waiting_review(caller.project)
     blind_seat(review)
     comment = add(caller, review, "Plainly wrong.")
-    other = make_caller(caller.project, [Scope.ADMIN])
+    other = given.caller(caller.project, [Scope.ADMIN])
     assert other.get("comments", about="review", id=review.pk).body["results"] == []
-    assert_problem(other.call("DELETE", f"comments/{comment}"), 404)
+    then.refused(other.call("DELETE", f"comments/{comment}"), 404)
     assert len(caller.get("comments", about="review", id=review.pk).body["results"]) == 1
     assert "Plainly" not in str(other.get(f"runs/{review.run_id}/events").body)

@@ -7,9 +7,8 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Role
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About, Comment, Review
-from tests.factories import make_member, make_project, make_user
+from tests import given
 from tests.reviews.test_comments import blind_seat
-from tests.web.stories import HOSTILE, logged_in, unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HTMX = {"HX-Request": "true"}
@@ -17,7 +16,7 @@ HTMX = {"HX-Request": "true"}
 
 @pytest.fixture
 def review() -> Review:
-    return waiting_review(unsure_project("talked"))
+    return given.waiting_review(given.unsure_project("talked"))
 
 
 def thread(review: Review) -> str:
@@ -25,12 +24,12 @@ def thread(review: Review) -> str:
 
 
 def said(review: Review, text: str, *, name: str = "") -> Comment:
-    user = make_member(review.project, user=make_user(name or None))
+    user = given.member(review.project, user=given.user(name or None))
     return add_comment(review.project, About.REVIEW, review.pk, CommentInput(text=text), actor=Actor(user=user))
 
 
 def test_a_comment_is_added_by_an_ordinary_form_and_stands_on_the_items_page(client: Client, review: Review) -> None:
-    logged_in(client, review.project, Role.REVIEWER)
+    given.logged_in(client, review.project, Role.REVIEWER)
     response = client.post(thread(review), {"text": "Is it **long** enough?"})
     comment = Comment.objects.get()
     assert response["Location"] == f"/p/talked/reviews/{review.pk}/#comment-{comment.pk}"
@@ -40,15 +39,15 @@ def test_a_comment_is_added_by_an_ordinary_form_and_stands_on_the_items_page(cli
 
 
 def test_hostile_words_and_names_stay_text(client: Client, review: Review) -> None:
-    said(review, HOSTILE)
-    logged_in(client, review.project)
+    said(review, given.HOSTILE)
+    given.logged_in(client, review.project)
     page = client.get(thread(review)).content.decode()
     for part in ("<script>alert", "<img src=x", "<b onclick", 'href="javascript'):
         assert part not in page
 
 
 def test_what_is_refused_comes_back_with_all_that_was_typed(client: Client, review: Review) -> None:
-    logged_in(client, review.project)
+    given.logged_in(client, review.project)
     too_long = "word " * 2001
     response = client.post(thread(review), {"text": too_long})
     assert response.status_code == 400
@@ -61,7 +60,7 @@ def test_what_is_refused_comes_back_with_all_that_was_typed(client: Client, revi
 
 def test_an_open_page_is_given_the_list_only_when_it_has_changed(client: Client, review: Review) -> None:
     comment = said(review, "First.")
-    logged_in(client, review.project)
+    given.logged_in(client, review.project)
     first = client.get(thread(review), headers=HTMX).content.decode()
     assert "<textarea" not in first
     assert "<html" not in first
@@ -74,19 +73,19 @@ def test_an_open_page_is_given_the_list_only_when_it_has_changed(client: Client,
 
 def test_at_a_blind_seat_the_page_shows_a_comment_to_its_author_alone(client: Client, review: Review) -> None:
     blind_seat(review)
-    logged_in(client, review.project)
+    given.logged_in(client, review.project)
     client.post(thread(review), {"text": "Plainly wrong."})
     comment = Comment.objects.get()
     assert "only you see" in client.get(thread(review)).content.decode()
     other = Client()
-    logged_in(other, review.project)
+    given.logged_in(other, review.project)
     for page in (thread(review), f"/p/talked/reviews/{review.pk}/", f"/p/talked/runs/{review.run_id}/"):
         assert "Plainly wrong." not in other.get(page).content.decode()
     assert other.get(f"/p/talked/comments/{comment.pk}/edit/").status_code == 404
 
 
 def test_the_bell_counts_and_the_page_tells_and_opening_the_item_reads(client: Client, review: Review) -> None:
-    logged_in(client, review.project, Role.REVIEWER)
+    given.logged_in(client, review.project, Role.REVIEWER)
     reader = Membership.objects.get(user_id=client.session["_auth_user_id"]).user
     comment = said(review, f"@{reader.username} please", name="zoe")
     assert ">1<" in client.get("/notifications/count/", headers={"HX-Request": "true"}).content.decode()
@@ -98,8 +97,8 @@ def test_the_bell_counts_and_the_page_tells_and_opening_the_item_reads(client: C
 
 
 def test_a_review_is_assigned_and_the_page_says_to_whom(client: Client, review: Review) -> None:
-    anna = make_member(review.project, user=make_user("anna"))
-    logged_in(client, review.project, Role.REVIEWER)
+    anna = given.member(review.project, user=given.user("anna"))
+    given.logged_in(client, review.project, Role.REVIEWER)
     page = client.get(f"/p/talked/reviews/{review.pk}/").content.decode()
     assert '<option value="anna">' in page
     client.post(f"/p/talked/reviews/{review.pk}/assign/", {"to": "anna", "note": "Please."})
@@ -114,8 +113,8 @@ def test_a_review_is_assigned_and_the_page_says_to_whom(client: Client, review: 
 
 
 def test_the_bell_leads_to_a_list_inside_the_project_that_one_is_in(client: Client, review: Review) -> None:
-    user = make_member(review.project, user=make_user("eve"))
-    make_member(make_project("aaa-first"), user=user)
+    user = given.member(review.project, user=given.user("eve"))
+    given.member(given.project("aaa-first"), user=user)
     said(review, "@eve look")
     client.force_login(user)
     here = "/notifications/?project=talked"

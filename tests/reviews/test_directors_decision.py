@@ -12,10 +12,9 @@ from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
-from tests.factories import make_project
-from tests.reviews.test_reviews import reviewer, waiting_review
+from tests import given
+from tests.reviews.test_reviews import reviewer
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -27,7 +26,7 @@ def decide(review: Review, decision: Decision | DirectorsDecision, **said: objec
 
 
 def test_redo_sends_it_back_with_the_order_first_on_the_ticket() -> None:
-    review = waiting_review()
+    review = given.waiting_review()
     decided = decide(review, DirectorsDecision.REDO, instructions="  Name five papers.  ")
     advance(review.run_id)
 
@@ -44,7 +43,7 @@ def test_redo_sends_it_back_with_the_order_first_on_the_ticket() -> None:
 
 
 def test_accept_takes_it_with_the_reason() -> None:
-    review = waiting_review()
+    review = given.waiting_review()
     decided = decide(review, DirectorsDecision.ACCEPT, reason="Enough for a draft.")
     advance(review.run_id)
 
@@ -55,7 +54,7 @@ def test_accept_takes_it_with_the_reason() -> None:
 
 
 def test_close_ends_the_run_as_rejected() -> None:
-    review = waiting_review()
+    review = given.waiting_review()
     decided = decide(review, DirectorsDecision.CLOSE)
     advance(review.run_id)
 
@@ -80,7 +79,7 @@ def test_close_ends_the_run_as_rejected() -> None:
 def test_what_does_not_say_enough_is_refused_and_changes_nothing(
     decision: Decision | DirectorsDecision, said: dict[str, object], field: str
 ) -> None:
-    review = waiting_review()
+    review = given.waiting_review()
     with pytest.raises(InvalidInput) as refused:
         decide(review, decision, **said)
     assert refused.value.errors[0]["field"] == field
@@ -91,7 +90,7 @@ def test_what_does_not_say_enough_is_refused_and_changes_nothing(
 
 def test_only_a_rejected_attempt_that_is_waited_for_has_a_director() -> None:
     answers = {"attempt-1/answer": "first", "attempt-1/critique": critique(80, approved=True, confidence=0.2)}
-    run = scripted_run(answers, project=make_project(review_policy={"audit_share": 0}))
+    run = given.scripted_run(answers, project=given.project(review_policy={"audit_share": 0}))
     advance(run.pk)
     with pytest.raises(InvalidInput) as refused:
         decide(Review.objects.get(run=run), DirectorsDecision.REDO, instructions="Again.")

@@ -17,10 +17,8 @@ from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.reviews.views.decision import prefilled
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Step
-from tests.api.caller import make_caller
-from tests.factories import make_member
+from tests import given, when
 from tests.reviews.review_items import handed_in, revised, with_calls
-from tests.web.stories import claimed_by, logged_in
 
 # Advancing a run gives its connection back, so these tests cannot live in one transaction.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -32,7 +30,7 @@ def marked(**mark: Any) -> dict[str, Any]:
 
 
 def decide(review: Review, *issues: dict[str, Any]) -> Review:
-    actor = Actor(user=make_member(review.project))
+    actor = Actor(user=given.member(review.project))
     held = claim_review(review, actor=actor)
     told = {"lease_token": held.lease_token, "decision": "overrule", "verdict": VerdictName.REVISE, "issues": issues}
     return decide_review(held, DecisionInput.model_validate(told), actor=actor)
@@ -86,7 +84,7 @@ def test_the_ticket_and_the_next_prompt_tell_which_passage_it_is() -> None:
 
 def test_the_outside_agent_gets_the_passage_with_its_ticket() -> None:
     review = handed_in("desk")
-    caller = make_caller(review.project)
+    caller = given.caller(review.project)
     token = caller.post("reviews/claim", {"review_id": str(review.pk)}).body["lease_token"]
     told = {
         "lease_token": token,
@@ -143,7 +141,7 @@ def typed(review: Review, quote: str, **other: Any) -> dict[str, Any]:
 @pytest.fixture
 def held(client: Client) -> Review:
     review = revised("desk", second=SECOND)
-    return claimed_by(logged_in(client, review.project), review)
+    return when.claims(given.logged_in(client, review.project), review)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from reflection_app.runs.events import Event
 from reflection_app.runs.models import RunState, Verdict
 from reflection_app.runs.resuming import cancel_run
 from reflection_app.teams.models import Notification
-from tests.factories import make_member
+from tests import given
 from tests.reviews.panels import (
     adjudication,
     fresh,
@@ -74,11 +74,11 @@ def test_three_who_agree_settle_it_with_the_median_score_and_every_issue_once() 
     assert (settled.state, settled.agreed) == (PanelState.SETTLED, True)
     assert settled.complete_at is not None
     assert settled.settled_at is not None
-    [given] = of_people(panel)
-    assert (given.verdict, given.score, given.given_by) == ("REVISE", 44.0, None)
-    assert [issue["description"] for issue in given.issues] == ["It is dull", "It is long"]
-    assert given.feedback["suggestions"] == [f"{anna.label}: Dull.\n\n{cem.label}: Too long."]
-    assert set(Review.objects.filter(panel=panel).values_list("decided_verdict", flat=True)) == {given.pk}
+    [sent] = of_people(panel)
+    assert (sent.verdict, sent.score, sent.given_by) == ("REVISE", 44.0, None)
+    assert [issue["description"] for issue in sent.issues] == ["It is dull", "It is long"]
+    assert sent.feedback["suggestions"] == [f"{anna.label}: Dull.\n\n{cem.label}: Too long."]
+    assert set(Review.objects.filter(panel=panel).values_list("decided_verdict", flat=True)) == {sent.pk}
     assert Event.objects.get(run=panel.run, type="review.decided").payload["review"] == str(last.pk)
     result = panel.step.result if (panel := Panel.objects.select_related("step").get(pk=panel.pk)).step else None
     assert isinstance(result, dict)
@@ -92,8 +92,8 @@ def test_all_who_approve_let_the_verdict_stand() -> None:
     panel = open_panel(reviewers=2)
     for actor in people(panel.project, 2):
         say(panel, actor, reason="")
-    [given] = of_people(panel)
-    assert (given.verdict, given.score, given.issues) == ("PASS", 80.0, [])
+    [sent] = of_people(panel)
+    assert (sent.verdict, sent.score, sent.issues) == ("PASS", 80.0, [])
     advance(panel.run_id)
     assert run_of(panel).outcome == "succeeded"
 
@@ -101,7 +101,7 @@ def test_all_who_approve_let_the_verdict_stand() -> None:
 def test_where_they_differ_nothing_follows_and_one_more_person_is_asked() -> None:
     panel = open_panel()
     anna, bob, cem, dora = people(panel.project, 4)
-    viewer = make_member(panel.project, Role.VIEWER)
+    viewer = given.member(panel.project, Role.VIEWER)
     say(panel, anna)
     say(panel, bob, REVISE)
     say(panel, cem)
@@ -130,10 +130,10 @@ def test_whoever_settles_the_dispute_decides_like_any_review() -> None:
     told = DecisionInput(lease_token=held.lease_token, decision=Decision.OVERRULE, verdict=REVISE, reason="Shorter.")
     decided = decide_review(held, told, actor=dora)
 
-    [given] = of_people(panel)
-    assert (given.verdict, given.given_by, decided.decided_verdict) == ("REVISE", dora.user, given)
+    [sent] = of_people(panel)
+    assert (sent.verdict, sent.given_by, decided.decided_verdict) == ("REVISE", dora.user, sent)
     assert (fresh(panel).state, fresh(panel).agreed) == (PanelState.SETTLED, False)
-    assert not Review.objects.filter(panel=panel, decided_verdict=given).exclude(reason="adjudication").exists()
+    assert not Review.objects.filter(panel=panel, decided_verdict=sent).exclude(reason="adjudication").exists()
     advance(panel.run_id)
     assert run_of(panel).outcome == "succeeded"
 
@@ -155,9 +155,9 @@ def test_a_directors_words_are_opinions_too() -> None:
         assert held.lease_token is not None
         told = DecisionInput(lease_token=held.lease_token, decision=DirectorsDecision.REDO, instructions=instructions)
         decide_review(held, told, actor=actor)
-    [given] = of_people(panel)
-    assert given.verdict == "REVISE"
-    assert [issue["suggested_fix"] for issue in given.issues] == ["Shorter.", "With a source."]
+    [sent] = of_people(panel)
+    assert sent.verdict == "REVISE"
+    assert [issue["suggested_fix"] for issue in sent.issues] == ["Shorter.", "With a source."]
     advance(panel.run_id)
     assert run_of(panel).outcome == "succeeded"
 

@@ -13,10 +13,9 @@ from reflection_app.core.models import OwnWork, Project, Role, Scope
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models import Panel, Review
-from tests.api.caller import Caller, assert_problem, make_caller
-from tests.factories import make_member
+from tests import given, then, when
+from tests.api.caller import Caller
 from tests.reviews.panels import SECRET_REASON, adjudication, fresh, open_panel, panel_project, people, say
-from tests.web.stories import HOSTILE, claimed_by, logged_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 REVISE, REJECT = VerdictName.REVISE, VerdictName.REJECT
@@ -51,8 +50,8 @@ def pages(client: Client, panel: Panel) -> str:
 @pytest.mark.exhaustive("every page, as every role, between every two opinions")
 def test_no_page_tells_what_another_said_before_all_have(panel: Panel) -> None:
     anna, bob = people(panel.project, 2)
-    viewer = logged_in(Client(), panel.project, Role.VIEWER)
-    admin = logged_in(Client(), panel.project, Role.ADMIN)
+    viewer = given.logged_in(Client(), panel.project, Role.VIEWER)
+    admin = given.logged_in(Client(), panel.project, Role.ADMIN)
     secretly(panel, anna)
     for client in (client_of(bob), viewer, admin):
         seen = pages(client, panel)
@@ -83,14 +82,14 @@ def test_once_all_have_spoken_everybody_reads_everything(panel: Panel) -> None:
     for actor in (anna, bob, cem):
         secretly(panel, actor)
     seen = (
-        logged_in(Client(), panel.project, Role.VIEWER)
+        given.logged_in(Client(), panel.project, Role.VIEWER)
         .get(f"/p/desk/reviews/{Review.objects.filter(panel=panel)[0].pk}/")
         .text
     )
     assert "All 3 gave the same verdict." in seen
     assert all(actor.label in seen for actor in (anna, bob, cem))
     assert seen.count(SECRET_REASON) >= 3
-    run = logged_in(Client(), panel.project, Role.VIEWER).get(f"/p/desk/runs/{panel.run_id}/").text
+    run = given.logged_in(Client(), panel.project, Role.VIEWER).get(f"/p/desk/runs/{panel.run_id}/").text
     assert SECRET_REASON in run
 
 
@@ -99,7 +98,7 @@ def test_the_adjudication_shows_all_side_by_side_and_begins_with_what_most_said(
     secretly(panel, anna)
     say(panel, bob, reason="Fine by me.")
     say(panel, cem, REVISE, issues=(Issue(description="Too short"),), reason="Short.")
-    client = logged_in(Client(), panel.project, Role.REVIEWER)
+    client = given.logged_in(Client(), panel.project, Role.REVIEWER)
     opened = adjudication(panel)
     page = client.get(f"/p/desk/reviews/{opened.pk}/").text
     assert "The reviewers do not agree" in page
@@ -107,7 +106,7 @@ def test_the_adjudication_shows_all_side_by_side_and_begins_with_what_most_said(
         assert said in page, said
     assert "Claim and decide" in page
 
-    held = claimed_by(client, opened)
+    held = when.claims(client, opened)
     page = client.get(f"/p/desk/reviews/{opened.pk}/").text
     assert 'value="overrule" data-key="o" checked' in page.replace("  ", " ")
     assert f'value="{SECRET_ISSUE}"' in page
@@ -122,8 +121,8 @@ def test_the_adjudication_shows_all_side_by_side_and_begins_with_what_most_said(
 
 def test_what_people_said_is_escaped(panel: Panel) -> None:
     for actor in people(panel.project, 3):
-        say(panel, actor, REVISE, reason=HOSTILE, issues=(Issue(description=HOSTILE),))
-    viewer = logged_in(Client(), panel.project, Role.VIEWER)
+        say(panel, actor, REVISE, reason=given.HOSTILE, issues=(Issue(description=given.HOSTILE),))
+    viewer = given.logged_in(Client(), panel.project, Role.VIEWER)
     for path in (f"reviews/{Review.objects.filter(panel=panel)[0].pk}/", f"runs/{panel.run_id}/"):
         page = viewer.get(f"/p/desk/{path}").text
         assert "<script>alert(1)" not in page
@@ -132,7 +131,7 @@ def test_what_people_said_is_escaped(panel: Panel) -> None:
 
 def test_the_page_of_agreement_is_empty_at_first_and_then_leads_to_what_was_judged() -> None:
     project = panel_project("desk", reviewers=2)
-    client = logged_in(Client(), project, Role.VIEWER)
+    client = given.logged_in(Client(), project, Role.VIEWER)
     assert "Nothing judged by several people in this period" in client.get("/p/desk/reviews/agreement/").text
 
     anna, bob = people(project, 2)
@@ -168,7 +167,7 @@ REVIEWER: list[str] = [Scope.REVIEWS_WRITE]
 
 
 def callers(panel: Panel, number: int) -> list[Caller]:
-    return [make_caller(panel.project, ALL, made_by=make_member(panel.project, Role.ADMIN)) for _ in range(number)]
+    return [given.caller(panel.project, ALL, made_by=given.member(panel.project, Role.ADMIN)) for _ in range(number)]
 
 
 def decided(caller: Caller, **decision: Any) -> dict[str, Any]:
@@ -222,13 +221,13 @@ def test_claiming_what_another_has_decided_does_not_tell_the_decision() -> None:
     giver, other = callers(panel, 2)
     mine = decided(giver, **SENT_BACK)
     answer = other.post("reviews/claim", {"review_id": mine["id"]})
-    assert_problem(answer, 409)
+    then.refused(answer, 409)
     assert "overrule" not in json.dumps(answer.body)
 
 
 def test_a_list_with_panels_takes_as_many_queries_for_many_as_for_one() -> None:
     project = panel_project()
-    caller = make_caller(project, ALL)
+    caller = given.caller(project, ALL)
     counts = []
     for number in (1, 2, 3):
         open_panel(project)
@@ -241,9 +240,9 @@ def test_a_list_with_panels_takes_as_many_queries_for_many_as_for_one() -> None:
 
 def test_a_key_takes_its_own_opinion_back_and_no_other_key_does() -> None:
     panel = open_panel()
-    giver = make_caller(panel.project, REVIEWER)
-    other = make_caller(panel.project, REVIEWER)
+    giver = given.caller(panel.project, REVIEWER)
+    other = given.caller(panel.project, REVIEWER)
     mine = decided(giver, **SENT_BACK)
-    assert_problem(other.post(f"reviews/{mine['id']}/undo", {}), 403)
+    then.refused(other.post(f"reviews/{mine['id']}/undo", {}), 403)
     assert giver.post(f"reviews/{mine['id']}/undo", {}).status == 200
     assert Review.objects.get(pk=mine["id"]).opinion is None

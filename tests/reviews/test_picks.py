@@ -14,10 +14,9 @@ from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Verdict
+from tests import given
 from tests.api.caller import Caller
-from tests.factories import make_member, make_project
 from tests.reviews.picks import OPEN_PICK, answer, kept_against_a_test, move_on, unsettled_pick
-from tests.reviews.test_reviews import waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -25,13 +24,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def pick() -> Review:
     """An unsettled pick between two attempts, the first of them proposed."""
-    review = unsettled_pick(make_project())
+    review = unsettled_pick(given.project())
     assert (review.attempt.number, review.verdict.verdict) == (1, "REVISE")
     return review
 
 
 def decide(review: Review, decision: str, **more: Any) -> tuple[Review, Actor]:
-    actor = Actor(user=make_member(review.project))
+    actor = Actor(user=given.member(review.project))
     held = claim_review(review, actor=actor)
     told = DecisionInput(lease_token=held.lease_token, decision=Decision(decision), **more)
     return decide_review(review, told, actor=actor), actor
@@ -43,8 +42,8 @@ def test_the_review_tells_what_the_evidence_says(pick: Review) -> None:
 
 def test_approving_vouches_for_the_proposed_attempt_whatever_the_tests_said(pick: Review) -> None:
     _, actor = decide(pick, "approve")
-    given = Verdict.objects.get(referee=6)
-    assert (given.attempt.number, given.verdict, given.score, given.given_by) == (1, "PASS", 50.0, actor.user)
+    sent = Verdict.objects.get(referee=6)
+    assert (sent.attempt.number, sent.verdict, sent.score, sent.given_by) == (1, "PASS", 50.0, actor.user)
     move_on(pick)
     assert pick.run.outcome == "succeeded"
     assert pick.run.best_attempt == pick.attempt
@@ -83,7 +82,7 @@ def test_none_is_right_ends_the_run_as_rejected(pick: Review) -> None:
 
 
 def test_sent_back_the_run_makes_another_attempt_from_what_the_person_said() -> None:
-    pick = unsettled_pick(make_project(), answers=(*OPEN_PICK, answer(7)))
+    pick = unsettled_pick(given.project(), answers=(*OPEN_PICK, answer(7)))
     decide(pick, "overrule", verdict=VerdictName.REVISE, reason="Square every number.")
     move_on(pick)
     assert (pick.run.outcome, pick.run.attempts_made) == ("succeeded", 3)
@@ -119,7 +118,7 @@ def test_a_decision_that_contradicts_itself_is_refused_and_changes_nothing(
 
 def test_only_an_unsettled_pick_takes_an_attempt() -> None:
     with pytest.raises(InvalidInput, match="Only where the pick is unsettled") as refused:
-        decide(waiting_review(), "overrule", verdict=VerdictName.PASS, attempt=1, reason="It will do.")
+        decide(given.waiting_review(), "overrule", verdict=VerdictName.PASS, attempt=1, reason="It will do.")
     assert refused.value.errors[0]["field"] == "attempt"
 
 

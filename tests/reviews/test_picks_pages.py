@@ -10,16 +10,15 @@ from reflection_app.core.models import Project
 from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.views.comparison import compare_answers
-from tests.factories import make_project
+from tests import given, when
 from tests.reviews.picks import answer, move_on, unsettled_pick
-from tests.web.stories import HOSTILE, claimed_by
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
 def project() -> Project:
-    return make_project("picks", review_policy={"audit_share": 0})
+    return given.project("picks", review_policy={"audit_share": 0})
 
 
 def address(review: Review, act: str = "") -> str:
@@ -40,7 +39,7 @@ def issue(description: str) -> dict[str, list[str]]:
 
 
 def test_the_page_tells_why_and_shows_the_attempts_with_what_each_computes(reviewer: Client, project: Project) -> None:
-    review = claimed_by(reviewer, unsettled_pick(project))
+    review = when.claims(reviewer, unsettled_pick(project))
     page = reviewer.get(address(review)).text
     assert "The evidence does not settle which attempt to keep" in page
     assert "1 of 7 tests that the model wrote pass." in page
@@ -58,7 +57,7 @@ def test_the_page_tells_why_and_shows_the_attempts_with_what_each_computes(revie
 
 
 def test_keeping_another_attempt_is_told_on_the_pages_of_review_and_run(reviewer: Client, project: Project) -> None:
-    review = claimed_by(reviewer, unsettled_pick(project))
+    review = when.claims(reviewer, unsettled_pick(project))
     page = reviewer.post(address(review, "decision/"), pressed(review, "2", reason="As asked."), follow=True)
     assert "You kept attempt 2. The run succeeds." in page.text
     move_on(review)
@@ -80,7 +79,7 @@ def test_keeping_another_attempt_is_told_on_the_pages_of_review_and_run(reviewer
     [("none", "REJECT", "found no attempt"), ("back", "REVISE", "sent it back")],
 )
 def test_none_is_right_and_sending_back(reviewer: Client, project: Project, pick: str, verdict: str, said: str) -> None:
-    review = claimed_by(reviewer, unsettled_pick(project))
+    review = when.claims(reviewer, unsettled_pick(project))
     reviewer.post(address(review, "decision/"), pressed(review, pick) | issue("Square them"))
     review.refresh_from_db()
     assert review.decided_verdict is not None
@@ -98,7 +97,7 @@ def test_none_is_right_and_sending_back(reviewer: Client, project: Project, pick
 def test_what_cannot_be_decided_is_refused_with_all_kept(
     reviewer: Client, project: Project, pick: str, said: str
 ) -> None:
-    review = claimed_by(reviewer, unsettled_pick(project))
+    review = when.claims(reviewer, unsettled_pick(project))
     typed = pressed(review, pick) | issue("") | ({"reason": "My words"} if pick != "back" else {})
     page = reviewer.post(address(review, "decision/"), typed)
     assert page.status_code == 400
@@ -108,7 +107,7 @@ def test_what_cannot_be_decided_is_refused_with_all_kept(
 
 
 def test_a_lost_lease_keeps_the_choice_and_what_was_typed(reviewer: Client, project: Project) -> None:
-    review = claimed_by(reviewer, unsettled_pick(project))
+    review = when.claims(reviewer, unsettled_pick(project))
     Review.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
     typed = pressed(review, "2", reason="Well thought") | issue("Mine")
     page = reviewer.post(address(review, "decision/"), typed)
@@ -123,9 +122,9 @@ def test_a_lost_lease_keeps_the_choice_and_what_was_typed(reviewer: Client, proj
 
 
 def test_hostile_code_tests_and_errors_stay_text(reviewer: Client, project: Project) -> None:
-    text = f"# {HOSTILE}\n"
-    answers = (answer(1, before=text, otherwise=repr(HOSTILE)), answer(1, otherwise="1 / 0", before=text))
-    review = claimed_by(reviewer, unsettled_pick(project, answers=answers, objective=f"Write f(n). {HOSTILE}"))
+    text = f"# {given.HOSTILE}\n"
+    answers = (answer(1, before=text, otherwise=repr(given.HOSTILE)), answer(1, otherwise="1 / 0", before=text))
+    review = when.claims(reviewer, unsettled_pick(project, answers=answers, objective=f"Write f(n). {given.HOSTILE}"))
     page = reviewer.get(address(review)).text
     for alive in ("<script>alert", "<img src", "<b onclick", 'href="javascript:'):
         assert alive not in page

@@ -12,9 +12,8 @@ from reflection_app.core.models import Project, Role
 from reflection_app.loops.task_spec import EVERY_REJECT, UNSURE, ReviewPolicy, ReviewRule, RuleAction
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.reviews.policy import change_policy, digest_of
-from tests.factories import make_project, submit
+from tests import given
 from tests.metrics.judged import judged_run
-from tests.web.stories import HOSTILE, logged_in
 
 pytestmark = pytest.mark.django_db
 PAGE = "/p/rules/settings/policy/"
@@ -22,12 +21,12 @@ PAGE = "/p/rules/settings/policy/"
 
 @pytest.fixture
 def project() -> Project:
-    return make_project("rules")
+    return given.project("rules")
 
 
 @pytest.fixture
 def admin(client: Client, project: Project) -> Client:
-    return logged_in(client, project)
+    return given.logged_in(client, project)
 
 
 def typed(*rules: dict[str, Any], **own: str) -> dict[str, Any]:
@@ -88,7 +87,7 @@ def test_every_field_of_a_rule_is_saved_and_audited(admin: Client) -> None:
     [entry] = AuditEntry.objects.filter(action="policy.changed")
     assert entry.before == ReviewPolicy().model_dump(mode="json")
     assert ReviewPolicy.model_validate(entry.after) == policy
-    assert submit(Project.objects.get(slug="rules")).get_spec().review_policy == policy
+    assert given.submitted_run(Project.objects.get(slug="rules")).get_spec().review_policy == policy
 
 
 @pytest.mark.parametrize(
@@ -204,7 +203,7 @@ def test_a_policy_is_tried_before_it_is_saved(admin: Client, project: Project) -
 
 
 def test_whoever_may_not_change_it_reads_it_in_words(client: Client, project: Project) -> None:
-    viewer = logged_in(client, project, Role.VIEWER)
+    viewer = given.logged_in(client, project, Role.VIEWER)
     page = viewer.get(PAGE).text
     assert "Reject: waits for a person." in page
     assert "Of all that does not wait, 10 % is audited, by 1 person." in page
@@ -220,8 +219,8 @@ def test_no_text_in_place_of_a_share_ends_in_an_error(admin: Client, share: str)
 
 
 def test_hostile_names_are_shown_as_text(admin: Client, project: Project) -> None:
-    short = HOSTILE[:80]
-    page = admin.post(PAGE, typed({"name": short, "agents": [HOSTILE[:120]]}, do="add")).text
+    short = given.HOSTILE[:80]
+    page = admin.post(PAGE, typed({"name": short, "agents": [given.HOSTILE[:120]]}, do="add")).text
     assert "<script>alert" not in page
     assert "<img src=x" not in page
 

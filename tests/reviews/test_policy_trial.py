@@ -15,7 +15,7 @@ from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews import policy
 from reflection_app.reviews.policy import Facts, chances, counted, try_policy
 from reflection_app.runs.models import Run, Step, Verdict
-from tests.factories import make_project
+from tests import given
 from tests.metrics.judged import judged_run
 
 NOBODY = ReviewPolicy(rules=(), audit_share=0)
@@ -35,7 +35,7 @@ def test_a_random_share_goes_on_to_the_next_rule(fits: bool) -> None:
 
 @pytest.fixture
 def project(db: None) -> Project:
-    return make_project("tried")
+    return given.project("tried")
 
 
 def waits_for(**conditions: Any) -> ReviewPolicy:
@@ -104,7 +104,7 @@ def test_only_what_a_policy_decides_about_counts(project: Project) -> None:
     Run.objects.filter(pk=scripted.attempt.run_id).update(is_scripted=True)
     old = judged_run(project)
     Verdict.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=31))
-    judged_run(make_project("another"))
+    judged_run(given.project("another"))
     assert tried() == 3
 
 

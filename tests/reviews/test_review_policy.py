@@ -9,7 +9,8 @@ from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Project, Scope
 from reflection_app.loops.task_spec import ReviewPolicy
 from reflection_app.reviews.api.policy import EXAMPLES
-from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
+from tests import given, then
+from tests.api.caller import Answer, Caller
 from tests.metrics.judged import judged_run
 
 pytestmark = pytest.mark.django_db
@@ -55,8 +56,8 @@ def test_a_wrong_policy_is_refused_at_its_field_by_putting_and_by_trying(
     admin: Caller, wrong: dict[str, Any], field: str
 ) -> None:
     for answer in (put(admin, wrong), admin.post("review-policy/try", wrong)):
-        assert_problem(answer, 400)
-        assert fields(answer) == [field]
+        then.refused(answer, 400)
+        assert then.named_fields(answer) == [field]
     assert saved(admin) == ReviewPolicy()
 
 
@@ -64,7 +65,7 @@ def test_a_policy_that_was_changed_meanwhile_is_not_overwritten(admin: Caller) -
     seen = admin.get("review-policy").body["digest"]
     assert put(admin, {"rules": [{"verdicts": ["PASS"]}], "digest": seen}).status == 200
     late = put(admin, {"rules": [], "digest": seen})
-    assert_problem(late, 409)
+    then.refused(late, 409)
     assert len(saved(admin).rules) == 1
     assert put(admin, {"rules": []}).status == 200
 
@@ -72,7 +73,7 @@ def test_a_policy_that_was_changed_meanwhile_is_not_overwritten(admin: Caller) -
 def test_trying_changes_nothing_and_says_what_would_have_waited(admin: Caller) -> None:
     for score in (20, 60, 90):
         judged_run(admin.project, score=score, agent="billing")
-    reader = make_caller(admin.project, [Scope.RUNS_READ])
+    reader = given.caller(admin.project, [Scope.RUNS_READ])
     body = reader.post("review-policy/try", {"rules": [{"score_below": 70, "reviewers": 2}], "audit_share": 0.5}).body
     assert (body["verdicts"], body["left_out"]) == (3, 0)
     assert body["tried"] == {"waiting": 2, "standing": 1, "by_rule": [2], "opinions": 4, "audits": 0.5}

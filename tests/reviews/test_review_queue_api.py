@@ -4,7 +4,8 @@ import pytest
 
 from reflection_app.core.audit import AuditEntry
 from reflection_app.reviews.models import Review, ReviewSkip
-from tests.api.caller import Caller, assert_problem, fields, make_caller
+from tests import given, then
+from tests.api.caller import Caller
 from tests.reviews.waiting_rows import waiting_rows
 
 pytestmark = pytest.mark.django_db
@@ -14,16 +15,16 @@ def found(caller: Caller, reviews: list[Review], **query: str) -> list[int]:
     """Which of the reviews the list has, by their place, oldest first."""
     answer = caller.get("reviews", **query)
     assert answer.status == 200, answer.body
-    given = [one["id"] for one in answer.body["results"]]
-    return [number for number, review in enumerate(reviews) if str(review.pk) in given]
+    sent = [one["id"] for one in answer.body["results"]]
+    return [number for number, review in enumerate(reviews) if str(review.pk) in sent]
 
 
 def test_pages_keep_their_filters_and_miss_nothing(caller: Caller) -> None:
     reviews = waiting_rows(caller.project, 7, audits_every=2)
     answer = caller.get("reviews", reason="audit", limit="3")
     rest = caller.get(answer.body["next"])
-    given = [one["id"] for one in answer.body["results"] + rest.body["results"]]
-    assert given == [str(reviews[number].pk) for number in (6, 4, 2, 0)]
+    sent = [one["id"] for one in answer.body["results"] + rest.body["results"]]
+    assert sent == [str(reviews[number].pk) for number in (6, 4, 2, 0)]
 
 
 @pytest.mark.parametrize(
@@ -38,8 +39,8 @@ def test_pages_keep_their_filters_and_miss_nothing(caller: Caller) -> None:
 )
 def test_what_is_no_filter_is_refused_by_its_name(caller: Caller, query: dict[str, str], field: str) -> None:
     answer = caller.get("reviews", **query)
-    assert_problem(answer, 400)
-    assert fields(answer) == [field]
+    then.refused(answer, 400)
+    assert then.named_fields(answer) == [field]
 
 
 def test_the_next_one_can_be_claimed_among_some(caller: Caller) -> None:
@@ -47,15 +48,15 @@ def test_the_next_one_can_be_claimed_among_some(caller: Caller) -> None:
     answer = caller.post("reviews/claim", {"among": {"reason": "audit"}})
     assert answer.body["review"]["id"] == str(reviews[0].pk)
     assert caller.post("reviews/claim", {"among": {"verdict": "PASS"}}).status == 204
-    assert_problem(caller.post("reviews/claim", {"among": {"holder__password": "x"}}), 400)
+    then.refused(caller.post("reviews/claim", {"among": {"holder__password": "x"}}), 400)
 
 
 def test_a_skipped_review_is_given_back_and_goes_to_others(caller: Caller) -> None:
     (review,) = waiting_rows(caller.project, 1)
-    other = make_caller(caller.project)
+    other = given.caller(caller.project)
     token = caller.post("reviews/claim").body["lease_token"]
-    assert_problem(caller.post(f"reviews/{review.pk}/skip"), 409)
-    assert_problem(other.post(f"reviews/{review.pk}/skip", {"lease_token": str(review.pk)}), 409)
+    then.refused(caller.post(f"reviews/{review.pk}/skip"), 409)
+    then.refused(other.post(f"reviews/{review.pk}/skip", {"lease_token": str(review.pk)}), 409)
     answer = caller.post(f"reviews/{review.pk}/skip", {"lease_token": token})
     assert (answer.status, answer.body["state"], answer.body["holder"]) == (200, "waiting", None)
     assert caller.post("reviews/claim").status == 204

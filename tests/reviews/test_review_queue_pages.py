@@ -15,7 +15,7 @@ from reflection_app.reviews.models import Panel, PanelState, Review, ReviewState
 from reflection_app.reviews.views.queue import ROWS
 from reflection_app.runs.models import Run, Verdict
 from reflection_app.tasks.models import Task
-from tests.factories import make_member
+from tests import given
 from tests.reviews.waiting_rows import waiting_rows
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +24,7 @@ QUEUE = "/p/desk/reviews/"
 
 @pytest.fixture
 def me(project: Project) -> Actor:
-    return Actor(user=make_member(project))
+    return Actor(user=given.member(project))
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def browser(client: Client, me: Actor) -> Client:
 
 
 def colleague(project: Project) -> Actor:
-    return Actor(user=make_member(project))
+    return Actor(user=given.member(project))
 
 
 def shown(page: str, reviews: list[Review]) -> list[int]:

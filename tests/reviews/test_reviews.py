@@ -8,7 +8,6 @@ from django.utils import timezone
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ActionError, AlreadyDecided, InvalidInput, ReviewHeld, ReviewLeaseLost
-from reflection_app.core.models import Project
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
@@ -20,27 +19,14 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, RunState, Verdict
 from reflection_app.runs.resuming import cancel_run
-from tests.factories import make_member, make_project
+from tests import given
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def waiting_review(project: Project | None = None, *, score: float = 10) -> Review:
-    answers = {
-        "attempt-1/answer": "first",
-        "attempt-1/critique": critique(score),
-        "attempt-2/answer": "second",
-        "attempt-2/critique": critique(90, approved=True),
-    }
-    run = scripted_run(answers, project=project)
-    advance(run.pk)
-    return Review.objects.get(run=run)
-
-
 def reviewer(review: Review) -> Actor:
-    return Actor(user=make_member(review.project))
+    return Actor(user=given.member(review.project))
 
 
 def approve(review: Review) -> DecisionInput:
@@ -52,7 +38,7 @@ def overrule(review: Review, verdict: VerdictName, **more: object) -> DecisionIn
 
 
 def test_an_upheld_rejection_ends_the_run_as_rejected() -> None:
-    review = waiting_review()
+    review = given.waiting_review()
     actor = reviewer(review)
     decide_review(review, approve(claim_review(review, actor=actor)), actor=actor)
     advance(review.run_id)
@@ -64,19 +50,19 @@ def test_an_upheld_rejection_ends_the_run_as_rejected() -> None:
 
 
 def test_an_accepted_attempt_ends_the_run_as_succeeded_by_a_persons_word() -> None:
-    review = waiting_review()
+    review = given.waiting_review()
     actor = reviewer(review)
     decide_review(review, overrule(claim_review(review, actor=actor), VerdictName.PASS, reason="Good."), actor=actor)
     advance(review.run_id)
 
     review.run.refresh_from_db()
     assert review.run.outcome == "succeeded"
-    given = Verdict.objects.get(attempt=review.attempt, referee=6)
-    assert (given.verdict, given.score, given.given_by) == ("PASS", 50.0, actor.user)
+    sent = Verdict.objects.get(attempt=review.attempt, referee=6)
+    assert (sent.verdict, sent.score, sent.given_by) == ("PASS", 50.0, actor.user)
 
 
 def test_an_attempt_sent_back_is_made_again_and_the_decision_is_in_the_queue_at_once() -> None:
-    review = waiting_review()
+    review = given.waiting_review()
     actor = reviewer(review)
     decision = overrule(claim_review(review, actor=actor), VerdictName.REVISE, reason="Shorter.")
     decide_review(review, decision, actor=actor)
@@ -89,7 +75,7 @@ def test_an_attempt_sent_back_is_made_again_and_the_decision_is_in_the_queue_at_
 
 
 def test_sending_back_without_a_word_is_refused_and_changes_nothing() -> None:
-    review = waiting_review()
+    review = given.waiting_review()
     actor = reviewer(review)
     held = claim_review(review, actor=actor)
     with pytest.raises(InvalidInput):
@@ -99,7 +85,7 @@ def test_sending_back_without_a_word_is_refused_and_changes_nothing() -> None:
 
 
 def test_approving_changes_nothing_and_says_so_where_it_was_asked_to() -> None:
-    review = waiting_review()
+    review = given.waiting_review()
     actor = reviewer(review)
     held = claim_review(review, actor=actor)
     other = DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE, score=99)
@@ -108,7 +94,7 @@ def test_approving_changes_nothing_and_says_so_where_it_was_asked_to() -> None:
 
 
 def test_a_decision_with_a_strange_token_is_refused() -> None:
-    review = waiting_review()
+    review = given.waiting_review()
     actor = reviewer(review)
     claim_review(review, actor=actor)
     with pytest.raises(ReviewLeaseLost):
@@ -116,7 +102,7 @@ def test_a_decision_with_a_strange_token_is_refused() -> None:
 
 
 def test_a_decision_after_the_lease_ran_out_is_refused_even_where_nobody_took_over() -> None:
-    review = waiting_review()
+    review = given.waiting_review()
     actor = reviewer(review)
     held = claim_review(review, actor=actor)
     Review.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
@@ -127,7 +113,7 @@ def test_a_decision_after_the_lease_ran_out_is_refused_even_where_nobody_took_ov
 
 
 def test_what_somebody_holds_cannot_be_claimed_until_the_lease_ran_out() -> None:
-    review = waiting_review()
+    review = given.waiting_review()
     first, second = reviewer(review), reviewer(review)
     claim_review(review, actor=first)
     with pytest.raises(ReviewHeld):
@@ -141,7 +127,7 @@ def test_what_somebody_holds_cannot_be_claimed_until_the_lease_ran_out() -> None
 
 
 def test_claiming_again_keeps_the_token_while_the_lease_stands() -> None:
-    review = waiting_review()
+    review = given.waiting_review()
     actor = reviewer(review)
     first = claim_review(review, actor=actor).lease_token
     Review.objects.update(lease_until=timezone.now() + timedelta(seconds=1))
@@ -155,7 +141,7 @@ def test_claiming_again_keeps_the_token_while_the_lease_stands() -> None:
 
 
 def test_a_heartbeat_moves_the_end_of_the_lease() -> None:
-    review = waiting_review()
+    review = given.waiting_review()
     held = claim_review(review, actor=reviewer(review))
     Review.objects.update(lease_until=timezone.now() + timedelta(seconds=1))
     assert held.lease_token is not None
@@ -163,7 +149,7 @@ def test_a_heartbeat_moves_the_end_of_the_lease() -> None:
 
 
 def test_a_released_review_waits_again() -> None:
-    review = waiting_review()
+    review = given.waiting_review()
     held = claim_review(review, actor=reviewer(review))
     assert held.lease_token is not None
     release_review(review, lease_token=held.lease_token, actor=reviewer(review))
@@ -172,7 +158,7 @@ def test_a_released_review_waits_again() -> None:
 
 
 def test_a_review_of_a_cancelled_run_is_withdrawn() -> None:
-    review = waiting_review()
+    review = given.waiting_review()
     actor = reviewer(review)
     held = claim_review(review, actor=actor)
     cancel_run(review.run, actor=actor)
@@ -181,14 +167,14 @@ def test_a_review_of_a_cancelled_run_is_withdrawn() -> None:
 
 
 def test_reviews_that_a_run_waits_for_come_before_older_audits() -> None:
-    project = make_project(review_policy={"audit_share": 1.0})
-    audited = scripted_run(
+    project = given.project(review_policy={"audit_share": 1.0})
+    audited = given.scripted_run(
         {"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)}, project=project
     )
     audited.spec["review_policy"]["audit_share"] = 1.0
     audited.save()
     advance(audited.pk)
-    held_run = waiting_review(project)
+    held_run = given.waiting_review(project)
 
     first = claim_next(project, actor=Actor())
     second = claim_next(project, actor=Actor())
@@ -198,8 +184,10 @@ def test_reviews_that_a_run_waits_for_come_before_older_audits() -> None:
 
 
 def test_deciding_an_audit_leaves_the_finished_run_as_it_is() -> None:
-    project = make_project()
-    run = scripted_run({"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)}, project=project)
+    project = given.project()
+    run = given.scripted_run(
+        {"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)}, project=project
+    )
     run.spec["review_policy"]["audit_share"] = 1.0
     run.save()
     advance(run.pk)
@@ -213,8 +201,10 @@ def test_deciding_an_audit_leaves_the_finished_run_as_it_is() -> None:
 
 
 def test_an_audited_pass_that_a_person_overrules_goes_back_with_the_persons_issues_in_a_run_of_its_own() -> None:
-    project = make_project()
-    run = scripted_run({"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)}, project=project)
+    project = given.project()
+    run = given.scripted_run(
+        {"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)}, project=project
+    )
     run.spec["review_policy"]["audit_share"] = 1.0
     run.save()
     advance(run.pk)
@@ -256,7 +246,7 @@ def together(*calls: object) -> list[object]:
 
 
 def test_of_two_decisions_at_once_one_wins_and_one_is_told() -> None:
-    review = waiting_review()
+    review = given.waiting_review()
     actor = reviewer(review)
     held = claim_review(review, actor=actor)
     results = together(
@@ -272,9 +262,9 @@ def test_of_two_decisions_at_once_one_wins_and_one_is_told() -> None:
 
 
 def test_eight_reviewers_claiming_at_once_never_get_the_same_item() -> None:
-    project = make_project()
+    project = given.project()
     for _ in range(5):
-        waiting_review(project)
+        given.waiting_review(project)
     claimed = together(*[lambda: claim_next(project, actor=Actor()) for _ in range(8)])
     got = [review.pk for review in claimed if isinstance(review, Review)]
     assert len(got) == len(set(got)) == 5

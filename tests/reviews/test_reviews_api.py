@@ -6,8 +6,8 @@ from django.utils import timezone
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from reflection_app.reviews.models import Review
-from tests.api.caller import Caller, assert_problem, fields
-from tests.api.stories import waiting_review
+from tests import given, then
+from tests.api.caller import Caller
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -23,7 +23,7 @@ def let_lease_run_out(review: Review) -> None:
 
 
 def test_a_review_tells_the_attempt_and_the_verdict_on_it(caller: Caller) -> None:
-    review = waiting_review(caller.project)
+    review = given.waiting_review(caller.project)
     told = caller.get(f"reviews/{review.pk}").body
 
     assert told["run_id"] == str(review.run_id)
@@ -42,7 +42,7 @@ def test_a_list_of_reviews_takes_as_many_queries_for_many_as_for_one(
     caller: Caller, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(3):
-        waiting_review(caller.project)
+        given.waiting_review(caller.project)
     caller.get("reviews")
     with django_assert_max_num_queries(3):
         assert len(caller.get("reviews").body["results"]) == 3
@@ -50,13 +50,13 @@ def test_a_list_of_reviews_takes_as_many_queries_for_many_as_for_one(
 
 @pytest.mark.parametrize("act", ["heartbeat", "release", "decision"])
 def test_a_lost_lease_is_a_conflict_and_changes_nothing(caller: Caller, act: str) -> None:
-    review = waiting_review(caller.project)
+    review = given.waiting_review(caller.project)
     token = claimed(caller, review)
     let_lease_run_out(review)
     body = {"lease_token": token} | ({"decision": "approve"} if act == "decision" else {})
 
     answer = caller.post(f"reviews/{review.pk}/{act}", body)
-    assert_problem(answer, 409)
+    then.refused(answer, 409)
     assert answer.body["title"] == "Lease lost"
     assert caller.get(f"runs/{review.run_id}").body["state"] == "waiting_review"
 
@@ -80,9 +80,9 @@ def test_a_lost_lease_is_a_conflict_and_changes_nothing(caller: Caller, act: str
 def test_a_decision_that_says_too_little_is_refused_with_the_field(
     caller: Caller, decision: dict[str, Any], field: str
 ) -> None:
-    review = waiting_review(caller.project)
+    review = given.waiting_review(caller.project)
     body = {"lease_token": claimed(caller, review), **decision}
     answer = caller.post(f"reviews/{review.pk}/decision", body)
-    assert_problem(answer, 400)
-    assert field in fields(answer)
+    then.refused(answer, 400)
+    assert field in then.named_fields(answer)
     assert caller.get(f"reviews/{review.pk}").body["state"] == "claimed"

@@ -13,22 +13,21 @@ from reflection_app.reviews.claiming import skip_review
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests.factories import make_member
+from tests import given, when
 from tests.reviews.test_reviews_pages import decision
-from tests.web.stories import claimed_by, unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
 def project() -> Project:
-    return unsure_project("desk")
+    return given.unsure_project("desk")
 
 
 @pytest.fixture
 def review(reviewer: Client, project: Project) -> Review:
     """A review that the reviewer has overruled, after which its run went on."""
-    review = claimed_by(reviewer, waiting_review(project, objective="A text to look at"))
+    review = when.claims(reviewer, given.waiting_review(project, objective="A text to look at"))
     said = decision(review, decision="overrule", verdict="REVISE", reason="Half as long.", then="queue")
     assert reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", said).status_code == 302
     advance(review.run_id)
@@ -54,7 +53,7 @@ def test_the_bar_says_what_was_decided_and_takes_it_back(reviewer: Client, revie
 
 def test_the_bar_goes_with_time_and_is_nobody_elses(reviewer: Client, project: Project, review: Review) -> None:
     other = Client()
-    other.force_login(make_member(project, Role.REVIEWER))
+    other.force_login(given.member(project, Role.REVIEWER))
     assert "You overruled" not in other.get("/p/desk/reviews/").text
     assert "You overruled" not in reviewer.get("/p/desk/runs/").text
     Review.objects.update(decided_at=timezone.now() - timedelta(hours=1))
@@ -80,7 +79,7 @@ def test_what_the_agent_was_told_stands_and_a_rewind_is_offered(reviewer: Client
 
 
 def test_a_skip_is_taken_back_by_the_same_bar(reviewer: Client, project: Project, review: Review) -> None:
-    other = waiting_review(project, objective="Passed over")
+    other = given.waiting_review(project, objective="Passed over")
     member = Membership.objects.get(user_id=reviewer.session["_auth_user_id"])
     skip_review(other, actor=Actor(user=member.user))
     page = reviewer.get("/p/desk/reviews/").text

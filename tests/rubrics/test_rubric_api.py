@@ -15,7 +15,8 @@ from reflection_app.reviews.models import Review
 from reflection_app.rubrics.agreement import CriterionAgreement, agreement_by_criterion
 from reflection_app.rubrics.changing import rubric_of
 from reflection_app.rubrics.models import RubricVersion
-from tests.api.caller import Caller, assert_problem, fields, make_caller
+from tests import given, then
+from tests.api.caller import Caller
 from tests.rubrics.rated import CRITERIA, as_ratings, rated_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -60,15 +61,15 @@ def test_a_rubric_that_makes_no_sense_is_refused_by_its_field(
     answer = put(admin, "rubric", {"criteria": criteria})
     assert answer.status == 400
     assert RubricVersion.objects.count() == 0
-    assert any(name.startswith(field) for name in fields(answer)) or "\x00" in str(criteria), answer.body
+    assert any(name.startswith(field) for name in then.named_fields(answer)) or "\x00" in str(criteria), answer.body
 
 
 def test_who_saw_another_version_changes_nothing(admin: Caller) -> None:
     seen = admin.get("rubric").headers["etag"]
     assert put(admin, "rubric", {"criteria": CRITERIA}).status == 200
-    assert_problem(put(admin, "rubric", {"criteria": CRITERIA[:1]}, if_match=seen), 412)
-    assert_problem(put(admin, "rubric", {"criteria": CRITERIA[:1], "number": 0}), 409)
-    assert_problem(put(admin, "guidelines", {"text": "New.", "number": 5}), 409)
+    then.refused(put(admin, "rubric", {"criteria": CRITERIA[:1]}, if_match=seen), 412)
+    then.refused(put(admin, "rubric", {"criteria": CRITERIA[:1], "number": 0}), 409)
+    then.refused(put(admin, "guidelines", {"text": "New.", "number": 5}), 409)
     assert admin.get("rubric").body["number"] == 1
 
 
@@ -93,7 +94,7 @@ def test_of_two_who_write_the_guidelines_at_once_one_is_told(admin: Caller) -> N
 def decided(name: str, **ratings: Any) -> Review:
     """A review that a key overruled with these ratings."""
     review = rated_review(name, correct=4)
-    caller = make_caller(scopes=[Scope.REVIEWS_WRITE], project=review.project)
+    caller = given.caller(scopes=[Scope.REVIEWS_WRITE], project=review.project)
     token = caller.post("reviews/claim", {"review_id": str(review.pk)}).body["lease_token"]
     said = {"lease_token": token, "decision": "overrule", "ratings": as_ratings(**ratings)}
     assert caller.post(f"reviews/{review.pk}/decision", said).status == 200

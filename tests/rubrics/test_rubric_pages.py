@@ -16,9 +16,8 @@ from reflection_app.rubrics.changing import (
 )
 from reflection_app.rubrics.models import RubricVersion
 from reflection_app.rubrics.views import TEXTS, CriterionForm, keys_for
-from tests.factories import make_project
+from tests import given
 from tests.rubrics.rated import CRITERIA, rated_review
-from tests.web.stories import HOSTILE, logged_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PAGE = "/p/rated/settings/rubric/"
@@ -26,7 +25,7 @@ PAGE = "/p/rated/settings/rubric/"
 
 @pytest.fixture
 def project() -> Project:
-    return make_project("rated")
+    return given.project("rated")
 
 
 def typed(*criteria: dict[str, str], **own: str) -> dict[str, str]:
@@ -38,7 +37,7 @@ def typed(*criteria: dict[str, str], **own: str) -> dict[str, str]:
 
 
 def test_what_was_typed_is_saved_as_a_version_with_keys_of_its_names(client: Client, project: Project) -> None:
-    logged_in(client, project)
+    given.logged_in(client, project)
     form = typed(
         {"name": "Facts are right", "weight": "3"},
         {"name": "准确", "scale": "pass_fail"},
@@ -78,7 +77,7 @@ def test_what_was_typed_is_saved_as_a_version_with_keys_of_its_names(client: Cli
 def test_what_is_wrong_is_said_at_its_field_and_nothing_is_lost(
     client: Client, project: Project, criterion: dict[str, str], sentence: str
 ) -> None:
-    logged_in(client, project)
+    given.logged_in(client, project)
     answer = client.post(PAGE, typed(criterion | {"help": "Kept as typed."}) | {"do": "save"})
     page = answer.content.decode()
     assert answer.status_code == 400
@@ -88,7 +87,7 @@ def test_what_is_wrong_is_said_at_its_field_and_nothing_is_lost(
 
 
 def test_who_saves_over_a_newer_version_is_told_and_keeps_what_was_typed(client: Client, project: Project) -> None:
-    logged_in(client, project)
+    given.logged_in(client, project)
     change_rubric(project, RubricInput(criteria=CRITERIA), actor=Actor())
     answer = client.post(PAGE, typed({"name": "Mine"}) | {"do": "save"})
     page = answer.content.decode()
@@ -100,9 +99,9 @@ def test_who_saves_over_a_newer_version_is_told_and_keeps_what_was_typed(client:
 
 def test_guidelines_are_written_and_shown_beside_each_item(client: Client) -> None:
     review = rated_review("rated")
-    logged_in(client, review.project)
+    given.logged_in(client, review.project)
     address = reverse("save_guidelines", args=("rated",))
-    text = f"# Prices\n\nReject what names a price that is **not** in the list. {HOSTILE}"
+    text = f"# Prices\n\nReject what names a price that is **not** in the list. {given.HOSTILE}"
     assert client.post(address, {"text": text, "note": "", "number": "0"}).status_code == 302
     item = client.get(reverse("review", args=("rated", review.pk))).content.decode()
     assert "<strong>not</strong>" in item

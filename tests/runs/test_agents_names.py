@@ -6,8 +6,7 @@ from unicodedata import normalize
 import pytest
 from django.test import Client
 
-from tests.api.caller import make_caller
-from tests.web.stories import logged_in
+from tests import given
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NAME = "Café 가게"
@@ -16,7 +15,7 @@ type Form = Literal["NFC", "NFD"]
 
 @pytest.mark.parametrize(("typed", "asked"), [("NFC", "NFD"), ("NFD", "NFC"), ("NFD", "NFD")])
 def test_work_of_an_agent_is_found_in_either_form(client: Client, typed: Form, asked: Form) -> None:
-    caller = make_caller()
+    caller = given.caller()
     agent, wanted = normalize(typed, NAME), normalize(asked, NAME)
     objective = {"objective": "Write a haiku.", "kind": "creative_writing"}
     assert caller.post("tasks", objective | {"agent": agent}).status == 201
@@ -26,6 +25,6 @@ def test_work_of_an_agent_is_found_in_either_form(client: Client, typed: Form, a
     assert caller.post("transcripts", session).status == 201
     for path in ("tasks", "runs", "tool-failures", "transcripts"):
         assert len(caller.get(path, agent=wanted).body["results"]) == 1, path
-    logged_in(client, caller.project)
+    given.logged_in(client, caller.project)
     for page in ("runs", "tools/failures"):
         assert normalize("NFC", NAME) in client.get(f"/p/{caller.project.slug}/{page}/", {"agent": wanted}).text

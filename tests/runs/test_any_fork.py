@@ -4,8 +4,9 @@ import json
 import re
 from typing import Any
 
+import hypothesis
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from reflection_app.core.audit import Actor
@@ -14,10 +15,9 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, RunState, Step
-from tests.factories import make_project
+from tests import given
 from tests.runs.critiques import critique
 from tests.runs.forking import kept
-from tests.runs.scripts import scripted_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -44,12 +44,14 @@ answered = st.fixed_dictionaries(
 
 @pytest.mark.exhaustive("against another computation, over many drawn cases")
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data(), answers=answered, mode=st.sampled_from(["actor_critic", "reflexion"]), most=st.integers(1, 3))
+@hypothesis.given(
+    data=st.data(), answers=answered, mode=st.sampled_from(["actor_critic", "reflexion"]), most=st.integers(1, 3)
+)
 def test_a_fork_without_edits_ends_like_its_parent(
     db: None, data: st.DataObject, answers: dict[str, str], mode: str, most: int
 ) -> None:
-    project: Project = make_project(review_policy=NOBODY_IS_ASKED)
-    parent: Run = scripted_run(answers, project=project, mode=mode, limits={"max_iterations": most})
+    project: Project = given.project(review_policy=NOBODY_IS_ASKED)
+    parent: Run = given.scripted_run(answers, project=project, mode=mode, limits={"max_iterations": most})
     steps = _steps_of(_advanced(parent))
     assert parent.state == RunState.FINISHED
 

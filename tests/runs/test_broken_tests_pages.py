@@ -5,10 +5,9 @@ from django.test import Client
 
 from reflection_app.core.models import Project
 from reflection_app.reviews.models import Review
-from tests.factories import make_project
+from tests import given, when
 from tests.reviews.picks import move_on
 from tests.runs.broken_tests import run_with_script
-from tests.web.stories import claimed_by
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SCRIPT = "from calculator import add\n\ndef test_add():\n    assert add(1, 2) == 3\n"
@@ -16,7 +15,7 @@ SCRIPT = "from calculator import add\n\ndef test_add():\n    assert add(1, 2) ==
 
 @pytest.fixture
 def project() -> Project:
-    return make_project("broken", review_policy={"audit_share": 0})
+    return given.project("broken", review_policy={"audit_share": 0})
 
 
 def test_a_reviewer_keeps_the_attempt_and_the_run_succeeds(reviewer: Client, project: Project) -> None:
@@ -26,7 +25,7 @@ def test_a_reviewer_keeps_the_attempt_and_the_run_succeeds(reviewer: Client, pro
     assert "none is made and paid for" in page
     assert "2 of 2 tests are broken" in page
     assert "written by a model" not in page
-    held = claimed_by(reviewer, review)
+    held = when.claims(reviewer, review)
     pressed = {"lease_token": str(held.lease_token), "pressed": "", "pick": "1", "reason": ""}
     assert reviewer.post(f"/p/broken/reviews/{review.pk}/decision/", pressed).status_code == 302
     move_on(held)

@@ -10,7 +10,7 @@ from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Step
-from tests.factories import make_project, make_user
+from tests import given
 from tests.runs.broken_tests import RIGHT, WRONG, run_with_script
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,7 +25,7 @@ BROKEN = {
 
 @pytest.fixture
 def project() -> Project:
-    return make_project("broken")
+    return given.project("broken")
 
 
 @pytest.mark.parametrize("what", BROKEN)
@@ -50,7 +50,7 @@ def test_a_wrong_answer_is_sent_back_by_the_tests_that_count_and_a_right_one_is_
 def test_the_person_who_finds_it_right_ends_the_run_and_its_error_goes(project: Project) -> None:
     run = run_with_script(project, "assert 1 == 2")
     review = Review.objects.get(run=run)
-    person = Actor(user=make_user("ann"))
+    person = Actor(user=given.user("ann"))
     held = claim_review(review, actor=person)
     approval = DecisionInput.model_validate({"lease_token": held.lease_token, "decision": "approve"})
     decide_review(held, approval, actor=person)

@@ -5,9 +5,9 @@ import pytest
 from reflection_app.core.models import Project
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
+from tests import given
 from tests.api.caller import Caller
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -22,7 +22,7 @@ def run_of(project: Project, first: float = 40) -> Run:
         "attempt-2/answer": "second",
         "attempt-2/critique": critique(90, approved=True),
     }
-    run = scripted_run(answers, project=project, mode="actor_critic")
+    run = given.scripted_run(answers, project=project, mode="actor_critic")
     advance(run.pk)
     run.refresh_from_db()
     return run

@@ -4,14 +4,14 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from reflection_app.core.audit import AuditEntry
+from tests import given
 from tests.api.caller import Caller
-from tests.api.stories import finished_run, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_a_finished_run_tells_outcome_best_attempt_and_usage(caller: Caller) -> None:
-    run = caller.get(f"runs/{finished_run(caller.project).pk}").body
+    run = caller.get(f"runs/{given.finished_run(caller.project).pk}").body
 
     assert (run["state"], run["outcome"], run["error"], run["waiting_for"]) == ("finished", "succeeded", None, None)
     assert run["best_attempt"] == {
@@ -38,14 +38,14 @@ def test_a_list_of_runs_takes_as_many_queries_for_many_as_for_one(
     caller: Caller, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(3):
-        finished_run(caller.project)
+        given.finished_run(caller.project)
     caller.get("runs")
     with django_assert_max_num_queries(4):
         assert len(caller.get("runs").body["results"]) == 3
 
 
 def test_a_cancelled_run_is_finished_and_keeps_its_best_attempt(caller: Caller) -> None:
-    run_id = waiting_review(caller.project).run_id
+    run_id = given.waiting_review(caller.project).run_id
     answer = caller.post(f"runs/{run_id}/cancel")
 
     assert answer.status == 200

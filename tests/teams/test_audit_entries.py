@@ -4,8 +4,8 @@ import pytest
 
 from reflection_app.core.audit import Actor, AuditEntry, audit
 from reflection_app.core.models import Scope
-from tests.api.caller import Caller, make_caller
-from tests.factories import make_member
+from tests import given
+from tests.api.caller import Caller
 from tests.reviews.panels import SECRET_REASON, open_panel, people, say
 
 pytestmark = pytest.mark.django_db
@@ -23,7 +23,7 @@ def found(caller: Caller, **query: object) -> list[str]:
 
 
 def test_an_entry_tells_who_did_what_to_what_from_where(admin: Caller) -> None:
-    user = make_member(admin.project)
+    user = given.member(admin.project)
     audit(
         admin.project.pk,
         Actor(user=user, address="203.0.113.7"),
@@ -53,7 +53,7 @@ def test_an_entry_tells_who_did_what_to_what_from_where(admin: Caller) -> None:
 def test_a_blind_opinion_is_not_told_while_others_still_judge() -> None:
     panel = open_panel()
     say(panel, people(panel.project, 1)[0])
-    admin = make_caller(panel.project, [Scope.ADMIN])
+    admin = given.caller(panel.project, [Scope.ADMIN])
     [told] = admin.get("audit-entries", action="review.opinion").body["results"]
     assert (told["before"], told["after"], told["is_hidden"]) == ({}, {}, True)
     assert found(admin, q=SECRET_REASON) == []

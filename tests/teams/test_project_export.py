@@ -7,18 +7,17 @@ import pytest
 from django.test import Client
 
 from reflection_app.core.audit import AuditEntry
-from tests.factories import make_api_key
-from tests.web.stories import finished, unsure_project
+from tests import given
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PATH = "/api/v1/export/project.zip"
 
 
 def test_an_admins_key_gets_the_whole_of_its_own_project(client: Client) -> None:
-    project = unsure_project("exported")
-    run = finished(project)
-    finished(unsure_project("another"))
-    _key, secret = make_api_key(project, ["admin"])
+    project = given.unsure_project("exported")
+    run = given.advanced_run(project)
+    given.advanced_run(given.unsure_project("another"))
+    _key, secret = given.api_key(project, ["admin"])
     answer = client.get(PATH, headers={"Authorization": f"Bearer {secret}"})
     assert (answer.status_code, answer["Content-Type"]) == (200, "application/zip")
     with zipfile.ZipFile(BytesIO(b"".join(answer.streaming_content))) as archive:  # type: ignore[attr-defined]

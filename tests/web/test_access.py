@@ -7,9 +7,8 @@ from django.test import Client
 
 from reflection_app.core.models import Project, Role
 from reflection_app.web.urls import project_pages
-from tests.factories import make_member, make_project
+from tests import given
 from tests.pages.scene import addresses_of
-from tests.web.stories import logged_in, unsure_project
 
 pytestmark = pytest.mark.django_db
 FAILURE_PAGES = ("tool_failure", "tool_outcome")
@@ -24,7 +23,7 @@ CHANGE_TOOLS = ("add_builtins", "new_tool", "import_tools", "keep_secret", "dele
 
 @pytest.fixture(scope="module")
 def walked(module_transaction: None) -> Project:
-    return unsure_project("walked")
+    return given.unsure_project("walked")
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +38,7 @@ def test_the_walk_covers_every_page(addresses: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_a_member_of_another_project_finds_nothing(client: Client, addresses: dict[str, str], method: str) -> None:
-    logged_in(client, make_project())
+    given.logged_in(client, given.project())
     statuses = {name: getattr(client, method)(address).status_code for name, address in addresses.items()}
     assert set(statuses.values()) == {404}, statuses
 
@@ -53,8 +52,8 @@ def test_whoever_is_not_logged_in_is_asked_to(client: Client, addresses: dict[st
 
 
 def test_a_projects_things_are_not_found_under_another_slug(client: Client, addresses: dict[str, str]) -> None:
-    own = make_project("own")
-    logged_in(client, own)
+    own = given.project("own")
+    given.logged_in(client, own)
     for name, address in addresses.items():
         if name in {
             "run",
@@ -88,7 +87,7 @@ def test_a_projects_things_are_not_found_under_another_slug(client: Client, addr
 def test_an_address_that_only_acts_leads_to_its_page(
     client: Client, walked: Project, addresses: dict[str, str]
 ) -> None:
-    logged_in(client, walked)
+    given.logged_in(client, walked)
     pages = {"close_ticket": "ticket", "next_review": "reviews", "create_key": "keys"}
     for name in (
         "claim_review",
@@ -103,13 +102,13 @@ def test_an_address_that_only_acts_leads_to_its_page(
 
 
 def test_a_reviewer_cannot_change_settings_or_keys(client: Client, walked: Project, addresses: dict[str, str]) -> None:
-    client.force_login(make_member(walked, Role.REVIEWER))
+    client.force_login(given.member(walked, Role.REVIEWER))
     for name in (*MANAGE, "settings", "create_key", "revoke_key", *CHANGE_TOOLS, *TOOL_PAGES - {"tool"}):
         assert client.post(addresses[name]).status_code == 403, name
 
 
 def test_an_unknown_id_is_not_found(client: Client) -> None:
-    project = make_project("known")
-    logged_in(client, project)
+    project = given.project("known")
+    given.logged_in(client, project)
     assert client.get(f"/p/known/runs/{uuid4()}/").status_code == 404
     assert client.get(f"/p/known/reviews/{uuid4()}/").status_code == 404

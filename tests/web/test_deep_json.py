@@ -7,10 +7,10 @@ from django.test import Client
 
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
+from tests import given
 from tests.adapters.outgoing.conftest import loopback
 from tests.adapters.tools.making import http_tool
 from tests.runs.test_forks_pages import told_run
-from tests.web.stories import logged_in
 
 __all__ = ["loopback"]
 # Advancing a run gives its connection back, so these tests cannot live in one transaction.
@@ -25,7 +25,7 @@ def nested(depth: int) -> str:
 @pytest.fixture
 def run(client: Client) -> Run:
     run = told_run("deep")
-    logged_in(client, run.project)
+    given.logged_in(client, run.project)
     return run
 
 
