@@ -17,11 +17,6 @@ SVG = b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"
 
 
 @pytest.fixture
-def project() -> Project:
-    return given.project()
-
-
-@pytest.fixture
 def viewer(client: Client, project: Project) -> Client:
     return given.logged_in(client, project, Role.VIEWER)
 

@@ -17,7 +17,7 @@ from tests import given
 from tests.repairs.completeness import planned_run, reading_project
 from tests.runs.test_crashes import Killed, killing_after
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 HALF = {"when": "sampled", "share": 0.5}
 

@@ -14,7 +14,7 @@ from reflection_app.runs.models import Run
 from tests import given, then
 from tests.repairs.completeness import reading_project
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def spec_of(project: Project, **submission: Any) -> TaskSpec:
@@ -102,12 +102,6 @@ def test_what_is_wrong_with_settings_by_rest_is_named_and_nothing_changes(wrong:
     then.refused(answer, 400)
     assert field in then.named_fields(answer)
     assert Project.objects.get(pk=admin.project.pk).completeness == {}
-
-
-def test_only_an_admin_key_changes_settings_by_rest() -> None:
-    caller = given.caller(reading_project(), ["runs:read", "tasks:write"])
-    assert caller.get("completeness-settings").status == 200
-    then.refused(caller.call("PATCH", "completeness-settings", data="{}"), 403)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from reflection_app.tasks.submitting import MOST_INSTRUCTIONS
 from tests import given
 from tests.loops.reporting import AGENT
 from tests.repairs.reports import revised_run
-from tests.reviews.test_reviews import together
 
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +35,6 @@ def told(decision: str = "accept", **more: str) -> InstructionInput:
     return InstructionInput.model_validate({"decision": decision} | more)
 
 
-@pytest.mark.django_db(transaction=True)
 def test_an_accepted_instruction_stands_in_the_system_prompt_of_the_agents_later_runs(
     project: Project, actor: Actor
 ) -> None:
@@ -50,7 +48,6 @@ def test_an_accepted_instruction_stands_in_the_system_prompt_of_the_agents_later
     assert TEXT not in json.dumps(Step.objects.get(run=other, key="attempt-1/answer").request, ensure_ascii=False)
 
 
-@pytest.mark.django_db(transaction=True)
 def test_an_outside_agents_run_has_it_too(project: Project, actor: Actor) -> None:
     decide_instruction(proposed(project), told(), actor=actor)
     run = given.submitted_run(project, agent=AGENT, execution="external", mode="actor_critic")
@@ -109,22 +106,3 @@ def test_no_more_are_accepted_than_a_prompt_takes(project: Project, actor: Actor
     with pytest.raises(Conflict, match="no prompt takes more"):
         decide_instruction(proposed(project), told(), actor=actor)
     decide_instruction(proposed(project, agent="somebody-else"), told(), actor=actor)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_of_two_people_at_once_one_decides(project: Project, actor: Actor) -> None:
-    instruction = proposed(project)
-
-    def decide(decision: str) -> str:
-        try:
-            return decide_instruction(
-                AgentInstruction.objects.get(pk=instruction.pk), told(decision), actor=actor
-            ).state
-        except AlreadyDecided:
-            return "late"
-
-    answers = together(lambda: decide("accept"), lambda: decide("decline"))
-    assert answers.count("late") == 1
-    instruction.refresh_from_db()
-    assert instruction.state in answers
-    assert AuditEntry.objects.filter(action="instruction.decided").count() == 1

@@ -1,10 +1,9 @@
 """Fixes that worked are remembered as pairs, counted right however many come at once, and used while reliable."""
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 
 from notebook_app.models import Entry
 from reflection_app.core.models import Project
@@ -40,22 +39,6 @@ def failure(project: Project, **fields: Any) -> ToolFailure:
 def told(failure: ToolFailure, *, worked: bool = True, by: str = "", **done: Any) -> FixPair | None:
     with transaction.atomic():
         return keep_outcome(failure, FixOutcome(worked=worked, **done), by=by)
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.exhaustive("many at once, or many rows")
-def test_two_hundred_outcomes_at_once_are_all_counted(project: Project) -> None:
-    failures = [failure(project) for _ in range(200)]
-
-    def tell(one: ToolFailure) -> None:
-        try:
-            told(one, params={"city": "Roma", "key": "s3cret"})
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(16) as pool:
-        list(pool.map(tell, failures))
-    assert FixPair.objects.get(project=project).successes == 200
 
 
 def test_a_fix_that_failed_more_often_than_it_worked_is_not_used(project: Project) -> None:
@@ -118,7 +101,6 @@ def test_a_run_calls_with_no_values_that_only_an_agent_vouches_for(project: Proj
         assert values_for(project, tool=tool) is None
 
 
-@pytest.mark.django_db(transaction=True)
 def test_what_an_agents_own_run_called_is_no_word_of_ours(project: Project) -> None:
     handed_in = given.submitted_run(project=project, execution="external").pk
     worked_before(project, tool="transfer", run_id=handed_in)

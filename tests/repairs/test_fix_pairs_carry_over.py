@@ -20,8 +20,8 @@ ERROR = "The stars allow no such number"
 
 
 @pytest.fixture
-def agent() -> Caller:
-    return given.caller()
+def agent(caller: Caller) -> Caller:
+    return caller
 
 
 def reported(agent: Caller, params: dict[str, Any], **more: Any) -> Any:

@@ -10,7 +10,7 @@ from tests import given
 from tests.pictures import pdf
 from tests.repairs.looked import CHART, eyes, looked_check, looking_project, seen
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 REPORT = pdf("Sales per region", "Legend")
 
@@ -21,7 +21,7 @@ def page_of(client: Client, run: Run) -> str:
 
 def test_the_page_shows_what_was_seen_and_the_pages(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     reply = lambda asked: seen(asked, holds="no", saw=f"A chart. {given.HOSTILE}")  # noqa: E731
-    with eyes("openai", reply, monkeypatch) as model:
+    with eyes(reply, monkeypatch) as model:
         run = looked_check(looking_project(model.model), {"report.pdf": REPORT})
     page = page_of(client, run)
     told = " ".join(page.split())

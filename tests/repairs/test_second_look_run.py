@@ -21,7 +21,7 @@ from tests.repairs.completeness import SAVE, planned_run, reading_project, suppl
 from tests.repairs.past_supplements import past_supplement
 from tests.runs.test_crashes import Killed, killing_after, let_lease_run_out
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 FIRST_AGAIN = wanted("核对第一个文件里的颜色", "以免看错", "read_file", quote="比较两个文件里的颜色")
 LISTED = wanted("核对第一个文件里的颜色", "以免看错", quote="比较两个文件里的颜色")

@@ -16,7 +16,7 @@ from tests.repairs.tickets import SENT_BACK, external_run, handed_in, ticket_of
 from tests.reviews.test_reviews import together
 from tests.runs.forking import forked
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def closing(reason: str = "Not worth it.") -> ClosingInput:
@@ -37,6 +37,7 @@ def test_the_agent_says_that_it_takes_the_ticket_up() -> None:
     }
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_two_agents_at_once_one_takes_it_up() -> None:
     ticket = ticket_of(external_run())
     results = together(*[lambda: start_ticket(Ticket.objects.get(pk=ticket.pk), actor=Actor()) for _ in range(2)])
@@ -100,6 +101,7 @@ def test_closing_without_a_reason_is_refused(reason: str) -> None:
     assert ticket_of(run).is_open
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_two_who_close_at_once_one_does() -> None:
     ticket = ticket_of(external_run())
     results = together(

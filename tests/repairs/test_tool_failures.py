@@ -1,18 +1,17 @@
 """Many agents report, and tell how it went, at the same moment: everything is counted, and once."""
 
-import threading
-from collections.abc import Callable
+from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db import connection
 
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.errors import InvalidInput, OutcomeKnown
 from reflection_app.loops.diagnosis.diagnoses import changed_params, without_values
-from reflection_app.repairs.cheat_sheet import cheat_sheet
+from reflection_app.repairs.cheat_sheet import MOST_ROWS, cheat_sheet
 from reflection_app.repairs.models import FixPair, ToolFailure
 from tests import given
+from tests.notebook.at_once import at_once
 from tests.pace import within
 from tests.repairs.tool_failures import report, tell
 
@@ -20,31 +19,10 @@ pytestmark = pytest.mark.django_db
 MANY = 20
 
 
-def at_once(work: Callable[[int], object]) -> list[Exception]:
-    """What was raised by MANY threads that begin together."""
-    barrier, raised = threading.Barrier(MANY), list[Exception]()
-
-    def one(number: int) -> None:
-        barrier.wait()
-        try:
-            work(number)
-        except Exception as error:  # noqa: BLE001 - it is looked at by the test
-            raised.append(error)
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=one, args=(number,)) for number in range(MANY)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return raised
-
-
 @pytest.mark.django_db(transaction=True)
 def test_equal_reports_at_once_are_all_kept_and_one_of_them_is_the_first() -> None:
     project = given.project()
-    assert at_once(lambda _: report(project, agent="a")) == []
+    at_once(lambda _: report(project, agent="a"), range(MANY), threads=MANY)
     assert ToolFailure.objects.count() == MANY
     assert ToolFailure.objects.filter(is_repeated=True).count() == MANY - 1
     [row] = cheat_sheet(project).rows
@@ -55,7 +33,8 @@ def test_equal_reports_at_once_are_all_kept_and_one_of_them_is_the_first() -> No
 def test_outcomes_told_at_once_are_all_counted_for_one_pair() -> None:
     project = given.project()
     failures = [report(project, agent=f"agent {number}") for number in range(MANY)]
-    assert at_once(lambda number: tell(failures[number], worked=True, fix="Ask for less", params={"query": "x"})) == []
+    told: dict[str, Any] = {"worked": True, "fix": "Ask for less", "params": {"query": "x"}}
+    at_once(lambda failure: tell(failure, **told), failures, threads=MANY)
     pair = FixPair.objects.get()
     assert (pair.successes, pair.failures) == (MANY, 0)
     [row] = cheat_sheet(project).rows
@@ -65,8 +44,14 @@ def test_outcomes_told_at_once_are_all_counted_for_one_pair() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_of_contradicting_outcomes_at_once_one_is_kept() -> None:
     failure = report(given.project())
-    raised = at_once(lambda number: tell(failure, worked=True, note=f"told by {number}"))
-    assert [type(error) for error in raised] == [OutcomeKnown] * (MANY - 1)
+
+    def is_kept(number: int) -> bool:
+        try:
+            return bool(tell(failure, worked=True, note=f"told by {number}"))
+        except OutcomeKnown:
+            return False
+
+    assert at_once(is_kept, range(MANY), threads=MANY).count(True) == 1
     assert FixPair.objects.get().successes == 1
     assert AuditEntry.objects.filter(action="tool_failure.outcome").count() == 1
 
@@ -97,6 +82,19 @@ def test_of_two_fixes_the_more_reliable_one_is_on_the_sheet_and_advised() -> Non
     [row] = cheat_sheet(project).rows
     assert (row.fix, row.tried) == ("Ask for less", 5)
     assert report(project).fix_pair_id == sure.pk
+
+
+def test_the_sheet_takes_as_many_queries_however_long_it_is(django_assert_num_queries: Any) -> None:
+    project = given.project()
+    one = report(project)
+    with django_assert_num_queries(3):
+        assert not cheat_sheet(project).is_cut
+    ToolFailure.objects.bulk_create(
+        ToolFailure(project=project, tool=one.tool, error_type=one.error_type, source=one.source, signature=f"{number}")
+        for number in range(MOST_ROWS)
+    )
+    with django_assert_num_queries(3):
+        assert cheat_sheet(project).is_cut
 
 
 def test_a_report_of_another_projects_run_is_refused() -> None:

@@ -39,7 +39,7 @@ from tests.runs.test_crashes import Killed, counted_calls, killing_after, let_le
 
 __all__ = ["loopback"]
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
 
 _numbers = count(1)
 BUSY = reply(b"come back later", status="503 Service Unavailable", retry_after="50")

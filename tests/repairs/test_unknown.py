@@ -49,7 +49,6 @@ def test_the_last_call_of_each_tool_says_whether_it_found_nothing(run: Run) -> N
     assert found_nothing(run.pk) == ("archive",)
 
 
-@pytest.mark.django_db(transaction=True)
 def test_an_attempt_is_read_with_its_issues(run: Run) -> None:
     effect = FindSimilarIssues(
         key="similar", attempt=1, issues=(), task="Who signed the lease?", written=("I have no idea who signed it.",)

@@ -4,27 +4,17 @@ import pytest
 from django.test import Client
 
 from notebook_app.models import Entry
-from reflection_app.core.audit import Actor
-from reflection_app.core.models import Project, Role
-from reflection_app.sessions.models import Transcript
-from reflection_app.sessions.recording import TranscriptSubmission, open_transcript
+from reflection_app.core.models import Role
 from tests import given
 from tests.sessions.looking_back import (
     BOTH,
     ended_run,
     errors_said,
     finding,
-    forks_of,
     looked_back,
 )
-from tests.sessions.recorded import turns
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def session(project: Project) -> Transcript:
-    sent = {"messages": turns("hello", "bye"), "ended": True, "objective": "Be kind."}
-    return open_transcript(project, TranscriptSubmission.model_validate(sent), actor=Actor())
+pytestmark = pytest.mark.django_db
 
 
 def test_the_runs_page_tells_both_while_they_read_and_after(client: Client) -> None:
@@ -43,16 +33,6 @@ def test_the_runs_page_tells_both_while_they_read_and_after(client: Client) -> N
     for entry in Entry.objects.all():
         assert f'href="/p/{run.project.slug}/notebook/entries/{entry.pk}/"' in section
     assert "score 61 of 100" in client.get(address).text
-
-
-def test_a_forks_own_page_leads_to_what_it_looks_back_at(client: Client) -> None:
-    run = ended_run()
-    given.logged_in(client, run.project)
-    fork = forks_of(run)["errors"].fork
-    page = client.get(f"/p/{run.project.slug}/runs/{fork.pk}/").text
-    assert "This run looks back at another:" in page
-    assert f'href="/p/{run.project.slug}/runs/{run.pk}/"' in page
-    assert "Looking for errors" in page
 
 
 def test_hostile_findings_stay_text(client: Client) -> None:
@@ -76,5 +56,3 @@ def test_rest_tells_both_with_what_became_of_each_finding() -> None:
     [found] = errors["findings"]
     assert (found["category"], found["became"], found["name"]) == ("tool_misuse", "added", None)
     assert Entry.objects.filter(pk=found["entry_id"], kind="error_note").exists()
-    stranger = given.caller(given.project())
-    assert stranger.get(f"runs/{run.pk}/reflectors").status == 404

@@ -3,18 +3,19 @@
 import pytest
 
 from reflection_app.core.audit import Actor
+from reflection_app.loops.after.looking_back import SESSION_FILE
 from reflection_app.loops.questions import Choice
 from reflection_app.loops.verdicts import Ended, Outcome
 from reflection_app.runs.advance import advance, end_run
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.models import Run
 from reflection_app.runs.resuming import AnswerInput, answer_question
-from reflection_app.sessions.looked_back_at import has_conversation, readable_files, turns_of_run
+from reflection_app.sessions.looked_back_at import beside_the_session, has_conversation, readable_files, turns_of_run
 from tests import given
 from tests.runs.questions import waiting_question
 from tests.sessions.looking_back import BOTH, forks_of, watched_project
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def test_what_a_person_was_asked_and_said_is_part_of_it() -> None:
@@ -54,3 +55,10 @@ def test_work_that_failed_before_its_first_attempt_is_looked_back_at_where_somet
     assert run.attempts_made == 0
     end_run(run, Ended(outcome=Outcome.FAILED, error="no plan could be carried out"))
     assert set(forks_of(run)) == {"errors", "memory"}
+
+
+def test_a_file_under_the_conversations_own_name_takes_no_others_place() -> None:
+    kept = beside_the_session({SESSION_FILE: "one", f"handed_in/{SESSION_FILE}": "two", "a.txt": "three"})
+    assert SESSION_FILE not in kept
+    assert sorted(kept.values()) == ["one", "three", "two"]
+    assert kept[f"handed_in/{SESSION_FILE}"] == "two"

@@ -24,7 +24,7 @@ from tests import given
 from tests.runs.test_run_pages import ACTIVE
 from tests.sessions.recorded import INLINE, reflection, turns, watched_project
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true"}
 
 

@@ -8,20 +8,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.conf import settings
-from django.db import connection, transaction
+from django.db import connection
 from django.utils import timezone
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
-from opentelemetry import trace as otel
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
-from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
-from pytest_django.live_server_helper import LiveServer
 
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Project
@@ -200,15 +193,6 @@ def test_a_key_with_the_scope_is_needed_and_says_so_in_kind(caller: Caller) -> N
     assert not AgentTrace.objects.exists()
 
 
-def test_who_asks_too_often_is_told_how_long_to_wait(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings, "API_REQUESTS_PER_MINUTE", 1)
-    monkeypatch.setattr(settings, "API_BURST", 1)
-    assert post(caller, export(SPAN)).status == 200
-    refused = post(caller, export(SPAN))
-    assert (refused.status, refused.body["code"]) == (429, 8)
-    assert int(refused.headers["retry-after"]) > 0
-
-
 def test_spans_are_those_of_the_keys_project_alone(caller: Caller) -> None:
     other = given.caller()
     for one in (caller, other):
@@ -360,49 +344,3 @@ def test_two_workers_make_one_session_of_a_trace() -> None:
         worker.join(PATIENCE_S)
     assert sum(done) == 1
     assert Transcript.objects.get().turns_made == 4
-
-
-@pytest.mark.django_db(transaction=True)
-def test_what_was_not_committed_was_not_taken(caller: Caller) -> None:
-    with transaction.atomic():
-        take_spans(caller.project, spans_at_work())
-        transaction.set_rollback(True)
-    assert not AgentTrace.objects.exists()
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_real_exporter_of_opentelemetry_makes_a_session(live_server: LiveServer) -> None:
-    caller = given.caller()
-    exporter = OTLPSpanExporter(
-        endpoint=f"{live_server.url}{PATH}", headers={"Authorization": f"Bearer {caller.secret}"}
-    )
-    provider = TracerProvider(resource=Resource.create({"service.name": "airline"}))
-    provider.add_span_processor(BatchSpanProcessor(exporter))
-    tracer = provider.get_tracer("test")
-    operation = "gen_ai.operation.name"
-    with tracer.start_as_current_span(
-        "invoke_agent", attributes={operation: "invoke_agent", "gen_ai.agent.name": "Ada"}
-    ):
-        with tracer.start_as_current_span("chat", attributes={operation: "chat", "gen_ai.request.model": "m"}) as model:
-            model.set_attribute("gen_ai.input.messages", json.dumps([USER]))
-            model.set_attribute("gen_ai.output.messages", json.dumps([asks("cancel", "c1", trip="X1")]))
-        with tracer.start_as_current_span(
-            "cancel", attributes={operation: "execute_tool", "gen_ai.tool.name": "cancel"}
-        ) as call:
-            call.set_attribute("gen_ai.tool.call.id", "c1")
-            call.record_exception(LookupError("no such trip"))
-            call.set_status(otel.StatusCode.ERROR)
-        with tracer.start_as_current_span("SELECT"):
-            pass
-    assert provider.force_flush()
-    provider.shutdown()
-    assert AgentTrace.objects.get().spans_received == 4
-    assemble_due(later(minutes=2))
-    session = Transcript.objects.get()
-    assert (session.project, session.agent, roles(session)) == (caller.project, "Ada", ["user", "assistant", "tool"])
-    answered = TranscriptTurn.objects.get(role="tool")
-    assert (answered.tool_name, answered.content, answered.is_tool_failure) == (
-        "cancel",
-        "LookupError: no such trip",
-        True,
-    )
