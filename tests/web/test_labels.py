@@ -14,7 +14,6 @@ from reflection_app.loops.protocol.checklists import report_checklist, revised_o
 from reflection_app.loops.protocol.classification import NAMES, classify
 from reflection_app.loops.protocol.error_classes import FailureFacts, SimilarIssues
 from reflection_app.loops.protocol.stages import Effort, RepairStatus
-from reflection_app.loops.referee.weighing import Basis
 from reflection_app.loops.requirement_checks import check_requirements, requirement_issues
 from reflection_app.loops.requirements import Requirements
 from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Outcome, Referee, Severity, Verdict
