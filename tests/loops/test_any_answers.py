@@ -13,7 +13,6 @@ from reflection_app.loops.attempt_effects import (
     AskReviewer,
     AwaitAttempt,
     CallTool,
-    Decision,
     Draw,
     Drawn,
     Generate,
@@ -22,7 +21,6 @@ from reflection_app.loops.attempt_effects import (
     HandedInRepair,
     KeepAttempt,
     RecordVerdict,
-    ReviewDecision,
     RunTests,
 )
 from reflection_app.loops.catalogue import LOOPS
@@ -50,7 +48,7 @@ from reflection_app.loops.requirements import CountRequirement, Requirements
 from reflection_app.loops.task_spec import Execution, Limits, Mode, Redo, ReviewPolicy, TaskKind, TaskSpec
 from reflection_app.loops.tool_calls import ToolCall, ToolFailure, ToolResult, ToolSpec
 from reflection_app.loops.verdicts import Ended, IssueCategory, Outcome, Referee, Verdict
-from tests.loops.playing import TESTS, noted, play, said
+from tests.loops.playing import TESTS, decided, noted, play, said
 from tests.runs.critiques import critique
 
 MOST_CALLS = 300
@@ -189,7 +187,7 @@ similar = st.sampled_from(
     ]
 )
 decisions = st.builds(
-    lambda verdict, score: ReviewDecision(decision=Decision.OVERRULE, verdict=verdict, score=score),
+    lambda verdict, score: decided(verdict, score=score),
     st.sampled_from(Verdict),
     st.floats(0, 100),
 )

@@ -11,13 +11,12 @@ from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed,
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.verdicts import Outcome, Verdict
 from tests.loops.malformed import MALFORMED
-from tests.loops.playing import play, said
+from tests.loops.playing import decided, play, said
 from tests.loops.protocol.playing import (
     PAPERS,
     PLAN,
     REFLECTION,
     Desk,
-    decided,
     missing,
     papers,
     passing,
