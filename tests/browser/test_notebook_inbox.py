@@ -11,9 +11,9 @@ from reflection_app.core.models import Project, Role
 from reflection_app.notebook.curating import approve_entry, tag_entry
 from reflection_app.notebook.input import CurationInput, TagsInput
 from reflection_app.reviews.models import Comment
+from tests import given
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
-from tests.factories import make_member
 from tests.notebook.test_comparing import conflicting
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -50,7 +50,7 @@ def now(entry: Entry) -> Entry:
 
 
 def test_keys_move_approve_reject_and_undo(visit: Visit, project: Project, entries: list[Entry]) -> None:
-    page = opened(visit(make_member(project, Role.CURATOR)).go(INBOX), entries[0])
+    page = opened(visit(given.member(project, Role.CURATOR)).go(INBOX), entries[0])
     page.evaluate("window.sameDocument = true")
     page.keyboard.press("j")
     opened(page, entries[1])
@@ -78,7 +78,7 @@ def test_keys_move_approve_reject_and_undo(visit: Visit, project: Project, entri
 
 
 def test_keys_edit_tag_comment_search_and_help(visit: Visit, project: Project, entries: list[Entry]) -> None:
-    page = opened(visit(make_member(project, Role.CURATOR)).go(INBOX), entries[0])
+    page = opened(visit(given.member(project, Role.CURATOR)).go(INBOX), entries[0])
     page.keyboard.press("e")
     expect(page.locator("#id_name")).to_be_focused()
     page.locator("#id_content").fill("Other words")
@@ -115,7 +115,7 @@ def test_keys_edit_tag_comment_search_and_help(visit: Visit, project: Project, e
 
 
 def test_many_are_selected_and_approved_with_one_key(visit: Visit, project: Project, entries: list[Entry]) -> None:
-    page = opened(visit(make_member(project, Role.CURATOR)).go(INBOX), entries[0])
+    page = opened(visit(given.member(project, Role.CURATOR)).go(INBOX), entries[0])
     page.keyboard.press("x")
     page.keyboard.press("j")
     opened(page, entries[1])
@@ -135,8 +135,8 @@ def test_many_are_selected_and_approved_with_one_key(visit: Visit, project: Proj
 def test_two_curators_at_once_see_each_other_and_lose_nothing(
     visit: Visit, project: Project, entries: list[Entry]
 ) -> None:
-    other = Actor(user=make_member(project, Role.CURATOR))
-    page = opened(visit(make_member(project, Role.CURATOR)).go(INBOX), entries[0])
+    other = Actor(user=given.member(project, Role.CURATOR))
+    page = opened(visit(given.member(project, Role.CURATOR)).go(INBOX), entries[0])
     page.wait_for_selector("[data-bell-state=open]")
     approve_entry(project, entries[1].id, CurationInput(), actor=other)
     expect(page.locator(f"#row-{entries[1].id}")).to_have_count(0)
@@ -159,7 +159,7 @@ def test_two_curators_at_once_see_each_other_and_lose_nothing(
 def test_a_key_does_not_act_before_the_entry_is_on_the_screen(
     visit: Visit, project: Project, entries: list[Entry]
 ) -> None:
-    page = opened(visit(make_member(project, Role.CURATOR)).go(INBOX), entries[0])
+    page = opened(visit(given.member(project, Role.CURATOR)).go(INBOX), entries[0])
     # Two presses within one moment: the second one was meant for what has gone by then.
     page.evaluate(
         """() => { for (let i = 0; i < 2; i++)
@@ -171,7 +171,7 @@ def test_a_key_does_not_act_before_the_entry_is_on_the_screen(
 
 
 def test_it_decides_without_scripts(visit: Visit, project: Project, entries: list[Entry]) -> None:
-    visitor = visit(make_member(project, Role.CURATOR))
+    visitor = visit(given.member(project, Role.CURATOR))
     browser = visitor.page.context.browser
     assert browser is not None
     plain = browser.new_context(java_script_enabled=False)
@@ -190,7 +190,7 @@ def test_it_decides_without_scripts(visit: Visit, project: Project, entries: lis
 def test_the_key_to_approve_asks_first_where_another_entry_says_the_opposite(visit: Visit, project: Project) -> None:
     conflict = conflicting(project.pk)
     entry = conflict.first
-    page = opened(visit(make_member(project, Role.CURATOR)).go(f"{INBOX}?entry={entry.id}"), entry)
+    page = opened(visit(given.member(project, Role.CURATOR)).go(f"{INBOX}?entry={entry.id}"), entry)
     page.keyboard.press("a")
     keep_this = page.locator("input[name=contradictions][value=supersede]")
     expect(keep_this).to_be_focused()

@@ -19,7 +19,7 @@ from notebook_app.proposing import Proposal, keep
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.notebook.bulk import BulkCuration, BulkDeed, curate_together
-from tests.factories import make_project
+from tests import given
 from tests.notebook.entries import make_entry
 from tests.pace import PATIENCE_S
 
@@ -67,7 +67,7 @@ ACTS: dict[str, Act] = {
 
 @pytest.mark.parametrize("name", ACTS)
 def test_who_waits_for_the_notebook_holds_none_of_its_rows(name: str) -> None:
-    project = make_project()
+    project = given.project()
     one, other = (make_entry(project, name=f"Close the file {n}", flags=[]) for n in "ab")
     pair = sorted((one, other), key=lambda entry: entry.pk)
     conflict = Conflict.objects.create(

@@ -11,15 +11,15 @@ from notebook_app.kinds import EntryKind, EntryState
 from notebook_app.models import Entry
 from notebook_app.reading import entry_of, versions_of
 from reflection_app.core.models import Project, Role
+from tests import given
 from tests.notebook.test_notebook_pages import INBOX, PAGES, proposed
-from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def curator(client: Client, project: Project) -> Client:
-    return logged_in(client, project, Role.CURATOR)
+    return given.logged_in(client, project, Role.CURATOR)
 
 
 def page_of(entry: Entry, what: str = "") -> str:
@@ -33,8 +33,8 @@ def now(entry: Entry) -> Entry:
 
 
 def curate(client: Client, entry: Entry, act: str, **fields: Any) -> Any:
-    given = {"act": act, "version": entry.version, "from": "inbox", "list": "sort=name"} | fields
-    return client.post(page_of(entry, "curate/"), given)
+    sent = {"act": act, "version": entry.version, "from": "inbox", "list": "sort=name"} | fields
+    return client.post(page_of(entry, "curate/"), sent)
 
 
 def test_after_a_decision_the_next_of_the_same_list_is_shown_and_undo_brings_it_back(
@@ -55,8 +55,8 @@ def test_after_a_decision_the_next_of_the_same_list_is_shown_and_undo_brings_it_
 
 def test_an_edit_makes_a_version_that_can_be_restored(curator: Client, project: Project) -> None:
     entry = proposed(project, "Alpha", content="As it was")[0]
-    given = {"name": "Alpha", "content": "As it is", "when": "Often", "tags": "a, b", "version": entry.version}
-    assert curator.post(page_of(entry, "edit/"), given).status_code == 302
+    sent = {"name": "Alpha", "content": "As it is", "when": "Often", "tags": "a, b", "version": entry.version}
+    assert curator.post(page_of(entry, "edit/"), sent).status_code == 302
     page = curator.get(page_of(entry)).text
     assert "<del>was</del>" in page
     assert "<ins>is</ins>" in page
@@ -122,13 +122,13 @@ def test_two_are_merged_and_one_is_split(curator: Client, project: Project) -> N
     assert "Retry a call once" in curator.get(page_of(first, "merge/")).text
     beside = curator.get(page_of(first, f"merge/?into={second.id}")).text
     assert "Merge, in the words of the other" in beside
-    given = {"into": second.id, "version": first.version, "into_version": second.version, "act": "merge"}
-    assert curator.post(page_of(first, "merge/"), given)["Location"] == page_of(second)
+    sent = {"into": second.id, "version": first.version, "into_version": second.version, "act": "merge"}
+    assert curator.post(page_of(first, "merge/"), sent)["Location"] == page_of(second)
     assert now(first).state == EntryState.MERGED
     assert now(second).occurrences == 3
     assert "Retry a call" in curator.get(page_of(second)).text
-    given = {"name": "A part of it", "content": "Only the part", "version": now(second).version}
-    made = curator.post(page_of(second, "split/"), given)
+    sent = {"name": "A part of it", "content": "Only the part", "version": now(second).version}
+    made = curator.post(page_of(second, "split/"), sent)
     part = Entry.objects.get(name="A part of it")
     assert made["Location"] == f"{PAGES}entries/{part.pk}/"
     assert part.kind == EntryKind.LESSON

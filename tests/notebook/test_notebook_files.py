@@ -8,8 +8,8 @@ import pytest
 from notebook_app.models import Entry
 from reflection_app.core.models import Project, Scope
 from reflection_app.notebook.proposing import carry_out_import
-from tests.api.caller import Caller, make_caller
-from tests.factories import make_project
+from tests import given
+from tests.api.caller import Caller
 from tests.notebook.interchange.test_reading import MARKDOWN, NOTE, zipped
 
 pytestmark = pytest.mark.django_db
@@ -17,12 +17,12 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def project() -> Project:
-    return make_project()
+    return given.project()
 
 
 @pytest.fixture
 def admin(project: Project) -> Caller:
-    return make_caller(project, [Scope.ADMIN])
+    return given.caller(project, [Scope.ADMIN])
 
 
 def test_files_are_read_shown_and_carried_out(admin: Caller) -> None:

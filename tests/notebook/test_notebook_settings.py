@@ -7,8 +7,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.project_settings import LessonSettings, NotebookSettings, ReflectionMode
 from reflection_app.tasks.models import Task
 from reflection_app.tasks.submission import ReflectionInput
-from tests.factories import make_project
-from tests.web.stories import logged_in
+from tests import given
 
 pytestmark = pytest.mark.django_db
 PAGE = "/p/set/settings/notebook/"
@@ -26,7 +25,7 @@ TYPED = {
 
 @pytest.fixture
 def admin(client: Client) -> Client:
-    return logged_in(client, make_project("set"))
+    return given.logged_in(client, given.project("set"))
 
 
 def test_how_a_project_learns_is_saved_shown_and_told_in_the_trail(admin: Client) -> None:

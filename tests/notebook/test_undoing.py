@@ -10,7 +10,7 @@ from notebook_app import curation, merging
 from notebook_app.kinds import By, Change, ChangedMeanwhile, Refused
 from notebook_app.models import Entry, Exposure
 from notebook_app.versions import kept_of, write_version
-from tests.factories import make_user
+from tests import given
 from tests.notebook.entries import make_entry
 
 pytestmark = pytest.mark.django_db
@@ -21,7 +21,7 @@ ACTS: dict[str, Callable[[Entry], Any]] = {
     "reject": lambda one: curation.reject(one.project_id, one.pk, by=ANNA, reason="Wrong"),
     "edit": lambda one: curation.edit(one.project_id, one.pk, by=ANNA, name="Other", details={"advice": "x"}),
     "tag": lambda one: curation.tag(one.project_id, one.pk, by=ANNA, tags=["x"]),
-    "own": lambda one: curation.own(one.project_id, one.pk, by=ANNA, owner=make_user()),
+    "own": lambda one: curation.own(one.project_id, one.pk, by=ANNA, owner=given.user()),
     "clear": lambda one: curation.clear(one.project_id, one.pk, by=ANNA),
     "supersede": lambda one: merging.supersede(
         one.project_id, gone_id=one.pk, by_id=make_entry(one.project_id).pk, by=ANNA

@@ -17,11 +17,10 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.lessons import can_still_count
 from reflection_app.runs.models import Run, RunState
 from reflection_app.runs.resuming import cancel_run
-from tests.factories import make_member, make_project
+from tests import given
 from tests.notebook.exposed import approved_lesson, draw
 from tests.reviews.undoing import claimed, decide, gone_on, rows_of
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
 BAD, GOOD = critique(40), critique(90, approved=True)
 UNSURE_PASS = critique(80, approved=True, confidence=0.2)
@@ -85,8 +84,8 @@ def exposed_run(
     answers: dict[str, str] = {}
     for number, one in enumerate(critiques, start=1):
         answers |= {f"attempt-{number}/answer": f"text {number}", f"attempt-{number}/critique": one}
-    project = project or make_project()
-    run = scripted_run(answers, project=project, **task)
+    project = project or given.project()
+    run = given.scripted_run(answers, project=project, **task)
     run.spec["review_policy"]["audit_share"] = audit_share
     run.save(update_fields=["spec"])
     lesson = approved_lesson(project.pk)
@@ -101,10 +100,10 @@ def succeeded(run: Run) -> bool | None:
 
 
 def person(review: Review) -> Actor:
-    return Actor(user=make_member(review.project, Role.REVIEWER))
+    return Actor(user=given.member(review.project, Role.REVIEWER))
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 class TestRuns:
     def test_a_run_that_ends_settles_what_was_drawn_for_it(self) -> None:
         for critiques, expected in (((GOOD,), True), ((BAD, GOOD), False)):
@@ -117,7 +116,7 @@ class TestRuns:
 
     def test_a_run_of_another_project_with_lessons_of_its_own_is_left_alone(self) -> None:
         run, lesson = exposed_run(GOOD)
-        draw(make_project().pk, str(run.pk), [lesson], draws=[0.5])
+        draw(given.project().pk, str(run.pk), [lesson], draws=[0.5])
         other = approved_lesson(uuid4())
         draw(other.project_id, str(run.pk), [other], draws=[0.5])
         advance(run.pk)
