@@ -63,7 +63,7 @@ def by_of(actor: Actor) -> By:
 
 
 def note(entry: Entry, action: str, *, actor: Actor, more: dict[str, Any] | None = None) -> Entry:
-    """Add the entry's last change to the trail, notify the pages, and return it. Call it inside the change's transaction."""
+    """Add the entry's last change to the trail, notify the pages, and return the entry. Call it in the transaction."""
     now, *earlier = versions_of(entry, most=2)
     before: dict[str, Any] = {}
     after: dict[str, Any] = {"state": now.state, "version": now.number}
