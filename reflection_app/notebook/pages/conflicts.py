@@ -36,6 +36,8 @@ from reflection_app.web.list_pages import PAGE
 from reflection_app.web.middleware import fragment
 
 EVIDENCE_SHOWN = 5
+# The most urgent first.
+KINDS = (ConflictKind.CONTRADICTION, ConflictKind.DUPLICATE, ConflictKind.REFINEMENT)
 WORDS = ("name", "description", "content")
 OPTIONAL = ("stays", "first_expected_version", "second_expected_version")
 
@@ -67,7 +69,7 @@ def conflict_list(request: DeskRequest) -> HttpResponse:
         "state": state,
         "kind": kind,
         "states": ConflictState.choices,
-        "kinds": ConflictKind.choices,
+        "kinds": [(one, one.label) for one in KINDS],
     }
     return render(request, "notebook/conflicts.html", context)
 
