@@ -82,14 +82,6 @@ class FieldDiff:
     after: str
     pieces: tuple[Piece, ...]
 
-    @property
-    def removed(self) -> tuple[str, ...]:
-        return tuple(piece.text for piece in self.pieces if piece.kind == "removed")
-
-    @property
-    def added(self) -> tuple[str, ...]:
-        return tuple(piece.text for piece in self.pieces if piece.kind == "added")
-
 
 def diff_of(before: Mapping[str, Any], after: Mapping[str, Any], *, fields: tuple[str, ...]) -> tuple[FieldDiff, ...]:
     """The fields that differ, in the order of `fields`; those of details as `details.<name>`."""

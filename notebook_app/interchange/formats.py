@@ -185,7 +185,7 @@ def index_of(notes: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _text(value: dict[str, Any], name: str, *, needed: bool = False) -> str:
-    """What the field says; nothing where it is missing, unless it is needed."""
+    """Return the field's text, empty if it is missing. Raises Unreadable if it is no text, or missing and needed."""
     found = value.get(name) or ""
     if not isinstance(found, str):
         raise Unreadable(f"{name} is not a text")

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from uuid import UUID
 
-from django.db import transaction
+from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from notebook_app.changing import lock_notebook
 from notebook_app.curation import edit
@@ -39,13 +39,13 @@ AT_ONCE = 500
 FILE = "file:"
 
 
-class ImportStep(StrEnum):
-    ADD = "add"
-    CHANGE = "change"
-    SAME = "same"
-    TWICE = "twice"
+class ImportStep(models.TextChoices):
+    ADD = "add", _("Would be added")
+    CHANGE = "change", _("Would be changed")
+    SAME = "same", _("Are there already")
+    TWICE = "twice", _("Are twice in the files")
     # It is known, and was decided against; or approved, and whoever imports is no person.
-    DECIDED = "decided"
+    DECIDED = "decided", _("Were decided against: left alone")
 
 
 @dataclass(frozen=True)
@@ -108,11 +108,6 @@ def source_of(item: ImportItem) -> str:
     return f"{FILE}{item.key}"[:200] if item.key else ""
 
 
-def source_named(name: str) -> str:
-    """By what the notebook knows an anti-pattern that came as Markdown."""
-    return f"{FILE}{key_of(name)}"
-
-
 def _names(item: ImportItem) -> list[str]:
     """All that the entry of the item may be known by, its own id first and its words last."""
     own = [item.id] if item.id else []
@@ -121,7 +116,8 @@ def _names(item: ImportItem) -> list[str]:
         entry_id = uuid_in(item.key.removeprefix("note:nb_"))
         own += [str(entry_id)] if entry_id is not None else []
     if item.kind is EntryKind.ANTI_PATTERN:
-        own.append(source_named(item.name))
+        # By this the notebook knows an anti-pattern that came as Markdown.
+        own.append(f"{FILE}{key_of(item.name)}")
     return [*own, *([item.key, source_of(item)] if item.key else []), proposal_of(item).fingerprint]
 
 
@@ -153,7 +149,7 @@ def import_of(project_id: UUID, import_id: UUID) -> ImportBatch:
 
 
 def planned(batch: ImportBatch) -> list[Planned]:
-    """What the import would do now; nothing once it has begun."""
+    """Return what the import would do now; nothing once it has begun."""
     if batch.state != ImportState.PREVIEWED:
         return []
     items = [ImportItem.model_validate(item) for item in batch.items]

@@ -63,7 +63,7 @@ def by_of(actor: Actor) -> By:
 
 
 def note(entry: Entry, action: str, *, actor: Actor, more: dict[str, Any] | None = None) -> Entry:
-    """The entry, its last change added to the trail and the pages notified; inside the transaction of the change."""
+    """Add the entry's last change to the trail, notify the pages, and return the entry. Call it in the transaction."""
     now, *earlier = versions_of(entry, most=2)
     before: dict[str, Any] = {}
     after: dict[str, Any] = {"state": now.state, "version": now.number}

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from itertools import count
 from uuid import UUID
 
+from django.utils import timezone
+
 from notebook_app.curation import approve
-from notebook_app.exposures import Drawn, record_exposures, settle, sum_recalls, withhold
+from notebook_app.exposures import Drawn, record_exposures, sum_recalls, withhold
 from notebook_app.kinds import DESK, By
-from notebook_app.models import Entry
+from notebook_app.models import Entry, Exposure
 from notebook_app.public import propose as proposed
 from notebook_app.recall import RecalledEntry
 
@@ -40,13 +42,25 @@ def draw(
 
 
 def fill(lesson: Entry, *, given: tuple[int, int], withheld: tuple[int, int]) -> None:
-    """Outcomes as (successes, all): the arms grow evenly, as they would with a steady share."""
+    """Outcomes as (successes, all), those of runs that were given it first; each arm succeeds evenly over time."""
     for is_withheld, (successes, total) in ((False, given), (True, withheld)):
-        for number in range(total):
-            subject = f"work {next(_numbers)}"
-            draw(lesson.project_id, subject, [lesson], draws=[0.05 if is_withheld else 0.5])
-            succeeded = number * successes // total < (number + 1) * successes // total
-            settle(lesson.project_id, subject=subject, succeeded=succeeded)
+        Exposure.objects.bulk_create(
+            Exposure(
+                project_id=lesson.project_id,
+                entry_id=lesson.pk,
+                entry_version=lesson.version,
+                subject=f"work {next(_numbers)}",
+                rank=1,
+                score=1.0,
+                share=0.1,
+                draw=0.05 if is_withheld else 0.5,
+                is_withheld=is_withheld,
+                is_summed=is_withheld,
+                succeeded=number * successes // total < (number + 1) * successes // total,
+                settled_at=timezone.now(),
+            )
+            for number in range(total)
+        )
 
 
 def row_of(lesson: Entry) -> Entry:

@@ -22,7 +22,18 @@ from notebook_app.lift import (
     size_of,
     wilson,
 )
-from tests.notebook.lessons import outcomes
+
+
+def outcomes(chance: Random, *, runs: int, share: float, without: float, with_it: float) -> str:
+    """`runs` outcomes as looks.py writes them; each run is withheld from with probability `share`."""
+    made = []
+    for _ in range(runs):
+        is_withheld = chance.random() < share
+        succeeded = chance.random() < (without if is_withheld else with_it)
+        letter = "w" if is_withheld else "g"
+        made.append(letter.upper() if succeeded else letter)
+    return "".join(made)
+
 
 # Successes and totals of two arms, and the interval by method 10 in table II of Newcombe 1998.
 PUBLISHED = [

@@ -1,5 +1,5 @@
 from random import Random
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.db import connection
@@ -10,7 +10,7 @@ from notebook_app.curation import edit
 from notebook_app.entry_filter import EntryFilter
 from notebook_app.kinds import DESK, EntryKind
 from notebook_app.meaning import active_space, nearest, opening, vector_of
-from notebook_app.models import Embedding
+from notebook_app.models import Embedding, EmbeddingSpace, Entry
 from tests.notebook.embedding_rows import active, kept
 
 pytestmark = pytest.mark.django_db
@@ -65,20 +65,33 @@ def test_a_vector_of_words_that_were_edited_is_nobodys() -> None:
     assert vector_of(entry.pk) is None
 
 
+def many(chance: Random, count: int, *, dimensions: int) -> tuple[UUID, dict[str, list[float]], EmbeddingSpace]:
+    """A project of approved lessons with vectors by chance, every 30th with the tag `rare`."""
+    project = uuid4()
+    vectors = {f"lesson {number}": [chance.gauss(0, 1) for _ in range(dimensions)] for number in range(count)}
+    Entry.objects.bulk_create(
+        Entry(
+            project_id=project,
+            kind="lesson",
+            state="approved",
+            name=name,
+            source=name,
+            fingerprint=name,
+            tags=["rare"] if number % 30 == 0 else [],
+        )
+        for number, name in enumerate(vectors)
+    )
+    return project, vectors, active(vectors, dimensions=dimensions)
+
+
 @pytest.mark.exhaustive("many at once, or many rows")
 def test_the_index_finds_what_comparing_all_finds_also_where_the_filter_leaves_out_nearly_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(meaning, "FEW", 5)
-    project, chance = uuid4(), Random(6)
-    vectors = {f"lesson {number}": [chance.gauss(0, 1) for _ in range(24)] for number in range(300)}
-    for number, name in enumerate(vectors):
-        kept(project, name, tags=("rare",) if number % 30 == 0 else ())
-    active(vectors, dimensions=24)
+    project, vectors, _ = many(Random(6), 300, dimensions=24)
     rare = EntryFilter(tags=("rare",))
-    with CaptureQueriesContext(
-        connection,
-    ) as asked:
+    with CaptureQueriesContext(connection) as asked:
         by_index = nearest(project, vectors["lesson 7"], among=EntryFilter(), limit=10)
         few = nearest(project, vectors["lesson 7"], among=rare, limit=10)
     assert sum("iterative_scan" in query["sql"] for query in asked) == 2
@@ -93,11 +106,7 @@ def test_the_index_finds_what_comparing_all_finds_also_where_the_filter_leaves_o
 
 
 def test_the_index_is_what_the_search_of_many_uses(monkeypatch: pytest.MonkeyPatch) -> None:
-    project, chance = uuid4(), Random(1)
-    vectors = {f"lesson {number}": [chance.gauss(0, 1) for _ in range(8)] for number in range(200)}
-    for name in vectors:
-        kept(project, name)
-    space = active(vectors, dimensions=8)
+    project, vectors, space = many(Random(1), 200, dimensions=8)
     monkeypatch.setattr(meaning, "FEW", 5)
     with CaptureQueriesContext(connection) as asked:
         nearest(project, vectors["lesson 7"], among=EntryFilter(), limit=3)

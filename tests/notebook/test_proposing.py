@@ -92,11 +92,11 @@ def test_overlapping_lists_in_opposite_order_do_not_wait_for_each_other_for_ever
         texts = MISTAKES[:20] if turn % 2 else MISTAKES[19::-1]
         keep_all(project_id, [mistake(text, evidence={"run": str(UUID(int=turn + 1))}) for text in texts])
 
-    at_once(propose, range(24), threads=8)
+    at_once(propose, range(12), threads=8)
     counts = Entry.objects.filter(project_id=project_id, state=EntryState.PROPOSED).values_list("pk", "occurrences")
     # Both of the merged are proposed with the same evidence, which counts once.
-    assert dict(counts).pop(into.pk) == 2 + 24
-    assert {count for pk, count in counts if pk != into.pk} == {24}
+    assert dict(counts).pop(into.pk) == 2 + 12
+    assert {count for pk, count in counts if pk != into.pk} == {12}
 
 
 def test_the_same_evidence_counts_once_and_none_counts_nothing() -> None:

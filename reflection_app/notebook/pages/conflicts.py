@@ -36,6 +36,8 @@ from reflection_app.web.list_pages import PAGE
 from reflection_app.web.middleware import fragment
 
 EVIDENCE_SHOWN = 5
+# The most urgent first.
+KINDS = (ConflictKind.CONTRADICTION, ConflictKind.DUPLICATE, ConflictKind.REFINEMENT)
 WORDS = ("name", "description", "content")
 OPTIONAL = ("stays", "first_expected_version", "second_expected_version")
 
@@ -67,7 +69,7 @@ def conflict_list(request: DeskRequest) -> HttpResponse:
         "state": state,
         "kind": kind,
         "states": ConflictState.choices,
-        "kinds": ConflictKind.choices,
+        "kinds": [(one, one.label) for one in KINDS],
     }
     return render(request, "notebook/conflicts.html", context)
 
@@ -171,7 +173,7 @@ def _show(request: DeskRequest, conflict: Conflict, typed: ConflictForm) -> Http
 
 
 def _suggested(request: DeskRequest, conflict: Conflict) -> dict[str, Any]:
-    """What became of asking a model: its run, and its suggestion with hidden characters written out."""
+    """Return the context of a suggestion: its run, and its texts with hidden characters written out."""
     run = run_asked(conflict)
     is_under_way = run is not None and run.state != RunState.FINISHED
     why_none = (run.error or _("Its run ended without one that is kept here.")) if run and not is_under_way else ""
@@ -186,7 +188,7 @@ def _suggested(request: DeskRequest, conflict: Conflict) -> dict[str, Any]:
 
 
 def _likely_stays(conflict: Conflict) -> UUID:
-    """The entry that a curator is likely to keep: the approved one, else the one that was found oftener."""
+    """Return the entry that a curator is likely to keep: the approved one, else the one that was found oftener."""
 
     def weight(entry: Entry) -> tuple[bool, int]:
         return entry.state == EntryState.APPROVED, entry.occurrences

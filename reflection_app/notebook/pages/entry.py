@@ -72,11 +72,9 @@ def about_entry(request: DeskRequest, entry: Entry, *, most: int) -> dict[str, A
         "has_more_evidence": len(evidence) > most,
         "conflicts": [(conflict, EntryView(other)) for conflict, other in conflicts_of(entry)],
         "contradictions": open_contradictions(project.pk, entry.id),
-        "last_change": last_version_of(entry),
         "may_curate": request.place.may(Permission.CURATE),
         "thread": opened_thread(request, About.ENTRY, entry.id),
         "members": list(project.memberships.order_by("user__username").values_list("user_id", "user__username")),
-        "target": entry_of(project.pk, entry.merged_into_id) if entry.merged_into_id else None,
     }
 
 

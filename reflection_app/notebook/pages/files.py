@@ -24,13 +24,6 @@ from reflection_app.web.middleware import post_only
 LARGEST_UPLOAD = 20_000_000
 MOST_FILES = 200
 MOST_SHOWN = 200
-STEPS = {
-    ImportStep.ADD: gettext_lazy("Would be added"),
-    ImportStep.CHANGE: gettext_lazy("Would be changed"),
-    ImportStep.SAME: gettext_lazy("Are there already"),
-    ImportStep.TWICE: gettext_lazy("Are twice in the files"),
-    ImportStep.DECIDED: gettext_lazy("Were decided against: left alone"),
-}
 DONE = {
     ImportStep.ADD.value: gettext_lazy("added"),
     ImportStep.CHANGE.value: gettext_lazy("changed"),
@@ -72,8 +65,8 @@ def import_shown(request: DeskRequest, import_id: UUID) -> HttpResponse:
     for one in planned(found):
         would[one.step].append(one)
     groups = [
-        (words, len(would[step]), [_line(one) for one in would[step][:MOST_SHOWN]])
-        for step, words in STEPS.items()
+        (step.label, len(would[step]), [_line(one) for one in would[step][:MOST_SHOWN]])
+        for step in ImportStep
         if would[step]
     ]
     context = {

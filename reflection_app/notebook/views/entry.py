@@ -152,7 +152,7 @@ class EvidenceLink:
 
 
 def lines_of(project: Project, occurrences: Iterable[Evidence]) -> list[dict[str, Any]]:
-    """Each occurrence's `links` and `created_at`; one query for each kind of thing that is named."""
+    """Return each occurrence's `links` and `created_at`; one query for each kind of thing that is named."""
     found = list(occurrences)
     wanted: dict[str, set[Any]] = {"report": {str(one.refs["report"]) for one in found if "report" in one.refs}}
     for occurrence in found:
@@ -175,12 +175,12 @@ def lines_of(project: Project, occurrences: Iterable[Evidence]) -> list[dict[str
     return lines
 
 
-# Kind and id of a thing, its words, the page that shows it, of what, and where on it.
+# Kind and id of a thing, its label, and the name, argument and anchor of the page that shows it.
 type Known = tuple[str, UUID | str, str, str, UUID | str, str]
 
 
 def _known(project: Project, wanted: dict[str, set[Any]]) -> Iterator[Known]:
-    """Those of the things that the project has."""
+    """Yield those of the things that the project has."""
     for kind, words in (("run", _("Run: %(title)s")), ("reflector", _("Reflector: %(title)s"))):
         runs = Run.objects.filter(project=project, pk__in=wanted.get(kind, ())).select_related("task")
         for run in runs.only("pk", "task__objective"):
@@ -224,7 +224,7 @@ MOST_MARKED = 200_000
 
 
 def version_lines(entry: Entry) -> list[dict[str, Any]]:
-    """Each `version`, newest first, with what it `changed`; `is_other`: its words are not those of now."""
+    """Return each `version`, newest first, with what it `changed`; `is_other`: its words are not those of now."""
     versions = versions_of(entry)
     texts = [_texts_by_field(version.kept) for version in versions]
     lines, left = [], MOST_MARKED
@@ -248,7 +248,7 @@ class FieldPair:
 def compared(
     before: dict[str, str], after: dict[str, str], *, left: int = MOST_MARKED, with_same: bool = False
 ) -> list[FieldPair]:
-    """The fields that differ, or all; what is past `left` characters is shown without marks."""
+    """Return the fields that differ, or all; what is past `left` characters is shown without marks."""
     pairs = []
     for name in dict.fromkeys([*before, *after]):
         old, new = before.get(name, ""), after.get(name, "")
@@ -260,7 +260,7 @@ def compared(
 
 
 def sides_of(first: Entry, second: Entry) -> list[FieldPair]:
-    """What both entries say, in the order in which it is read; fields that neither has are left out."""
+    """Compare all fields of two entries, in the order in which they are read; fields that neither has are left out."""
     own = dict.fromkeys((*fields_of(first.kind), *fields_of(second.kind)))
     return compared(_said(first, own), _said(second, own), with_same=True)
 

@@ -158,10 +158,7 @@ def typed_in(data: QueryDict, kind: str) -> dict[str, str]:
 
 def given_by(typed: Mapping[str, str], kind: str) -> dict[str, Any]:
     """What was typed as an entry's columns."""
-    details: dict[str, Any] = {}
-    for name in fields_of(kind):
-        text = typed.get(name, "")
-        details[name] = [line.strip() for line in text.splitlines() if line.strip()] if name in lists_of(kind) else text
+    details = {name: typed.get(name, "") for name in fields_of(kind)}
     columns: dict[str, Any] = {name: typed.get(name, "").strip() for name in ("name", "category", "agent")}
     columns |= {name: typed.get(name, "") for name in sorted(LONG)}
     return columns | {"details": details, "tags": tags_in(typed.get("tags", ""))}
