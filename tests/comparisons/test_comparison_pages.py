@@ -11,15 +11,15 @@ from django.urls import reverse
 
 from reflection_app.comparisons.models import ComparisonSet, Pair, PairJudgement, Preference
 from reflection_app.core.models import Project, Role
-from tests.api.caller import Caller, assert_problem, fields
+from tests import given, then
+from tests.api.caller import Caller
 from tests.comparisons.pairs import NEW, OLD, choice_for, claimed, judge_of, make_set, pair_of, said
-from tests.factories import make_member, make_project
 
 pytestmark = pytest.mark.django_db
 
 
 def visitor(project: Project, role: Role = Role.REVIEWER) -> tuple[Client, User]:
-    user = make_member(project, role)
+    user = given.member(project, role)
     client = Client()
     client.force_login(user)
     return client, user
@@ -107,7 +107,7 @@ def test_a_pair_is_shown_to_whoever_holds_it_and_nobody_else(project: Project) -
     other, _ben = visitor(project)
     assert other.get(first).status_code == 404
     assert other.post(first, {"choice": "left", "lease_token": token_of(first)}).status_code == 409
-    stranger, _nobody = visitor(make_project("elsewhere"))
+    stranger, _nobody = visitor(given.project("elsewhere"))
     assert stranger.get(first).status_code == 404
     viewer, _reader = visitor(project, Role.VIEWER)
     assert viewer.post(reverse("next_pair", args=("desk",))).status_code == 403
@@ -198,6 +198,6 @@ def test_ratings_are_shown_with_their_intervals_and_how_far_to_believe_them(proj
 def test_a_bad_pair_is_refused_with_its_field_and_none_is_kept(admin: Caller, pair: Any, field: str) -> None:
     made = make_set(admin.project, 0)
     answer = admin.post(f"comparisons/{made.pk}/pairs", {"pairs": [pair_of(7), pair][::-1]})
-    assert_problem(answer, 400)
-    assert field in fields(answer)
+    then.refused(answer, 400)
+    assert field in then.named_fields(answer)
     assert not Pair.objects.exists()

@@ -22,8 +22,8 @@ from reflection_app.comparisons.sets import SetClosed, switch_set
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import OwnWork, Project
 from reflection_app.reviews.own_work import OwnWorkRefused
+from tests import given
 from tests.comparisons.pairs import add_pairs, choice_for, claimed, judge_of, make_set, pair_of, said
-from tests.factories import make_api_key, make_member, make_project
 from tests.reviews.test_reviews import together
 
 pytestmark = pytest.mark.django_db
@@ -76,8 +76,8 @@ def test_as_many_people_as_are_wanted_judge_a_pair_and_none_twice(project: Proje
 
 def test_a_person_and_their_key_are_one(project: Project) -> None:
     make_set(project, wanted=2)
-    anna = make_member(project)
-    key, _secret = make_api_key(project, ["reviews:write"], made_by=anna)
+    anna = given.member(project)
+    key, _secret = given.api_key(project, ["reviews:write"], made_by=anna)
     seat = claimed(project, actor=Actor(user=anna))
     assert claimed(project, actor=Actor(api_key=key)) == seat
     done = said(seat, Preference.LEFT, actor=Actor(api_key=key))
@@ -86,9 +86,9 @@ def test_a_person_and_their_key_are_one(project: Project) -> None:
 
 
 def test_nobody_is_given_work_of_their_own_unless_the_project_allows_it() -> None:
-    project = make_project(own_work=OwnWork.NOBODY)
-    anna = make_member(project)
-    key, _secret = make_api_key(project, ["tasks:write"], made_by=anna)
+    project = given.project(own_work=OwnWork.NOBODY)
+    anna = given.member(project)
+    key, _secret = given.api_key(project, ["tasks:write"], made_by=anna)
     make_set(project, actor=Actor(api_key=key))
     assert claim_next(project, actor=Actor(user=anna)) is None
     assert claimed(project, actor=judge_of(project)).person != anna.pk
@@ -105,8 +105,8 @@ def test_nobody_is_given_work_of_their_own_unless_the_project_allows_it() -> Non
 
 
 def test_another_projects_pairs_are_nobodys() -> None:
-    make_set(make_project())
-    project = make_project()
+    make_set(given.project())
+    project = given.project()
     assert claim_next(project, actor=judge_of(project)) is None
 
 
@@ -123,7 +123,7 @@ def test_the_pair_that_was_judged_least_comes_first(project: Project) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_two_people_at_once_on_one_pair_of_which_one_has_it() -> None:
     for _time in range(4):
-        project = make_project()
+        project = given.project()
         make_set(project)
         people = [judge_of(project) for _ in range(2)]
 
@@ -162,7 +162,7 @@ def test_one_person_in_two_tabs_has_one_seat_and_one_judgement(project: Project)
 @pytest.mark.django_db(transaction=True)
 def test_who_comes_late_and_who_takes_over_at_once_end_with_one_judgement() -> None:
     for _time in range(4):
-        project = make_project()
+        project = given.project()
         make_set(project)
         late, other = judge_of(project), judge_of(project)
         seat = run_out(claimed(project, actor=late))

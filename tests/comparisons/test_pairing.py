@@ -25,14 +25,12 @@ from reflection_app.runs.models import Run, Step
 from reflection_app.tasks.models import Task
 from reflection_app.teams.archive.importing import Wishes, import_project
 from reflection_app.teams.retention import carry_out_retention, change_retention, order_retention, preview_retention
-from tests.api.caller import Caller, make_caller
-from tests.api.stories import finished_run
+from tests import given
+from tests.api.caller import Caller
 from tests.comparisons.pairs import choice_for, claimed, judge_of, make_set, said
-from tests.factories import make_api_key, make_member, make_project
 from tests.metrics.settled import let_settle
 from tests.reviews.editing import edited
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 from tests.teams.archive.archives import everybody, written
 
 pytestmark = pytest.mark.django_db
@@ -41,7 +39,7 @@ pytestmark = pytest.mark.django_db
 def answered(project: Project, content: str, *, model: str = "", actor: Actor | None = None, **task: Any) -> Run:
     """A finished run whose outside agent handed this in, made by `model`."""
     passed = {"attempt-1/critique": critique(95, approved=True)}
-    run = scripted_run(passed, project=project, actor=actor, execution="external", **task)
+    run = given.scripted_run(passed, project=project, actor=actor, execution="external", **task)
     advance(run.pk)
     told = AttemptInput.model_validate({"content": content, "usage": {"model": model}})
     hand_in_attempt(run, told, actor=actor or Actor())
@@ -99,7 +97,8 @@ def test_prompts_are_told_apart_by_the_metadata_and_agents_by_their_name(project
 def test_a_run_of_the_desk_has_the_version_of_its_prompts(project: Project) -> None:
     said = {"attempt-1/answer": "one", "attempt-1/critique": critique(95, approved=True)}
     first, second = (
-        scripted_run(said | {"attempt-1/answer": text}, project=project, objective="Where?") for text in ("one", "two")
+        given.scripted_run(said | {"attempt-1/answer": text}, project=project, objective="Where?")
+        for text in ("one", "two")
     )
     for run in (first, second):
         advance(run.pk)
@@ -119,7 +118,7 @@ def test_filters_narrow_the_runs(project: Project) -> None:
     assert len(makers(project, kind="geography", agent="guide")) == 1
     for choice in ({"kind": "other"}, {"agent": "x"}, {"model_a": "x"}):
         assert makers(project, **choice) == []
-    assert find_pairs(make_project(), PairChoice()) == []
+    assert find_pairs(given.project(), PairChoice()) == []
 
 
 def test_as_many_of_each_two_makers_as_of_the_others(project: Project) -> None:
@@ -131,7 +130,7 @@ def test_as_many_of_each_two_makers_as_of_the_others(project: Project) -> None:
 
 
 def test_a_set_takes_pairs_that_no_other_has_and_says_where_there_are_none(project: Project) -> None:
-    anna = make_member(project)
+    anna = given.member(project)
     for number in range(2):
         answered(project, f"a{number}", model=f"m-{number}", objective="Where?", actor=Actor(user=anna))
     made = create_set(project, SetInput(name=" All ", wanted=2, choose=PairChoice(model_a="m-0")), actor=Actor())
@@ -151,7 +150,7 @@ def test_what_a_reviewer_wrote_is_no_answer_of_the_agents(project: Project) -> N
     answered(project, "Paris", model="m-1", objective="Where?")
     run = answered(project, "Lyon", objective="Where?", agent="planner")
     assert len(find_pairs(project, PairChoice())) == 1
-    [review] = ask_for_review(run, AskInput(note="Is it?"), actor=Actor(user=make_member(project)))
+    [review] = ask_for_review(run, AskInput(note="Is it?"), actor=Actor(user=given.member(project)))
     edited(review, "Paris, of course.")
     assert find_pairs(project, PairChoice()) == []
 
@@ -207,7 +206,7 @@ def test_what_a_pipeline_handed_in_goes_after_the_days_of_runs(project: Project)
 
 @pytest.fixture
 def caller() -> Caller:
-    return make_caller(scopes=[Scope.ADMIN])
+    return given.caller(scopes=[Scope.ADMIN])
 
 
 def rows_of(caller: Caller, **query: Any) -> list[dict[str, Any]]:
@@ -255,7 +254,7 @@ def test_ties_keys_and_what_was_taken_back_prefer_nothing(caller: Caller) -> Non
     anna = judge_of(caller.project)
     preferred(caller.project, "", actor=anna)
     undo_judgement(preferred(caller.project, "a", actor=anna), actor=anna)
-    key, _secret = make_api_key(caller.project, ["reviews:write"], made_by=make_member(caller.project))
+    key, _secret = given.api_key(caller.project, ["reviews:write"], made_by=given.member(caller.project))
     preferred(caller.project, "a", actor=Actor(api_key=key))
     assert rows_of(caller) == []
 
@@ -266,7 +265,7 @@ def test_pages_have_each_row_once_whatever_table_it_is_of(caller: Caller) -> Non
     for _turn in range(2):
         preferred(caller.project, "a", actor=anna)
         preferred(caller.project, "b", actor=anna)
-        run = finished_run(caller.project)
+        run = given.finished_run(caller.project)
         Run.objects.filter(pk=run.pk).update(is_scripted=False)
     let_settle()
     whole = rows_of(caller)

@@ -27,13 +27,12 @@ from reflection_app.metrics.datasets.files import csv_columns
 from reflection_app.metrics.datasets.people import People
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run, Verdict
-from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
-from tests.factories import make_member, make_project
+from tests import given, then
+from tests.api.caller import Answer, Caller
 from tests.metrics.recorded import begin
 from tests.metrics.settled import let_settle
 from tests.reviews.panels import open_panel, panel_project, people, say
 from tests.reviews.reviewed import criticised, decide, review_of
-from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db
 
@@ -98,7 +97,7 @@ def test_a_run_tells_which_lessons_it_was_told_and_which_were_withheld(caller: C
 
 
 def test_other_projects_unfinished_scripted_and_the_desks_own_runs_are_not_told(caller: Caller) -> None:
-    finished(make_caller())
+    finished(given.caller())
     begin(caller.project)
     scripted = finished(caller, is_scripted=True)
     finished(caller, mode=Mode.ERROR_REFLECTION)
@@ -141,9 +140,9 @@ def test_what_was_said_after_the_moment_is_not_in_it(caller: Caller) -> None:
     decide(review_of(run), VerdictName.REVISE)
     let_settle()
     [now] = caller.get("datasets/runs").body["results"]
-    [then] = caller.get("datasets/runs", until=before.isoformat()).body["results"]
-    assert [one["referee"] for one in then["verdicts"]] == ["critic"]
-    assert (then["decision"], now["decision"]["verdict"]) == (None, "REVISE")
+    [before] = caller.get("datasets/runs", until=before.isoformat()).body["results"]
+    assert [one["referee"] for one in before["verdicts"]] == ["critic"]
+    assert (before["decision"], now["decision"]["verdict"]) == (None, "REVISE")
 
 
 def test_what_just_ended_is_left_for_the_next_read(caller: Caller) -> None:
@@ -189,8 +188,8 @@ def test_a_query_that_makes_no_sense_is_refused_with_its_field(
     caller: Caller, query: dict[str, str], field: str
 ) -> None:
     refused = caller.get("datasets/preferences", **query)
-    assert_problem(refused, 400)
-    assert fields(refused) == [field]
+    then.refused(refused, 400)
+    assert then.named_fields(refused) == [field]
 
 
 def test_a_critics_verdict_is_told_with_what_people_made_of_it(caller: Caller) -> None:
@@ -217,7 +216,7 @@ def test_what_a_key_decided_is_no_persons_word(caller: Caller) -> None:
 
 
 def test_a_blind_opinion_is_told_nobody_before_the_last_has_spoken() -> None:
-    caller = make_caller(panel_project(reviewers=2))
+    caller = given.caller(panel_project(reviewers=2))
     panel = open_panel(caller.project, reviewers=2)
     Run.objects.filter(pk=panel.run_id).update(is_scripted=False)
     first, second = people(caller.project, 2)
@@ -233,7 +232,7 @@ def test_a_blind_opinion_is_told_nobody_before_the_last_has_spoken() -> None:
 
 def test_an_unknown_data_set_is_not_found(caller: Caller) -> None:
     refusal = caller.get("datasets/everything/export")
-    assert_problem(refusal, 404)
+    then.refused(refusal, 404)
     assert "preferences" in refusal.body["detail"]
 
 
@@ -257,7 +256,7 @@ def test_the_trail_tells_who_took_a_file(caller: Caller) -> None:
 
 
 def test_people_are_named_by_made_up_names_where_the_rows_are_to_be_anonymous(caller: Caller) -> None:
-    reviewer = make_member(caller.project)
+    reviewer = given.member(caller.project)
     reviewer.username, reviewer.first_name, reviewer.last_name = "ada.lovelace", "Ada", "Lovelace"
     reviewer.save()
     run = criticised(caller.project)
@@ -276,7 +275,7 @@ def test_people_are_named_by_made_up_names_where_the_rows_are_to_be_anonymous(ca
     assert name.startswith("person-")
     assert hidden["human_reason"] == f"Ask {name} or write to [mail address]."
     assert hidden["objective"] == f"Write to [mail address], as {name} said."
-    other = make_project()
+    other = given.project()
     assert People(other.pk, anonymous=True).name("ada.lovelace") not in {name, "ada.lovelace"}
 
 
@@ -313,7 +312,7 @@ def test_an_answer_ends_where_rows_are_far_between_and_says_where_to_go_on(
 @pytest.fixture
 def told() -> Caller:
     """Whose project has a decided run, then an undecided one whose objective looks like a formula."""
-    caller = make_caller()
+    caller = given.caller()
     first = criticised(caller.project)
     decide(review_of(first), VerdictName.REVISE)
     first.task.metadata = {"team": "search", "Größe": [1]}
@@ -358,7 +357,7 @@ def test_csv_is_flat_and_no_cell_is_a_formula(told: Caller) -> None:
 
 @pytest.mark.parametrize("kind", DatasetKind)
 def test_a_file_without_rows_has_the_columns_all_the_same(kind: DatasetKind) -> None:
-    caller = make_caller(scopes=[Scope.RUNS_READ])
+    caller = given.caller(scopes=[Scope.RUNS_READ])
     assert exported(caller, kind, "jsonl") == b""
     assert exported(caller, kind, "csv").decode().strip().split(",") == csv_columns(DATASETS[kind])
 
@@ -379,7 +378,7 @@ def decided(project: Project, objective: str = "Write a haiku.") -> None:
 
 def test_the_first_rows_are_shown_and_the_file_has_them_all(client: Client, project: Project) -> None:
     decided(project)
-    page = logged_in(client, project).get(f"{PAGE}?set=critic&anonymous=true").text
+    page = given.logged_in(client, project).get(f"{PAGE}?set=critic&anonymous=true").text
     assert "Write a haiku." in page
     assert 'metrics/datasets/critic.csv?anonymous=true"' in page
     assert 'Desk().dataset("critic", anonymous=True)' in page
@@ -394,7 +393,7 @@ def test_the_first_rows_are_shown_and_the_file_has_them_all(client: Client, proj
 
 
 def test_a_filter_that_cannot_be_understood_is_named_and_gives_no_file(client: Client, project: Project) -> None:
-    page = logged_in(client, project).get(f"{PAGE}?metadata=%7Bx&agent=kept")
+    page = given.logged_in(client, project).get(f"{PAGE}?metadata=%7Bx&agent=kept")
     assert page.status_code == 400
     assert "must be a JSON object" in page.text
     assert 'value="kept"' in page.text

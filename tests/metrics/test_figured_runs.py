@@ -18,7 +18,7 @@ from reflection_app.reviews.deciding import undo_decision
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests.factories import make_member, make_project
+from tests import given
 from tests.loops.completeness.scenes import checked
 from tests.metrics.recorded import begin
 from tests.metrics.test_figures import NOON, bars, every_sum, figured, on, two_attempts, values
@@ -27,16 +27,15 @@ from tests.repairs.tool_failures import report
 from tests.reviews.editing import edited
 from tests.reviews.undoing import claimed, decide
 from tests.runs.critiques import critique
-from tests.runs.scripts import RIGHT, WRONG, code_run, scripted_run
 
 pytestmark = pytest.mark.django_db
 
 
 def test_runs_that_really_ran_are_figured_and_fall_out_when_their_end_is_undone() -> None:
-    project = make_project(review_policy={"audit_share": 0, "rules": [{"verdicts": ["REJECT"]}]})
-    code = code_run({"attempt-1/answer": WRONG, "attempt-2/answer": RIGHT}, project=project)
+    project = given.project(review_policy={"audit_share": 0, "rules": [{"verdicts": ["REJECT"]}]})
+    code = given.code_run({"attempt-1/answer": given.WRONG, "attempt-2/answer": given.RIGHT}, project=project)
     answers = {"attempt-1/answer": "One.", "attempt-1/critique": critique(10)}
-    rejected = scripted_run(answers, project=project)
+    rejected = given.scripted_run(answers, project=project)
     for run in (code, rejected):
         advance(run.pk)
     chosen = on(datetime.now(UTC).date() - timedelta(days=1), datetime.now(UTC).date(), scripted=True)
@@ -44,7 +43,7 @@ def test_runs_that_really_ran_are_figured_and_fall_out_when_their_end_is_undone(
     assert (told["runs"], told["improvement_rate"], told["avg_iterations_to_success"]) == (1, 1.0, 2.0)
     assert bars(metrics_of(project.pk, chosen), "failures") == {"test:wrong_answer": 1}
 
-    reviewer = Actor(user=make_member(project, Role.REVIEWER))
+    reviewer = Actor(user=given.member(project, Role.REVIEWER))
     review = decide(claimed(Review.objects.get(run=rejected), reviewer), reviewer, "approve")
     advance(rejected.pk)
     metrics = figured(project, chosen)
@@ -55,10 +54,10 @@ def test_runs_that_really_ran_are_figured_and_fall_out_when_their_end_is_undone(
 
 
 def test_what_a_reviewer_wrote_is_no_attempt_and_no_success_of_the_loop() -> None:
-    project = make_project(review_policy={"audit_share": 0, "rules": [{"verdicts": ["REJECT"]}]})
-    run = scripted_run({"attempt-1/answer": "One.", "attempt-1/critique": critique(10)}, project=project)
+    project = given.project(review_policy={"audit_share": 0, "rules": [{"verdicts": ["REJECT"]}]})
+    run = given.scripted_run({"attempt-1/answer": "One.", "attempt-1/critique": critique(10)}, project=project)
     advance(run.pk)
-    edited(Review.objects.get(run=run), "Mine.", actor=Actor(user=make_member(project, Role.REVIEWER)))
+    edited(Review.objects.get(run=run), "Mine.", actor=Actor(user=given.member(project, Role.REVIEWER)))
     advance(run.pk)
     today = datetime.now(UTC).date()
     metrics = figured(project, on(today - timedelta(days=1), today, scripted=True))
@@ -88,7 +87,7 @@ def test_a_run_under_way_is_not_noted_and_an_ended_one_is(project: Project) -> N
 def test_the_worker_counts_what_has_ended_batch_by_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "figure_due", lambda: figure_due(at_most=2))
     monkeypatch.setattr(jobs, "AT_ONCE", 2)
-    project = make_project()
+    project = given.project()
     for _ in range(5):
         begin(project).end(Outcome.FAILED, kept=None, at=NOON)
     jobs.figure_runs()

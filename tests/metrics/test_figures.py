@@ -19,7 +19,7 @@ from reflection_app.metrics.models import SUMMED, RunFigure, RunSpend
 from reflection_app.metrics.runs_behind import runs_behind
 from reflection_app.repairs.models import CompletenessCheck
 from reflection_app.runs.models import Attempt, Run
-from tests.factories import make_project
+from tests import given
 from tests.metrics.recorded import Rows, begin, random_project
 from tests.runs.critiques import critique
 
@@ -357,7 +357,7 @@ def test_every_figure_and_bar_leads_to_as_many_runs_as_it_counts(project: Projec
 )
 def test_what_is_no_figure_leads_nowhere(figure: str, key: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        runs_behind(make_project().pk, on(), figure, key)
+        runs_behind(given.project().pk, on(), figure, key)
 
 
 def test_figures_outlive_their_runs(project: Project) -> None:
@@ -373,7 +373,7 @@ def test_figures_outlive_their_runs(project: Project) -> None:
 
 
 def test_no_project_sees_anothers() -> None:
-    one, other = make_project(), make_project()
+    one, other = given.project(), given.project()
     two_attempts(begin(one, agent="writer"), 40, 90)
     assert figured(other).figures["runs"].value == 0
     assert metrics_of(other.pk, on()).choices["agents"] == ()

@@ -19,7 +19,7 @@ from reflection_app.metrics.models import FigureDue, RunFigure
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 from reflection_app.teams.retention import take_tasks
-from tests.factories import make_project
+from tests import given
 from tests.metrics.recorded import begin, random_project
 from tests.metrics.test_figures import every_sum, raw, sums
 from tests.pace import PATIENCE_S
@@ -84,7 +84,7 @@ def test_deleting_a_run_that_is_being_figured_waits_for_its_figures_and_neither_
 
 
 def test_a_worker_leaves_it_to_the_one_that_is_at_it() -> None:
-    run = ended(make_project())
+    run = ended(given.project())
     locked, free = threading.Event(), threading.Event()
 
     @transaction.atomic

@@ -18,11 +18,10 @@ from reflection_app.loops.verdicts import Outcome
 from reflection_app.metrics.figuring import figure_due
 from reflection_app.metrics.models import RunFigure
 from reflection_app.runs.models import Run
-from tests.api.caller import Caller, assert_problem, make_caller
-from tests.factories import make_project
+from tests import given, then
+from tests.api.caller import Caller
 from tests.metrics.metric_rows import fill
 from tests.metrics.recorded import begin, random_project
-from tests.web.stories import HOSTILE, logged_in, unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db
 
@@ -39,7 +38,7 @@ def address(project: Project, rest: str = "") -> str:
 
 def test_every_chart_is_one_that_plotly_itself_accepts(client: Client, project: Project) -> None:
     fill(project, runs=40)
-    page = logged_in(client, project).get(address(project)).text
+    page = given.logged_in(client, project).get(address(project)).text
     found = charts_of(page)
     assert len(found) >= 10
     for one in found:
@@ -48,13 +47,13 @@ def test_every_chart_is_one_that_plotly_itself_accepts(client: Client, project: 
 
 
 def test_the_removed_page_of_referees_leads_to_calibration(client: Client, project: Project) -> None:
-    answer = logged_in(client, project).get(address(project, "referees/"))
+    answer = given.logged_in(client, project).get(address(project, "referees/"))
     assert (answer.status_code, answer["Location"]) == (301, address(project, "calibration/"))
 
 
 def test_each_bar_leads_to_as_many_runs_as_it_is_long(client: Client, project: Project) -> None:
     fill(project, runs=60)
-    logged_in(client, project)
+    given.logged_in(client, project)
     charts = {family(one): one for one in charts_of(client.get(address(project)).text)}
     for name in ("outcomes", "attempts_to_success"):
         (trace,) = charts[name]["data"]
@@ -75,7 +74,7 @@ def family(chart: dict[str, Any]) -> str:
 
 def test_every_headline_leads_to_its_runs_and_those_to_their_parts(client: Client, project: Project) -> None:
     figures = fill(project, runs=50, days=5)
-    logged_in(client, project)
+    given.logged_in(client, project)
     page = client.get(address(project))
     shown = {figure.name: figure for figure in page.context["all_figures"]}
     rate = shown["success_rate_with_reflection"]
@@ -95,16 +94,16 @@ def test_all_runs_of_a_task_are_behind_its_bar_and_another_projects_task_has_non
     client: Client, project: Project
 ) -> None:
     task = fill(project, runs=8)[0].task_id
-    logged_in(client, project)
+    given.logged_in(client, project)
     assert client.get(f"/p/desk/runs/?figure=task&key={task}").context["behind"].runs.count() == 9
-    other = fill(make_project("other"), runs=1)[0].task_id
+    other = fill(given.project("other"), runs=1)[0].task_id
     assert client.get(f"/p/desk/runs/?figure=task&key={other}").context["behind"].runs.count() == 0
     assert client.get("/p/desk/runs/?figure=task&key=x").context["behind"].runs.count() == 0
 
 
 def test_filters_and_days_are_in_the_address_and_in_every_link(client: Client, project: Project) -> None:
     fill(project, runs=90)
-    logged_in(client, project)
+    given.logged_in(client, project)
     page = client.get(address(project, "?agent=docs-writer&mode=planning&period=90d"))
     chosen = page.context["asked"].chosen
     assert (chosen.agent, chosen.mode, chosen.days) == ("docs-writer", "planning", 90)
@@ -129,22 +128,22 @@ def test_filters_and_days_are_in_the_address_and_in_every_link(client: Client, p
 def test_days_that_are_none_are_named_and_the_usual_time_is_shown(
     client: Client, project: Project, query: str, said: str
 ) -> None:
-    page = logged_in(client, project).get(address(project, f"?{query}"))
+    page = given.logged_in(client, project).get(address(project, f"?{query}"))
     assert said in page.text
     assert page.context["asked"].chosen.days == 30
 
 
 @pytest.mark.parametrize("rest", ["", "reviews/"])
 def test_nothing_in_an_address_breaks_a_page(client: Client, project: Project, rest: str) -> None:
-    logged_in(client, project)
+    given.logged_in(client, project)
     for query in ("agent=%00", "mode=x", f"model={'m' * 5000}", "kind=%F0%9F%A6%8A", "period=never", "scripted=yes"):
         assert client.get(address(project, f"{rest}?{query}")).status_code == 200, query
 
 
 def test_names_by_agents_are_shown_to_the_letter(client: Client, project: Project) -> None:
-    fill(project, runs=5, agent=HOSTILE[:60])
+    fill(project, runs=5, agent=given.HOSTILE[:60])
     fill(project, runs=5, agent="other", seed=3)
-    page = logged_in(client, project).get(address(project)).text
+    page = given.logged_in(client, project).get(address(project)).text
     assert "<script>alert" not in page
     texts = json.dumps(charts_of(page))
     # Plotly reads its texts as HTML of its own.
@@ -153,7 +152,7 @@ def test_names_by_agents_are_shown_to_the_letter(client: Client, project: Projec
 
 
 def test_scripts_are_as_strict_as_everywhere(client: Client, project: Project) -> None:
-    policy = logged_in(client, project).get(address(project)).headers["Content-Security-Policy"]
+    policy = given.logged_in(client, project).get(address(project)).headers["Content-Security-Policy"]
     assert "script-src 'self';" in policy
     assert "style-src 'self' 'unsafe-inline'" in policy
     elsewhere = client.get("/p/desk/runs/").headers["Content-Security-Policy"]
@@ -161,7 +160,7 @@ def test_scripts_are_as_strict_as_everywhere(client: Client, project: Project) -
 
 
 def test_the_script_is_served_and_no_other_file_of_its_package(client: Client, project: Project) -> None:
-    page = logged_in(client, project).get(address(project)).text
+    page = given.logged_in(client, project).get(address(project)).text
     found = re.search(r'data-plotly="([^"]+)"', page)
     assert found is not None
     script = client.get(found[1])
@@ -171,7 +170,7 @@ def test_the_script_is_served_and_no_other_file_of_its_package(client: Client, p
 
 
 def test_what_to_do_next_is_told_where_there_is_nothing(client: Client, project: Project) -> None:
-    logged_in(client, project)
+    given.logged_in(client, project)
     assert "No run has ended yet" in client.get(address(project)).text
     fill(project, runs=3, days=2, is_scripted=True)
     Run.objects.filter(project=project, state="finished").update(is_scripted=True)
@@ -187,7 +186,7 @@ def test_what_to_do_next_is_told_where_there_is_nothing(client: Client, project:
 def test_the_files_have_the_figures_of_the_page(client: Client, project: Project) -> None:
     fill(project, runs=30, agent="=1+1")
     fill(project, runs=3, agent="b", seed=5)
-    logged_in(client, project)
+    given.logged_in(client, project)
     answer = client.get(address(project, "runs.csv?period=90d"))
     assert answer.headers["Content-Disposition"].startswith('attachment; filename="metrics-runs-desk-')
     lines = list(csv.DictReader(io.StringIO(answer.text)))
@@ -200,9 +199,9 @@ def test_the_files_have_the_figures_of_the_page(client: Client, project: Project
 
 
 def test_reviews_have_their_page_and_files(client: Client) -> None:
-    review = waiting_review(unsure_project("reviewed"))
+    review = given.waiting_review(given.unsure_project("reviewed"))
     project = review.project
-    logged_in(client, project)
+    given.logged_in(client, project)
     page = client.get(address(project, "reviews/?scripted=1"))
     values = {figure.name: figure.value for figure in page.context["headline"]}
     assert (values["queue_length"], values["decided"], values["overrule_rate"]) == ("1", "0", "–")
@@ -224,7 +223,7 @@ def test_reviews_have_their_page_and_files(client: Client) -> None:
 
 
 def test_the_overview_says_how_the_last_week_went(client: Client, project: Project) -> None:
-    logged_in(client, project)
+    given.logged_in(client, project)
     assert client.get("/p/desk/").context["figures"] == []
     fill(project, runs=20, days=7)
     page = client.get("/p/desk/")
@@ -243,7 +242,7 @@ READS = [Scope.METRICS_READ.value]
 
 
 def caller_with_runs(*, runs: int = 20, agent: str = "") -> Caller:
-    caller = make_caller(scopes=READS)
+    caller = given.caller(scopes=READS)
     random_project(caller.project, runs=runs, seed=runs, until=NOON, days=2)
     ended(caller.project, agent=agent)
     figure_due()
@@ -255,7 +254,7 @@ def ended(project: Project, *, agent: str, outcome: Outcome = Outcome.FAILED, at
 
 
 def test_without_a_period_it_is_the_last_thirty_days() -> None:
-    caller = make_caller(scopes=READS)
+    caller = given.caller(scopes=READS)
     today = datetime.now(UTC)
     ended(caller.project, agent="", at=today)
     ended(caller.project, agent="", at=today - timedelta(days=30))
@@ -303,6 +302,6 @@ def test_the_runs_behind_a_figure_are_told_page_by_page_and_without_what_they_wr
     ],
 )
 def test_what_cannot_be_asked_is_refused_by_its_name(path: str, query: dict[str, str], field: str) -> None:
-    answer = make_caller(scopes=READS).get(path, **query)
-    assert_problem(answer, 400)
+    answer = given.caller(scopes=READS).get(path, **query)
+    then.refused(answer, 400)
     assert field in {error["field"] for error in answer.body["errors"]}

@@ -15,7 +15,7 @@ from reflection_app.metrics.review_figures import ReviewFigures, review_figures
 from reflection_app.metrics.runs_behind import runs_behind_reviews
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Run, Step
-from tests.factories import make_member, make_project
+from tests import given
 from tests.metrics.recorded import Rows, begin
 from tests.reviews.panels import adjudication, open_panel, panel_project, people, say
 from tests.reviews.undoing import claimed, decide, gone_on
@@ -157,7 +157,7 @@ def test_a_choice_narrows_decisions_down_and_scripted_runs_are_apart(project: Pr
     assert values(figures(project, on(model="openai/actor")))["decided"] == 2
     assert values(figures(project, on(mode="reflexion")))["decided"] == 0
     assert [one.name for one in figures(project, on(scripted=True)).by_reviewer] == ["carl"]
-    assert values(figures(make_project()))["decided"] == 0
+    assert values(figures(given.project()))["decided"] == 0
 
 
 def today(**more: Any) -> Chosen:
@@ -178,7 +178,7 @@ def test_what_is_said_blindly_is_in_no_figure_before_all_have_spoken() -> None:
     found = review_figures(project.pk, today())
     assert {one.name: one.overruled for one in found.by_reviewer} == {anna.label: 1, bob.label: 0}
     assert found.by_critic == ()
-    judge = Actor(user=make_member(project, Role.ADMIN))
+    judge = Actor(user=given.member(project, Role.ADMIN))
     decide(claimed(adjudication(panel), judge), judge, "overrule", verdict="REVISE", reason="It is dull.")
     found = review_figures(project.pk, today())
     assert [(one.decided, one.overruled) for one in found.by_critic] == [(1, 1)]

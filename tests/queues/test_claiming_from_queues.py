@@ -15,7 +15,7 @@ from reflection_app.reviews.assigning import AssignInput, assign_review, assigna
 from reflection_app.reviews.bulk import BulkInput, begin_bulk, work_through
 from reflection_app.reviews.claiming import claim_next, claim_review, likely_next
 from reflection_app.reviews.models import BulkItem, Review
-from tests.factories import make_api_key
+from tests import given
 from tests.queues.queues import make_queue, reviewer
 from tests.reviews.test_reviews import together
 from tests.reviews.waiting_rows import waiting_rows
@@ -88,9 +88,9 @@ def test_a_key_is_the_person_who_made_it(
     project: Project, reviews: list[Review], legal: ReviewQueue, lawyer: Actor
 ) -> None:
     scopes = [Scope.REVIEWS_WRITE.value]
-    key = Actor(api_key=make_api_key(project, scopes, made_by=lawyer.user)[0])
-    of_nobody = Actor(api_key=make_api_key(project, scopes)[0])
-    admin = Actor(api_key=make_api_key(project, [Scope.ADMIN.value])[0])
+    key = Actor(api_key=given.api_key(project, scopes, made_by=lawyer.user)[0])
+    of_nobody = Actor(api_key=given.api_key(project, scopes)[0])
+    admin = Actor(api_key=given.api_key(project, [Scope.ADMIN.value])[0])
     with pytest.raises(NotYourQueue):
         claim_review(reviews[0], actor=of_nobody)
     assert claim_next(project, actor=key, queue=legal.pk) == reviews[0]
@@ -116,8 +116,8 @@ def test_what_is_assigned_is_theirs_whichever_queue_it_is_in_but_only_an_admin_a
 def test_of_a_bulk_decision_what_is_in_a_queue_for_others_fails_alone_with_the_reason(
     project: Project, reviews: list[Review], legal: ReviewQueue
 ) -> None:
-    given = {"reviews": [reviews[0].pk], "decision": "overrule", "verdict": "REVISE", "reason": "Again."}
-    bulk = begin_bulk(project, BulkInput.model_validate(given), actor=reviewer(project))
+    sent = {"reviews": [reviews[0].pk], "decision": "overrule", "verdict": "REVISE", "reason": "Again."}
+    bulk = begin_bulk(project, BulkInput.model_validate(sent), actor=reviewer(project))
     work_through(bulk.pk)
     item = BulkItem.objects.get()
     assert item.state == "failed"

@@ -25,11 +25,10 @@ from reflection_app.queues.routing import reroute
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.goals import overdue_reviews, review_due
 from reflection_app.reviews.models import Review
-from tests.factories import make_member, make_project, make_user
+from tests import given
 from tests.queues.queues import make_queue, reviewer
 from tests.reviews.test_reviews import together
 from tests.reviews.waiting_rows import waiting_rows
-from tests.web.stories import unsure_project, waiting_review
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("committing")]
 
@@ -40,12 +39,12 @@ def queue_of(review: Review) -> str | None:
 
 
 def test_a_review_is_put_into_the_queue_whose_rule_it_fits_as_it_is_opened() -> None:
-    project = unsure_project("routed")
+    project = given.unsure_project("routed")
     make_queue(project, "Chinese", rule={"metadata_key": "language", "metadata_value": "zh"})
     make_queue(project, "Planner", rule={"agent": "PLANNER"})
-    assert queue_of(waiting_review(project, metadata={"language": "zh"}, agent="planner")) == "Chinese"
-    assert queue_of(waiting_review(project, agent="planner")) == "Planner"
-    assert queue_of(waiting_review(project, metadata={"language": "en"}, agent="writer")) is None
+    assert queue_of(given.waiting_review(project, metadata={"language": "zh"}, agent="planner")) == "Chinese"
+    assert queue_of(given.waiting_review(project, agent="planner")) == "Planner"
+    assert queue_of(given.waiting_review(project, metadata={"language": "en"}, agent="writer")) is None
 
 
 @pytest.mark.parametrize(
@@ -79,7 +78,7 @@ def test_of_two_queues_that_fit_the_first_has_it_until_the_order_is_another(proj
     with pytest.raises(InvalidInput):
         order_queues(project, QueueOrder(queues=(second.pk,)), actor=Actor())
     with pytest.raises(InvalidInput):
-        order_queues(project, QueueOrder(queues=(second.pk, make_queue(make_project()).pk)), actor=Actor())
+        order_queues(project, QueueOrder(queues=(second.pk, make_queue(given.project()).pk)), actor=Actor())
 
 
 def test_another_rule_moves_what_waits_and_a_deleted_queue_lets_it_go_and_keeps_what_was_decided(
@@ -108,10 +107,10 @@ def test_who_holds_a_review_keeps_it_when_the_rules_move_it(project: Project) ->
 
 
 def test_a_rule_that_names_what_is_no_more_takes_nothing_and_breaks_nothing() -> None:
-    project = unsure_project("broken")
+    project = given.unsure_project("broken")
     queue = make_queue(project, "Old")
     ReviewQueue.objects.filter(pk=queue.pk).update(rule={"reason": "no_longer", "agent": "x"})
-    assert queue_of(waiting_review(project)) is None
+    assert queue_of(given.waiting_review(project)) is None
     assert reroute(project.pk) == 0
 
 
@@ -122,7 +121,7 @@ def test_names_are_one_queues_alone_and_too_many_are_refused(monkeypatch: pytest
     with pytest.raises(InvalidInput):
         change_queue(make_queue(project, "Other"), QueueChange(name="legal"), actor=Actor())
     change_queue(queue, QueueChange(name="legal"), actor=Actor())
-    make_queue(make_project(), "Legal")
+    make_queue(given.project(), "Legal")
     monkeypatch.setattr(changing, "MOST_QUEUES", 2)
     with pytest.raises(Conflict):
         make_queue(project, "Third")
@@ -136,8 +135,8 @@ def test_two_admins_who_add_the_same_name_at_once_make_one_queue(project: Projec
 
 
 def test_only_people_who_may_review_are_members_of_a_queue(project: Project) -> None:
-    make_member(project, user=make_user("anna"))
-    make_user("stranger")
+    given.member(project, user=given.user("anna"))
+    given.user("stranger")
     make_queue(project, "Ours", members=["anna"])
     with pytest.raises(InvalidInput) as refused:
         make_queue(project, "Theirs", members=["anna", "stranger"])
@@ -162,7 +161,7 @@ def test_a_queue_has_a_goal_of_its_own_and_what_is_late_by_it_escalates_once(pro
 
 
 def test_the_projects_goal_holds_where_the_queue_has_none() -> None:
-    project = make_project(waiting={"review_goal_minutes": 60})
+    project = given.project(waiting={"review_goal_minutes": 60})
     slow, usual, none = waiting_rows(project, 3)
     Review.objects.filter(project=project).update(created_at=timezone.now() - timedelta(minutes=90))
     make_queue(project, "Slow", rule={"agent": "porter"}, goal_minutes=600)

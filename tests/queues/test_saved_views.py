@@ -7,7 +7,7 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import Project, Role
 from reflection_app.queues.models import SavedView
 from reflection_app.queues.saving import ViewInput, save_view
-from tests.factories import make_project
+from tests import given
 from tests.queues.queues import make_queue, reviewer
 from tests.reviews.reviewed import client_of
 from tests.reviews.test_reviews import together
@@ -103,7 +103,7 @@ def test_what_is_ones_own_nobody_else_finds_and_what_is_shared_only_its_maker_an
     assert mine.post(f"{VIEWS}{shared.pk}/edit/", {"name": "Mine again"}).status_code == 302
     shared.refresh_from_db()
     assert (shared.name, shared.owner) == ("Mine again", me.user)
-    stranger = client_of(reviewer(make_project("elsewhere")))
+    stranger = client_of(reviewer(given.project("elsewhere")))
     assert stranger.get(f"/p/elsewhere/views/{own.pk}/edit/").status_code == 404
     assert stranger.get(VIEWS).status_code == 404
 

@@ -9,10 +9,9 @@ from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.models import Panel, Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests.factories import make_member, make_project
+from tests import given
 from tests.reviews.reviewed import decide_held
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
 SECRET_REASON = "It reads like a timetable."
 
@@ -20,7 +19,7 @@ SECRET_REASON = "It reads like a timetable."
 def panel_project(slug: str | None = None, *, reviewers: int = 3, **policy: Any) -> Project:
     """A project whose every verdict that the critic is unsure of, or rejects, waits for so many people."""
     rules = [{"verdicts": ["REJECT"], "reviewers": reviewers}, {"confidence_below": 0.6, "reviewers": reviewers}]
-    return make_project(slug, review_policy={"audit_share": 0, "rules": rules} | policy)
+    return given.project(slug, review_policy={"audit_share": 0, "rules": rules} | policy)
 
 
 def open_panel(
@@ -34,7 +33,7 @@ def open_panel(
         "attempt-2/critique": critique(95, approved=True),
     }
     project = project or panel_project(reviewers=reviewers)
-    run = scripted_run(answers, project=project)
+    run = given.scripted_run(answers, project=project)
     # Scripted runs draw no audits unless a test says so.
     run.spec["review_policy"]["audit_share"] = project.get_review_policy().audit_share
     run.save(update_fields=["spec"])
@@ -61,7 +60,7 @@ def _same(review: Review) -> dict[str, Any]:
 
 def people(project: Project, number: int) -> list[Actor]:
     """Reviewers of the project."""
-    return [Actor(user=make_member(project)) for _ in range(number)]
+    return [Actor(user=given.member(project)) for _ in range(number)]
 
 
 def say(

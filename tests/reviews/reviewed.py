@@ -13,9 +13,8 @@ from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests.factories import make_member
+from tests import given
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
 EVERY_TIME = {"rules": [], "audit_share": 1}
 
@@ -30,7 +29,7 @@ def criticised(
         "attempt-2/answer": "A second text.",
         "attempt-2/critique": critique(95, approved=True),
     }
-    run = scripted_run(answers, project=project)
+    run = given.scripted_run(answers, project=project)
     # What a script plays is neither audited nor counted, so the run is told to be, as one of a provider's models.
     run.spec["review_policy"] |= policy if policy is not None else EVERY_TIME
     run.is_scripted = False
@@ -58,7 +57,7 @@ def decide_held(review: Review, actor: Actor, decision: str = "approve", **more:
 
 def claim_and_decide(review: Review, decision: str = "approve", *, actor: Actor | None = None, **more: Any) -> Review:
     """The same, claimed before by `actor`, or by some reviewer of its project."""
-    actor = actor or Actor(user=make_member(review.project))
+    actor = actor or Actor(user=given.member(review.project))
     return decide_held(claim_review(review, actor=actor), actor, decision, **more)
 
 

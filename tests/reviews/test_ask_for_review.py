@@ -14,13 +14,10 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, Verdict
 from reflection_app.teams.models import Notification
-from tests.api.stories import finished_run
-from tests.factories import make_member
+from tests import given
 from tests.reviews.reviewed import claim_and_decide, decide_held
 from tests.reviews.test_reviews import together
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
-from tests.web.stories import HOSTILE
 
 pytestmark = pytest.mark.django_db
 
@@ -28,11 +25,11 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def run(project: Project) -> Run:
     """A run of two attempts; the critic sent the first back and passed the second."""
-    return finished_run(project)
+    return given.finished_run(project)
 
 
 def person(run: Run) -> Actor:
-    return Actor(user=make_member(run.project))
+    return Actor(user=given.member(run.project))
 
 
 def test_the_kept_attempts_verdict_is_put_before_a_person_and_no_run_waits_for_it(run: Run) -> None:
@@ -79,13 +76,13 @@ def test_what_cannot_be_asked_is_refused_by_field_and_changes_nothing(
 
 
 def test_a_viewer_cannot_be_asked(run: Run) -> None:
-    viewer = make_member(run.project, Role.VIEWER)
+    viewer = given.member(run.project, Role.VIEWER)
     with pytest.raises(InvalidInput, match="may review"):
         ask_for_review(run, AskInput(note="x", assignee=viewer.username), actor=Actor())
 
 
 def test_what_nothing_has_judged_yet_has_no_verdict_to_review() -> None:
-    run = scripted_run({"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)})
+    run = given.scripted_run({"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)})
     with pytest.raises(InvalidInput, match="no attempt yet"):
         ask_for_review(run, AskInput(note="x"), actor=Actor())
     advance(run.pk)
@@ -142,7 +139,9 @@ def test_of_two_who_ask_at_once_one_is_told(_: int, run: Run) -> None:
 
 
 def test_an_attempt_of_a_run_that_is_still_under_way_can_be_asked_about() -> None:
-    run = scripted_run({"attempt-1/answer": "x", "attempt-1/critique": critique(80, approved=True, confidence=0.1)})
+    run = given.scripted_run(
+        {"attempt-1/answer": "x", "attempt-1/critique": critique(80, approved=True, confidence=0.1)}
+    )
     advance(run.pk)
     waiting = Review.objects.get(run=run)
     with pytest.raises(AskedAlready, match=str(waiting.pk)):
@@ -153,7 +152,7 @@ def test_an_attempt_of_a_run_that_is_still_under_way_can_be_asked_about() -> Non
 
 
 def test_it_comes_into_the_queue_with_the_note(reviewer: Client, run: Run) -> None:
-    typed = {"attempt": "2", "note": f"Are the figures right? {HOSTILE}", "reviewers": "1", "assignee": ""}
+    typed = {"attempt": "2", "note": f"Are the figures right? {given.HOSTILE}", "reviewers": "1", "assignee": ""}
     page = reviewer.post(f"/p/desk/runs/{run.pk}/ask/", typed, follow=True)
     review = Review.objects.get(run=run)
     assert page.redirect_chain[-1][0] == f"/p/desk/runs/{run.pk}/"

@@ -17,21 +17,21 @@ from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.events import Event
 from reflection_app.teams.models import Notification
-from tests.factories import make_member, make_project, make_user
+from tests import given
 from tests.reviews.panels import another_seat, panel_of
-from tests.reviews.test_reviews import approve, reviewer, together, waiting_review
+from tests.reviews.test_reviews import approve, reviewer, together
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def review(db: None) -> Review:
-    return waiting_review()
+    return given.waiting_review()
 
 
 @pytest.fixture
 def anna(review: Review) -> User:
-    return make_member(review.project, user=make_user("anna"))
+    return given.member(review.project, user=given.user("anna"))
 
 
 @pytest.fixture
@@ -44,8 +44,8 @@ def give(review: Review, to: str | None, *, actor: Actor, note: str = "") -> Rev
 
 
 def test_an_assigned_review_comes_to_its_person_first_and_to_nobody_else(project: Project) -> None:
-    first, second = waiting_review(project), waiting_review(project)
-    anna, boss = make_member(project, user=make_user("anna")), make_member(project)
+    first, second = given.waiting_review(project), given.waiting_review(project)
+    anna, boss = given.member(project, user=given.user("anna")), given.member(project)
     told = give(second, "anna", actor=Actor(user=boss), note="You know this agent.")
 
     assert (told.assignee, told.note, told.note_by_label) == (anna, "You know this agent.", boss.username)
@@ -65,7 +65,7 @@ def test_an_assigned_review_comes_to_its_person_first_and_to_nobody_else(project
 def test_what_somebody_skipped_is_theirs_all_the_same_once_it_is_assigned_to_them(review: Review, anna: User) -> None:
     skip_review(review, actor=Actor(user=anna))
     assert claim_next(review.project, actor=Actor(user=anna)) is None
-    give(review, "anna", actor=Actor(user=make_member(review.project)))
+    give(review, "anna", actor=Actor(user=given.member(review.project)))
     assert claim_next(review.project, actor=Actor(user=anna)) is not None
 
 
@@ -84,11 +84,11 @@ def test_taken_away_it_is_for_everybody_and_others_can_take_it_explicitly_before
 def test_only_members_who_may_review_are_given_one_and_all_others_are_told_apart_by_nothing(
     who: str, review: Review
 ) -> None:
-    make_member(make_project(), user=make_user("stranger"))
-    make_member(review.project, Role.VIEWER, user=make_user("viewer"))
-    make_member(review.project, user=make_user("inactive", is_active=False))
+    given.member(given.project(), user=given.user("stranger"))
+    given.member(review.project, Role.VIEWER, user=given.user("viewer"))
+    given.member(review.project, user=given.user("inactive", is_active=False))
     with pytest.raises(InvalidInput) as refused:
-        give(review, who, actor=Actor(user=make_member(review.project)))
+        give(review, who, actor=Actor(user=given.member(review.project)))
     assert refused.value.errors == [{"field": "to", "message": "Nobody of this name may review in this project."}]
     assert not Notification.objects.exists()
 
@@ -104,10 +104,10 @@ def test_what_is_decided_or_in_other_hands_cannot_be_assigned(review: Review, an
 
 def test_who_holds_it_gives_it_back_by_assigning_it_to_somebody_else(review: Review, anna: User, actor: Actor) -> None:
     held = claim_review(review, actor=actor)
-    given = give(review, actor.label, actor=actor)
-    assert (given.state, given.assignee) == ("claimed", actor.user)
-    given = give(review, "anna", actor=actor, note="Look at the second source.")
-    assert (given.state, given.holder, given.lease_token, given.assignee) == ("waiting", None, None, anna)
+    sent = give(review, actor.label, actor=actor)
+    assert (sent.state, sent.assignee) == ("claimed", actor.user)
+    sent = give(review, "anna", actor=actor, note="Look at the second source.")
+    assert (sent.state, sent.holder, sent.lease_token, sent.assignee) == ("waiting", None, None, anna)
     with pytest.raises(ReviewLeaseLost):
         decide_review(review, approve(held), actor=actor)
     assert claim_next(review.project, actor=actor) is None
@@ -131,7 +131,7 @@ def test_an_assignment_and_a_decision_at_once_are_one_of_both(review: Review, an
 def test_nobody_is_given_two_seats_of_a_panel(review: Review, anna: User, actor: Actor) -> None:
     panel_of(review)
     other = another_seat(review)
-    bea = make_member(review.project)
+    bea = given.member(review.project)
     claim_review(review, actor=Actor(user=anna))
     with pytest.raises(InvalidInput):
         give(other, "anna", actor=actor)

@@ -18,17 +18,16 @@ from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import BulkDecision, BulkItem, BulkState, Panel, Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import RunState, Verdict
-from tests.factories import make_member, make_project
+from tests import given
 from tests.reviews.panels import SECRET_REASON, adjudication, open_panel, panel_project, people, say
 from tests.reviews.test_reviews import together
-from tests.web.stories import unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db
 
 
 def queue_of(count: int, name: str) -> tuple[Project, list[Review]]:
-    project = unsure_project(name)
-    return project, [waiting_review(project) for _ in range(count)]
+    project = given.unsure_project(name)
+    return project, [given.waiting_review(project) for _ in range(count)]
 
 
 def told(reviews: list[Review], **more: Any) -> BulkInput:
@@ -41,7 +40,7 @@ def states(bulk: BulkDecision) -> list[str]:
 
 def test_all_are_decided_with_one_reason_and_their_runs_go_on() -> None:
     project, reviews = queue_of(3, "bulk-overrule")
-    actor = Actor(user=make_member(project))
+    actor = Actor(user=given.member(project))
     bulk = begin_bulk(project, told(reviews, decision="overrule", verdict="REVISE", reason="No sources."), actor=actor)
     work_through(bulk.pk)
 
@@ -61,12 +60,12 @@ def test_all_are_decided_with_one_reason_and_their_runs_go_on() -> None:
 
 def test_what_somebody_else_holds_or_has_decided_fails_alone_and_says_why() -> None:
     project, (held, decided, free) = queue_of(3, "bulk-failures")
-    other = Actor(user=make_member(project))
+    other = Actor(user=given.member(project))
     claim_review(held, actor=other)
     token = claim_review(decided, actor=other).lease_token
     decide_review(decided, DecisionInput(lease_token=token, decision="approve"), actor=other)
 
-    bulk = begin_bulk(project, told([held, decided, free]), actor=Actor(user=make_member(project)))
+    bulk = begin_bulk(project, told([held, decided, free]), actor=Actor(user=given.member(project)))
     work_through(bulk.pk)
     assert states(bulk) == ["failed", "failed", "done"]
     errors = list(BulkItem.objects.filter(bulk=bulk, state="failed").values_list("error", flat=True))
@@ -87,23 +86,23 @@ def test_what_somebody_else_holds_or_has_decided_fails_alone_and_says_why() -> N
 def test_a_decision_that_says_too_little_or_too_much_is_refused_whole(wrong: dict[str, str], field: str) -> None:
     project, reviews = queue_of(1, "bulk-wrong")
     with pytest.raises(InvalidInput) as refused:
-        begin_bulk(project, told(reviews, **wrong), actor=Actor(user=make_member(project)))
+        begin_bulk(project, told(reviews, **wrong), actor=Actor(user=given.member(project)))
     assert [error["field"] for error in refused.value.errors] == [field]
     assert not BulkDecision.objects.exists()
 
 
 def test_another_projects_review_is_as_good_as_none() -> None:
     _, reviews = queue_of(1, "bulk-theirs")
-    mine = make_project("bulk-mine")
+    mine = given.project("bulk-mine")
     with pytest.raises(InvalidInput, match="no such review"):
-        begin_bulk(mine, told(reviews), actor=Actor(user=make_member(mine)))
+        begin_bulk(mine, told(reviews), actor=Actor(user=given.member(mine)))
     with pytest.raises(InvalidInput, match="no such review"):
-        begin_bulk(mine, BulkInput(reviews=(uuid4(),), decision="approve"), actor=Actor(user=make_member(mine)))
+        begin_bulk(mine, BulkInput(reviews=(uuid4(),), decision="approve"), actor=Actor(user=given.member(mine)))
 
 
 def test_whoever_lost_the_right_to_review_decides_nothing_any_more() -> None:
     project, reviews = queue_of(2, "bulk-removed")
-    user = make_member(project)
+    user = given.member(project)
     bulk = begin_bulk(project, told(reviews), actor=Actor(user=user))
     Membership.objects.filter(user=user).update(role=Role.VIEWER)
     work_through(bulk.pk)
@@ -114,7 +113,7 @@ def test_whoever_lost_the_right_to_review_decides_nothing_any_more() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_two_workers_and_a_message_that_comes_twice_decide_each_item_once() -> None:
     project, reviews = queue_of(6, "bulk-twice")
-    bulk = begin_bulk(project, told(reviews), actor=Actor(user=make_member(project)))
+    bulk = begin_bulk(project, told(reviews), actor=Actor(user=given.member(project)))
     together(*[lambda: work_through(bulk.pk)] * 3)
     work_through(bulk.pk)
     bulk.refresh_from_db()
@@ -125,7 +124,7 @@ def test_two_workers_and_a_message_that_comes_twice_decide_each_item_once() -> N
 
 def test_it_is_taken_back_together_and_what_cannot_be_says_why() -> None:
     project, reviews = queue_of(3, "bulk-undo")
-    actor = Actor(user=make_member(project))
+    actor = Actor(user=given.member(project))
     bulk = begin_bulk(project, told(reviews), actor=actor)
     work_through(bulk.pk)
     for review in reviews:
@@ -152,7 +151,7 @@ def test_it_is_taken_back_together_and_what_cannot_be_says_why() -> None:
 def decided_together(*reviews: Review, actor: Actor | None = None, **said: str) -> BulkDecision:
     project = reviews[0].project
     told = BulkInput.model_validate({"reviews": [one.pk for one in reviews], "decision": "approve"} | said)
-    bulk = begin_bulk(project, told, actor=actor or Actor(user=make_member(project)))
+    bulk = begin_bulk(project, told, actor=actor or Actor(user=given.member(project)))
     work_through(bulk.pk)
     return bulk
 
@@ -161,12 +160,12 @@ def test_another_does_not_take_it_back_and_an_admin_does_under_their_own_name() 
     _project, (review,) = queue_of(1, "bulk-rights")
     bulk = decided_together(review)
     with pytest.raises(NotYours):
-        undo_bulk(bulk, actor=Actor(user=make_member(review.project)))
+        undo_bulk(bulk, actor=Actor(user=given.member(review.project)))
     assert BulkDecision.objects.get().state == "done"
 
     # Also of somebody who has left.
     Membership.objects.filter(user=bulk.user).delete()
-    admin = make_member(review.project, Role.ADMIN)
+    admin = given.member(review.project, Role.ADMIN)
     undo_bulk(bulk, actor=Actor(user=admin))
     work_through(bulk.pk)
     assert BulkItem.objects.get().state == "undone"
@@ -175,11 +174,11 @@ def test_another_does_not_take_it_back_and_an_admin_does_under_their_own_name() 
 
 def test_what_somebody_else_has_decided_anew_is_kept() -> None:
     _project, (review,) = queue_of(1, "bulk-rights")
-    admin = Actor(user=make_member(review.project, Role.ADMIN))
+    admin = Actor(user=given.member(review.project, Role.ADMIN))
     bulk = decided_together(review, actor=admin)
-    other = make_member(review.project)
+    other = given.member(review.project)
     Review.objects.filter(pk=review.pk).update(decided_by=other, decided_by_label=other.get_username())
-    undo_bulk(bulk, actor=Actor(user=make_member(review.project, Role.ADMIN)))
+    undo_bulk(bulk, actor=Actor(user=given.member(review.project, Role.ADMIN)))
     work_through(bulk.pk)
     assert BulkItem.objects.get().state == "kept"
 
@@ -196,7 +195,7 @@ def _everything(panel: Panel, bulk: BulkDecision, actor: Actor) -> str:
 def test_what_was_said_of_a_blind_seat_in_bulk_is_hidden_from_all_others_until_all_have_spoken() -> None:
     panel = open_panel(panel_project("desk"))
     anna = people(panel.project, 1)[0]
-    admin = Actor(user=make_member(panel.project, Role.ADMIN))
+    admin = Actor(user=given.member(panel.project, Role.ADMIN))
     seat = Review.objects.filter(panel=panel)[0]
     bulk = decided_together(seat, actor=anna, decision="overrule", verdict="REVISE", reason=SECRET_REASON)
     assert BulkItem.objects.get().state == "done"
@@ -230,7 +229,7 @@ def test_nobody_settles_a_dispute_of_their_own_in_passing() -> None:
 
 @pytest.fixture
 def project() -> Project:
-    return unsure_project("desk")
+    return given.unsure_project("desk")
 
 
 def address(name: str, project: Project, **more: Any) -> str:
@@ -238,7 +237,7 @@ def address(name: str, project: Project, **more: Any) -> str:
 
 
 def test_what_was_selected_is_decided_together_and_its_progress_shown(reviewer: Client, project: Project) -> None:
-    reviews = [waiting_review(project) for _ in range(2)]
+    reviews = [given.waiting_review(project) for _ in range(2)]
     chosen = {"review": [str(review.pk) for review in reviews]}
     form = reviewer.post(address("new_bulk", project), chosen)
     assert form.status_code == 200
@@ -257,8 +256,8 @@ def test_what_was_selected_is_decided_together_and_its_progress_shown(reviewer: 
 
 
 def test_all_of_a_view_are_decided_together_and_no_others(reviewer: Client, project: Project) -> None:
-    writers = [waiting_review(project, agent="writer") for _ in range(2)]
-    other = waiting_review(project, agent="coder")
+    writers = [given.waiting_review(project, agent="writer") for _ in range(2)]
+    other = given.waiting_review(project, agent="coder")
     form = reviewer.post(f"{address('new_bulk', project)}?agent=writer", {"all": "1", "review": str(other.pk)})
     assert "Decide 2 reviews" in form.text
     assert all(f'name="review" value="{review.pk}"' in form.text for review in writers)
@@ -276,7 +275,7 @@ def test_all_of_a_view_are_decided_together_and_no_others(reviewer: Client, proj
 def test_a_decision_that_says_too_little_comes_back_with_what_was_typed(
     reviewer: Client, project: Project, typed: dict[str, str], said: str
 ) -> None:
-    review = waiting_review(project)
+    review = given.waiting_review(project)
     page = reviewer.post(address("start_bulk", project), {"review": str(review.pk), **typed})
     assert page.status_code == 400
     assert said in page.text
@@ -286,8 +285,8 @@ def test_a_decision_that_says_too_little_comes_back_with_what_was_typed(
 
 
 def test_a_bulk_decision_leads_on_within_the_view_that_it_was_begun_from(reviewer: Client, project: Project) -> None:
-    mine = waiting_review(project, agent="writer")
-    waiting_review(project, agent="coder")
+    mine = given.waiting_review(project, agent="writer")
+    given.waiting_review(project, agent="coder")
     form = reviewer.post(f"{address('new_bulk', project)}?agent=writer", {"all": "1"})
     assert f'action="{address("start_bulk", project)}?queue=agent%3Dwriter"' in form.text
     shown = reviewer.post(

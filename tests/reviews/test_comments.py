@@ -23,22 +23,21 @@ from reflection_app.teams.notifications import (
     read_all,
     read_notice,
 )
-from tests.api.caller import Caller, assert_problem, make_caller
-from tests.factories import make_api_key, make_member, make_project, make_user
+from tests import given, then
+from tests.api.caller import Caller
 from tests.reviews.panels import panel_of
-from tests.reviews.test_reviews import together, waiting_review
-from tests.web.stories import logged_in
+from tests.reviews.test_reviews import together
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def review(project: Project) -> Review:
-    return waiting_review(project)
+    return given.waiting_review(project)
 
 
 def member(review: Review, name: str | None = None) -> User:
-    return make_member(review.project, user=make_user(name))
+    return given.member(review.project, user=given.user(name))
 
 
 def say(review: Review, text: str, *, actor: Actor) -> Comment:
@@ -64,7 +63,7 @@ def test_a_comment_is_kept_told_to_its_run_and_audited_without_its_words_in_the_
 def test_members_who_are_mentioned_are_told_and_neither_strangers_nor_the_author(review: Review) -> None:
     names = ("anna", "b.o+b@x-y", "李雷")
     anna, bob, lilei = (member(review, name) for name in names)
-    stranger = make_user("mallory")
+    stranger = given.user("mallory")
     author = member(review, "author")
     text = "@anna, and (@b.o+b@x-y)! 请看@李雷。 @mallory @nobody @author `@decorator` mail@anna.example"
     say(review, text, actor=Actor(user=author))
@@ -115,7 +114,7 @@ def test_only_the_author_changes_words_and_only_author_or_admin_take_them_back(r
 
 
 def test_a_key_is_the_author_of_its_own_comments_only(review: Review) -> None:
-    first, second = (Actor(api_key=make_api_key(review.project)[0]) for _ in range(2))
+    first, second = (Actor(api_key=given.api_key(review.project)[0]) for _ in range(2))
     comment = say(review, "From a pipeline.", actor=first)
     with pytest.raises(NotTheAuthor):
         edit_comment(comment, CommentInput(text="x"), actor=second)
@@ -140,8 +139,8 @@ def test_what_cannot_be_stored_is_replaced_and_what_is_too_long_is_refused(revie
 
 
 def test_things_of_other_projects_and_things_that_are_not_cannot_be_commented_on(review: Review) -> None:
-    other = make_project()
-    actor = Actor(user=make_member(other))
+    other = given.project()
+    actor = Actor(user=given.member(other))
     entry = propose(review.project_id, kind="lesson", name="Look twice", source="t")
     for about, thing in ((About.REVIEW, review.pk), (About.RUN, review.run_id), (About.ENTRY, entry.id)):
         for wanted in (thing, uuid4()):
@@ -216,12 +215,12 @@ def add(caller: Caller, review: Review, text: str) -> str:
 
 
 def test_at_a_blind_seat_other_keys_do_not_read_it(caller: Caller) -> None:
-    review = waiting_review(caller.project)
+    review = given.waiting_review(caller.project)
     panel_of(review)
     comment = add(caller, review, "Plainly wrong.")
-    other = make_caller(caller.project, [Scope.ADMIN])
+    other = given.caller(caller.project, [Scope.ADMIN])
     assert other.get("comments", about="review", id=review.pk).body["results"] == []
-    assert_problem(other.call("DELETE", f"comments/{comment}"), 404)
+    then.refused(other.call("DELETE", f"comments/{comment}"), 404)
     assert len(caller.get("comments", about="review", id=review.pk).body["results"]) == 1
     assert "Plainly" not in str(other.get(f"runs/{review.run_id}/events").body)
 
@@ -241,7 +240,7 @@ def said(review: Review, text: str, *, name: str | None = None) -> Comment:
 
 
 def test_a_comment_is_added_by_an_ordinary_form_and_stands_on_the_items_page(client: Client, review: Review) -> None:
-    logged_in(client, review.project, Role.REVIEWER)
+    given.logged_in(client, review.project, Role.REVIEWER)
     response = client.post(thread(review), {"text": "Is it **long** enough?"})
     comment = Comment.objects.get()
     assert response["Location"] == f"/p/desk/reviews/{review.pk}/#comment-{comment.pk}"
@@ -251,7 +250,7 @@ def test_a_comment_is_added_by_an_ordinary_form_and_stands_on_the_items_page(cli
 
 
 def test_what_is_refused_comes_back_with_all_that_was_typed(client: Client, review: Review) -> None:
-    logged_in(client, review.project)
+    given.logged_in(client, review.project)
     too_long = "word " * 2001
     response = client.post(thread(review), {"text": too_long})
     assert response.status_code == 400
@@ -264,7 +263,7 @@ def test_what_is_refused_comes_back_with_all_that_was_typed(client: Client, revi
 
 def test_an_open_page_is_given_the_list_only_when_it_has_changed(client: Client, review: Review) -> None:
     comment = said(review, "First.")
-    logged_in(client, review.project)
+    given.logged_in(client, review.project)
     first = client.get(thread(review), headers=HTMX).content.decode()
     assert "<textarea" not in first
     assert "<html" not in first
@@ -276,7 +275,7 @@ def test_an_open_page_is_given_the_list_only_when_it_has_changed(client: Client,
 
 
 def test_the_bell_counts_and_the_page_tells_and_opening_the_item_reads(client: Client, review: Review) -> None:
-    logged_in(client, review.project, Role.REVIEWER)
+    given.logged_in(client, review.project, Role.REVIEWER)
     reader = Membership.objects.get(user_id=client.session["_auth_user_id"]).user
     comment = said(review, f"@{reader.username} please", name="zoe")
     assert ">1<" in client.get("/notifications/count/", headers={"HX-Request": "true"}).content.decode()
@@ -289,7 +288,7 @@ def test_the_bell_counts_and_the_page_tells_and_opening_the_item_reads(client: C
 
 def test_a_review_is_assigned_and_the_page_says_to_whom(client: Client, review: Review) -> None:
     anna = member(review, "anna")
-    logged_in(client, review.project, Role.REVIEWER)
+    given.logged_in(client, review.project, Role.REVIEWER)
     page = client.get(f"/p/desk/reviews/{review.pk}/").content.decode()
     assert '<option value="anna">' in page
     client.post(f"/p/desk/reviews/{review.pk}/assign/", {"to": "anna", "note": "Please."})
@@ -305,7 +304,7 @@ def test_a_review_is_assigned_and_the_page_says_to_whom(client: Client, review: 
 
 def test_the_bell_leads_to_a_list_inside_the_project_that_one_is_in(client: Client, review: Review) -> None:
     user = member(review, "eve")
-    make_member(make_project("aaa-first"), user=user)
+    given.member(given.project("aaa-first"), user=user)
     said(review, "@eve look")
     client.force_login(user)
     here = "/notifications/?project=desk"

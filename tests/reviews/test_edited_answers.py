@@ -27,15 +27,14 @@ from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import follow, fork_run
 from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Attempt, Run, RunState, Step, Verdict
+from tests import given
 from tests.reviews.editing import BETTER, edit, edited, reviewer
 from tests.reviews.panels import adjudication, say
 from tests.reviews.review_items import FIRST, asked_about, audited, handed_in, rejected, seat
 from tests.reviews.reviewed import decide_held
 from tests.reviews.undoing import rows_of
 from tests.runs.critiques import critique
-from tests.runs.scripts import RIGHT, WRONG, scripted_run
 from tests.runs.test_crashes import Killed, killing_after, let_lease_run_out
-from tests.web.stories import project_with, waiting_review
 
 pytestmark = pytest.mark.django_db
 
@@ -60,7 +59,7 @@ def unsure(score: float, *, confidence: float = 0.2, **more: Any) -> Review:
         "attempt-2/answer": "A second text.",
         "attempt-2/critique": critique(95, approved=True),
     }
-    run = scripted_run(answers, **more)
+    run = given.scripted_run(answers, **more)
     advance(run.pk)
     return Review.objects.get(run=run)
 
@@ -99,7 +98,7 @@ def test_the_text_is_the_runs_answer_and_the_attempt_stays_with_a_persons_revise
 def test_who_edits_what_the_critic_sent_back_as_well_agrees_with_the_critic() -> None:
     answers = {"attempt-1/answer": FIRST, "attempt-1/critique": critique(40)}
     policy = {"rules": [{"name": "All"}], "audit_share": 0}
-    review = waiting_review(project_with("agrees", answers, review_policy=policy))
+    review = given.waiting_review(given.scripted_project("agrees", answers, review_policy=policy))
     run = review.run
     decided = edited(review)
     assert (decided.decision, decided.decided_verdict and decided.decided_verdict.verdict) == ("approve", "REVISE")
@@ -186,10 +185,10 @@ def test_the_tests_that_came_with_the_task_are_run_on_the_text() -> None:
     review = asked_about("tested")
     actor = reviewer(review)
     with pytest.raises(InvalidInput) as refused:
-        edited(review, WRONG.replace("2", "7"), actor=actor)
+        edited(review, given.WRONG.replace("2", "7"), actor=actor)
     assert {error["field"] for error in refused.value.errors} == {"edited_answer"}
     review.refresh_from_db()
-    decide_review(review, edit(review, RIGHT), actor=actor)
+    decide_review(review, edit(review, given.RIGHT), actor=actor)
     run = Run.objects.get(pk=review.run_id)
     tests = Verdict.objects.get(attempt=run.best_attempt).get_tests()
     assert tests is not None
@@ -202,7 +201,9 @@ def test_nobody_has_the_tests_run_who_does_not_hold_the_review(monkeypatch: pyte
     review.refresh_from_db()
     monkeypatch.setattr(editing, "run_tests", lambda *_, **__: pytest.fail("they were run"))
     with pytest.raises(ReviewLeaseLost):
-        decide_review(review, edit(review, RIGHT).model_copy(update={"lease_token": uuid4()}), actor=reviewer(review))
+        decide_review(
+            review, edit(review, given.RIGHT).model_copy(update={"lease_token": uuid4()}), actor=reviewer(review)
+        )
 
 
 # What follows, and taking it back.
@@ -282,8 +283,8 @@ def test_an_audited_run_that_has_ended_gets_the_text_as_its_answer_and_keeps_its
     assert run.best_attempt.step_id is None
     assert Step.objects.filter(run=run).count() == steps
     assert Review.objects.get(pk=review.pk).ordered_run_id is None
-    given = Verdict.objects.get(attempt=run.best_attempt)
-    assert (given.verdict, given.given_by) == ("PASS", actor.user)
+    sent = Verdict.objects.get(attempt=run.best_attempt)
+    assert (sent.verdict, sent.given_by) == ("PASS", actor.user)
 
 
 def test_undo_of_an_audits_text_brings_the_kept_attempt_back() -> None:

@@ -6,15 +6,15 @@ from django.test import Client
 from reflection_app.core.models import Project
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
+from tests import given, when
 from tests.reviews.editing import BETTER
-from tests.web.stories import claimed_by, unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def project() -> Project:
-    return unsure_project("desk")
+    return given.unsure_project("desk")
 
 
 def typed(review: Review, text: str = BETTER, **more: str) -> dict[str, str]:
@@ -32,9 +32,9 @@ def address(review: Review, *parts: str) -> str:
 
 
 def test_the_holder_is_offered_to_edit_and_nobody_else(reviewer: Client, project: Project) -> None:
-    review = waiting_review(project)
+    review = given.waiting_review(project)
     assert "Edit the answer" not in reviewer.get(address(review)).text
-    held = claimed_by(reviewer, review)
+    held = when.claims(reviewer, review)
     page = reviewer.get(address(held)).text
     assert 'name="editing"' in page
     assert f">\n{review.attempt.content}</textarea>" in page
@@ -42,7 +42,7 @@ def test_the_holder_is_offered_to_edit_and_nobody_else(reviewer: Client, project
 
 
 def test_the_text_decides_and_is_shown_with_what_was_changed(reviewer: Client, project: Project) -> None:
-    held = claimed_by(reviewer, waiting_review(project))
+    held = when.claims(reviewer, given.waiting_review(project))
     reviewer.post(address(held, "decision"), typed(held, reason="The title was missing."))
     review = Review.objects.get(pk=held.pk)
     assert (review.state, review.edited_answer) == (ReviewState.DECIDED, BETTER)
@@ -58,9 +58,9 @@ def test_the_text_decides_and_is_shown_with_what_was_changed(reviewer: Client, p
 
 @pytest.mark.parametrize("text", ["", "  ", "A first text."])
 def test_what_is_refused_comes_back_with_all_that_was_typed(reviewer: Client, project: Project, text: str) -> None:
-    review = waiting_review(project)
+    review = given.waiting_review(project)
     text = text and (review.attempt.content if text.strip() else text)
-    held = claimed_by(reviewer, review)
+    held = when.claims(reviewer, review)
     page = reviewer.post(address(held, "decision"), typed(held, text, reason="Because."))
     assert page.status_code == 400
     assert "Because." in page.text

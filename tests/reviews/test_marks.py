@@ -15,10 +15,9 @@ from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.reviews.views.decision import prefilled
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Step
-from tests.api.caller import make_caller
+from tests import given, when
 from tests.reviews.review_items import handed_in, revised, with_calls
 from tests.reviews.reviewed import claim_and_decide
-from tests.web.stories import claimed_by, logged_in
 
 pytestmark = pytest.mark.django_db
 SECOND = "A text on **tariffs**.\r\n\r\nIt names seven of them.\nIt names 😀 more of them.\n"
@@ -80,7 +79,7 @@ def test_the_ticket_and_the_next_prompt_tell_which_passage_it_is() -> None:
 
 def test_the_outside_agent_gets_the_passage_with_its_ticket() -> None:
     review = handed_in("desk")
-    caller = make_caller(review.project)
+    caller = given.caller(review.project)
     token = caller.post("reviews/claim", {"review_id": str(review.pk)}).body["lease_token"]
     told = {
         "lease_token": token,
@@ -137,7 +136,7 @@ def typed(review: Review, quote: str, **other: Any) -> dict[str, Any]:
 @pytest.fixture
 def held(client: Client) -> Review:
     review = revised("desk", second=SECOND)
-    return claimed_by(logged_in(client, review.project), review)
+    return when.claims(given.logged_in(client, review.project), review)
 
 
 @pytest.mark.parametrize(

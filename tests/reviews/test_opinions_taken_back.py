@@ -20,10 +20,9 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import RunState, Verdict
 from reflection_app.teams.models import Notification
-from tests.factories import make_member
+from tests import given
 from tests.reviews.panels import SECRET_REASON, adjudication, fresh, open_panel, panel_project, people, run_of, say
 from tests.reviews.reviewed import client_of, decide_held
-from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db
 REVISE = VerdictName.REVISE
@@ -151,7 +150,7 @@ def test_what_all_agreed_on_is_taken_back_with_all_that_followed(went_on: bool) 
 
 def test_an_admin_who_takes_an_opinion_back_does_not_read_it() -> None:
     panel = open_panel()
-    anna, admin = people(panel.project, 1)[0], Actor(user=make_member(panel.project, Role.ADMIN))
+    anna, admin = people(panel.project, 1)[0], Actor(user=given.member(panel.project, Role.ADMIN))
     seat = undo_decision(say(panel, anna, REVISE), actor=admin)
     trail = AuditEntry.objects.filter(action="review.undone")
     assert trail.filter(hidden_entries(panel.project_id, reader=admin)).count() == 1
@@ -164,7 +163,7 @@ def test_an_admin_who_takes_an_opinion_back_does_not_read_it() -> None:
 
 def test_a_seat_is_decided_by_nobody_but_who_sits_there() -> None:
     panel = open_panel()
-    anna, admin = people(panel.project, 1)[0], Actor(user=make_member(panel.project, Role.ADMIN))
+    anna, admin = people(panel.project, 1)[0], Actor(user=given.member(panel.project, Role.ADMIN))
     seat = undo_decision(say(panel, anna, REVISE), actor=admin)
     assert seat.lease_token is not None
     told = DecisionInput(lease_token=seat.lease_token, decision=Decision.APPROVE)
@@ -193,7 +192,7 @@ def page(client: Client, seat: Review, part: str = "", **posted: str) -> str:
 
 
 def test_no_other_reviewer_reads_it_or_gets_the_token(seat: Review) -> None:
-    others = [client_of(people(seat.project, 1)[0]), logged_in(Client(), seat.project, Role.VIEWER)]
+    others = [client_of(people(seat.project, 1)[0]), given.logged_in(Client(), seat.project, Role.VIEWER)]
     for client in others:
         seen = [page(client, seat), page(client, seat, "claim/"), page(client, seat, "assign/", to="nobody")]
         assert SECRET_REASON not in "".join(seen)
@@ -209,7 +208,7 @@ def test_its_giver_finds_it_in_the_form(seat: Review, giver: Actor) -> None:
 def test_it_is_not_fetched_ahead_once_the_hold_has_run_out(seat: Review) -> None:
     Review.objects.exclude(pk=seat.pk).update(state=ReviewState.WITHDRAWN)
     Review.objects.filter(pk=seat.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-    other = Actor(user=make_member(seat.project))
+    other = Actor(user=given.member(seat.project))
     ahead = client_of(other).get("/p/desk/reviews/peek/", headers={"X-Review-Peeked": "none"})
     assert str(seat.pk) in ahead.text
     assert SECRET_REASON not in ahead.text

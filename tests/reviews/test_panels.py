@@ -25,8 +25,8 @@ from reflection_app.runs.events import Event
 from reflection_app.runs.models import RunState, Verdict
 from reflection_app.runs.resuming import cancel_run
 from reflection_app.teams.models import Notification
-from tests.api.caller import Caller, make_caller
-from tests.factories import make_member
+from tests import given, when
+from tests.api.caller import Caller
 from tests.reviews.panels import (
     SECRET_REASON,
     adjudication,
@@ -40,7 +40,6 @@ from tests.reviews.panels import (
 )
 from tests.reviews.reviewed import client_of, decide_held
 from tests.reviews.test_reviews import together
-from tests.web.stories import claimed_by, logged_in
 
 pytestmark = pytest.mark.django_db
 
@@ -84,11 +83,11 @@ def test_three_who_agree_settle_it_with_the_median_score_and_every_issue_once() 
     assert (settled.state, settled.agreed) == (PanelState.SETTLED, True)
     assert settled.complete_at is not None
     assert settled.settled_at is not None
-    [given] = of_people(panel)
-    assert (given.verdict, given.score, given.given_by) == ("REVISE", 44.0, None)
-    assert [issue["description"] for issue in given.issues] == ["It is dull", "It is long"]
-    assert given.feedback["suggestions"] == [f"{anna.label}: Dull.\n\n{cem.label}: Too long."]
-    assert set(Review.objects.filter(panel=panel).values_list("decided_verdict", flat=True)) == {given.pk}
+    [sent] = of_people(panel)
+    assert (sent.verdict, sent.score, sent.given_by) == ("REVISE", 44.0, None)
+    assert [issue["description"] for issue in sent.issues] == ["It is dull", "It is long"]
+    assert sent.feedback["suggestions"] == [f"{anna.label}: Dull.\n\n{cem.label}: Too long."]
+    assert set(Review.objects.filter(panel=panel).values_list("decided_verdict", flat=True)) == {sent.pk}
     assert Event.objects.get(run=panel.run, type="review.decided").payload["review"] == str(last.pk)
     result = panel.step.result if (panel := Panel.objects.select_related("step").get(pk=panel.pk)).step else None
     assert isinstance(result, dict)
@@ -102,8 +101,8 @@ def test_all_who_approve_let_the_verdict_stand() -> None:
     panel = open_panel(reviewers=2)
     for actor in people(panel.project, 2):
         say(panel, actor, reason="")
-    [given] = of_people(panel)
-    assert (given.verdict, given.score, given.issues) == ("PASS", 80.0, [])
+    [sent] = of_people(panel)
+    assert (sent.verdict, sent.score, sent.issues) == ("PASS", 80.0, [])
     advance(panel.run_id)
     assert run_of(panel).outcome == "succeeded"
 
@@ -111,7 +110,7 @@ def test_all_who_approve_let_the_verdict_stand() -> None:
 def test_where_they_differ_nothing_follows_and_one_more_person_is_asked() -> None:
     panel = open_panel()
     anna, bob, cem, dora = people(panel.project, 4)
-    viewer = make_member(panel.project, Role.VIEWER)
+    viewer = given.member(panel.project, Role.VIEWER)
     say(panel, anna)
     say(panel, bob, REVISE)
     say(panel, cem)
@@ -138,10 +137,10 @@ def test_whoever_settles_the_dispute_decides_like_any_review() -> None:
     held = claim_review(adjudication(panel), actor=dora)
     decided = decide_held(held, dora, "overrule", verdict=REVISE, reason="Shorter.")
 
-    [given] = of_people(panel)
-    assert (given.verdict, given.given_by, decided.decided_verdict) == ("REVISE", dora.user, given)
+    [sent] = of_people(panel)
+    assert (sent.verdict, sent.given_by, decided.decided_verdict) == ("REVISE", dora.user, sent)
     assert (fresh(panel).state, fresh(panel).agreed) == (PanelState.SETTLED, False)
-    assert not Review.objects.filter(panel=panel, decided_verdict=given).exclude(reason="adjudication").exists()
+    assert not Review.objects.filter(panel=panel, decided_verdict=sent).exclude(reason="adjudication").exists()
     advance(panel.run_id)
     assert run_of(panel).outcome == "succeeded"
 
@@ -161,9 +160,9 @@ def test_a_directors_words_are_opinions_too() -> None:
     for actor, instructions in ((anna, "Shorter."), (bob, "With a source.")):
         held = take_seat(panel, actor)
         decide_held(held, actor, "redo", instructions=instructions)
-    [given] = of_people(panel)
-    assert given.verdict == "REVISE"
-    assert [issue["suggested_fix"] for issue in given.issues] == ["Shorter.", "With a source."]
+    [sent] = of_people(panel)
+    assert sent.verdict == "REVISE"
+    assert [issue["suggested_fix"] for issue in sent.issues] == ["Shorter.", "With a source."]
     advance(panel.run_id)
     assert run_of(panel).outcome == "succeeded"
 
@@ -278,8 +277,8 @@ def pages(client: Client, panel: Panel) -> str:
 @pytest.mark.exhaustive("every page, as every role, between every two opinions")
 def test_no_page_tells_what_another_said_before_all_have(panel: Panel) -> None:
     anna, bob = people(panel.project, 2)
-    viewer = logged_in(Client(), panel.project, Role.VIEWER)
-    admin = logged_in(Client(), panel.project, Role.ADMIN)
+    viewer = given.logged_in(Client(), panel.project, Role.VIEWER)
+    admin = given.logged_in(Client(), panel.project, Role.ADMIN)
     secretly(panel, anna)
     for client in (client_of(bob), viewer, admin):
         seen = pages(client, panel)
@@ -310,7 +309,7 @@ def test_the_adjudication_shows_all_side_by_side_and_begins_with_what_most_said(
     secretly(panel, anna)
     say(panel, bob, reason="Fine by me.")
     say(panel, cem, REVISE, issues=(Issue(description="Too short"),), reason="Short.")
-    client = logged_in(Client(), panel.project, Role.REVIEWER)
+    client = given.logged_in(Client(), panel.project, Role.REVIEWER)
     opened = adjudication(panel)
     page = client.get(f"/p/desk/reviews/{opened.pk}/").text
     assert "The reviewers do not agree" in page
@@ -318,7 +317,7 @@ def test_the_adjudication_shows_all_side_by_side_and_begins_with_what_most_said(
         assert said in page, said
     assert "Claim and decide" in page
 
-    held = claimed_by(client, opened)
+    held = when.claims(client, opened)
     page = client.get(f"/p/desk/reviews/{opened.pk}/").text
     assert 'value="overrule" data-key="o" checked' in page.replace("  ", " ")
     assert f'value="{SECRET_ISSUE}"' in page
@@ -333,7 +332,7 @@ def test_the_adjudication_shows_all_side_by_side_and_begins_with_what_most_said(
 
 def test_the_page_of_agreement_is_empty_at_first_and_then_leads_to_what_was_judged() -> None:
     project = panel_project("desk", reviewers=2)
-    client = logged_in(Client(), project, Role.VIEWER)
+    client = given.logged_in(Client(), project, Role.VIEWER)
     assert "Nothing judged by several people in this period" in client.get("/p/desk/reviews/agreement/").text
 
     anna, bob = people(project, 2)
@@ -358,7 +357,7 @@ REVIEWER: list[str] = [Scope.REVIEWS_WRITE]
 
 
 def callers(panel: Panel, number: int) -> list[Caller]:
-    return [make_caller(panel.project, ALL, made_by=make_member(panel.project, Role.ADMIN)) for _ in range(number)]
+    return [given.caller(panel.project, ALL, made_by=given.member(panel.project, Role.ADMIN)) for _ in range(number)]
 
 
 def decided(caller: Caller, **decision: Any) -> dict[str, Any]:
@@ -397,7 +396,7 @@ def test_nothing_that_can_be_read_tells_what_another_has_said() -> None:
 
 def test_a_list_with_panels_takes_as_many_queries_for_many_as_for_one() -> None:
     project = panel_project()
-    caller = make_caller(project, ALL)
+    caller = given.caller(project, ALL)
     counts = []
     for number in (1, 2, 3):
         open_panel(project)

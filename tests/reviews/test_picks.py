@@ -14,12 +14,10 @@ from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Verdict
 from reflection_app.runs.views.comparison import compare_answers
+from tests import given, when
 from tests.api.caller import Caller
-from tests.factories import make_project
 from tests.reviews.picks import OPEN_PICK, answer, kept_against_a_test, move_on, unsettled_pick
 from tests.reviews.reviewed import claim_and_decide
-from tests.reviews.test_reviews import waiting_review
-from tests.web.stories import claimed_by
 
 pytestmark = pytest.mark.django_db
 
@@ -27,7 +25,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def pick() -> Review:
     """An unsettled pick between two attempts, the first of them proposed."""
-    review = unsettled_pick(make_project())
+    review = unsettled_pick(given.project())
     assert (review.attempt.number, review.verdict.verdict) == (1, "REVISE")
     return review
 
@@ -38,8 +36,8 @@ def test_the_review_tells_what_the_evidence_says(pick: Review) -> None:
 
 def test_approving_vouches_for_the_proposed_attempt_whatever_the_tests_said(pick: Review) -> None:
     decided = claim_and_decide(pick, "approve")
-    given = Verdict.objects.get(referee=6)
-    assert (given.attempt.number, given.verdict, given.score, given.given_by) == (1, "PASS", 50.0, decided.decided_by)
+    sent = Verdict.objects.get(referee=6)
+    assert (sent.attempt.number, sent.verdict, sent.score, sent.given_by) == (1, "PASS", 50.0, decided.decided_by)
     move_on(pick)
     assert pick.run.outcome == "succeeded"
     assert pick.run.best_attempt == pick.attempt
@@ -80,7 +78,7 @@ def test_none_is_right_ends_the_run_as_rejected(pick: Review) -> None:
 
 
 def test_sent_back_the_run_makes_another_attempt_from_what_the_person_said() -> None:
-    pick = unsettled_pick(make_project(), answers=(*OPEN_PICK, answer(7)))
+    pick = unsettled_pick(given.project(), answers=(*OPEN_PICK, answer(7)))
     claim_and_decide(pick, "overrule", verdict=VerdictName.REVISE, reason="Square every number.")
     move_on(pick)
     assert (pick.run.outcome, pick.run.attempts_made) == ("succeeded", 3)
@@ -116,7 +114,7 @@ def test_a_decision_that_contradicts_itself_is_refused_and_changes_nothing(
 
 def test_only_an_unsettled_pick_takes_an_attempt() -> None:
     with pytest.raises(InvalidInput, match="Only where the pick is unsettled") as refused:
-        claim_and_decide(waiting_review(), "overrule", verdict=VerdictName.PASS, attempt=1, reason="It will do.")
+        claim_and_decide(given.waiting_review(), "overrule", verdict=VerdictName.PASS, attempt=1, reason="It will do.")
     assert refused.value.errors[0]["field"] == "attempt"
 
 
@@ -145,7 +143,7 @@ def test_a_list_with_picks_takes_two_queries_more_however_many_there_are(
 
 @pytest.fixture
 def project() -> Project:
-    return make_project("picks", review_policy={"audit_share": 0})
+    return given.project("picks", review_policy={"audit_share": 0})
 
 
 def address(review: Review, act: str = "") -> str:
@@ -166,7 +164,7 @@ def issue(description: str) -> dict[str, list[str]]:
 
 
 def test_the_page_tells_why_and_shows_the_attempts_with_what_each_computes(reviewer: Client, project: Project) -> None:
-    review = claimed_by(reviewer, unsettled_pick(project))
+    review = when.claims(reviewer, unsettled_pick(project))
     page = reviewer.get(address(review)).text
     assert "The evidence does not settle which attempt to keep" in page
     assert "1 of 7 tests that the model wrote pass." in page
@@ -184,7 +182,7 @@ def test_the_page_tells_why_and_shows_the_attempts_with_what_each_computes(revie
 
 
 def test_keeping_another_attempt_is_told_on_the_pages_of_review_and_run(reviewer: Client, project: Project) -> None:
-    review = claimed_by(reviewer, unsettled_pick(project))
+    review = when.claims(reviewer, unsettled_pick(project))
     page = reviewer.post(address(review, "decision/"), pressed(review, "2", reason="As asked."), follow=True)
     assert "You kept attempt 2. The run succeeds." in page.text
     move_on(review)
@@ -206,7 +204,7 @@ def test_keeping_another_attempt_is_told_on_the_pages_of_review_and_run(reviewer
     [("none", "REJECT", "found no attempt"), ("back", "REVISE", "sent it back")],
 )
 def test_none_is_right_and_sending_back(reviewer: Client, project: Project, pick: str, verdict: str, said: str) -> None:
-    review = claimed_by(reviewer, unsettled_pick(project))
+    review = when.claims(reviewer, unsettled_pick(project))
     reviewer.post(address(review, "decision/"), pressed(review, pick) | issue("Square them"))
     review.refresh_from_db()
     assert review.decided_verdict is not None

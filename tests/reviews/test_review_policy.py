@@ -21,10 +21,9 @@ from reflection_app.reviews.api.policy import EXAMPLES
 from reflection_app.reviews.policy import Facts, chances, change_policy, counted, digest_of, try_policy
 from reflection_app.runs import models
 from reflection_app.runs.models import Run, Step
-from tests.api.caller import Answer, Caller, assert_problem, fields
-from tests.factories import make_project, submit
+from tests import given, then
+from tests.api.caller import Answer, Caller
 from tests.metrics.judged import judged_run
-from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db
 
@@ -69,8 +68,8 @@ def test_a_wrong_policy_is_refused_at_its_field_by_putting_and_by_trying(
     admin: Caller, wrong: dict[str, Any], field: str
 ) -> None:
     for answer in (put(admin, wrong), admin.post("review-policy/try", wrong)):
-        assert_problem(answer, 400)
-        assert fields(answer) == [field]
+        then.refused(answer, 400)
+        assert then.named_fields(answer) == [field]
     assert saved_by(admin) == ReviewPolicy()
 
 
@@ -82,12 +81,12 @@ PAGE = "/p/rules/settings/policy/"
 
 @pytest.fixture
 def project() -> Project:
-    return make_project("rules")
+    return given.project("rules")
 
 
 @pytest.fixture
 def editor(client: Client, project: Project) -> Client:
-    return logged_in(client, project)
+    return given.logged_in(client, project)
 
 
 def typed(*rules: dict[str, Any], **own: str) -> dict[str, Any]:
@@ -148,7 +147,7 @@ def test_every_field_of_a_rule_is_saved_and_audited(editor: Client) -> None:
     [entry] = AuditEntry.objects.filter(action="policy.changed")
     assert entry.before == ReviewPolicy().model_dump(mode="json")
     assert ReviewPolicy.model_validate(entry.after) == policy
-    assert submit(Project.objects.get(slug="rules")).get_spec().review_policy == policy
+    assert given.submitted_run(Project.objects.get(slug="rules")).get_spec().review_policy == policy
 
 
 @pytest.mark.parametrize(
@@ -263,7 +262,7 @@ def test_a_policy_is_tried_before_it_is_saved(editor: Client, project: Project) 
 
 
 def test_whoever_may_not_change_it_reads_it_in_words(client: Client, project: Project) -> None:
-    viewer = logged_in(client, project, Role.VIEWER)
+    viewer = given.logged_in(client, project, Role.VIEWER)
     page = viewer.get(PAGE).text
     assert "Reject: waits for a person." in page
     assert "Of all that does not wait, 10 % is audited, by 1 person." in page
@@ -370,7 +369,7 @@ def test_only_what_a_policy_decides_about_counts(project: Project) -> None:
     Run.objects.filter(pk=scripted.attempt.run_id).update(is_scripted=True)
     old = judged_run(project)
     models.Verdict.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=31))
-    judged_run(make_project("another"))
+    judged_run(given.project("another"))
     assert tried() == 3
 
 

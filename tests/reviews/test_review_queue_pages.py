@@ -16,9 +16,8 @@ from reflection_app.reviews.views.queue import ROWS
 from reflection_app.runs.models import Verdict
 from reflection_app.tasks.models import Task
 from reflection_app.web.template_filters import up_to_999
-from tests.api.caller import Caller, assert_problem, fields
-from tests.api.stories import waiting_review
-from tests.factories import make_member
+from tests import given, then
+from tests.api.caller import Caller
 from tests.reviews.panels import panel_of
 from tests.reviews.reviewed import claim_and_decide, client_of
 from tests.reviews.waiting_rows import waiting_rows
@@ -30,7 +29,7 @@ QUEUE = "/p/desk/reviews/"
 
 @pytest.fixture
 def me(project: Project) -> Actor:
-    return Actor(user=make_member(project))
+    return Actor(user=given.member(project))
 
 
 @pytest.fixture
@@ -39,7 +38,7 @@ def browser(me: Actor) -> Client:
 
 
 def colleague(project: Project) -> Actor:
-    return Actor(user=make_member(project))
+    return Actor(user=given.member(project))
 
 
 def shown(page: str, reviews: list[Review]) -> list[int]:
@@ -232,7 +231,7 @@ def test_a_list_of_reviews_takes_as_many_queries_for_many_as_for_one(
     caller: Caller, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(3):
-        waiting_review(caller.project)
+        given.waiting_review(caller.project)
     caller.get("reviews")
     with django_assert_max_num_queries(3):
         assert len(caller.get("reviews").body["results"]) == 3
@@ -257,11 +256,11 @@ def test_a_list_of_reviews_takes_as_many_queries_for_many_as_for_one(
 def test_a_decision_that_says_too_little_is_refused_with_the_field(
     caller: Caller, decision: dict[str, Any], field: str
 ) -> None:
-    review = waiting_review(caller.project)
+    review = given.waiting_review(caller.project)
     body = {"lease_token": claimed(caller, review), **decision}
     answer = caller.post(f"reviews/{review.pk}/decision", body)
-    assert_problem(answer, 400)
-    assert field in fields(answer)
+    then.refused(answer, 400)
+    assert field in then.named_fields(answer)
     assert caller.get(f"reviews/{review.pk}").body["state"] == "claimed"
 
 
@@ -277,5 +276,5 @@ def test_a_decision_that_says_too_little_is_refused_with_the_field(
 )
 def test_what_is_no_filter_is_refused_by_its_name(caller: Caller, query: dict[str, str], field: str) -> None:
     answer = caller.get("reviews", **query)
-    assert_problem(answer, 400)
-    assert fields(answer) == [field]
+    then.refused(answer, 400)
+    assert then.named_fields(answer) == [field]

@@ -21,10 +21,9 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, RunState, Verdict
 from reflection_app.runs.resuming import cancel_run
-from tests.factories import make_member, make_project
+from tests import given
 from tests.reviews.reviewed import claim_and_decide
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
 pytestmark = pytest.mark.django_db
 
@@ -36,13 +35,13 @@ def waiting_review(project: Project | None = None, *, score: float = 10) -> Revi
         "attempt-2/answer": "second",
         "attempt-2/critique": critique(90, approved=True),
     }
-    run = scripted_run(answers, project=project)
+    run = given.scripted_run(answers, project=project)
     advance(run.pk)
     return Review.objects.get(run=run)
 
 
 def reviewer(review: Review) -> Actor:
-    return Actor(user=make_member(review.project))
+    return Actor(user=given.member(review.project))
 
 
 def approve(review: Review) -> DecisionInput:
@@ -79,8 +78,8 @@ def test_an_accepted_attempt_ends_the_run_as_succeeded_by_a_persons_word(review:
 
     review.run.refresh_from_db()
     assert review.run.outcome == "succeeded"
-    given = Verdict.objects.get(attempt=review.attempt, referee=6)
-    assert (given.verdict, given.score, given.given_by) == ("PASS", 50.0, actor.user)
+    sent = Verdict.objects.get(attempt=review.attempt, referee=6)
+    assert (sent.verdict, sent.score, sent.given_by) == ("PASS", 50.0, actor.user)
 
 
 def test_an_attempt_sent_back_is_made_again_and_the_decision_is_in_the_queue_at_once(
@@ -175,8 +174,8 @@ def test_a_review_of_a_cancelled_run_is_withdrawn(review: Review, actor: Actor) 
 
 
 def test_reviews_that_a_run_waits_for_come_before_older_audits() -> None:
-    project = make_project(review_policy={"audit_share": 1.0})
-    audited = scripted_run(
+    project = given.project(review_policy={"audit_share": 1.0})
+    audited = given.scripted_run(
         {"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)}, project=project
     )
     audited.spec["review_policy"]["audit_share"] = 1.0
@@ -192,7 +191,9 @@ def test_reviews_that_a_run_waits_for_come_before_older_audits() -> None:
 
 
 def test_deciding_an_audit_leaves_the_finished_run_as_it_is(project: Project) -> None:
-    run = scripted_run({"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)}, project=project)
+    run = given.scripted_run(
+        {"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)}, project=project
+    )
     run.spec["review_policy"]["audit_share"] = 1.0
     run.save()
     advance(run.pk)
@@ -208,7 +209,9 @@ def test_deciding_an_audit_leaves_the_finished_run_as_it_is(project: Project) ->
 def test_an_audited_pass_that_a_person_overrules_goes_back_with_the_persons_issues_in_a_run_of_its_own(
     project: Project,
 ) -> None:
-    run = scripted_run({"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)}, project=project)
+    run = given.scripted_run(
+        {"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)}, project=project
+    )
     run.spec["review_policy"]["audit_share"] = 1.0
     run.save()
     advance(run.pk)
@@ -336,7 +339,7 @@ def test_what_does_not_say_enough_is_refused_and_changes_nothing(
 
 def test_only_a_rejected_attempt_that_is_waited_for_has_a_director() -> None:
     answers = {"attempt-1/answer": "first", "attempt-1/critique": critique(80, approved=True, confidence=0.2)}
-    run = scripted_run(answers, project=make_project(review_policy={"audit_share": 0}))
+    run = given.scripted_run(answers, project=given.project(review_policy={"audit_share": 0}))
     advance(run.pk)
     with pytest.raises(InvalidInput) as refused:
         claim_and_decide(Review.objects.get(run=run), DirectorsDecision.REDO, instructions="Again.")

@@ -23,11 +23,10 @@ from reflection_app.rubrics.changing import (
 )
 from reflection_app.rubrics.models import RubricVersion
 from reflection_app.rubrics.views import TEXTS, CriterionForm, keys_for
-from tests.api.caller import Caller, assert_problem, fields, make_caller
-from tests.factories import make_project
+from tests import given, then
+from tests.api.caller import Caller
 from tests.reviews.test_reviews import together
 from tests.rubrics.rated import CRITERIA, as_ratings, rated_review
-from tests.web.stories import HOSTILE, logged_in
 
 pytestmark = pytest.mark.django_db
 
@@ -71,15 +70,15 @@ def test_a_rubric_that_makes_no_sense_is_refused_by_its_field(
     answer = put(admin, "rubric", {"criteria": criteria})
     assert answer.status == 400
     assert RubricVersion.objects.count() == 0
-    assert any(name.startswith(field) for name in fields(answer)) or "\x00" in str(criteria), answer.body
+    assert any(name.startswith(field) for name in then.named_fields(answer)) or "\x00" in str(criteria), answer.body
 
 
 def test_who_saw_another_version_changes_nothing(admin: Caller) -> None:
     seen = admin.get("rubric").headers["etag"]
     assert put(admin, "rubric", {"criteria": CRITERIA}).status == 200
-    assert_problem(put(admin, "rubric", {"criteria": CRITERIA[:1]}, if_match=seen), 412)
-    assert_problem(put(admin, "rubric", {"criteria": CRITERIA[:1], "number": 0}), 409)
-    assert_problem(put(admin, "guidelines", {"text": "New.", "number": 5}), 409)
+    then.refused(put(admin, "rubric", {"criteria": CRITERIA[:1]}, if_match=seen), 412)
+    then.refused(put(admin, "rubric", {"criteria": CRITERIA[:1], "number": 0}), 409)
+    then.refused(put(admin, "guidelines", {"text": "New.", "number": 5}), 409)
     assert admin.get("rubric").body["number"] == 1
 
 
@@ -94,7 +93,7 @@ def test_of_two_who_write_the_guidelines_at_once_one_is_told(admin: Caller) -> N
 def decided(name: str, **ratings: Any) -> Review:
     """A review that a key overruled with these ratings."""
     review = rated_review(name, correct=4)
-    caller = make_caller(scopes=[Scope.REVIEWS_WRITE], project=review.project)
+    caller = given.caller(scopes=[Scope.REVIEWS_WRITE], project=review.project)
     token = caller.post("reviews/claim", {"review_id": str(review.pk)}).body["lease_token"]
     said = {"lease_token": token, "decision": "overrule", "ratings": as_ratings(**ratings)}
     assert caller.post(f"reviews/{review.pk}/decision", said).status == 200
@@ -130,7 +129,7 @@ PAGE = "/p/rated/settings/rubric/"
 
 @pytest.fixture
 def project() -> Project:
-    return make_project("rated")
+    return given.project("rated")
 
 
 def typed(*criteria: dict[str, str], **own: str) -> dict[str, str]:
@@ -142,7 +141,7 @@ def typed(*criteria: dict[str, str], **own: str) -> dict[str, str]:
 
 
 def test_what_was_typed_is_saved_as_a_version_with_keys_of_its_names(client: Client, project: Project) -> None:
-    logged_in(client, project)
+    given.logged_in(client, project)
     form = typed(
         {"name": "Facts are right", "weight": "3"},
         {"name": "准确", "scale": "pass_fail"},
@@ -182,7 +181,7 @@ def test_what_was_typed_is_saved_as_a_version_with_keys_of_its_names(client: Cli
 def test_what_is_wrong_is_said_at_its_field_and_nothing_is_lost(
     client: Client, project: Project, criterion: dict[str, str], sentence: str
 ) -> None:
-    logged_in(client, project)
+    given.logged_in(client, project)
     answer = client.post(PAGE, typed(criterion | {"help": "Kept as typed."}) | {"do": "save"})
     page = answer.content.decode()
     assert answer.status_code == 400
@@ -192,7 +191,7 @@ def test_what_is_wrong_is_said_at_its_field_and_nothing_is_lost(
 
 
 def test_who_saves_over_a_newer_version_is_told_and_keeps_what_was_typed(client: Client, project: Project) -> None:
-    logged_in(client, project)
+    given.logged_in(client, project)
     change_rubric(project, RubricInput(criteria=CRITERIA), actor=Actor())
     answer = client.post(PAGE, typed({"name": "Mine"}) | {"do": "save"})
     page = answer.content.decode()
@@ -204,9 +203,9 @@ def test_who_saves_over_a_newer_version_is_told_and_keeps_what_was_typed(client:
 
 def test_guidelines_are_written_and_shown_beside_each_item(client: Client) -> None:
     review = rated_review("rated")
-    logged_in(client, review.project)
+    given.logged_in(client, review.project)
     address = reverse("save_guidelines", args=("rated",))
-    text = f"# Prices\n\nReject what names a price that is **not** in the list. {HOSTILE}"
+    text = f"# Prices\n\nReject what names a price that is **not** in the list. {given.HOSTILE}"
     assert client.post(address, {"text": text, "note": "", "number": "0"}).status_code == 302
     item = client.get(reverse("review", args=("rated", review.pk))).content.decode()
     assert "<strong>not</strong>" in item
