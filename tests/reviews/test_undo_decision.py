@@ -71,7 +71,7 @@ def ways() -> Iterator[object]:
         yield pytest.param(kind, mode, moves, id=f"{mode}-{when}-{kind}", marks=() if is_usual else EVERY_WAY)
 
 
-@pytest.mark.parametrize(("kind", "mode", "moves"), ways())
+@pytest.mark.parametrize(("kind", "mode", "moves"), list(ways()))
 def test_every_row_is_as_before(kind: str, mode: str, moves: bool) -> None:
     said_of, decision, said = KINDS[kind]
     task: dict[str, Any] = {"kind": "creative_writing"} if mode == "adaptive" else {"mode": mode}
