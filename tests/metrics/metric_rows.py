@@ -4,12 +4,9 @@ import random
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.utils import timezone
-
 from reflection_app.core.models import Project
 from reflection_app.metrics.models import RunFigure, RunSpend
-from reflection_app.reviews.models import Review, ReviewState
-from reflection_app.runs.models import Run, RunState, spec_as_json
+from reflection_app.runs.models import Run, RunState
 from tests import given
 
 AGENTS = ("checkout-agent", "", "docs-writer")
@@ -24,7 +21,20 @@ def fill(project: Project, *, runs: int, days: int = 40, seed: int = 11, **field
     chance = random.Random(seed)
     first = given.submitted_run(project)
     now = datetime.now(UTC).replace(hour=0, minute=0, second=1, microsecond=0)
-    made = [_run(project, first, now - timedelta(days=chance.randrange(days))) for _ in range(runs)]
+    made = [
+        Run(
+            project=project,
+            task=first.task,
+            mode="actor_critic",
+            spec=first.spec,
+            loop_version=1,
+            state=RunState.FINISHED,
+            outcome="succeeded",
+            finished_at=now - timedelta(days=chance.randrange(days)),
+            attempts_made=1,
+        )
+        for _ in range(runs)
+    ]
     Run.objects.bulk_create(made)
     figures = [_figure(run, chance) for run in made]
     for figure in figures:
@@ -33,51 +43,6 @@ def fill(project: Project, *, runs: int, days: int = 40, seed: int = 11, **field
     RunFigure.objects.bulk_create(figures)
     RunSpend.objects.bulk_create([spend for figure in figures for spend in _spend(figure, chance)])
     return figures
-
-
-def decide(project: Project, *, reviews: int, days: int = 20, seed: int = 7) -> None:
-    """Copies of one review, most of them decided by several people in the last days."""
-    chance = random.Random(seed)
-    kept = given.waiting_review(given.unsure_project("sample"))
-    kept.run.project_id = kept.run.task.project_id = project.pk
-    kept.run.task.save()
-    kept.run.save()
-    now = timezone.now()
-    made, opened = [], []
-    for _ in range(reviews):
-        decided = now - timedelta(days=chance.random() * days)
-        is_open = chance.random() < 0.2
-        row = Review(
-            project=project,
-            run=kept.run,
-            attempt=kept.attempt,
-            verdict=kept.verdict,
-            reason=chance.choice(("audit", "low_confidence", "rejected")),
-            holds_run=False,
-        )
-        if not is_open:
-            row.state = ReviewState.DECIDED
-            row.decision = chance.choice(("approve", "approve", "overrule"))
-            row.decided_at = decided
-            row.decided_by_label = chance.choice(("Ann", "Bo", "陈晨"))
-        opened.append(decided - timedelta(hours=chance.expovariate(0.2)))
-        made.append(row)
-    for row, created_at in zip(Review.objects.bulk_create(made), opened, strict=True):
-        Review.objects.filter(pk=row.pk).update(created_at=created_at)
-
-
-def _run(project: Project, first: Run, at: datetime) -> Run:
-    return Run(
-        project=project,
-        task=first.task,
-        mode="actor_critic",
-        spec=spec_as_json(first.get_spec()),
-        loop_version=1,
-        state=RunState.FINISHED,
-        outcome="succeeded",
-        finished_at=at,
-        attempts_made=1,
-    )
 
 
 def _figure(run: Run, chance: random.Random) -> RunFigure:

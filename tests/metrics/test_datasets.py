@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -22,7 +22,7 @@ from reflection_app.loops.verdicts import Outcome, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.metrics.datasets import asking, reading
 from reflection_app.metrics.datasets.catalogue import DATASETS, DatasetKind
-from reflection_app.metrics.datasets.columns import Column, columns_of
+from reflection_app.metrics.datasets.columns import ColumnAnswer, columns_of
 from reflection_app.metrics.datasets.files import csv_columns
 from reflection_app.metrics.datasets.people import People
 from reflection_app.reviews.models import Review
@@ -412,7 +412,7 @@ def test_a_filter_that_cannot_be_understood_is_named_and_gives_no_file(client: C
 WRITTEN = Path(__file__).parents[2] / "docs" / "reference" / "datasets.md"
 
 
-def lines_of(columns: tuple[Column, ...], above: str = "") -> Iterator[str]:
+def lines_of(columns: Sequence[ColumnAnswer], above: str = "") -> Iterator[str]:
     for column in columns:
         yield f"| `{above}{column.name}` | {column.words} | "
         yield from lines_of(column.fields, f"{above}{column.name}{'[]' if column.is_list else ''}.")

@@ -28,18 +28,6 @@ from tests.runs.critiques import critique
 pytestmark = pytest.mark.django_db
 
 
-def waiting_review(project: Project | None = None, *, score: float = 10) -> Review:
-    answers = {
-        "attempt-1/answer": "first",
-        "attempt-1/critique": critique(score),
-        "attempt-2/answer": "second",
-        "attempt-2/critique": critique(90, approved=True),
-    }
-    run = given.scripted_run(answers, project=project)
-    advance(run.pk)
-    return Review.objects.get(run=run)
-
-
 def reviewer(review: Review) -> Actor:
     return Actor(user=given.member(review.project))
 
@@ -54,7 +42,7 @@ def overrule(review: Review, verdict: VerdictName, **more: object) -> DecisionIn
 
 @pytest.fixture
 def review(db: None) -> Review:
-    return waiting_review()
+    return given.waiting_review()
 
 
 @pytest.fixture
@@ -181,7 +169,7 @@ def test_reviews_that_a_run_waits_for_come_before_older_audits() -> None:
     audited.spec["review_policy"]["audit_share"] = 1.0
     audited.save()
     advance(audited.pk)
-    held_run = waiting_review(project)
+    held_run = given.waiting_review(project)
 
     first = claim_next(project, actor=Actor())
     second = claim_next(project, actor=Actor())
@@ -268,7 +256,7 @@ def test_of_two_decisions_at_once_one_wins_and_one_is_told(review: Review, actor
 @pytest.mark.django_db(transaction=True)
 def test_eight_reviewers_claiming_at_once_never_get_the_same_item(project: Project) -> None:
     for _ in range(5):
-        waiting_review(project)
+        given.waiting_review(project)
     claimed = together(*[lambda: claim_next(project, actor=Actor()) for _ in range(8)])
     got = [review.pk for review in claimed if isinstance(review, Review)]
     assert len(got) == len(set(got)) == 5

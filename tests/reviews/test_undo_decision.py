@@ -1,6 +1,8 @@
 """A decision that is taken back leaves every row as it was before, whatever had followed; then it is decided anew."""
 
 import json
+from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import pytest
@@ -57,22 +59,19 @@ KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 
 
-AT_ONCE, LATER = "at once", "after the run went on"
+MODES = ("actor_critic", "adaptive", "reflection_protocol")
 EVERY_WAY = pytest.mark.exhaustive("every kind in every loop at every moment; others try each of them")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("mode", "moves"),
-    [
-        pytest.param("actor_critic", False, id=f"actor_critic-{AT_ONCE}", marks=EVERY_WAY),
-        pytest.param("actor_critic", True, id=f"actor_critic-{LATER}"),
-        pytest.param("adaptive", False, id=f"adaptive-{AT_ONCE}", marks=EVERY_WAY),
-        pytest.param("adaptive", True, id=f"adaptive-{LATER}", marks=EVERY_WAY),
-        pytest.param("reflection_protocol", False, id=f"reflection_protocol-{AT_ONCE}"),
-        pytest.param("reflection_protocol", True, id=f"reflection_protocol-{LATER}", marks=EVERY_WAY),
-    ],
-)
+def ways() -> Iterator[object]:
+    """Every kind once, and one kind in every loop and at every moment; all others only where all are tried."""
+    for kind, mode, moves in product(KINDS, MODES, (True, False)):
+        is_usual = (mode == MODES[0] and moves) or kind == "a PASS overruled, made again and passed"
+        when = "after the run went on" if moves else "at once"
+        yield pytest.param(kind, mode, moves, id=f"{mode}-{when}-{kind}", marks=() if is_usual else EVERY_WAY)
+
+
+@pytest.mark.parametrize(("kind", "mode", "moves"), list(ways()))
 def test_every_row_is_as_before(kind: str, mode: str, moves: bool) -> None:
     said_of, decision, said = KINDS[kind]
     task: dict[str, Any] = {"kind": "creative_writing"} if mode == "adaptive" else {"mode": mode}

@@ -62,6 +62,7 @@ def without_forks(rows: dict[str, list[dict[str, Any]]], run: Run) -> dict[str, 
     return kept
 
 
+@pytest.mark.usefixtures("committing")
 @pytest.mark.parametrize("looks", [False, True], ids=["before they began", "once both had ended"])
 def test_every_row_is_as_before_and_the_next_end_begins_anew(*, looks: bool) -> None:
     review, actor = waiting()

@@ -11,7 +11,7 @@ from reflection_app.core.errors import NotFound
 from reflection_app.core.permissions import GRANTS, Permission
 from reflection_app.metrics.datasets.asking import DatasetQuery, asked_of
 from reflection_app.metrics.datasets.catalogue import DATASETS, Dataset, DatasetKind
-from reflection_app.metrics.datasets.columns import Column, ColumnType, columns_of
+from reflection_app.metrics.datasets.columns import ColumnAnswer, columns_of
 from reflection_app.metrics.datasets.files import MEDIA_TYPES, FileFormat, exported
 from reflection_app.metrics.datasets.reading import read_some
 from reflection_app.metrics.datasets.rows import CriticRow, PreferenceRow, RunRow
@@ -51,15 +51,6 @@ class CriticPage(DatasetPage):
     results: list[CriticRow]
 
 
-class ColumnAnswer(Answer):
-    name: str
-    type: ColumnType
-    is_list: bool
-    may_be_null: bool
-    description: str
-    fields: list["ColumnAnswer"] = Field(description="of an object, or of each of a list of objects")
-
-
 class DatasetAnswer(Answer):
     kind: DatasetKind
     schema_version: int
@@ -87,7 +78,7 @@ class Datasets(DeskView):
                     kind=one.kind,
                     schema_version=one.schema_version,
                     scopes=GRANTS[Permission.READ].scope_words(),
-                    columns=[_column(column) for column in columns_of(one.row)],
+                    columns=list(columns_of(one.row)),
                     formats=list(FileFormat),
                 )
                 for one in DATASETS.values()
@@ -136,7 +127,3 @@ class Datasets(DeskView):
                 "schema_version": dataset.schema_version,
             }
         )
-
-
-def _column(column: Column) -> ColumnAnswer:
-    return ColumnAnswer.from_row(column, fields=[_column(field) for field in column.fields])

@@ -1,7 +1,6 @@
 """What columns a row has, told by the pydantic model that it is: for files, for REST and for the documentation."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, StrEnum
 from functools import cache
@@ -9,7 +8,9 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from uuid import UUID
 
-from pydantic import AwareDatetime, BaseModel
+from pydantic import AwareDatetime, BaseModel, Field
+
+from reflection_app.api.reading import Answer
 
 
 class ColumnType(StrEnum):
@@ -35,35 +36,30 @@ PLAIN: dict[Any, ColumnType] = {
 }
 
 
-@dataclass(frozen=True)
-class Column:
-    """`fields` are those of an object, or of each of a list of objects."""
-
+class ColumnAnswer(Answer):
     name: str
     type: ColumnType
     is_list: bool
     may_be_null: bool
     description: str
-    fields: tuple["Column", ...]
+    fields: list["ColumnAnswer"] = Field(description="of an object, or of each of a list of objects")
 
     @property
     def words(self) -> str:
         """The type as the documentation has it."""
         return f"{f'list of {self.type}s' if self.is_list else self.type}{' or null' if self.may_be_null else ''}"
 
-    def flat(self, above: str = "") -> "Iterator[Column]":
+    def flat(self, above: str = "") -> "Iterator[ColumnAnswer]":
         """The column, or instead of an object those of its fields; each by its whole name with dots."""
         if self.type is ColumnType.OBJECT and not self.is_list:
             for field in self.fields:
                 yield from field.flat(f"{above}{self.name}.")
         else:
-            yield Column(
-                f"{above}{self.name}", self.type, self.is_list, self.may_be_null, self.description, self.fields
-            )
+            yield self.model_copy(update={"name": f"{above}{self.name}"})
 
 
 @cache
-def columns_of(model: type[BaseModel]) -> tuple[Column, ...]:
+def columns_of(model: type[BaseModel]) -> tuple[ColumnAnswer, ...]:
     """The columns in their order."""
     return tuple(
         _column(name, field.annotation, description=field.description or "")
@@ -71,19 +67,21 @@ def columns_of(model: type[BaseModel]) -> tuple[Column, ...]:
     )
 
 
-def _column(name: str, annotation: Any, *, description: str) -> Column:
+def _column(name: str, annotation: Any, *, description: str) -> ColumnAnswer:
     kind, may_be_null = _without_null(annotation)
     is_list = get_origin(kind) in (list, tuple)
     if is_list:
         kind, _ = _without_null(get_args(kind)[0])
-    fields: tuple[Column, ...] = ()
+    fields: tuple[ColumnAnswer, ...] = ()
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         named, fields = ColumnType.OBJECT, columns_of(kind)
     elif get_origin(kind) is Literal or (isinstance(kind, type) and issubclass(kind, Enum)):
         named = ColumnType.STRING
     else:
         named = ColumnType.JSON if get_origin(kind) is dict else PLAIN[kind]
-    return Column(name, named, is_list, may_be_null, description, fields)
+    return ColumnAnswer(
+        name=name, type=named, is_list=is_list, may_be_null=may_be_null, description=description, fields=list(fields)
+    )
 
 
 def _without_null(annotation: Any) -> tuple[Any, bool]:
