@@ -266,10 +266,6 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Hand in tasks, follow their runs, and decide reviews.",
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
-    "SERVE_INCLUDE_SCHEMA": False,
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "REDOC_DIST": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/api/v1",
     # A PATCH is described by the value that reads it, and by no second one under the same title.
     "COMPONENT_SPLIT_PATCH": False,

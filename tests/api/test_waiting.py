@@ -7,10 +7,9 @@ from reflection_app.api import waiting
 from reflection_app.core.audit import Actor
 from reflection_app.runs.models import Run
 from reflection_app.runs.resuming import cancel_run
+from tests import given
 from tests.api.caller import Caller
 from tests.api.meanwhile import meanwhile
-from tests.api.stories import waiting_review
-from tests.factories import submit
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -21,13 +20,13 @@ def cancel_soon(run: Run) -> None:
 
 
 def test_waiting_ends_when_the_run_ends(caller: Caller) -> None:
-    run = submit(caller.project)
+    run = given.submitted_run(caller.project)
     answer = meanwhile(lambda: caller.get(f"runs/{run.pk}", wait=15), lambda: cancel_soon(run))
     assert answer.body["outcome"] == "cancelled"
 
 
 def test_waiting_ends_at_once_where_somebody_else_has_to_act(caller: Caller) -> None:
-    review = waiting_review(caller.project)
+    review = given.waiting_review(caller.project)
     assert caller.get(f"runs/{review.run_id}", wait=15).body["state"] == "waiting_review"
 
 
@@ -38,7 +37,7 @@ def test_no_connection_is_held_while_waiting(caller: Caller, monkeypatch: pytest
         held.append(connection.connection is not None)
         time.sleep(seconds)
 
-    run = submit(caller.project)
+    run = given.submitted_run(caller.project)
     monkeypatch.setattr(waiting, "sleep", sleep)
     caller.get(f"runs/{run.pk}", wait="0.5")
     assert held
@@ -56,13 +55,13 @@ def test_whoever_waits_long_looks_less_often() -> None:
 
 
 def test_nobody_waits_longer_than_the_longest_wait(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = submit(caller.project)
+    run = given.submitted_run(caller.project)
     monkeypatch.setattr(waiting, "LONGEST_WAIT_S", 0.3)
     assert caller.get(f"runs/{run.pk}", wait="1e300").status == 200
 
 
 def test_waiting_for_events_ends_when_one_comes(caller: Caller) -> None:
-    run = submit(caller.project)
+    run = given.submitted_run(caller.project)
     (created,) = caller.get(f"runs/{run.pk}/events", wait=15).body["results"]
     address = f"runs/{run.pk}/events"
     answer = meanwhile(lambda: caller.get(address, after=created["seq"], wait=15), lambda: cancel_soon(run))

@@ -19,7 +19,7 @@ from reflection_app.loops.hidden_characters import hidden_in, revealed
 from reflection_app.loops.json_paths import parse_path
 from reflection_app.loops.marks import find_quote
 from reflection_app.loops.protocol.classification import said_in_words
-from reflection_app.loops.referee.suspect_tests import examples_in
+from reflection_app.loops.referee import examples_in
 from reflection_app.loops.storable import storable
 from reflection_app.loops.tool_failures import is_tool_failure
 from reflection_app.loops.tool_tries import CallAnswer

@@ -5,8 +5,7 @@ import pytest
 from reflection_app.core.models import Scope
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run
-from tests.api.caller import assert_problem, fields, make_caller
-from tests.factories import submit
+from tests import given, then
 from tests.notebook.entries import make_entry
 from tests.search.things import Things, make_things
 
@@ -21,21 +20,21 @@ def things(module_transaction: None) -> Things:
 
 def test_entries_need_a_scope_of_their_own(things: Things) -> None:
     make_entry(things.project, name="Another kettle", state="proposed")
-    caller = make_caller(things.project, [Scope.RUNS_READ])
+    caller = given.caller(things.project, [Scope.RUNS_READ])
     assert {group["kind"] for group in caller.get("search", q="kettle").body["groups"]} == EVERY_KIND - {"entries"}
     refused = caller.get("search", q="kettle", kinds="runs,entries")
-    assert_problem(refused, 403)
+    then.refused(refused, 403)
     assert "notebook:read" in refused.body["detail"]
-    reading = make_caller(things.project, [Scope.RUNS_READ, Scope.NOTEBOOK_READ])
+    reading = given.caller(things.project, [Scope.RUNS_READ, Scope.NOTEBOOK_READ])
     (group,) = reading.get("search", q="kettle", kinds="entries").body["groups"]
     assert [one["state"] for one in group["results"]] == ["approved"]
-    curating = make_caller(things.project, [Scope.RUNS_READ, Scope.NOTEBOOK_WRITE, Scope.REVIEWS_WRITE])
+    curating = given.caller(things.project, [Scope.RUNS_READ, Scope.NOTEBOOK_WRITE, Scope.REVIEWS_WRITE])
     (group,) = curating.get("search", q="kettle", kinds="entries").body["groups"]
     assert [one["state"] for one in group["results"]] == ["approved", "proposed"]
 
 
 def test_only_the_kinds_that_are_named_are_searched(things: Things) -> None:
-    found = make_caller(things.project).get("search", q="kettle", kinds="tickets,sessions").body["groups"]
+    found = given.caller(things.project).get("search", q="kettle", kinds="tickets,sessions").body["groups"]
     assert [group["kind"] for group in found] == ["tickets", "sessions"]
 
 
@@ -44,15 +43,15 @@ def test_only_the_kinds_that_are_named_are_searched(things: Things) -> None:
     [({}, "q"), ({"q": "a" * 201}, "q"), ({"q": "a\x00"}, "q"), ({"q": "a", "kinds": "runs,pages"}, "kinds")],
 )
 def test_what_cannot_be_read_is_named(query: dict[str, str], field: str) -> None:
-    answer = make_caller().get("search", **query)
-    assert_problem(answer, 400)
-    assert fields(answer) == [field]
+    answer = given.caller().get("search", **query)
+    then.refused(answer, 400)
+    assert then.named_fields(answer) == [field]
 
 
 @pytest.mark.parametrize("letter", ["\ufdfa", "\u3300"])
 def test_what_is_longer_in_usual_letters_is_found_like_any_other(letter: str) -> None:
-    caller = make_caller()
-    run = submit(caller.project, external_id=letter * 200)
+    caller = given.caller()
+    run = given.submitted_run(caller.project, external_id=letter * 200)
     (group,) = caller.get("search", q=letter * 200).body["groups"]
     assert [(one["id"], one["match"]) for one in group["results"]] == [(str(run.pk), "exact")]
 
@@ -61,5 +60,5 @@ def test_whoever_is_answered_with_a_run_knows_of_it(things: Things) -> None:
     # Of a decision that somebody knows of, none is taken back.
     Review.objects.filter(pk=things.review.pk).update(state="decided", decision="approve", decided_seq=2)
     Run.objects.filter(pk=things.review.run_id).update(last_event_seq=3, told_seq=0)
-    make_caller(things.project).get("search", q="judge the kettle")
+    given.caller(things.project).get("search", q="judge the kettle")
     assert Run.objects.get(pk=things.review.run_id).told_seq == 3

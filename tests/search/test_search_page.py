@@ -5,7 +5,7 @@ import re
 import pytest
 from django.test import Client
 
-from tests.factories import make_member, make_project, submit
+from tests import given
 from tests.search.things import make_things
 
 pytestmark = pytest.mark.django_db
@@ -14,7 +14,7 @@ DIALOG = {"HX-Request": "true", "HX-Target": "search-options"}
 
 def test_results_are_options_in_the_dialog_and_plain_links_on_the_page(client: Client) -> None:
     things = make_things("parts")
-    client.force_login(make_member(things.project))
+    client.force_login(given.member(things.project))
     part = client.get("/p/parts/search/", {"q": "kettle"}, headers=DIALOG).text
     assert "<html" not in part
     ids = re.findall(r'role="option" id="([\w-]+)"', part)
@@ -27,7 +27,7 @@ def test_results_are_options_in_the_dialog_and_plain_links_on_the_page(client: C
 
 def test_a_list_shows_all_that_a_search_finds(client: Client) -> None:
     things = make_things("listed")
-    client.force_login(make_member(things.project))
+    client.force_login(given.member(things.project))
     lists = {"runs": "runs", "tickets": "tickets", "reports": "reports", "transcripts": "sessions"}
     lists |= {"tools/failures": "failures"}
     for path, called in lists.items():
@@ -40,9 +40,9 @@ def test_a_list_shows_all_that_a_search_finds(client: Client) -> None:
 
 
 def test_what_was_found_is_escaped(client: Client) -> None:
-    project = make_project("marked")
-    submit(project, objective="<script>alert(1)</script> kettle", external_id='"><b>')
-    client.force_login(make_member(project))
+    project = given.project("marked")
+    given.submitted_run(project, objective="<script>alert(1)</script> kettle", external_id='"><b>')
+    client.force_login(given.member(project))
     page = (
         client.get("/p/marked/search/", {"q": 'kettle"><i>'}).text
         + client.get("/p/marked/search/", {"q": "kettle"}).text
@@ -53,10 +53,10 @@ def test_what_was_found_is_escaped(client: Client) -> None:
 
 
 def test_a_link_leads_to_all_of_a_kind(client: Client) -> None:
-    project = make_project("many")
+    project = given.project("many")
     for number in range(7):
-        submit(project, objective=f"Boil kettle {number}")
-    client.force_login(make_member(project))
+        given.submitted_run(project, objective=f"Boil kettle {number}")
+    client.force_login(given.member(project))
     page = client.get("/p/many/search/", {"q": "kettle & boil"}).text
     assert "All 7 in “Runs”" in page
     link = re.search(r'found-all" href="([^"]+)"', page)

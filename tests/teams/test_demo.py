@@ -30,10 +30,9 @@ from reflection_app.teams.demo import removing
 from reflection_app.teams.demo.loading import ARCHIVE, REVIEWERS, DemoIsThere, load_demo
 from reflection_app.teams.demo.removing import remove_demo
 from reflection_app.web.pages import all_pages
-from tests.factories import make_member, make_project, make_user
+from tests import given
 from tests.house.test_recorded_journals import replay
 from tests.notebook.at_once import at_once
-from tests.web.stories import finished, project_with
 
 pytestmark = pytest.mark.django_db(transaction=True)
 # What is no list of the demo's own: it has no keys, calls nobody, and tells nobody.
@@ -52,7 +51,7 @@ MAY_BE_EMPTY = {
 
 @pytest.fixture
 def staff() -> User:
-    return make_user("admin", is_staff=True)
+    return given.user("admin", is_staff=True)
 
 
 def rows_of_everything() -> dict[str, int]:
@@ -67,10 +66,12 @@ def test_the_demo_fills_every_page_is_worked_with_and_leaves_nothing_but_the_tra
     staff: User, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(removing, "LONGEST_S", 600.0)
-    other = project_with("other", {"attempt-1/answer": "blue", "attempt-1/critique": '{"score": 90, "approved": true}'})
-    make_member(other, Role.ADMIN, user=staff)
-    finished(other)
-    person = make_user(REVIEWERS[0])
+    other = given.scripted_project(
+        "other", {"attempt-1/answer": "blue", "attempt-1/critique": '{"score": 90, "approved": true}'}
+    )
+    given.member(other, Role.ADMIN, user=staff)
+    given.advanced_run(other)
+    person = given.user(REVIEWERS[0])
     before = rows_of_everything()
     client.force_login(staff)
     assert client.post("/projects/demo/").status_code == 302
@@ -91,7 +92,7 @@ def test_the_demo_fills_every_page_is_worked_with_and_leaves_nothing_but_the_tra
     assert client.post("/projects/demo/").status_code == 409
     assert "Load the demo" not in client.get("/projects/new/").content.decode()
     assert "made up" in client.get("/p/demo/").content.decode()
-    client.force_login(make_member(project, Role.CURATOR, user=person))
+    client.force_login(given.member(project, Role.CURATOR, user=person))
     assert client.post("/p/demo/settings/keeping/remove-demo/").status_code == 403
     assert "Remove the demo" not in client.get("/p/demo/").content.decode()
     client.force_login(staff)
@@ -183,8 +184,8 @@ def test_of_two_who_load_it_at_once_one_is_told_that_it_is_there(staff: User) ->
 
 
 def test_a_colleague_without_a_password_who_has_left_is_not_removed_with_the_demo(staff: User) -> None:
-    project = make_project("demo", is_demo=True)
-    colleague = make_member(project)
+    project = given.project("demo", is_demo=True)
+    colleague = given.member(project)
     colleague.set_unusable_password()
     colleague.is_active, colleague.last_login = False, timezone.now()
     colleague.save()
@@ -193,10 +194,10 @@ def test_a_colleague_without_a_password_who_has_left_is_not_removed_with_the_dem
 
 
 def test_only_a_demo_is_removed_by_one_click(staff: User, client: Client) -> None:
-    project = make_project("real")
+    project = given.project("real")
     with pytest.raises(NotFound):
         remove_demo(project, actor=Actor(user=staff))
-    client.force_login(make_member(project, Role.ADMIN))
+    client.force_login(given.member(project, Role.ADMIN))
     assert client.get("/p/real/settings/keeping/remove-demo/").status_code == 302
     assert client.post("/p/real/settings/keeping/remove-demo/").status_code == 404
 

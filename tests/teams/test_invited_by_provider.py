@@ -12,7 +12,7 @@ from django.utils import timezone
 from reflection_app.core.audit import Actor
 from reflection_app.teams.members import create_invitation
 from reflection_app.teams.models import Invitation
-from tests.factories import make_project
+from tests import given
 from tests.teams.oidc_provider import Provider
 from tests.teams.test_other_logins import come_back, provider
 
@@ -28,7 +28,7 @@ def somebody_waits_for_a_lock() -> bool:
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_follow_one_link_at_once_only_one_gets_an_account(provider: Provider) -> None:
-    made = create_invitation(make_project("team"), role="viewer", actor=Actor())
+    made = create_invitation(given.project("team"), role="viewer", actor=Actor())
     second = Client()
     second.get(f"/invitations/{made.secret}/")
     landed: list[str] = []
@@ -54,7 +54,7 @@ def test_of_two_who_follow_one_link_at_once_only_one_gets_an_account(provider: P
 
 @pytest.mark.django_db
 def test_an_invitation_for_one_address_makes_no_account_for_another(client: Client, provider: Provider) -> None:
-    made = create_invitation(make_project("team"), role="viewer", email="otto@corp.example", actor=Actor())
+    made = create_invitation(given.project("team"), role="viewer", email="otto@corp.example", actor=Actor())
     client.get(f"/invitations/{made.secret}/")
     assert CLOSED in come_back(client)
     assert not User.objects.exists()

@@ -30,9 +30,9 @@ from reflection_app.teams.webhook_sending import (
     send_one,
 )
 from reflection_app.teams.webhooks import WebhookChange, change_webhook, resume_webhook
+from tests import given
 from tests.adapters.outgoing.conftest import loopback
 from tests.adapters.outgoing.server import Heard, RawServer, reply
-from tests.factories import make_member, make_project, submit
 from tests.pace import PATIENCE_S
 from tests.teams.webhooks import Clock, Receiver, happen, make_webhook, only_delivery
 
@@ -43,7 +43,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 @pytest.fixture
 def run() -> Run:
-    return submit(make_project("desk"), external_id="ticket-7", agent="writer")
+    return given.submitted_run(given.project("desk"), external_id="ticket-7", agent="writer")
 
 
 def test_what_happened_arrives_signed_and_says_of_which_run(run: Run) -> None:
@@ -83,7 +83,7 @@ def test_only_what_was_asked_for_is_sent(run: Run) -> None:
 
 def test_another_projects_events_are_not_told(run: Run) -> None:
     with Receiver() as receiver:
-        webhook, _ = make_webhook(make_project(), receiver.url)
+        webhook, _ = make_webhook(given.project(), receiver.url)
         happen(run)
         assert send_due(webhook.pk) == 0
     assert not receiver.heard
@@ -159,7 +159,7 @@ def test_it_is_given_up_after_the_last_try(run: Run) -> None:
 
 
 def test_after_a_day_without_any_success_it_is_paused_and_admins_are_told(run: Run) -> None:
-    admin, _ = make_member(run.project, Role.ADMIN), make_member(run.project, Role.CURATOR)
+    admin, _ = given.member(run.project, Role.ADMIN), given.member(run.project, Role.CURATOR)
     clock = Clock()
     with Receiver("500 Oops") as receiver:
         webhook, _ = make_webhook(run.project, receiver.url + "/a-secret-path")
@@ -187,7 +187,7 @@ def test_after_a_day_without_any_success_it_is_paused_and_admins_are_told(run: R
 
 
 def test_410_switches_it_off_and_what_waits_is_given_up(run: Run) -> None:
-    make_member(run.project, Role.ADMIN)
+    given.member(run.project, Role.ADMIN)
     with Receiver("200 OK", "410 Gone") as receiver:
         webhook, _ = make_webhook(run.project, receiver.url)
         for _ in range(10):

@@ -21,8 +21,8 @@ from reflection_app.teams.webhooks import (
     delete_webhook,
     rotate_secret,
 )
+from tests import given
 from tests.adapters.outgoing.conftest import loopback
-from tests.factories import make_project, submit
 from tests.pace import PATIENCE_S
 from tests.teams.webhooks import Clock, Receiver, happen, make_webhook, only_delivery
 
@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 @pytest.fixture
 def run() -> Run:
-    return submit(make_project("desk"), external_id="ticket-7", agent="writer")
+    return given.submitted_run(given.project("desk"), external_id="ticket-7", agent="writer")
 
 
 def test_while_receivers_change_over_both_secrets_sign(run: Run) -> None:

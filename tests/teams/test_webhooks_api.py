@@ -13,10 +13,9 @@ from reflection_app.runs.models import Run
 from reflection_app.teams.models import Delivery, DeliveryState, Webhook
 from reflection_app.teams.webhook_sending import send_due
 from reflection_app.teams.webhooks import MOST_WEBHOOKS
+from tests import given, then
 from tests.adapters.outgoing.conftest import loopback
-from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
-from tests.api.stories import waiting_review
-from tests.factories import make_project, submit
+from tests.api.caller import Answer, Caller
 from tests.reviews.panels import SECRET_REASON, open_panel, panel_project, people, say
 from tests.teams.webhooks import Clock, Receiver, happen, make_webhook
 
@@ -72,8 +71,8 @@ def test_what_cannot_be_used_is_refused_by_field(
 ) -> None:
     settings.OUTGOING_ALLOWED_NETWORKS = ()
     answer = admin.post("webhooks", body)
-    assert_problem(answer, 400)
-    assert fields(answer) == [field]
+    then.refused(answer, 400)
+    assert then.named_fields(answer) == [field]
     assert not Webhook.objects.exists()
 
 
@@ -81,7 +80,7 @@ def test_there_are_only_so_many(admin: Caller) -> None:
     with Receiver() as receiver:
         for _ in range(MOST_WEBHOOKS):
             make_webhook(admin.project, receiver.url)
-        assert_problem(admin.post("webhooks", {"url": receiver.url, "events": ["run.finished"]}), 409)
+        then.refused(admin.post("webhooks", {"url": receiver.url, "events": ["run.finished"]}), 409)
 
 
 def test_a_test_is_sent_at_once_and_its_answer_told(admin: Caller) -> None:
@@ -107,7 +106,7 @@ def test_a_test_that_fails_is_tried_once_and_says_nothing_of_the_webhook(admin: 
 
 
 def test_what_was_sent_is_listed_and_can_be_sent_again(admin: Caller) -> None:
-    run = submit(admin.project)
+    run = given.submitted_run(admin.project)
     with Receiver() as receiver:
         webhook, secret = make_webhook(admin.project, receiver.url, [EventType.RUN_FINISHED, EventType.RUN_WAITING])
         happen(run, EventType.RUN_WAITING, waiting_for="review")
@@ -117,7 +116,7 @@ def test_what_was_sent_is_listed_and_can_be_sent_again(admin: Caller) -> None:
         listed = admin.get(base, state="delivered", type="run.finished").body["results"]
         assert [(one["type"], one["run_id"], one["tries"]) for one in listed] == [("run.finished", str(run.pk), 1)]
         assert admin.get(base, state="waiting").body["results"] == []
-        assert_problem(admin.get(base, state="lost"), 400)
+        then.refused(admin.get(base, state="lost"), 400)
         again = admin.post(f"{base}/{listed[0]['id']}/redeliver")
         assert again.status == 202
         assert again.body["again"] == listed[0]["id"]
@@ -131,7 +130,7 @@ def test_what_was_sent_is_listed_and_can_be_sent_again(admin: Caller) -> None:
 
 
 def test_of_a_message_that_waits_the_next_try_is_now(admin: Caller) -> None:
-    run, clock = submit(admin.project), Clock()
+    run, clock = given.submitted_run(admin.project), Clock()
     with Receiver("500 Oops", "500 Oops", "200 OK") as receiver:
         webhook, _ = make_webhook(admin.project, receiver.url)
         happen(run)
@@ -147,32 +146,32 @@ def test_of_a_message_that_waits_the_next_try_is_now(admin: Caller) -> None:
 
 
 def test_nothing_is_sent_again_to_a_webhook_that_is_off(admin: Caller) -> None:
-    run = submit(admin.project)
+    run = given.submitted_run(admin.project)
     with Receiver("410 Gone") as receiver:
         webhook, _ = make_webhook(admin.project, receiver.url)
         happen(run)
         send_due(webhook.pk)
     delivery = Delivery.objects.get()
     assert delivery.state == DeliveryState.GIVEN_UP
-    assert_problem(admin.post(f"webhooks/{webhook.pk}/deliveries/{delivery.pk}/redeliver"), 409)
+    then.refused(admin.post(f"webhooks/{webhook.pk}/deliveries/{delivery.pk}/redeliver"), 409)
 
 
 def test_another_webhooks_delivery_is_not_found_under_this_one(admin: Caller) -> None:
-    run = submit(admin.project)
+    run = given.submitted_run(admin.project)
     with Receiver() as receiver:
         webhook, _ = make_webhook(admin.project, receiver.url)
         other, _ = make_webhook(admin.project, receiver.url, [EventType.RUN_WAITING])
         happen(run)
     delivery = Delivery.objects.get(webhook=webhook)
-    assert_problem(admin.get(f"webhooks/{other.pk}/deliveries/{delivery.pk}"), 404)
+    then.refused(admin.get(f"webhooks/{other.pk}/deliveries/{delivery.pk}"), 404)
 
 
 def test_a_decision_that_a_receiver_was_told_of_is_not_taken_back() -> None:
-    project = make_project()
-    reviewer = make_caller(project, [Scope.REVIEWS_WRITE])
+    project = given.project()
+    reviewer = given.caller(project, [Scope.REVIEWS_WRITE])
     with Receiver() as receiver:
         webhook, _ = make_webhook(project, receiver.url, [EventType.REVIEW_DECIDED])
-        review = waiting_review(project)
+        review = given.waiting_review(project)
         held = reviewer.post("reviews/claim").body
         assert held["review"]["id"] == str(review.pk)
         body = {"lease_token": held["lease_token"], "decision": "overrule", "verdict": "PASS", "reason": "It is fine."}
@@ -183,15 +182,15 @@ def test_a_decision_that_a_receiver_was_told_of_is_not_taken_back() -> None:
         assert told_before < decided
         assert send_due(webhook.pk) == 1
     assert Run.objects.get(pk=review.run_id).told_seq == decided
-    assert_problem(reviewer.post(f"reviews/{review.pk}/undo"), 409)
+    then.refused(reviewer.post(f"reviews/{review.pk}/undo"), 409)
 
 
 def test_a_message_about_what_came_before_a_decision_does_not_tell_of_it() -> None:
-    project = make_project()
-    reviewer = make_caller(project, [Scope.REVIEWS_WRITE])
+    project = given.project()
+    reviewer = given.caller(project, [Scope.REVIEWS_WRITE])
     with Receiver() as receiver:
         webhook, secret = make_webhook(project, receiver.url, [EventType.REVIEW_OPENED])
-        review = waiting_review(project)
+        review = given.waiting_review(project)
         held = reviewer.post("reviews/claim").body
         body = {"lease_token": held["lease_token"], "decision": "overrule", "verdict": "PASS", "reason": "It is fine."}
         assert reviewer.post(f"reviews/{review.pk}/decision", body).status == 200

@@ -8,16 +8,15 @@ from django.urls import URLPattern
 
 from reflection_app.core.models import Project
 from reflection_app.web.urls import project_pages
-from tests.factories import make_project
+from tests import given
 from tests.pages.scene import addresses_of
-from tests.web.stories import logged_in, unsure_project
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(scope="module")
 def walked(module_transaction: None) -> Project:
-    return unsure_project("walked")
+    return given.unsure_project("walked")
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +31,7 @@ def test_the_walk_covers_every_page(addresses: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_a_member_of_another_project_finds_nothing(client: Client, addresses: dict[str, str], method: str) -> None:
-    logged_in(client, make_project())
+    given.logged_in(client, given.project())
     statuses = {name: getattr(client, method)(address).status_code for name, address in addresses.items()}
     assert set(statuses.values()) == {404}, statuses
 
@@ -46,7 +45,7 @@ def test_whoever_is_not_logged_in_is_asked_to(client: Client, addresses: dict[st
 
 
 def test_a_projects_things_are_not_found_under_another_slug(client: Client, addresses: dict[str, str]) -> None:
-    logged_in(client, make_project("own"))
+    given.logged_in(client, given.project("own"))
     pages = [page for page in project_pages if isinstance(page, URLPattern)]
     of_things = {str(page.name) for page in pages if any(one.endswith("_id") for one in page.pattern.converters)}
     assert len(of_things) > 50
@@ -63,7 +62,7 @@ def test_a_projects_things_are_not_found_under_another_slug(client: Client, addr
 def test_an_address_that_only_acts_leads_to_its_page(
     client: Client, walked: Project, addresses: dict[str, str]
 ) -> None:
-    logged_in(client, walked)
+    given.logged_in(client, walked)
     pages = {"close_ticket": "ticket", "next_review": "reviews", "create_key": "keys"}
     for name in (
         "claim_review",
@@ -78,7 +77,7 @@ def test_an_address_that_only_acts_leads_to_its_page(
 
 
 def test_an_unknown_id_is_not_found(client: Client) -> None:
-    project = make_project("known")
-    logged_in(client, project)
+    project = given.project("known")
+    given.logged_in(client, project)
     assert client.get(f"/p/known/runs/{uuid4()}/").status_code == 404
     assert client.get(f"/p/known/reviews/{uuid4()}/").status_code == 404

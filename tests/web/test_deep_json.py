@@ -7,10 +7,10 @@ from django.test import Client
 
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
+from tests import given
 from tests.adapters.outgoing.conftest import loopback
 from tests.adapters.tools.making import http_tool
 from tests.runs.test_forks_pages import told_run
-from tests.web.stories import logged_in
 
 __all__ = ["loopback"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
@@ -28,7 +28,7 @@ def scene(module_transaction: None) -> Run:
 
 @pytest.fixture
 def run(client: Client, scene: Run) -> Run:
-    logged_in(client, scene.project)
+    given.logged_in(client, scene.project)
     return scene
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
+import hypothesis
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from notebook_app.public import propose
@@ -18,9 +19,8 @@ from reflection_app.tasks.models import Task
 from reflection_app.teams.archive import reading
 from reflection_app.teams.archive.importing import Wishes, import_project
 from reflection_app.teams.archive.reading import Identities, cycle_in
-from tests.factories import make_project
+from tests import given
 from tests.teams.archive.archives import Rows, manifest_of, rows_of, saved, written
-from tests.web.stories import finished, unsure_project
 
 pytestmark = pytest.mark.django_db
 Files = tuple[dict[str, Any], dict[str, Rows]]
@@ -36,8 +36,8 @@ class Made:
 def files() -> Files:
     """What a small project's file holds; changed by each test."""
     if Made.content is None:
-        project = unsure_project("honest")
-        finished(project)
+        project = given.unsure_project("honest")
+        given.advanced_run(project)
         for number in (1, 2):
             propose(project.pk, kind="lesson", name=f"L{number}", content=f"Lesson {number}.", source=f"s{number}")
         Made.content = written(project)
@@ -61,7 +61,7 @@ CANNOT = "before line 2: a row cannot be stored"
     ("table", "columns", "said"),
     [
         ("attempts", lambda _: {"run_id": str(uuid4())}, ELSEWHERE),
-        ("attempts", lambda _: {"run_id": str(finished(unsure_project("victim")).pk)}, ELSEWHERE),
+        ("attempts", lambda _: {"run_id": str(given.advanced_run(given.unsure_project("victim")).pk)}, ELSEWHERE),
         ("attempts", lambda rows: {"run_id": rows["tasks"][0]["id"]}, ELSEWHERE),
         ("runs", lambda rows: {"parent_id": rows["runs"][0]["id"]}, "parent_id: rows lead back to themselves"),
         ("tasks", {"project_id": "x"}, "tasks.jsonl, line 1: there is no column 'project_id'"),
@@ -187,11 +187,11 @@ def test_a_file_without_a_manifest(tmp_path: Path) -> None:
 def test_wishes_that_cannot_be_met(files: Files, tmp_path: Path, wishes: dict[str, str], said: str) -> None:
     manifest, rows = files
     if not Project.objects.exists():
-        make_project("honest")
+        given.project("honest")
     assert said in refused(saved(tmp_path / "a.zip", manifest=manifest, rows=rows), **wishes)
 
 
-@given(st.dictionaries(st.integers(0, 12), st.integers(0, 12)))
+@hypothesis.given(st.dictionaries(st.integers(0, 12), st.integers(0, 12)))
 @settings(max_examples=100, suppress_health_check=list(HealthCheck))
 def test_a_cycle_is_found_just_where_there_is_one(links: dict[int, int]) -> None:
     ids = [UUID(int=number) for number in range(13)]
@@ -209,7 +209,7 @@ def test_a_cycle_is_found_just_where_there_is_one(links: dict[int, int]) -> None
     assert found is None or returns(ids.index(found))
 
 
-@given(st.lists(st.uuids(), min_size=2, max_size=20, unique=True), st.uuids())
+@hypothesis.given(st.lists(st.uuids(), min_size=2, max_size=20, unique=True), st.uuids())
 def test_new_ids_are_others_each_its_own_and_in_the_same_order(olds: list[Any], salt: Any) -> None:
     identities = Identities(salt)
     news = [identities.new(old) for old in olds]
