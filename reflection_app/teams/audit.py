@@ -1,6 +1,6 @@
 """Reading the audit trail: filters that pages, exports and REST share, and what a reader is not told yet."""
 
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.db.models import BooleanField, ExpressionWrapper, OuterRef, Q, QuerySet, Subquery, TextField, Value
@@ -54,7 +54,8 @@ def entries_for(project: Project, data: AuditFilter, *, reader: Actor) -> QueryS
         )
         rows = said.filter(Q(before_text__icontains=data.q) | Q(after_text__icontains=data.q)).exclude(hidden)
     maker = ApiKey.objects.filter(pk=OuterRef("api_key_id")).order_by().values("created_by_label")
-    return rows.annotate(
-        is_hidden=ExpressionWrapper(hidden, output_field=BooleanField()),
-        made_by=Coalesce(Subquery(maker), Value("")),
-    )
+    told: dict[str, Any] = {
+        "is_hidden": ExpressionWrapper(hidden, output_field=BooleanField()),
+        "made_by": Coalesce(Subquery(maker), Value("")),
+    }
+    return rows.annotate(**told)
