@@ -26,7 +26,6 @@ from redis.retry import Retry
 # that is lost, doubled or late changes nothing. One thread with one event loop rings for the whole process, since each
 # `async_to_sync(group_send)` would open a connection of its own.
 
-
 log = logging.getLogger(__name__)
 
 PERSON = "person."
@@ -56,52 +55,68 @@ def group_of_person(user_id: int) -> str:
     return f"{PERSON}{user_id}"
 
 
-class Doorbell:
-    def __init__(self) -> None:
+class Courier:
+    """Sends the newest message of each group from one thread's event loop, at most four times a second.
+
+    A message that waits gives way to a newer one. May be used from any thread; nothing here blocks.
+    """
+
+    def __init__(self, *, gather_s: float = 0.0, of: "Courier | None" = None) -> None:
+        self._gather_s = gather_s
+        self._of = of
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._newest: dict[str, dict[str, Any]] = {}
         self._busy: set[str] = set()
-        self._again: set[str] = set()
 
-    def ring(self, group: str) -> None:
-        """Rings soon, and once more if it was asked for meanwhile; returns at once. May be called from any thread."""
+    def send(self, group: str, message: dict[str, Any]) -> None:
+        """Send `message` soon, unless a newer one of its group comes first."""
         with self._lock:
+            self._newest[group] = message
             if group in self._busy:
-                self._again.add(group)
                 return
             self._busy.add(group)
-        asyncio.run_coroutine_threadsafe(self._ring_while_asked(group), self.loop())
+        asyncio.run_coroutine_threadsafe(self._send_while_new(group), self.loop())
+
+    def forget(self, group: str) -> None:
+        """Drop what was not sent yet."""
+        with self._lock:
+            self._newest.pop(group, None)
 
     def loop(self) -> asyncio.AbstractEventLoop:
-        """The event loop that everything is sent from, on a thread of its own."""
+        """The event loop that everything is sent from, on a thread of its own; `of` another courier, that one's."""
+        if self._of is not None:
+            return self._of.loop()
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 threading.Thread(target=self._loop.run_forever, name="doorbell", daemon=True).start()
             return self._loop
 
-    async def _ring_while_asked(self, group: str) -> None:
+    async def _send_while_new(self, group: str) -> None:
         while True:
-            await asyncio.sleep(GATHER_S)
+            await asyncio.sleep(self._gather_s)
             with self._lock:
-                self._again.discard(group)
-            await self._send(group)
-            await asyncio.sleep(QUIET_S)
-            with self._lock:
-                if group not in self._again:
+                message = self._newest.pop(group, None)
+                if message is None:
                     self._busy.discard(group)
                     return
+            layer = get_channel_layer()
+            assert layer is not None
+            try:
+                await layer.group_send(group, message)
+            except Exception as error:  # noqa: BLE001 - the broker may be away; pages look for themselves
+                log.warning("a message of the kind %s for %s could not be sent: %s", message["type"], group, error)
+            await asyncio.sleep(QUIET_S)
 
-    async def _send(self, group: str) -> None:
-        layer = get_channel_layer()
-        assert layer is not None
-        try:
-            await layer.group_send(group, {"type": "access" if group.startswith(PERSON) else "ring"})
-        except Exception as error:  # noqa: BLE001 - the broker may be away; pages look for themselves every few seconds
-            log.warning("doorbell for %s could not ring: %s", group, error)
+
+class Doorbell(Courier):
+    def ring(self, group: str) -> None:
+        """Rings soon, and once more if it was asked for meanwhile."""
+        self.send(group, {"type": "access" if group.startswith(PERSON) else "ring"})
 
 
-bell = Doorbell()
+bell = Doorbell(gather_s=GATHER_S)
 
 
 def ring(run_id: UUID, *, project_id: UUID) -> None:
@@ -153,50 +168,7 @@ class PartialText:
         return cls(**{**fields, "order": tuple(fields["order"])})
 
 
-class Typist:
-    """Sends the newest text of each run, and nothing of a step that has ended."""
-
-    def __init__(self, doorbell: Doorbell) -> None:
-        self._doorbell = doorbell
-        self._lock = threading.Lock()
-        self._newest: dict[str, PartialText] = {}
-        self._busy: set[str] = set()
-
-    def show(self, run_id: UUID, partial: PartialText) -> None:
-        """Sends soon, unless something newer comes first; returns at once. May be called from any thread."""
-        group = group_of_run(run_id)
-        with self._lock:
-            self._newest[group] = partial
-            if group in self._busy:
-                return
-            self._busy.add(group)
-        asyncio.run_coroutine_threadsafe(self._send_while_new(group), self._doorbell.loop())
-
-    def forget(self, run_id: UUID) -> None:
-        """Drops what was not sent yet."""
-        with self._lock:
-            self._newest.pop(group_of_run(run_id), None)
-
-    async def _send_while_new(self, group: str) -> None:
-        while True:
-            with self._lock:
-                partial = self._newest.pop(group, None)
-                if partial is None:
-                    self._busy.discard(group)
-                    return
-            await self._send(group, partial)
-            await asyncio.sleep(QUIET_S)
-
-    async def _send(self, group: str, partial: PartialText) -> None:
-        layer = get_channel_layer()
-        assert layer is not None
-        try:
-            await layer.group_send(group, partial.as_message())
-        except Exception as error:  # noqa: BLE001 - the broker may be away; the text is shown when the step has ended
-            log.warning("partial text for %s could not be sent: %s", group, error)
-
-
-typist = Typist(bell)
+typist = Courier(of=bell)
 
 
 @contextmanager
@@ -207,12 +179,12 @@ def writing(run_id: UUID, *, step: int, tries: int, role: str, attempt: int | No
     def on_text(text: str) -> None:
         nonlocal partial
         partial = partial.with_text(text)
-        typist.show(run_id, partial)
+        typist.send(group_of_run(run_id), partial.as_message())
 
     try:
         yield on_text
     finally:
-        typist.forget(run_id)
+        typist.forget(group_of_run(run_id))
 
 
 # Whether somebody has a run's page open, or any of its project's that may lead there in the midst of an answer: text is

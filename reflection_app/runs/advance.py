@@ -30,7 +30,7 @@ from reflection_app.runs.journal import LONGEST_ERROR, Journal, JournalMismatch
 from reflection_app.runs.journal_writes import Unstorable
 from reflection_app.runs.lease import Lease, LeaseLost, claim, due_in_s, keeper
 from reflection_app.runs.lessons import settle_first_attempt
-from reflection_app.runs.models import Run, RunState
+from reflection_app.runs.models import HELD_BY, TROUBLES, Run, RunState
 from reflection_app.runs.performing import TryLater, model_of, perform, value_of, wait_for
 from reflection_app.runs.queueing import look_back_soon
 from reflection_app.runs.spool import find as find_spooled
@@ -41,19 +41,8 @@ from reflection_app.sessions.rows import end_reflector
 # Ending a run: outcome, best attempt, and everything still open on it closed.
 
 RUN_FIELDS = (
-    "state",
-    "outcome",
-    "error",
-    "finished_at",
-    "waiting_for",
-    "lease_token",
-    "lease_until",
-    "not_before",
-    "best_attempt",
-    "failures",
-    "asked_waits",
-    "worker_deaths",
-    "last_event_seq",
+    *("state", "outcome", "error", "finished_at", "waiting_for", "not_before", "best_attempt", "last_event_seq"),
+    *(*HELD_BY, *TROUBLES),
 )
 # What the run still did or waited for. Audits stay: they do not hold it.
 ABANDON_STEPS = """

@@ -92,23 +92,17 @@ class WorkFilters(PageQuery):
 
     def get_task_conditions(self, at: str = "") -> Q:
         """What a task has to be like; `at` leads from another row to the task."""
-        named = {"external_id": self.external_id, "kind": self.kind, "agent": self.agent}
-        found = Q(**{f"{at}{name}": value for name, value in named.items() if value is not None})
+        named = _given(external_id=self.external_id, kind=self.kind, agent=self.agent)
+        found = Q(**{f"{at}{name}": value for name, value in named.items()})
         if self.metadata_key is not None:
             found &= has_metadata(self.metadata_key, self.metadata_value, at=at)
         return found
 
     def narrow_runs(self, runs: QuerySet[Run]) -> QuerySet[Run]:
         """Those of `runs` that have got so far, have ended so, scored so and cost so much."""
-        wanted = {
-            "state": self.state,
-            "outcome": self.outcome,
-            "cost_usd__gte": self.cost_from_usd,
-            "cost_usd__lt": self.cost_below_usd,
-        }
-        runs = runs.filter(**{name: value for name, value in wanted.items() if value is not None})
-        scored = {"best_score__gte": self.score_from, "best_score__lt": self.score_below}
-        by_score = {name: value for name, value in scored.items() if value is not None}
+        cost = {"cost_usd__gte": self.cost_from_usd, "cost_usd__lt": self.cost_below_usd}
+        runs = runs.filter(**_given(state=self.state, outcome=self.outcome, **cost))
+        by_score = _given(best_score__gte=self.score_from, best_score__lt=self.score_below)
         return runs.alias(best_score=best_score()).filter(**by_score) if by_score else runs
 
     def get_creation(self) -> Q:
@@ -143,8 +137,7 @@ class RunFilters(WorkFilters):
     sort: RunSort = Field(default=RunSort.NEWEST, description="by `finished_at`: only runs that have ended")
 
     def narrow(self, runs: QuerySet[Run]) -> QuerySet[Run]:
-        named = {"mode": self.mode, "task": self.task, "parent": self.parent}
-        given = {name: value for name, value in named.items() if value is not None}
+        given = _given(mode=self.mode, task=self.task, parent=self.parent)
         runs = self.narrow_runs(runs.filter(self.get_task_conditions("task__"), self.get_creation(), **given))
         runs = runs.filter(_between("finished_at", self.finished_from, self.finished_before))
         if self.sort in {RunSort.ENDED_FIRST, RunSort.ENDED_LAST}:
@@ -163,5 +156,9 @@ def best_score() -> Subquery:
 
 
 def _between(field: str, begin: datetime | None, end: datetime | None) -> Q:
-    limits = {f"{field}__gte": begin, f"{field}__lt": end}
-    return Q(**{name: moment for name, moment in limits.items() if moment is not None})
+    return Q(**_given(**{f"{field}__gte": begin, f"{field}__lt": end}))
+
+
+def _given(**wanted: Any) -> dict[str, Any]:
+    """Return what is not None."""
+    return {name: value for name, value in wanted.items() if value is not None}

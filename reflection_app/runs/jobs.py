@@ -137,25 +137,15 @@ def wait_longer_for_the_broker(conf: Any, **_: object) -> None:
 
 
 @worker_ready.connect
-def warm_up_models(**_: object) -> None:
-    """Loads the model library beside the worker's first tasks: it takes seconds, which no run should be charged for."""
-    threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
-
-
-@worker_ready.connect
-def serve_questions(**_: object) -> None:
-    """Gives other processes the vectors of their questions: only workers have the model and its keys."""
+def begin_beside_the_tasks(**_: object) -> None:
+    """Start what takes seconds in threads next to the worker's first tasks, which should not wait or pay for it."""
     if embedding_model() is None:
         log.info("entries are found by text alone: no EMBEDDING_MODEL is set that could find them by meaning")
+    # Gives other processes the vectors of their questions: only workers have the model and its keys.
     serving.start()
-    # Beside those who serve: a question that comes meanwhile may still have its vector in time.
-    threading.Thread(target=prepare_questions, name="prepare-questions", daemon=True).start()
-
-
-@worker_ready.connect
-def offer_what_is_on_disk(**_: object) -> None:
-    """Offer spooled answers in a thread while the worker starts. Without a database the sweep does it later."""
-    threading.Thread(target=_offer_once, name="offer-spooled", daemon=True).start()
+    # The model library; the first question's vector; the answers on disk.
+    for work in (warm_up, prepare_questions, _offer_once):
+        threading.Thread(target=work, name=work.__name__, daemon=True).start()
 
 
 @released()
@@ -163,18 +153,15 @@ def _offer_once() -> None:
     try:
         offer_spooled()
     except DatabaseError as error:
-        log.warning("answers on disk wait for the database: %s", error)
+        log.warning("answers on disk wait for the database, and for the sweep: %s", error)
 
 
 @worker_shutting_down.connect
-def serve_no_more(**_: object) -> None:
-    """Beside the signal's handler, which must not wait for the questions that are being answered."""
+def end_beside_the_tasks(**_: object) -> None:
+    """Stop serving questions; let model calls end for a while, then give the runs back, so that the next worker need
+    not wait for leases. In threads, since the signal's handler must not wait.
+    """
     threading.Thread(target=serving.stop, name="serve-no-more", daemon=True).start()
-
-
-@worker_shutting_down.connect
-def give_back_runs(**_: object) -> None:
-    """Lets model calls end for a while, then gives the runs back, so that the next worker need not wait for leases."""
     giving_back = threading.Timer(settings.WORKER_SHUTDOWN_S, keeper.give_back)
     giving_back.daemon = True
     giving_back.start()

@@ -21,7 +21,7 @@ from reflection_app.runs import journal_writes
 from reflection_app.runs.events import EventType
 from reflection_app.runs.journal_writes import Change, Follow, Unstorable, commit, salvaged
 from reflection_app.runs.lease import Lease, LeaseLost
-from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState
+from reflection_app.runs.models import HELD_BY, TROUBLES, Attempt, Run, RunState, Step, StepState
 from reflection_app.runs.spool import Found, Pending, spool, spooled_form
 
 LONGEST_ERROR = 4_000
@@ -248,23 +248,10 @@ class Journal:
             if not is_let_go:
                 return
             run.state, run.waiting_for, run.error = state, waiting_for, storable(error)[:LONGEST_ERROR]
-            run.lease_token = run.lease_until = None
-            run.failures = run.asked_waits = run.worker_deaths = 0
+            run.let_go()
             run.not_before = run.enqueued_at = due
-            run.save(
-                update_fields=[
-                    "state",
-                    "waiting_for",
-                    "error",
-                    "lease_token",
-                    "lease_until",
-                    "failures",
-                    "asked_waits",
-                    "worker_deaths",
-                    "not_before",
-                    "enqueued_at",
-                ]
-            )
+            changed = ("state", "waiting_for", "error", "not_before", "enqueued_at")
+            run.save(update_fields=[*changed, *HELD_BY, *TROUBLES])
 
         self.commit(let_go)
         return is_let_go

@@ -19,50 +19,20 @@ from reflection_app.loops.effect import Spent
 from reflection_app.runs.batch import Batch, RowGone
 from reflection_app.runs.events import EventType, next_event
 from reflection_app.runs.lease import Lease, LeaseLost
-from reflection_app.runs.models import Run, RunState, Step, StepState
+from reflection_app.runs.models import TROUBLES, Run, RunState, Step, StepState
 from reflection_app.runs.queueing import enqueue
 
 WAITS_S = (0.1, 0.5, 2.0)
 
+COUNTED = ("prompt_tokens", "completion_tokens", "cost_usd", "cached_tokens", "reasoning_tokens")
 RUN_FIELDS_OF_A_STEP = (
-    "mode",
-    "attempts_made",
-    "best_attempt",
-    "prompt_tokens",
-    "completion_tokens",
-    "cost_usd",
-    "llm_calls",
-    "estimated_tokens",
-    "cached_tokens",
-    "reasoning_tokens",
-    "unpriced_calls",
-    "active_s",
-    "failures",
-    "asked_waits",
-    "worker_deaths",
-    "error",
-    "last_event_seq",
+    *("mode", "attempts_made", "best_attempt", "llm_calls", "estimated_tokens", "unpriced_calls", "active_s"),
+    *(*COUNTED, *TROUBLES, "error", "last_event_seq"),
 )
-
 # What changes in a step once its row is there.
 STEP_FIELDS_OF_A_CHANGE = (
-    "state",
-    "model",
-    "result",
-    "error",
-    "timed_out",
-    "prompt_tokens",
-    "completion_tokens",
-    "cost_usd",
-    "cost_known",
-    "is_estimated",
-    "cached_tokens",
-    "reasoning_tokens",
-    "duration_s",
-    "tries",
-    "last_event_seq",
-    "started_at",
-    "finished_at",
+    *("state", "model", "result", "error", "timed_out", "cost_known", "is_estimated", "duration_s", "tries"),
+    *(*COUNTED, "last_event_seq", "started_at", "finished_at"),
 )
 
 LEASED = "id = %s AND lease_token = %s AND state = 'running'"

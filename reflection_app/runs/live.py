@@ -5,11 +5,10 @@ What the page shows is drawn by a function that is handed in (config/sockets.py)
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Protocol
-from uuid import UUID
+from typing import Any
 
 from asgiref.sync import sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -172,16 +171,10 @@ STILL_HERE = "<!-- nothing new -->"
 LISTS = ("run-attempts", "run-steps")
 
 
-class LookAtRun(Protocol):
-    def __call__(
-        self, user: User | AnonymousUser, *, session_key: str | None, slug: str, run_id: UUID, after: int
-    ) -> Look | Refusal:
-        """What changed in the run after event `after` (0: all of it), or why this user may not know."""
-
-
-class DrawPartial(Protocol):
-    def __call__(self, partial: PartialText) -> str:
-        """The text so far as the page shows it, escaped; nothing where there is no text."""
+# What changed in a run after event `after` (0: all of it), or why the user may not know: see look_at_run.
+LookAtRun = Callable[..., Look | Refusal]
+# The text so far as the page shows it, escaped; nothing where there is no text.
+DrawPartial = Callable[[PartialText], str]
 
 
 def groups_of_caller(scope: Mapping[str, Any]) -> list[str]:

@@ -36,6 +36,11 @@ class RunState(models.TextChoices):
     FINISHED = "finished", "Finished"
 
 
+# What `Run.let_go` sets, and what a step sets back once it has ended.
+HELD_BY = ("lease_token", "lease_until")
+TROUBLES = ("failures", "asked_waits", "worker_deaths")
+
+
 class Run(models.Model):
     """`state` and the lease are changed only by conditional updates (runs/lease.py, actions)."""
 
@@ -126,6 +131,11 @@ class Run(models.Model):
     @property
     def total_tokens(self) -> int:
         return self.prompt_tokens + self.completion_tokens
+
+    def let_go(self) -> None:
+        """Release the lease and forget earlier failures; the caller saves HELD_BY and TROUBLES."""
+        self.lease_token = self.lease_until = None
+        self.failures = self.asked_waits = self.worker_deaths = 0
 
     def get_spec(self) -> TaskSpec:
         return TaskSpec.model_validate(self.spec)

@@ -37,9 +37,6 @@ from reflection_app.loops.attempt_effects import (
     Generation,
     InspectFiles,
     KeepAttempt,
-    RecordPermission,
-    RecordPick,
-    RecordVerdict,
     RequestAudit,
     ReviewReason,
     RunTests,
@@ -52,7 +49,6 @@ from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed,
 from reflection_app.loops.effects import (
     AnyEffect,
     AwaitTurns,
-    ChooseLoop,
     CompareSupplements,
     DrawCheck,
     EstimateSupplements,
@@ -62,22 +58,9 @@ from reflection_app.loops.effects import (
     Naming,
     Noted,
     Performing,
-    ProposeEntry,
-    ProposeInstruction,
     ReadSession,
     RecallFix,
-    RecordCompleteness,
-    RecordFindings,
-    RecordFixOutcome,
-    RecordMemories,
-    RecordPlan,
-    RecordPlanStep,
-    RecordReflection,
     RecordReport,
-    RecordSecondLook,
-    RecordStage,
-    RecordSupplements,
-    RecordToolFailure,
     Turns,
     Waiting,
 )
@@ -133,36 +116,37 @@ def perform(
     Raises EffectFailed (for good), TryLater, or SandboxFailed.
     """
     run_id = run.pk
-    if isinstance(effect, RunTests):
-        began = working_clock()
-        try:
-            report = run_tests(effect.code, tests=effect.tests, deadline_s=effect.timeout_s, wanted=effect.wanted)
-        except SandboxUnavailable as error:
-            raise EffectFailed(f"code is not run without a sandbox: {error}") from None
-        return Performed(value=report, spent=Spent(duration_s=working_clock() - began))
-    if isinstance(effect, InspectFiles):
-        began = working_clock()
-        produced = produced_by(run_id, attempt=effect.attempt, is_written=effect.is_written)
-        with released():
-            inspected = inspect_files(produced, effect.requirements, deadline_s=effect.timeout_s)
-        return Performed(value=inspected, spent=Spent(duration_s=working_clock() - began))
-    if isinstance(effect, CallTool):
-        began = working_clock()
-        result = call_on_session(effect, run_id=run_id) or call_tool(effect, run_id=run_id)
-        return Performed(value=result, spent=Spent(duration_s=working_clock() - began))
-    if isinstance(effect, RecallLessons):
-        return recall_lessons(effect, run_id=run_id)
-    if isinstance(effect, CompareSupplements):
-        return compare_supplements(effect)
-    if isinstance(effect, RenderPages):
-        began = working_clock()
-        rendered = render_pages(run.project_id, effect.pictures, timeout_s=effect.timeout_s)
-        return Performed(value=rendered, spent=Spent(duration_s=working_clock() - began))
-    if isinstance(effect, EstimateSupplements):
-        return read_records(effect, run_id=run_id)
-    with writing(run_id, step=seq, tries=tries, role=effect.role, attempt=attempt_of(effect)) as show:
-        on_text = show if settings.LLM_STREAMING and is_watched(run_id, run.project_id) else None
-        left_s = effect.timeout_s - used_s
+    began = working_clock()
+    value: Any = None
+    match effect:
+        case RunTests():
+            try:
+                value = run_tests(effect.code, tests=effect.tests, deadline_s=effect.timeout_s, wanted=effect.wanted)
+            except SandboxUnavailable as error:
+                raise EffectFailed(f"code is not run without a sandbox: {error}") from None
+        case InspectFiles():
+            produced = produced_by(run_id, attempt=effect.attempt, is_written=effect.is_written)
+            with released():
+                value = inspect_files(produced, effect.requirements, deadline_s=effect.timeout_s)
+        case CallTool():
+            value = call_on_session(effect, run_id=run_id) or call_tool(effect, run_id=run_id)
+        case RenderPages():
+            value = render_pages(run.project_id, effect.pictures, timeout_s=effect.timeout_s)
+        case RecallLessons():
+            return recall_lessons(effect, run_id=run_id)
+        case CompareSupplements():
+            return compare_supplements(effect)
+        case EstimateSupplements():
+            return read_records(effect, run_id=run_id)
+        case Generate():
+            return _ask_model(effect, run=run, model=model, seq=seq, tries=tries, left_s=effect.timeout_s - used_s)
+    return Performed(value=value, spent=Spent(duration_s=working_clock() - began))
+
+
+def _ask_model(effect: Generate, *, run: Run, model: str, seq: int, tries: int, left_s: float) -> Performed[Any]:
+    """The model's answer, shown while it is written where somebody watches. Raises as `perform` does."""
+    with writing(run.pk, step=seq, tries=tries, role=effect.role, attempt=attempt_of(effect)) as show:
+        on_text = show if settings.LLM_STREAMING and is_watched(run.pk, run.project_id) else None
         pictures = _pictures_of(effect, project_id=run.project_id, left_s=left_s)
         return _generate(
             effect, model=model, left_s=left_s, waited_s=run.asked_wait_s, on_text=on_text, pictures=pictures
@@ -302,25 +286,9 @@ def value_of(effect: Lookup | Naming | Noted, *, run_id: UUID) -> Any:  # noqa: 
         case RecordMergeSuggestion(suggestion=suggestion):
             project_id = Run.objects.values_list("project_id", flat=True).get(pk=run_id)
             return KeptSuggestion(**suggestion.model_dump(), is_kept=asked_of(project_id, run_id=run_id))
-        case (
-            RecordVerdict(judgement=kept)
-            | RecordPick(pick=kept)
-            | RecordPermission(permission=kept)
-            | ChooseLoop(route=kept)
-            | RecordPlan(plan=kept)
-            | RecordPlanStep(outcome=kept)
-            | RecordFixOutcome(outcome=kept)
-            | RecordStage(record=kept)
-            | ProposeEntry(proposal=kept)
-            | ProposeInstruction(instruction=kept)
-            | RecordToolFailure(failure=kept)
-            | RecordCompleteness(found=kept)
-            | RecordSupplements(done=kept)
-            | RecordSecondLook(found=kept)
-            | RecordFindings(found=kept)
-            | RecordMemories(found=kept)
-            | RecordReflection(kept=kept)
-        ):
+        case _:
+            # Kept as it is: the one field that such an effect has beside its key.
+            [kept] = (value for name, value in effect if name != "key")
             return kept
 
 

@@ -8,7 +8,7 @@ from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 from celery import current_app
@@ -29,9 +29,6 @@ from reflection_app.runs.events import EventType, next_event
 from reflection_app.runs.models import NOT_OF_THE_DESK, Run, RunState, spec_as_json
 from reflection_app.tasks.models import Task
 
-# The beginning of a run: its row, its first event, and the message to the workers.
-
-
 # Asking the workers to move a run on, by the name of their task, which stands above the runner.
 
 log = logging.getLogger(__name__)
@@ -51,28 +48,11 @@ class Outage:
     until = 0.0
 
     @classmethod
-    def note(cls) -> None:
-        cls.until = time.monotonic() + cls.LASTS_S
-
-    @classmethod
     def is_on(cls) -> bool:
         return time.monotonic() < cls.until
 
 
-class Queued(Protocol):
-    """A run, or as much of it as says who is to move it on."""
-
-    @property
-    def pk(self) -> UUID: ...
-
-    @property
-    def project_id(self) -> UUID: ...
-
-    @property
-    def mode(self) -> str: ...
-
-
-def enqueue(run: Queued, *, delay_s: float = 0) -> None:
+def enqueue(run: Run, *, delay_s: float = 0) -> None:
     """Asks the workers to move a run on, after `delay_s`; what is due after more than a minute is left to the sweep.
 
     A broker that is away loses nothing: the next sweep asks again.
@@ -82,14 +62,21 @@ def enqueue(run: Queued, *, delay_s: float = 0) -> None:
         queue = settings.LOOKING_BACK_QUEUE if looks_back else settings.CELERY_TASK_DEFAULT_QUEUE
         # Projects take turns at fresh work alone; who looks back takes none of that.
         arguments = (str(run.pk),) if looks_back else (str(run.pk), str(run.project_id))
-        try:
-            current_app.send_task(ADVANCE_RUN, arguments, queue=queue, countdown=delay_s or None, retry=False)
+        if _sent(ADVANCE_RUN, *arguments, queue=queue, countdown=delay_s or None):
             return
-        except OperationalError as error:
-            Outage.note()
-            log.warning("run %s and what follows wait for the next sweep, the broker is away: %s", run.pk, error)
     # For a sweep to take up as soon as it is due, and not only when the message has been missed for long.
     Run.objects.filter(pk=run.pk, state__in=(RunState.QUEUED, RunState.WAITING_TIME)).update(enqueued_at=None)
+
+
+def _sent(job: str, *arguments: str, **options: Any) -> bool:
+    """Return False where the broker is away: what is not sent waits for the next sweep."""
+    try:
+        current_app.send_task(job, arguments, retry=False, **options)
+    except OperationalError as error:
+        Outage.until = time.monotonic() + Outage.LASTS_S
+        log.warning("%s %s waits for the next sweep, the broker is away: %s", job, " ".join(arguments), error)
+        return False
+    return True
 
 
 # When this process last asked for a job that is asked for often, on the monotonic clock.
@@ -99,15 +86,10 @@ LAST_ASKED: dict[str, float] = {}
 def ask_soon(job: str, *, delay_s: float, queue: str | None = None) -> None:
     """Asks the workers for a job once in `delay_s` seconds at most; what is missed is found by a sweep."""
     now = time.monotonic()
-    if now < LAST_ASKED.get(job, -math.inf) + delay_s or Outage.is_on():
-        return
-    LAST_ASKED[job] = now
-    try:
+    if now >= LAST_ASKED.get(job, -math.inf) + delay_s and not Outage.is_on():
+        LAST_ASKED[job] = now
         # Late enough for all that comes until somebody asks again.
-        current_app.send_task(job, queue=queue, countdown=delay_s, expires=60, retry=False)
-    except OperationalError as error:
-        Outage.note()
-        log.warning("%s waits for the next sweep, the broker is away: %s", job, error)
+        _sent(job, queue=queue, countdown=delay_s, expires=60)
 
 
 def look_back_soon() -> None:
@@ -233,10 +215,5 @@ TAKE_AWAY = "reflection_app.config.jobs.take_away"
 
 def ask(job: str, subject: UUID) -> None:
     """Asks the workers for a job about one row. Where the broker is away, the sweep asks again."""
-    if Outage.is_on():
-        return
-    try:
-        current_app.send_task(job, (str(subject),), retry=False)
-    except OperationalError as error:
-        Outage.note()
-        log.warning("%s of %s waits for the next sweep, the broker is away: %s", job, subject, error)
+    if not Outage.is_on():
+        _sent(job, str(subject))

@@ -17,29 +17,14 @@ from reflection_app.runs.models import Run, Step
 MOST_STEPS = 2_000
 LONGEST_ERROR = 400
 
-COLUMNS = (
-    "seq",
-    "key",
-    "kind",
-    "state",
-    "role",
-    "attempt_number",
-    "error",
-    "timed_out",
-    "is_inherited",
-    "edited_by_label",
-)
+COLUMNS = ("seq", "key", "kind", "state", "role", "error", "timed_out", "is_inherited")
 # Of which kinds of step a fact is picked out: looking into the request of every model call would read all prompts.
-FACTS = {
-    "judged": ("record_verdict", "result__verdict"),
-    "judged_score": ("record_verdict", "result__score"),
-    "judged_by": ("record_verdict", "result__referee"),
-    "judged_surely": ("record_verdict", "result__confidence"),
+TEXTS = {
+    "verdict": ("record_verdict", "result__verdict"),
     "decided": ("ask_reviewer", "result__verdict"),
     "decision": ("ask_reviewer", "result__decision"),
     "reviewer": ("ask_reviewer", "result__reviewer"),
     "tool": ("call_tool", "request__tool"),
-    "tool_ok": ("call_tool", "result__ok"),
     "tool_error": ("call_tool", "result__error"),
     "tool_failure": ("call_tool", "result__failure"),
     "mode": ("choose_loop", "result__mode"),
@@ -48,6 +33,12 @@ FACTS = {
     "second_look": ("record_second_look", "result__state"),
     "choice": ("ask_person", "result__choice"),
     "fault": ("generate", "result__fault"),
+}
+FACTS = TEXTS | {
+    "score": ("record_verdict", "result__score"),
+    "referee": ("record_verdict", "result__referee"),
+    "confidence": ("record_verdict", "result__confidence"),
+    "tool_ok": ("call_tool", "result__ok"),
     "cut_off": ("keep_attempt", "request__cut_off"),
 }
 COUNTS = {
@@ -100,46 +91,29 @@ def recorded_steps(run: Run) -> tuple[list[RecordedStep], int]:
         .annotate(**facts)
         .annotate(**counts)
         .order_by("-seq")
-        .values(*COLUMNS, *FACTS, *COUNTS)[:MOST_STEPS]
+        .values(*COLUMNS, "attempt_number", "edited_by_label", *FACTS, *COUNTS)[:MOST_STEPS]
     )
     steps = [_recorded(row) for row in reversed(rows)]
     return steps, steps[0].seq - 1 if len(steps) == MOST_STEPS else 0
 
 
 def _recorded(row: dict[str, Any]) -> RecordedStep:
-    is_void = row["judged_by"] == Referee.TESTS and row["judged_surely"] == 0 and row["judged"] != VerdictName.PASS
+    # What should be a text and is none could not be read.
+    told = {name: row[name][:LONGEST_ERROR] if isinstance(row[name], str) else "" for name in TEXTS}
+    is_void = row["referee"] == Referee.TESTS and row["confidence"] == 0 and told["verdict"] != VerdictName.PASS
+    told["verdict"] = "" if is_void else told["verdict"] or told["decided"]
+    told["tool_error"] = told["tool_error"] or told["tool_failure"]
+    told["completeness"] = told["completeness"] or told["second_look"]
+    told["fault"] = "cut_off" if row["cut_off"] is True else told["fault"]
     return RecordedStep(
-        seq=row["seq"],
-        key=row["key"],
-        kind=row["kind"],
-        state=row["state"],
-        role=row["role"],
-        attempt=row["attempt_number"],
-        error=Truncator(row["error"]).chars(LONGEST_ERROR),
-        timed_out=row["timed_out"],
-        is_inherited=row["is_inherited"],
-        is_edited=bool(row["edited_by_label"]),
-        verdict="" if is_void else _text(row["judged"]) or _text(row["decided"]),
-        score=row["judged_score"] if isinstance(row["judged_score"], int | float) and not is_void else None,
-        referee=row["judged_by"] if isinstance(row["judged_by"], int) else None,
-        decision=_text(row["decision"]),
-        reviewer=_text(row["reviewer"]),
-        tests_total=row["tests_total"],
-        tests_failed=row["tests_failed"],
-        tests_broken=row["tests_broken"],
-        requirements_total=row["requirements_total"],
-        requirements_unmet=row["requirements_unmet"],
-        tool=_text(row["tool"]),
-        tool_ok=row["tool_ok"] if isinstance(row["tool_ok"], bool) else None,
-        tool_error=_text(row["tool_error"]) or _text(row["tool_failure"]),
-        mode=_text(row["mode"]),
-        plan_issues=row["plan_issues"],
-        error_class=_text(row["error_class"]),
-        completeness=_text(row["completeness"]) or _text(row["second_look"]),
-        choice=_text(row["choice"]),
-        fault="cut_off" if row["cut_off"] is True else _text(row["fault"]),
+        **{name: row[name] for name in (*COLUMNS, *COUNTS)}
+        | {name: text for name, text in told.items() if name in RecordedStep.model_fields}
+        | {
+            "error": Truncator(row["error"]).chars(LONGEST_ERROR),
+            "attempt": row["attempt_number"],
+            "is_edited": bool(row["edited_by_label"]),
+            "score": row["score"] if isinstance(row["score"], int | float) and not is_void else None,
+            "referee": row["referee"] if isinstance(row["referee"], int) else None,
+            "tool_ok": row["tool_ok"] if isinstance(row["tool_ok"], bool) else None,
+        }
     )
-
-
-def _text(value: Any) -> str:
-    return value[:LONGEST_ERROR] if isinstance(value, str) else ""

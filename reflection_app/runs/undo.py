@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet, Sum
 from django.utils import timezone
 
-from notebook_app.public import KeptEntry, counted_on, lock_notebook, proposed_from, take_back_proposal, unlearn
+from notebook_app.public import Entry, counted_on, lock_notebook, proposed_from, take_back_proposal, unlearn
 from notebook_app.public import Proposal as EntryProposal
 from reflection_app.adapters.live import ring
 from reflection_app.loops.attempt_effects import Generate
@@ -49,7 +49,7 @@ from reflection_app.runs.advance import end_run
 from reflection_app.runs.consequences import best_of
 from reflection_app.runs.events import Event, EventType, add_event
 from reflection_app.runs.lessons import settle_first_attempt
-from reflection_app.runs.models import Run, RunState, Step, StepState
+from reflection_app.runs.models import HELD_BY, TROUBLES, Run, RunState, Step, StepState
 from reflection_app.sessions.models import LookBackDue, Reflector
 from reflection_app.sessions.rows import evidence_of
 
@@ -109,7 +109,7 @@ class Proposals:
             withdraw_what_recurred(self.run, by_source[source])
 
 
-def proposed_entries(run: Run, gone: QuerySet[Step]) -> list[KeptEntry]:
+def proposed_entries(run: Run, gone: QuerySet[Step]) -> list[Entry]:
     """The notebook's entries that these steps proposed, or were counted on."""
     proposals = list(_entries(run, gone))
     of_source = proposed_from(run.project_id, sources=[one.source for one in proposals])
@@ -231,22 +231,8 @@ def reopen_tickets(run: Run, *, superseded: Sequence[UUID], since: int) -> None:
 
 
 RUN_FIELDS = (
-    "state",
-    "waiting_for",
-    "outcome",
-    "error",
-    "finished_at",
-    "lease_token",
-    "lease_until",
-    "not_before",
-    "enqueued_at",
-    "failures",
-    "asked_waits",
-    "worker_deaths",
-    "mode",
-    "attempts_made",
-    "best_attempt",
-    "last_event_seq",
+    *("state", "waiting_for", "outcome", "error", "finished_at", "not_before", "enqueued_at", *HELD_BY, *TROUBLES),
+    *("mode", "attempts_made", "best_attempt", "last_event_seq"),
 )
 
 
@@ -312,8 +298,8 @@ def _forget(run: Run, *, after: int, since: int) -> TakenBack:
 
 def _settle(run: Run) -> None:
     """Saves the run with its counts as the rows have them, held by nobody."""
-    run.lease_token = run.lease_until = run.not_before = run.enqueued_at = None
-    run.failures = run.asked_waits = run.worker_deaths = 0
+    run.let_go()
+    run.not_before = run.enqueued_at = None
     run.attempts_made = run.attempts.count()
     run.best_attempt_id = best_of(run).id
     chosen = Step.objects.filter(run=run, kind=ChooseLoop.kind, state=StepState.DONE).last()

@@ -54,16 +54,11 @@ def new_task(request: DeskRequest) -> HttpResponse:
                 "objective": form.values["objective"],
                 **form.given("mode", "external_id", "kind", "reflection"),
             }
-            if limits := form.given(*LIMITS):
-                body["limits"] = limits
-            if chosen:
-                body["tools"] = chosen
-            if models := models_typed(form):
-                body["models"] = models
-            if form.values["chain_of_thought"]:
-                body["chain_of_thought"] = True
-            if form.values["review"]:
-                body["review"] = ReviewDemand.REQUIRED.value
+            more = {"limits": form.given(*LIMITS), "tools": chosen, "models": models_typed(form)} | {
+                "chain_of_thought": bool(form.values["chain_of_thought"]),
+                "review": form.values["review"] and ReviewDemand.REQUIRED.value,
+            }
+            body |= {name: value for name, value in more.items() if value}
             for name, text in form.given(*JSON_FIELDS).items():
                 try:
                     body[name] = read_typed_json(text)

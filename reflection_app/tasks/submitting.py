@@ -35,6 +35,12 @@ NO_JUDGE = (
 )
 
 MOST_INSTRUCTIONS = 20
+# What a task, and its runs, have from the submission as it is.
+OF_BOTH = (
+    *("objective", "mode", "kind", "agent", "phase", "execution", "tests", "output_schema", "tool_call"),
+    *("chain_of_thought", "review"),
+)
+OF_TASK = {*OF_BOTH, "external_id", "tools", "metadata"}
 
 
 @transaction.atomic
@@ -64,27 +70,14 @@ def _submit(
     requirements = submission.requirements
     task = Task(
         project=project,
-        external_id=submission.external_id,
         unique_external_id=unique_external_id,
-        objective=submission.objective,
-        kind=submission.kind,
-        mode=submission.mode.value,
-        agent=submission.agent,
-        execution=submission.execution.value,
-        tests=submission.tests.model_dump(mode="json") if submission.tests else None,
-        output_schema=submission.output_schema,
         requirements=requirements.model_dump(mode="json", exclude_defaults=True) if requirements else None,
-        phase=submission.phase,
-        tools=list(submission.tools),
-        tool_call=submission.tool_call.model_dump(mode="json") if submission.tool_call else None,
-        chain_of_thought=submission.chain_of_thought,
-        review=submission.review.value,
         reflection=submission.reflection.mode.value if submission.reflection.mode else "",
         reflector_switches=submission.reflection.switches,
         limits=submission.limits.over(project.get_limits()).model_dump(mode="json"),
         models_by_role=submission.models_by_role,
-        metadata=submission.metadata,
         created_by=actor.user,
+        **submission.model_dump(mode="json", include=OF_TASK),
     )
     batch = Batch()
     batch.insert(task)
@@ -140,22 +133,13 @@ def start_run(
     if is_scripted(models):  # a script's verdicts are a sample of no critic, so they are never drawn for an audit
         policy = policy.model_copy(update={"audit_share": 0.0})
     spec = TaskSpec(
-        objective=submission.objective,
-        mode=submission.mode,
-        kind=submission.kind,
-        agent=submission.agent,
-        phase=submission.phase,
-        execution=submission.execution,
-        tests=submission.tests,
-        output_schema=submission.output_schema,
+        **{name: getattr(submission, name) for name in OF_BOTH},
         requirements=submission.requirements,
         instructions=accepted_instructions(project, agent=submission.agent),
         hints=hints_for(project, agent=submission.agent, kind=submission.kind),
         tools=tools_for(project, submission),
-        tool_call=submission.tool_call,
         tool_rules=rules_for(project, submission),
         file_names=tuple(file.path for file in submission.files),
-        chain_of_thought=submission.chain_of_thought,
         has_critic=has_critic(models),
         has_escalation=has_escalation(models),
         has_vision=has_vision(models),
@@ -166,7 +150,6 @@ def start_run(
         limits=submission.limits.over(project.get_limits()),
         thresholds=project.get_thresholds(),
         review_policy=policy,
-        review=submission.review,
         rubric=rubric_of(project),
         models=models,
     )

@@ -14,12 +14,12 @@ from reflection_app.core.models import Role
 from reflection_app.loops.attempt_effects import InspectFiles
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step, Verdict
+from tests import given
 from tests.api.caller import Caller
 from tests.attachments.produced import GOOD_CSV, TORN_CSV, file_part, workbook
 from tests.attachments.samples import UNSEEN, pdf
 from tests.runs.critiques import critique
 from tests.runs.test_attempts import asked, hand_in
-from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db
 
@@ -156,7 +156,7 @@ def run(caller: Caller) -> Run:
 
 
 def test_a_runs_page_shows_what_was_found_in_each_file_and_how_it_begins(client: Client, run: Run) -> None:
-    page = logged_in(client, run.project, Role.VIEWER).get(reverse("run", args=[run.project.slug, run.pk]))
+    page = given.logged_in(client, run.project, Role.VIEWER).get(reverse("run", args=[run.project.slug, run.pk]))
     text = page.content.decode()
     assert "A row has another number of fields than the others." in text
     assert "line 3" in text
@@ -168,7 +168,7 @@ def test_what_nobody_could_look_at_is_told_apart_from_what_is_whole(client: Clie
     assert row.facts is not None
     row.facts |= {"could_look": False, "why_not": "no_sandbox", "faults": []}
     row.save()
-    page = logged_in(client, run.project, Role.VIEWER).get(reverse("run", args=[run.project.slug, run.pk]))
+    page = given.logged_in(client, run.project, Role.VIEWER).get(reverse("run", args=[run.project.slug, run.pk]))
     text = page.content.decode()
     assert "Nobody could look into it, which says nothing of the file." in text
     assert "There is no sandbox here to open it in." in text

@@ -19,11 +19,10 @@ from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Attempt
-from tests.api.caller import Answer, make_caller
+from tests import given, when
+from tests.api.caller import Answer
 from tests.attachments.samples import part, pdf, png, wav
-from tests.factories import make_member
 from tests.reviews.review_items import handed_in
-from tests.web.stories import claimed_by
 
 ID = "01890a5d-ac96-774b-bcce-b302099a8057"
 ABOUT = {"category": "correctness", "severity": "high", "description": "The axis is cut off."}
@@ -43,8 +42,8 @@ ABOUT = {"category": "correctness", "severity": "high", "description": "The axis
         ("", ""),
     ],
 )
-def test_a_part_of_a_file_is_a_fragment_or_what_people_type(given: str, kept: str) -> None:
-    assert Region.model_validate({"attachment": ID, "fragment": given}).fragment == kept
+def test_a_part_of_a_file_is_a_fragment_or_what_people_type(sent: str, kept: str) -> None:
+    assert Region.model_validate({"attachment": ID, "fragment": sent}).fragment == kept
 
 
 @pytest.mark.parametrize(
@@ -67,9 +66,9 @@ def test_a_part_of_a_file_is_a_fragment_or_what_people_type(given: str, kept: st
         7,
     ],
 )
-def test_whatever_else_is_refused(given: Any) -> None:
+def test_whatever_else_is_refused(sent: Any) -> None:
     with pytest.raises(ValidationError):
-        Region.model_validate({"attachment": ID, "fragment": given})
+        Region.model_validate({"attachment": ID, "fragment": sent})
 
 
 def test_an_issue_without_a_region_is_written_as_ever() -> None:
@@ -89,7 +88,7 @@ def kept(review: Review, media_type: str) -> Attachment:
 
 
 def overruled(review: Review, region: Any) -> Answer:
-    caller = make_caller(review.project, ["admin"], made_by=make_member(review.project, Role.ADMIN))
+    caller = given.caller(review.project, ["admin"], made_by=given.member(review.project, Role.ADMIN))
     held = claim_review(review, actor=Actor(api_key=caller.key))
     decision = {"lease_token": str(held.lease_token), "decision": "overrule", "verdict": "REVISE"}
     return caller.post(f"reviews/{review.pk}/decision", {**decision, "issues": [{**ABOUT, "region": region}]})
@@ -104,7 +103,7 @@ def test_the_agent_is_told_where_it_is(review: Review) -> None:
     ticket = Ticket.objects.get(run=review.run_id)
     assert ticket.issues[0]["region"] == region
     assert ticket.repair_plan[0].endswith(f"(in attachment {chart.pk} at xywh=percent:10,20,30,40)")
-    told = make_caller(review.project).get(f"runs/{review.run_id}").body["next"]["ticket"]
+    told = given.caller(review.project).get(f"runs/{review.run_id}").body["next"]["ticket"]
     assert told["issues"][0]["region"] == region
 
 
@@ -133,8 +132,8 @@ def test_a_file_of_another_attempt_is_refused(review: Review) -> None:
 
 
 def test_the_form_of_the_page_says_where_it_is_and_the_pages_show_it(client: Client, review: Review) -> None:
-    client.force_login(make_member(review.project))
-    held = claimed_by(client, review)
+    client.force_login(given.member(review.project))
+    held = when.claims(client, review)
     chart = kept(review, "image/png")
     page = client.get(reverse("review", args=["marked", review.pk])).content.decode()
     assert f'<option value="{chart.pk}">' in page

@@ -10,7 +10,6 @@ import pytest
 from tests.databases import copy_database, drop_database
 from tests.end_to_end.desk import Desk, running_desk
 from tests.end_to_end.playback import Playback
-from tests.end_to_end.tool_servers import ToolServer
 from tests.openai_server import OpenAIServer
 
 # Short enough that a death is noticed within seconds, and long enough that a busy machine is not taken for one.
@@ -21,7 +20,7 @@ IMPATIENT = {
     "RUN_RETRY_DELAY_S": "0.2",
     # Bounds the patience with a broken provider; an answer played back takes milliseconds.
     "LLM_TIMEOUT_S": "5",
-    # The tools of these tests are servers on loopback.
+    # The receivers of webhooks are servers on loopback.
     "OUTGOING_ALLOWED_NETWORKS": "127.0.0.1/32",
 }
 
@@ -41,13 +40,6 @@ def playback() -> Playback:
 def models(playback: Playback) -> Iterator[OpenAIServer]:
     with OpenAIServer(playback) as server:
         yield server
-
-
-@pytest.fixture(scope="session")
-def tool_server() -> Iterator[ToolServer]:
-    tools = ToolServer()
-    with tools.server:
-        yield tools
 
 
 @pytest.fixture(scope="session")

@@ -60,6 +60,10 @@ class Played:
     def keys(self) -> list[str]:
         return [effect.key for effect in self.effects]
 
+    def of[Kind](self, kind: type[Kind]) -> list[Kind]:
+        """The effects of one kind, in the order of the run."""
+        return [effect for effect in self.effects if isinstance(effect, kind)]
+
 
 def play(spec: TaskSpec, answer: Answer) -> Played:
     """The loop's end when `answer` performs its effects; a returned exception is raised inside of the loop."""

@@ -27,9 +27,22 @@ from reflection_app.loops.attempt_effects import (
 )
 from reflection_app.loops.catalogue import LOOPS
 from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
+from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.diagnosis.diagnoses import FailedCall
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed, Spent
-from reflection_app.loops.effects import AnyEffect, AwaitTurns, FindSimilarIssues, Turn, Turns
+from reflection_app.loops.effects import (
+    AnyEffect,
+    AwaitTurns,
+    FindSimilarIssues,
+    RecordCompleteness,
+    RecordPlanStep,
+    RecordReflection,
+    RecordSupplements,
+    RecordToolFailure,
+    Turn,
+    Turns,
+)
+from reflection_app.loops.plans import PlanStepState
 from reflection_app.loops.protocol.error_classes import SimilarIssue, SimilarIssues
 from reflection_app.loops.protocol.stages import RepairStatus
 from reflection_app.loops.questions import PersonsAnswer
@@ -90,6 +103,16 @@ repairs = st.builds(
 data = st.sampled_from(['{"city": "Bern", "n": 1}', '{"n": "many"}', "a text"])
 readings = st.just('{"tool": "read_file", "arguments": {"path": "session.txt"}}')
 texts_of_nobody = st.sampled_from(["{}", "?"])
+completeness_checks = st.lists(st.sampled_from(["read", "sum", "none"]), max_size=3).map(
+    lambda tools: json.dumps(
+        {
+            "is_complete": not tools,
+            "analysis": "why",
+            "missing_aspects": tools,
+            "supplements": [{"operation": f"do {tool}", "quote": "do it", "suggested_tools": [tool]} for tool in tools],
+        }
+    )
+)
 # What fits each role, so that loops get far; anything else comes now and then, too.
 fitting = {
     "critic": critiques,
@@ -101,7 +124,7 @@ fitting = {
     "actor": calls | data | st.just("I don't know which city."),
     "escalation": data,
     "diagnoser": texts_of_nobody,
-    "completeness": texts_of_nobody,
+    "completeness": texts_of_nobody | completeness_checks,
     "error_reflector": readings | st.just('{"score": 40, "findings": [{"description": "It was late."}]}'),
     "memory_reflector": readings | st.just('{"memories": [{"type": "rule", "name": "n", "content": "c"}]}'),
 }
@@ -208,6 +231,7 @@ def specs(draw: st.DrawFn) -> TaskSpec:
         failed_call=FailedCall(tool="read", error="no such file") if mode is Mode.TOOL_DIAGNOSIS else None,
         chain_of_thought=draw(st.booleans()),
         has_critic=draw(st.booleans()),
+        completeness=draw(st.none() | st.builds(CompletenessSettings, max_supplements=st.integers(0, 2))),
         limits=draw(limits),
         review_policy=ReviewPolicy(audit_share=0.5, unsettled_waits=draw(st.booleans())),
     )
@@ -273,7 +297,38 @@ def check(ended: Ended, effects: list[AnyEffect], *, spec: TaskSpec) -> None:
         if isinstance(effect, RecordVerdict) and effect.judgement.referee is not Referee.TOOL
     }
     assert not cut & judged
+    check_plans(effects, most=spec.completeness.max_supplements if spec.completeness else 0)
+    check_calls(effects, spec=spec)
+    kept = [effect.kept for effect in effects if isinstance(effect, RecordReflection)]
+    assert [one.number for one in kept] == list(range(1, len(kept) + 1))
+    assert [one.turn for one in kept] == sorted({one.turn for one in kept})
     assert ended.outcome not in {Outcome.SUCCEEDED, Outcome.UNVERIFIED} or ended.best_attempt not in cut
+
+
+def check_plans(effects: list[AnyEffect], *, most: int) -> None:
+    """No step is done twice, each plan is checked once, and supplements are no more than `most`."""
+    outcomes = [effect.outcome for effect in effects if isinstance(effect, RecordPlanStep)]
+    done = [outcome.step for outcome in outcomes if outcome.state is PlanStepState.DONE]
+    assert len(set(done)) == len(done)
+    checked = [effect.found.attempt for effect in effects if isinstance(effect, RecordCompleteness)]
+    assert len(set(checked)) == len(checked)
+    for effect in effects:
+        if isinstance(effect, RecordSupplements):
+            assert len(effect.done.results) <= most
+            assert effect.done.succeeded <= effect.done.attempted
+
+
+def check_calls(effects: list[AnyEffect], *, spec: TaskSpec) -> None:
+    """Where the loop is one call, the same is made twice at most unasked, and each failure is diagnosed."""
+    made = [(effect.tool, json.dumps(effect.arguments)) for effect in effects if isinstance(effect, CallTool)]
+    if spec.mode is not Mode.EXTERNAL_LOOP or not made:
+        return
+    assert len(made) <= 3
+    asked = any(isinstance(effect, AskPerson) for effect in effects)
+    assert asked or all(made.count(one) <= 2 for one in made)
+    verdicts = [effect.judgement for effect in effects if isinstance(effect, RecordVerdict)]
+    failures = [effect for effect in effects if isinstance(effect, RecordToolFailure)]
+    assert len(failures) == sum(not judged.passed for judged in verdicts)
 
 
 # A run is many draws, slow to make where the processors are busy; a loop without end is found by MOST_CALLS.

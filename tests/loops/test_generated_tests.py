@@ -91,12 +91,8 @@ def played(
     return play(spec(**task), answer)
 
 
-def asked(run: Played) -> list[AskReviewer]:
-    return [effect for effect in run.effects if isinstance(effect, AskReviewer)]
-
-
 def verdicts(run: Played) -> list[tuple[int, Verdict]]:
-    return [(e.judgement.attempt, e.judgement.verdict) for e in run.effects if isinstance(e, RecordVerdict)]
+    return [(e.judgement.attempt, e.judgement.verdict) for e in run.of(RecordVerdict)]
 
 
 def test_code_that_passes_all_tests_succeeds_at_once() -> None:
@@ -119,7 +115,7 @@ def test_a_failing_test_that_contradicts_the_tasks_own_example_speaks_against_no
     )
     wrong = FIVE.replace("f(5) == 6", "f(5) == 7")
     run = played([shown], tests=wrong, objective="def f(n: int) -> int: the next number; f(5) == 6")
-    script = next(effect.tests.script for effect in run.effects if isinstance(effect, RunTests))
+    script = next(effect.tests.script for effect in run.of(RunTests))
     assert "f(5) == 6" in (script or "")
     assert "f(5) == 7" not in (script or "")
     assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.SUCCEEDED, 1)
@@ -127,7 +123,7 @@ def test_a_failing_test_that_contradicts_the_tasks_own_example_speaks_against_no
 
 def test_every_judgement_says_that_the_tests_were_written_by_a_model() -> None:
     run = played([ALL_FAIL, RIGHT])
-    referees = {e.judgement.referee for e in run.effects if isinstance(e, RecordVerdict)}
+    referees = {e.judgement.referee for e in run.of(RecordVerdict)}
     assert referees == {Referee.GENERATED_TESTS}
 
 
@@ -142,7 +138,7 @@ def test_a_rewrite_with_most_tests_behind_it_is_not_picked_unless_by_a_person() 
     assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.UNVERIFIED, 1)
     other = ReviewDecision(decision=Decision.OVERRULE, verdict=Verdict.PASS, score=100, picked=2)
     run = played([ALL_FAIL, RIGHT], [other], unsettled_waits=True)
-    assert (run.ended.outcome, run.ended.best_attempt, len(asked(run))) == (Outcome.SUCCEEDED, 2, 1)
+    assert (run.ended.outcome, run.ended.best_attempt, len(run.of(AskReviewer))) == (Outcome.SUCCEEDED, 2, 1)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +168,7 @@ def test_an_unsettled_pick_waits_for_a_person_who_is_told_why() -> None:
     keep = ReviewDecision(decision=Decision.APPROVE, verdict=Verdict.PASS, score=100)
     run = played([ALL_FAIL, OTHERWISE_WRONG], [keep], unsettled_waits=True)
     assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.SUCCEEDED, 1)
-    assert asked(run)[0].why
+    assert run.of(AskReviewer)[0].why
 
 
 def test_a_person_may_pick_another_attempt() -> None:

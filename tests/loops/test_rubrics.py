@@ -190,9 +190,9 @@ def test_a_run_goes_by_its_rubric_and_tells_the_actor_where_it_fell_short() -> N
     ]
     played = play(spec(), sequence(answers))
     assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.SUCCEEDED, 2)
-    verdicts = [effect.judgement for effect in played.effects if isinstance(effect, RecordVerdict)]
+    verdicts = [effect.judgement for effect in played.of(RecordVerdict)]
     assert [(one.verdict, one.score) for one in verdicts] == [(Verdict.REVISE, 30), (Verdict.PASS, 100)]
-    again = [effect for effect in played.effects if isinstance(effect, Generate) and effect.role == "actor"][1]
+    again = [effect for effect in played.of(Generate) if effect.role == "actor"][1]
     assert "Tone (fail): why tone" in again.messages[-1].content
 
 
@@ -204,7 +204,7 @@ def test_a_critic_that_leaves_a_criterion_out_is_asked_again() -> None:
     ]
     played = play(spec(), sequence(answers))
     assert played.ended.outcome is Outcome.SUCCEEDED
-    asked = [effect for effect in played.effects if isinstance(effect, Generate) and effect.role == "critic"]
+    asked = [effect for effect in played.of(Generate) if effect.role == "critic"]
     assert "ready: missing; one of no, after an edit, yes" in asked[1].messages[-1].content
 
 

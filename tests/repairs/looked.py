@@ -15,9 +15,9 @@ from reflection_app.core.models import Project
 from reflection_app.repairs.completeness import CheckSubmission, check_completeness
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
+from tests import given
 from tests.adapters.llm.conftest import API_KEY
 from tests.attachments.produced import file_part
-from tests.factories import make_project
 from tests.loops.completeness.scenes import checked
 from tests.openai_server import OpenAIServer, Reply, SentPicture, openai_parts
 
@@ -73,7 +73,7 @@ def looking_project(model: str = "", *, check: str = "", **fields: Any) -> Proje
         f"eyes-{next(_numbers)}", {"history/completeness": check or checked(analysis="All is there.")}
     )
     models = {"default": script} | ({"vision": model} if model else {})
-    return make_project(f"eyes-{next(_numbers)}", models_by_role=models, **fields)
+    return given.project(f"eyes-{next(_numbers)}", models_by_role=models, **fields)
 
 
 def looked_check(project: Project, files: dict[str, bytes], *, shows: str = CHART, **submission: Any) -> Run:

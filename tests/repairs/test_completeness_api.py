@@ -18,10 +18,10 @@ from reflection_app.repairs.models import CompletenessCheck
 from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, RunState, Step
-from tests.api.caller import Caller, assert_problem, fields, make_caller
+from tests import given, then
+from tests.api.caller import Caller
 from tests.attachments.produced import TORN_CSV, file_part, workbook
 from tests.attachments.test_attempts_with_files import upload
-from tests.factories import submit
 from tests.loops.completeness.scenes import checked, wanted
 from tests.repairs.completeness import reading_project, supplemented
 
@@ -47,7 +47,7 @@ def caller_of(*said: str) -> Caller:
     answers = {
         f"history/completeness{again}": text for again, text in zip(("", "/again-1", "/again-2"), said, strict=False)
     }
-    return make_caller(reading_project(models_by_role={"default": register_script(f"rest-{uuid4().hex}", answers)}))
+    return given.caller(reading_project(models_by_role={"default": register_script(f"rest-{uuid4().hex}", answers)}))
 
 
 @pytest.fixture
@@ -167,7 +167,7 @@ def test_settings_of_one_check_come_before_those_of_the_project() -> None:
 
 def test_a_run_tells_its_check_and_its_statistics_and_one_without_a_check_nothing() -> None:
     run = supplemented(reading_project())
-    told = make_caller(run.project).get(f"runs/{run.pk}").body
+    told = given.caller(run.project).get(f"runs/{run.pk}").body
     [supplement] = told["completeness"].pop("supplements")
     assert (supplement["operation"], supplement["succeeded"], supplement["left_out"]) == ("读取第二个文件", True, None)
     assert supplement["record"] is None
@@ -189,13 +189,13 @@ def test_a_run_tells_its_check_and_its_statistics_and_one_without_a_check_nothin
         "steps_ok": True,
         "exec": {"used": True, "attempted": 2, "succeeded": 2, "success_rate": 1.0},
     }
-    other = submit(run.project)
-    assert make_caller(run.project).get(f"runs/{other.pk}").body["completeness"] is None
+    other = given.submitted_run(run.project)
+    assert given.caller(run.project).get(f"runs/{other.pk}").body["completeness"] is None
 
 
 def test_checks_are_listed_with_what_came_of_them_and_narrowed_by_state_kind_time_and_run() -> None:
     project = reading_project()
-    agent = make_caller(project)
+    agent = given.caller(project)
     done = supplemented(project)
     complete = supplemented(project, {"attempt-1/completeness": checked(analysis="都有了")}, kind="another")
     listed = agent.get("completeness/checks").body["results"]
@@ -215,12 +215,12 @@ def test_checks_are_listed_with_what_came_of_them_and_narrowed_by_state_kind_tim
     assert narrowed(kind="") == narrowed(state="unchecked") == []
     CompletenessCheck.objects.filter(run=done).update(created_at=timezone.now() - timedelta(days=2))
     assert narrowed(since=(timezone.now() - timedelta(days=1)).isoformat()) == [str(complete.pk)]
-    assert make_caller(reading_project()).get("completeness/checks").body["results"] == []
+    assert given.caller(reading_project()).get("completeness/checks").body["results"] == []
 
 
 def test_what_recurs_is_listed_once_with_what_came_of_it() -> None:
     project = reading_project()
-    agent = make_caller(project)
+    agent = given.caller(project)
     for _ in range(2):
         supplemented(project)
     [one] = agent.get("completeness/recurring").body["results"]
@@ -284,8 +284,8 @@ def test_a_file_that_was_not_uploaded_is_refused_and_nothing_is_stored() -> None
     answer = caller_of(ALL_THERE).post(
         "completeness-checks", WITH_FILES | {"files": [{"type": "attachment", "id": str(uuid4())}]}
     )
-    assert_problem(answer, 400)
-    assert fields(answer) == ["files.0"]
+    then.refused(answer, 400)
+    assert then.named_fields(answer) == ["files.0"]
     assert not Run.objects.exists()
 
 

@@ -11,21 +11,21 @@ from reflection_app.repairs.models import CompletenessCheck, Supplement
 from reflection_app.repairs.views import checks_of
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
+from tests import given
 from tests.attachments.produced import TORN_CSV, file_part
 from tests.loops.completeness.scenes import checked, wanted
 from tests.repairs.completeness import SAVE, completeness_check, reading_project, supplemented
 from tests.runs.test_run_pages import ACTIVE
-from tests.web.stories import HOSTILE, logged_in
 
 pytestmark = pytest.mark.django_db
 
 
 def page_of(client: Client, run: Run) -> str:
-    return logged_in(client, run.project).get(f"/p/{run.project.slug}/runs/{run.pk}/").text
+    return given.logged_in(client, run.project).get(f"/p/{run.project.slug}/runs/{run.pk}/").text
 
 
 def project_page(client: Client, run: Run) -> str:
-    return logged_in(client, run.project).get(f"/p/{run.project.slug}/completeness/").text
+    return given.logged_in(client, run.project).get(f"/p/{run.project.slug}/completeness/").text
 
 
 def test_a_run_tells_what_was_missing_and_how_each_supplement_went(client: Client) -> None:
@@ -64,10 +64,23 @@ def test_a_faulty_file_is_told_once_and_before_the_models_word_that_all_is_there
 def test_hostile_texts_of_models_are_shown_as_text(client: Client) -> None:
     answers = {
         "attempt-1/completeness": checked(
-            wanted(f"文件 {HOSTILE}", HOSTILE, "read_file", HOSTILE[:60], quote="比较两个文件", missing=HOSTILE),
-            wanted(HOSTILE, HOSTILE, quote=HOSTILE, repeat_quote=HOSTILE, arguments={HOSTILE: HOSTILE}),
-            analysis=HOSTILE,
-            missing=[HOSTILE],
+            wanted(
+                f"文件 {given.HOSTILE}",
+                given.HOSTILE,
+                "read_file",
+                given.HOSTILE[:60],
+                quote="比较两个文件",
+                missing=given.HOSTILE,
+            ),
+            wanted(
+                given.HOSTILE,
+                given.HOSTILE,
+                quote=given.HOSTILE,
+                repeat_quote=given.HOSTILE,
+                arguments={given.HOSTILE: given.HOSTILE},
+            ),
+            analysis=given.HOSTILE,
+            missing=[given.HOSTILE],
         )
     }
     run = supplemented(reading_project(), answers, kind="<b>kind</b>")

@@ -11,7 +11,7 @@ from reflection_app.repairs.models import AgentInstruction, ClassCorrection
 from reflection_app.repairs.reports import CorrectionInput, correct_class
 from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.models import Run
-from tests.factories import make_member, make_project
+from tests import given
 from tests.repairs.reports import begun_run, kept_report
 
 pytestmark = pytest.mark.django_db
@@ -19,12 +19,12 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def project() -> Project:
-    return make_project()
+    return given.project()
 
 
 @pytest.fixture
 def actor(project: Project) -> Actor:
-    return Actor(user=make_member(project))
+    return Actor(user=given.member(project))
 
 
 def told(type_: ErrorClass = ErrorClass.MODEL_CAPABILITY, reason: str = "第四次了", **more: str) -> CorrectionInput:

@@ -13,7 +13,7 @@ from reflection_app.repairs.models import AgentInstruction, InstructionState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Step
 from reflection_app.tasks.submitting import MOST_INSTRUCTIONS
-from tests.factories import make_member, submit
+from tests import given
 from tests.loops.reporting import AGENT
 from tests.repairs.reports import revised_run
 
@@ -24,7 +24,7 @@ TEXT = "至少收集 5 篇论文再停止。"
 
 @pytest.fixture
 def actor(project: Project) -> Actor:
-    return Actor(user=make_member(project))
+    return Actor(user=given.member(project))
 
 
 def proposed(project: Project, text: str = TEXT, **fields: Any) -> AgentInstruction:
@@ -50,7 +50,7 @@ def test_an_accepted_instruction_stands_in_the_system_prompt_of_the_agents_later
 
 def test_an_outside_agents_run_has_it_too(project: Project, actor: Actor) -> None:
     decide_instruction(proposed(project), told(), actor=actor)
-    run = submit(project, agent=AGENT, execution="external", mode="actor_critic")
+    run = given.submitted_run(project, agent=AGENT, execution="external", mode="actor_critic")
     assert run.get_spec().instructions == (TEXT,)
     advance(run.pk)
     asked = Step.objects.filter(run=run, kind="await_attempt").get().request
@@ -78,7 +78,7 @@ def test_two_instructions_cannot_come_to_the_same_words(project: Project, actor:
 def test_an_accepted_one_can_be_withdrawn(project: Project, actor: Actor) -> None:
     instruction = decide_instruction(proposed(project), told(), actor=actor)
     assert decide_instruction(instruction, told("withdraw"), actor=actor).state == InstructionState.DECLINED
-    assert submit(project, agent=AGENT).get_spec().instructions == ()
+    assert given.submitted_run(project, agent=AGENT).get_spec().instructions == ()
 
 
 @pytest.mark.parametrize(("first", "second"), [("accept", "accept"), ("accept", "decline"), ("decline", "accept")])

@@ -10,7 +10,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.diagnosis.diagnoses import FixOutcome
 from reflection_app.repairs.fix_pairs import best_fix, keep_outcome, reliability, uncount_outcome
 from reflection_app.repairs.models import FixPair, ToolFailure
-from tests.factories import make_project, submit
+from tests import given
 from tests.notebook.at_once import at_once
 
 pytestmark = pytest.mark.django_db
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def project() -> Project:
-    return make_project()
+    return given.project()
 
 
 def failure(project: Project, **fields: Any) -> ToolFailure:
@@ -64,7 +64,7 @@ def test_what_did_not_work_makes_no_pair_and_of_pairs_the_most_reliable_is_used(
     without = best_fix(project.pk, tool="lookup", signature="no", without=[known.fix_pair])
     assert without is not None
     assert without.action.fallback_tool == "search"
-    assert best_fix(make_project().pk, tool="lookup", signature="no") is None
+    assert best_fix(given.project().pk, tool="lookup", signature="no") is None
     scores = [reliability(FixPair(successes=good, failures=bad)) for good, bad in ((9, 1), (1, 0), (1, 1))]
     assert scores == sorted(scores, reverse=True)
 
@@ -102,10 +102,10 @@ def test_a_run_calls_with_no_values_that_only_an_agent_vouches_for(project: Proj
 
 
 def test_what_an_agents_own_run_called_is_no_word_of_ours(project: Project) -> None:
-    handed_in = submit(project=project, execution="external").pk
+    handed_in = given.submitted_run(project=project, execution="external").pk
     worked_before(project, tool="transfer", run_id=handed_in)
     assert values_for(project, tool="transfer") is None
-    ours = submit(project=project).pk
+    ours = given.submitted_run(project=project).pk
     worked_before(project, tool="transfer", run_id=ours, by="key outside")
     assert values_for(project, tool="transfer") is None
     worked_before(project, tool="transfer", run_id=ours)

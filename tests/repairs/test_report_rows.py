@@ -21,7 +21,7 @@ from reflection_app.repairs.rows import (
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.following import StepCommit
 from reflection_app.runs.models import Attempt, Run
-from tests.factories import make_project
+from tests import given
 from tests.repairs.reports import begun_run, kept_report, revised_run
 from tests.runs.forking import forked
 
@@ -44,7 +44,7 @@ def test_the_same_mistake_of_the_agent_is_found_in_another_run(project: Project)
 
 def test_another_agents_mistakes_and_another_projects_do_not_count(project: Project) -> None:
     kept_report(begun_run(project, agent="somebody-else"))
-    kept_report(begun_run(make_project()))
+    kept_report(begun_run(given.project()))
     assert similar_to(begun_run(project)).looked_at == 0
 
 

@@ -6,8 +6,8 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.repairs.reports import CorrectionInput, correct_class
-from tests.api.caller import Caller, make_caller
-from tests.factories import make_member, make_project
+from tests import given
+from tests.api.caller import Caller
 from tests.loops.reporting import AGENT
 from tests.repairs.reports import begun_run, kept_report, revised_run
 
@@ -29,7 +29,7 @@ KEYS = [
 
 @pytest.fixture
 def caller(project: Project) -> Caller:
-    return make_caller(project)
+    return given.caller(project)
 
 
 def test_the_document_is_just_the_seeds_form_and_a_file(project: Project, caller: Caller) -> None:
@@ -68,7 +68,7 @@ def test_one_report_tells_all_that_is_known_of_it(project: Project, caller: Call
 def test_reports_are_listed_newest_first_and_found_by_run_agent_and_class(project: Project, caller: Caller) -> None:
     first = kept_report(begun_run(project, agent="somebody-else"), type="3.3.5")
     second = kept_report(begun_run(project))
-    kept_report(begun_run(make_project()))
+    kept_report(begun_run(given.project()))
 
     def names(**query: str) -> list[str]:
         return [one["reflection_id"] for one in caller.get("reports", **query).body["results"]]
@@ -78,5 +78,5 @@ def test_reports_are_listed_newest_first_and_found_by_run_agent_and_class(projec
     assert names(agent=AGENT) == [second.reflection_id]
     assert names(type="3.3.5") == [first.reflection_id]
     told = CorrectionInput(type=ErrorClass.MODEL_CAPABILITY, reason="第四次了")
-    correct_class(second, told, actor=Actor(user=make_member(project)))
+    correct_class(second, told, actor=Actor(user=given.member(project)))
     assert (names(type="3.3.2"), names(type="3.3.1")) == ([], [second.reflection_id]), "by the class that holds"

@@ -15,7 +15,7 @@ from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.undo import unmake_supplements
-from tests.api.caller import make_caller
+from tests import given
 from tests.loops.completeness.scenes import checked, planned, wanted
 from tests.repairs.completeness import SAVE, planned_run, reading_project, supplemented
 from tests.repairs.past_supplements import past_supplement
@@ -61,7 +61,7 @@ def test_supplements_are_ordered_by_the_projects_own_record() -> None:
     [none, read] = result_of(run, "estimate_supplements")["supplements"]
     assert none is None
     assert (read["runs"], read["completed"], read["tokens"]) == (3, 3, 400)
-    told = make_caller(project).get(f"runs/{run.pk}").body["completeness"]["supplements"][0]["record"]
+    told = given.caller(project).get(f"runs/{run.pk}").body["completeness"]["supplements"][0]["record"]
     assert (told["runs"], told["completed"]) == (3, 3)
 
 

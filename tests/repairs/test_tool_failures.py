@@ -11,7 +11,7 @@ from reflection_app.loops.diagnosis.diagnoses import changed_params, without_val
 from reflection_app.repairs.cheat_sheet import MOST_ROWS, cheat_sheet
 from reflection_app.repairs.models import FixPair, ToolFailure
 from reflection_app.repairs.tool_failures import DiagnosisJudgement, judge_diagnosis
-from tests.factories import make_member, make_project, submit
+from tests import given
 from tests.notebook.at_once import at_once
 from tests.pace import within
 from tests.repairs.tool_failures import remedy_of, report, tell
@@ -22,7 +22,7 @@ MANY = 20
 
 @pytest.mark.django_db(transaction=True)
 def test_equal_reports_at_once_are_all_kept_and_one_of_them_is_the_first() -> None:
-    project = make_project()
+    project = given.project()
     at_once(lambda _: report(project, agent="a"), range(MANY), threads=MANY)
     assert ToolFailure.objects.count() == MANY
     assert ToolFailure.objects.filter(is_repeated=True).count() == MANY - 1
@@ -32,7 +32,7 @@ def test_equal_reports_at_once_are_all_kept_and_one_of_them_is_the_first() -> No
 
 @pytest.mark.django_db(transaction=True)
 def test_outcomes_told_at_once_are_all_counted_for_one_pair() -> None:
-    project = make_project()
+    project = given.project()
     failures = [report(project, agent=f"agent {number}") for number in range(MANY)]
     told: dict[str, Any] = {"worked": True, "fix": "Ask for less", "params": {"query": "x"}}
     at_once(lambda failure: tell(failure, **told), failures, threads=MANY)
@@ -44,7 +44,7 @@ def test_outcomes_told_at_once_are_all_counted_for_one_pair() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_of_contradicting_outcomes_at_once_one_is_kept() -> None:
-    failure = report(make_project())
+    failure = report(given.project())
 
     def is_kept(number: int) -> bool:
         try:
@@ -58,7 +58,7 @@ def test_of_contradicting_outcomes_at_once_one_is_kept() -> None:
 
 
 def test_a_fix_that_failed_counts_against_it_and_is_not_kept_as_one() -> None:
-    project = make_project()
+    project = given.project()
     tell(report(project), worked=False, fix="Pray")
     assert FixPair.objects.count() == 0
     tell(report(project), worked=True, fix="Ask for less")
@@ -72,7 +72,7 @@ def test_a_fix_that_failed_counts_against_it_and_is_not_kept_as_one() -> None:
 
 
 def test_of_two_fixes_the_more_reliable_one_is_on_the_sheet_and_advised() -> None:
-    project = make_project()
+    project = given.project()
     tell(report(project), worked=True, fix="Pray")
     lucky = FixPair.objects.get()
     FixPair.objects.filter(pk=lucky.pk).update(successes=9, failures=3)
@@ -86,7 +86,7 @@ def test_of_two_fixes_the_more_reliable_one_is_on_the_sheet_and_advised() -> Non
 
 
 def test_the_sheet_takes_as_many_queries_however_long_it_is(django_assert_num_queries: Any) -> None:
-    project = make_project()
+    project = given.project()
     one = report(project)
     with django_assert_num_queries(3):
         assert not cheat_sheet(project).is_cut
@@ -99,14 +99,14 @@ def test_the_sheet_takes_as_many_queries_however_long_it_is(django_assert_num_qu
 
 
 def test_a_report_of_another_projects_run_is_refused() -> None:
-    run = submit(make_project())
+    run = given.submitted_run(given.project())
     with pytest.raises(InvalidInput):
-        report(make_project(), run_id=run.pk)
+        report(given.project(), run_id=run.pk)
     assert ToolFailure.objects.count() == 0
 
 
 def test_another_projects_fixes_and_failures_are_not_seen() -> None:
-    owner, stranger = make_project(), make_project()
+    owner, stranger = given.project(), given.project()
     tell(report(owner), worked=True, fix="Ask for less")
     assert report(stranger).fix_pair is None
     assert [row.is_proven for row in cheat_sheet(stranger).rows] == [False]
@@ -126,7 +126,7 @@ def test_of_too_many_values_to_look_for_nothing_is_shown() -> None:
 
 
 def test_a_fix_is_remembered_without_the_values_that_its_words_hold() -> None:
-    project = make_project()
+    project = given.project()
     failure = report(project, params={"query": "multi-agent", "token": "sk-old-1234567"})
     tell(failure, params={"query": "agents", "token": "sk-new-7654321"}, fix="Use sk-new-7654321, not sk-old-1234567")
     pair = FixPair.objects.get(project=project)
@@ -145,8 +145,8 @@ def test_changes_name_what_is_added_left_out_or_other() -> None:
 
 
 def test_a_judged_diagnosis_is_corrected_and_what_was_said_before_is_in_the_trail() -> None:
-    project = make_project()
-    person, failure = Actor(user=make_member(project)), report(project)
+    project = given.project()
+    person, failure = Actor(user=given.member(project)), report(project)
     claimed = {"error_type": failure.error_type, "remedy": remedy_of(failure)}
     said = {"error_type": "parameter_error", "remedy": "skip"}
     judge_diagnosis(failure, DiagnosisJudgement(**said, action="Go on without it."), actor=person)
@@ -158,9 +158,9 @@ def test_a_judged_diagnosis_is_corrected_and_what_was_said_before_is_in_the_trai
 
 
 def test_another_remedy_needs_words() -> None:
-    project = make_project()
+    project = given.project()
     failure = report(project)
-    judgement, person = DiagnosisJudgement(error_type="parameter_error", remedy="skip"), make_member(project)
+    judgement, person = DiagnosisJudgement(error_type="parameter_error", remedy="skip"), given.member(project)
     with pytest.raises(InvalidInput) as refused:
         judge_diagnosis(failure, judgement, actor=Actor(user=person))
     assert refused.value.errors[0]["field"] == "action"

@@ -12,8 +12,8 @@ from reflection_app.repairs import failures_by_meaning
 from reflection_app.repairs.models import ToolFailure
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, RunState
-from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
-from tests.factories import make_project, submit
+from tests import given, then
+from tests.api.caller import Answer, Caller
 from tests.repairs.tool_failures import RIDDLE, TIMEOUT, diagnosing_project
 
 pytestmark = pytest.mark.django_db
@@ -36,13 +36,13 @@ def advance_all() -> None:
         advance(run_id)
 
 
-def report(caller: Caller, given: dict[str, Any] | None = None, /, *, wait: float = 0, **more: Any) -> Answer:
-    body = json.dumps((given or TIMEOUT) | more)
+def report(caller: Caller, sent: dict[str, Any] | None = None, /, *, wait: float = 0, **more: Any) -> Answer:
+    body = json.dumps((sent or TIMEOUT) | more)
     return caller.call("POST", "tool-failures", data=body, query={"wait": wait} if wait else None)
 
 
-def tell(agent: Caller, failure: Any, **given: Any) -> Answer:
-    return agent.post(f"tool-failures/{failure['id']}/outcome", given)
+def tell(agent: Caller, failure: Any, **sent: Any) -> Answer:
+    return agent.post(f"tool-failures/{failure['id']}/outcome", sent)
 
 
 def test_a_known_failure_is_diagnosed_at_once_in_the_form_of_the_protocol(agent: Caller) -> None:
@@ -69,7 +69,7 @@ def test_a_known_failure_is_diagnosed_at_once_in_the_form_of_the_protocol(agent:
 
 @pytest.mark.usefixtures("at_once")
 def test_a_model_is_asked_where_no_rule_fits_and_the_answer_waits_for_it() -> None:
-    agent = make_caller(diagnosing_project())
+    agent = given.caller(diagnosing_project())
     told = report(agent, RIDDLE | ALMANAC, wait=20).body
     assert (told["state"], told["source"], told["rule"]) == ("diagnosed", "model", None)
     assert told["diagnosis"] == {
@@ -84,7 +84,7 @@ def test_a_model_is_asked_where_no_rule_fits_and_the_answer_waits_for_it() -> No
 
 
 def test_an_agent_that_does_not_wait_asks_later() -> None:
-    agent = make_caller(diagnosing_project())
+    agent = given.caller(diagnosing_project())
     told = report(agent, RIDDLE).body
     assert (told["state"], told["diagnosis"], told["corrective_action"]) == ("diagnosing", None, None)
     advance_all()
@@ -93,7 +93,7 @@ def test_an_agent_that_does_not_wait_asks_later() -> None:
 
 @pytest.mark.usefixtures("at_once")
 def test_what_nobody_can_tell_stays_undiagnosed_and_says_so() -> None:
-    agent = make_caller(diagnosing_project("I cannot say."))
+    agent = given.caller(diagnosing_project("I cannot say."))
     told = report(agent, RIDDLE, wait=20).body
     assert (told["state"], told["source"]) == ("undiagnosed", "none")
     assert agent.get("tool-failures/cheat-sheet").body["rows"] == []
@@ -139,14 +139,14 @@ def test_the_same_call_failing_again_is_told_as_repeated(agent: Caller) -> None:
 
 
 def test_a_failure_can_belong_to_a_run_of_the_project(agent: Caller) -> None:
-    run = submit(agent.project, agent="writer")
+    run = given.submitted_run(agent.project, agent="writer")
     told = report(agent, run_id=str(run.pk)).body
     assert (told["run_id"], told["agent"]) == (str(run.pk), "writer")
     assert report(agent, run_id=str(run.pk)).body["is_repeated"] is True
-    strange = submit(make_project())
+    strange = given.submitted_run(given.project())
     answer = report(agent, run_id=str(strange.pk))
-    assert_problem(answer, 400)
-    assert fields(answer) == ["run_id"]
+    then.refused(answer, 400)
+    assert then.named_fields(answer) == ["run_id"]
     assert ToolFailure.objects.count() == 2
 
 

@@ -11,8 +11,8 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.repairs.models import FixPair, ToolFailure
 from reflection_app.teams.tools import add_builtin_tools
+from tests import given
 from tests.repairs.tool_failures import report, tell
-from tests.web.stories import HOSTILE, finished, logged_in, project_with
 
 pytestmark = pytest.mark.django_db
 LIST, SHEET = "/p/desk/tools/failures/", "/p/desk/tools/cheat-sheet/"
@@ -20,7 +20,7 @@ LIST, SHEET = "/p/desk/tools/failures/", "/p/desk/tools/cheat-sheet/"
 
 @pytest.fixture
 def admin(client: Client, project: Project) -> Client:
-    return logged_in(client, project)
+    return given.logged_in(client, project)
 
 
 def page_of(client: Client, failure: ToolFailure) -> str:
@@ -50,11 +50,13 @@ def test_how_it_went_is_told_once_and_shown(admin: Client, project: Project) -> 
 def test_a_failed_call_of_a_run_shows_its_diagnosis_beside_it(client: Client) -> None:
     missing, there = ({"tool": "read_file", "arguments": {"path": path}} for path in ("nope.txt", "notes.txt"))
     answers = {"attempt-1/arguments": json.dumps(missing), "attempt-2/arguments": json.dumps(there)}
-    project = project_with("desk", answers)
-    logged_in(client, project)
+    project = given.scripted_project("desk", answers)
+    given.logged_in(client, project)
     add_builtin_tools(project, actor=Actor())
     files = [{"path": "notes.txt", "content": "Rome"}]
-    run = finished(project, objective="Read the notes", mode="external_loop", tools=["read_file"], files=files)
+    run = given.advanced_run(
+        project, objective="Read the notes", mode="external_loop", tools=["read_file"], files=files
+    )
     failure = ToolFailure.objects.get(run=run)
     link = f'href="{LIST}{failure.pk}/">Show the diagnosis'
     page = client.get(f"/p/desk/runs/{run.pk}/").text
@@ -65,23 +67,23 @@ def test_a_failed_call_of_a_run_shows_its_diagnosis_beside_it(client: Client) ->
 def hostile(project: Project) -> ToolFailure:
     failure = report(
         project,
-        tool=HOSTILE,
-        params={HOSTILE: HOSTILE},
-        error_message=HOSTILE,
-        agent=HOSTILE[:100],
-        external_id=HOSTILE,
+        tool=given.HOSTILE,
+        params={given.HOSTILE: given.HOSTILE},
+        error_message=given.HOSTILE,
+        agent=given.HOSTILE[:100],
+        external_id=given.HOSTILE,
     )
-    failure.error_type, failure.root_cause, failure.symptoms = "wrong_tool", HOSTILE, [HOSTILE]
-    failure.severity, failure.source, failure.rule = "high", "rule", HOSTILE[:60]
-    action: dict[str, Any] = {"remedy": "switch_tool", "action": HOSTILE, "fallback_tool": HOSTILE}
-    failure.action = action | {"modified_params": {HOSTILE: "<b>"}, "alternative": HOSTILE}
+    failure.error_type, failure.root_cause, failure.symptoms = "wrong_tool", given.HOSTILE, [given.HOSTILE]
+    failure.severity, failure.source, failure.rule = "high", "rule", given.HOSTILE[:60]
+    action: dict[str, Any] = {"remedy": "switch_tool", "action": given.HOSTILE, "fallback_tool": given.HOSTILE}
+    failure.action = action | {"modified_params": {given.HOSTILE: "<b>"}, "alternative": given.HOSTILE}
     failure.save()
     return failure
 
 
 def test_nothing_that_was_told_becomes_markup(admin: Client, project: Project) -> None:
     failure = hostile(project)
-    tell(failure, worked=True, fix=HOSTILE, note=HOSTILE, tool=HOSTILE)
+    tell(failure, worked=True, fix=given.HOSTILE, note=given.HOSTILE, tool=given.HOSTILE)
     for page in (admin.get(LIST).text, page_of(admin, failure), admin.get(SHEET).text):
         assert "&lt;script&gt;alert(1)" in page
         assert "<script>alert(1)" not in page

@@ -1,6 +1,7 @@
 """Whole runs with tests that are broken: right work is not sent back, and nothing is paid for that shows no more."""
 
 import pytest
+from django.test import Client
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
@@ -10,10 +11,11 @@ from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Step
-from tests.factories import make_project, make_user
+from tests import given, when
+from tests.reviews.picks import move_on
 from tests.runs.broken_tests import RIGHT, WRONG, run_with_script
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 BROKEN = {
     "a module that is nowhere": "from calculator import add\n\nassert add(1, 2) == 3",
@@ -25,7 +27,7 @@ BROKEN = {
 
 @pytest.fixture
 def project() -> Project:
-    return make_project("broken")
+    return given.project("broken", review_policy={"audit_share": 0})
 
 
 @pytest.mark.parametrize("what", BROKEN)
@@ -50,7 +52,7 @@ def test_a_wrong_answer_is_sent_back_by_the_tests_that_count_and_a_right_one_is_
 def test_the_person_who_finds_it_right_ends_the_run_and_its_error_goes(project: Project) -> None:
     run = run_with_script(project, "assert 1 == 2")
     review = Review.objects.get(run=run)
-    person = Actor(user=make_user("ann"))
+    person = Actor(user=given.user("ann"))
     held = claim_review(review, actor=person)
     approval = DecisionInput.model_validate({"lease_token": held.lease_token, "decision": "approve"})
     decide_review(held, approval, actor=person)
@@ -59,3 +61,19 @@ def test_the_person_who_finds_it_right_ends_the_run_and_its_error_goes(project: 
     assert (run.outcome, run.error, run.attempts_made) == ("succeeded", "", 1)
     assert run.best_attempt is not None
     assert Step.objects.filter(run=run, kind="generate").count() == 1
+
+
+def test_a_reviewer_keeps_the_attempt_and_the_run_succeeds(reviewer: Client, project: Project) -> None:
+    run = run_with_script(project, BROKEN["a module that is nowhere"])
+    review = Review.objects.get(run=run)
+    page = reviewer.get(f"/p/broken/reviews/{review.pk}/").content.decode()
+    assert "none is made and paid for" in page
+    assert "2 of 2 tests are broken" in page
+    assert "written by a model" not in page
+    held = when.claims(reviewer, review)
+    pressed = {"lease_token": str(held.lease_token), "pressed": "", "pick": "1", "reason": ""}
+    assert reviewer.post(f"/p/broken/reviews/{review.pk}/decision/", pressed).status_code == 302
+    move_on(held)
+    assert (held.run.outcome, held.run.attempts_made) == ("succeeded", 1)
+    page = reviewer.get(f"/p/broken/runs/{run.pk}/").content.decode()
+    assert "A person found attempt 1 right; tests of the task are broken." in page

@@ -20,11 +20,10 @@ from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.models import Attempt, Run, RunState, Step, Verdict
-from tests.factories import make_member, make_project
+from tests import given
 from tests.pace import PATIENCE_S
 from tests.runs.critiques import critique
 from tests.runs.forking import TWICE, advanced, everything_of, forked, kept, step_of, text_run
-from tests.runs.scripts import RIGHT, WRONG, code_run
 from tests.runs.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -56,7 +55,7 @@ def test_a_fork_without_edits_ends_like_its_parent_and_pays_only_for_its_own_ste
 
 
 def test_a_verdict_edited_from_revise_to_pass_ends_the_fork_at_once() -> None:
-    person = make_member(make_project())
+    person = given.member(given.project())
     parent = text_run()
     child = advanced(forked(parent, 3, result={"verdict": "PASS"}, note="It was fine.", actor=Actor(user=person)))
 
@@ -82,11 +81,11 @@ def test_an_edited_verdict_is_anothers_only_where_the_editor_says_so() -> None:
 
 def test_an_edited_answer_of_the_model_is_judged_as_if_it_had_said_so() -> None:
     parent = code = advanced(
-        code_run(mode="external_loop", answers={"attempt-1/answer": WRONG, "attempt-2/answer": RIGHT})
+        given.code_run(mode="external_loop", answers={"attempt-1/answer": given.WRONG, "attempt-2/answer": given.RIGHT})
     )
-    child = advanced(forked(code, 1, result={"text": RIGHT}))
+    child = advanced(forked(code, 1, result={"text": given.RIGHT}))
     assert (child.outcome, child.attempts_made, child.llm_calls) == ("succeeded", 1, 0)
-    assert Attempt.objects.get(run=child).content == RIGHT
+    assert Attempt.objects.get(run=child).content == given.RIGHT
     assert step_of(child, "attempt-1/answer").model == step_of(parent, "attempt-1/answer").model
 
 
@@ -114,7 +113,7 @@ def test_an_edited_prompt_is_what_the_model_is_asked(monkeypatch: pytest.MonkeyP
 
 
 def test_a_fork_can_be_forked() -> None:
-    person = make_member(make_project())
+    person = given.member(given.project())
     child = advanced(
         forked(text_run(), 7, result={"verdict": "REVISE", "issues": [{"description": "x"}]}, actor=Actor(user=person))
     )
@@ -143,7 +142,7 @@ def test_what_a_person_decided_is_inherited_without_the_review() -> None:
 
 
 def decide(run: Run, verdict: VerdictName, *, reason: str) -> Review:
-    actor = Actor(user=make_member(run.project))
+    actor = Actor(user=given.member(run.project))
     review = claim_review(Review.objects.get(run=run), actor=actor)
     assert review.lease_token is not None
     decided = DecisionInput(
@@ -168,9 +167,9 @@ def test_a_review_that_waits_is_asked_anew_in_a_fork_from_an_earlier_step() -> N
 
 def test_a_run_whose_attempts_were_used_up_goes_on_with_more() -> None:
     parent = advanced(
-        code_run(
+        given.code_run(
             mode="external_loop",
-            answers={"attempt-1/answer": WRONG, "attempt-2/answer": RIGHT},
+            answers={"attempt-1/answer": given.WRONG, "attempt-2/answer": given.RIGHT},
             limits={"max_iterations": 1},
         )
     )
@@ -264,7 +263,7 @@ def test_two_forks_at_once_are_two_runs() -> None:
 
 def test_the_trail_says_who_forked_what() -> None:
     parent = text_run()
-    person = make_member(parent.project)
+    person = given.member(parent.project)
     child = forked(parent, 3, result={"verdict": "PASS"}, actor=Actor(user=person))
     entry = AuditEntry.objects.get(action="run.forked")
     assert (entry.target_id, entry.user) == (child.pk, person)

@@ -7,21 +7,18 @@ import pytest
 from django.test import Client
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models import Role
 from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.views.forks import prefilled
 from reflection_app.web.rendering import marked
-from tests.factories import make_member, make_project
+from tests import given
 from tests.pace import within
 from tests.runs.critiques import critique
 from tests.runs.test_run_pages import ACTIVE
-from tests.web.stories import HOSTILE, finished, logged_in, project_with
 
-# Advancing a run gives its connection back, so these tests cannot live in one transaction.
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 TWICE = {
     "attempt-1/answer": "A first text.",
@@ -35,7 +32,7 @@ TWICE = {
 
 def told_run(name: str, answers: dict[str, str] = TWICE, **submission: Any) -> Run:
     submission.setdefault("mode", "external_loop" if "tests" in submission else "actor_critic")
-    return finished(project_with(name, answers), **submission)
+    return given.advanced_run(given.scripted_project(name, answers), **submission)
 
 
 def posted(client: Client, run: Run, step: int, **typed: Any) -> Any:
@@ -51,7 +48,7 @@ def fork_of(run: Run) -> Run:
 
 def test_a_verdict_is_edited_as_fields_and_changes_how_the_fork_ends(client: Client) -> None:
     run = told_run("edited")
-    logged_in(client, run.project)
+    given.logged_in(client, run.project)
     form = client.get(f"/p/edited/runs/{run.pk}/fork/?step=3").text
     assert 'value="No title"' in form
     response = posted(client, run, 3, change="result", verdict="PASS", score="40", note="Good enough")
@@ -72,7 +69,7 @@ def test_a_verdict_is_edited_as_fields_and_changes_how_the_fork_ends(client: Cli
 
 def test_a_prompt_is_edited_message_by_message(client: Client) -> None:
     run = told_run("prompted")
-    logged_in(client, run.project)
+    given.logged_in(client, run.project)
     assert "message_content" in client.get(f"/p/prompted/runs/{run.pk}/fork/?step=5").text
     posted(
         client, run, 5, change="messages", message_role=["system", "user"], message_content=["", "Write\r\nanother."]
@@ -82,52 +79,38 @@ def test_a_prompt_is_edited_message_by_message(client: Client) -> None:
     assert "prompt edited" in client.get(f"/p/prompted/runs/{fork.pk}/").text
 
 
-@pytest.mark.parametrize(
-    ("step", "typed", "said"),
-    [
-        (3, {"change": "result", "verdict": "MAYBE", "score": "40"}, "Choose pass, revise or reject."),
-        (3, {"change": "result", "verdict": "PASS", "score": "much"}, "A score is a number from 0 to 100."),
-        (
-            3,
-            {
-                "change": "result",
-                "verdict": "REVISE",
-                "score": "40",
-                "issue_category": "other",
-                "issue_severity": "low",
-                "issue_description": "",
-                "issue_suggested_fix": "Do it",
-            },
-            "Issue 1: Say what is wrong.",
-        ),
-        (
-            1,
-            {"change": "messages", "message_role": "user", "message_content": " "},
-            "at least one message",
-        ),
-        (1, {"change": "messages", "message_role": "tool", "message_content": "x"}, "Message 1: "),
-        (3, {"change": "again", "max_iterations": "0"}, "A whole number from 1 to 20."),
-        (3, {"change": "again", "note": "x" * 10_001}, "At most 10,000 characters."),
-        (1, {"change": "result", "text": "nul \x00"}, "cannot be stored"),
-    ],
-)
-def test_what_makes_no_sense_comes_back_with_all_that_was_typed(
-    client: Client, step: int, typed: dict[str, str], said: str
-) -> None:
+NONSENSE: list[tuple[int, dict[str, str], str]] = [
+    (3, {"change": "result", "verdict": "MAYBE", "score": "40"}, "Choose pass, revise or reject."),
+    (3, {"change": "result", "verdict": "PASS", "score": "much"}, "A score is a number from 0 to 100."),
+    (
+        3,
+        {"change": "result", "verdict": "REVISE", "score": "40", "issue_suggested_fix": "Do it"}
+        | {"issue_category": "other", "issue_severity": "low", "issue_description": ""},
+        "Issue 1: Say what is wrong.",
+    ),
+    (1, {"change": "messages", "message_role": "user", "message_content": " "}, "at least one message"),
+    (1, {"change": "messages", "message_role": "tool", "message_content": "x"}, "Message 1: "),
+    (3, {"change": "again", "max_iterations": "0"}, "A whole number from 1 to 20."),
+    (3, {"change": "again", "note": "x" * 10_001}, "At most 10,000 characters."),
+    (1, {"change": "result", "text": "nul \x00"}, "cannot be stored"),
+]
+
+
+def test_what_makes_no_sense_comes_back_with_all_that_was_typed(client: Client) -> None:
     run = told_run("wrong")
-    logged_in(client, run.project)
-    response = posted(client, run, step, **{"note": "my note"} | typed)
-    assert response.status_code == 400
-    assert said in response.text
-    assert "The run was not forked." in response.text
-    assert (typed.get("note") or "my note") in response.text
+    given.logged_in(client, run.project)
+    for step, typed, said in NONSENSE:
+        response = posted(client, run, step, **{"note": "my note"} | typed)
+        assert response.status_code == 400
+        for shown in (said, "The run was not forked.", typed.get("note") or "my note"):
+            assert shown in response.text, typed
     assert not Run.objects.filter(parent=run).exists()
 
 
 def test_json_that_is_none_comes_back_as_it_was(client: Client) -> None:
     tests = {"entry_point": "f", "cases": [{"args": [1], "expected": 2}]}
     run = told_run("nojson", {"attempt-1/answer": "def f(x): return 2"}, tests=tests)
-    logged_in(client, run.project)
+    given.logged_in(client, run.project)
     for data, said in (
         ('{"results": [', "Not JSON"),
         ('{"results": []}', "results: "),
@@ -139,32 +122,11 @@ def test_json_that_is_none_comes_back_as_it_was(client: Client) -> None:
         assert said in response.text, data[:20]
 
 
-@pytest.mark.parametrize("step", ["0", "9", "-1", "x", "", "1" * 9, "²"])
-def test_a_step_that_is_not_there_is_not_found(client: Client, step: str) -> None:
+def test_a_step_that_is_not_there_is_not_found(client: Client) -> None:
     run = told_run("nowhere")
-    logged_in(client, run.project)
-    assert client.get(f"/p/nowhere/runs/{run.pk}/fork/?step={step}").status_code == 404
-
-
-def test_a_viewer_is_offered_nothing_and_compares(client: Client) -> None:
-    run = told_run("viewed")
-    fork = fork_run(run, ForkInput(from_step=3), actor=Actor())
-    logged_in(client, run.project, Role.VIEWER)
-    page = client.get(f"/p/viewed/runs/{run.pk}/").text
-    assert "/fork/" not in page
-    assert client.get(f"/p/viewed/runs/{run.pk}/fork/?step=1").status_code == 403
-    assert posted(client, run, 1, change="again").status_code == 403
-    assert client.get(f"/p/viewed/runs/{fork.pk}/compare/").status_code == 200
-
-
-def test_another_tenant_finds_neither_form_nor_comparison(client: Client) -> None:
-    run = told_run("mine")
-    fork = fork_run(run, ForkInput(from_step=3), actor=Actor())
-    other = make_project("theirs")
-    client.force_login(make_member(other, Role.ADMIN))
-    for slug in ("mine", "theirs"):
-        assert client.get(f"/p/{slug}/runs/{run.pk}/fork/?step=1").status_code == 404
-        assert client.get(f"/p/{slug}/runs/{fork.pk}/compare/").status_code == 404
+    given.logged_in(client, run.project)
+    for step in ("0", "9", "-1", "x", "", "1" * 9, "²"):
+        assert client.get(f"/p/nowhere/runs/{run.pk}/fork/?step={step}").status_code == 404, step
 
 
 def test_a_fork_and_its_parent_are_compared_from_where_they_part(client: Client) -> None:
@@ -175,7 +137,7 @@ def test_a_fork_and_its_parent_are_compared_from_where_they_part(client: Client)
         actor=Actor(),
     )
     advance(fork.pk)
-    logged_in(client, run.project)
+    given.logged_in(client, run.project)
     page = client.get(f"/p/compared/runs/{fork.pk}/compare/").text
     assert "The first 4 steps are the same." in page
     assert "Why not" in page
@@ -186,12 +148,20 @@ def test_a_fork_and_its_parent_are_compared_from_where_they_part(client: Client)
 
 
 def test_hostile_text_is_inert_in_forms_and_comparisons(client: Client) -> None:
-    said = critique(40, issues=[{"description": HOSTILE, "suggested_fix": HOSTILE}], feedback={"weaknesses": [HOSTILE]})
-    run = told_run("hostile-fork", TWICE | {"attempt-1/answer": HOSTILE, "attempt-1/critique": said}, objective=HOSTILE)
-    wanted = ForkInput(from_step=3, result={"verdict": "PASS", "issues": [{"description": HOSTILE}]}, note=HOSTILE)
+    said = critique(
+        40,
+        issues=[{"description": given.HOSTILE, "suggested_fix": given.HOSTILE}],
+        feedback={"weaknesses": [given.HOSTILE]},
+    )
+    run = told_run(
+        "hostile-fork", TWICE | {"attempt-1/answer": given.HOSTILE, "attempt-1/critique": said}, objective=given.HOSTILE
+    )
+    wanted = ForkInput(
+        from_step=3, result={"verdict": "PASS", "issues": [{"description": given.HOSTILE}]}, note=given.HOSTILE
+    )
     fork = fork_run(run, wanted, actor=Actor())
     advance(fork.pk)
-    logged_in(client, run.project)
+    given.logged_in(client, run.project)
     pages = [f"{run.pk}/fork/?step={step}" for step in range(1, 9)]
     for path in (*pages, f"{run.pk}/", f"{fork.pk}/", f"{fork.pk}/compare/", f"{fork.pk}/fork/?step=3"):
         page = client.get(f"/p/hostile-fork/runs/{path}").text

@@ -17,18 +17,15 @@ from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review
-from reflection_app.runs.advance import advance
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.models import Attempt, Question, Run, RunState, Step, Verdict
 from reflection_app.runs.resuming import AnswerInput, answer_question
-from tests.api.caller import make_caller
-from tests.factories import make_member, make_project
+from tests import given
 from tests.loops.protocol.playing import PLAN, REFLECTION
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
-from tests.web.stories import logged_in
+from tests.runs.forking import advanced
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 GOOD = critique(90, approved=True)
 PAPERS = {"counts": [{"path": "papers", "min": 5}]}
@@ -40,14 +37,8 @@ def papers(count: int) -> str:
 
 def protocol_run(answers: dict[str, str], *, project: Project | None = None, **fields: Any) -> Run:
     task = {"mode": "reflection_protocol", "agent": "academic-researcher", "limits": {"token_budget": 200_000}}
-    project = project or make_project(review_policy={"audit_share": 0})
-    return scripted_run(answers, project=project, **(task | fields))
-
-
-def ended(run: Run) -> Run:
-    advance(run.pk)
-    run.refresh_from_db()
-    return run
+    project = project or given.project(review_policy={"audit_share": 0})
+    return given.scripted_run(answers, project=project, **(task | fields))
 
 
 def six_steps(number: int, *, work: str = "notes", **plan: Any) -> dict[str, str]:
@@ -82,7 +73,7 @@ def test_three_papers_of_five_are_sent_back_reflected_on_and_repaired_as_in_the_
         },
         "instruction": "必须收集至少 5 篇论文后才能停止。",
     }
-    run = ended(
+    run = advanced(
         protocol_run(
             {
                 "attempt-1/answer": papers(3),
@@ -113,7 +104,7 @@ def test_three_papers_of_five_are_sent_back_reflected_on_and_repaired_as_in_the_
 
 
 def test_the_same_mistake_in_a_second_run_is_one_of_capability_and_waits_for_a_person() -> None:
-    project = make_project(review_policy={"audit_share": 0})
+    project = given.project(review_policy={"audit_share": 0})
     issue = {"category": "completeness", "severity": "high", "description": "two papers are missing from the list"}
     answers = {
         "attempt-1/answer": "draft",
@@ -122,8 +113,8 @@ def test_the_same_mistake_in_a_second_run_is_one_of_capability_and_waits_for_a_p
         "attempt-2/answer": "revised",
         "attempt-2/critique": GOOD,
     }
-    assert ended(protocol_run(answers, project=project)).outcome == "succeeded"
-    again = ended(protocol_run(answers, project=project))
+    assert advanced(protocol_run(answers, project=project)).outcome == "succeeded"
+    again = advanced(protocol_run(answers, project=project))
 
     assert (again.state, again.waiting_for) == (RunState.WAITING_REVIEW, "checkpoint")
     assert Report.objects.get(run=again).error_type == "3.3.1"
@@ -133,7 +124,7 @@ def test_the_same_mistake_in_a_second_run_is_one_of_capability_and_waits_for_a_p
 
 
 def test_what_the_agent_does_not_know_waits_for_a_person_whose_answer_is_kept_as_a_fact() -> None:
-    run = ended(
+    run = advanced(
         protocol_run(
             {
                 "attempt-1/answer": "我不知道哪些会议算数。",
@@ -150,7 +141,7 @@ def test_what_the_agent_does_not_know_waits_for_a_person_whose_answer_is_kept_as
     answer_question(
         Question.objects.get(run=run), AnswerInput(choice=Choice.ANSWER, text="ACL 和 EMNLP"), actor=Actor()
     )
-    assert ended(run).outcome == "succeeded", run.error
+    assert advanced(run).outcome == "succeeded", run.error
     fact = Entry.objects.get(project_id=run.project_id, kind="project_fact")
     assert fact.content == "ACL 和 EMNLP"
     asked = Step.objects.get(run=run, key="attempt-2/answer").request
@@ -164,19 +155,19 @@ def test_an_outside_agent_carries_out_the_plan_and_says_how_it_went() -> None:
         execution="external",
     )
 
-    def hand_in(**given: Any) -> None:
-        hand_in_attempt(ended(run), AttemptInput.model_validate(given), actor=Actor())
+    def hand_in(**sent: Any) -> None:
+        hand_in_attempt(advanced(run), AttemptInput.model_validate(sent), actor=Actor())
 
     hand_in(content="draft", self_check={"ok": False, "issues": ["no sources"]})
     hand_in(content="revised", repairs=[{"step": 1, "status": "completed", "output": "found two"}])
-    assert ended(run).outcome == "succeeded", run.error
+    assert advanced(run).outcome == "succeeded", run.error
     ticket, report = Ticket.objects.get(run=run), Report.objects.get(run=run)
     assert (ticket.trigger, ticket.state) == ("self_check", TicketState.RESOLVED)
     assert report.content["repair_actions"][0]["status"] == "written"
 
 
 def test_a_call_that_broke_off_leaves_an_empty_attempt_and_is_resumed() -> None:
-    run = ended(protocol_run({"attempt-1/repair-1/resume": "the answer", "attempt-2/critique": GOOD}))
+    run = advanced(protocol_run({"attempt-1/repair-1/resume": "the answer", "attempt-2/critique": GOOD}))
     assert (run.outcome, run.best_attempt and run.best_attempt.number) == ("succeeded", 2), run.error
     assert list(Attempt.objects.filter(run=run).values_list("content", flat=True)) == ["", "the answer"]
     assert Ticket.objects.get(run=run).trigger == "interruption"
@@ -184,7 +175,7 @@ def test_a_call_that_broke_off_leaves_an_empty_attempt_and_is_resumed() -> None:
 
 
 def test_a_pass_against_a_lowered_expectation_is_told_apart_wherever_the_run_is_shown(client: Client) -> None:
-    project = make_project(review_policy={"audit_share": 0})
+    project = given.project(review_policy={"audit_share": 0})
     issue = {"category": "completeness", "severity": "high", "description": "two papers are missing from the list"}
     plan = six_steps(1, lowered=[{"requirement": "items in papers", "min": 3}])
     answers = {
@@ -195,29 +186,29 @@ def test_a_pass_against_a_lowered_expectation_is_told_apart_wherever_the_run_is_
         "attempt-2/critique": GOOD,
     }
     # The first run is where the mistake is made before: a decision error, whose plan lowers nothing.
-    first = ended(protocol_run(answers, project=project, requirements=PAPERS, limits={"max_iterations": 2}))
+    first = advanced(protocol_run(answers, project=project, requirements=PAPERS, limits={"max_iterations": 2}))
     assert (first.outcome, Verdict.objects.filter(attempt__run=first, lowered__isnull=False).count()) == (
         "exhausted",
         0,
     )
-    run = ended(protocol_run(answers, project=project, requirements=PAPERS, limits={"max_iterations": 2}))
+    run = advanced(protocol_run(answers, project=project, requirements=PAPERS, limits={"max_iterations": 2}))
     assert (run.state, run.waiting_for) == (RunState.WAITING_REVIEW, "checkpoint"), run.error
 
     review = Review.objects.get(run=run)
-    member = logged_in(client, project, Role.REVIEWER)
+    member = given.logged_in(client, project, Role.REVIEWER)
     asked = member.get(f"/p/{project.slug}/reviews/{review.pk}/").text
     assert "Passed against a lowered expectation" in asked
     assert "items in papers: at least 3" in asked
     assert "lowered from: at least 5 items in papers" in asked
-    actor = Actor(user=make_member(project, Role.REVIEWER))
+    actor = Actor(user=given.member(project, Role.REVIEWER))
     held = claim_review(review, actor=actor)
     assert held.lease_token is not None
     decide_review(held, DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE), actor=actor)
-    run = ended(run)
+    run = advanced(run)
     assert run.outcome == "succeeded", run.error
     assert "Passed against a lowered expectation" in member.get(f"/p/{project.slug}/runs/{run.pk}/").text
 
-    caller = make_caller(project)
+    caller = given.caller(project)
     told = caller.get(f"runs/{run.pk}").body["best_attempt"]
     assert (told["number"], told["referee"], told["passed_lowered"]) == (2, "person", True)
     verdicts = caller.get(f"runs/{run.pk}/attempts").body["results"][1]["verdicts"]
@@ -226,6 +217,6 @@ def test_a_pass_against_a_lowered_expectation_is_told_apart_wherever_the_run_is_
     assert verdicts[0]["requirements"]["results"][0]["lowered_from"] == "at least 5 items in papers"
     while figure_due():
         pass
-    figured = make_caller(project, scopes=[Scope.METRICS_READ.value]).get("metrics", scripted="true").body
+    figured = given.caller(project, scopes=[Scope.METRICS_READ.value]).get("metrics", scripted="true").body
     figure = figured["figures"]["passed_lowered_rate"]
     assert (figure["value"], figure["of"]) == (1, 1)

@@ -1,14 +1,14 @@
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from tests import given
 from tests.api.caller import Caller
-from tests.api.stories import finished_run
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def test_the_journal_tells_each_step_with_what_it_cost(caller: Caller) -> None:
-    run = finished_run(caller.project)
+    run = given.finished_run(caller.project)
     steps = caller.get(f"runs/{run.pk}/steps").body["results"]
 
     assert [step["seq"] for step in steps] == list(range(1, len(steps) + 1))
@@ -25,7 +25,7 @@ def test_the_journal_tells_each_step_with_what_it_cost(caller: Caller) -> None:
 
 
 def test_attempts_carry_every_verdict_on_them(caller: Caller) -> None:
-    run = finished_run(caller.project)
+    run = given.finished_run(caller.project)
     attempts = caller.get(f"runs/{run.pk}/attempts").body["results"]
 
     assert [(attempt["number"], attempt["content"]) for attempt in attempts] == [(1, "first"), (2, "second")]
@@ -36,7 +36,7 @@ def test_attempts_carry_every_verdict_on_them(caller: Caller) -> None:
 
 
 def test_events_after_a_number_come_in_order(caller: Caller) -> None:
-    run = finished_run(caller.project)
+    run = given.finished_run(caller.project)
     events = caller.get(f"runs/{run.pk}/events").body["results"]
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
     assert (events[0]["type"], events[-1]["type"]) == ("run.created", "run.finished")
@@ -52,7 +52,7 @@ def test_events_after_a_number_come_in_order(caller: Caller) -> None:
 def test_a_history_takes_few_queries(
     caller: Caller, part: str, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    run = finished_run(caller.project)
+    run = given.finished_run(caller.project)
     caller.get("runs")
     with django_assert_max_num_queries(7):
         caller.get(f"runs/{run.pk}/{part}")

@@ -24,18 +24,17 @@ from reflection_app.runs.tool_calling import call_tool
 from reflection_app.tasks.redo import RedoInput, redo_run
 from reflection_app.teams.models import Tool
 from reflection_app.teams.tools import ToolChange, ToolInput, change_tool, create_tool
+from tests import given, then
 from tests.adapters.outgoing.conftest import loopback
 from tests.adapters.outgoing.server import RawServer, reply
 from tests.adapters.tools.making import http_tool
-from tests.api.caller import assert_problem, make_caller
-from tests.factories import make_project, make_user
 from tests.loops.completeness.scenes import call_of, checked, planned, wanted
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
+from tests.runs.forking import advanced
 from tests.runs.test_crashes import Killed, killing_after, let_lease_run_out
 
 __all__ = ["loopback"]
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
 
 _numbers = count(1)
 ANY = {"type": "object"}
@@ -61,7 +60,7 @@ def bank() -> Iterator[RawServer]:
 
 @pytest.fixture
 def project(bank: RawServer) -> Project:
-    project = make_project(f"gated-{next(_numbers)}", review_policy={"audit_share": 0})
+    project = given.project(f"gated-{next(_numbers)}", review_policy={"audit_share": 0})
     create_tool(project, ToolInput(name="python", kind="builtin", config={"name": "python"}), actor=Actor())
     text = "Pays an invoice by bank transfer."
     http_tool(project, f"{bank.url}/pay", name="pay_invoice", method="POST", description=text, parameters=ANY)
@@ -69,16 +68,10 @@ def project(bank: RawServer) -> Project:
 
 
 def planning(project: Project, answers: dict[str, str] | None = None, **submission: Any) -> Run:
-    given = {"objective": TASK, "mode": "planning", "tools": ["python", "pay_invoice"], "models": {}}
+    sent = {"objective": TASK, "mode": "planning", "tools": ["python", "pay_invoice"], "models": {}}
     limits = {"token_budget": 100_000, "max_iterations": 1}
-    submission = given | {"limits": limits, "completeness": {"when": "on"}} | submission
-    return scripted_run(ANSWERS | (answers or {}), project=project, **submission)
-
-
-def went_on(run: Run) -> Run:
-    advance(run.pk)
-    run.refresh_from_db()
-    return run
+    submission = sent | {"limits": limits, "completeness": {"when": "on"}} | submission
+    return given.scripted_run(ANSWERS | (answers or {}), project=project, **submission)
 
 
 def question_of(run: Run) -> Question:
@@ -86,9 +79,9 @@ def question_of(run: Run) -> Question:
 
 
 def decide(run: Run, choice: Choice, *, text: str = "", name: str = "") -> Run:
-    actor = Actor(user=make_user(name or f"ada-{next(_numbers)}"))
+    actor = Actor(user=given.user(name or f"ada-{next(_numbers)}"))
     answer_question(question_of(run), AnswerInput(choice=choice, text=text), actor=actor)
-    return went_on(run)
+    return advanced(run)
 
 
 def audited(project: Project, action: str) -> list[dict[str, Any]]:
@@ -96,7 +89,7 @@ def audited(project: Project, action: str) -> list[dict[str, Any]]:
 
 
 def test_a_supplement_that_pays_waits_for_a_reviewer_with_the_call_prepared(project: Project, bank: RawServer) -> None:
-    run = went_on(planning(project))
+    run = advanced(planning(project))
 
     assert (run.state, run.waiting_for, bank.heard) == ("waiting_review", "tool_call", [])
     question = question_of(run)
@@ -112,7 +105,7 @@ def test_a_supplement_that_pays_waits_for_a_reviewer_with_the_call_prepared(proj
 def test_an_allowed_call_is_made_once_with_just_the_arguments_that_were_shown(
     project: Project, bank: RawServer
 ) -> None:
-    run = decide(went_on(planning(project)), Choice.ALLOW)
+    run = decide(advanced(planning(project)), Choice.ALLOW)
 
     [heard] = bank.heard
     assert json.loads(heard.body) == {"invoice": "77"}
@@ -122,7 +115,7 @@ def test_an_allowed_call_is_made_once_with_just_the_arguments_that_were_shown(
 
 
 def test_a_refused_call_is_not_made_and_the_answer_names_what_is_missing(project: Project, bank: RawServer) -> None:
-    run = decide(went_on(planning(project)), Choice.REFUSE, text="We only check it.", name="grace")
+    run = decide(advanced(planning(project)), Choice.REFUSE, text="We only check it.", name="grace")
 
     assert (bank.heard, run.state) == ([], "finished")
     outcome = Step.objects.get(run=run, key="attempt-1/supplement/step-1/outcome").result
@@ -141,7 +134,7 @@ def test_a_task_that_asks_for_it_in_its_own_words_needs_no_reviewer(project: Pro
     objective = "Check the invoice 77 for mistakes and pay it."
     yes = json.dumps({"asked_for": True, "quote": "pay it", "confidence": 1.0})
     answers = {"attempt-1/supplement/step-1/call/asked-for": yes}
-    run = went_on(planning(project, answers, objective=objective))
+    run = advanced(planning(project, answers, objective=objective))
 
     assert (run.outcome, len(bank.heard), Question.objects.filter(run=run).count()) == ("succeeded", 1, 0)
     [allowed] = audited(project, "tool_call.allowed")
@@ -151,7 +144,7 @@ def test_a_task_that_asks_for_it_in_its_own_words_needs_no_reviewer(project: Pro
 def test_one_setting_lets_a_pipeline_run_as_before_and_each_call_is_audited(project: Project, bank: RawServer) -> None:
     tool = Tool.objects.get(project=project, name="pay_invoice")
     change_tool(tool, ToolChange(is_allowed=True), actor=Actor())
-    run = went_on(planning(project))
+    run = advanced(planning(project))
 
     assert (run.outcome, len(bank.heard), Question.objects.filter(run=run).count()) == ("succeeded", 1, 0)
     [allowed] = audited(project, "tool_call.allowed")
@@ -161,15 +154,15 @@ def test_one_setting_lets_a_pipeline_run_as_before_and_each_call_is_audited(proj
 
 def test_a_call_that_came_with_the_task_is_made_and_its_changed_retry_asks(project: Project, bank: RawServer) -> None:
     call = {"tool": "pay_invoice", "arguments": {"invoice": "77"}}
-    run = went_on(scripted_run({}, project=project, mode="external_loop", tool_call=call))
+    run = advanced(given.scripted_run({}, project=project, mode="external_loop", tool_call=call))
     assert (run.outcome, len(bank.heard), permissions_of(run)) == ("succeeded", 1, [])
 
     with RawServer(reply(b"invoice: no such number", status="422 Unprocessable Entity")) as strict:
         tool = Tool.objects.get(project=project, name="pay_invoice")
         change_tool(tool, ToolChange(config={"url": f"{strict.url}/pay", "method": "POST"}), actor=Actor())
         changed = call_of("pay_invoice", invoice="78")
-        run = went_on(
-            scripted_run({"attempt-2/arguments": changed}, project=project, mode="external_loop", tool_call=call)
+        run = advanced(
+            given.scripted_run({"attempt-2/arguments": changed}, project=project, mode="external_loop", tool_call=call)
         )
         assert (run.waiting_for, len(strict.heard)) == ("tool_call", 1)
     assert (question_of(run).prepared or {})["arguments"] == {"invoice": "78"}
@@ -186,7 +179,7 @@ def test_no_loop_gets_a_call_past_the_gate(project: Project, bank: RawServer) ->
 def test_a_worker_that_dies_after_the_approval_makes_the_call_under_one_key(
     effects: int, project: Project, bank: RawServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = went_on(planning(project))
+    run = advanced(planning(project))
     answer_question(question_of(run), AnswerInput(choice=Choice.ALLOW), actor=Actor())
     with monkeypatch.context() as patched:
         killing_after(effects, patched, journal_writes, "_commit_once")
@@ -195,8 +188,8 @@ def test_a_worker_that_dies_after_the_approval_makes_the_call_under_one_key(
         except Killed:
             let_lease_run_out(run)
             take_back_expired()
-    run = went_on(run)
-    went_on(run)
+    run = advanced(run)
+    advanced(run)
 
     assert run.outcome == "succeeded"
     assert len({heard.headers.get("idempotency-key") for heard in bank.heard}) == 1
@@ -206,18 +199,18 @@ def test_a_worker_that_dies_after_the_approval_makes_the_call_under_one_key(
 
 
 def test_rest_shows_each_approval_and_another_project_cannot_answer(project: Project, bank: RawServer) -> None:
-    caller, other = make_caller(project), make_caller(make_project(f"other-{next(_numbers)}"))
-    run = went_on(planning(project))
+    caller, other = given.caller(project), given.caller(given.project(f"other-{next(_numbers)}"))
+    run = advanced(planning(project))
     [asked] = caller.get("questions", kind="tool_call").body["results"]
     assert asked["prepared"] == {"tool": "pay_invoice", "arguments": {"invoice": "77"}, "effect": "external"}
     [listed] = caller.get(f"runs/{run.pk}").body["tool_permissions"]
     assert (listed["state"], listed["question_id"], listed["ground"]) == ("asked", asked["id"], None)
-    assert_problem(other.get(f"questions/{asked['id']}"), 404)
-    assert_problem(other.post(f"questions/{asked['id']}/answer", {"choice": "allow"}), 404)
-    assert_problem(caller.post(f"questions/{asked['id']}/answer", {"choice": "try_again"}), 400)
+    then.refused(other.get(f"questions/{asked['id']}"), 404)
+    then.refused(other.post(f"questions/{asked['id']}/answer", {"choice": "allow"}), 404)
+    then.refused(caller.post(f"questions/{asked['id']}/answer", {"choice": "try_again"}), 400)
 
     assert caller.post(f"questions/{asked['id']}/answer", {"choice": "allow"}).status == 200
-    went_on(run)
+    advanced(run)
     assert len(bank.heard) == 1
     [listed] = caller.get(f"runs/{run.pk}").body["tool_permissions"]
     assert listed["state"] == "allowed"
@@ -225,9 +218,9 @@ def test_rest_shows_each_approval_and_another_project_cannot_answer(project: Pro
 
 
 def test_a_redo_goes_by_the_rules_of_now_and_a_run_by_its_own(project: Project, bank: RawServer) -> None:
-    run = decide(went_on(planning(project)), Choice.REFUSE)
+    run = decide(advanced(planning(project)), Choice.REFUSE)
     Tool.objects.filter(project=project, name="pay_invoice").update(is_allowed=True)
-    actor = Actor(user=make_user(f"redoing-{next(_numbers)}"))
+    actor = Actor(user=given.user(f"redoing-{next(_numbers)}"))
     again = redo_run(run, RedoInput(instructions="Look again."), actor=actor)
     rules = again.get_spec().tool_rules
     assert rules is not None
@@ -236,24 +229,24 @@ def test_a_redo_goes_by_the_rules_of_now_and_a_run_by_its_own(project: Project, 
 
 
 def test_who_submitted_the_task_may_refuse_the_call_and_not_allow_it(project: Project, bank: RawServer) -> None:
-    caller = make_caller(project)
-    run = went_on(planning(project, actor=Actor(api_key=caller.key)))
+    caller = given.caller(project)
+    run = advanced(planning(project, actor=Actor(api_key=caller.key)))
     address = f"questions/{question_of(run).pk}/answer"
-    assert_problem(caller.post(address, {"choice": "allow"}), 403)
+    then.refused(caller.post(address, {"choice": "allow"}), 403)
     assert question_of(run).state == "open"
     assert caller.post(address, {"choice": "refuse"}).status == 200
     assert bank.heard == []
 
 
 def test_a_fork_from_the_call_on_asks_the_reviewer_anew(project: Project, bank: RawServer) -> None:
-    run = decide(went_on(planning(project)), Choice.ALLOW)
+    run = decide(advanced(planning(project)), Choice.ALLOW)
     paid = next(step for step in Step.objects.filter(run=run, kind=CallTool.kind) if "supplement" in step.key)
 
-    fork = went_on(fork_run(run, ForkInput(from_step=paid.seq), actor=Actor(user=make_user())))
+    fork = advanced(fork_run(run, ForkInput(from_step=paid.seq), actor=Actor(user=given.user())))
 
     assert (fork.waiting_for, len(bank.heard)) == ("tool_call", 1)
     assert "a reviewer allowed the call of pay_invoice once" in fork.fork_note
-    later = went_on(fork_run(run, ForkInput(from_step=paid.seq + 1), actor=Actor(user=make_user())))
+    later = advanced(fork_run(run, ForkInput(from_step=paid.seq + 1), actor=Actor(user=given.user())))
     assert (later.outcome, len(bank.heard)) == ("succeeded", 1)
 
 
@@ -264,11 +257,11 @@ def test_a_redo_asks_before_it_pays_again(project: Project, bank: RawServer) -> 
         "attempt-1/step-1/arguments": call_of("pay_invoice", invoice="77"),
         "attempt-1/step-1/call/asked-for": said,
     }
-    run = went_on(planning(project, answers, objective="Pay invoice 77.", completeness={"when": "off"}))
+    run = advanced(planning(project, answers, objective="Pay invoice 77.", completeness={"when": "off"}))
     assert (run.state, len(bank.heard)) == ("finished", 1)
 
-    again = redo_run(run, RedoInput(instructions="Write the answer in German."), actor=Actor(user=make_user()))
-    went_on(again)
+    again = redo_run(run, RedoInput(instructions="Write the answer in German."), actor=Actor(user=given.user()))
+    advanced(again)
 
     again.refresh_from_db()
     assert (again.waiting_for, len(bank.heard)) == ("tool_call", 1)

@@ -5,7 +5,7 @@ from django.test import Client
 
 from notebook_app.models import Entry
 from reflection_app.core.models import Role
-from tests.api.caller import make_caller
+from tests import given
 from tests.sessions.looking_back import (
     BOTH,
     ended_run,
@@ -13,14 +13,13 @@ from tests.sessions.looking_back import (
     finding,
     looked_back,
 )
-from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db
 
 
 def test_the_runs_page_tells_both_while_they_read_and_after(client: Client) -> None:
     run = ended_run()
-    logged_in(client, run.project, role=Role.VIEWER)
+    given.logged_in(client, run.project, role=Role.VIEWER)
     address = f"/p/{run.project.slug}/runs/{run.pk}/"
     page = client.get(address).text
     assert page.count("It is reading the work…") == 2
@@ -40,7 +39,7 @@ def test_hostile_findings_stay_text(client: Client) -> None:
     evil = "<img src=x onerror=alert(1)>"
     run = ended_run({"errors-1": errors_said(finding(description=evil)), "memories-1": BOTH["memories-1"]})
     looked_back(run)
-    logged_in(client, run.project)
+    given.logged_in(client, run.project)
     section = client.get(f"/p/{run.project.slug}/runs/{run.pk}/reflectors/", headers={"HX-Request": "true"}).text
     assert evil not in section
     assert "&lt;img src=x" in section
@@ -48,7 +47,7 @@ def test_hostile_findings_stay_text(client: Client) -> None:
 
 def test_rest_tells_both_with_what_became_of_each_finding() -> None:
     run = ended_run()
-    caller = make_caller(run.project)
+    caller = given.caller(run.project)
     assert caller.get(f"runs/{run.pk}/reflectors").body["pending"] is True
     looked_back(run)
     told = caller.get(f"runs/{run.pk}/reflectors").body

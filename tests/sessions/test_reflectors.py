@@ -24,9 +24,8 @@ from reflection_app.sessions import reflectors
 from reflection_app.sessions.models import Reflector, ReflectorKind
 from reflection_app.sessions.reflectors import is_switched_on, reflection_mode
 from reflection_app.sessions.rows import name_of_finding
-from tests.api.caller import make_caller
+from tests import given
 from tests.notebook.at_once import at_once
-from tests.runs.scripts import scripted_run
 from tests.runs.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out
 from tests.sessions.looking_back import (
     BOTH,
@@ -149,9 +148,9 @@ def test_a_run_goes_by_its_own_mode_and_switches() -> None:
 
 
 def test_what_was_cancelled_or_made_nothing_is_not_looked_back_at() -> None:
-    cancelled = scripted_run(DONE | BOTH, project=watched_project(), mode="actor_critic")
+    cancelled = given.scripted_run(DONE | BOTH, project=watched_project(), mode="actor_critic")
     cancel_run(cancelled, actor=Actor())
-    failed = scripted_run(BOTH, project=watched_project(), mode="actor_critic")
+    failed = given.scripted_run(BOTH, project=watched_project(), mode="actor_critic")
     advance(failed.pk)
     assert Run.objects.get(pk=failed.pk).outcome == "failed"
     assert not Reflector.objects.exists()
@@ -168,7 +167,7 @@ def test_a_script_without_words_for_them_is_not_looked_back_at_and_they_never_lo
 def test_the_small_local_model_looks_back_only_where_somebody_asked_for_it(settings: Settings) -> None:
     settings.REFLECTION_MODE, settings.LOCAL_MODEL_URL = "post_hoc", "http://127.0.0.1:1/v1"
     for notebook, begun in (({}, False), ({"reflection": "post_hoc"}, True)):
-        run = scripted_run({}, project=watched_project(notebook=notebook, models_by_role={}), mode="actor_critic")
+        run = given.scripted_run({}, project=watched_project(notebook=notebook, models_by_role={}), mode="actor_critic")
         Run.objects.filter(pk=run.pk).update(spec=run.spec | {"models": {}}, attempts_made=1)
         end_run(Run.objects.get(pk=run.pk), Ended(outcome=Outcome.EXHAUSTED))
         assert bool(forks_of(run)) is begun
@@ -205,7 +204,7 @@ def test_what_the_run_was_told_from_the_notebook_is_not_learned_from_it() -> Non
         description="It searched all files. Twice.",
         details={"cause": "No glob.", "suggestion": "Set a glob."},
     )
-    run = scripted_run(DONE | BOTH, project=project, mode="actor_critic")
+    run = given.scripted_run(DONE | BOTH, project=project, mode="actor_critic")
     for number, entry in enumerate((told, note), start=1):
         approve(project.pk, entry.id, by=CURATOR)
         drawn = Drawn(entry.id, entry.version, rank=number, score=1.0, share=0.1, draw=0.5, is_withheld=False)
@@ -229,7 +228,7 @@ def test_the_same_words_as_a_lesson_that_was_withheld_are_learned() -> None:
         description="It searched all files. Twice.",
         details={"cause": "No glob.", "suggestion": "Set a glob."},
     )
-    run = scripted_run(DONE | BOTH, project=project, mode="actor_critic")
+    run = given.scripted_run(DONE | BOTH, project=project, mode="actor_critic")
     drawn = Drawn(note.id, 1, rank=1, score=1.0, share=0.5, draw=0.1, is_withheld=True)
     record_exposures(project.pk, subject=str(run.pk), drawn=[drawn], is_counted=True)
     advance(run.pk)
@@ -324,7 +323,7 @@ def test_they_are_not_among_the_work_of_people_unless_asked_for() -> None:
     project = watched_project()
     run = ended_run(project=project)
     fork = forks_of(run)["memory"].fork
-    caller = make_caller(project)
+    caller = given.caller(project)
 
     def listed(path: str, **query: str) -> list[str]:
         return [one["id"] for one in caller.get(path, **query).body["results"]]
@@ -339,7 +338,7 @@ def test_a_database_that_fails_for_a_moment_loses_no_looking_back(monkeypatch: p
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL statement_timeout = 50; SELECT pg_sleep(5)")
 
-    run = scripted_run(DONE | BOTH, project=watched_project(), mode="actor_critic")
+    run = given.scripted_run(DONE | BOTH, project=watched_project(), mode="actor_critic")
     advance(run.pk)
     with monkeypatch.context() as patched:
         patched.setattr(reflectors, "_begin", slow)

@@ -8,9 +8,8 @@ from reflection_app.core.models import Project
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 from reflection_app.teams.models import Tool
-from tests.factories import make_project
+from tests import given
 from tests.pace import PATIENCE_S
-from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db
 TESTS = '{"entry_point": "add", "cases": [{"args": [1, 2], "expected": 3}]}'
@@ -18,7 +17,7 @@ TESTS = '{"entry_point": "add", "cases": [{"args": [1, 2], "expected": 3}]}'
 
 @pytest.fixture
 def member(client: Client) -> Client:
-    return logged_in(client, make_project("tasks"))
+    return given.logged_in(client, given.project("tasks"))
 
 
 def test_a_task_is_handed_in_and_its_run_opened(member: Client) -> None:
@@ -42,32 +41,18 @@ def test_a_task_is_handed_in_and_its_run_opened(member: Client) -> None:
             {"objective": "x", "tests": "{not json"},
             "Not JSON: Expecting property name enclosed in double quotes, line 1, column 2.",
         ),
-        ({"objective": "x", "tests": '{"cases": []}'}, "give exactly one of"),
-        ({"objective": "x", "mode": "external_loop"}, "needs something that can check the answer"),
-        (
-            {"objective": "x", "mode": "external_loop"},
-            "External check needs something that can check the answer: tests, a",
-        ),
+        ({"objective": "x", "mode": "external_loop"}, "External check needs something that can check the answer"),
         ({"objective": "x", "mode": "external_loop"}, '<details class="more" open>'),
-        ({"objective": "x", "tests": "[1]"}, "A JSON object, as in the examples."),
         ({"objective": "x", "tests": '{"script": "x", "y": 1}'}, "y: There is no such field."),
         ({"objective": "x", "max_iterations": "1.5"}, "A whole number from 1 to 20."),
-        ({"objective": "x", "token_budget": "-4"}, "error-token_budget"),
-        ({"objective": "x", "cost_budget_usd": "much"}, "error-cost_budget_usd"),
         ({"objective": "x", "tests": '{"script": "a\\u0000"}'}, "cannot be stored"),
         (
             {"objective": "x", "tests": '{"script": "def test_it(:\\n  assert f()"}'},
             "script: line 1, column 13: invalid syntax",
         ),
-        ({"objective": "x", "tests": '{"script": "def test_it(tmp_path): assert f()"}'}, "asks for `tmp_path`"),
-        ({"objective": "x", "tests": '{"script": "x = 1"}'}, "script: holds no test"),
-        ({"objective": "x", "output_schema": "{nope"}, "Not JSON"),
         ({"objective": "x", "output_schema": '{"type": "strin"}'}, "$.type: "),
-        ({"objective": "x", "output_schema": '{"$ref": "http://x"}'}, "refers outside of itself"),
-        ({"objective": "x", "output_schema": "{}", "tests": TESTS}, "only one of them can decide"),
         ({"objective": "x", "mode": "planning"}, "Planning needs the tools"),
         ({"objective": "x", "tools": "nothing"}, "There is no tool named"),
-        ({"objective": "x", "mode": "inline_reflection"}, "post a transcript instead"),
         ({"objective": "x", "mode": "reflexion", "tests": TESTS}, "Reflexion does not use it"),
         ({"objective": "x", "kind": "k" * 61}, "At most 60 characters."),
     ],

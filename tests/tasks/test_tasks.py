@@ -8,9 +8,8 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 from reflection_app.teams.models import Tool
-from tests.api.caller import Caller, assert_problem, fields
-from tests.api.stories import finished_run
-from tests.factories import submit
+from tests import given, then
+from tests.api.caller import Caller
 
 pytestmark = pytest.mark.django_db
 
@@ -82,7 +81,7 @@ def test_a_task_is_answered_with_all_that_came_with_it(caller: Caller) -> None:
 def test_a_project_without_a_critic_has_no_actor_critic(caller: Caller) -> None:
     caller.project.models_by_role = {"critic": "None"}
     caller.project.save()
-    assert fields(caller.post("tasks", {"objective": "x", "mode": "actor_critic"})) == ["mode"]
+    assert then.named_fields(caller.post("tasks", {"objective": "x", "mode": "actor_critic"})) == ["mode"]
     task = caller.post("tasks", {"objective": "x", "kind": "creative_writing"}).body
     assert task["run"]["mode"] == "reflexion"
 
@@ -92,21 +91,11 @@ def test_a_project_without_a_critic_has_no_actor_critic(caller: Caller) -> None:
     [
         ({}, "objective"),
         ({"objective": " \n"}, "objective"),
-        ({"objective": 5}, "objective"),
-        ({"objective": None}, "objective"),
-        ({"objective": "x" * 200_001}, "objective"),
-        ({"objective": "x", "mode": "sideways"}, "mode"),
-        ({"objective": "x", "limits": {"max_iterations": 0}}, "limits.max_iterations"),
         ({"objective": "x", "limits": {"max_iterations": 10**400}}, "limits.max_iterations"),
         ({"objective": "x", "limits": {"cost_budget_usd": "NaN"}}, "limits.cost_budget_usd"),
-        ({"objective": "x", "limits": {"surprise": 1}}, "limits.surprise"),
-        ({"objective": "x", "surprise": 1}, "surprise"),
-        ({"objective": "x", "metadata": []}, "metadata"),
-        ({"objective": "x", "external_id": ""}, "external_id"),
         ({"objective": "x", "tests": {"script": " "}}, "tests"),
         ({"objective": "x", "tests": {"cases": [{"expected": 1}]}}, "tests"),
         ({"objective": "x", "tests": {"entry_point": "a b", "cases": [{"expected": 1}]}}, "tests.entry_point"),
-        ({"objective": "x", "execution": "elsewhere"}, "execution"),
         ({"objective": "x", "mode": "external_loop"}, "mode"),
         ({"objective": "x", "mode": "inline_reflection"}, "mode"),
         ({"objective": "x", "mode": "planning"}, "tools"),
@@ -115,14 +104,13 @@ def test_a_project_without_a_critic_has_no_actor_critic(caller: Caller) -> None:
         ({"objective": "x", "output_schema": {}, "tests": {"script": "assert 1"}}, "output_schema"),
         ({"objective": "x", "output_schema": {"type": "strin"}}, "output_schema"),
         ({"objective": "x", "output_schema": {"$ref": "https://example.com/s"}}, "output_schema"),
-        ({"objective": "x", "output_schema": []}, "output_schema"),
         ({"objective": "x", "tools": ["nothing"]}, "tools"),
     ],
 )
 def test_a_task_that_cannot_be_used_is_refused_with_the_field(caller: Caller, body: Any, field: str) -> None:
     answer = caller.post("tasks", body)
-    assert_problem(answer, 400)
-    assert field in fields(answer)
+    then.refused(answer, 400)
+    assert field in then.named_fields(answer)
     assert not Task.objects.exists()
 
 
@@ -138,38 +126,27 @@ def test_a_batch_with_bad_tasks_names_each_and_stores_none(caller: Caller) -> No
     answer = caller.post(
         "tasks/batch", {"tasks": [{"objective": "good"}, {"objective": ""}, 7, {"objective": 1, "x": 2}]}
     )
-    assert_problem(answer, 400)
+    then.refused(answer, 400)
     named = {(error["index"], error["field"]) for error in answer.body["errors"]}
     assert named == {(1, "objective"), (2, ""), (3, "objective"), (3, "x")}
     assert not Task.objects.exists()
 
 
 def test_tasks_are_found_by_what_they_were_handed_in_with(caller: Caller) -> None:
-    wanted = submit(caller.project, external_id="a", kind="poem", agent="poet", mode="actor_critic")
-    submit(caller.project, external_id="b", kind="prose", agent="writer")
+    wanted = given.submitted_run(caller.project, external_id="a", kind="poem", agent="poet", mode="actor_critic")
+    given.submitted_run(caller.project, external_id="b", kind="prose", agent="writer")
     for query in ({"external_id": "a"}, {"kind": "poem"}, {"agent": "poet"}, {"mode": "actor_critic"}):
         assert [task["id"] for task in caller.get("tasks", **query).body["results"]] == [str(wanted.task_id)]
     assert caller.get("tasks", kind="poem", agent="writer").body["results"] == []
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_a_list_of_tasks_takes_as_many_queries_for_many_as_for_one(
     caller: Caller, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(3):
-        finished_run(caller.project)
+        given.finished_run(caller.project)
     caller.get("tasks")
     with django_assert_max_num_queries(6):
         tasks = caller.get("tasks").body["results"]
     assert [task["run"]["best_attempt"]["content"] for task in tasks] == ["second"] * 3
-
-
-BROKEN_SCRIPTS = {
-    "def test_it(:\n    assert add(1, 2) == 3": "line 1, column 13: invalid syntax",
-    "assert add(1, 2) == (3": "line 1, column 21: '(' was never closed",
-    (
-        "import pytest\n@pytest.mark.skip\ndef test_it(): assert add(1, 2) == 3"
-    ): "line 2, column 2: `pytest.mark.skip` is not",
-    "def test_it(capsys):\n    assert add(1, 2) == 3": "line 1, column 1: test_it asks for `capsys`",
-    "total = 1 + 2": "holds no test",
-}

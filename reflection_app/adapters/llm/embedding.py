@@ -4,7 +4,6 @@ import asyncio
 import importlib.util
 import math
 import os
-import random
 import threading
 import time
 from collections.abc import Sequence
@@ -17,29 +16,24 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 
 from reflection_app.adapters.llm.errors import (
-    MOST_TRIES,
     Fault,
     ModelError,
     ModelRefused,
     ModelTimedOut,
-    ModelUnavailable,
     NoModelConfigured,
     TextRefused,
-    backoff_s,
     read_fault,
     unreadable,
 )
-from reflection_app.adapters.llm.gateway import model_loop
+from reflection_app.adapters.llm.gateway import given_up, outcome_on_loop, pause_s
 from reflection_app.adapters.llm.litellm_import import litellm
-from reflection_app.adapters.llm.provider import CONNECT_WITHIN_S, NO_KEY_NEEDED, READ_WITHIN_S, close_connections
+from reflection_app.adapters.llm.provider import usual_arguments
 from reflection_app.adapters.llm.question_language import languages, without_language
 from reflection_app.loops.storable import storable
 
 # One call of a provider's embedding model: what is sent, retries within the deadline, errors of our own kind.
 
 EMBED_WITHIN_S = 60.0
-# A provider's code that ignores its cancellation must not hold the worker: the thread leaves this much later.
-GRACE_S = 2.0
 # What a provider says of a text that is too long, or that it does not want to read.
 TEXT_REFUSED = frozenset({400, 413, 422})
 # Some models tell questions from what is to be found, by words of their own.
@@ -48,7 +42,6 @@ INPUT_TYPES = {"cohere": ("search_document", "search_query"), "voyage": ("docume
 
 def ask_provider(texts: Sequence[str], *, model: str, as_query: bool, timeout_s: float) -> list[list[float]]:
     """The texts' vectors, of length 1. Raises as `embed` does."""
-    litellm()
 
     async def ask_within() -> list[list[float]] | ModelError:
         until = time.monotonic() + timeout_s
@@ -56,40 +49,22 @@ def ask_provider(texts: Sequence[str], *, model: str, as_query: bool, timeout_s:
             async with asyncio.timeout(timeout_s):
                 return await _with_retries(_arguments(texts, model=model, as_query=as_query), until=until)
         except TimeoutError:
-            return _timed_out(model, timeout_s)
+            return late
 
-    call = model_loop(close_connections).submit(ask_within())
-    try:
-        outcome = call.result(timeout=timeout_s + GRACE_S)
-    except FutureTimeout:
-        outcome = _timed_out(model, timeout_s)
-    finally:
-        call.cancel()
-    if isinstance(outcome, ModelError):
-        # Raised here, outside any handler: the provider's own exception, which may hold a key, is not chained to it.
-        raise outcome
-    return outcome
+    late = ModelTimedOut(f"{model} gave no vector within {timeout_s:.1f} s.")
+    return outcome_on_loop(ask_within(), timeout_s=timeout_s, late=late)
 
 
 async def _with_retries(arguments: dict[str, Any], *, until: float) -> list[list[float]] | ModelError:
     failed = 0
-    while True:
-        outcome = await _one(arguments)
-        if not isinstance(outcome, Fault):
-            return outcome
-        jitter = random.random()  # noqa: S311 - spreads retries, guards nothing
-        asked = outcome.retry_after_s
-        wait_s = asked if asked is not None else backoff_s(failed + 1, chance=jitter)
-        if not outcome.transient or failed + 1 >= MOST_TRIES or time.monotonic() + wait_s >= until:
-            break
+    while isinstance(outcome := await _one(arguments), Fault):
+        wait_s = pause_s(outcome, failed=failed, left_s=until - time.monotonic())
         failed += 1
+        if wait_s is None:
+            refusal = TextRefused if outcome.status in TEXT_REFUSED else ModelRefused
+            return given_up(outcome, tries=failed, refusal=refusal)
         await asyncio.sleep(wait_s)
-    tries = failed + 1
-    if outcome.transient:
-        tried = f" Tried {tries} times." if tries > 1 else ""
-        return ModelUnavailable(outcome.message + tried, tries=tries, retry_after_s=outcome.retry_after_s)
-    kind = TextRefused if outcome.status in TEXT_REFUSED else ModelRefused
-    return kind(outcome.message, tries=tries)
+    return outcome
 
 
 async def _one(arguments: dict[str, Any]) -> list[list[float]] | Fault:
@@ -116,32 +91,14 @@ async def _one(arguments: dict[str, Any]) -> list[list[float]] | Fault:
 
 
 def _arguments(texts: Sequence[str], *, model: str, as_query: bool) -> dict[str, Any]:
-    import httpx
-
-    arguments: dict[str, Any] = {
-        "model": model,
-        "input": list(texts),
-        "timeout": httpx.Timeout(READ_WITHIN_S, connect=CONNECT_WITHIN_S),
-        # Retries are ours: these two would multiply them and know nothing of the deadline.
-        "num_retries": 0,
-        "max_retries": 0,
-        "drop_params": True,
-        "no-log": True,
-    }
+    arguments = usual_arguments(model) | {"input": list(texts)}
     provider = model.split("/", 1)[0]
     if provider == "openai":
         # The client asks for base64 unless told otherwise, and not every OpenAI-style server knows it.
         arguments["encoding_format"] = "float"
-        own_server = os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
-        if own_server and not os.environ.get("OPENAI_API_KEY"):
-            arguments["api_key"] = NO_KEY_NEEDED
     if provider in INPUT_TYPES:
         arguments["input_type"] = INPUT_TYPES[provider][as_query]
     return arguments
-
-
-def _timed_out(model: str, timeout_s: float) -> ModelTimedOut:
-    return ModelTimedOut(f"{model} gave no vector within {timeout_s:.1f} s.")
 
 
 if TYPE_CHECKING:

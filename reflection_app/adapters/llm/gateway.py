@@ -2,7 +2,6 @@
 
 import asyncio
 import atexit
-import os
 import random
 import threading
 import time
@@ -87,9 +86,6 @@ class ModelLoop:
 
 _lock = threading.Lock()
 _current: ModelLoop | None = None
-# A forked child's copies: their threads are gone. Kept, because collecting a loop that was running closes its sockets
-# with a warning, and because litellm's cache of connections goes by the loop's id.
-_abandoned: list[ModelLoop] = []
 
 
 def model_loop(closer: Closer) -> ModelLoop:
@@ -112,17 +108,6 @@ def stop_model_loop() -> None:
         running.stop()
 
 
-def _forget_after_fork() -> None:
-    global _current, _lock  # noqa: PLW0603 - see above; the lock may have been held by another thread at the fork
-    _lock = threading.Lock()
-    if _current is not None:
-        _abandoned.append(_current)
-        _current = None
-
-
-os.register_at_fork(after_in_child=_forget_after_fork)
-
-
 # A provider's code that ignores its cancellation must not hold the worker: the thread leaves this much later.
 GRACE_S = 2.0
 FORM_REFUSED = frozenset({400, 422})
@@ -141,12 +126,18 @@ def complete(request: CompletionRequest, *, on_text: OnText | None = None) -> Co
     """
     if request.model.startswith(SCRIPTED):
         return answer_from_script(request, on_text=on_text)
+    late = _timed_out(request, None, tries=1)
+    return outcome_on_loop(_answer(request, on_text), timeout_s=request.timeout_s, late=late)
+
+
+def outcome_on_loop[T](call: Coroutine[Any, Any, T | ModelError], *, timeout_s: float, late: ModelError) -> T:
+    """What `call` comes to on the model loop. Raises the error that it gives, or `late` where it outlasts its time."""
     warm_up()
-    future = model_loop(provider.close_connections).submit(_answer(request, on_text))
+    future = model_loop(provider.close_connections).submit(call)
     try:
-        outcome = future.result(timeout=request.timeout_s + GRACE_S)
+        outcome = future.result(timeout=timeout_s + GRACE_S)
     except FutureTimeout:
-        outcome = _timed_out(request, None, tries=1)
+        outcome = late
     finally:
         # Also where the thread is interrupted: a call that nobody waits for must not go on costing money.
         future.cancel()
@@ -154,6 +145,21 @@ def complete(request: CompletionRequest, *, on_text: OnText | None = None) -> Co
         # Raised here, outside any handler: the provider's own exception, which may hold a key, is not chained to it.
         raise outcome
     return outcome
+
+
+def pause_s(fault: Fault, *, failed: int, left_s: float) -> float | None:
+    """How long to wait before another try, after `failed` that went wrong before this one; None where there is none."""
+    jitter = random.random()  # noqa: S311 - spreads retries, guards nothing
+    wait_s = fault.retry_after_s if fault.retry_after_s is not None else backoff_s(failed + 1, chance=jitter)
+    return wait_s if fault.transient and failed + 1 < MOST_TRIES and wait_s < left_s else None
+
+
+def given_up(fault: Fault, *, tries: int, refusal: type[ModelRefused] = ModelRefused) -> ModelError:
+    """The error of a call whose last try ended with `fault`."""
+    if not fault.transient:
+        return refusal(fault.message, tries=tries)
+    tried = f" Tried {tries} times." if tries > 1 else ""
+    return ModelUnavailable(fault.message + tried, tries=tries, retry_after_s=fault.retry_after_s)
 
 
 def warm_up() -> None:
@@ -195,7 +201,7 @@ class _Tries:
         except ModelError as error:
             return error
         except Exception as error:  # noqa: BLE001 - litellm raises whatever its providers raise
-            return self._given_up(read_fault(error, model=self._request.model))
+            return given_up(read_fault(error, model=self._request.model), tries=self.sent)
         while True:
             answer = await self._one(call)
             if isinstance(answer, Completion):
@@ -216,13 +222,12 @@ class _Tries:
                 call = call.without_form()
                 self._failed += 1
                 continue
-            asked_s, jitter = answer.retry_after_s, random.random()  # noqa: S311 - spreads retries, guards nothing
-            wait_s = asked_s if asked_s is not None else backoff_s(self._failed + 1, chance=jitter)
+            wait_s = pause_s(
+                answer, failed=self._failed, left_s=self._began + self._request.timeout_s - time.monotonic()
+            )
             # A longer wait is the run's, which is put off until then: here it would keep a worker from others' work.
-            is_long = wait_s > LONGEST_WAIT_S
-            is_late = is_long or time.monotonic() - self._began + wait_s >= self._request.timeout_s
-            if not answer.transient or self._failed + 1 >= MOST_TRIES or is_late:
-                return self._given_up(answer)
+            if wait_s is None or wait_s > LONGEST_WAIT_S:
+                return given_up(answer, tries=self.sent)
             self._failed += 1
             await asyncio.sleep(wait_s)
 
@@ -247,12 +252,6 @@ class _Tries:
             return answer
         # Long texts take the encoder a while, and other calls share this thread.
         return await asyncio.to_thread(provider.with_counted_tokens, answer, response, call, self._request)
-
-    def _given_up(self, fault: Fault) -> ModelError:
-        if not fault.transient:
-            return ModelRefused(fault.message, tries=self.sent)
-        tried = f" Tried {self.sent} times." if self.sent > 1 else ""
-        return ModelUnavailable(fault.message + tried, tries=self.sent, retry_after_s=fault.retry_after_s)
 
 
 def _timed_out(request: CompletionRequest, fault: Fault | None, *, tries: int) -> ModelTimedOut:

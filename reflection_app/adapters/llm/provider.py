@@ -194,15 +194,12 @@ class Call:
         return replace(self, arguments={k: v for k, v in self.arguments.items() if k != "response_format"})
 
 
-def prepare(request: CompletionRequest) -> Call:
-    """What to send for `request`. Raises litellm's errors for a name that it cannot place, and ModelRefused."""
+def usual_arguments(model: str) -> dict[str, Any]:
+    """The arguments of any call of `model`."""
     import httpx
 
-    check_pictures(request)
-    local = request.model.startswith(LOCAL_PREFIX)
     arguments: dict[str, Any] = {
-        "model": f"openai/{request.model.removeprefix(LOCAL_PREFIX)}" if local else request.model,
-        "messages": [as_sent(message, request.pictures) for message in request.messages],
+        "model": model,
         "timeout": httpx.Timeout(READ_WITHIN_S, connect=CONNECT_WITHIN_S),
         # Retries are ours: these two would multiply them and know nothing of the deadline.
         "num_retries": 0,
@@ -211,6 +208,18 @@ def prepare(request: CompletionRequest) -> Call:
         "drop_params": True,
         "no-log": True,
     }
+    own_server = os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
+    if model.startswith("openai/") and own_server and not os.environ.get("OPENAI_API_KEY"):
+        arguments["api_key"] = NO_KEY_NEEDED
+    return arguments
+
+
+def prepare(request: CompletionRequest) -> Call:
+    """What to send for `request`. Raises litellm's errors for a name that it cannot place, and ModelRefused."""
+    check_pictures(request)
+    local = request.model.startswith(LOCAL_PREFIX)
+    arguments = usual_arguments(f"openai/{request.model.removeprefix(LOCAL_PREFIX)}" if local else request.model)
+    arguments["messages"] = [as_sent(message, request.pictures) for message in request.messages]
     if request.temperature is not None:
         arguments["temperature"] = request.temperature
     if request.top_p is not None:
@@ -219,9 +228,6 @@ def prepare(request: CompletionRequest) -> Call:
         arguments["max_tokens"] = min(request.max_tokens, LONGEST_LOCAL_ANSWER) if local else request.max_tokens
     if local:
         arguments |= {"api_base": local_model_address(), "api_key": os.environ.get("LOCAL_MODEL_KEY") or NO_KEY_NEEDED}
-    own_server = os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
-    if str(arguments["model"]).startswith("openai/") and own_server and not os.environ.get("OPENAI_API_KEY"):
-        arguments.setdefault("api_key", NO_KEY_NEEDED)
     if request.json_schema is not None:
         model, provider, *_ = litellm().get_llm_provider(arguments["model"])
         form = response_format(request.json_schema, model=model, provider=provider)

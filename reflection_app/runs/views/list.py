@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from urllib.parse import urlencode
 
-from django.db.models import QuerySet, Value
+from django.db.models import Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -171,23 +171,20 @@ def read_run_filters(data: Mapping[str, str]) -> Filters:
 
 def filtered(project: Project, runs: QuerySet[Run], filters: Filters) -> QuerySet[Run]:
     """Those of the project's `runs` that fit; what the desk does about other work only where its mode is asked for."""
-    if filters["status"] in RunState.values:
-        runs = runs.filter(state=filters["status"])
-    elif filters["status"]:
-        runs = runs.filter(outcome=filters["status"])
-    runs = runs.filter(mode=filters["mode"]) if filters["mode"] else runs.filter(NOT_OF_THE_DESK)
+    status = "state" if filters["status"] in RunState.values else "outcome"
+    wanted = {status: "status", "mode": "mode", "task__agent__iexact": "agent", "task__kind__iexact": "kind"}
+    found = Q(**{field: filters[name] for field, name in wanted.items() if filters[name]})
+    if not filters["mode"]:
+        found &= NOT_OF_THE_DESK
     if filters["q"]:
-        runs = runs.filter(task__in=ids_with_words(project.pk, filters["q"], kind=Indexed.TASK))
-    if filters["agent"]:
-        runs = runs.filter(task__agent__iexact=filters["agent"])
-    if filters["kind"]:
-        runs = runs.filter(task__kind__iexact=filters["kind"])
+        found &= Q(task__in=ids_with_words(project.pk, filters["q"], kind=Indexed.TASK))
     if filters["since"]:
-        runs = runs.filter(created_at__gte=day_begins(filters["since"]))
+        found &= Q(created_at__gte=day_begins(filters["since"]))
     if filters["until"]:
-        runs = runs.filter(created_at__lt=day_begins(filters["until"]) + timedelta(days=1))
+        found &= Q(created_at__lt=day_begins(filters["until"]) + timedelta(days=1))
     scored = {"scored__gte": filters["score_from"], "scored__lt": filters["score_below"]}
     by_score = {name: float(text) for name, text in scored.items() if text}
+    runs = runs.filter(found)
     return runs.alias(scored=best_score()).filter(**by_score) if by_score else runs
 
 

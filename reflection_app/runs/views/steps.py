@@ -9,96 +9,54 @@ from urllib.parse import urlsplit
 from django.utils.translation import gettext as _
 
 from reflection_app.core.registry import STEP_ICONS, STEP_STATES
-from reflection_app.loops.attempt_effects import (
-    AskPerson,
-    AskReviewer,
-    AwaitAttempt,
-    CallTool,
-    Draw,
-    Generate,
-    InspectFiles,
-    KeepAttempt,
-    RecordPermission,
-    RecordPick,
-    RecordVerdict,
-    RequestAudit,
-    RunTests,
-    Wait,
-)
+from reflection_app.loops.attempt_effects import CallTool, Generate, RecordVerdict, RunTests
 from reflection_app.loops.code_tests import TestReport
-from reflection_app.loops.completeness.looked import RenderPages
 from reflection_app.loops.completeness.supplementing import PART
-from reflection_app.loops.effects import (
-    AwaitTurns,
-    ChooseLoop,
-    CompareSupplements,
-    DrawCheck,
-    EstimateSupplements,
-    FindSimilarIssues,
-    IssueTicket,
-    ProposeEntry,
-    ProposeInstruction,
-    RecallFix,
-    RecordCompleteness,
-    RecordFixOutcome,
-    RecordPlan,
-    RecordPlanStep,
-    RecordReflection,
-    RecordReport,
-    RecordSecondLook,
-    RecordStage,
-    RecordSupplements,
-    RecordToolFailure,
-)
-from reflection_app.loops.lessons import RecallLessons
 from reflection_app.loops.verdicts import Referee, Verdict
 from reflection_app.repairs.models import ToolFailure
 from reflection_app.runs.models import Attempt, Step, StepState
 
-# A step as the timeline and its own page show it.
-
-
-# What each step is, by the names that templates and STEP_ICONS know.
+# What a step of each kind is, by the names that templates and STEP_ICONS know.
 
 # Tickets, the six steps, questions, diagnoses and completeness checks.
 PROTOCOL_NAMES = {
-    IssueTicket.kind: "ticket",
-    RecordStage.kind: "stage",
-    FindSimilarIssues.kind: "similar",
-    RecordReport.kind: "report",
-    ProposeEntry.kind: "proposal",
-    ProposeInstruction.kind: "instruction",
-    AskPerson.kind: "question",
-    RecordPermission.kind: "permission",
-    Wait.kind: "wait",
-    RecallFix.kind: "known_fix",
-    RecallLessons.kind: "lessons",
-    RecordToolFailure.kind: "diagnosis",
-    RecordFixOutcome.kind: "fix_outcome",
-    InspectFiles.kind: "files",
-    CompareSupplements.kind: "likeness",
-    RenderPages.kind: "render_pages",
-    EstimateSupplements.kind: "estimates",
-    DrawCheck.kind: "check_lots",
-    RecordCompleteness.kind: "completeness",
-    RecordSupplements.kind: "supplements",
-    RecordSecondLook.kind: "second_look",
+    "issue_ticket": "ticket",
+    "record_stage": "stage",
+    "find_similar_issues": "similar",
+    "record_report": "report",
+    "propose_entry": "proposal",
+    "propose_instruction": "instruction",
+    "ask_person": "question",
+    "record_permission": "permission",
+    "wait": "wait",
+    "recall_fix": "known_fix",
+    "recall_lessons": "lessons",
+    "record_tool_failure": "diagnosis",
+    "record_fix_outcome": "fix_outcome",
+    "inspect_files": "files",
+    "compare_supplements": "likeness",
+    "render_pages": "render_pages",
+    "estimate_supplements": "estimates",
+    "draw_check": "check_lots",
+    "record_completeness": "completeness",
+    "record_supplements": "supplements",
+    "record_second_look": "second_look",
 }
 NAMES = PROTOCOL_NAMES | {
-    CallTool.kind: "call",
-    KeepAttempt.kind: "kept",
-    RecordPlan.kind: "plan",
-    RecordPlanStep.kind: "outcome",
-    RunTests.kind: "tests",
-    AskReviewer.kind: "review",
-    RecordVerdict.kind: "verdict",
-    Draw.kind: "draw",
-    RequestAudit.kind: "audit",
-    AwaitAttempt.kind: "handed_in",
-    AwaitTurns.kind: "turns",
-    RecordReflection.kind: "reflection",
-    RecordPick.kind: "pick",
-    ChooseLoop.kind: "route",
+    "call_tool": "call",
+    "keep_attempt": "kept",
+    "record_plan": "plan",
+    "record_plan_step": "outcome",
+    "run_tests": "tests",
+    "ask_reviewer": "review",
+    "record_verdict": "verdict",
+    "draw": "draw",
+    "request_audit": "audit",
+    "await_attempt": "handed_in",
+    "await_turns": "turns",
+    "record_reflection": "reflection",
+    "record_pick": "pick",
+    "choose_loop": "route",
 }
 # Of calls of models.
 PROTOCOL_ROLES = {"diagnoser": "diagnose", "completeness": "check_completeness", "vision": "look"}

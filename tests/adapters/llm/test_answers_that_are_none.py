@@ -107,15 +107,11 @@ def test_an_answer_in_parts_is_the_text_of_its_parts(configured: Configured, is_
 
 
 @WAYS
-def test_a_refusal_comes_with_all_of_its_words(configured: Configured, is_streamed: bool) -> None:
-    answer = answered(configured, Reply(None, refusal="I cannot help with that."), is_streamed=is_streamed)
-    assert (answer.text, answer.refusal) == ("", "I cannot help with that.")
-
-
-@WAYS
-def test_a_call_of_a_tool_is_named(configured: Configured, is_streamed: bool) -> None:
-    reply = Reply(None, tool_calls=["search", "fetch"], finish_reason="tool_calls")
-    assert answered(configured, reply, is_streamed=is_streamed).tool_calls == ("search", "fetch")
+def test_refusals_come_with_their_words_and_calls_with_their_names(configured: Configured, is_streamed: bool) -> None:
+    refused = answered(configured, Reply(None, refusal="I cannot help with that."), is_streamed=is_streamed)
+    assert (refused.text, refused.refusal) == ("", "I cannot help with that.")
+    calls = Reply(None, tool_calls=["search", "fetch"], finish_reason="tool_calls")
+    assert answered(configured, calls, is_streamed=is_streamed).tool_calls == ("search", "fetch")
 
 
 def test_a_refusal_that_is_told_by_its_reason_alone_has_the_text_as_its_words(configured: Configured) -> None:

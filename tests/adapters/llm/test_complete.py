@@ -1,7 +1,6 @@
 """Model calls through litellm over a real connection, as in production; only the server is ours."""
 
 import json
-import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -103,44 +102,27 @@ def test_the_local_model_is_called_at_its_address_with_its_key(
 
 
 def test_a_rate_limit_is_waited_out_as_long_as_the_server_asks(configured: Configured) -> None:
-    busy = Reply("slow down", status=429, headers={"Retry-After": "1"})
+    busy = Reply("slow down", status=429, headers={"Retry-After": "15", "retry-after-ms": "300"})
     with OpenAIServer(ScriptedAnswers([busy, "Hello."])) as server:
         configured(server)
-        answer = complete(asking())
+        answer = complete(asking(timeout_s=10.0))
     assert (answer.text, answer.tries) == ("Hello.", 2)
     first, second = server.requests
-    assert second.at - first.at >= 1.0
+    assert second.at - first.at >= 0.3
 
 
-def test_retry_after_in_milliseconds_goes_before_seconds(configured: Configured) -> None:
-    busy = Reply("slow down", status=429, headers={"Retry-After": "15", "retry-after-ms": "50"})
-    with OpenAIServer(ScriptedAnswers([busy, "Hello."])) as server:
-        configured(server)
-        assert complete(asking(timeout_s=10.0)).text == "Hello."
-
-
-def test_a_wait_that_does_not_fit_the_deadline_fails_at_once(configured: Configured) -> None:
-    busy = Reply("slow down", status=429, headers={"Retry-After": "600"})
-    with OpenAIServer(ScriptedAnswers([busy])) as server:
-        configured(server)
-        began = time.monotonic()
-        with pytest.raises(ModelUnavailable) as failure:
-            complete(asking())
-    assert failure.value.retry_after_s == 600
-    assert time.monotonic() - began < 10
-    assert len(server.requests) == 1
-
-
-def test_a_longer_wait_is_not_held_out_by_the_worker_though_there_is_time(configured: Configured) -> None:
+def test_a_long_wait_is_not_held_out_by_the_worker_though_there_is_time(configured: Configured) -> None:
     busy = Reply("slow down", status=429, headers={"Retry-After": "20"})
-    with OpenAIServer(ScriptedAnswers([busy])) as server:
+    with OpenAIServer(lambda _: busy) as server:
         configured(server)
         with pytest.raises(ModelUnavailable) as failure:
             complete(asking(timeout_s=100.0))
-    assert (failure.value.retry_after_s, len(server.requests)) == (20, 1)
+        with pytest.raises(ModelUnavailable):
+            complete(asking(timeout_s=10.0))
+    assert (failure.value.retry_after_s, len(server.requests)) == (20, 2)
 
 
-@pytest.mark.parametrize("status", [500, 502, 503, 504, 529, 408])
+@pytest.mark.parametrize("status", [500, 529, 408])
 def test_a_passing_failure_is_tried_again(configured: Configured, status: int) -> None:
     with OpenAIServer(ScriptedAnswers([Reply("oops", status=status), "Hello."])) as server:
         configured(server)
@@ -158,7 +140,7 @@ def test_failures_that_last_are_reported_as_unavailable(configured: Configured) 
     with OpenAIServer(lambda _: Reply("oops", status=503)) as server:
         configured(server)
         with pytest.raises(ModelUnavailable, match=r"503.*oops"):
-            complete(asking(timeout_s=2.0))
+            complete(asking(timeout_s=1.2))
     assert len(server.requests) > 1
 
 
@@ -166,7 +148,7 @@ def test_a_server_that_is_not_there_is_unavailable(configured: Configured) -> No
     with OpenAIServer(lambda _: "x") as server:
         configured(server)
     with pytest.raises(ModelUnavailable, match="openai/house-model"):
-        complete(asking(timeout_s=8.0))
+        complete(asking(timeout_s=1.5))
 
 
 @pytest.mark.parametrize("silence", [Reply(delay_s=60.0), Reply(trickle=True)], ids=["hanging", "trickling"])
@@ -287,35 +269,6 @@ def test_calls_work_again_after_the_loop_was_stopped(configured: Configured) -> 
         complete(asking())
         stop_model_loop()
         assert complete(asking()).text == "x"
-
-
-def test_a_forked_process_calls_on_a_loop_of_its_own(configured: Configured) -> None:
-    with OpenAIServer(lambda _: "x") as server:
-        configured(server)
-        complete(asking())
-        child = _fork()
-        if child == 0:
-            _answer_and_exit()
-        _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
-    assert len(server.requests) == 2
-
-
-def _fork() -> int:
-    import warnings
-
-    with warnings.catch_warnings():
-        # Python warns of forking with threads; that it goes well for this package is what is tested.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return os.fork()
-
-
-def _answer_and_exit() -> None:
-    code = 1
-    try:
-        code = 0 if complete(asking()).text == "x" else 2
-    finally:
-        os._exit(code)
 
 
 @pytest.mark.parametrize("choices", [[], [{"index": 0, "finish_reason": "content_filter"}]])

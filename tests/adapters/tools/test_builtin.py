@@ -7,11 +7,11 @@ from reflection_app.core.audit import Actor
 from reflection_app.loops.tool_calls import ToolFailure
 from reflection_app.runs.models import Run
 from reflection_app.teams.tools import add_builtin_tools
+from tests import given
 from tests.adapters.tools.making import call, run_of
-from tests.factories import make_project
 from tests.pace import within
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 FILES = [
     {"path": "src/app.py", "content": "import os\n\ndef main():\n    return os.name\n"},
     {"path": "src/lib/deep.py", "content": "VALUE = 1\n"},
@@ -21,13 +21,13 @@ FILES = [
 
 @pytest.fixture
 def run() -> Run:
-    project = make_project()
+    project = given.project()
     add_builtin_tools(project, actor=Actor())
     return run_of(project, files=FILES)
 
 
 def test_they_are_registered_once() -> None:
-    project = make_project()
+    project = given.project()
     assert {tool.name for tool in add_builtin_tools(project, actor=Actor())} == {"python", "read_file", "grep_search"}
     assert add_builtin_tools(project, actor=Actor()) == []
 

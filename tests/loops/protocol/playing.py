@@ -158,11 +158,11 @@ def decided(verdict: Verdict, *, score: float = 60, reason: str = "") -> ReviewD
 
 def stages(played: Played) -> list[str]:
     """The steps of the protocol in the order in which they were recorded."""
-    return [effect.record.output.step for effect in played.effects if isinstance(effect, RecordStage)]
+    return [effect.record.output.step for effect in played.of(RecordStage)]
 
 
 def outputs[O](played: Played, kind: type[O]) -> list[O]:
-    recorded = [effect.record.output for effect in played.effects if isinstance(effect, RecordStage)]
+    recorded = [effect.record.output for effect in played.of(RecordStage)]
     return [output for output in recorded if isinstance(output, kind)]
 
 
@@ -175,15 +175,15 @@ def repairs_of(played: Played) -> list[Executed]:
 
 
 def tickets_of(played: Played) -> list[TicketDraft]:
-    return [effect.draft for effect in played.effects if isinstance(effect, IssueTicket)]
+    return [effect.draft for effect in played.of(IssueTicket)]
 
 
 def reports_of(played: Played) -> list[Report]:
-    return [effect.report for effect in played.effects if isinstance(effect, RecordReport)]
+    return [effect.report for effect in played.of(RecordReport)]
 
 
 def proposed_by(played: Played) -> list[Proposal]:
-    return [effect.proposal for effect in played.effects if isinstance(effect, ProposeEntry)]
+    return [effect.proposal for effect in played.of(ProposeEntry)]
 
 
 def asked_in(played: Played, key: str) -> str:
@@ -193,4 +193,4 @@ def asked_in(played: Played, key: str) -> str:
 
 
 def role_of(played: Played, key: str) -> str:
-    return next(effect.role for effect in played.effects if isinstance(effect, Generate) and effect.key == key)
+    return next(effect.role for effect in played.of(Generate) if effect.key == key)
