@@ -47,7 +47,7 @@ def test_an_address_at_another_host_takes_the_secret_with_it_and_neither_is_in_t
 
 
 @pytest.mark.parametrize(
-    ("given", "field"),
+    ("sent", "field"),
     [
         ({"kind": "icq"}, "kind"),
         ({"name": " "}, "name"),

@@ -54,7 +54,7 @@ def test_a_picture_is_kept_with_what_it_is_and_its_word_stands_in_the_text(calle
 
 
 @pytest.mark.parametrize(
-    "given",
+    "sent",
     [
         {"type": "input_image", "image_url": "data:image/png;base64,DATA"},
         {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "DATA"}},
@@ -93,7 +93,7 @@ def test_a_link_is_kept_and_never_followed(caller: Caller) -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "sent",
     [
         {"type": "image_file", "image_file": {"file_id": "file-1"}},
         {"type": "image", "source": {"type": "file", "file_id": "file-1"}},

@@ -29,7 +29,7 @@ ABOUT = {"category": "correctness", "severity": "high", "description": "The axis
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("sent", "kept"),
     [
         ("xywh=percent:10,20,30.5,40", "xywh=percent:10,20,30.5,40"),
         ("xywh=percent:33.3,0,66.7,100", "xywh=percent:33.3,0,66.7,100"),
@@ -47,7 +47,7 @@ def test_a_part_of_a_file_is_a_fragment_or_what_people_type(sent: str, kept: str
 
 
 @pytest.mark.parametrize(
-    "given",
+    "sent",
     [
         "xywh=percent:10,20,95,40",
         "xywh=percent:10,20,0,40",

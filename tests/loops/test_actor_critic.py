@@ -16,12 +16,8 @@ from reflection_app.loops.attempt_effects import (
 from reflection_app.loops.requirements import Requirements
 from reflection_app.loops.task_spec import ReviewPolicy
 from reflection_app.loops.verdicts import Issue, Outcome, Verdict
-from tests.loops.playing import play, said, sequence, text_spec
+from tests.loops.playing import decided, play, said, sequence, text_spec
 from tests.runs.critiques import critique
-
-
-def decided(verdict: Verdict, *, score: float = 70, issues: tuple[Issue, ...] = (), reason: str = "") -> ReviewDecision:
-    return ReviewDecision(decision=Decision.OVERRULE, verdict=verdict, score=score, issues=issues, reason=reason)
 
 
 def test_an_approved_attempt_ends_the_loop_as_succeeded() -> None:

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from reflection_app.loops.attempt_effects import AskReviewer, Decision, Generate, ReviewDecision, ReviewReason, RunTests
+from reflection_app.loops.attempt_effects import AskReviewer, Generate, ReviewReason, RunTests
 from reflection_app.loops.attempts import first_attempt_succeeded
 from reflection_app.loops.code_tests import CodeTests, FailureReason, TestReport, TestResult
 from reflection_app.loops.task_spec import Mode, ReviewPolicy, TaskSpec
 from reflection_app.loops.verdicts import Outcome, Referee, Verdict
-from tests.loops.playing import play, said, sequence
+from tests.loops.playing import decided, play, said, sequence
 
 SPEC = TaskSpec(objective="Write add(a, b).", mode=Mode.EXTERNAL_LOOP, tests=CodeTests(script="assert add(1, 2) == 3"))
 CODE = "def add(a, b): return a + b"
@@ -22,10 +22,6 @@ def results(*reasons: FailureReason | None) -> TestReport:
             for number, reason in enumerate(reasons)
         )
     )
-
-
-def decided(verdict: Verdict, *, reason: str = "") -> ReviewDecision:
-    return ReviewDecision(decision=Decision.OVERRULE, verdict=verdict, score=80, reason=reason, reviewer="ann")
 
 
 BROKEN, WRONG = FailureReason.BROKEN_TEST, FailureReason.WRONG_ANSWER

@@ -19,7 +19,7 @@ from reflection_app.loops.effects import AnyEffect
 from reflection_app.loops.generated_tests import failures_prompt
 from reflection_app.loops.task_spec import Limits, Mode, ReviewPolicy, TaskSpec
 from reflection_app.loops.verdicts import Outcome, Referee, Verdict
-from tests.loops.playing import Played, noted, play, said
+from tests.loops.playing import Played, decided, noted, play, said
 from tests.runs.critiques import critique
 
 FIVE = "\n".join(f"assert f({number}) == {number + 1}" for number in range(1, 6))
@@ -136,7 +136,7 @@ def test_the_same_answers_again_do_not_clear_the_first_attempt_of_its_tests() ->
 def test_a_rewrite_with_most_tests_behind_it_is_not_picked_unless_by_a_person() -> None:
     run = played([ALL_FAIL, RIGHT])
     assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.UNVERIFIED, 1)
-    other = ReviewDecision(decision=Decision.OVERRULE, verdict=Verdict.PASS, score=100, picked=2)
+    other = decided(Verdict.PASS, score=100, picked=2)
     run = played([ALL_FAIL, RIGHT], [other], unsettled_waits=True)
     assert (run.ended.outcome, run.ended.best_attempt, len(run.of(AskReviewer))) == (Outcome.SUCCEEDED, 2, 1)
 
@@ -172,19 +172,19 @@ def test_an_unsettled_pick_waits_for_a_person_who_is_told_why() -> None:
 
 
 def test_a_person_may_pick_another_attempt() -> None:
-    other = ReviewDecision(decision=Decision.OVERRULE, verdict=Verdict.PASS, score=100, picked=2)
+    other = decided(Verdict.PASS, score=100, picked=2)
     run = played([ALL_FAIL, OTHERWISE_WRONG], [other], unsettled_waits=True)
     assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.SUCCEEDED, 2)
 
 
 def test_a_person_may_say_that_none_is_right() -> None:
-    none = ReviewDecision(decision=Decision.OVERRULE, verdict=Verdict.REJECT, score=0)
+    none = decided(Verdict.REJECT, score=0)
     run = played([ALL_FAIL, OTHERWISE_WRONG], [none], unsettled_waits=True)
     assert run.ended.outcome is Outcome.REJECTED
 
 
 def test_what_a_person_sent_back_is_no_candidate_any_more() -> None:
-    back = ReviewDecision(decision=Decision.OVERRULE, verdict=Verdict.REVISE, score=40, reason="Zero is missing.")
+    back = decided(Verdict.REVISE, score=40, reason="Zero is missing.")
     run = played([ALL_FAIL, OTHERWISE_WRONG, RIGHT], [back], unsettled_waits=True)
     assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.SUCCEEDED, 3)
     third = next(e for e in run.effects if e.key == "attempt-3/answer")

@@ -16,13 +16,12 @@ from reflection_app.loops.protocol.stages import Classified, Explored, RepairSta
 from reflection_app.loops.task_spec import Redo, ReviewPolicy, ReviewRule
 from reflection_app.loops.tickets import Trigger
 from reflection_app.loops.verdicts import Issue, Outcome, Referee, Verdict
-from tests.loops.playing import play, said
+from tests.loops.playing import decided, play, said
 from tests.loops.protocol.playing import (
     PAPERS,
     PLAN,
     Desk,
     asked_in,
-    decided,
     missing,
     outputs,
     papers,

@@ -7,11 +7,9 @@ from reflection_app.loops.answer_reading import read_answer
 from reflection_app.loops.attempt_effects import (
     AskReviewer,
     AwaitAttempt,
-    Decision,
     Generate,
     HandedIn,
     RecordVerdict,
-    ReviewDecision,
     ReviewReason,
 )
 from reflection_app.loops.attempts import CUT, tokens_of, within
@@ -19,7 +17,7 @@ from reflection_app.loops.reflexion import SelfEvaluation, judge_itself
 from reflection_app.loops.task_spec import Execution, Limits, Mode, ReviewPolicy, TaskSpec
 from reflection_app.loops.values import assistant, system, user
 from reflection_app.loops.verdicts import Issue, Outcome, Referee, Verdict
-from tests.loops.playing import NO_AUDIT, noted, play, said, sequence
+from tests.loops.playing import NO_AUDIT, decided, noted, play, said, sequence
 
 
 def spec(*, policy: ReviewPolicy = NO_AUDIT, execution: Execution = Execution.MANAGED, **limits: Any) -> TaskSpec:
@@ -99,9 +97,8 @@ def test_an_attempt_that_does_not_improve_stops_the_loop_before_a_reflection_is_
 
 
 def test_an_unsure_self_evaluation_waits_for_a_person_whose_words_go_into_the_context() -> None:
-    back = ReviewDecision(
-        decision=Decision.OVERRULE,
-        verdict=Verdict.REVISE,
+    back = decided(
+        Verdict.REVISE,
         score=20,
         issues=(Issue(description="1 is no prime", suggested_fix="begin with 2"),),
         reason="Count again.",
@@ -118,7 +115,7 @@ def test_an_unsure_self_evaluation_waits_for_a_person_whose_words_go_into_the_co
 
 
 def test_a_person_may_reject_what_the_model_likes() -> None:
-    rejected = ReviewDecision(decision=Decision.OVERRULE, verdict=Verdict.REJECT, score=0)
+    rejected = decided(Verdict.REJECT, score=0)
     played = play(spec(), sequence([said("16"), said(evaluation(True, confidence=0.1)), rejected]))
     assert played.ended.outcome is Outcome.REJECTED
 

@@ -7,14 +7,12 @@ import pytest
 from reflection_app.loops.attempt_effects import (
     AskReviewer,
     AwaitAttempt,
-    Decision,
     EditedAnswer,
     Generate,
     HandedIn,
     KeepAttempt,
     RecordVerdict,
     RequestAudit,
-    ReviewDecision,
     ReviewReason,
 )
 from reflection_app.loops.effect import EffectFailed
@@ -22,7 +20,19 @@ from reflection_app.loops.effects import AnyEffect
 from reflection_app.loops.required_review import END_REVIEW
 from reflection_app.loops.task_spec import Execution, Limits, Mode, ReviewDemand, ReviewPolicy, ReviewRule, TaskSpec
 from reflection_app.loops.verdicts import Outcome, Referee, Verdict
-from tests.loops.playing import NO_AUDIT, Answer, Played, code_spec, noted, play, report, said, sequence, text_spec
+from tests.loops.playing import (
+    NO_AUDIT,
+    Answer,
+    Played,
+    code_spec,
+    decided,
+    noted,
+    play,
+    report,
+    said,
+    sequence,
+    text_spec,
+)
 from tests.loops.test_reflexion import evaluation
 from tests.loops.test_reflexion import spec as reasoning_spec
 from tests.loops.tool_playing import call_text, in_turn, plan_text, planning_spec, tool_spec, worked
@@ -34,12 +44,6 @@ GOOD = critique(90, approved=True)
 
 def required(spec: TaskSpec, **changes: Any) -> TaskSpec:
     return spec.model_copy(update={"review": ReviewDemand.REQUIRED, **changes})
-
-
-def decided(verdict: Verdict, *, score: float = 40, reason: str = "Name the season.", **more: Any) -> ReviewDecision:
-    return ReviewDecision(
-        decision=Decision.OVERRULE, verdict=verdict, score=score, reason=reason, reviewer="ann", **more
-    )
 
 
 def prompts(played: Played) -> list[str]:
@@ -249,13 +253,7 @@ def test_a_plan_without_a_critic_waits_instead_of_ending_unverified() -> None:
 # A person's own text ends whatever loop asked, as an attempt of its own that has passed.
 
 
-EDITED = ReviewDecision(
-    decision=Decision.OVERRULE,
-    verdict=Verdict.REVISE,
-    score=80,
-    reviewer="ann",
-    edited=EditedAnswer(content="Mine.", score=80),
-)
+EDITED = decided(Verdict.REVISE, score=80, edited=EditedAnswer(content="Mine.", score=80))
 
 
 @pytest.mark.parametrize(

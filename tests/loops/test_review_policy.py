@@ -30,7 +30,7 @@ from reflection_app.loops.task_spec import (
     TaskSpec,
 )
 from reflection_app.loops.verdicts import Judgement, Outcome, Referee, Verdict
-from tests.loops.playing import Played, play, said, sequence, text_spec
+from tests.loops.playing import Played, decided, play, said, sequence, text_spec
 from tests.loops.rule_playing import decided_by
 from tests.runs.critiques import critique
 
@@ -152,7 +152,7 @@ def test_the_audit_still_draws_from_what_a_rule_let_stand() -> None:
 
 def test_a_pass_that_waits_by_policy_is_overruled_and_sent_back() -> None:
     policy = ReviewPolicy(audit_share=0, rules=(ReviewRule(verdicts=(Verdict.PASS,)),))
-    sent_back = ReviewDecision(decision=Decision.OVERRULE, verdict=Verdict.REVISE, score=40, reason="No sources.")
+    sent_back = decided(Verdict.REVISE, score=40, reason="No sources.")
     approved = ReviewDecision(decision=Decision.APPROVE, verdict=Verdict.PASS, score=90)
     passes = said(critique(90, approved=True))
     played = play(text_spec(policy=policy), sequence([said("one"), passes, sent_back, said("two"), passes, approved]))

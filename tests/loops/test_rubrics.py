@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from reflection_app.loops.actor_critic import answer_for, judge, question, schema_for
-from reflection_app.loops.attempt_effects import Decision, Generate, RecordVerdict, ReviewDecision
+from reflection_app.loops.attempt_effects import Generate, RecordVerdict
 from reflection_app.loops.rubrics import (
     Category,
     Criterion,
@@ -28,7 +28,7 @@ from reflection_app.loops.rubrics import (
 )
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec, Thresholds
 from reflection_app.loops.verdicts import Outcome, Verdict
-from tests.loops.playing import NO_AUDIT, play, said, sequence
+from tests.loops.playing import NO_AUDIT, decided, play, said, sequence
 
 RUBRIC = Rubric(
     number=1,
@@ -210,9 +210,7 @@ def test_a_critic_that_leaves_a_criterion_out_is_asked_again() -> None:
 
 def test_a_persons_ratings_go_into_the_judgement_and_its_feedback() -> None:
     ratings = rated(RUBRIC, rating(2))
-    decision = ReviewDecision(
-        decision=Decision.OVERRULE, verdict=Verdict.REVISE, score=55, reason="Check it.", ratings=ratings
-    )
+    decision = decided(Verdict.REVISE, score=55, reason="Check it.", ratings=ratings)
     judged = decision.judgement_of(1)
     assert judged.ratings == ratings
     assert judged.feedback.weaknesses == shortcomings(ratings) == ("Correct (2)",)

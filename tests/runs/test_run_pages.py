@@ -74,7 +74,10 @@ def test_hostile_text_is_inert_everywhere(client: Client) -> None:
         feedback={"strengths": [given.HOSTILE], "weaknesses": [given.HOSTILE], "suggestions": [given.HOSTILE]},
         issues=[{"description": given.HOSTILE, "suggested_fix": given.HOSTILE}],
     )
-    text = f"# {given.HOSTILE}\n\n{given.HOSTILE}\n\n```{given.HOSTILE}\n{given.HOSTILE}\n```\n\n![x](javascript:alert(5)) <javascript:alert(6)>"
+    hostile = given.HOSTILE
+    text = (
+        f"# {hostile}\n\n{hostile}\n\n```{hostile}\n{hostile}\n```\n\n![x](javascript:alert(5)) <javascript:alert(6)>"
+    )
     project = given.unsure_project("hostile", text=text, said=said)
     review = given.waiting_review(project, objective=text, external_id=given.HOSTILE)
     given.logged_in(client, project)

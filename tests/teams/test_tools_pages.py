@@ -112,7 +112,8 @@ def test_trying_a_tool_really_calls_it_and_shows_what_came_back(admin: Client, p
 
 def test_hostile_descriptions_are_escaped(admin: Client, project: Project) -> None:
     Tool.objects.create(
-        project=project, name="evil", kind="mcp", description=given.HOSTILE, parameters={"type": "object", "title": given.HOSTILE},
+        project=project, name="evil", kind="mcp", description=given.HOSTILE,
+        parameters={"type": "object", "title": given.HOSTILE},
         config={"url": given.HOSTILE, "tool_name": given.HOSTILE, "headers": {"X": given.HOSTILE}},
     )  # fmt: skip
     tool = Tool.objects.get()

@@ -10,10 +10,8 @@ from reflection_app.loops.attempt_effects import (
     AskReviewer,
     AwaitAttempt,
     CallTool,
-    Decision,
     Generate,
     Generation,
-    ReviewDecision,
 )
 from reflection_app.loops.effect import EffectFailed, Performed
 from reflection_app.loops.effects import (
@@ -31,7 +29,7 @@ from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.loops.requirements import CountRequirement, Requirements
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.tickets import TicketDraft
-from reflection_app.loops.verdicts import IssueCategory, Verdict
+from reflection_app.loops.verdicts import IssueCategory
 from tests.loops.playing import NO_AUDIT, Played, noted, said
 from tests.runs.critiques import critique
 
@@ -150,10 +148,6 @@ def answered(text: str) -> PersonsAnswer:
 
 SKIPPED = PersonsAnswer(choice=Choice.SKIP)
 FAILED = EffectFailed("the provider refused the call")
-
-
-def decided(verdict: Verdict, *, score: float = 60, reason: str = "") -> ReviewDecision:
-    return ReviewDecision(decision=Decision.OVERRULE, verdict=verdict, score=score, reason=reason)
 
 
 def stages(played: Played) -> list[str]:

@@ -13,7 +13,7 @@ from reflection_app.loops.protocol.reports import ProposalKind
 from reflection_app.loops.protocol.stages import Classified, RepairKind, RepairStatus
 from reflection_app.loops.questions import Choice, PersonsAnswer, QuestionKind
 from reflection_app.loops.verdicts import Outcome, Verdict
-from tests.loops.playing import play
+from tests.loops.playing import decided, play
 from tests.loops.protocol.playing import (
     FAILED,
     PAPERS,
@@ -23,7 +23,6 @@ from tests.loops.protocol.playing import (
     Desk,
     answered,
     asked_in,
-    decided,
     missing,
     outputs,
     papers,

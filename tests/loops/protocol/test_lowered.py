@@ -11,13 +11,12 @@ from reflection_app.loops.requirement_checks import check_requirements, judge_re
 from reflection_app.loops.requirements import Lowered, LoweredRequirement, Requirements
 from reflection_app.loops.task_spec import Thresholds
 from reflection_app.loops.verdicts import Outcome, Verdict
-from tests.loops.playing import play
+from tests.loops.playing import decided, play
 from tests.loops.protocol.playing import (
     PAPERS,
     PLAN,
     Desk,
     asked_in,
-    decided,
     missing,
     papers,
     passing,

@@ -11,13 +11,12 @@ from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed,
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.verdicts import Outcome, Verdict
 from tests.loops.malformed import MALFORMED
-from tests.loops.playing import play, said
+from tests.loops.playing import decided, play, said
 from tests.loops.protocol.playing import (
     PAPERS,
     PLAN,
     REFLECTION,
     Desk,
-    decided,
     missing,
     papers,
     passing,
@@ -80,7 +79,7 @@ def test_a_reflector_that_says_anything_never_loses_the_run(text: str) -> None:
 @pytest.mark.parametrize("by", ["critic", "actor"])
 @pytest.mark.parametrize("text", MALFORMED.values(), ids=MALFORMED)
 def test_no_word_passes_what_misses_its_requirements(text: str, by: str) -> None:
-    said_by = {"actor": papers(1), "critic": passing()} | {by: text}
+    said_by: dict[str, Any] = {"actor": papers(1), "critic": passing()} | {by: text}
     played = play(protocol_spec(requirements=PAPERS), Desk(reviewer=decided(Verdict.REVISE), **said_by))
     assert played.ended.outcome in {Outcome.EXHAUSTED, Outcome.OVER_CORRECTED}
     assert not any(effect.judgement.verdict is Verdict.PASS for effect in played.of(RecordVerdict))
