@@ -34,12 +34,12 @@ class Span:
     end: int
 
 
-def respond_with(request: HttpRequest, attachment: Attachment, *, name: str = "") -> HttpResponse:
+def respond_with(request: HttpRequest, attachment: Attachment) -> HttpResponse:
     """The bytes, or the range of them that is asked for; nothing of them where the browser has them already."""
     etag = f'"{attachment.sha256}"'
     unchanged = get_conditional_response(request, etag=etag)
     if unchanged is not None:
-        return _with_headers(unchanged, attachment, name=name, etag=etag)
+        return _with_headers(unchanged, attachment, etag=etag)
     span = _wanted(request, attachment, etag=etag)
     if span is None:
         response = HttpResponse(status=416, headers={"Content-Range": f"bytes */{attachment.size}"})
@@ -48,7 +48,7 @@ def respond_with(request: HttpRequest, attachment: Attachment, *, name: str = ""
         response = HttpResponse(_piece(attachment, span), status=200 if whole else 206)
         if not whole:
             response["Content-Range"] = f"bytes {span.first}-{span.end - 1}/{attachment.size}"
-    return _with_headers(response, attachment, name=name, etag=etag)
+    return _with_headers(response, attachment, etag=etag)
 
 
 def respond_with_seen_page(request: HttpRequest, page: RenderedPage) -> HttpResponse:
@@ -71,9 +71,9 @@ def _set(response: HttpResponse, headers: dict[str, str], *, etag: str) -> HttpR
     return response
 
 
-def _with_headers(response: HttpResponse, attachment: Attachment, *, name: str, etag: str) -> HttpResponse:
+def _with_headers(response: HttpResponse, attachment: Attachment, *, etag: str) -> HttpResponse:
     inline = attachment.is_inline
-    disposition = content_disposition_header(not inline, name or attachment.name or str(attachment.pk))
+    disposition = content_disposition_header(not inline, str(attachment))
     assert disposition is not None
     headers = {
         "Content-Type": attachment.media_type if inline else UNKNOWN,

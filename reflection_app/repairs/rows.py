@@ -1,6 +1,5 @@
 """The rows that steps leave behind here: tickets, failed calls, reports, proposals, completeness checks."""
 
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -92,10 +91,10 @@ def begin_ticket_of_stage(effect: RecordStage, _value: object, commit: StepCommi
     begin_ticket(commit.run, ticket_id=effect.record.ticket_id)
 
 
-def begin_ticket(run: Run, *, ticket_id: str, by: str = "", now: datetime | None = None) -> bool:
+def begin_ticket(run: Run, *, ticket_id: str, by: str = "") -> bool:
     """Marks an open ticket of the run as taken up; False where it is not open, or not the run's own."""
     begun = Ticket.objects.filter(run=run, ticket_id=ticket_id, state=TicketState.OPEN).update(
-        state=TicketState.IN_PROGRESS, started_at=now or timezone.now()
+        state=TicketState.IN_PROGRESS, started_at=timezone.now()
     )
     if begun:
         add_event(run, EventType.TICKET_STARTED, ticket=ticket_id, by=by)

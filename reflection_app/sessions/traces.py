@@ -42,6 +42,7 @@ from reflection_app.sessions.recording import (
 LARGEST_TRACE = 50_000_000
 # As many of the largest are no more than that, and are read at once.
 FEW_SPANS = 25
+AS_THEY_ARE = ("span_id", "parent_id", "name", "is_error", "status_message", "start_ns", "end_ns")
 
 
 def row_of(trace: AgentTrace, span: Span) -> AgentSpan:
@@ -50,16 +51,10 @@ def row_of(trace: AgentTrace, span: Span) -> AgentSpan:
         span = replace(span, attributes={}, events=(), is_error=False, status_message="")
     return AgentSpan(
         trace=trace,
-        span_id=span.span_id,
-        parent_id=span.parent_id,
-        name=span.name,
         attributes=dict(span.attributes),
         events=[asdict(event) for event in span.events],
         resource={SERVICE: span.service} if span.service else {},
-        is_error=span.is_error,
-        status_message=span.status_message,
-        start_ns=span.start_ns,
-        end_ns=span.end_ns,
+        **{name: getattr(span, name) for name in AS_THEY_ARE},
     )
 
 
@@ -78,16 +73,10 @@ def spans_of(trace: AgentTrace) -> list[Span]:
         spans.append(
             Span(
                 trace_id=trace.trace_id,
-                span_id=row.span_id,
-                parent_id=row.parent_id,
-                name=row.name,
                 attributes=row.attributes,
                 events=tuple(SpanEvent(**event) for event in row.events),
                 service=row.service,
-                is_error=row.is_error,
-                status_message=row.status_message,
-                start_ns=row.start_ns,
-                end_ns=row.end_ns,
+                **{name: getattr(row, name) for name in AS_THEY_ARE},
             )
         )
     return spans

@@ -4,15 +4,20 @@ from typing import Any
 
 import pytest
 from django.db import transaction
+from django.test import Client
+from django.urls import reverse
 
 from reflection_app.attachments import produced
 from reflection_app.attachments.keeping import keep
 from reflection_app.attachments.models import ProducedFile
+from reflection_app.core.models import Role
 from reflection_app.loops.attempt_effects import InspectFiles
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step, Verdict
+from tests import given
 from tests.api.caller import Caller
 from tests.attachments.produced import GOOD_CSV, TORN_CSV, file_part, workbook
+from tests.attachments.samples import UNSEEN, pdf
 from tests.runs.critiques import critique
 from tests.runs.test_attempts import asked, hand_in
 
@@ -138,3 +143,32 @@ def test_neither_a_file_too_large_to_be_read_nor_very_many_keep_a_required_one_f
     assert told["sales.csv"]["could_look"]
     # It is there, though nobody could look at it: so it is not missing, and the critic's word decides.
     assert verdicts_of(run) == [("PASS", "critic")]
+
+
+@pytest.fixture
+def run(caller: Caller) -> Run:
+    run = asked_for_report(caller, requirements=None)
+    files = {"sales.csv": TORN_CSV, "report.xlsx": workbook(), "a.pdf": pdf(1), "odd.zzz": UNSEEN}
+    content = with_files(*(file_part(one, name=name) for name, one in files.items()))
+    assert hand_in(caller, run, content).status == 202
+    advance(run.pk)
+    return run
+
+
+def test_a_runs_page_shows_what_was_found_in_each_file_and_how_it_begins(client: Client, run: Run) -> None:
+    page = given.logged_in(client, run.project, Role.VIEWER).get(reverse("run", args=[run.project.slug, run.pk]))
+    text = page.content.decode()
+    assert "A row has another number of fields than the others." in text
+    assert "line 3" in text
+    assert "North\t10" in text
+
+
+def test_what_nobody_could_look_at_is_told_apart_from_what_is_whole(client: Client, run: Run) -> None:
+    row = ProducedFile.objects.filter(run=run, name="report.xlsx").get()
+    assert row.facts is not None
+    row.facts |= {"could_look": False, "why_not": "no_sandbox", "faults": []}
+    row.save()
+    page = given.logged_in(client, run.project, Role.VIEWER).get(reverse("run", args=[run.project.slug, run.pk]))
+    text = page.content.decode()
+    assert "Nobody could look into it, which says nothing of the file." in text
+    assert "There is no sandbox here to open it in." in text

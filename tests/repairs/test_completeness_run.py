@@ -1,17 +1,15 @@
 """What a completeness check leaves behind: rows, events with the seed's fields, and what recurs."""
 
-from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 
 from notebook_app.models import Entry
 from notebook_app.public import lock_notebook
 from reflection_app.core.audit import Actor
 from reflection_app.loops.completeness.checks import operation_key
-from reflection_app.metrics.completeness_figures import completeness_figures
 from reflection_app.repairs.completeness import withdraw_what_recurred
 from reflection_app.repairs.models import CompletenessCheck, Supplement
 from reflection_app.runs.advance import advance
@@ -21,7 +19,7 @@ from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.undo import unmake_supplements
 from tests.loops.completeness.scenes import call_of, checked, wanted
-from tests.repairs.completeness import SAVE, completeness_check, planned_run, reading_project, supplemented
+from tests.repairs.completeness import SAVE, completeness_check, reading_project, supplemented
 
 pytestmark = pytest.mark.django_db
 
@@ -35,8 +33,14 @@ def events_of(run: Run) -> dict[str, dict[str, Any]]:
     return {row.type: row.payload for row in rows}
 
 
-def test_a_supplemented_run_is_told_by_rows_and_by_the_three_events() -> None:
-    run = supplemented(reading_project())
+@pytest.fixture(scope="module")
+def done(module_transaction: None) -> Run:
+    """A run that was supplemented."""
+    return supplemented(reading_project())
+
+
+def test_a_supplemented_run_is_told_by_rows_and_by_the_three_events(done: Run) -> None:
+    run = done
     assert (run.outcome, run.error) == ("succeeded", "")
 
     check = CompletenessCheck.objects.get(run=run)
@@ -78,8 +82,8 @@ def test_the_project_can_turn_it_off_or_let_it_only_look() -> None:
     assert "第二个文件" in Step.objects.get(run=looking, key="attempt-1/answer").request["messages"][-1]["content"]
 
 
-def test_a_fork_from_its_supplements_on_counts_no_second_check() -> None:
-    parent = supplemented(reading_project())
+def test_a_fork_from_its_supplements_on_counts_no_second_check(done: Run) -> None:
+    parent = done
     step = Step.objects.get(run=parent, key="attempt-1/supplement/plan/make")
     fork = fork_run(parent, ForkInput(from_step=step.seq), actor=Actor())
     advance(fork.pk)
@@ -158,25 +162,6 @@ def test_forks_are_no_evidence_of_their_own() -> None:
     assert Entry.objects.get().occurrences == 3
 
 
-@pytest.mark.django_db(transaction=True)
-def test_runs_that_end_at_the_same_moment_count_each_other() -> None:
-    project = reading_project()
-    supplemented(project)
-    two = [planned_run(project), planned_run(project)]
-
-    def go(run: Run) -> None:
-        try:
-            advance(run.pk)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(2) as threads:
-        list(threads.map(go, two))
-    assert [Run.objects.get(pk=run.pk).outcome for run in two] == ["succeeded"] * 2
-    [entry] = Entry.objects.all()
-    assert entry.occurrences == 3
-
-
 def test_a_handed_in_history_is_checked_and_nothing_is_carried_out() -> None:
     run = completeness_check(reading_project(), kind="compare")
     advance(run.pk)
@@ -191,36 +176,15 @@ def test_texts_that_a_database_refuses_or_that_are_huge_are_kept_as_far_as_they_
     huge = wanted("读取第二个文件" * 1_000 + "\x00\ud800", "因为" * 5_000, "read_file", quote="比较两个文件")
     run = supplemented(reading_project(), {"attempt-1/completeness": checked(huge, analysis="长" * 50_000)})
     assert run.outcome == "succeeded"
-    supplement = Supplement.objects.get()
+    supplement = Supplement.objects.get(completeness_check__run=run)
     assert (len(supplement.operation), len(supplement.operation_key) <= 300) == (500, True)
 
 
-def test_what_is_taken_back_of_the_supplements_leaves_the_check_as_it_was_found() -> None:
-    run = supplemented(reading_project())
-    unmake_supplements(run, Step.objects.filter(run=run, kind="record_supplements"))
-    check = CompletenessCheck.objects.get(run=run)
+def test_what_is_taken_back_of_the_supplements_leaves_the_check_as_it_was_found(done: Run) -> None:
+    unmake_supplements(done, Step.objects.filter(run=done, kind="record_supplements"))
+    check = CompletenessCheck.objects.get(run=done)
     assert (check.state, check.used, check.succeeded) == ("incomplete", None, None)
     assert Supplement.objects.get(completeness_check=check).succeeded is None
-
-
-def test_the_figures_tell_what_was_found_incomplete_and_what_was_completed_since() -> None:
-    project = reading_project()
-    supplemented(project)
-    supplemented(project, {"attempt-1/supplement/step-1/arguments": call_of("read_file", path="一.txt")})
-    supplemented(
-        project,
-        {"attempt-1/supplement/step-1/arguments": call_of("read_file", path="三.txt")}
-        | {
-            f"attempt-1/supplement/step-1/arguments-{number}": call_of("read_file", path=f"{number}.txt")
-            for number in (2, 3)
-        },
-    )
-    figures = completeness_figures(project.pk)
-    assert (figures.incomplete, figures.supplemented) == (3, 1)
-    states = CompletenessCheck.objects.filter(project=project).values_list("state", flat=True)
-    assert sorted(states) == ["completed_by_supplement", "incomplete", "incomplete"], (
-        "to read the same again adds nothing"
-    )
 
 
 def test_events_say_that_something_was_missing_and_that_it_was_done() -> None:

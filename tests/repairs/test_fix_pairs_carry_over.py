@@ -5,15 +5,12 @@ from typing import Any
 
 import pytest
 from django.db import transaction
-from django.test import Client
 
 from reflection_app.repairs.fix_pairs import best_fix, uncount_outcome
 from reflection_app.repairs.models import FixPair, ToolFailure
 from tests import given
 from tests.api.caller import Caller
 from tests.repairs.test_fix_pairs import failure, told
-from tests.repairs.test_tool_failures_pages import page_of
-from tests.repairs.tool_failures import report, tell
 
 pytestmark = pytest.mark.django_db
 ERROR = "The stars allow no such number"
@@ -98,15 +95,3 @@ def test_what_a_run_of_ours_saw_is_used_by_the_next() -> None:
     known = best_fix(project.pk, tool="lookup", signature="no", params={"limit": 500})
     assert known is not None
     assert [change.after for changes in known.learned for change in changes] == [100]
-
-
-def test_a_page_says_which_pair_was_applied_and_how(client: Client) -> None:
-    project = given.project("desk")
-    given.logged_in(client, project)
-    tell(report(project, params={"max_results": 900}, error_message=ERROR), params={"max_results": 100})
-    again = report(project, params={"max_results": 500}, error_message=ERROR)
-    page = page_of(client, again)
-    assert f"<code>{again.fix_pair_id}</code>" in page
-    assert "max_results: 500 → 100" in page
-    in_words_alone = report(project, params={"max_results": 50}, error_message=ERROR)
-    assert "it is known in words alone" in page_of(client, in_words_alone)

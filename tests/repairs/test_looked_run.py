@@ -4,17 +4,27 @@ import base64
 
 import pytest
 from django.db import connection
+from django.test import Client
 
 from reflection_app.attachments.keeping import KEPT_UNUSED, sweep_unused
 from reflection_app.attachments.models import Attachment, RenderedPage
+from reflection_app.attachments.regions import check_regions
+from reflection_app.core.models import Role
 from reflection_app.loops.completeness.checks import CheckState, Completeness
 from reflection_app.loops.completeness.looked import Holds, Look, WhyNotLooked
 from reflection_app.loops.completeness.looking import MAX_SIDE_PX
 from reflection_app.loops.effects import RecordCompleteness
-from reflection_app.runs.models import Run, Step
+from reflection_app.loops.verdicts import Issue
+from reflection_app.runs.advance import advance
+from reflection_app.runs.models import Attempt, Run, Step, Verdict
+from tests import given
+from tests.api.caller import Caller
+from tests.attachments.produced import file_part
 from tests.openai_server import Reply
 from tests.pictures import pdf, png
 from tests.repairs.looked import CHART, eyes, looked_check, looking_project, seen
+from tests.runs.critiques import critique
+from tests.runs.test_attempts import asked
 
 pytestmark = pytest.mark.django_db
 
@@ -119,3 +129,73 @@ def test_the_same_page_is_drawn_once_and_goes_with_its_file(monkeypatch: pytest.
     file = Attachment.objects.get()
     assert sweep_unused(file.handed_in_at + KEPT_UNUSED * 2) == 1
     assert not RenderedPage.objects.exists()
+
+
+APPROVED = {f"attempt-{number}/critique": critique(90, approved=True) for number in (1, 2)}
+
+
+def asked_for_chart(caller: Caller, *, model: str) -> Run:
+    caller.project.models_by_role = {"vision": model}
+    caller.project.save(update_fields=["models_by_role"])
+    requirements = {"files": [{"path": "chart.png", "kind": "image", "shows": CHART}]}
+    return asked(caller, APPROVED, mode="actor_critic", objective="Draw the sales.", requirements=requirements)
+
+
+def hand_in(caller: Caller, run: Run, picture: bytes, *, attempt: int = 1) -> None:
+    content = ["Here is the chart.", file_part(picture, name="chart.png")]
+    assert caller.post(f"runs/{run.pk}/attempts", {"content": content, "attempt": attempt}).status == 202
+    advance(run.pk)
+
+
+def verdicts_of(run: Run) -> list[str]:
+    return [row.verdict for row in Verdict.objects.filter(attempt__run=run).order_by("created_at", "id")]
+
+
+def test_a_chart_without_its_legend_is_sent_back_and_the_next_one_passes(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = iter([{"holds": "no"}, {"holds": "yes"}])
+    with eyes(lambda text: seen(text, **next(said)), monkeypatch) as model:
+        run = asked_for_chart(caller, model=model.model)
+        hand_in(caller, run, png(400, 200))
+        assert verdicts_of(run) == ["REVISE"], "though the critic approved"
+        asks = caller.get(f"runs/{run.pk}").body["next"]
+        (issue,) = asks["ticket"]["issues"]
+        assert CHART in issue["description"]
+        assert issue["region"] == {"attachment": str(Attachment.objects.get().pk), "fragment": ""}
+        assert CHART in asks["messages"][-1]["content"]
+        check_regions([Issue.model_validate(issue)], of=[Attempt.objects.get(run=run)])
+
+        hand_in(caller, run, png(400, 200, colour=(0, 0, 90)), attempt=2)
+        run.refresh_from_db()
+    assert (run.outcome, verdicts_of(run)) == ("succeeded", ["REVISE", "PASS"])
+
+
+def page_of(client: Client, run: Run) -> str:
+    return given.logged_in(client, run.project).get(f"/p/{run.project.slug}/runs/{run.pk}/").text
+
+
+def test_the_page_shows_what_was_seen_and_the_pages(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    reply = lambda asked: seen(asked, holds="no", saw=f"A chart. {given.HOSTILE}")  # noqa: E731
+    with eyes(reply, monkeypatch) as model:
+        run = looked_check(looking_project(model.model), {"report.pdf": REPORT})
+    page = page_of(client, run)
+    told = " ".join(page.split())
+    assert "A model looked at 2 of 2 pages:" in told
+    assert f"report.pdf: {CHART}" in told, "it is among what is missing"
+    assert "A model looks at 2 pages" in told, "the step of the timeline"
+    assert given.HOSTILE not in page
+    file = Attachment.objects.get()
+    address = f"/p/{run.project.slug}/attachments/{file.pk}/seen/2/"
+    assert f'src="{address}"' in page
+    shown = RenderedPage.objects.get(page=2)
+    answer = client.get(address)
+    assert (answer.status_code, answer["Content-Type"], answer.content) == (200, "image/png", bytes(shown.content))
+    assert "sandbox" in answer["Content-Security-Policy"]
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert client.get(address, headers={"If-None-Match": answer["ETag"]}).status_code == 304
+    assert client.get(address.replace("/2/", "/3/")).status_code == 404
+    other = given.project("others")
+    assert client.get(address.replace(run.project.slug, other.slug)).status_code == 404
+    client.force_login(given.member(other, Role.ADMIN))
+    assert client.get(address).status_code == 404

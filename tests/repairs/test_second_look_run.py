@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from notebook_app.models import Entry
 from reflection_app.adapters.llm.scripted import ScriptedAnswer
 from reflection_app.core.audit import Actor
 from reflection_app.repairs.models import CompletenessCheck, Supplement
@@ -17,6 +18,7 @@ from reflection_app.runs.models import Run, Step
 from reflection_app.runs.undo import unmake_supplements
 from tests import given
 from tests.loops.completeness.scenes import checked, planned, wanted
+from tests.notebook.at_once import at_once
 from tests.repairs.completeness import SAVE, planned_run, reading_project, supplemented
 from tests.repairs.past_supplements import past_supplement
 from tests.runs.test_crashes import Killed, killing_after, let_lease_run_out
@@ -144,3 +146,14 @@ def test_a_fork_of_the_second_look_writes_no_row_of_its_parents_check() -> None:
     assert (fork.outcome, fork.error) == ("succeeded", "")
     assert check_of(parent).state == "incomplete"
     assert Event.objects.filter(run=fork, type="reflection_again").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_runs_that_end_at_the_same_moment_count_each_other() -> None:
+    project = reading_project()
+    supplemented(project)
+    two = [planned_run(project), planned_run(project)]
+    at_once(advance, [run.pk for run in two], threads=2)
+    assert [Run.objects.get(pk=run.pk).outcome for run in two] == ["succeeded"] * 2
+    [entry] = Entry.objects.all()
+    assert entry.occurrences == 3

@@ -5,15 +5,16 @@ from uuid import uuid4
 
 import pytest
 
-from reflection_app.core.audit import AuditEntry
+from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import InvalidInput, OutcomeKnown
 from reflection_app.loops.diagnosis.diagnoses import changed_params, without_values
 from reflection_app.repairs.cheat_sheet import MOST_ROWS, cheat_sheet
 from reflection_app.repairs.models import FixPair, ToolFailure
+from reflection_app.repairs.tool_failures import DiagnosisJudgement, judge_diagnosis
 from tests import given
 from tests.notebook.at_once import at_once
 from tests.pace import within
-from tests.repairs.tool_failures import report, tell
+from tests.repairs.tool_failures import remedy_of, report, tell
 
 pytestmark = pytest.mark.django_db
 MANY = 20
@@ -141,3 +142,27 @@ def test_changes_name_what_is_added_left_out_or_other() -> None:
         ("d", False, True),
     ]
     assert changed_params({"a": 1}, None) == ()
+
+
+def test_a_judged_diagnosis_is_corrected_and_what_was_said_before_is_in_the_trail() -> None:
+    project = given.project()
+    person, failure = Actor(user=given.member(project)), report(project)
+    claimed = {"error_type": failure.error_type, "remedy": remedy_of(failure)}
+    said = {"error_type": "parameter_error", "remedy": "skip"}
+    judge_diagnosis(failure, DiagnosisJudgement(**said, action="Go on without it."), actor=person)
+    failure.refresh_from_db()
+    assert (failure.error_type, remedy_of(failure)) == ("parameter_error", "skip")
+    assert (failure.action or {})["action"] == "Go on without it."
+    entry = AuditEntry.objects.get(target_id=failure.pk, action="tool_failure.diagnosis_judged")
+    assert (entry.before, entry.after) == (claimed, said)
+
+
+def test_another_remedy_needs_words() -> None:
+    project = given.project()
+    failure = report(project)
+    judgement, person = DiagnosisJudgement(error_type="parameter_error", remedy="skip"), given.member(project)
+    with pytest.raises(InvalidInput) as refused:
+        judge_diagnosis(failure, judgement, actor=Actor(user=person))
+    assert refused.value.errors[0]["field"] == "action"
+    failure.refresh_from_db()
+    assert failure.error_type == "external_service_error"

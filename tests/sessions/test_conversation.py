@@ -380,9 +380,9 @@ HOSTILE: list[Any] = [
     [{"role": "user", "content": {"deep": [1]}}],
     7,
     {"role": "system"},
-    json.dumps([{"role": "user", "content": "🦆\x01" * 200_000}]),
+    json.dumps([{"role": "user", "content": "🦆\x01" * 20_000}]),
     json.dumps(
-        [{"role": "assistant", "tool_calls": [{"id": "i" * 999, "name": "n" * 999, "arguments": "\x02" * 99_999}] * 99}]
+        [{"role": "assistant", "tool_calls": [{"id": "i" * 999, "name": "n" * 999, "arguments": "\x02" * 9_999}] * 25}]
     ),
 ]
 

@@ -4,7 +4,7 @@ import threading
 from typing import Any
 
 import pytest
-from django.db import connection, connections
+from django.db import connection
 from pytest_django.fixtures import Settings
 
 from notebook_app.models import Entry, Evidence, Exposure
@@ -25,6 +25,7 @@ from reflection_app.sessions.models import Reflector, ReflectorKind
 from reflection_app.sessions.reflectors import is_switched_on, reflection_mode
 from reflection_app.sessions.rows import name_of_finding
 from tests import given
+from tests.notebook.at_once import at_once
 from tests.runs.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out
 from tests.sessions.looking_back import (
     BOTH,
@@ -271,17 +272,10 @@ def test_two_that_end_at_the_same_moment_tell_of_both_once() -> None:
         barrier = threading.Barrier(2)
 
         def move_on(fork_id: Any, barrier: threading.Barrier = barrier) -> None:
-            try:
-                barrier.wait()
-                advance(fork_id)
-            finally:
-                connections.close_all()
+            barrier.wait()
+            advance(fork_id)
 
-        threads = [threading.Thread(target=move_on, args=(row.fork_id,)) for row in forks_of(run).values()]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once(move_on, [row.fork_id for row in forks_of(run).values()], threads=2)
         assert told_of(run) == [{"errors": 1, "memories": 1, "added": 2, "failed": []}]
         seqs = list(Event.objects.filter(run=run).values_list("seq", flat=True))
         assert seqs == list(range(1, Run.objects.get(pk=run.pk).last_event_seq + 1))

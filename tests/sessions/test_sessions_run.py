@@ -4,7 +4,7 @@ import threading
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connections, transaction
+from django.db import OperationalError, transaction
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import TurnsConflict
@@ -24,7 +24,7 @@ from reflection_app.sessions.recording import (
     reflections_of,
     session_state,
 )
-from tests.pace import PATIENCE_S
+from tests.notebook.at_once import at_once
 from tests.runs.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out
 from tests.sessions.recorded import INLINE, turns, watched_project
 
@@ -148,17 +148,10 @@ def test_two_posters_at_once_are_numbered_without_gaps() -> None:
 
     def send(name: str) -> None:
         together.wait()
-        try:
-            for number in range(10):
-                post(transcript, f"{name} {number}")
-        finally:
-            connections.close_all()
+        for number in range(10):
+            post(transcript, f"{name} {number}")
 
-    threads = [threading.Thread(target=send, args=(name,)) for name in "abcd"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE_S)
+    at_once(send, "abcd", threads=4)
     advance(run_of(transcript).pk)
     assert TranscriptTurn.objects.count() == 40
     check_it_is_unbroken(transcript, reflected_on=[40])
@@ -174,14 +167,8 @@ def test_of_two_posters_who_go_on_from_the_same_turn_one_wins() -> None:
             post(transcript, text, after=1)
         except TurnsConflict as conflict:
             refused.append(str(conflict))
-        finally:
-            connections.close_all()
 
-    threads = [threading.Thread(target=send, args=(text,)) for text in ("b", "c")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE_S)
+    at_once(send, "bc", threads=2)
     assert TranscriptTurn.objects.count() == 2
     assert refused == ["The session has 2 turns, not 1; nothing was taken. Go on from there."]
 

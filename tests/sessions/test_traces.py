@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
@@ -26,6 +25,7 @@ from reflection_app.sessions.recording import open_transcript
 from reflection_app.sessions.traces import MOST_SPANS_IN_A_TRACE, NO_AGENT, assemble_due, forget_spans, take_spans
 from tests import given
 from tests.api.caller import Answer, Caller
+from tests.notebook.at_once import at_once
 from tests.pace import PATIENCE_S, within
 from tests.sessions.looking_back import session_project
 from tests.sessions.spans import TRACE_ID, agent, asks, chat, span, tells, text, tool
@@ -310,19 +310,12 @@ def test_of_programs_that_are_no_agents_nothing_is_kept_but_what_stands_beside_a
 def test_the_same_spans_sent_twice_at_once_are_kept_once() -> None:
     project, spans = given.project(), spans_at_work()
     barrier = threading.Barrier(2)
-    new: list[int] = []
 
-    def send() -> None:
+    def send(_: int) -> int:
         barrier.wait(PATIENCE_S)
-        new.append(take_spans(project, spans).new)
-        connection.close()
+        return take_spans(project, spans).new
 
-    senders = [threading.Thread(target=send) for _ in range(2)]
-    for sender in senders:
-        sender.start()
-    for sender in senders:
-        sender.join(PATIENCE_S)
-    assert sorted(new) == [0, 4]
+    assert sorted(at_once(send, range(2), threads=2)) == [0, 4]
     assert (AgentSpan.objects.count(), AgentTrace.objects.get().spans_received) == (4, 4)
 
 
@@ -330,17 +323,10 @@ def test_the_same_spans_sent_twice_at_once_are_kept_once() -> None:
 def test_two_workers_make_one_session_of_a_trace() -> None:
     take_spans(given.project(), spans_at_work())
     barrier = threading.Barrier(2)
-    done: list[int] = []
 
-    def work() -> None:
+    def work(_: int) -> int:
         barrier.wait(PATIENCE_S)
-        done.append(assemble_due(later(minutes=2)))
-        connection.close()
+        return assemble_due(later(minutes=2))
 
-    workers = [threading.Thread(target=work) for _ in range(2)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(PATIENCE_S)
-    assert sum(done) == 1
+    assert sum(at_once(work, range(2), threads=2)) == 1
     assert Transcript.objects.get().turns_made == 4

@@ -135,7 +135,7 @@ def test_a_trace_without_messages_is_said_to_have_none_until_they_come(client: C
 def test_a_request_of_few_bytes_does_not_keep_the_desk_busy_with_reading() -> None:
     # A kind is stated by none of them, so that only what they hold can tell it.
     holding = "[" + '{"content": [{}]}, ' * 50_000 + "{}]"
-    spans = [span(f"strange {number}", gen__ai_input_messages=holding) for number in range(10)]
+    spans = [span(f"strange {number}", gen__ai_input_messages=holding) for number in range(4)]
     model = chat(1, [USER], [DONE])
     project = given.project()
     with within(paces=500):

@@ -42,26 +42,27 @@ REFUSED = {
     "userfaultfd": "call(libc.syscall, 323 if machine == 'x86_64' else 282, 1)",
     "bpf": "call(libc.syscall, 321 if machine == 'x86_64' else 280, 0, 0, 0)",
 }
-TRY = """
+TRY = f"""
 import ctypes, mmap, os, resource, socket
 libc = ctypes.CDLL(None, use_errno=True)
 machine = os.uname().machine
 def call(function, *arguments):
     if function(*arguments) == -1:
         raise OSError(ctypes.get_errno(), '')
-def f():
+def f(what):
     try:
-        ACTION
+        eval({REFUSED!r}[what])
     except OSError as error:
         return error.errno
 """
 
 
 @needs_filter
-@pytest.mark.parametrize("what", REFUSED)
-def test_it_refuses(what: str) -> None:
-    result = run_call(TRY.replace("ACTION", REFUSED[what]), expected=errno.EPERM)
-    assert result.passed or (what == "shared memory of a device" and result.actual == str(errno.ENODEV)), result
+def test_it_refuses() -> None:
+    report = run_calls(TRY, *(([what], errno.EPERM) for what in REFUSED))
+    allowed = {what: result.actual for what, result in zip(REFUSED, report.results, strict=True) if not result.passed}
+    # A kernel may have no such memory at all.
+    assert allowed in ({}, {"shared memory of a device": str(errno.ENODEV)})
 
 
 def test_what_ordinary_code_needs_still_works() -> None:
