@@ -31,14 +31,14 @@ KEYS = [*(f"attempt-1/{part}" for part in (*JUDGED, "ticket")), *(f"attempt-2/{p
 
 
 @pytest.fixture(scope="module")
-def told_twice(module_transaction: None) -> Run:
+def finished_twice(module_transaction: None) -> Run:
     return text_run()
 
 
 @pytest.fixture
-def parent(told_twice: Run) -> Run:
+def parent(finished_twice: Run) -> Run:
     """A finished run of two attempts, the same for all tests."""
-    return Run.objects.get(pk=told_twice.pk)
+    return Run.objects.get(pk=finished_twice.pk)
 
 
 @pytest.mark.parametrize("from_step", range(1, 9))

@@ -36,14 +36,14 @@ def told_run(name: str, answers: dict[str, str] = TWICE, **submission: Any) -> R
 
 
 @pytest.fixture(scope="module")
-def told_twice(module_transaction: None) -> Run:
+def finished_twice(module_transaction: None) -> Run:
     return told_run("twice")
 
 
 @pytest.fixture
-def run(told_twice: Run) -> Run:
+def run(finished_twice: Run) -> Run:
     """A finished run of two attempts, the same for all tests."""
-    return Run.objects.get(pk=told_twice.pk)
+    return Run.objects.get(pk=finished_twice.pk)
 
 
 def posted(client: Client, run: Run, step: int, **typed: Any) -> Any:

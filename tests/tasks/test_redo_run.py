@@ -19,14 +19,14 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(scope="module")
-def told_twice(module_transaction: None) -> Run:
+def finished_twice(module_transaction: None) -> Run:
     return text_run()
 
 
 @pytest.fixture
-def run(told_twice: Run) -> Run:
+def run(finished_twice: Run) -> Run:
     """A finished run of two attempts, the same for all tests."""
-    return Run.objects.get(pk=told_twice.pk)
+    return Run.objects.get(pk=finished_twice.pk)
 
 
 def redone(run: Run, instructions: str = "Half as long.", **wanted: object) -> Run:
