@@ -133,9 +133,9 @@ def use_of(run: Run, entry: KeptEntry, *, found: Lessons | None, versions: Seque
     return EntryUse(entry.id, reason)
 
 
-def uses_of(project: Project, entry: KeptEntry, *, most: int = MOST_RUNS) -> list[RunUse]:
+def uses_of(project: Project, entry: KeptEntry) -> list[RunUse]:
     """Return what became of `entry` in the project's newest runs, the newest first."""
-    runs = list(Run.objects.filter(NOT_OF_THE_DESK, project=project).order_by("-created_at", "-id")[:most])
+    runs = list(Run.objects.filter(NOT_OF_THE_DESK, project=project).order_by("-created_at", "-id")[:MOST_RUNS])
     found, versions = _retrieved(runs), versions_of(entry)
     return [RunUse(run, use_of(run, entry, found=found.get(run.pk), versions=versions)) for run in runs]
 
